@@ -9,7 +9,7 @@ import scipy.sparse
 
 from factorization.inputs import bias_predictor, make, planted, same_state
 from gpukit.errors import DataError, GpukitError, ParameterError
-from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import LSHMF, MatrixFactorization, run
 from gpukit.ratings import Ratings, as_ratings, synth_ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -196,6 +196,14 @@ def test_no_ratings(model):
 def test_training_that_diverges():
     with pytest.raises(GpukitError, match="diverged.*learning_rate=50"):
         make(MatrixFactorization, learning_rate=50, rates="paper", n_epochs=20).fit(planted())
+
+
+def test_least_squares_that_diverges(monkeypatch):
+    """The remedy is a setting that least squares has."""
+    lost = lambda state, share: state._replace(user_factors=np.full_like(state.user_factors, np.nan))  # noqa: E731
+    monkeypatch.setattr(run.states, "shrunk", lost)
+    with pytest.raises(GpukitError, match=r"regularization=0.05.*Use a larger regularization"):
+        make(MatrixFactorization, solver="als", regularization=0.05).fit(planted())
 
 
 # Unusual ratings

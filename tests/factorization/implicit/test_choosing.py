@@ -121,15 +121,17 @@ def test_all_trainings_have_the_regularization_of_their_clicks(monkeypatch, few)
     sizes = {"SMALL": 6} if few else {"SAMPLE": 3, "SMALL": 6}  # few clicks: one search, additions on fewer
     for name, parts in sizes.items():
         monkeypatch.setattr(hold_out, name, len(train) // parts)
-    scaled, calls = choosing.Contest.scaled, []
+    scaled, calls, budgets, add = choosing.Contest.scaled, [], [], choosing.choose_addition
 
     def record(contest, plan, clicks):
-        calls.append((len(contest.clicks), len(clicks), scaled(contest, plan, clicks)))
+        calls.append((len(contest.clicks), len(clicks), scaled(contest, plan, clicks), contest.budget))
         return calls[-1][2]
 
     monkeypatch.setattr(choosing.Contest, "scaled", record)
+    monkeypatch.setattr(choosing, "choose_addition", lambda *it: budgets.append(it[0].budget) or add(*it))
     fitted = MatrixFactorization(device="cpu").fit(train)
     *larger, final, last = calls
+    assert budgets == [final[3]]  # additions spend the budget of the last search
     rows = {(row["predictor"], row["users"], row["regularization"]) for row in fitted.trials_}
     assert final[0] < final[1] == len(train) and fitted.chosen_["regularization"] == final[2].regularization
     assert last[1] < last[0] if few else last[1] == pytest.approx(last[0], rel=0.05)
