@@ -180,8 +180,7 @@ OF_CLICKS = (
         type=click.Choice(ROW_SOLVERS),
         default="auto",
         show_default=True,
-        help="How ials solves for a row: exactly, by conjugate gradients or by blocks of factors (iALS++); auto takes "
-        "what is fastest for --factors.",
+        help="How ials solves for a row: exactly, or by conjugate gradients; auto takes what is faster for --factors.",
     ),
 )
 

@@ -289,8 +289,8 @@ class MatrixFactorization(Factorization):
         Of 'sampled': items drawn for each click.
     unobserved_weight : float or None
         Of 'ials': weight of a pair without a click; a click has weight 1.
-    row_solver : {'auto', 'cholesky', 'gradients', 'blocks'}
-        Of 'ials': exact, a few steps of conjugate gradients, some factors at a time (iALS++), or the fastest for F.
+    row_solver : {'auto', 'cholesky', 'gradients'}
+        Of 'ials': exact (on a GPU up to 260 factors), a few steps of conjugate gradients, or the faster for F.
     rates : {'adaptive', 'paper'}
         Of 'sgd': AdaGrad with one sum per row, or Eq. 7.
     learning_rate : float or None

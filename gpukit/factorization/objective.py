@@ -10,7 +10,7 @@ Feedback = Literal["auto", "explicit", "implicit"]
 Loss = Literal["auto", "squared", "cross-entropy", "bpr"]
 Solver = Literal["auto", "sgd", "hogwild", "als", "ials", "ease", "sampled"]
 NeighborSolver = Literal["auto", "sgd", "ials", "ease", "sampled"]  # solvers that train neighbourhoods
-RowSolver = Literal["auto", "cholesky", "gradients", "blocks"]  # of ials: solvers.ials.plan.WAYS
+RowSolver = Literal["auto", "cholesky", "gradients"]  # of ials: solvers.ials.formulas.WAYS
 FEEDBACK, LOSSES, ALL_SOLVERS, ROW_SOLVERS = map(get_args, (Feedback, Loss, Solver, RowSolver))
 OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters for clicks only
 

@@ -86,7 +86,7 @@ OTHER = {  # another value for every parameter
     },
     **{"decay": 0.1, "iterations": 2, "tolerance": 0.5, "accelerate": False, "rank_phase": False},
     **{"feedback": "implicit", "positive_from": 4.0, "loss": "bpr", "n_negatives": 3, "unobserved_weight": 0.5},
-    "row_solver": "blocks",
+    "row_solver": "gradients",
     **{"method": "interpolation", "metric": "squared", "minimum": -7.0, "maximum": 7.0},
     **{"rank_iterations": 1, "holdout": 0.5, "basis_size": 3, "dtype": "float64"},
 }

@@ -8,7 +8,7 @@ from numba import types
 from gpukit.compilation import signatures
 from gpukit.compilation.signatures import FILE, Task, tasks_of, text_of, types_of
 from gpukit.documents.parse import Rule
-from gpukit.factorization.solvers.ials.few_kernels import make_turns
+from gpukit.factorization.solvers.ials.descent_kernels import make_descent
 from gpukit.scheduler import workers
 from gpukit.scheduler.intrinsics import Frame
 from gpukit.sorting.kernels import first_nan as first_nan_kernel
@@ -55,10 +55,10 @@ def test_lines_are_of_functions_that_there_are(job):
 
 
 def test_a_kernel_is_named_by_the_call_of_its_maker():
-    made, several = make_argsort(True, 128), make_turns(64)
+    made, several = make_argsort(True, 128), make_descent(64)
     for kernel, name in (
         (made, "make_argsort(True,128)"),
-        (several[1], "make_turns(64)[1]"),
+        (several[1], "make_descent(64)[1]"),
         (first_nan_kernel, "first_nan"),
     ):
         task = Task(kernel.py_func.__module__, kernel.listed_name, "")

@@ -16,7 +16,6 @@ BATCHES = "factorization/solvers/sgd/test_batch_kernels.py::test_"
 RACES = "factorization/solvers/hogwild/test_kernels.py::test_"
 EASE = "factorization/solvers/ease/test_kernels.py::test_"
 IALS = "factorization/solvers/ials/test_kernels.py::test_"
-FEW = "rows_of_few_clicks"
 SQUARES = "factorization/solvers/squares/test_kernels.py::test_"
 SAMPLED = "factorization/solvers/sampled/test_kernels.py::test_"
 ORDERS = "ratings/orders/test_kernels.py::test_"
@@ -98,16 +97,9 @@ CASES = {
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
     "factorization.kernels.scores.add_weights": f"{EASE}add_weights[33-grid1-64]",
-    "factorization.solvers.ials.blocks_kernels.errors_of_pieces": f"{IALS}what_clicks_lack[True]",
-    "factorization.solvers.ials.blocks_kernels.take_columns": f"{IALS}a_block[32-36]",
-    "factorization.solvers.ials.blocks_kernels.add_columns": f"{IALS}a_block[32-36]",
-    "factorization.solvers.ials.blocks_kernels.targets_of_block": f"{IALS}a_block[32-36]",
     "factorization.solvers.ials.descent_kernels.begin_descent": f"{IALS}a_step[32-19-1]",
     "factorization.solvers.ials.descent_kernels.descend": (f"{IALS}a_step[32-19-1]", f"{IALS}a_step[288-2-1]"),
     "factorization.solvers.ials.inverse_kernels.invert_panel": f"{IALS}an_inverse_by_panels[33-0.5]",
-    "factorization.solvers.ials.few_kernels.grams_of_few": (f"{IALS}{FEW}[6-32-False]", f"{IALS}{FEW}[20-36-True]"),
-    "factorization.solvers.ials.few_kernels.rows_of_few": f"{IALS}{FEW}[6-32-False]",
-    "factorization.solvers.ials.few_kernels.turn_rows": f"{IALS}{FEW}[6-32-False]",
     "factorization.solvers.ials.products_kernels.products_of_pieces": (
         f"{IALS}products_of_pieces[True-8-4]",
         f"{IALS}products_of_pieces[False-16-12]",
@@ -117,9 +109,6 @@ CASES = {
     "factorization.solvers.squares.cholesky_kernels.solve_by_cholesky": (
         f"{SQUARES}rows_are_solved[3-4-20]",
         f"{SQUARES}rows_are_solved[62-64-100]",
-    ),
-    "factorization.solvers.squares.gradients_kernels.solve_by_gradients": (
-        f"{SQUARES}conjugate_gradients_solve_the_same[14-16-40]"
     ),
     "factorization.solvers.squares.gram_kernels.gram_of_pieces": (
         f"{SQUARES}rows_are_solved[8-32-100]",

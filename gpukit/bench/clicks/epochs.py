@@ -16,7 +16,7 @@ from gpukit.bench.timing import milliseconds
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.solvers.ials import formulas
-from gpukit.factorization.solvers.squares.plan import is_direct
+from gpukit.factorization.solvers.squares.plan import MOST_FACTORS
 from gpukit.ratings import read_ratings, synth
 
 REAL, LARGE = "ncf ml-1m", "ml-20m"
@@ -45,7 +45,7 @@ def prepare_ials(clicks, factors, row_solver, device):
 
 def row_solvers(factors):
     """Return the row solvers for a number of factors: a block must hold the matrix for elimination."""
-    return [solver for solver in formulas.WAYS if solver != "cholesky" or is_direct(factors)]
+    return [solver for solver in formulas.WAYS if solver != "cholesky" or factors <= MOST_FACTORS]
 
 
 def ials(conditions):

@@ -17,7 +17,6 @@ from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.cholesky_kernels import make_solve_by_cholesky
-from gpukit.factorization.solvers.squares.gradients_kernels import make_solve_by_gradients
 from gpukit.factorization.solvers.squares.gram_kernels import as_matrix, make_gram_of_pieces, sum_of_grams
 
 GRAMS, TABLE, LINES = "float32[:, :, ::1]", "float32[:, ::1]", "int64[:, ::1]"
@@ -30,16 +29,12 @@ def cases_of(n_factors):
     yield Case(
         f"factorization.gram_of_pieces[{n_factors}]", make_gram_of_pieces(*shape), arguments, registers=128, spills=8
     )
-    if plan.is_direct(n_factors):
+    if n_factors <= plan.MOST_FACTORS:
         kernel, arguments = (
             make_solve_by_cholesky(*shape[:3], shape.whole),
             f"{LINES}, {GRAMS}, {GRAMS}, float32[::1], float32, {TABLE}",
         )
         yield Case(f"factorization.solve_by_cholesky[{n_factors}]", kernel, arguments, registers=128, spills=192)
-    else:
-        kernel = make_solve_by_gradients(*shape[:3])
-        arguments = f"{LINES}, {GRAMS}, {GRAMS}, float32[::1], float32, int64, float32, {TABLE}"
-        yield Case(f"factorization.solve_by_gradients[{n_factors}]", kernel, arguments, registers=136)
 
 
 ADDITIONS = {"plain": ("sm_75", "sm_80", "sm_86", "sm_89"), "quad": ("sm_90", "sm_120")}

@@ -109,7 +109,7 @@ def test_who_is_not_known_gets_what_is_popular():
         ({"loss": "hinge"}, "loss must be one of"),
         ({"solver": "ials", "unobserved_weight": -1.0}, "unobserved_weight"),
         ({"solver": "ials", "row_solver": "qr"}, "row_solver must be one of"),
-        ({"feedback": "explicit", "row_solver": "blocks"}, "row_solver='blocks' is for clicks"),
+        ({"feedback": "explicit", "row_solver": "gradients"}, "row_solver='gradients' is for clicks"),
         ({"solver": "ials", "learning_rate": 0.1}, "learning_rate=0.1 means nothing"),
         ({"solver": "ials", "precision": "half"}, "precision='half'"),
         ({"positive_from": float("nan")}, "positive_from"),

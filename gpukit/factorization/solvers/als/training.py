@@ -14,7 +14,7 @@ from gpukit.factorization.solvers.squares.plan import Data, Terms
 
 
 class Half(NamedTuple):
-    """Input of one side's solution: squares.arrays.Data, batches [(pieces, owners, decays)] on the device."""
+    """Input of one side's solution: squares.plan.Data, batches [(pieces, owners, decays)] on the device."""
 
     data: object
     batches: list
@@ -22,13 +22,13 @@ class Half(NamedTuple):
 
 def arrange(task):
     """Return (Equations, [users' Half, items' Half]) of a solvers.Task."""
-    steps = engine(task.device, squares.__name__)
+    steps, n_factors = engine(task.device, squares.__name__), task.layout.n_factors
+    plan.check_size(n_factors, task.device, "solver='sgd'")
     weights, preparing = task.data.weights, task.steps.preparing
     items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
     if weights is not None:
         items = items._replace(weights=lay_out_weights(weights, "items", items.where, preparing))
     sides = [task.data.side, items]
-    n_factors = task.layout.n_factors
     most = max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
     cuts = [
         plan.cut(side.indptr, steps.LONGEST, most, span=task.share.span(number)) for number, side in enumerate(sides)
@@ -67,10 +67,8 @@ class Training:
     """Epochs of alternating least squares over a session's parameters."""
 
     def __init__(self, session, task, equations, halves):
-        steps, tolerance = 100, 1e-6  # of conjugate gradients
         self.session, self.share, self.equations, self.halves = session, task.share, equations, halves
-        ends = steps, np.float32(tolerance)
-        self.terms = Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING), *ends)
+        self.terms = Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING))
 
     def epoch(self, number):
         """Solve for all users, then for all items; return when complete."""

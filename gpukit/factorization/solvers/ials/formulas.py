@@ -13,14 +13,6 @@ total, its target weight w. A user's row, with the items fixed, solves
 
 as in google-research/ials. A row without clicks is 0.
 
-A row with fewer clicks than factors is solved for in one unknown per click. With A the matrix before the sum, V the
-rows v of its clicks and W the diagonal of their weights, (Woodbury's identity)
-
-    u = A^-1 V' z,    (W^-1 + V A^-1 V') z = 1,
-
-where A is diagonal for every row if V is in the basis of the eigenvectors of V'V. V A^-1 V' is at most 1 / alpha0, so
-all eigenvalues of the matrix are between 1 / w and 1 / w + 1 / alpha0.
-
 Conjugate gradients are preconditioned by M, the inverse of S + d I, with S = alpha0 V'V and d the mean of the rows'
 lambdas. A row's matrix is S + lambda I + sum w v v'. The sum is at most max w / alpha0 times S, and the lambdas differ
 little. Therefore all eigenvalues of M times the matrix are close together, whatever those of S: a few steps suffice,
@@ -29,21 +21,15 @@ and rounding errors do not grow.
 
 import numpy as np
 
-WAYS = ("cholesky", "gradients", "blocks")
+WAYS = ("cholesky", "gradients")
 STEPS = 3  # of conjugate gradients per half epoch, from the current row (Takacs et al. 2011)
-BLOCK = 64  # factors of a row solved for at once, with the others fixed; on a GPU 32, 64 or 128
 PANEL = 32  # unknowns eliminated in a step
-DIRECT = {True: 32, False: 32}  # factors up to which elimination is faster, on a GPU or not; measured
+DIRECT = 32  # factors up to which elimination is faster; measured
 
 
-def way_of(n_factors, on_gpu):
+def way_of(n_factors):
     """Return the faster row solver for F factors."""
-    return "cholesky" if n_factors <= DIRECT[on_gpu] else "gradients"
-
-
-def block_of(width):
-    """Return the size of a block of factors, for rows of `width` factors."""
-    return min(BLOCK, width)
+    return "cholesky" if n_factors <= DIRECT else "gradients"
 
 
 def rows_of_block(width):
@@ -53,22 +39,7 @@ def rows_of_block(width):
     return max(1, min(most_rows, stage // width))
 
 
-FEW = 124  # most clicks for a solution in the clicks' unknowns: with the right-hand side, 16 tiles of 8 per side
-STAGED = 32  # factors in shared memory at once
-
-
-def few_of(n_factors, regularization):
-    """Return the largest number of clicks for a solution in the clicks' unknowns; 0: never."""
-    return FEW if n_factors >= FEW + FEW // 2 and regularization > 0 else 0
-
-
 def decays_of(counts, others, regularization, unobserved, exponent):
     """Return lambda of each row, (rows,) float32, from its clicks counts (rows,) and the number of rows of the other
     side."""
     return np.float32(regularization * (np.asarray(counts, np.float64) + unobserved * others) ** exponent)
-
-
-def basis_of(shared):
-    """Return (spectrum (F,), Q (F, F)) float32 of S = Q diag(spectrum) Q', (F, F) float32 on the host."""
-    spectrum, basis = np.linalg.eigh(np.asarray(shared, np.float64))
-    return np.maximum(spectrum, 0).astype(np.float32), np.ascontiguousarray(basis, np.float32)

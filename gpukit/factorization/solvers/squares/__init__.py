@@ -5,7 +5,7 @@ cpu.py, gpu.py equations of a batch of rows                  formulas.py        
 
 Kernels, each with its twins:
 
-gram_kernels.py      normal equations: sums of products      gradients_kernels.py  solution by conjugate gradients
+gram_kernels.py      normal equations: sums of products
 cholesky_kernels.py  elimination in registers                tiles.py              a matrix in tiles, one per thread
 
 Gram matrices and elimination begin with the same step: products of a few columns in shared memory are added to a tile

@@ -4,9 +4,7 @@ import numpy as np
 
 from gpukit.device.cpu_arrays import resident
 from gpukit.factorization.solvers.squares.cholesky_twins import solve_by_cholesky
-from gpukit.factorization.solvers.squares.gradients_twins import solve_by_gradients
 from gpukit.factorization.solvers.squares.gram_twins import as_matrix, gram_of_pieces, sum_of_grams
-from gpukit.factorization.solvers.squares.plan import is_direct
 
 __all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
 
@@ -18,7 +16,6 @@ class Equations:
     """Normal equations of rows of F factors, `most` pieces at once."""
 
     def __init__(self, n_factors, most):
-        self.n_factors = n_factors
         self.grams = np.empty((most, n_factors + 2, n_factors + 2), np.float32)
 
     @staticmethod
@@ -45,18 +42,6 @@ class Equations:
 
     def solve(self, batch, data, other, terms, table):
         """Solve for rows of `table`; see gpu.py."""
-        self.form(batch, data, other, terms)
-        self.answer(batch, terms, table)
-
-    def form(self, batch, data, other, terms):
-        """Compute the Gram matrices of a batch's pieces; see gpu.py."""
-        gram_of_pieces(batch[0], *data, other, terms.biased, self.grams)
-
-    def answer(self, batch, terms, table):
-        """Solve for rows of `table` from the current Gram matrices; see gpu.py."""
-        _, owners, decays = batch
-        solver = owners, self.grams, terms.shared, decays, terms.damping
-        if is_direct(self.n_factors):
-            solve_by_cholesky(*solver, table)
-        else:
-            solve_by_gradients(*solver, terms.steps, terms.tolerance, table)
+        pieces, owners, decays = batch
+        gram_of_pieces(pieces, *data, other, terms.biased, self.grams)
+        solve_by_cholesky(owners, self.grams, terms.shared, decays, terms.damping, table)

@@ -5,9 +5,8 @@ import numpy as np
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import resident
 from gpukit.factorization.solvers.squares.cholesky_kernels import make_solve_by_cholesky
-from gpukit.factorization.solvers.squares.gradients_kernels import THREADS, make_solve_by_gradients
 from gpukit.factorization.solvers.squares.gram_kernels import as_matrix, make_gram_of_pieces, sum_of_grams
-from gpukit.factorization.solvers.squares.plan import is_direct, shape_of
+from gpukit.factorization.solvers.squares.plan import shape_of
 
 __all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
 
@@ -20,13 +19,9 @@ class Equations:
     """Normal equations of rows of F factors, `most` pieces at once."""
 
     def __init__(self, n_factors, most):
-        self.shape, self.direct = shape_of(n_factors), is_direct(n_factors)
+        self.shape = shape_of(n_factors)
         self.grams = device_array((most, self.numbers(n_factors) // self.shape.tiles, self.shape.tiles), np.float32)
         self.gram_of_pieces = make_gram_of_pieces(*self.shape)
-        if self.direct:
-            self.solution = make_solve_by_cholesky(*self.shape[:3], self.shape.whole)
-        else:
-            self.solution = make_solve_by_gradients(*self.shape[:3])
 
     @staticmethod
     def numbers(n_factors):
@@ -60,20 +55,10 @@ class Equations:
         """Queue the solution for rows of `table`, with the table `other` fixed.
 
         batch: (pieces, owners) of plan.Cut and decays (rows,) float32, lambda of each owner, on the device; data,
-        terms: see arrays.py.
+        terms: see plan.py; F: up to plan.MOST_FACTORS.
         """
-        self.form(batch, data, other, terms)
-        self.answer(batch, terms, table)
-
-    def form(self, batch, data, other, terms):
-        """Queue the Gram matrices of a batch's pieces; arguments as in solve."""
-        self._add_up(batch[0], data, other, terms.biased)
-
-    def answer(self, batch, terms, table):
-        """Queue the solution for rows of `table` from the current Gram matrices; arguments as in solve."""
-        _, owners, decays = batch
-        solver = owners, self.grams, terms.shared, decays, terms.damping
-        if self.direct:
-            launch(self.solution, owners.shape[0], self.shape.whole, *solver, table)
-        else:
-            launch(self.solution, owners.shape[0], THREADS, *solver, terms.steps, terms.tolerance, table)
+        pieces, owners, decays = batch
+        self._add_up(pieces, data, other, terms.biased)
+        kernel = make_solve_by_cholesky(*self.shape[:3], self.shape.whole)
+        system = self.grams, terms.shared, decays, terms.damping
+        launch(kernel, owners.shape[0], self.shape.whole, owners, *system, table)

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.errors import ParameterError
+
 TILE = 8
 WARP, MOST_THREADS = 32, 256
 DIRECT_TILES = 33  # tiles per side, at most, of a matrix that one block eliminates in registers: F <= 260
-DIRECT_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
+MOST_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
 
 
 class Shape(NamedTuple):
@@ -77,14 +79,16 @@ class Cut(NamedTuple):
         return int(np.diff(self.ends[:, 0]).max(initial=0))
 
 
-def cut(indptr, longest, most, few=0, span=None):
-    """Return the Cut of the rows of indptr (rows + 1,) with more than `few` ratings.
+def cut(indptr, longest, most, span=None):
+    """Return the Cut of the rows of indptr (rows + 1,) with ratings.
 
     Pieces have up to `longest` ratings and about equal length; a batch has up to `most` pieces, or a single row with
     more. span: (first, last + 1) of the rows, None: all.
     """
     counts = np.diff(indptr)
-    rows = within(np.flatnonzero(counts > few), span)
+    rows = np.flatnonzero(counts)
+    if span is not None:
+        rows = rows[slice(*np.searchsorted(rows, span))]
     counts = counts[rows]
     parts = -(-counts // longest)
     before = np.concatenate(([0], np.cumsum(parts)))
@@ -102,14 +106,13 @@ def cut(indptr, longest, most, few=0, span=None):
     return Cut(pieces, owners, np.stack((before[last], last), axis=1))
 
 
-def within(rows, span):
-    """Return those of ascending rows that are in a span (first, last + 1), None: all."""
-    return rows if span is None else rows[slice(*np.searchsorted(rows, span))]
-
-
-def is_direct(n_factors):
-    """Return True if rows of F factors are solved by elimination instead of conjugate gradients."""
-    return n_factors <= DIRECT_FACTORS
+def check_size(n_factors, device, remedy):
+    """Raise ParameterError if a Device cannot eliminate the matrices of F factors; remedy: another solver."""
+    if device.is_cuda and n_factors > MOST_FACTORS:
+        raise ParameterError(
+            f"n_factors={n_factors} is too large for elimination on a GPU, which takes up to {MOST_FACTORS}. Use "
+            f"{remedy}, or device='cpu'."
+        )
 
 
 def batches_of(cut, decays, steps):
@@ -137,14 +140,12 @@ class Terms(NamedTuple):
     """Terms of the equations besides the data.
 
     biased: solve for biases; shared: Gram matrix shared by all rows, see Equations.sums; damping of the biases
-    (float32); steps, tolerance (float32) of conjugate gradients.
+    (float32).
     """
 
     biased: bool
     shared: np.ndarray
     damping: np.float32
-    steps: int
-    tolerance: np.float32
 
 
 def solve_symmetric(matrices, targets):

@@ -84,22 +84,3 @@ def descended(clicks, U, at, V, reg, alpha0, nu, steps):
             p = M @ r + rest / before * p
         out[row] = x
     return out
-
-
-def by_blocks(clicks, U, at, V, reg, alpha0, nu, size):
-    """Return U (rows, F) after solving for each block of factors.
-
-    Blocks have `size` factors; the others are fixed. Rows without clicks are 0.
-    """
-    out, V = np.zeros(np.shape(U)), np.asarray(V, float)
-    for row in range(len(U)):
-        mine = clicks_of(clicks, row, at)
-        if not mine:
-            continue
-        A, g = equations(mine, V, reg, alpha0, nu)
-        x = np.array(U[row], float)
-        for first in range(0, len(x), size):
-            block = slice(first, first + size)
-            x[block] += np.linalg.solve(A[block, block], (g - A @ x)[block])
-        out[row] = x
-    return out

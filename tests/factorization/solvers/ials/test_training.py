@@ -47,47 +47,6 @@ def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
     assert losses[0] > losses[1] > losses[2]
 
 
-@pytest.mark.parametrize("n_factors, weighted", [(3, True), (16, False), (17, True)])
-def test_rows_of_few_clicks(n_factors, weighted, monkeypatch):
-    """Rows of few clicks have the solution of other rows.
-
-    No clicks, one, the limit, one more, more clicks than factors.
-    """
-    monkeypatch.setattr(formulas, "way_of", lambda *facts: "cholesky")
-    monkeypatch.setattr(formulas, "few_of", lambda *facts: 5)
-    clicks = clicks_of(weighted=weighted)
-    session, training = begun(clicks, SHAPE, n_factors)
-    assert all(half.few and half.batches for half in training.halves)
-    V = sides(session)[1]
-    for epoch in range(2):
-        training.epoch(epoch)
-        U = naive.solved(clicks, SHAPE[0], 0, V, *TERMS)
-        V = naive.solved(clicks, SHAPE[1], 1, U, *TERMS)
-        found = sides(session)
-        close(found[0], U)
-        close(found[1], V)
-
-
-def test_clicks_that_are_few():
-    """Rows on both sides of the limit, in batches.
-
-    The first half of an epoch.
-    """
-    assert formulas.few_of(formulas.FEW, 0.1) == formulas.few_of(256, 0.0) == 0
-    n_factors, counts = 190, [1, formulas.FEW - 1, formulas.FEW, formulas.FEW + 1, 150, 189]
-    assert formulas.few_of(n_factors, TERMS[0]) == formulas.FEW
-    clicks = [(user, item, 1.0) for user, count in enumerate(counts) for item in range(count)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(formulas, "way_of", lambda *facts: "cholesky")
-        patch.setattr(cpu.squares, "SCRATCH", 4 * (formulas.FEW + 2) ** 2 * 2)
-        session, training = begun(clicks, (len(counts), 190), n_factors)
-    assert [len(batch[0]) for batch in training.halves[0].few] == [2, 1]
-    V = sides(session)[1] * 50
-    session.parameters.Q[:-1, :n_factors] = V
-    training.epoch(0)
-    close(sides(session)[0], naive.solved(clicks, len(counts), 0, V, *TERMS))
-
-
 @pytest.mark.parametrize("n_factors", [1, 5, 16])
 @pytest.mark.parametrize("weighted, longest", [(False, 8192), (True, 4)])
 def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
@@ -106,30 +65,6 @@ def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
         close(found[1], V)
 
 
-@pytest.mark.parametrize("n_factors, size", [(1, 4), (9, 4), (16, 4), (16, 64)])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_blocks_of_factors(n_factors, size, weighted, monkeypatch):
-    """Blocks of factors take the steps of the oracle.
-
-    An incomplete last block, one block for all, several pieces and batches.
-    """
-    monkeypatch.setattr(formulas, "way_of", lambda *facts: "blocks")
-    monkeypatch.setattr(formulas, "BLOCK", size)
-    monkeypatch.setattr(cpu.squares, "LONGEST", 4)
-    monkeypatch.setattr(cpu.squares, "SCRATCH", 4 * 9 * 20)
-    clicks = clicks_of(weighted=weighted)
-    session, training = begun(clicks, SHAPE, n_factors)
-    assert len(training.halves[0].batches) > 1
-    U, V = sides(session)
-    for epoch in range(3):
-        training.epoch(epoch)
-        U = naive.by_blocks(clicks, U, 0, V, *TERMS, size)
-        V = naive.by_blocks(clicks, V, 1, U, *TERMS, size)
-        found = sides(session)
-        close(found[0], U)
-        close(found[1], V)
-
-
 def test_a_few_steps_come_close(monkeypatch):
     """Three preconditioned steps match elimination; without preconditioner the loss is 1% larger."""
     clicks, losses = clicks_of(60, 40, 0.1, weighted=True), {}
@@ -140,7 +75,6 @@ def test_a_few_steps_come_close(monkeypatch):
             training.epoch(epoch)
         losses[way] = naive.loss(clicks, *sides(session), *TERMS)
     assert losses["gradients"] == pytest.approx(losses["cholesky"], rel=2e-3)
-    assert losses["blocks"] == pytest.approx(losses["cholesky"], rel=2e-2)
 
 
 @pytest.mark.parametrize("n, decay", [(5, 0.0), (100, 0.0), (100, 0.3)])
@@ -203,12 +137,6 @@ def test_weights_are_above_zero():
 
 
 def test_usual_parameters():
-    assert (
-        USUAL["ials"]("adaptive", 10**6)["exponent"] == 1.0
-        and formulas.way_of(8, True) == formulas.way_of(8, False) == "cholesky"
-    )
-    assert [formulas.way_of(n, False) for n in (formulas.DIRECT[False], formulas.DIRECT[False] + 1)] == [
-        "cholesky",
-        "gradients",
-    ]
+    assert USUAL["ials"]("adaptive", 10**6)["exponent"] == 1.0
+    assert [formulas.way_of(n) for n in (8, formulas.DIRECT, formulas.DIRECT + 1)] == [*["cholesky"] * 2, "gradients"]
     assert ROW_SOLVERS == ("auto", *formulas.WAYS)

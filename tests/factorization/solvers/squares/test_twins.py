@@ -5,7 +5,6 @@ import pytest
 
 from factorization.solvers.squares.inputs import (
     DAMPING,
-    ENDS,
     assert_solved,
     batch_of,
     own_table,
@@ -15,7 +14,6 @@ from factorization.solvers.squares.inputs import (
 )
 from gpukit.factorization.solvers.squares import cpu, plan
 from gpukit.factorization.solvers.squares.formulas import inverse_pivot, quotient
-from gpukit.factorization.solvers.squares.gradients_twins import solve_by_gradients
 from gpukit.factorization.solvers.squares.plan import Terms
 
 COUNTS = (0, 1, 2, 33, 0, 300, 7, 16, 0)
@@ -26,11 +24,11 @@ def solved(case, batches, n_factors, biased=True, damping=DAMPING):
     own, other = own_table(case, n_factors), table_of(case.V, case.b, n_factors)
     equations = cpu.Equations(n_factors, max(len(pieces) for pieces, *_ in batches))
     for batch in batches:
-        equations.solve(batch, case.data, other, Terms(biased, square_of(case), damping, *ENDS), own)
+        equations.solve(batch, case.data, other, Terms(biased, square_of(case), damping), own)
     return own
 
 
-@pytest.mark.parametrize("n_factors", [1, 3, 32, 33, 133])
+@pytest.mark.parametrize("n_factors", [1, 3, 32, 33, 133, 265])
 @pytest.mark.parametrize("longest", [1000, 40])
 def test_rows_are_solved(n_factors, longest):
     """In one piece and in several; by elimination."""
@@ -51,23 +49,6 @@ def test_one_number_holds_for_all():
     alike = case._replace(values=np.full_like(case.values, 0.5))
     one = solved(alike._replace(values=alike.values[:1]), [batch_of(case, 50)], 6)
     np.testing.assert_array_equal(one, solved(alike, [batch_of(case, 50)], 6))
-
-
-@pytest.mark.parametrize("n_factors", [3, 33, 140])
-def test_conjugate_gradients_solve_the_same(n_factors, monkeypatch):
-    monkeypatch.setattr(cpu, "is_direct", lambda n: False)
-    case = problem(n_factors, COUNTS)
-    assert_solved(case, solved(case, [batch_of(case, 50)], n_factors), n_factors, within=2e-6)
-
-
-def test_conjugate_gradients_begin_at_the_current_row():
-    """Without a step nothing changes."""
-    case = problem(3, (5, 4))
-    _, owners, decays = batch_of(case, 50)
-    own = table_of(np.full((2, 3), 0.5), np.full(2, 0.25), 3)
-    grams, before = np.zeros((2, 5, 5), np.float32), own.copy()
-    solve_by_gradients(owners, grams, grams[:1], decays, np.float32(1), 0, np.float32(0), own)
-    np.testing.assert_array_equal(own, before)
 
 
 def test_what_nothing_tells_stays_zero():
@@ -146,8 +127,8 @@ def test_shapes():
         assert shape.tiles * shape.slices <= shape.threads * shape.groups and shape.threads % 32 == 0
         assert shape.threads <= 256 and (shape.slices == 1 or shape.threads == 32)
         assert shape.staged * (8 * shape.tile_rows + 4) * 4 <= 40 << 10
-        assert not plan.is_direct(n_factors) or shape.tiles <= shape.whole <= 640
-    assert plan.is_direct(256) and not plan.is_direct(264)
+        assert n_factors > plan.MOST_FACTORS or shape.tiles <= shape.whole <= 640
+    assert plan.MOST_FACTORS == 260
 
 
 def test_formulas():
