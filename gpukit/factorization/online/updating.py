@@ -101,7 +101,7 @@ class Updating(Serving):
         Parameters
         ----------
         device : str or None
-            'cpu', 'cuda', 'cuda:N'; None: the device of the model.
+            'cpu', 'cuda', 'cuda:N'; None: the device of the model, or the CPU for one with deterministic=True.
 
         Returns
         -------
@@ -114,9 +114,10 @@ class Updating(Serving):
         DeviceError, DeviceMemoryError
         """
         from gpukit.factorization.online.session import Live
+        from gpukit.factorization.settings import training_device
 
         self._check_fitted()
-        return Live(self, self.device if device is None else device)
+        return Live(self, training_device(self) if device is None else device)
 
     def _as_learned(self, ratings, widen_scale=False):
         """Return Ratings as this model learns them: of clicks, their weights.
