@@ -25,7 +25,7 @@ class Settings(NamedTuple):
     baseline; with 0 epochs the model is the baseline. share: fraction of the part of factors and influences that is
     kept. feedback: 'explicit' or 'implicit'. For 'implicit': loss; n_negatives sampled for a click; unobserved_weight
     alpha0 of every pair; exponent nu of the scale of the regularization; counted: frequent clicks have more weight;
-    recency: additional weight of the latest clicks; blend: share of a neighbourhood's score; popular: share of
+    recency: additional weight of the latest clicks; popular: share of
     popularity; mixed: weight of a second model's score; ease: weight of the score of item weights, whose regularization
     is ease_decay; row_solver: of ials.
     """
@@ -51,7 +51,6 @@ class Settings(NamedTuple):
     exponent: float = 0.0
     counted: bool = False
     recency: float = 0.0
-    blend: float = 0.0
     popular: float = 0.0
     mixed: float = 0.0
     ease: float = 0.0
@@ -61,8 +60,8 @@ class Settings(NamedTuple):
 
     @property
     def factors_share(self):
-        """Share of the factors in the score, next to blend and popularity."""
-        return max(0.0, 1.0 - self.blend - self.popular)
+        """Share of the factors in the score, next to popularity."""
+        return max(0.0, 1.0 - self.popular)
 
     @property
     def item_decay(self):
@@ -71,7 +70,7 @@ class Settings(NamedTuple):
 
     @property
     def learned_neighbors(self):
-        """Number of neighbours in training; `ials` adds its neighbours after training."""
+        """Number of neighbours in training; `ials` and `ease` have none."""
         return 0 if self.solver in ("ials", "ease") else self.n_neighbors
 
     def epoch_rates(self, epoch):

@@ -6,7 +6,6 @@ proposes lines.
 
 ONLINE = "factorization/online/test_kernels.py::test_"
 PREPARE = "factorization/prepare/test_kernels.py::test_"
-OF_RANKS = "factorization/shared/test_kernels.py::test_"
 OF_COPIES = "factorization/shared/test_copies.py::test_"
 PLACES = "factorization/solvers/sgd/test_place_kernels.py::test_"
 CHUNKS = "factorization/solvers/sgd/test_chunk_kernels.py::test_"
@@ -84,7 +83,6 @@ CASES = {
     "factorization.prepare.kernels.move_rows": ROWS,
     "factorization.prepare.kernels.take_rows": ROWS,
     "factorization.prepare.kernels.read_rows": f"{PREPARE}read_rows[shape1-True-5-3-16]",
-    "factorization.shared.kernels.key_blocks": f"{OF_RANKS}key_blocks[(3, 64)-[0, 3, 0, 0, 2, 0]]",
     "factorization.shared.kernels.factor_squares": f"{OF_COPIES}how_long_factors_are[5-7-3-3]",
     "factorization.shared.kernels.damp": f"{OF_COPIES}damp[33]",
     "factorization.shared.kernels.take_changes": f"{OF_COPIES}take_changes[5-12-True]",

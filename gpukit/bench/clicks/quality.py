@@ -58,7 +58,7 @@ def train_model(model, ncf):
 
 def describe_choice(chosen):
     """Return the hyperparameters that a model selected as text."""
-    others = {name: chosen[name] for name in ("mixed", "blend") if chosen.get(name)}
+    others = {"mixed": chosen["mixed"]} if chosen.get("mixed") else {}
     return " ".join(f"{name}={value:g}" for name, value in {"F": chosen["n_factors"], **others}.items())
 
 

@@ -18,13 +18,13 @@ OF_CLICKS = {
     "exponent": float,
     "counted": bool,
     "recency": float,
-    "blend": float,
     "popular": float,
     "mixed": float,
     "ease": float,
     "ease_decay": float,
 }
 LATER = {"ease": 0.0, "ease_decay": 0.0}  # not in files of earlier versions
+FORMER = {"blend"}  # in files of earlier versions
 KEPT = {
     "n_factors": int,
     "n_neighbors": int,
@@ -132,7 +132,7 @@ def check_facts(stored, feedback, n_factors):
     most_epochs = 1 << 53
     implicit = feedback == "implicit"
     kinds = {**TOLD, **({"feedback": str, **OF_CLICKS} if implicit else {})}
-    if beyond := sorted(set(stored) - {*kinds, "trend"}):
+    if beyond := sorted(set(stored) - {*kinds, *FORMER, "trend"}):
         raise DataError(f"{beyond[0]!r:.80} is nothing that is chosen for a training.")
     trend = persist.entry_of({"trend": [], **stored}, "trend", list)
     facts = {name: persist.entry_of({**LATER, **stored}, name, kind) for name, kind in kinds.items()}
@@ -170,5 +170,4 @@ def check_clicks(facts):
         check_integer("n_negatives", facts["n_negatives"], 0, MOST_NEGATIVES)
         for name in ("unobserved_weight", "exponent", "recency", "mixed", "ease", "ease_decay"):
             check_real(name, facts[name], 0.0)
-        for name in ("blend", "popular"):
-            check_real(name, facts[name], 0.0, 1.0)
+        check_real("popular", facts["popular"], 0.0, 1.0)

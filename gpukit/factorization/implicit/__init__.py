@@ -3,8 +3,8 @@
     feedback.py  detection of ratings or clicks                     hold_out.py  samples, held-out clicks
     weights.py   weights of clicks                                  evaluator.py measures of a candidate on them
     begin.py     preparation before the first epoch                 choosing.py  model selection
-    prepared.py  clicks on a device, trainings over them            blend.py     item neighbourhoods, added to factors
-    start.py     the State at the start of training                 mix.py       two models as one
+    prepared.py  clicks on a device, trainings over them            mix.py       two models as one
+    start.py     the State at the start of training
     item_weights.py  weights between items, added to factors
     fold.py      fold-in of a new user by a list of clicks          update.py    online updates of a fitted model
 

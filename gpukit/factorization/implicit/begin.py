@@ -6,7 +6,6 @@ from gpukit import interrupt
 from gpukit.errors import ModelError
 from gpukit.factorization import run as runs
 from gpukit.factorization.implicit import mix, start
-from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.choosing import choose
 from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
@@ -101,14 +100,12 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
         session, training = course.begin(resumed.state if resumed else course.first(neighbors))
     first = (resumed.epochs_done, resumed.history, resumed.best) if resumed else (0, [], None)
 
-    def complete(solved, checkpoints=None):
+    def complete(state, checkpoints=None):
         """Return the final State of the trained one."""
-        with clock("neighbours"):
-            state = blended(solved, prepared, plan)
         if plan.mixed:
             with clock("training"):
                 second_course = second(prepared, estimator, plan, progress, resumed.second if resumed else None)
-                state = mix.joined(state, second_course.trained(solved, checkpoints, progress), plan.mixed)
+                state = mix.joined(state, second_course.trained(state, checkpoints, progress), plan.mixed)
         state = add_item_weights(state, clicks, plan, device)
         return start.with_popularity(state, prepared.counts[1], plan.popular)
 

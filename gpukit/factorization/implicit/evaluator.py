@@ -11,7 +11,7 @@ from gpukit.model_selection.trial import Trial
 DEPTH, SHOWN = 20, 10  # length of the lists that are judged, of those that are reported
 RANKED = 12  # units of work to rank a pair; a unit is a multiplication of training
 REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
-ADDED = ("counted", "recency", "blend", "popular", "mixed", "ease", "ease_decay")
+ADDED = ("counted", "recency", "popular", "mixed", "ease", "ease_decay")
 
 
 def measure_lists(lists, judges):

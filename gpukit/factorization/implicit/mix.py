@@ -28,7 +28,6 @@ def partner(estimator, plan, n_clicks, shape):
         "biases": biases,
         "n_factors": factors,
         "mixed": 0.0,
-        "blend": 0.0,
         "popular": 0.0,
     }
     return plan._replace(**{**standard, **given, **own, "counted": False, "recency": 0.0})

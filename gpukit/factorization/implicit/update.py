@@ -9,7 +9,6 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.device import cpu
 from gpukit.factorization.implicit import mix, start
-from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
@@ -108,8 +107,6 @@ def solved(state, prepared, plan, which, asked):
     side = users, next(extras), items, next(extras)
     near = np.zeros((len(items), 0), np.int32)
     grown = start.State(*side, np.zeros((len(items), 2, 0), np.float32), near)
-    if plan.blend:
-        grown = blended(grown, prepared, plan)._replace(user_factors=users)
     return kept_still(start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), state, fresh, asked), count
 
 

@@ -5,7 +5,7 @@
     training_data.py   ratings in the form that an epoch reads          rows.py        least squares over ranks
     block_schedule.py  blocks of each rank at each step                 damping.py     weights of the ranks' changes
     cpu.py | gpu.py    an epoch's part of a rank, transfers
-    kernels.py, twins.py   keys by block, changes of rows
+    kernels.py, twins.py   changes of rows
 
 Every rank receives all ratings and keeps those of its users; least squares keeps all. Parameter tables have all rows on
 every rank, numbered as without ranks. A user's row is current on the rank of the user, an item's on the rank that
@@ -13,8 +13,7 @@ processed its block last. Mean, deviation, levels, baselines and counts are thos
 
 With walk='users', every rank has a copy of the items' rows. Their changes on all ranks are added many times per epoch,
 on a GPU during training. With walk='items', items are in blocks, and no two ranks process a block at the same time, so
-that no step is lost. There are `parts.BLOCKS_PER_RANK` blocks per rank in a ring; with more than one, a block is
-transferred while another is processed. With deterministic=True the blocks are the strata of
+that no step is lost. There is a block per rank in a ring. With deterministic=True the blocks are the strata of
 prepare/conflict_free_blocks.py, in the same order as without ranks, and the result is bit-identical
 (MatrixFactorization).
 

@@ -80,12 +80,12 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         orders = order_ratings(rank_ratings, device, team)
         scale = scale_of(orders, ratings.values)
         scale = center_scale(orders, scale, steps.preparing, options, parts, team)
-        data, starts = prepare_ratings(orders, scale, options, steps.preparing, parts, team, own_steps)
+        data = prepare_ratings(orders, scale, options, steps.preparing, parts, team)
     with clock("neighbours"):
         search = SharedSearch(team, device)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)
     with clock("prepare"):
-        *tables, laps = chunk_tables(data.side, starts, parts, options, plan, layout, steps, own_steps)
+        *tables, laps = chunk_tables(data.side, parts, options, plan, layout, steps, own_steps)
     if resumed:
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
         session = steps.DeviceModel(resumed.state, layout, estimator.walk, data.history)

@@ -30,15 +30,14 @@ class Move(NamedTuple):
 
 
 class Ring(NamedTuple):
-    """B blocks in a ring, B a multiple of the ranks: at step t rank r processes block r B / R + t."""
+    """A block for each rank, in a ring: at step t rank r processes block r + t."""
 
     ranks: int
-    blocks: int
 
     def steps(self, epoch):
         """Return the ScheduleSteps of any epoch: each rank processes each block once."""
-        distance, ranks = self.blocks // self.ranks, range(self.ranks)
-        all_tables = [{rank: (rank * distance + step) % self.blocks for rank in ranks} for step in range(self.blocks)]
+        ranks = range(self.ranks)
+        all_tables = [{rank: (rank + step) % self.ranks for rank in ranks} for step in ranks]
         return [ScheduleStep({block: rank for rank, block in tables.items()}, tables) for tables in all_tables]
 
 

@@ -39,9 +39,8 @@ class BlockPipeline:
         self.session, self.team = session, team
         self.lines = lines_of(team, device)
         self.tables = tables_of_items(session)
-        places = None if session.walk == "items" else session.places.copy_to_host()
         rows = [parts.rows(block) for block in range(parts.blocks)]
-        self.rows = [to_device(np.int32(block_rows if places is None else places[block_rows])) for block_rows in rows]
+        self.rows = [to_device(np.int32(block_rows)) for block_rows in rows]
         self.buffers = [
             [device_array((len(block_rows), table.shape[1]), np.float32) for table in self.tables]
             for block_rows in rows

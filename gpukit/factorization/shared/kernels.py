@@ -12,21 +12,6 @@ F32, F64, U32, U64, I64 = np.float32, np.float64, np.uint32, np.uint64, np.int64
 QUAD, WARPS = 4, 8
 
 
-@kernel
-def key_blocks(starts, others, where, blocks, rows, keys):
-    """keys[where[t]] = block * rows + row of rating t, with the block of its other row.
-
-    starts (rows + 1 or more,) int64; others (n,) int32; where (n,) uint32, a permutation; blocks (other rows,) int32;
-    rows int64; keys (n,) uint64, overwritten.
-    Launch: any grid and block; a block processes whole rows.
-    Deterministic: yes, exact.
-    Source: ours.
-    """
-    for row in range(I64(cuda.blockIdx.x), I64(rows), I64(cuda.gridDim.x)):
-        for t in range(I64(starts[U64(row)]) + I64(cuda.threadIdx.x), I64(starts[U64(row + 1)]), I64(cuda.blockDim.x)):
-            keys[U64(where[U64(t)])] = U64(I64(blocks[U64(others[U64(t)])]) * I64(rows) + row)
-
-
 @factory
 def make_take_changes(half):
     """Return take_changes for factors in float16 (half, two in each float32) or float32."""

@@ -15,8 +15,6 @@ from gpukit.factorization.prepare.conflict_free_blocks import assign_blocks
 from gpukit.factorization.shared.block_schedule import Copies, Ring, Strata
 from gpukit.factorization.solvers.sgd import schedule
 
-BLOCKS_PER_RANK = {"users": 0, "items": 1}  # by major side; 0: no blocks, every rank has a copy of all rows
-
 
 class Parts(NamedTuple):
     """Partition of users and items.
@@ -41,14 +39,8 @@ class Parts(NamedTuple):
         return np.flatnonzero(self.block == block)
 
     def order_of_minor(self, walk):
-        """Return the storage order of the items on a GPU if they are the minor side, (rows,) uint32; else None.
-
-        It is the same on all ranks. The rows of a block are distributed evenly over the cache
-        (training_data.minor_places).
-        """
-        if walk == "items":
-            return None
-        return np.lexsort((-self.counts[1], self.block)).astype(np.uint32)
+        """Return the storage order of the items, by popularity, (rows,) uint32; None if they are the major side."""
+        return None if walk == "items" else np.argsort(-self.counts[1], kind="stable").astype(np.uint32)
 
     def users_of(self, rank):
         """Return the users of a rank in ascending order."""
@@ -64,12 +56,12 @@ def parts_of(ratings, size, options, steps):
     counts = tuple(np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
     if options.deterministic:
         parts = strata_parts(counts, size, options, steps)
-    elif BLOCKS_PER_RANK[options.walk]:
+    elif options.walk == "items":
         parts = ring_parts(counts, size, options)
     else:
         parts = copied_parts(counts, size, options)
     idle = parts.assignment is None and min(np.bincount(parts.owner, parts.counts[0], size)) == 0
-    if idle or (isinstance(parts.schedule, Ring) and len(counts[1]) < parts.schedule.blocks):
+    if idle or (isinstance(parts.schedule, Ring) and len(counts[1]) < size):
         raise DataError(
             f"{len(ratings):,} ratings of {ratings.shape[0]:,} users and {ratings.shape[1]:,} items are too few for "
             f"{size} ranks. Use fewer --ranks (--gpus), or one."
@@ -78,11 +70,9 @@ def parts_of(ratings, size, options, steps):
 
 
 def ring_parts(counts, size, options):
-    """Return the Parts of blocks in a ring."""
-    users, items = counts
-    per_rank = max(1, min(BLOCKS_PER_RANK[options.walk], len(items) // size))
-    owner, block = (schedule.deal_rows(*side, options.seed)[0] for side in ((users, size), (items, per_rank * size)))
-    return Parts(owner, counts, block, None, Ring(size, per_rank * size))
+    """Return the Parts of blocks of items in a ring, one per rank."""
+    owner, block = (schedule.deal_rows(side, size, options.seed)[0] for side in counts)
+    return Parts(owner, counts, block, None, Ring(size))
 
 
 def copied_parts(counts, size, options):

@@ -19,17 +19,13 @@ FEWER = 4  # see match_workers
 START = 9.0  # STALENESS at the full learning rate: that of one H200 at Netflix shape; twice that increases errors
 
 
-def prepare_ratings(orders, scale, options, steps, parts, team, own_steps):
-    """Return (TrainingData, starts) of a rank's ratings in orders.
-
-    options: PreparationOptions; parts: parts.Parts; own_steps: cpu.py or gpu.py of this package; starts: first rating
-    of each row of each block (see group_by_block), or None.
-    """
+def prepare_ratings(orders, scale, options, steps, parts, team):
+    """Return the TrainingData of a rank's ratings in orders; options: PreparationOptions; parts: parts.Parts."""
     history = training_data.history_of(orders, scale, steps)
     baseline = baseline_of(orders, scale, steps, options, parts, team)
-    side, starts = side_of(orders, options, scale, parts, steps, own_steps)
+    side = side_of(orders, options, scale, parts, steps)
     query = training_data.training_query(history, orders, side, options.walk, steps) if options.near else None
-    return TrainingData(history, side, query, baseline), starts
+    return TrainingData(history, side, query, baseline)
 
 
 def center_scale(orders, scale, steps, options, parts, team):
@@ -86,42 +82,18 @@ def baseline_of(orders, scale, steps, options, parts, team):
     return user_bias, item_bias
 
 
-def side_of(orders, options, scale, parts, steps, own_steps):
-    """Return (arrays.Side of a rank's ratings, starts of group_by_block or None).
-
-    Ratings are grouped by stratum, or by block of items if users are the major side. If items are the major side, the
-    rows of a block are contiguous already.
-    """
+def side_of(orders, options, scale, parts, steps):
+    """Return the arrays.Side of a rank's ratings, in strata if training is deterministic."""
     order, other = major_first(options.walk, orders.by_user, orders.by_item)
     rows = major_first(options.walk, *orders.shape)[0]
-    where, strata, starts = training_data.shuffle_places(order, options.seed, steps), None, None
+    where, strata = training_data.shuffle_places(order, options.seed, steps), None
     if parts.assignment is not None:
         where, strata = arrange_in_strata(order.starts, order.others, where, parts.assignment, steps)
-    elif options.walk == "users" and parts.blocks > 1:
-        where, starts = group_by_block(order, rows, where, parts, steps, own_steps)
     minor, values = training_data.lay_out_ratings(where, order, orders, options.walk, scale, steps)
-    return Side(order.indptr[: rows + 1], order.starts, minor, values, where, strata, other.starts), starts
+    return Side(order.indptr[: rows + 1], order.starts, minor, values, where, strata, other.starts)
 
 
-def group_by_block(order, rows, where, parts, steps, own_steps):
-    """Return (where, starts (B rows + 1,) int64) on the device: ratings grouped by block, then by row.
-
-    where: positions of the ratings in shuffled rows; row r of block b begins at starts[b rows + r].
-    """
-    n, lines = where.size, parts.blocks * rows
-    width = max(1, lines.bit_length())
-    keys, places, moved = steps.empty(n, np.uint64), steps.empty(n, np.uint32), steps.empty(n, np.uint32)
-    block = steps.resident(parts.block, np.int32)
-    own_steps.run("key_blocks", order.starts, order.others, where, block, rows, keys)
-    steps.run("count_up", places)
-    keys, places, _ = steps.sort_by_bits(keys, 0, width, places)
-    starts = steps.row_starts(keys, 0, width, lines)
-    steps.run("turn_around", places, moved)
-    steps.run("follow", moved, where, places)
-    return places, starts
-
-
-def chunk_tables(side, starts, parts, options, plan, layout, steps, own_steps):
+def chunk_tables(side, parts, options, plan, layout, steps, own_steps):
     """Return (chunk tables of the blocks or strata, workers, Laps of the first epoch) of a rank.
 
     steps: cpu.py or gpu.py of the factorization; own_steps: those of this package.
@@ -129,24 +101,17 @@ def chunk_tables(side, starts, parts, options, plan, layout, steps, own_steps):
     if side.strata is not None:
         return side.strata, len(side.strata), [Lap(0.0, 1.0, len(side.strata))]
     rates = row_rates(plan.rates, plan.learning_rate, major_first(options.walk, *parts.counts)[0])
-    n, rows, copied = len(side.minor), len(side.indptr) - 1, isinstance(parts.schedule, Copies)
-    concurrent = n if copied else n * parts.schedule.ranks // parts.blocks
+    n, counts, copied = len(side.minor), np.diff(side.indptr), isinstance(parts.schedule, Copies)
     most = own_steps.most_copy_workers(layout) if copied else steps.most_workers(layout)
-    most = schedule.worker_count(concurrent, most, layout.slots > 0)
+    most = schedule.worker_count(n, most, layout.slots > 0)
     first, workers = bound_workers(most, parts, options.walk, plan)
     if copied:
         first, workers = match_workers(first, workers)
-        blocks = [(np.diff(side.indptr), side.starts)]
-    elif starts is None:
-        blocks = [(np.diff(side.indptr) * (parts.block == block), side.starts) for block in range(parts.blocks)]
-    else:
-        counts = np.diff(steps.chunking.fetch(starts)).reshape(parts.blocks, rows)
-        blocks = [(counts[block], starts[block * rows : (block + 1) * rows + 1]) for block in range(parts.blocks)]
-    pieces = own_steps.PARTS if copied else 1
-    pace = schedule.Pace(workers, rates, whole=schedule.whole_rows(n, workers, pieces) if copied else 0)
-    tables = [cut_table(*block, pace, plan.seed, steps.chunking, pieces) for block in blocks]
-    if copied:
-        return tables, workers, [Lap(0.0, 1.0, first)]
+        pace = schedule.Pace(workers, rates, whole=schedule.whole_rows(n, workers, own_steps.PARTS))
+        table = cut_table(counts, side.starts, pace, plan.seed, steps.chunking, own_steps.PARTS)
+        return [table], workers, [Lap(0.0, 1.0, first)]
+    pace, blocks = schedule.Pace(workers, rates), [counts * (parts.block == block) for block in range(parts.blocks)]
+    tables = [cut_table(block, side.starts, pace, plan.seed, steps.chunking) for block in blocks]
     return tables, workers, [Lap(*ends, workers if ends[0] else first) for ends in zip(LAPS, LAPS[1:])]
 
 
@@ -166,13 +131,13 @@ def match_workers(first, workers):
 def bound_workers(most, parts, walk, plan):
     """Return (workers of the first epoch, of later ones), bounded by the staleness of minor rows.
 
-    An item in one of B blocks has B times its share of the ratings; a user on one of R ranks R times. Steps of the
+    If items are the major side, a user on one of R ranks has R times its share of the ratings. Steps of the
     first epoch start at the learning rate, later ones have the rate of the row. Two ranks with copies of a row may take
     twice START together, since changes are exchanged often enough. More than two take no more concurrent steps in the
     first epoch than one GPU: with four times as many, four H200s diverged.
     """
     counts = major_first(walk, *parts.counts)[1]
-    concentration = parts.blocks if walk == "users" else parts.schedule.ranks
+    concentration = 1 if walk == "users" else parts.schedule.ranks
     copies = parts.schedule.ranks if isinstance(parts.schedule, Copies) and parts.schedule.ranks > 2 else 1
     shares = concentration * counts / counts.sum()
     at_start = copies * shares.max() * plan.learning_rate

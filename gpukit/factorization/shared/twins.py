@@ -10,14 +10,6 @@ from gpukit.scheduler import by_block
 QUAD = 4
 
 
-@by_block(lambda rows: rows)
-def key_blocks(start, stop, starts, others, where, blocks, rows, keys):
-    """Twin of kernels.key_blocks."""
-    for row in range(start, stop):
-        for t in range(starts[row], starts[row + 1]):
-            keys[where[t]] = np.uint64(np.int64(blocks[others[t]]) * rows + row)
-
-
 @by_block(lambda changes: changes.shape[0])
 def take_changes(start, stop, table, rows, common, changes):
     """Twin of kernels.make_take_changes."""

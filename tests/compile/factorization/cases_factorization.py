@@ -125,12 +125,6 @@ PREPARING = [
         registers=48,
         float64_ok=True,
     ),
-    Case(
-        "factorization.key_blocks",
-        shared.key_blocks,
-        f"{STARTS}, int32[::1], {PLACES}, int32[::1], int64, uint64[::1]",
-        registers=48,
-    ),
     Case("factorization.turn_around", prepare.turn_around, f"{PLACES}, {PLACES}", registers=32),
     Case(
         "factorization.cut_runs", prepare.cut_runs, f"{STARTS}, int32[::1], int64, int64, int64[:, ::1]", registers=64

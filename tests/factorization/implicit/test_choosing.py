@@ -10,14 +10,13 @@ from factorization.implicit.planted import clicks
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
-from gpukit.factorization.implicit import blend, choosing, hold_out, mix, start
+from gpukit.factorization.implicit import choosing, hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import DEPTH, SHOWN, measure_lists, units
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.settings import check
 from gpukit.model_selection import trial
 from gpukit.model_selection.splits import draw_sample
 from gpukit.ratings import Ratings, as_ratings
-from gpukit.ratings.orders.order import order_ratings
 
 
 def timed(seed=3):
@@ -345,24 +344,6 @@ def test_two_models_in_one_score_as_both():
             np.testing.assert_allclose(own, known, atol=1e-6)
 
 
-@pytest.mark.parametrize("share", [0.3, 1.0])
-def test_a_neighbourhood_beside_the_factors(share):
-    train, _ = clicks()
-    near, likeness = blend.alike(order_ratings(train, cpu()), 6, cpu())
-    fitted = LSHMF(n_factors=4, n_epochs=2, solver="ials", regularization=0.01, device="cpu")
-    fitted.set_params(unobserved_weight=0.3).fit(train)
-    state, plain = fitted._state, fitted.predict(pairs_of(train))
-    fitted.set_fitted(blend.joined(state, near, likeness, share), fitted._rated, fitted._scale, *ids_of(train))
-    table = np.zeros(train.shape, bool)
-    table[train.users, train.items] = True
-    clicked = table[np.repeat(np.arange(120), 60)][:, near].reshape(-1, 60, 6)[::60].reshape(-1, 6)
-    votes = (clicked * np.tile(likeness, (120, 1))).sum(axis=1) / np.sqrt(np.maximum(clicked.sum(axis=1), 1))
-    bias = np.tile(state.item_extras[:, 0], 120)
-    np.testing.assert_allclose(
-        fitted.predict(pairs_of(train)), (1 - share) * (plain - bias) + share * votes + bias, atol=1e-5
-    )
-
-
 def pairs_of(ratings):
     """Return ids of all pairs, user by user."""
     return np.repeat(ratings.user_ids, ratings.shape[1]), np.tile(ratings.item_ids, ratings.shape[0])
@@ -371,19 +352,6 @@ def pairs_of(ratings):
 def ids_of(ratings):
     """Return the ids of both sides."""
     return ratings.user_ids, ratings.item_ids
-
-
-def test_cosines_of_who_clicked():
-    table = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 1]], bool)
-    users, items = (side.astype(np.int32) for side in np.nonzero(table))
-    made = Ratings(users, items, np.ones(len(users), np.float32), np.arange(4), np.arange(4))
-    near, likeness = blend.alike(order_ratings(made, cpu()), 2, cpu())
-    both = table.T.astype(float) @ table
-    counts = np.diag(both)
-    cosine = both / (np.sqrt(np.outer(counts, counts)) + 10)
-    np.fill_diagonal(cosine, 0)
-    np.testing.assert_allclose(likeness, -np.sort(-cosine, axis=1)[:, :2], rtol=1e-5)
-    np.testing.assert_allclose(cosine[np.arange(4)[:, None], near], likeness, rtol=1e-5)
 
 
 def noise(users=200, items=40, each=8):
@@ -397,7 +365,7 @@ def noise(users=200, items=40, each=8):
 def test_where_nothing_is_better_popularity_is_the_model(tmp_path):
     train = noise()
     fitted = LSHMF(device="cpu").fit(train)
-    assert fitted.chosen_["popular"] == 1.0 and fitted.chosen_["mixed"] == fitted.chosen_["blend"] == 0
+    assert fitted.chosen_["popular"] == 1.0 and fitted.chosen_["mixed"] == 0
     counts = np.bincount(train.items)
     np.testing.assert_allclose(fitted.predict(pairs_of(train)), np.tile(counts / counts.max(), 200), atol=1e-6)
     fitted.save(tmp_path / "m")

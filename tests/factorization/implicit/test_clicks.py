@@ -5,11 +5,9 @@ import pytest
 
 from factorization.implicit.planted import clicks, hits
 from gpukit import load_model
-from gpukit.device import cpu
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.ratings import Ratings
-from gpukit.ratings.orders.order import order_ratings
 
 
 def make(kind=MatrixFactorization, **parameters):
@@ -196,17 +194,3 @@ def test_lists_for_who_is_not_known(half):
     assert ids.tolist() == users.tolist() and np.isfinite(scores).all()
     same = np.mean([len(set(one) & set(other)) / 5 for one, other in zip(of_known.tolist(), of_lists.tolist())])
     assert same > (0.95 if fitted.chosen_["solver"] == "ials" else 0.6)
-
-
-def test_the_neighbourhood_of_an_unknown_user_counts():
-    train, _ = clicks()
-    fitted = make(LSHMF, solver="ials").fit(train)
-    fitted.chosen_["blend"] = 0.3
-    from gpukit.factorization.implicit.blend import alike, joined
-
-    fitted._state = joined(fitted._state, *alike(order_ratings(train, cpu()), 5, cpu()), 0.3)
-    users = train.user_ids[:10]
-    known, _ = fitted.recommend(users, n=5)
-    mine = part(train, train.users < 10)
-    _, lists, _ = fitted.recommend_for(mine, n=5)
-    assert np.mean([len(set(one) & set(other)) for one, other in zip(known.tolist(), lists.tolist())]) > 4.5

@@ -33,7 +33,6 @@ OF_CLICKS = {
     "n_negatives": (-1, None),
     "unobserved_weight": (-1.0, float("nan")),
     "counted": (..., 1),
-    "blend": (1.5,),
     "popular": (-0.5, 1.5, "x"),
     "mixed": (-1.0, 0.5),
     "recency": ("x",),

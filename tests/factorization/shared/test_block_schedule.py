@@ -6,9 +6,9 @@ Each rank processes each block once an epoch, one rank at a time, and blocks are
 import numpy as np
 import pytest
 
-from gpukit.factorization.shared.block_schedule import Lap, Move, Ring, Strata, part_of, plan_moves
+from gpukit.factorization.shared.block_schedule import Lap, Ring, Strata, part_of, plan_moves
 
-RINGS = [Ring(1, 1), Ring(2, 2), Ring(2, 4), Ring(3, 3), Ring(4, 8)]
+RINGS = [Ring(1), Ring(2), Ring(3), Ring(4)]
 STRATA = [Strata((0, 0, 1, 1), True, 7), Strata((0, 1, 1, 2, 2), False, 7)]
 
 
@@ -19,7 +19,7 @@ def test_a_ring(schedule):
         assert len(stop.block_ranks) == schedule.ranks == len(stop.tables)
         assert stop.block_ranks == {block: rank for rank, block in stop.tables.items()}
     for rank in range(schedule.ranks):
-        assert sorted(stop.tables[rank] for stop in stops) == list(range(schedule.blocks))
+        assert sorted(stop.tables[rank] for stop in stops) == list(range(schedule.ranks))
 
 
 @pytest.mark.parametrize("schedule", STRATA, ids=str)
@@ -43,12 +43,6 @@ def test_blocks_are_on_the_rank_that_processes_them(schedule):
             for move in moves:
                 assert move.source == place[move.block] != move.target
                 place[move.block] = move.target
-
-
-def test_a_block_is_transferred_while_the_next_one_is_processed():
-    stops = Ring(2, 4).steps(0)
-    assert plan_moves(stops, stops)[0] == [Move(0, 0, 1), Move(2, 1, 0)]
-    assert 2 not in stops[1].block_ranks and stops[2].block_ranks[2] == 0
 
 
 @pytest.mark.parametrize("rows", [0, 4, 12, 400])

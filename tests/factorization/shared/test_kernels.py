@@ -1,7 +1,4 @@
-"""The kernel that groups a rank's ratings by block, exact.
-
-Against its twin and a plain loop.
-"""
+"""Exchange of rows that ranks have solved for, on a GPU."""
 
 import numpy as np
 import pytest
@@ -9,22 +6,8 @@ import pytest
 pytestmark = pytest.mark.kernel
 
 from parallel.test_team import together
-from support import launch
 
-from factorization.shared.test_training_data import keyed
 from gpukit._driver import copy_in
-from gpukit.factorization.shared import kernels, twins
-
-
-@pytest.mark.parametrize("counts", [[1], [0, 3, 0, 0, 2, 0], [1, 2, 16, 17, 0, 64]], ids=str)
-@pytest.mark.parametrize("shape", [(1, 32), (3, 64)], ids=str)
-def test_key_blocks(counts, shape):
-    starts, others, where, blocks, expected = keyed(counts)
-    found, by_twin = (np.full(len(where), 77, np.uint64) for _ in range(2))
-    launch(kernels.key_blocks, *shape, starts, others, where, blocks, len(counts), found)
-    twins.key_blocks(starts, others, where, blocks, len(counts), by_twin)
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(by_twin, expected)
 
 
 def test_rows_that_ranks_have_solved_for_are_everywhere(monkeypatch):

@@ -10,7 +10,7 @@ from factorization.shared.data import generated, ratings
 from gpukit.errors import DataError
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare.training_data import PreparationOptions
-from gpukit.factorization.shared.parts import BLOCKS_PER_RANK, parts_of
+from gpukit.factorization.shared.parts import parts_of
 
 
 @pytest.mark.parametrize("walk", ["users", "items"])
@@ -24,12 +24,11 @@ def test_parts_are_even(walk, deterministic, size):
     assert counts.sum() == len(table) and len(blocks) == parts.blocks
     if not deterministic:
         assert counts.max() < 1.1 * counts.min() and blocks.max() < 1.2 * blocks.min()
-        assert parts.blocks == max(1, BLOCKS_PER_RANK[walk] * size)  # one block if rows are copied
-    if walk == "users":  # block by block, popular items first
+        assert parts.blocks == (1 if walk == "users" else size)  # one block if rows are copied
+    if walk == "users":  # popular items first
         order = parts.order_of_minor(walk)
         popular = np.bincount(table.items, minlength=table.shape[1])[order]
-        assert (np.diff(parts.block[order]) >= 0).all() and sorted(order) == list(range(table.shape[1]))
-        assert all((np.diff(popular[parts.block[order] == block]) <= 0).all() for block in range(parts.blocks))
+        assert (np.diff(popular) <= 0).all() and sorted(order) == list(range(table.shape[1]))
     assert sorted(np.concatenate([parts.rows(block) for block in range(parts.blocks)])) == list(range(table.shape[1]))
 
 

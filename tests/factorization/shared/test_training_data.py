@@ -13,34 +13,11 @@ from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare.training_data import PreparationOptions, baseline_of, center_scale, scale_of
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu as own_steps
-from gpukit.factorization.shared import training_data, twins
+from gpukit.factorization.shared import training_data
 from gpukit.factorization.shared.begin import ratings_of_rank
 from gpukit.factorization.shared.block_schedule import Copies, Ring
 from gpukit.factorization.shared.parts import Parts, parts_of
 from gpukit.ratings.orders.order import order_ratings
-
-
-def keyed(counts, seed=0):
-    """Return (starts, others, where, blocks, keys) of rows with these counts.
-
-    There are four blocks of nine other rows.
-    """
-    rng, starts = np.random.default_rng(seed), np.append(0, np.cumsum(counts)).astype(np.int64)
-    n = int(starts[-1])
-    others, blocks = rng.integers(0, 9, n).astype(np.int32), rng.integers(0, 4, 9).astype(np.int32)
-    where, keys = rng.permutation(n).astype(np.uint32), np.zeros(n, np.uint64)
-    for row in range(len(counts)):
-        for t in range(starts[row], starts[row + 1]):
-            keys[where[t]] = int(blocks[others[t]]) * len(counts) + row
-    return starts, others, where, blocks, keys
-
-
-def test_keys_of_blocks():
-    starts, others, where, blocks, expected = keyed([0, 3, 0, 40, 2, 0])
-    found = np.zeros(len(where), np.uint64)
-    twins.key_blocks(starts, others, where, blocks, 6, found)
-    np.testing.assert_array_equal(found, expected)
-
 
 WAY = PreparationOptions("users", 3, False, False, USUAL)
 
@@ -51,10 +28,10 @@ def prepared(table, walk, team, deterministic=False, trend=()):
     parts = parts_of(table, team.size, way, preparing)
     orders = order_ratings(ratings_of_rank(table, parts.owner, team.rank), cpu(), team)
     scale = training_data.center_scale(orders, scale_of(orders, table.values), preparing, way, parts, team)
-    made, starts = training_data.prepare_ratings(orders, scale, way, preparing, parts, team, own_steps)
+    made = training_data.prepare_ratings(orders, scale, way, preparing, parts, team)
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
-    tables, *_ = training_data.chunk_tables(made.side, starts, parts, way, plan, layout, steps, own_steps)
+    tables, *_ = training_data.chunk_tables(made.side, parts, way, plan, layout, steps, own_steps)
     return parts, orders, scale, made, tables
 
 
@@ -125,19 +102,18 @@ def test_no_ratings_on_any_rank_are_refused():
         assert isinstance(error, DataError) and "There are no ratings" in str(error)
 
 
-@pytest.mark.parametrize("walk, blocks, first", [("users", 2, 0.5), ("users", 4, 0.25), ("items", 2, 1.0)])
-def test_workers_share_rows_no_more_than_on_one_gpu(walk, blocks, first):
+def test_workers_share_rows_no_more_than_on_one_gpu():
     """Workers on a row at Netflix shape, as on one GPU.
 
     The most popular item has 0.24% of the ratings.
     """
     items, users = np.full(17_770, 5_600), np.full(480_189, 207)
     items[0], users[0] = 237_000, 17_000
-    parts = Parts(np.zeros(1), (users, items), np.arange(blocks), None, Ring(blocks, blocks))
-    plan = check(settings_like(walk), int(users.sum()))
-    found = training_data.bound_workers(12_672, parts, walk, plan)
-    assert found[0] == pytest.approx(12_672 * first, rel=0.05) and found[1] == 12_672
-    few = training_data.bound_workers(2, parts, walk, plan)
+    parts = Parts(np.zeros(1), (users, items), np.arange(2), None, Ring(2))
+    plan = check(settings_like("items"), int(users.sum()))
+    found = training_data.bound_workers(12_672, parts, "items", plan)
+    assert found[0] == pytest.approx(12_672, rel=0.05) and found[1] == 12_672
+    few = training_data.bound_workers(2, parts, "items", plan)
     assert few == (2, 2)
 
 

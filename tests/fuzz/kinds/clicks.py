@@ -25,7 +25,7 @@ def clicks():
 def estimators():
     """Return fitted models of all solvers and ensembles.
 
-    Least squares, with item kNN and with popularity; negatives with and without neighbours; ensembles. One model is
+    Least squares, also with popularity; negatives with and without neighbours; ensembles. One model is
     updated with further clicks.
     """
     import gpukit
@@ -39,7 +39,7 @@ def estimators():
         sampled,
         plain,
         updated,
-        *(joined(**how) for how in ({"blend": 0.3}, {"popular": 0.3}, {"mixed": 0.1})),
+        *(joined(**how) for how in ({"popular": 0.3}, {"mixed": 0.1})),
     ]
     for model in made:
         if hasattr(model, "updates_"):
