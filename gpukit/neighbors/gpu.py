@@ -1,50 +1,19 @@
-"""Neighbours on the GPU: a hash, a search, the selection and the supplement. cpu.py has the same functions.
+"""Neighbours on the GPU: a hash and a search. cpu.py has the same functions. Arrays stay on the device."""
 
-Arrays stay on the device.
-"""
+import functools
 
 import numpy as np
 
-from gpukit._driver import Mark, device_array
+from gpukit._driver import Mark
 from gpukit.device.gpu_arrays import fetch, resident  # noqa: F401  (of plan.Steps)
 from gpukit.device.upload import to_device
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import gpu as hashes
 from gpukit.neighbors.search import CARDS
 from gpukit.neighbors.search import gpu as searches
-from gpukit.selection import kernels as selection
 
-STRIPE_BYTES = plan.STRIPE_BYTES
-
-
-def search(items, settings):
-    """See cpu.search."""
-    n_items = items.rated.size
-    if not CARDS[settings.search].worst(settings):
-        return searches.random_lists(n_items, settings.n_neighbors, settings.seed)
-    lists = searches.empty_lists(n_items, settings.n_neighbors)
-    search_rows(items, settings, [(0, n_items)], lists)
-    return lists
-
-
-def search_rows(items, settings, runs, lists):
-    """See cpu.search_rows."""
-    card, steps = CARDS[settings.search], searches.STEPS[settings.search]
-    select = steps.selections if card.is_sparse else select_keys
-    for first, selected in select(items, settings, runs):
-        searches.fill_slots(selected, first, card.worst(settings), settings.seed, lists)
-
-
-def select_keys(items, settings, runs):
-    """See cpu.select_keys."""
-    n_items, worst = items.rated.size, CARDS[settings.search].worst(settings)
-    steps = searches.STEPS[settings.search]
-    stripe, rows = steps.stripes(items, settings), plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
-    buffer = device_array((min(rows, max(last - first for first, last in runs)), n_items), np.uint32)
-    for first, last in plan.cut_runs(runs, rows):
-        keys = buffer[: last - first]
-        stripe(first, keys)
-        yield first, selection.smallest(keys, settings.n_neighbors, worst)
+search = functools.partial(plan.search, searches)
+search_rows = functools.partial(plan.search_rows, searches)
 
 
 def start(columns, settings):

@@ -40,20 +40,10 @@ def found(columns, settings, team, device):
         codes = shared_codes(columns, settings, counts_of(lengths), team, device)
     rated = steps.resident(lengths.sum(axis=0) > 0, np.uint8)
     first, last = (n_items * rank // team.size for rank in (team.rank, team.rank + 1))
-    lists = searched(plan.Items(columns, codes, rated), settings, (first, last), device)
+    lists = steps.search(plan.Items(columns, codes, rated), settings, (first, last))
     own = (steps.fetch(array)[first:last] for array in (lists.neighbors, lists.random_slots))
     neighbors, random_slots = (np.concatenate(team.allgather(np.ascontiguousarray(array))) for array in own)
     return neighbors, int(random_slots.sum())
-
-
-def searched(items, settings, rows, device):
-    """Return the plan.Lists of all items, with rows first to last filled."""
-    steps, n_items = engine(device, "gpukit.neighbors"), items.rated.size
-    if not CARDS[settings.search].worst(settings):
-        return steps.search(items, settings)
-    lists = engine(device, "gpukit.neighbors.search").empty_lists(n_items, settings.n_neighbors)
-    steps.search_rows(items, settings, [rows], lists)
-    return lists
 
 
 def counts_of(lengths, chunk=work.CHUNK):

@@ -9,10 +9,9 @@ from gpukit.errors import DataError
 from gpukit.factorization import gpu as factorization
 from gpukit.factorization.solvers.sgd.schedule import LONGEST, SHORTEST, chunk_lengths
 from gpukit.neighbors.estimator import MOST_BITS
-from gpukit.neighbors.gpu import STRIPE_BYTES
 from gpukit.neighbors.hashes import gpu as simlsh
 from gpukit.neighbors.hashes import plan as work
-from gpukit.neighbors.plan import blocks, stripe_rows
+from gpukit.neighbors.plan import STRIPE_BYTES, blocks, stripe_rows
 from gpukit.neighbors.search import kernels as hamming
 from gpukit.ranking import level_tree
 from gpukit.ratings.orders import compressed, order

@@ -42,7 +42,7 @@ def test_find_by_hash(hash):
 
 @pytest.mark.slow
 def test_stripes_of_query_rows_do_not_show(monkeypatch):
-    monkeypatch.setattr(gpu, "STRIPE_BYTES", 1)  # one tile of rows at a time
+    monkeypatch.setattr(exact, "STRIPE_BYTES", 1)  # one tile of rows at a time
     table = columns(ratings(4, 66, 0.4, [1, 2], seed=0))
     settings = Settings(1, 1, 4, 2, search="hamming")
     found, expected = gpu.find(columns_on_device(table), settings), cpu.find(table, settings)

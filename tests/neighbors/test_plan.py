@@ -59,9 +59,9 @@ def test_a_hash_is_found_by_its_name(name):
 def test_a_search_has_its_steps(name):
     card = search.CARDS[name]
     assert card.reads_codes in (True, False)
-    if card.worst(plan.Settings()):
-        steps = search_cpu.STEPS[name]
-        assert callable(steps.selections) if card.is_sparse else callable(steps.stripes) and steps.rows_together() >= 1
+    if card.worst(plan.Settings()) and not card.is_sparse:
+        stripes, rows_together = search_cpu.STRIPES[name]
+        assert callable(stripes) and rows_together() >= 1
 
 
 def test_a_further_search_is_an_addition(monkeypatch):
@@ -79,7 +79,7 @@ def test_a_further_search_is_an_addition(monkeypatch):
         return stripe
 
     monkeypatch.setitem(search.CARDS, "circle", search.Card(False, False, lambda settings: 1000))
-    monkeypatch.setitem(search_cpu.STEPS, "circle", search_cpu.SearchSteps(stripes, lambda: 3))
+    monkeypatch.setitem(search_cpu.STRIPES, "circle", (stripes, lambda: 3))
     table = columns(ratings(40, 9, 0.5, [1, 2], seed=1))
     found, counts = cpu.find(table, plan.Settings(2, search="circle")), np.diff(table.indptr)
     for item in range(9):

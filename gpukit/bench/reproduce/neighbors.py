@@ -59,7 +59,7 @@ def make_model(parameters, device, **options):
 
 def search_bytes(settings, n_items, device):
     """Return the bytes of codes, bucket tables, keys of a stripe of rows and lists of a search."""
-    card, steps = search.CARDS[settings.search], engine(device, "gpukit.neighbors")
+    card, steps = search.CARDS[settings.search], engine(device, "gpukit.neighbors.search")
     total = 8 * n_items * settings.n_neighbors
     if card.reads_codes:
         total += 4 * n_items * settings.n_words

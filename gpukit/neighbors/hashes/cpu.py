@@ -1,21 +1,10 @@
 """Host steps of the hashes on the CPU; gpu.py has the same functions."""
 
+import functools
+
 import numpy as np
 
 from gpukit.neighbors.hashes import plan, twins
-
-
-def simlsh_codes(columns, settings, chunk=plan.CHUNK):
-    """Return codes (N, n_words) uint32 of the items of a Columns: Eq. (3) for all p * q hashings."""
-    weights = plan.level_weights(columns.values, settings.psi)
-    units, joins, n_slots = plan.work_units(columns.indptr, chunk)
-    slices, n_words = plan.sum_slices(columns.indptr, weights), settings.n_words
-    codes = np.empty((len(columns.indptr) - 1, n_words), np.uint32)
-    partials, totals = np.empty((n_slots, slices, n_words), np.uint32), np.empty(n_slots, np.int64)
-    keys = plan.word_keys(settings.seed, n_words)
-    twins.hash_columns(columns.users, columns.levels, weights, keys, units, settings.n_bits, codes, partials, totals)
-    twins.join_chunks(joins, settings.n_bits, partials, totals, codes)
-    return codes
 
 
 class Adder:
@@ -74,6 +63,7 @@ def projection_codes(columns, settings, chunk=plan.CHUNK):
     return codes
 
 
+simlsh_codes = functools.partial(plan.simlsh_codes, Adder)
 CODES = {"simlsh": simlsh_codes, "minhash": minhash_codes, "projection": projection_codes}
 
 

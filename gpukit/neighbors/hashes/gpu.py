@@ -1,5 +1,7 @@
 """Host steps of the hashes on the GPU; cpu.py has the same functions. Arrays stay on the device."""
 
+import functools
+
 import numpy as np
 
 from gpukit._driver import device_array, launch, zeros
@@ -16,25 +18,6 @@ def block_of(n_words):
     return min(BLOCKS, key=lambda block: -(-n_words // block) * block)
 
 
-def simlsh_codes(columns, settings, chunk=plan.CHUNK):
-    """See cpu.simlsh_codes; indptr and values of the Columns on the host, users and levels on the device."""
-    weights = plan.level_weights(columns.values, settings.psi)
-    units, joins, n_slots = plan.work_units(columns.indptr, chunk)
-    slices, n_words = plan.whole_slices(plan.sum_slices(columns.indptr, weights)), settings.n_words
-    codes = device_array((len(columns.indptr) - 1, n_words), np.uint32)
-    partials = device_array((max(n_slots, 1), slices, n_words), np.uint32)
-    totals = device_array(max(n_slots, 1), np.int64)
-    block = block_of(n_words)
-    sent = [to_device(array) for array in (weights, plan.word_keys(settings.seed, n_words), units)]
-    grid, sums = (len(units), blocks(n_words, block)), (partials, totals)
-    hash_columns, join_chunks = kernels.make_hash_columns(block, slices), kernels.make_join_chunks(block, slices)
-    launch(hash_columns, grid, block, columns.users, columns.levels, *sent, settings.n_bits, codes, *sums)
-    if len(joins):
-        grid = len(joins), blocks(n_words, block)
-        launch(join_chunks, grid, block, to_device(joins), settings.n_bits, *sums, codes)
-    return codes
-
-
 class Adder:
     """See cpu.Adder."""
 
@@ -49,6 +32,7 @@ class Adder:
     def add_up(self, units, slots):
         """See cpu.Adder."""
         n_bits, n_words = self.settings.n_bits, self.settings.n_words
+        slots = max(slots, 1)
         partials, totals = zeros((slots, self.slices, n_words), np.uint32), zeros(slots, np.int64)
         rated = self.columns.users, self.columns.levels, *self.sent
         grid = len(units), blocks(n_words, self.block)
@@ -58,8 +42,9 @@ class Adder:
     def join(self, joins, partials, totals):
         """See cpu.Adder."""
         grid = len(joins), blocks(self.settings.n_words, self.block)
-        arguments = to_device(joins), self.settings.n_bits, partials, totals, self.codes
-        launch(self.kernels[1], grid, self.block, *arguments)
+        if len(joins):
+            arguments = to_device(joins), self.settings.n_bits, partials, totals, self.codes
+            launch(self.kernels[1], grid, self.block, *arguments)
 
 
 def add_columns(columns, weights, settings, kept, chunk=plan.CHUNK):
@@ -104,6 +89,7 @@ def projection_codes(columns, settings, chunk=plan.CHUNK):
     return codes
 
 
+simlsh_codes = functools.partial(plan.simlsh_codes, Adder)
 CODES = {"simlsh": simlsh_codes, "minhash": minhash_codes, "projection": projection_codes}
 
 

@@ -53,6 +53,18 @@ def sum_units(indptr, chunk=CHUNK):
     return units, np.stack([there, first_unit[there], first_unit[there] + pieces[there]], axis=1).astype(np.int64)
 
 
+def simlsh_codes(adder_of, columns, settings, chunk=CHUNK):
+    """Return codes (N, n_words) uint32 of the items of a Columns: Eq. (3) for all p * q hashings.
+
+    adder_of: cpu.Adder or gpu.Adder. indptr and values of the Columns are on the host.
+    """
+    weights = level_weights(columns.values, settings.psi)
+    units, joins, n_slots = work_units(columns.indptr, chunk)
+    adder = adder_of(columns, weights, sum_slices(columns.indptr, weights), settings)
+    adder.join(joins, *adder.add_up(units, n_slots))
+    return adder.codes
+
+
 def cut_columns(indptr, pieces):
     """Divide columns into the given numbers of pieces of about equal length.
 

@@ -11,18 +11,14 @@ slots.
     exact     shrunk Pearson correlations (exact_plan.py, exact_kernels.py | exact_twins.py)
     random    the paper's control group. O(N K)
 
-All are exact. A sparse search lists pairs instead of keys of all of them. STEPS of cpu.py and gpu.py has for a sparse
-search
-
-    selections(items, settings, runs) -> iterator of (first, (indices (B, K) int32, keys (B, K) uint32)): the smallest
-    keys of the query items first, first + 1, ...; the keys after the last pair are `worst` or more. runs: [(first item,
-    last item + 1)]
-
-and for each other search but `random`
+All are exact. A sparse search lists pairs instead of keys of all of them (select_pairs of cpu.py and gpu.py). STRIPES
+of cpu.py and gpu.py has for each other search but `random`
 
     stripes(items, settings) -> stripe(first, keys): write keys (B, N) uint32, the distances of the query items first,
     first + 1, ..., first + B - 1 from all items. items: gpukit.neighbors.plan.Items
     rows_together() -> number of query rows processed together; B is a multiple of it, except for the last rows
+
+plan.search has the steps of both devices.
 """
 
 from collections.abc import Callable

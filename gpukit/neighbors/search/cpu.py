@@ -1,23 +1,15 @@
 """Host steps of the searches and the supplement on the CPU; gpu.py has the same functions."""
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import numpy as np
 
+from gpukit.device.cpu_arrays import empty, zeros  # noqa: F401  (of plan.search)
 from gpukit.neighbors import formulas
-from gpukit.neighbors.plan import Lists
 from gpukit.neighbors.search import exact_plan, exact_twins, twins
 from gpukit.runtime.thread_count import get_num_threads
-from gpukit.selection.twins import smallest_listed
+from gpukit.selection.twins import smallest, smallest_listed  # noqa: F401  (of plan.select_keys)
 from gpukit.sorting import cpu as sorting
 
-
-def selections(items, settings, runs):
-    """Yield (first, selected) of gpukit.neighbors.search."""
-    table = items.columns
-    numbers = exact_plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
-    return select_pairs(table, numbers, settings.n_neighbors, runs)
+STRIPE_BYTES = 16 << 20  # keys of a stripe: about the cache's size
 
 
 def select_pairs(table, numbers, n_neighbors, runs):
@@ -34,19 +26,6 @@ def select_pairs(table, numbers, n_neighbors, runs):
         by_item, by_user = (starts, table.users, table.levels), (rows.starts, rows.others, rows.codes)
         exact_twins.list_pairs(*by_item, *by_user, numbers, first, begins, entries, sizes)
         yield first, smallest_listed(begins, sizes, entries, n_neighbors)
-
-
-class SearchSteps(NamedTuple):
-    """Steps of a search: the functions of gpukit.neighbors.search."""
-
-    stripes: Callable
-    rows_together: Callable
-
-
-class SparseSteps(NamedTuple):
-    """Steps of a sparse search."""
-
-    selections: Callable
 
 
 def hamming_stripes(items, settings):
@@ -74,12 +53,6 @@ def bucket_stripes(items, settings):
     return stripe
 
 
-def empty_lists(n_items, n_neighbors):
-    """Return uninitialized Lists."""
-    shape = n_items, n_neighbors
-    return Lists(np.empty(shape, np.int32), np.empty(shape, np.float32), np.empty(n_items, np.int32))
-
-
 def fill_slots(selected, first, worst, seed, lists):
     """Write the rows of the items first, first + 1, ... of a Lists.
 
@@ -91,16 +64,4 @@ def fill_slots(selected, first, worst, seed, lists):
     twins.fill_slots(*selected, first, worst, key, half, n_items, *lists)
 
 
-def random_lists(n_items, n_neighbors, seed):
-    """Return the Lists of a search without results."""
-    lists = empty_lists(n_items, n_neighbors)
-    shape = lists.neighbors.shape
-    fill_slots((np.zeros(shape, np.int32), np.zeros(shape, np.uint32)), 0, 0, seed, lists)
-    return lists
-
-
-STEPS = {
-    "hamming": SearchSteps(hamming_stripes, lambda: 1),
-    "buckets": SearchSteps(bucket_stripes, get_num_threads),
-    "exact": SparseSteps(selections),
-}
+STRIPES = {"hamming": (hamming_stripes, lambda: 1), "buckets": (bucket_stripes, get_num_threads)}

@@ -1,28 +1,18 @@
 """Host steps of the searches and the supplement on the GPU, where arrays stay; cpu.py has the same functions."""
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import numpy as np
 
-from gpukit._driver import device_array, launch, zeros
-from gpukit.device.gpu_arrays import resident
+from gpukit._driver import device_array, launch
+from gpukit.device.gpu_arrays import empty, resident, zeros  # noqa: F401  (of plan.search)
 from gpukit.device.upload import to_device
 from gpukit.neighbors import formulas
-from gpukit.neighbors.plan import STRIPE_BYTES, Lists, blocks
+from gpukit.neighbors.plan import STRIPE_BYTES, blocks
 from gpukit.neighbors.search import exact_kernels, exact_plan, kernels
-from gpukit.selection.kernels import smallest_listed
+from gpukit.selection.kernels import smallest, smallest_listed  # noqa: F401  (of plan.select_keys)
 from gpukit.sorting import gpu as sorting
 
 RATINGS, CLICKS = 7, 21  # items of a thread: 43 KB of sums per block, four blocks per multiprocessor of an H200
 BLOCK = 256
-
-
-def selections(items, settings, runs):
-    """Yield (first, selected) of gpukit.neighbors.search."""
-    table = items.columns
-    numbers = exact_plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
-    return select_pairs(table, numbers, settings.n_neighbors, runs)
 
 
 def select_pairs(table, numbers, n_neighbors, runs):
@@ -40,19 +30,6 @@ def select_pairs(table, numbers, n_neighbors, runs):
         by_item, by_user = (starts, table.users, table.levels), (rows.starts, rows.others, rows.codes)
         launch(list_pairs, (n_rows, tiles), list_block, *by_item, *by_user, numbers, first, begins, entries, sizes)
         yield first, smallest_listed(begins, sizes, entries, n_neighbors)
-
-
-class SearchSteps(NamedTuple):
-    """Steps of a search: the functions of gpukit.neighbors.search."""
-
-    stripes: Callable
-    rows_together: Callable
-
-
-class SparseSteps(NamedTuple):
-    """Steps of a sparse search."""
-
-    selections: Callable
 
 
 def hamming_stripes(items, settings):
@@ -97,12 +74,6 @@ def bucket_stripes(items, settings):
     return stripe
 
 
-def empty_lists(n_items, n_neighbors):
-    """Return uninitialized Lists."""
-    shape, empty = (n_items, n_neighbors), device_array
-    return Lists(empty(shape, np.int32), empty(shape, np.float32), empty(n_items, np.int32))
-
-
 def fill_slots(selected, first, worst, seed, lists):
     """See cpu.fill_slots."""
     slot_block = 64
@@ -112,16 +83,7 @@ def fill_slots(selected, first, worst, seed, lists):
     launch(kernels.fill_slots, grid, slot_block, *selected, first, worst, key, half, n_items, *lists)
 
 
-def random_lists(n_items, n_neighbors, seed):
-    """See cpu.random_lists."""
-    lists = empty_lists(n_items, n_neighbors)
-    shape = lists.neighbors.shape
-    fill_slots((zeros(shape, np.int32), zeros(shape, np.uint32)), 0, 0, seed, lists)
-    return lists
-
-
-STEPS = {
-    "hamming": SearchSteps(hamming_stripes, lambda: kernels.TILE),
-    "buckets": SearchSteps(bucket_stripes, lambda: BLOCK // kernels.MATCH_LANES),
-    "exact": SparseSteps(selections),
+STRIPES = {
+    "hamming": (hamming_stripes, lambda: kernels.TILE),
+    "buckets": (bucket_stripes, lambda: BLOCK // kernels.MATCH_LANES),
 }

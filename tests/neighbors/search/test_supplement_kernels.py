@@ -6,7 +6,7 @@ import pytest
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit._cuda import cuda
-from gpukit.neighbors.plan import Lists
+from gpukit.neighbors.plan import Lists, empty_lists
 from gpukit.neighbors.search import gpu
 from neighbors.inputs import selection_of
 from neighbors.search.test_supplement_twins import CASES, check
@@ -15,7 +15,7 @@ from neighbors.search.test_supplement_twins import CASES, check
 @pytest.mark.slow
 @pytest.mark.parametrize("n_items, k, worst", CASES)
 def test_fill_slots(n_items, k, worst):
-    selected, lists = selection_of(n_items, k, worst, seed=k), gpu.empty_lists(n_items, k)
+    selected, lists = selection_of(n_items, k, worst, seed=k), empty_lists(gpu, n_items, k)
     for first, last in ((0, n_items // 2), (n_items // 2, n_items)):
         stripe = [cuda.to_device(np.ascontiguousarray(array[first:last])) for array in selected]
         gpu.fill_slots(stripe, first, worst, 2**40 + k, lists)

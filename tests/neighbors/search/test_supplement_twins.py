@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpukit.neighbors.plan import Items, Settings, empty_lists, search
 from gpukit.neighbors.search import cpu
 from neighbors import naive
 from neighbors.inputs import random_orders, selection_of
@@ -22,14 +23,14 @@ def check(lists, selected, worst, seed):
 
 @pytest.mark.parametrize("n_items, k, worst", CASES)
 def test_fill_slots(n_items, k, worst):
-    selected, lists = selection_of(n_items, k, worst, seed=k), cpu.empty_lists(n_items, k)
+    selected, lists = selection_of(n_items, k, worst, seed=k), empty_lists(cpu, n_items, k)
     for first, last in ((0, n_items // 2), (n_items // 2, n_items)):
         cpu.fill_slots([array[first:last] for array in selected], first, worst, 2**40 + k, lists)
     check(lists, selected, worst, 2**40 + k)
 
 
 def test_a_stripe_leaves_other_rows_alone():
-    selected, lists = selection_of(9, 3, 4, seed=1), cpu.empty_lists(9, 3)
+    selected, lists = selection_of(9, 3, 4, seed=1), empty_lists(cpu, 9, 3)
     lists.neighbors[:], lists.random_slots[:] = -7, -7
     cpu.fill_slots([array[4:6] for array in selected], 4, 4, 0, lists)
     assert (np.delete(lists.neighbors, [4, 5], axis=0) == -7).all() and (lists.neighbors[4:6] >= 0).all()
@@ -37,7 +38,7 @@ def test_a_stripe_leaves_other_rows_alone():
 
 
 def test_random_lists_are_all_supplement():
-    lists = cpu.random_lists(20, 19, seed=3)
+    lists = search(cpu, Items(None, None, np.ones(20, np.bool_)), Settings(19, search="random", seed=3))
     assert (lists.random_slots == 19).all() and np.isnan(lists.scores).all()
     for item, order in enumerate(random_orders(20, 3)):
         assert lists.neighbors[item].tolist() == [other for other in order if other != item]
