@@ -89,11 +89,14 @@ class TrainingData(NamedTuple):
     weights: object = None
 
 
-def prepare_ratings(orders, scale, options, steps, weights=None):
-    """Return the TrainingData of ratings in orders; queued on a GPU."""
+def prepare_ratings(orders, scale, options, steps, weights=None, ranks=None, assignment=None):
+    """Return the TrainingData of ratings in orders; queued on a GPU.
+
+    ranks: shared.training_data.RankMeans; assignment: BlockAssignment of the ratings of all ranks.
+    """
     history = history_of(orders, scale, steps)
-    baseline = baseline_of(orders, scale, steps, options.damping, weights, options.trend)
-    side = side_of(orders, options.walk, scale, options.seed, steps, options.deterministic)
+    baseline = baseline_of(orders, scale, steps, options.damping, weights, options.trend, ranks)
+    side = side_of(orders, options.walk, scale, options.seed, steps, options.deterministic, assignment)
     if weights is not None:
         side = side._replace(weights=lay_out_weights(weights, options.walk, side.where, steps))
     query = training_query(history, orders, side, options.walk, steps) if options.near else None
@@ -130,15 +133,19 @@ def history_of(orders, scale, steps):
     return History(by_user.starts, by_user.others, codes, steps.resident(levels, np.float32))
 
 
-def side_of(orders, walk, scale, seed, steps, deterministic=False):
-    """Return the Side of the major side `walk`, with shuffled rows; in strata if deterministic."""
+def side_of(orders, walk, scale, seed, steps, deterministic=False, assignment=None):
+    """Return the Side of the major side `walk`, with shuffled rows; in strata if deterministic.
+
+    assignment: BlockAssignment of the strata; None: that of these ratings.
+    """
     (order, others), shape = major_first(walk, orders.by_user, orders.by_item), major_first(walk, *orders.shape)
     indptr = None if order.indptr is None else order.indptr[: shape[0] + 1]
     where, strata = shuffle_places(order, seed, steps), None
-    if deterministic:
+    if deterministic and assignment is None:
         counts = np.diff(indptr), np.diff(others.indptr[: shape[1] + 1])
         blocks = schedule.block_count(len(orders), shape, steps.GRAIN, steps.MOST_BLOCKS)
         assignment = assign_blocks(*counts, blocks, seed)
+    if deterministic:
         where, strata = arrange_in_strata(order.starts, order.others, where, assignment, steps)
     minor, values = lay_out_ratings(where, order, orders, walk, scale, steps)
     return Side(indptr, order.starts, minor, values, where, strata, others.starts)
@@ -221,41 +228,40 @@ def query_of(users, items, n_users, steps):
     return Query(steps.row_starts(keys, 32, width, n_users + 1), by_user, places)
 
 
-def center_scale(orders, scale, steps, options, weights=None):
+def center_scale(orders, scale, steps, options, weights=None, ranks=None):
     """Return the Scale whose mean is the baseline of rows without ratings; unchanged without a trend."""
     if not options.trend:
         return scale
     z = steps.resident(z_of_levels(orders, scale), np.float32)
-    level, _, _ = trends.biases(orders, z, steps, options.damping, options.trend, weights)
+    level, _, _ = trends.biases(orders, z, steps, options.damping, options.trend, weights, ranks)
     return scale._replace(mean=float(scale.mean + scale.deviation * level))
 
 
-def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, trend=()):
+def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, trend=(), ranks=None):
     """Return (user biases (M,), item biases (N,)) float64 in z, on the device: alternating damped means.
 
     b_j = sum(z - b_i) / (n_j + damping), and likewise for b_i, for a few sweeps (source:
     gpukit.factorization.baseline). damping: of users, of items. weights: OrderedWeights of the means. trend: shares of
     the slopes of trend.py, whose biases are around the level that `center_scale` puts into the mean; the rest of the
-    level goes to the items.
+    level goes to the items. ranks: shared.training_data.RankMeans; a user's bias is then valid on the rank of the user.
     """
     z = steps.resident(z_of_levels(orders, scale), np.float32)
     if trend:
-        level, user_bias, item_bias = trends.biases(orders, z, steps, damping, trend, weights)
+        level, user_bias, item_bias = trends.biases(orders, z, steps, damping, trend, weights, ranks)
         item_bias[item_bias != 0] += level  # rows without ratings stay at 0
         return tuple(steps.resident(bias, np.float64) for bias in (user_bias, item_bias))
-    users, items = orders.shape
-    user_bias, item_bias = steps.zeros(users, np.float64), steps.empty(items, np.float64)
-    for _ in range(SWEEPS):
-        for order, rows, other, biases, side_damping, side_weights in (
-            (orders.by_item, items, user_bias, item_bias, damping[1], weights and weights.by_item),
-            (orders.by_user, users, item_bias, user_bias, damping[0], weights and weights.by_user),
-        ):
-            columns = order.starts[: rows + 1], order.others, order.codes, z
-            if weights is None:
-                steps.run("residual_means", *columns, other, float(side_damping), biases)
-            else:
-                steps.run("weighted_means", *columns, side_weights, other, float(side_damping), biases)
-    return user_bias, item_bias
+    sides = tuple(zip((orders.by_user, orders.by_item), orders.shape))
+    biases = [steps.zeros(orders.shape[0], np.float64), steps.empty(orders.shape[1], np.float64)]
+    for side in (1, 0) * SWEEPS:
+        (order, rows), other, side_damping = sides[side], biases[1 - side], float(damping[side])
+        columns = order.starts[: rows + 1], order.others, order.codes, z
+        if weights is None:
+            steps.run("residual_means", *columns, other, side_damping, biases[side])
+        else:
+            steps.run("weighted_means", *columns, weights[side], other, side_damping, biases[side])
+        if ranks is not None and side == 1:
+            biases[1] = steps.resident(ranks.combine(1, steps.fetch(biases[1]), side_damping), np.float64)
+    return tuple(biases)
 
 
 def errors(predicted, truth, scale, steps):

@@ -36,22 +36,21 @@ class OrderedRows(NamedTuple):
     share: float
 
 
-def biases(orders, z, steps, damping, shares, weights=None):
+def biases(orders, z, steps, damping, shares, weights=None, ranks=None):
     """Return (c, user biases (M,), item biases (N,)) float64 in z, on the host.
 
     z (256,) float32 on the device: z of each level; damping, shares: of users, of items; weights: OrderedWeights or
-    None.
+    None; ranks: shared.training_data.RankMeans or None.
     """
     sides = [side_of(orders, side, z, steps, damping[side], shares[side], weights) for side in (0, 1)]
-    return fit_biases(sides, z, steps, damped_means)
-
-
-def fit_biases(sides, z, steps, means_of):
-    """Return `biases` of two OrderedRows; means_of: `damped_means`, or its counterpart over all ranks."""
+    if ranks is not None:
+        sides = [side._replace(counts=counts) for side, counts in zip(sides, ranks.counts)]
     biases, levels = [np.zeros(len(side.counts)) for side in sides], [0.0, 0.0]
     for _ in range(SWEEPS):
         for side, other in ((1, 0), (0, 1)):
-            means = means_of(sides[side], z, biases[other] + levels[other], sides[side].damping, steps)
+            means = damped_means(sides[side], z, biases[other] + levels[other], damping[side], steps)
+            if ranks is not None:
+                means = ranks.combine(side, means, damping[side])
             biases[side], levels[side] = shrink_to_line(means, sides[side])
     return sum(levels), *biases
 

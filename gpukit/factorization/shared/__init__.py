@@ -2,7 +2,7 @@
 
     begin.py           checks, and everything before the first epoch    training.py    an epoch, for either device
     parts.py           partition of users and items; open settings      session.py     validation, the whole model
-    training_data.py   ratings in the form that an epoch reads          rows.py        least squares over ranks
+    training_data.py   means of all ratings, chunk tables               rows.py        least squares over ranks
     block_schedule.py  blocks of each rank at each step                 damping.py     weights of the ranks' changes
     cpu.py | gpu.py    an epoch's part of a rank, transfers
     kernels.py, twins.py   changes of rows

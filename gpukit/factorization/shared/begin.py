@@ -10,11 +10,12 @@ from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.model import saving
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.objective import goal_of
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, scale_of
 from gpukit.factorization.shared.parts import chosen, parts_of
 from gpukit.factorization.shared.session import SharedModel
 from gpukit.factorization.shared.training import training_of
-from gpukit.factorization.shared.training_data import center_scale, chunk_tables, prepare_ratings
+from gpukit.factorization.shared.training_data import chunk_tables, rank_means
 from gpukit.neighbors.shared import found
 from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ratings.orders.order import order_ratings
@@ -79,8 +80,10 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         layout = layout_of(estimator, plan, ratings, device, steps, len(rank_ratings))
         orders = order_ratings(rank_ratings, device, team)
         scale = scale_of(orders, ratings.values)
-        scale = center_scale(orders, scale, steps.preparing, options, parts, team)
-        data = prepare_ratings(orders, scale, options, steps.preparing, parts, team)
+        ranks = rank_means(orders, parts, team)
+        scale = training_data.center_scale(orders, scale, steps.preparing, options, ranks=ranks)
+        given = orders, scale, options, steps.preparing
+        data = training_data.prepare_ratings(*given, ranks=ranks, assignment=parts.assignment)
     with clock("neighbours"):
         search = SharedSearch(team, device)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)

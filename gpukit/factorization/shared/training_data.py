@@ -1,14 +1,10 @@
-"""Training data of a rank from its ratings in two orders; `steps` is prepare.cpu or prepare.gpu."""
+"""Means over the ratings of all ranks; chunk tables of a rank."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.factorization.arrays import Side
-from gpukit.factorization.baseline import SWEEPS
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.prepare import training_data
-from gpukit.factorization.prepare import trend as trends
-from gpukit.factorization.prepare.conflict_free_blocks import arrange_in_strata
-from gpukit.factorization.prepare.training_data import TrainingData
 from gpukit.factorization.shared.block_schedule import Copies, Lap
 from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import schedule
@@ -19,78 +15,27 @@ FEWER = 4  # see match_workers
 START = 9.0  # STALENESS at the full learning rate: that of one H200 at Netflix shape; twice that increases errors
 
 
-def prepare_ratings(orders, scale, options, steps, parts, team):
-    """Return the TrainingData of a rank's ratings in orders; options: PreparationOptions; parts: parts.Parts."""
-    history = training_data.history_of(orders, scale, steps)
-    baseline = baseline_of(orders, scale, steps, options, parts, team)
-    side = side_of(orders, options, scale, parts, steps)
-    query = training_data.training_query(history, orders, side, options.walk, steps) if options.near else None
-    return TrainingData(history, side, query, baseline)
+class RankMeans(NamedTuple):
+    """Means over the ratings of all ranks of a Team.
 
-
-def center_scale(orders, scale, steps, options, parts, team):
-    """training_data.center_scale over ranks."""
-    if not options.trend:
-        return scale
-    level, _, _ = fit_trend(orders, scale, steps, options, parts, team)
-    return scale._replace(mean=float(scale.mean + scale.deviation * level))
-
-
-def fit_trend(orders, scale, steps, options, parts, team):
-    """trend.biases over ranks."""
-    z = steps.resident(training_data.z_of_levels(orders, scale), np.float32)
-    sides = [
-        trends.side_of(orders, side, z, steps, options.damping[side], options.trend[side], None)._replace(counts=counts)
-        for side, counts in enumerate(parts.counts)
-    ]
-
-    def means_of(side, z, other, damping, steps):
-        means = trends.damped_means(side, z, other, damping, steps)
-        return combine_means(means, np.diff(steps.fetch(side.columns[0])), side.counts, damping, team)
-
-    return trends.fit_biases(sides, z, steps, means_of)
-
-
-def combine_means(means, rank_counts, counts, damping, team):
-    """Return damped means over all ranks' ratings, (rows,) float64.
-
-    means: damped means over this rank's ratings; rank_counts, counts (rows,): ratings of this rank, of all ranks.
+    counts, own: ratings of the users (M,) and of the items (N,) on all ranks, and on this one.
     """
-    sums = team.allreduce(np.where(rank_counts > 0, means * (rank_counts + damping), 0.0))
-    return sums / np.maximum(counts + damping, np.finfo(np.float64).tiny)
+
+    counts: tuple
+    own: tuple
+    team: object
+
+    def combine(self, side, means, damping):
+        """Return damped means (rows,) float64 of all ratings from those of each rank; side: 0 users, 1 items."""
+        own = self.own[side]
+        sums = self.team.allreduce(np.where(own > 0, means * (own + damping), 0.0))
+        return sums / np.maximum(self.counts[side] + damping, np.finfo(np.float64).tiny)
 
 
-def baseline_of(orders, scale, steps, options, parts, team):
-    """training_data.baseline_of over ranks; a user's bias is valid on the rank of the user."""
-    if options.trend:
-        level, user_bias, item_bias = fit_trend(orders, scale, steps, options, parts, team)
-        item_bias[item_bias != 0] += level  # rows without ratings stay at 0
-        return tuple(steps.resident(bias, np.float64) for bias in (user_bias, item_bias))
-    z = steps.resident(training_data.z_of_levels(orders, scale), np.float32)
-    users, items = orders.shape
-    rank_counts, (of_users, of_items) = np.diff(orders.by_item.indptr[: items + 1]), options.damping
-    user_bias, item_bias = steps.zeros(users, np.float64), steps.empty(items, np.float64)
-    by_item, by_user = (
-        (order.starts[: rows + 1], order.others, order.codes, z)
-        for order, rows in ((orders.by_item, items), (orders.by_user, users))
-    )
-    for _ in range(SWEEPS):
-        steps.run("residual_means", *by_item, user_bias, float(of_items), item_bias)
-        means = combine_means(steps.fetch(item_bias), rank_counts, parts.counts[1], of_items, team)
-        item_bias = steps.resident(means, np.float64)
-        steps.run("residual_means", *by_user, item_bias, float(of_users), user_bias)
-    return user_bias, item_bias
-
-
-def side_of(orders, options, scale, parts, steps):
-    """Return the arrays.Side of a rank's ratings, in strata if training is deterministic."""
-    order, other = major_first(options.walk, orders.by_user, orders.by_item)
-    rows = major_first(options.walk, *orders.shape)[0]
-    where, strata = training_data.shuffle_places(order, options.seed, steps), None
-    if parts.assignment is not None:
-        where, strata = arrange_in_strata(order.starts, order.others, where, parts.assignment, steps)
-    minor, values = training_data.lay_out_ratings(where, order, orders, options.walk, scale, steps)
-    return Side(order.indptr[: rows + 1], order.starts, minor, values, where, strata, other.starts)
+def rank_means(orders, parts, team):
+    """Return the RankMeans of a rank's ratings in orders and parts.Parts."""
+    sides = zip((orders.by_user, orders.by_item), orders.shape)
+    return RankMeans(parts.counts, tuple(np.diff(order.indptr[: rows + 1]) for order, rows in sides), team)
 
 
 def chunk_tables(side, parts, options, plan, layout, steps, own_steps):

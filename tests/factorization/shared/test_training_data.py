@@ -10,7 +10,13 @@ from gpukit.errors import DataError
 from gpukit.factorization import cpu as steps
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.prepare import cpu as preparing
-from gpukit.factorization.prepare.training_data import PreparationOptions, baseline_of, center_scale, scale_of
+from gpukit.factorization.prepare.training_data import (
+    PreparationOptions,
+    baseline_of,
+    center_scale,
+    prepare_ratings,
+    scale_of,
+)
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu as own_steps
 from gpukit.factorization.shared import training_data
@@ -27,8 +33,9 @@ def prepared(table, walk, team, deterministic=False, trend=()):
     way = WAY._replace(walk=walk, deterministic=deterministic, trend=trend)
     parts = parts_of(table, team.size, way, preparing)
     orders = order_ratings(ratings_of_rank(table, parts.owner, team.rank), cpu(), team)
-    scale = training_data.center_scale(orders, scale_of(orders, table.values), preparing, way, parts, team)
-    made = training_data.prepare_ratings(orders, scale, way, preparing, parts, team)
+    ranks = training_data.rank_means(orders, parts, team)
+    scale = center_scale(orders, scale_of(orders, table.values), preparing, way, ranks=ranks)
+    made = prepare_ratings(orders, scale, way, preparing, ranks=ranks, assignment=parts.assignment)
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
     tables, *_ = training_data.chunk_tables(made.side, parts, way, plan, layout, steps, own_steps)
