@@ -8,7 +8,7 @@ State like any other.
 import numpy as np
 
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.model.state import State
+from gpukit.factorization.model.state import State, state_of_factors
 from gpukit.factorization.solvers import usual
 
 LOSS = "cross-entropy"
@@ -64,15 +64,7 @@ def parted(state, plan):
     plan: its settings.Settings. All biases are the second's.
     """
     first, weight = plan.n_factors, np.float32(plan.mixed)
-    none = np.zeros((len(state.item_factors), 0), np.int32)
-    one = State(
-        state.user_factors[:, :first].copy(),
-        np.zeros_like(state.user_extras),
-        state.item_factors[:, :first].copy(),
-        np.zeros_like(state.item_extras),
-        np.zeros((len(none), 2, 0), np.float32),
-        none,
-    )
+    one = state_of_factors(state.user_factors[:, :first].copy(), state.item_factors[:, :first].copy())
     other = State(
         state.user_factors[:, first:] / weight,
         state.user_extras / weight,

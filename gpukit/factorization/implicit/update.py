@@ -12,6 +12,7 @@ from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
+from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.online import all_rows, merge
 from gpukit.factorization.online.plan import empty_entry, new_entry
 from gpukit.factorization.online.run import read_changes
@@ -71,10 +72,7 @@ def update_clicks(model, clicks, options, progress):
 
 def weighted_alone(state, prepared, plan, which, asked):
     """Return (the State of a model of item weights alone, number of clicks read); arguments as `solved`."""
-    users, items = prepared.clicks.shape
-    sides = (np.zeros((users, 1), np.float32), np.zeros((users, start.KEPT), np.float32))
-    sides += (np.zeros((items, 1), np.float32), np.zeros((items, start.KEPT), np.float32))
-    grown = start.State(*sides, np.zeros((items, 2, 0), np.float32), np.zeros((items, 0), np.int32))
+    grown = state_of_factors(*(np.zeros((rows, 1), np.float32) for rows in prepared.clicks.shape))
     return start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), len(prepared.clicks)
 
 
@@ -103,10 +101,7 @@ def solved(state, prepared, plan, which, asked):
         count += solve(users, items, tables[0], moving[0], plan)
         count += solve(items, users, tables[1], moving[1], plan)
     users *= np.float32(share)
-    extras = (np.zeros((len(rows), start.KEPT), np.float32) for rows in (users, items))
-    side = users, next(extras), items, next(extras)
-    near = np.zeros((len(items), 0), np.int32)
-    grown = start.State(*side, np.zeros((len(items), 2, 0), np.float32), near)
+    grown = state_of_factors(users, items)
     return kept_still(start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), state, fresh, asked), count
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpukit.factorization.implicit import start
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.model.state import KEPT, State
+from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.twins.influence import row_products
 from gpukit.io import trust
@@ -49,12 +49,7 @@ def weights_of(z):
 
 def state_of(head):
     """Return the State that ranks by a Head."""
-    sides = []
-    for factors in head[:2]:
-        sides += [factors, np.zeros((len(factors), KEPT), np.float32)]
-    items = len(head.item_factors)
-    state = State(*sides, np.zeros((items, 2, 0), np.float32), np.zeros((items, 0), np.int32))
-    return start.ranked_for_strangers(state, head.clicks)
+    return start.ranked_for_strangers(state_of_factors(*head[:2]), head.clicks)
 
 
 def folding(head, state):

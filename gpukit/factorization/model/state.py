@@ -95,6 +95,13 @@ def start_state(beginning):
     return State(*sides, np.zeros((beginning.shape[1], 2, neighbors.shape[1]), np.float32), neighbors)
 
 
+def state_of_factors(users, items):
+    """Return the State of factors (M, F), (N, F) float32 alone: without biases and neighbours."""
+    extras = [np.zeros((len(rows), KEPT), np.float32) for rows in (users, items)]
+    nothing = np.zeros((len(items), 2, 0), np.float32), np.zeros((len(items), 0), np.int32)
+    return State(users, extras[0], items, extras[1], *nothing)
+
+
 def without_factors(state):
     """Return the State with factors of zero: its biases alone predict."""
     return state._replace(
