@@ -8,45 +8,31 @@ from gpukit.errors import DeviceMemoryError
 from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
 from gpukit.factorization.choose.choice import choose
-from gpukit.factorization.model import saving
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
-from gpukit.factorization.shared.parts import chosen
 from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
-from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import Orders, order_ratings
 from gpukit.timing import Clock
 
 COLUMNS = ("starts", np.int64), ("others", np.int32), ("codes", np.uint8)  # of ratings.orders.order.Order
 
 
-def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team=ALONE, choice=None):
-    """Return the run.Run of an estimator that learns Ratings.
-
-    Parameters ---------- estimator : MatrixFactorization or LSHMF ratings : Ratings; to train on held_out : Ratings or
-    None; to judge every epoch by device : Device checked : settings.Settings progress : callable; see fit resume_from :
-    path or None; the checkpoint to resume team : parallel.Team; its ranks solve for rows together choice :
-    choose.chosen.Choice or None; None runs model selection
+def prepare(request):
+    """Return the run.Run of a run.FitRequest that learns Ratings.
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
-    clock, steps = Clock(), engine(device, "gpukit.factorization")
+    estimator, ratings, device, checked = request.estimator, request.ratings, request.device, request.settings
+    clock, steps, progress = Clock(), engine(device, "gpukit.factorization"), request.progress
     _, streamed = fitting_layout(
         estimator, checked, ratings, device, steps
     )  # reports too little memory before any work
     host = cpu() if streamed else device  # of the preparation
-    resumed = None
-    if resume_from is not None:
-        resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(ratings), ratings.shape, checked)
-    with clock("choosing"):
-        judged = held_out is not None
-        given = estimator, ratings, checked, host, judged, progress
-        choice = (
-            resumed.choice if resumed else choice or chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
-        )
+    given = estimator, ratings, checked, host, request.held_out is not None, progress
+    resumed, choice = request.resume_or_choose(clock, lambda: choose(*given))
     plan, solver = choice.settings, training_of(checked.solver)
     layout, streamed = fitting_layout(estimator, plan, ratings, device, steps)
     host = cpu() if streamed else device
@@ -66,12 +52,11 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         neighbors = None if resumed else estimator.searched(*compared, plan.n_neighbors, progress)
         compared = None
     with clock("prepare"):  # while a GPU is still searching
-        share = share_of(ratings, plan.n_factors, team, device)
+        share = share_of(ratings, plan.n_factors, request.team, device)
         task = Task(orders, scale, made, plan, layout, steps, device, estimator.deterministic, share, streamed)
         arranged, task = solver.arrange(task), task._replace(orders=None)
     if resumed:
         orders = None
-        start, history, best = resumed.epochs_done, resumed.history, resumed.best
         session = steps.DeviceModel(resumed.state, layout, estimator.walk, made.history)
     else:
         with clock("neighbours"):
@@ -80,10 +65,9 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         with clock("prepare"):
             facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
             session = steps.begin(Beginning(*facts), layout, estimator.walk, made.history)
-        start, history, best = 0, [], None
     with clock("prepare"):
         training = solver.begin(session, task, arranged)
-    return runs.Run(session, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
+    return request.run(session, training, clock, scale, resumed, choice)
 
 
 def values_for(orders, ratings):

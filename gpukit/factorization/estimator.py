@@ -202,6 +202,7 @@ class Factorization(Answering, Updating):
         training to repeat; None: choose what is open.
         """
         from gpukit.factorization import weights
+        from gpukit.factorization.run import FitRequest
         from gpukit.ratings.pairs import merge_repeats, ratings_of, table_of
 
         self.check()
@@ -231,11 +232,11 @@ class Factorization(Answering, Updating):
         else:
             from gpukit.factorization import begin
         progress = progress or (lambda *news: None)
-        given = self, ratings, held_out, device, checked, progress, resume_from
+        given = self, ratings, held_out, device, checked, progress, team or ALONE, choice, resume_from
         with devices.reported(device, "Training"):
             if team is not None and team.size > 1:
                 from gpukit.factorization.shared import begin
-            return begin.prepare(*given, team or ALONE, choice)._replace(seen=seen)
+            return begin.prepare(FitRequest(*given))._replace(seen=seen)
 
     def find_neighbors(self, orders, steps, n_neighbors):
         """Return the neighbours (N, n_neighbors) int32 on the host, best first.

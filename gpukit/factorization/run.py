@@ -1,5 +1,6 @@
 """Training run: epochs, judging and checkpoints."""
 
+import json
 import time
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization import plan as plans
+from gpukit.factorization.choose.chosen import kept_choice
 from gpukit.factorization.model import saving
 from gpukit.factorization.model import state as states
 from gpukit.parallel import ALONE
@@ -40,6 +42,52 @@ class Run(NamedTuple):
     choice: object
     complete: object = lambda state, checkpoints=None: state
     seen: object = None
+
+
+class FitRequest(NamedTuple):
+    """Arguments of `fit`, validated, from which a training is prepared.
+
+    estimator; ratings: Ratings to train on; held_out: Ratings to judge every epoch by, or None; device: Device;
+    settings: settings.Settings; progress: see fit; team: parallel.Team; choice: choose.chosen.Choice to repeat, or
+    None; resume_from: path of the checkpoint to resume, or None.
+    """
+
+    estimator: object
+    ratings: object
+    held_out: object
+    device: object
+    settings: object
+    progress: object
+    team: object = ALONE
+    choice: object = None
+    resume_from: object = None
+
+    def resume_or_choose(self, clock, choose):
+        """Return (saving.Checkpoint or None, Choice of the checkpoint, of the request or of choose()).
+
+        Raises ModelError for a checkpoint that does not fit.
+        """
+        resumed = None
+        if self.resume_from is not None:
+            data = saving.fingerprint(self.ratings), self.ratings.shape
+            resumed = saving.load_checkpoint(self.resume_from, self.estimator, *data, self.settings)
+        with clock("choosing"):
+            return resumed, resumed.choice if resumed else self.choice or self._choose_once(choose)
+
+    def _choose_once(self, choose):
+        """Return choose() of rank 0, where it may depend on the number of threads."""
+        team, text = self.team, None
+        if team.size == 1:
+            return choose()
+        if team.rank == 0:
+            text = np.frombuffer(json.dumps(choose().kept()).encode(), np.uint8)
+        return kept_choice(json.loads(bytes(team.broadcast(text))), self.settings, self.estimator.n_epochs)
+
+    def run(self, session, training, clock, scale, resumed, choice, **more):
+        """Return the Run of a training that begins, or continues a Checkpoint; more: other fields of the Run."""
+        first = (resumed.epochs_done, resumed.history, resumed.best) if resumed else (0, [], None)
+        facts = self.ratings, self.held_out, self.device, choice
+        return Run(session, training, choice.settings, clock, scale, *first, *facts, **more)
 
 
 class Judge:

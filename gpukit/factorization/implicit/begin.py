@@ -4,14 +4,11 @@ from typing import NamedTuple
 
 from gpukit import interrupt
 from gpukit.errors import ModelError
-from gpukit.factorization import run as runs
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.choosing import choose
 from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.model import check, saving
-from gpukit.factorization.shared.parts import chosen
-from gpukit.parallel import ALONE
 from gpukit.timing import Clock
 
 
@@ -65,32 +62,15 @@ def second(prepared, estimator, plan, progress, resumed):
     return Second(other, *course.begin(resumed.state), resumed.epochs_done)
 
 
-def prepare(estimator, clicks, held_out, device, checked, progress, resume_from, team=ALONE, choice=None):
-    """Return the run.Run of an estimator that learns clicks.
-
-    Parameters
-    ----------
-    estimator : MatrixFactorization or LSHMF
-    clicks : Ratings whose values are 1
-    held_out : not used; clicks have no RMSE
-    device : Device
-    checked : settings.Settings
-    progress : callable; see fit
-    resume_from : path or None; the checkpoint to resume
-    team : parallel.Team; its ranks solve for rows together
-    choice : choose.chosen.Choice or None; None runs model selection
+def prepare(request):
+    """Return the run.Run of a run.FitRequest that learns clicks, Ratings whose values are 1; they have no RMSE.
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
-    clock, resumed = Clock(), None
-    if resume_from is not None:
-        resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(clicks), clicks.shape, checked)
-    with clock("choosing"):
-        given = estimator, clicks, checked, device, progress
-        choice = (
-            resumed.choice if resumed else choice or chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
-        )
-    plan, prepared = choice.settings, PreparedClicks(estimator, clicks, device, team=team)
+    estimator, clicks, device, progress = request.estimator, request.ratings, request.device, request.progress
+    clock, given = Clock(), (estimator, clicks, request.settings, device, progress)
+    resumed, choice = request.resume_or_choose(clock, lambda: choose(*given))
+    plan, prepared = choice.settings, PreparedClicks(estimator, clicks, device, team=request.team)
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         course = Course(prepared, plan)
@@ -98,7 +78,6 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
         neighbors = resumed.state.neighbors if resumed else prepared.neighbors(plan, progress)
     with clock("prepare"):
         session, training = course.begin(resumed.state if resumed else course.first(neighbors))
-    first = (resumed.epochs_done, resumed.history, resumed.best) if resumed else (0, [], None)
 
     def complete(state, checkpoints=None):
         """Return the final State of the trained one."""
@@ -109,4 +88,5 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
         state = add_item_weights(state, clicks, plan, device)
         return start.with_popularity(state, prepared.counts[1], plan.popular)
 
-    return runs.Run(session, training, plan, clock, start.SCALE, *first, clicks, None, device, choice, complete)
+    facts = clock, start.SCALE, resumed, choice
+    return request._replace(held_out=None).run(session, training, *facts, complete=complete)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from gpukit.factorization.online.plan import check_options
 from gpukit.factorization.serve import Serving
+from gpukit.factorization.settings import training_device
 
 if TYPE_CHECKING:
     from gpukit.factorization.online.plan import Hashes, Rows
@@ -114,7 +115,6 @@ class Updating(Serving):
         DeviceError, DeviceMemoryError
         """
         from gpukit.factorization.online.session import Live
-        from gpukit.factorization.settings import training_device
 
         self._check_fitted()
         return Live(self, training_device(self) if device is None else device)

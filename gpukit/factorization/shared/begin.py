@@ -2,17 +2,15 @@
 
 from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
-from gpukit.factorization import run as runs
 from gpukit.factorization.begin import layout_of
 from gpukit.factorization.begin import prepare as of_ratings
 from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.implicit.begin import prepare as of_clicks
-from gpukit.factorization.model import saving
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.objective import goal_of
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, scale_of
-from gpukit.factorization.shared.parts import chosen, parts_of
+from gpukit.factorization.shared.parts import parts_of
 from gpukit.factorization.shared.session import SharedModel
 from gpukit.factorization.shared.training import training_of
 from gpukit.factorization.shared.training_data import chunk_tables, rank_means
@@ -51,25 +49,20 @@ def check_parameters(estimator, checked, on_gpus):
         raise ParameterError(f"search='exact' reads all ratings in one place: {REMEDY[0].lower()}{REMEDY[1:]}.")
 
 
-def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team, choice=None):
-    """Return the run.Run of a rank of a parallel.Team; all ranks get the same arguments.
+def prepare(request):
+    """Return the run.Run of a rank of a parallel.Team; all ranks get the same run.FitRequest.
 
     See gpukit.factorization.begin.prepare.
     """
+    estimator, ratings, device, checked = request.estimator, request.ratings, request.device, request.settings
+    team, progress = request.team, request.progress
     check_supported(estimator, ratings, checked, device)
     check_distinct_gpus(team, device)
-    if checked.solver in LEAST_SQUARES:
-        return prepare_least_squares(estimator, ratings, held_out, device, checked, progress, resume_from, team, choice)
+    if checked.solver in LEAST_SQUARES:  # each rank solves for some rows and has all ratings
+        return of_clicks(request) if checked.feedback == "implicit" else of_ratings(request)
     clock, steps, own_steps = Clock(), engine(device, "gpukit.factorization"), engine(device, __package__)
-    resumed = None
-    if resume_from is not None:
-        resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(ratings), ratings.shape, checked)
-    with clock("choosing"):
-        options = estimator, ratings, checked, device, held_out is not None, progress
-        if resumed:
-            choice = resumed.choice
-        elif choice is None:
-            choice = chosen(lambda: choose(*options), checked, estimator.n_epochs, team)
+    options = estimator, ratings, checked, device, request.held_out is not None, progress
+    resumed, choice = request.resume_or_choose(clock, lambda: choose(*options))
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):
@@ -90,7 +83,6 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     with clock("prepare"):
         *tables, laps = chunk_tables(data.side, parts, options, plan, layout, steps, own_steps)
     if resumed:
-        start, history, best = resumed.epochs_done, resumed.history, resumed.best
         session = steps.DeviceModel(resumed.state, layout, estimator.walk, data.history)
     else:
         with clock("neighbours"):
@@ -98,19 +90,11 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         with clock("prepare"):
             facts = ratings.shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed
             session = steps.begin(Beginning(*facts), layout, estimator.walk, data.history)
-        start, history, best = 0, [], None
     with clock("prepare"):
         session.train_on(data.side, data.query, *tables, parts.order_of_minor(estimator.walk))
         training = training_of(plan, session, parts, laps, team, device)
         shared = SharedModel(session, training, parts, team)
-    return runs.Run(shared, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
-
-
-def prepare_least_squares(estimator, ratings, held_out, device, checked, *more):
-    """Return the run.Run of a solver whose ranks each solve for some rows and have all ratings."""
-    if checked.feedback == "implicit":
-        return of_clicks(estimator, ratings, held_out, device, checked, *more)
-    return of_ratings(estimator, ratings, held_out, device, checked, *more)
+    return request.run(shared, training, clock, scale, resumed, choice)
 
 
 def ratings_of_rank(ratings, owner, rank):

@@ -1,15 +1,10 @@
-"""Partition of users over ranks and of items into blocks, computed by every rank from the counts of all ratings.
+"""Partition of users over ranks and of items into blocks, computed by every rank from the counts of all ratings."""
 
-Open settings are chosen on one rank and sent to all.
-"""
-
-import json
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.factorization.choose.chosen import kept_choice
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare.conflict_free_blocks import assign_blocks
 from gpukit.factorization.shared.block_schedule import Copies, Ring, Strata
@@ -102,14 +97,3 @@ def tables_of_items(session):
     if session.walk == "users":
         return (parameters.Q,)
     return (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)
-
-
-def chosen(choose, checked, n_epochs, team):
-    """Return the Choice of choose() on rank 0, where it may depend on the number of threads.
-
-    checked, n_epochs: see kept_choice.
-    """
-    if team.size == 1:
-        return choose()
-    text = np.frombuffer(json.dumps(choose().kept()).encode(), np.uint8) if team.rank == 0 else None
-    return kept_choice(json.loads(bytes(team.broadcast(text))), checked, n_epochs)
