@@ -7,12 +7,12 @@ import numpy as np
 from gpukit.device.cpu_arrays import fetch, resident  # noqa: F401  (of plan.Steps)
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import cpu as hashes
-from gpukit.neighbors.search import CARDS
+from gpukit.neighbors.search import CARDS, host
 from gpukit.neighbors.search import cpu as searches
 from gpukit.timing import work_clock
 
-search = functools.partial(plan.search, searches)
-search_rows = functools.partial(plan.search_rows, searches)
+search = functools.partial(host.search, searches)
+search_rows = functools.partial(host.search_rows, searches)
 
 
 def find(columns, settings):

@@ -9,11 +9,11 @@ from gpukit.device.gpu_arrays import fetch, resident  # noqa: F401  (of plan.Ste
 from gpukit.device.upload import to_device
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import gpu as hashes
-from gpukit.neighbors.search import CARDS
+from gpukit.neighbors.search import CARDS, host
 from gpukit.neighbors.search import gpu as searches
 
-search = functools.partial(plan.search, searches)
-search_rows = functools.partial(plan.search_rows, searches)
+search = functools.partial(host.search, searches)
+search_rows = functools.partial(host.search_rows, searches)
 
 
 def start(columns, settings):

@@ -18,7 +18,7 @@ of cpu.py and gpu.py has for each other search but `random`
     first + 1, ..., first + B - 1 from all items. items: gpukit.neighbors.plan.Items
     rows_together() -> number of query rows processed together; B is a multiple of it, except for the last rows
 
-plan.search has the steps of both devices.
+host.py has the steps of both devices.
 """
 
 from collections.abc import Callable

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from gpukit.device.cpu_arrays import empty, zeros  # noqa: F401  (of plan.search)
+from gpukit.device.cpu_arrays import empty, zeros  # noqa: F401  (of host.search)
 from gpukit.neighbors import formulas
 from gpukit.neighbors.search import exact_plan, exact_twins, twins
 from gpukit.runtime.thread_count import get_num_threads
-from gpukit.selection.twins import smallest, smallest_listed  # noqa: F401  (of plan.select_keys)
+from gpukit.selection.twins import smallest, smallest_listed  # noqa: F401  (of host.select_keys)
 from gpukit.sorting import cpu as sorting
 
 STRIPE_BYTES = 16 << 20  # keys of a stripe: about the cache's size

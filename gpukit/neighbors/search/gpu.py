@@ -3,12 +3,12 @@
 import numpy as np
 
 from gpukit._driver import device_array, launch
-from gpukit.device.gpu_arrays import empty, resident, zeros  # noqa: F401  (of plan.search)
+from gpukit.device.gpu_arrays import empty, resident, zeros  # noqa: F401  (of host.search)
 from gpukit.device.upload import to_device
 from gpukit.neighbors import formulas
 from gpukit.neighbors.plan import STRIPE_BYTES, blocks
 from gpukit.neighbors.search import exact_kernels, exact_plan, kernels
-from gpukit.selection.kernels import smallest, smallest_listed  # noqa: F401  (of plan.select_keys)
+from gpukit.selection.kernels import smallest, smallest_listed  # noqa: F401  (of host.select_keys)
 from gpukit.sorting import gpu as sorting
 
 RATINGS, CLICKS = 7, 21  # items of a thread: 43 KB of sums per block, four blocks per multiprocessor of an H200

@@ -6,8 +6,9 @@ import pytest
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit._cuda import cuda
-from gpukit.neighbors.plan import Lists, empty_lists
+from gpukit.neighbors.plan import Lists
 from gpukit.neighbors.search import gpu
+from gpukit.neighbors.search.host import empty_lists
 from neighbors.inputs import selection_of
 from neighbors.search.test_supplement_twins import CASES, check
 
