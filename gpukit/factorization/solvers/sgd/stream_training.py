@@ -67,9 +67,12 @@ class BlockQueue:
     def __init__(self, kept, send, sending, computing, new_event):
         self.send, self.sending, self.computing = send, sending, computing
         self.arrived, self.read = ([new_event() for _ in range(BUFFERS)] for _ in ("arrived", "read"))
-        self.travelling = [block for block, stays in enumerate(kept) if not stays]
-        self.n_sent = self.n_taken = 0
-        for _ in range(BUFFERS if self.travelling else 0):
+        self.restart([block for block, stays in enumerate(kept) if not stays])
+
+    def restart(self, travelling):
+        """Send blocks in another order from now on; all blocks that were taken must have been given back."""
+        self.travelling, self.n_sent, self.n_taken = travelling, 0, 0
+        for _ in range(BUFFERS if travelling else 0):
             self._send_next()
 
     def take(self, block):
@@ -139,25 +142,24 @@ def send_block(blocks, buffers, stream, number, buffer):
         copy_page_locked(plane, buffers[buffer][name], 0, stream)
 
 
-class StreamTraining:
-    """Epochs of a session on ratings that travel in blocks, at the rates of settings.Settings.
+class StreamedTraining:
+    """What streamed trainings share: blocks, buffers, and the arrays that blocks are unpacked to.
 
-    task: solvers.Task with data on the host; order: StreamOrder.
+    task: solvers.Task with data on the host; order: StreamOrder; computing: stream of the kernels, 0: the default one.
     """
 
-    def __init__(self, session, task, order):
-        self.session, self.settings, self.computing = session, task.settings, cuda.stream()
-        self.workers, side, z = order.pace.workers, task.data.side, session.levels.copy_to_host()[1:]
-        self.n_ratings, rows = len(side.minor), session.parameters.Q.shape[0] - 1
-        self.packing = packing_of(rows, order.levels, order.exact, session.layout.slots, side.weights is not None)
-        self.z, session.looks_up_on_host = to_device(np.append(z, np.float32(0))), True
-        tables, kept, largest = self.plan(side, order.pace, task)
-        counts = np.diff(side.minor_starts[: rows + 1])
-        session.place_minor(side, np.argsort(-counts, kind="stable").astype(np.uint32))
-        codes = session.host_codes(task.data.query, self.n_ratings)
-        source = Source(self.packing, side, session.places.copy_to_host(), z[: order.levels], codes)
-        self.hold([block_of(table, source, stays) for table, stays in zip(tables, kept)], largest)
-        self.move_minor()
+    def __init__(self, session, task, order, computing):
+        self.session, self.settings, self.computing = session, task.settings, computing
+        side, z = task.data.side, session.levels.copy_to_host()[1:]
+        self.n_ratings, self.rows = len(side.minor), session.parameters.Q.shape[0] - 1
+        self.packing = packing_of(self.rows, order.levels, order.exact, session.layout.slots, side.weights is not None)
+        self.z, self.host_z = to_device(np.append(z, np.float32(0))), z[: order.levels]
+        session.looks_up_on_host = True
+
+    def source(self, task, places):
+        """Return the Source of a solvers.Task; places (rows + 1,) int32: positions of the minor rows."""
+        codes = self.session.host_codes(task.data.query, self.n_ratings)
+        return Source(self.packing, task.data.side, places, self.host_z, codes)
 
     def hold(self, blocks, largest):
         """Store blocks of up to `largest` ratings, allocate the buffers and start the transfers."""
@@ -183,9 +185,10 @@ class StreamTraining:
         batch = Batch(self.minor, planes.get("values", self.values), self.codes, self.session.levels)
         return WeightedBatch(*batch, planes["weights"]) if "weights" in planes else batch
 
-    def unpacked(self):
-        """Queue the unpacking of all blocks; yield (number, Batch), after which the caller queues what reads it."""
-        for number, block in enumerate(self.blocks):
+    def unpacked(self, order):
+        """Queue the unpacking of blocks; yield (number, Batch), after which the caller queues what reads it."""
+        for number in order:
+            block = self.blocks[number]
             buffer = None if block.kept else self.queue.take(number)
             self.unpack(block.n, block.planes if block.kept else self.buffers[buffer])
             yield number, self.of_blocks[number] if block.kept else self.of_buffers[buffer]
@@ -225,6 +228,20 @@ class StreamTraining:
             stacklevel=3,
         )
 
+
+class StreamTraining(StreamedTraining):
+    """Epochs of a session on ratings that travel in blocks, at the rates of settings.Settings."""
+
+    def __init__(self, session, task, order):
+        super().__init__(session, task, order, cuda.stream())
+        self.workers, side = order.pace.workers, task.data.side
+        tables, kept, largest = self.plan(side, order.pace, task)
+        counts = np.diff(side.minor_starts[: self.rows + 1])
+        session.place_minor(side, np.argsort(-counts, kind="stable").astype(np.uint32))
+        source = self.source(task, session.places.copy_to_host())
+        self.hold([block_of(table, source, stays) for table, stays in zip(tables, kept)], largest)
+        self.move_minor()
+
     def plan(self, side, pace, task):
         """Return (chunk table of each block, [True if a block stays on the device], ratings of the largest block).
 
@@ -257,7 +274,7 @@ class StreamTraining:
         """Queue `step`."""
         session = self.session
         grid = -(-self.workers * session.layout.lanes // BLOCK)
-        for number, batch in self.unpacked():
+        for number, batch in self.unpacked(range(len(self.blocks))):
             arguments = self.blocks[number].chunks, batch, session.parameters, rates, turn, self.workers
             launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=self.computing)
 
