@@ -72,7 +72,7 @@ AT_LEAST_1 = click.IntRange(min=1)
 )
 @click.option("--learning-rate", type=float, help="Size of the steps.  [default: by the number of ratings]")
 @click.option("--regularization", type=float, help=f"Weight of the penalty on parameters.  [{options.FROM_DATA}]")
-@click.option("--deterministic", is_flag=True, help="The same result with any number of threads; on the CPU, slower.")
+@click.option("--deterministic", is_flag=True, help="The same result on every run, with any number of threads; slower.")
 @click.option(
     "--precision",
     type=click.Choice(PRECISIONS),

@@ -10,10 +10,11 @@ from gpukit.factorization import run as runs
 from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.prepare import training_data
+from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
 from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
+from gpukit.factorization.solvers.sgd import batch_plan
 from gpukit.ratings.orders.order import Orders, order_ratings
 from gpukit.timing import Clock
 
@@ -41,7 +42,7 @@ def prepare(request):
     with clock("prepare"):
         orders = order_ratings(ratings, host)
         weights = order_weights(ratings, orders, preparing)
-        in_strata = estimator.deterministic and plan.solver == "sgd"
+        in_strata = conflict_free_blocks.uses_strata(device, estimator.deterministic and plan.solver == "sgd")
         near = plan.n_neighbors > 0
         options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
         scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
@@ -83,16 +84,18 @@ def layout_of(estimator, plan, ratings, device, steps, held=None):
 
     held: number of ratings stored on this device; None: all. Raises DeviceMemoryError if the training does not fit.
     """
-    layout = choose_layout(estimator, plan, ratings, device, steps)
+    layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
+    batch_bytes = batch_plan.memory(len(ratings), layout) if in_batches else 0
     held = len(ratings) if held is None else held
-    runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout)
+    runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
     return layout
 
 
 def choose_layout(estimator, plan, ratings, device, steps):
-    """Return the layout.Layout of a training by settings.Settings."""
-    half = plan.solver == "sgd" and is_half(estimator.precision, device.is_cuda, len(ratings))
-    return steps.layout(plan.n_factors, plan.n_neighbors, half)
+    """Return (layout.Layout, True if a GPU trains in batches) of a training by settings.Settings."""
+    in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
+    half = plan.solver == "sgd" and not in_batches and is_half(estimator.precision, device.is_cuda, len(ratings))
+    return steps.layout(plan.n_factors, plan.n_neighbors, half), in_batches
 
 
 def fitting_layout(estimator, plan, ratings, device, steps):
@@ -103,10 +106,11 @@ def fitting_layout(estimator, plan, ratings, device, steps):
     try:
         return layout_of(estimator, plan, ratings, device, steps), False
     except DeviceMemoryError:
-        layout = choose_layout(estimator, plan, ratings, device, steps)
+        layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
         if not device.is_cuda or plan.solver != "sgd":
             raise
-    runs.check_streaming(device, ratings, major_first(estimator.walk, *ratings.shape), layout)
+    batch_bytes = batch_plan.streamed_memory(len(ratings), layout) if in_batches else 0
+    runs.check_streaming(device, ratings, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
     return layout, True
 
 

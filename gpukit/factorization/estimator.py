@@ -213,9 +213,8 @@ class Factorization(Answering, Updating):
         feedback, ratings = resolved(self, ratings)
         if feedback == "explicit" and choice is None:
             warn_of_counts(self, ratings)
-        checked = self.check(len(ratings), feedback)
-        device = settings.training_device(self, checked.solver)
-        weights.check_solver(checked.solver, ratings)
+        checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
+        weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)
         check_shape(ratings)
         checked, seen = choice.settings if choice else settings.clamped(self, checked, ratings.shape), None
         if validation is not None:
@@ -306,8 +305,8 @@ class MatrixFactorization(Factorization):
         validation_fraction (0.05, if that is 0), then trains on all ratings for the best number of epochs. If fit gets
         a validation, that is used, and the best state is kept.
     deterministic : bool
-        The same result on every run, with any number of threads, by a schedule without conflicts. 'sgd' then trains on
-        the CPU, whatever the device; 'hogwild' and 'sampled' train by a single worker.
+        The same result on every run, with any number of threads, by a schedule without conflicts; on a GPU in batches
+        and single precision ('hogwild': by a single worker).
     precision : {'auto', 'single', 'half'}
         Of one side's factors in training: 'half' (float16, 'sgd' on a GPU), 'single' or 'auto' (half on a GPU from five
         million ratings on: faster, with the same accuracy).

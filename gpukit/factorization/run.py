@@ -228,18 +228,21 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
     return state
 
 
-def check_memory(device, n_ratings, sides, layout):
-    """Raise DeviceMemoryError, with both sizes, if GPU or main memory is too small for training."""
+def check_memory(device, n_ratings, sides, layout, extra=0):
+    """Raise DeviceMemoryError if GPU or main memory is too small for training.
+
+    The message has both sizes. extra: additional bytes that a solver needs on the device.
+    """
     what = f"Training on {n_ratings:,} ratings"
-    devices.require_memory(device, plans.memory_needed(n_ratings, sides, layout), what)
+    devices.require_memory(device, plans.memory_needed(n_ratings, sides, layout) + extra, what)
     devices.require_host(plans.memory_on_host(sides, layout), what)
 
 
-def check_streaming(device, ratings, sides, layout):
+def check_streaming(device, ratings, sides, layout, extra=0):
     """Raise DeviceMemoryError if GPU or main memory is too small even for a training whose Ratings are streamed.
 
-    sides: number of rows of the major and of the minor side.
+    sides: number of rows of the major and of the minor side; extra: see check_memory.
     """
     what = f"Training on {len(ratings):,} ratings, streamed from main memory,"
-    devices.require_memory(device, plans.memory_streamed(len(ratings), sides, layout), what)
+    devices.require_memory(device, plans.memory_streamed(len(ratings), sides, layout) + extra, what)
     devices.require_host(plans.host_memory_streamed(len(ratings), sides, layout), what)

@@ -3,7 +3,6 @@
 import warnings
 from typing import Literal, NamedTuple, get_args
 
-from gpukit import device as devices
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
@@ -163,14 +162,6 @@ def is_usual(model):
     """Return True if a fitted model's epochs and regularization are defaults."""
     then = check(model, count_when_chosen(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_)
     return (then.epochs, then.regularization) == (model.chosen_["n_epochs"], model.chosen_["regularization"])
-
-
-def training_device(model, solver="sgd"):
-    """Return the Device that trains a model: the CPU if training by SGD is deterministic, else that of the model.
-
-    The strata of a deterministic training would leave most of a GPU idle, and its atomic additions have no fixed order.
-    """
-    return devices.cpu() if model.deterministic and solver == "sgd" else devices.resolve(model.device)
 
 
 def check_rate(solver, given, standard):

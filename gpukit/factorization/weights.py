@@ -74,7 +74,12 @@ def counted(ratings):
     return ratings.with_columns(**columns)
 
 
-def check_solver(solver, ratings):
-    """Raise ParameterError if the solver does not support the ratings' weights."""
+def check_solver(solver, in_batches, ratings):
+    """Raise ParameterError if the solver does not support the ratings' weights.
+
+    in_batches: whether training is deterministic on a GPU.
+    """
+    if ratings.weights is not None and solver == "sgd" and in_batches:
+        raise ParameterError("deterministic=True takes no weights on a GPU. Train on device='cpu', or leave them out.")
     if ratings.weights is not None and solver not in TAKE:
         raise ParameterError(f"solver={solver!r} takes no weights. Use 'sgd' or 'als', or leave the weights out.")

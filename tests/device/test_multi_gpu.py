@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit._cuda import cuda
-from gpukit.factorization import MatrixFactorization
+from gpukit.factorization import LSHMF
 from gpukit.imputation import GraphImputer
 from gpukit.ranking import RankSVM
 
@@ -14,12 +14,12 @@ pytestmark = pytest.mark.gpu
 ROUNDS = 2
 
 
-def factors(device):
-    """Return predictions of a model by least squares on 40,000 generated ratings."""
+def neighbourhoods(device):
+    """Return predictions of a deterministic LSHMF on 40,000 generated ratings."""
     rng = np.random.default_rng(1)
     keys = np.unique(rng.integers(0, 900 * 300, 40_000))
     pairs = np.stack([keys // 300, keys % 300], axis=1)
-    model = MatrixFactorization(n_factors=16, n_epochs=3, solver="als", device=device)
+    model = LSHMF(n_factors=16, n_neighbors=16, n_epochs=3, deterministic=True, device=device)
     return model.fit(pairs, rng.integers(1, 6, len(pairs)).astype(np.float32)).predict(pairs[:3000])
 
 
@@ -39,7 +39,7 @@ def graphs(device):
     return GraphImputer(weights="slice", center="none", device=device).fit(ring + ring.T, tensor).completed_.ravel()
 
 
-@pytest.mark.parametrize("fit", (factors, ranks, graphs))
+@pytest.mark.parametrize("fit", (neighbourhoods, ranks, graphs))
 def test_threads_on_every_gpu(fit):
     devices = [f"cuda:{number}" for number in range(len(cuda.gpus))]
     expected, results = fit(devices[0]), {}

@@ -111,6 +111,36 @@ def epoch(m, visits, rates, half=""):
     return m
 
 
+def batch(m, major_steps, minor_steps, sides, rates):
+    """Return the Model after a batch.
+
+    Steps are lists of pairs (i, j) of one row; the changes of a step are computed independently and added. First the
+    major rows learn with the old minor rows. Then the minor rows learn, for each rating from the major row before that
+    rating's step. sides: names of the arrays of the two sides.
+    """
+    found, frozen = {}, copy.deepcopy(m)
+    m = copy.deepcopy(m)
+    for names, steps in zip(sides, (major_steps, minor_steps)):
+        for step in steps:
+            others = {pair: frozen if names is sides[0] else found[pair] for pair in step}
+            before = {pair: mixed(m, others[pair], names) for pair in step}
+            for pair in step:
+                after = copy.deepcopy(before[pair])
+                learn(after, *pair, rates)
+                for name in names:
+                    getattr(m, name)[...] += getattr(after, name) - getattr(before[pair], name)
+                found.setdefault(pair, before[pair])
+    return m
+
+
+def mixed(m, other, names):
+    """Return a Model with the named arrays of m, and the others of `other`."""
+    m = copy.deepcopy(m)
+    for name in set(Model.ARRAYS) - set(names):
+        setattr(m, name, getattr(other, name).copy())
+    return m
+
+
 def walk(chunks, shifts, pair_at):
     """Return [(i, j)] of chunks (row, first, length), each rotated by its shift.
 

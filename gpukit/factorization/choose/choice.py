@@ -43,7 +43,7 @@ def usual_suits(estimator, ratings, settings, device):
         return False
     if n >= rule.VERY_MANY or not settings.biases or settings.solver != "sgd":
         return True
-    way = PreparationOptions(estimator.walk, settings.seed, False, False)
+    way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, False)
     with thread_count.limited(1):
         train, held_out = folds(draw_sample(ratings, settings.seed, SIZE, least=2), settings.seed)[0]
         evaluator = Evaluator(train, held_out, way, device, _no_neighbors)
@@ -100,7 +100,7 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
     """Return the Contest of an estimator on parts of its Ratings."""
     stopping_share = 0.05  # default fraction of the ratings that early stopping holds out
     progress("choosing", 0, None, {})
-    way = PreparationOptions(estimator.walk, settings.seed, False, settings.n_neighbors > 0)
+    way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, settings.n_neighbors > 0)
     share = (estimator.validation_fraction or stopping_share) if stopping else None
 
     def find(orders, steps):

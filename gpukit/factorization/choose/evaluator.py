@@ -51,6 +51,7 @@ class Evaluator:
     """
 
     def __init__(self, train, held_out, way, device, find):
+        self.in_batches, way = way.deterministic and device.is_cuda, way._replace(deterministic=False)
         self.way, self.device, self.held_out, self.shape, self.made = way, device, held_out, train.shape, None
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
@@ -70,7 +71,7 @@ class Evaluator:
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
         minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
         made = self.made._replace(side=side._replace(minor=minor))
-        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False)
+        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, self.in_batches)
         return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
 
     def settle(self, damping, trend=()):

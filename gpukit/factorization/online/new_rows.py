@@ -6,7 +6,7 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.baseline import SWEEPS
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.model.state import rows_of_side
-from gpukit.factorization.prepare import training_data
+from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.prepare.formulas import ASIDE
 from gpukit.factorization.solvers import Task, rates
 from gpukit.factorization.solvers.sgd import schedule
@@ -142,7 +142,8 @@ def initialize_rows(orders, flags, base, state, plan):
 def begin_training(session, orders, state, plan, flags=None):
     """Return the Training of a session on ratings in orders; flags: rows that learn, others are fixed; None: all."""
     preparing, query, scale = state.steps.preparing, None, state.ratings.scale
-    side = training_data.side_of(orders, state.walk, scale, plan.seed, preparing, state.deterministic)
+    in_strata = conflict_free_blocks.uses_strata(state.device, state.deterministic)
+    side = training_data.side_of(orders, state.walk, scale, plan.seed, preparing, in_strata)
     if state.layout.slots:
         by_user = History(orders.by_user.starts, orders.by_user.others, None, None)
         query = training_data.training_query(by_user, orders, side, state.walk, preparing)

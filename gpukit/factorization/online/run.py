@@ -10,7 +10,7 @@ from gpukit.factorization.online import all_rows, inputs, merge, new_rows, retra
 from gpukit.factorization.online.device_state import DeviceRatings, DeviceState
 from gpukit.factorization.online.plan import empty_entry, last_full_count, new_entry, plan_replay
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.settings import of_model, training_device
+from gpukit.factorization.settings import of_model
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
@@ -37,7 +37,7 @@ def update_model(model, ratings, options, progress):
 
     options: plan.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
-    device, clock, log = training_device(model), Clock(), getattr(model, "updates_", [])
+    device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
     with devices.reported(device, "Updating"):
         progress("merging", 0, 1, {})
         with clock("merge"):

@@ -38,8 +38,6 @@ class Live:
         """
         check_model(model)
         self._device, self._model = devices.resolve(device), copy.copy(model)
-        if model.deterministic and self._device.is_cuda:
-            raise ParameterError("deterministic=True trains on the CPU alone. Keep the model live on device='cpu'.")
         self._model.device = f"cuda:{self._device.index}" if self._device.is_cuda else "cpu"
         with devices.reported(self._device, "Keeping a model live"):
             self._state = DeviceState(model, self._device)

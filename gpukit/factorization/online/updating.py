@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Self
 
 from gpukit.factorization.online.plan import check_options
 from gpukit.factorization.serve import Serving
-from gpukit.factorization.settings import training_device
 
 if TYPE_CHECKING:
     from gpukit.factorization.online.plan import Hashes, Rows
@@ -102,7 +101,7 @@ class Updating(Serving):
         Parameters
         ----------
         device : str or None
-            'cpu', 'cuda', 'cuda:N'; None: the device of the model, or the CPU for one with deterministic=True.
+            'cpu', 'cuda', 'cuda:N'; None: the device of the model.
 
         Returns
         -------
@@ -117,7 +116,7 @@ class Updating(Serving):
         from gpukit.factorization.online.session import Live
 
         self._check_fitted()
-        return Live(self, training_device(self) if device is None else device)
+        return Live(self, self.device if device is None else device)
 
     def _as_learned(self, ratings, widen_scale=False):
         """Return Ratings as this model learns them: of clicks, their weights.

@@ -12,6 +12,14 @@ import numpy as np
 from gpukit.factorization.solvers.sgd import schedule
 
 
+def uses_strata(device, deterministic):
+    """Return True if training uses strata: deterministic, on a CPU.
+
+    A GPU has more workers than a stratum has blocks and trains in batches (solvers/sgd/batches).
+    """
+    return deterministic and not device.is_cuda
+
+
 class BlockAssignment(NamedTuple):
     """Blocks of the rows of both sides, on the host.
 

@@ -8,7 +8,7 @@ from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.objective import goal_of
-from gpukit.factorization.prepare import training_data
+from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, scale_of
 from gpukit.factorization.shared.parts import parts_of
 from gpukit.factorization.shared.session import SharedModel
@@ -42,7 +42,10 @@ def check_parameters(estimator, checked, on_gpus):
     if checked.solver != "sgd":
         raise ParameterError(f"solver={checked.solver!r} does not work over ranks; 'sgd' and 'als' do. {REMEDY}.")
     if estimator.deterministic and on_gpus:
-        raise ParameterError(f"deterministic=True works over ranks on CPUs alone. {REMEDY}, or deterministic.")
+        raise ParameterError(
+            "deterministic=True works over ranks on CPUs alone: on a GPU it trains in batches of all ratings. "
+            f"{REMEDY}, or deterministic."
+        )
     if checked.n_neighbors and estimator.hash != "simlsh":
         raise ParameterError(f"hash={estimator.hash!r} is not computed over ranks; hash='simlsh' is. {REMEDY}.")
     if checked.n_neighbors and estimator.search == "exact":
@@ -66,8 +69,9 @@ def prepare(request):
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        near, exact = plan.n_neighbors > 0, estimator.deterministic
-        options = PreparationOptions(estimator.walk, plan.seed, exact, near, plan.damping, plan.trend)
+        in_strata = conflict_free_blocks.uses_strata(device, estimator.deterministic)
+        near = plan.n_neighbors > 0
+        options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
         parts = parts_of(ratings, team.size, options, steps.preparing)
         rank_ratings = ratings_of_rank(ratings, parts.owner, team.rank)
         layout = layout_of(estimator, plan, ratings, device, steps, len(rank_ratings))

@@ -15,7 +15,6 @@ from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, Outcome, Stopping, rms, train_candidate
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.prepare.training_data import PreparationOptions
-from gpukit.factorization.settings import training_device
 from gpukit.factorization.solvers.rates import default_epochs, defaults
 from gpukit.factorization.tuning import grid as grids
 from gpukit.factorization.tuning.grid import OPEN
@@ -65,13 +64,13 @@ class Fold:
         if not len(test):
             raise DataError("a fold has no ratings to judge by: use fewer folds (cv).")
         self.train, self.test, self.template, self.most = train, test, template, most
-        self.device, self.threads = training_device(template), 1 if len(train) <= ONE_THREAD else None
+        self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= ONE_THREAD else None
         self.evaluators = {}
 
     def evaluator(self, model, seed):
         """Return the choose.evaluator.Evaluator for the major side of an estimator."""
         if model.walk not in self.evaluators:
-            way = PreparationOptions(model.walk, seed, False, model.walk == LSHMF.walk)
+            way = PreparationOptions(model.walk, seed, model.deterministic, model.walk == LSHMF.walk)
             find = lambda orders, steps: model.find_neighbors(orders, steps, self.most)  # noqa: E731
             self.evaluators[model.walk] = Evaluator(self.train, self.test, way, self.device, find)
         return self.evaluators[model.walk]

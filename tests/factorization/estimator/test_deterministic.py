@@ -7,14 +7,10 @@ import sys
 import pytest
 
 from factorization.inputs import make, planted, same_state
-from gpukit.device import Device
-from gpukit.device import cpu as cpu_device
-from gpukit.errors import ParameterError
-from gpukit.factorization import LSHMF, MatrixFactorization, cpu, settings
+from gpukit.factorization import LSHMF, MatrixFactorization, cpu
 from gpukit.factorization.prepare import cpu as steps
 from gpukit.runtime.thread_count import get_num_threads
 
-GPU = Device("cuda", 0, "a GPU", (9, 0))
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 ON_THREADS = """
 import hashlib, gpukit
@@ -50,27 +46,6 @@ def test_as_good_as_plain(model, monkeypatch):
         monkeypatch.setattr(steps, "GRAIN", grain)
         fitted = make(model, n_epochs=20, deterministic=True).fit(ratings)
         assert fitted.score(ratings) == pytest.approx(racy.score(ratings), rel=0.03)
-
-
-def test_half_precision_is_refused():
-    with pytest.raises(ParameterError, match="deterministic=True use 'auto' or 'single'"):
-        MatrixFactorization(deterministic=True, precision="half").check()
-
-
-@BOTH
-def test_training_is_on_the_cpu_whatever_the_device(model):
-    """The device serves the model; a live model on a GPU would train there."""
-    ratings = planted(30, 20, 0.5)
-    expected = make(model, deterministic=True, n_epochs=2).fit(ratings)
-    fitted = make(model, deterministic=True, n_epochs=2).set_params(device=GPU).fit(ratings)
-    assert fitted.device_ == expected.device_ and same_state(fitted, expected)
-    assert settings.training_device(fitted) == cpu_device()
-    assert settings.training_device(make(model).set_params(device=GPU)) == GPU
-    new = ratings.take(slice(0, 3))
-    fitted.partial_fit(new, duplicates="last")
-    assert fitted.device_ == expected.device_ and same_state(fitted.live().model(), fitted)
-    with pytest.raises(ParameterError, match="trains on the CPU alone. Keep the model live on device='cpu'"):
-        fitted.live(GPU)
 
 
 def test_a_function_of_the_seed():

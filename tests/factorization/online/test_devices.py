@@ -8,11 +8,11 @@ from support import small_launches
 
 from factorization.inputs import make, planted
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.prepare import conflict_free_blocks
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.device import Device, cpu
-from gpukit.factorization import cpu as cpu_steps
 from gpukit.factorization import gpu
 from gpukit.factorization.online import device_state, run
 from gpukit.factorization.prepare import gpu as gpu_steps
@@ -39,11 +39,10 @@ def few(users, items):
 @pytest.mark.parametrize("rows", ["frozen", "move"])
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_an_update_is_the_same_on_both_devices(model, rows, monkeypatch):
-    """Both train by one worker."""
-    for module in (cpu_steps, gpu):
-        monkeypatch.setattr(module, "most_workers", lambda layout: 1)
+    """Both train in batches, also the CPU, which would use strata."""
+    monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
     more = {"n_neighbors": 2, "lsh_q": 1, "lsh_p": 1} if model is LSHMF else {}
-    fitted, updated = make(model, n_epochs=2, **more).fit(few(5, 4)), []
+    fitted, updated = make(model, n_epochs=2, deterministic=True, **more).fit(few(5, 4)), []
     monkeypatch.setattr(run.retrain, "is_due", lambda *arguments: False)
     for device in (cpu(), Device("cuda", 0, "")):
         monkeypatch.setattr(run.devices, "resolve", lambda spec, device=device: device)

@@ -1,9 +1,42 @@
-"""Host steps of SGD on the CPU: chunk tables; gpu.py has the same names."""
+"""Host steps of SGD on the CPU: chunk tables, and epochs in batches; gpu.py has the same names."""
 
 from gpukit.device.cpu_arrays import empty, fetch, resident, runner
-from gpukit.factorization.solvers.sgd import chunk_twins
-from gpukit.primitives.group.cpu import sort_by_bits
+from gpukit.factorization.model.layout import EXTRA
+from gpukit.factorization.solvers.sgd import batch_twins, chunk_twins
+from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 
-__all__ = ["empty", "fetch", "resident", "run", "sort_by_bits"]
+__all__ = [
+    "cut",
+    "empty",
+    "fetch",
+    "resident",
+    "row_starts",
+    "run",
+    "seen_width",
+    "sort_by_bits",
+    "walk_major",
+    "walk_minor",
+]
 
-run = runner(chunk_twins)
+
+run = runner(batch_twins, chunk_twins)
+
+
+def seen_width(layout):
+    """Return the numbers stored for a rating, for a layout.Layout."""
+    return layout.n_factors + EXTRA
+
+
+def cut(array, at, beyond=0):
+    """Return (array,): on a CPU one thread processes any row."""
+    return (array,)
+
+
+def walk_major(layout, chunks, *arguments):
+    """Run walk_major."""
+    batch_twins.walk_major(*chunks, *arguments)
+
+
+def walk_minor(layout, starts, slots, rows, at_once, *arguments):
+    """Run walk_minor."""
+    batch_twins.walk_minor(*starts, slots, *rows, *at_once, *arguments)

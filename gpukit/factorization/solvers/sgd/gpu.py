@@ -1,6 +1,6 @@
-"""Host steps of SGD on the GPU: chunk tables, and the position of the minor rows.
+"""Host steps of SGD on the GPU: chunk tables, epochs in batches, and the position of the minor rows.
 
-cpu.py has the same names, except the choice of the position. Arrays stay on the device.
+cpu.py has the same names, except the choice of the position. Arrays stay on the device; epochs are queued.
 """
 
 import numpy as np
@@ -9,18 +9,79 @@ from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device import processors
 from gpukit.device.gpu_arrays import empty, fetch, resident, runner
-from gpukit.factorization.solvers.sgd import chunk_kernels
+from gpukit.factorization.model.layout import EXTRA
+from gpukit.factorization.solvers.sgd import batch_kernels, chunk_kernels
+from gpukit.factorization.solvers.sgd.batch_kernels import make_walk_major, make_walk_minor
 from gpukit.factorization.solvers.sgd.kernels import make_grow_rows
-from gpukit.primitives.group.gpu import sort_by_bits
+from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 
-__all__ = ["empty", "fetch", "resident", "run", "sort_by_bits"]
+__all__ = [
+    "cut",
+    "empty",
+    "fetch",
+    "resident",
+    "row_starts",
+    "run",
+    "seen_width",
+    "sort_by_bits",
+    "walk_major",
+    "walk_minor",
+]
 
+BLOCK = 128
+BLOCKS_A_PROCESSOR = 32
+SHARED_BYTES = 32 << 10  # of a team's sums
 TIMED_FROM = 1 << 25  # ratings, at least; for fewer, the attempts take longer than they save
 PLACES, APART = 32, 33280  # number of places and bytes between them: over half a page of 2 MiB, all different
 ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt, number of places kept after the round
 TIMED_BLOCKS, TIMED_THREADS = 16, 128  # blocks per processor, threads of a block
 
-run = runner(chunk_kernels)
+
+run = runner(batch_kernels, chunk_kernels)
+
+
+def seen_width(layout):
+    """Return the numbers stored for a rating, for a layout.Layout."""
+    return layout.lanes * layout.factors + EXTRA
+
+
+def team_warps(layout):
+    """Return the warps that process a long row, bounded by the memory for their sums.
+
+    It is a function of the layout alone, since it sets the order of additions.
+    """
+    bytes_a_warp = 4 * layout.lanes * (layout.factors + 1 + 2 * layout.near)
+    return max(1, min(BLOCK // 32, SHARED_BYTES // bytes_a_warp))
+
+
+def cut(array, at, beyond=0):
+    """Return (part of an array for the first `at` rows, part for the others), for teams of warps and for single warps.
+
+    beyond: numbers of the second part that the first also has. Arrays are cut once, since a slice of a device array
+    takes longer than a launch.
+    """
+    return array[: at + beyond], array[at:]
+
+
+def walk(make, shape, warps, teams, *arguments):
+    """Queue a kernel for `teams` teams of warps; the result does not depend on the number of blocks."""
+    block = 32 * warps if warps > 1 else BLOCK
+    grid = max(1, min(-(-teams * 32 * warps // block), BLOCKS_A_PROCESSOR * processors()))
+    if teams:
+        launch(make(*shape, warps), grid, block, *arguments)
+
+
+def walk_major(layout, chunks, *arguments):
+    """Queue walk_major for both parts of the chunks of a batch."""
+    for warps, part in zip((team_warps(layout), 1), chunks):
+        walk(make_walk_major, (layout.lanes, layout.factors, layout.near), warps, part.shape[0], part, *arguments)
+
+
+def walk_minor(layout, starts, slots, rows, at_once, *arguments):
+    """Queue walk_minor for both parts of the minor rows."""
+    for warps, first, part, most in zip((team_warps(layout), 1), starts, rows, at_once):
+        shape = layout.lanes, layout.factors
+        walk(make_walk_minor, shape, warps, part.shape[0], first, slots, part, most, *arguments)
 
 
 def allocate_table(shape, minor, layout, vector, n_ratings=None):

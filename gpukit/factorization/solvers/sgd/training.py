@@ -3,12 +3,18 @@
 import numpy as np
 
 from gpukit.factorization.solvers.rates import row_rates
+from gpukit.factorization.solvers.sgd import batch_training as batches
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunk_table import chunk_table
 
 
 def arrange(task):
-    """Return (chunk tables, workers) of a solvers.Task; StreamOrder if its ratings are streamed."""
+    """Return (chunk tables, workers) of a solvers.Task.
+
+    Batches if it is deterministic without strata; StreamOrder if its ratings are streamed.
+    """
+    if task.deterministic and task.data.side.strata is None and not task.streamed:
+        return batches.arrange(task)
     settings, counts = task.settings, np.diff(task.data.side.indptr)
     pace = schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
     if task.streamed:
@@ -33,10 +39,13 @@ def chunk_tables(side, pace, seed, steps):
 
 def begin(session, task, arranged):
     """Return the Training of a session."""
+    if isinstance(arranged, batches.Batches):
+        return batches.BatchTraining(session, task, arranged)
     if task.streamed:
+        from gpukit.factorization.solvers.sgd.stream_batches import StreamBatchTraining
         from gpukit.factorization.solvers.sgd.stream_training import StreamTraining
 
-        return StreamTraining(session, task, arranged)
+        return (StreamBatchTraining if task.deterministic else StreamTraining)(session, task, arranged)
     session.train_on(task.data.side, task.data.query, *arranged)
     return Training(session, task.settings)
 

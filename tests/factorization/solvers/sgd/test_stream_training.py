@@ -17,7 +17,7 @@ from gpukit.device import Device
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization import LSHMF, MatrixFactorization, begin, gpu, plan
 from gpukit.factorization.solvers.rates import row_rates
-from gpukit.factorization.solvers.sgd import chunk_table, schedule, stream_training
+from gpukit.factorization.solvers.sgd import batch_plan, chunk_table, schedule, stream_batches, stream_training
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.ratings import Ratings
 
@@ -57,7 +57,7 @@ def streamed(estimator, ratings, kept, monkeypatch):
     """Return a Run with ratings in blocks; `kept` blocks stay on the device."""
     with monkeypatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        patch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given), True))
+        patch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given)[0], True))
         patch.setattr(stream_training, "kept_blocks", lambda blocks, *others: min(kept, blocks))
         run = estimator.prepare(ratings)
     assert any("stream from host memory" in str(entry.message) for entry in caught)
@@ -124,6 +124,24 @@ def test_streamed_epochs_are_resident_epochs(case, kept, monkeypatch):
     others = expected.session.ask(ratings.users[:50], ratings.items[:50])
     found, known = run.session.predict(asked), expected.session.predict(others)
     np.testing.assert_allclose(found, known, rtol=0, atol=0 if SIMULATED else 1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case, kept", [("users", 0), ("users", 6), ("neighbours, weights, many values", 3)])
+def test_deterministic_epochs(case, kept, monkeypatch):
+    """The batches of a resident training, in the order of each epoch."""
+    kind, named, levels, _ = CASES[case]
+    estimator, ratings = kind(**NAMED, **named, deterministic=True), ratings_of(levels)
+    monkeypatch.setattr(batch_plan, "BATCHES", 6)
+    expected = estimator.prepare(ratings)
+    monkeypatch.setattr(stream_batches, "kept_blocks", lambda blocks, *others: kept)
+    run = streamed(estimator, ratings, kept, monkeypatch)
+    assert isinstance(run.training, stream_batches.StreamBatchTraining)
+    assert sum(block.kept for block in run.training.blocks) == kept and len(run.training.blocks) == 6
+    for number in range(2):
+        expected.training.epoch(number)
+        run.training.epoch(number)
+        assert_same(run.session.state(), expected.session.state())
 
 
 class Machine:
@@ -234,7 +252,7 @@ def test_the_limit_decides(monkeypatch):
 def test_a_fit(monkeypatch):
     """Held-out ratings judge the epochs; the model predicts as its last epoch did."""
     train, test = ratings_of().split(0.2, 0)
-    monkeypatch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given), True))
+    monkeypatch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given)[0], True))
     with pytest.warns(UserWarning, match="0.00 GB an epoch stream from host memory, at 1 bytes a rating"):
         model = MatrixFactorization(**NAMED).fit(train, validation=test)
     errors = model.predict(test) - test.values

@@ -1,0 +1,309 @@
+"""The major rows of a batch, then its minor rows, by teams of warps (batch_team.py)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._cuda import cuda, device, factory, kernel
+from gpukit.factorization.kernels.influence import (
+    Near,
+    load_extra,
+    load_influence,
+    load_words,
+    residuals,
+    set_scales,
+    terms,
+    unpack,
+)
+from gpukit.factorization.model.layout import BASE, BIAS
+from gpukit.factorization.solvers.sgd import formulas
+from gpukit.factorization.solvers.sgd.batch_team import (
+    Registers,
+    begin_row,
+    clear,
+    learn,
+    move,
+    of_round,
+    rounds_of,
+    store,
+    stretch_of,
+    team_of,
+    total,
+)
+from gpukit.factorization.solvers.sgd.formulas import F32, ONE, ZERO
+from gpukit.factorization.solvers.sgd.kernels import Error
+from gpukit.primitives.rows import load_row, load_scalars, partial_dot, store_row
+from gpukit.primitives.warp import group_pick, group_sum
+
+I64 = np.int64
+U32, I32, U64 = np.uint32, np.int32, np.uint64
+
+
+@kernel
+def key_batch(chunks, minor, ranks, keys, slots):
+    """keys[slot] = rank of the minor row, slots[slot] = slot, for the ratings of a batch.
+
+    chunks (n, 5) int64: row, first rating, ratings, first slot, any; minor (all ratings,) int32; ranks (minor rows,)
+    int32; keys uint64 and slots uint32 (ratings of the batch,), overwritten.
+    Launch: any grid and block; a block processes whole chunks.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for c in range(I64(cuda.blockIdx.x), I64(chunks.shape[0]), I64(cuda.gridDim.x)):
+        first, length, slot = chunks[U64(c), 1], chunks[U64(c), 2], chunks[U64(c), 3]
+        for t in range(I64(cuda.threadIdx.x), length, I64(cuda.blockDim.x)):
+            keys[U64(slot + t)] = U64(ranks[U32(minor[U64(first + t)])])
+            slots[U64(slot + t)] = U32(slot + t)
+
+
+class Rating(NamedTuple):
+    """A group's rating of a round: its number in the stretch, True if it exists, its minor row, its value."""
+
+    number: int
+    there: bool
+    other: int
+    value: float
+
+
+@device
+def _rating(batch, stretch, number, me):
+    """Return the group's Rating of a round."""
+    t, there = of_round(stretch, number, me)
+    place = U64(stretch.first + U64(t))
+    return Rating(t, there, U32(batch.minor[place]), batch.values[place])
+
+
+@device
+def _fetch(batch, Q, stretch, rating, me, held, around):
+    """Prefetch the data of a Rating for the next round; return its minor row's extra number."""
+    if me.near:
+        load_words(batch.codes, U64(stretch.first + U64(rating.number)), me.lane, me.lanes, me.near, around.words)
+    load_row(Q, rating.other, U32(0), me.lane, me.lanes, me.factors, held.q_next)
+    return load_extra(Q, rating.other, me.lane)
+
+
+@device
+def _take(me, held, around):
+    """Make the prefetched rating the current one."""
+    for i in range(me.factors):
+        held.q[i] = held.q_next[i]
+    if me.near:
+        unpack(around.words, me.near, around.code)
+
+
+@device
+def _sum_major_terms(batch, own, base, me, around):
+    """Return the major row's terms of the prediction, its bias and the neighbourhood's, with |R|^-1/2 and |N|^-1/2.
+
+    base: the other row's baseline bias.
+    """
+    explicit, implicit = ZERO, ZERO
+    partial = own.extra if me.lane == U32(BIAS) else ZERO
+    if me.near:
+        explicit, implicit = set_scales(residuals(around, me.near, batch.levels, base), me.lanes)
+        partial += terms(around, me.near, explicit, implicit)
+    return group_sum(partial, me.lanes), explicit, implicit
+
+
+@device
+def _note(seen, slot, target, me, held):
+    """seen[slot] = the current major row, one number per lane alternately, then the minor row's target."""
+    for i in range(me.factors):
+        seen[slot, U32(me.lane + U32(i * me.lanes))] = held.p[i]
+    if me.lane == U32(0):
+        seen[slot, U32(me.lanes * me.factors)] = target
+
+
+@device
+def _learn_influence(own, error, rates, me, held, around):
+    """Add Eq. (5) for one rating to the changes of w and c."""
+    rate = formulas.row_rate(rates.influence, rates.factor_gain, own.squares)
+    rated_error, unrated_error = F32(error.explicit * error.value), F32(error.implicit * error.value)
+    w, c, change = me.factors + 1, me.factors + 1 + me.near, held.change
+    for k in range(me.near):
+        if around.code[k] == U32(0):
+            change[c + k] += formulas.influence_change(around.c[k], unrated_error, rate, rates.influence_decay)
+        else:
+            signal = F32(rated_error * around.residual[k])
+            change[w + k] += formulas.influence_change(around.w[k], signal, rate, rates.influence_decay)
+
+
+@device
+def _move_influence(me, held, around):
+    """Add held.change to w and c."""
+    for k in range(me.near):
+        around.w[k] += held.change[me.factors + 1 + k]
+        around.c[k] += held.change[me.factors + 1 + me.near + k]
+
+
+@device
+def _study(batch, rating, slot, own, extra, rates, seen, me, held, around):
+    """Process one rating of a major row: add its change and store the copy for the minor row.
+
+    extra: the minor row's extra number.
+    """
+    major_sum, explicit, implicit = _sum_major_terms(batch, own, group_pick(extra, BASE, me.lanes), me, around)
+    partial = partial_dot(held.p, held.q, me.factors) + (extra if me.lane == U32(BIAS) else ZERO)
+    target = F32(rating.value - major_sum)
+    error = F32(target - group_sum(partial, me.lanes))
+    if rating.there:
+        _note(seen, slot, target, me, held)
+        learn(own, error, rates, me, held)
+        if me.near:
+            _learn_influence(own, Error(error, explicit, implicit, ONE), rates, me, held, around)
+
+
+@factory
+def make_walk_major(lanes, factors, near, warps):
+    """Return walk_major for teams of `warps` warps and `lanes` threads per rating.
+
+    Each thread has `factors` factors and `near` neighbours, multiples of 4; near may be 0.
+    """
+    slots, size = max(near, 1), factors + 1 + 2 * near
+    width = lanes * size if warps > 1 else 1
+
+    @kernel
+    def walk_major(chunks, batch, parameters, rates, seen):
+        """Apply Eq. (5) to the major rows of a batch, with fixed minor rows, and store the rows before each step.
+
+        chunks (n, 5) int64: major row, first rating, ratings, first slot, concurrent steps; no two of one row; batch:
+        arrays.Batch, codes (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near; rates: formulas.Rates;
+        seen (slots, lanes * factors + 8) float32, overwritten: for each slot the factors of the major row before its
+        step, one number per lane alternately, and z minus the major row's terms.
+
+        Launch: any grid, blocks of 32 * warps threads; of any multiple of 32 if warps is 1.
+        Deterministic: yes, for one lanes and warps; budget.
+        Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
+        """
+        me = team_of(lanes, factors, near, warps)
+        held = Registers(
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(size, np.float32),
+        )
+        around = Near(
+            cuda.local.array(slots, np.float32),
+            cuda.local.array(slots, np.float32),
+            cuda.local.array(slots, np.float32),
+            cuda.local.array(slots, np.uint32),
+            cuda.local.array(slots, np.float32),
+            cuda.local.array(slots, np.uint32),
+        )
+        parts = cuda.shared.array((warps, width), F32)
+        for c in range(I32(cuda.grid(1)) // I32(32 * warps), chunks.shape[0], I32(cuda.gridsize(1)) // I32(32 * warps)):
+            row, slot = U32(chunks[U32(c), 0]), U64(chunks[U32(c), 3])
+            stretch = stretch_of(chunks[U32(c), 1], chunks[U32(c), 2], chunks[U32(c), 4], me)
+            own = begin_row(parameters.P, row, me, held)
+            if near:
+                load_influence(parameters.influence, row, me.lane, lanes, near, around)
+                load_row(parameters.offsets, row, U32(0), me.lane, lanes, near, around.offset)
+            clear(held.change, size)
+            ahead = _rating(batch, stretch, I32(0), me)
+            ahead_extra = _fetch(batch, parameters.Q, stretch, ahead, me, held, around)
+            later = _rating(batch, stretch, I32(1), me)
+            for number in range(I32(0), rounds_of(stretch)):
+                _take(me, held, around)
+                rating, extra = ahead, ahead_extra
+                ahead, ahead_extra = later, _fetch(batch, parameters.Q, stretch, later, me, held, around)
+                later = _rating(batch, stretch, I32(number + 2), me)
+                here = U32(slot + U64(rating.number))
+                _study(batch, rating, here, own, extra, rates, seen, me, held, around)
+                if I32(number + 1) % stretch.rounds == 0:
+                    total(held.change, size, me, parts)
+                    own = move(own, me, held)
+                    if near:
+                        _move_influence(me, held, around)
+                    clear(held.change, size)
+            if me.group == 0:
+                store(parameters.P, row, own, me, held)
+                if near:
+                    store_row(parameters.influence, row, U32(0), me.lane, lanes, near, around.w)
+                    store_row(parameters.influence, row, U32(lanes * near), me.lane, lanes, near, around.c)
+
+    return walk_major
+
+
+class Found(NamedTuple):
+    """Slot of a group's rating of a round, True if it exists, and the minor row's target."""
+
+    slot: int
+    there: bool
+    target: float
+
+
+@device
+def _slot(slots, stretch, number, me):
+    """Return (slot of the group's rating of a round, True if it exists)."""
+    t, there = of_round(stretch, number, me)
+    return slots[U64(stretch.first + U64(t))], there
+
+
+@device
+def _found(seen, slot, there, me, held):
+    """Prefetch the stored data of a rating for the next round; return the Found."""
+    load_scalars(seen, slot, me.lane, me.lanes, me.factors, held.q_next)
+    return Found(slot, there, seen[slot, U32(me.lanes * me.factors)])
+
+
+@device
+def _study_found(found, own, rates, me, held):
+    """Process one rating of a minor row with the stored copy of the major row."""
+    partial = partial_dot(held.p, held.q, me.factors) + (own.extra if me.lane == U32(BIAS) else ZERO)
+    error = F32(found.target - group_sum(partial, me.lanes))
+    if found.there:
+        learn(own, error, rates, me, held)
+
+
+@factory
+def make_walk_minor(lanes, factors, warps):
+    """Return walk_minor for teams of `warps` warps, `lanes` threads per rating, each with `factors` factors.
+
+    factors is a multiple of 4.
+    """
+    size = factors + 1
+    width = lanes * size if warps > 1 else 1
+
+    @kernel
+    def walk_minor(starts, slots, rows, at_once, seen, Q, rates):
+        """Apply Eq. (5) to the minor rows of a batch, with the rows that walk_major has stored.
+
+        starts (n + 1,) int64: row rows[k] has the slots slots[starts[k]:starts[k + 1]]; slots (ratings,) uint32: rows
+        of seen; rows (n,) int32, all different; at_once (n,) int32: concurrent steps; seen: see walk_major; Q (rows +
+        1, any) float32: parameter rows; rates: formulas.Rates.
+
+        Launch: any grid, blocks of 32 * warps threads; of any multiple of 32 if warps is 1.
+        Deterministic: yes, for one lanes and warps; budget.
+        Source: Li et al. 2022, Algorithms 2 and 3, Eq. (5); per-row rates after Duchi et al. 2011.
+        """
+        me = team_of(lanes, factors, 0, warps)
+        held = Registers(
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(factors, np.float32),
+            cuda.local.array(size, np.float32),
+        )
+        parts = cuda.shared.array((warps, width), F32)
+        for k in range(I32(cuda.grid(1)) // I32(32 * warps), rows.size, I32(cuda.gridsize(1)) // I32(32 * warps)):
+            row, first = U32(rows[U32(k)]), starts[U32(k)]
+            stretch = stretch_of(first, starts[U32(k + 1)] - first, at_once[U32(k)], me)
+            if stretch.length > 0:
+                own = begin_row(Q, row, me, held)
+                clear(held.change, size)
+                slot, there = _slot(slots, stretch, I32(0), me)
+                ahead = _found(seen, slot, there, me, held)
+                slot, there = _slot(slots, stretch, I32(1), me)
+                for number in range(I32(0), rounds_of(stretch)):
+                    for i in range(factors):
+                        held.q[i] = held.q_next[i]
+                    found, ahead = ahead, _found(seen, slot, there, me, held)
+                    slot, there = _slot(slots, stretch, I32(number + 2), me)
+                    _study_found(found, own, rates, me, held)
+                    if I32(number + 1) % stretch.rounds == 0:
+                        total(held.change, size, me, parts)
+                        own = move(own, me, held)
+                        clear(held.change, size)
+                if me.group == 0:
+                    store(Q, row, own, me, held)
+
+    return walk_minor
