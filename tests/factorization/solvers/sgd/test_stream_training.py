@@ -257,3 +257,11 @@ def test_a_fit(monkeypatch):
         model = MatrixFactorization(**NAMED).fit(train, validation=test)
     errors = model.predict(test) - test.values
     assert model.history_[-1]["rmse"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 7, SHAPE[0] - 1])
+def test_parameters_are_read_in_parts(rows, monkeypatch):
+    session = MatrixFactorization(**NAMED).prepare(ratings_of()).session
+    whole = session.state()
+    monkeypatch.setattr(gpu, "READ_BYTES", rows * session.parameters.P[:1].nbytes)
+    assert_same(session.state(), whole)
