@@ -34,8 +34,8 @@ class Heartbeat:
 
     errors: descriptor for a message that rank 0 cannot print any more, or None; is_process: the rank is this process,
     which may be ended. failure: (exit code, or minus a signal's number; message) of the first rank that has failed;
-    noticed: the main thread has raised it; lost: the first rank that has ended or is silent; at_failure: [function] that
-    aborts work which waits for another rank, each called once.
+    noticed: the main thread has raised it; lost: the first rank that has ended or is silent; at_failure:
+    [function] that aborts work which waits for another rank, each called once.
     """
 
     def __init__(self, rendezvous, peers, errors=None, is_process=False):

@@ -1,8 +1,8 @@
 """Transport of arrays between GPUs by NCCL, with the methods of array_transport.HostTransport.
 
 cupy's binding takes pointers, so arrays of any library work. A stream of None is the default one. NCCL waits on the GPU
-without a timeout: `wait_for_event` calls `NcclTransport.check` meanwhile, and a failure aborts the communicator, without
-which the process could not end.
+without a timeout: `wait_for_event` calls `NcclTransport.check` meanwhile. A failure aborts the communicator, so that
+the process can end.
 """
 
 import contextlib
