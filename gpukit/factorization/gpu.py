@@ -43,7 +43,7 @@ __all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most
 
 BLOCK = 128
 MOST_LINES = 65535  # limit of the second dimension of a grid
-READ_BYTES = 1 << 24  # of parameters that are read from the device at a time
+READ_BYTES = 1 << 20  # of parameters that are read from the device at a time
 layout = layouts.gpu_layout
 
 
