@@ -43,6 +43,7 @@ __all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most
 
 BLOCK = 128
 MOST_LINES = 65535  # limit of the second dimension of a grid
+READ_BYTES = 1 << 20  # of parameters that are read from the device at a time
 layout = layouts.gpu_layout
 
 
@@ -348,9 +349,16 @@ class DeviceModel:
         return states.state_of(users, items, influence, self.layout, self.neighbors)
 
     def side(self, table, rows):
-        """Return (factors, extras) of parameter rows on the host; halves become float32."""
-        count = table.shape[0] - 1
-        factors = device_array((count, rows.n_factors), np.float32)
-        extras = device_array((count, states.KEPT), np.float32)
-        preparing.run("read_rows", table.view(np.float16) if rows.half else table, table, factors, extras)
-        return factors.copy_to_host(), extras.copy_to_host()
+        """Return (factors, extras) of parameter rows on the host; halves become float32.
+
+        Rows are read in parts, because a training may leave little memory.
+        """
+        count, step = table.shape[0] - 1, max(1, READ_BYTES // table[:1].nbytes)
+        whole = np.empty((count, rows.n_factors), np.float32), np.empty((count, states.KEPT), np.float32)
+        for start in range(0, count, step):
+            part, (factors, extras) = table[start : start + step + 1], (own[start : start + step] for own in whole)
+            device = [device_array(own.shape, np.float32) for own in (factors, extras)]
+            preparing.run("read_rows", part.view(np.float16) if rows.half else part, part, *device)
+            for own, values in zip((factors, extras), device):
+                values.copy_to_host(own)
+        return whole

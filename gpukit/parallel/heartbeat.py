@@ -18,6 +18,7 @@ from gpukit.parallel.team import TeamError, raise_error
 BEAT_SECONDS = 1.0  # between two reports
 PATIENCE = 15.0  # seconds of silence after which a rank is lost
 LATE_SECONDS = 3.0  # between two reports of this rank: it was stopped itself, perhaps with the whole job
+ABORT_SECONDS = 1.0  # for the main thread to notice an error before the work on its GPU is aborted
 END_SECONDS = 5.0  # for the main thread to notice an error, and then to end
 BEAT, LEFT = b"", b"L"
 SILENT = (
@@ -33,7 +34,8 @@ class Heartbeat:
 
     errors: descriptor for a message that rank 0 cannot print any more, or None; is_process: the rank is this process,
     which may be ended. failure: (exit code, or minus a signal's number; message) of the first rank that has failed;
-    noticed: the main thread has raised it; lost: the first rank that has ended or is silent.
+    noticed: the main thread has raised it; lost: the first rank that has ended or is silent; at_failure:
+    [function] that aborts work which waits for another rank, each called once.
     """
 
     def __init__(self, rendezvous, peers, errors=None, is_process=False):
@@ -44,6 +46,7 @@ class Heartbeat:
             [host for host, _ in peers.places],
         )
         self.failure, self.failed_at, self.lost, self.noticed, self.closed = None, None, None, False, False
+        self.at_failure = []
         self.sleeper, self.waker = Pipe(duplex=False)
         self.last_beat = self.last_look = 0.0
         self.lock, self.thread = threading.RLock(), threading.Thread(target=self._run, daemon=True)
@@ -63,6 +66,8 @@ class Heartbeat:
             if self.failure is None and not self.closed:
                 self.failure, self.failed_at = (code, text), time.monotonic()
                 self._send(f"{code} {text}".encode())
+        if noticed:
+            self._abort()
 
     def lose(self, rank):
         """Raise the reason for which a rank does not answer any more."""
@@ -109,10 +114,18 @@ class Heartbeat:
                     self._read(rank, control)
                 elif now - heard[rank] > PATIENCE and self.failure is None:
                     self._lose(rank, SILENT.format(rank, self.hosts[rank], PATIENCE))
+            if self.failed_at is not None and now - self.failed_at > ABORT_SECONDS:
+                self._abort()
             if self.failed_at is not None and self.is_process:
                 self._end(now - self.failed_at)
         for connection in (*self.controls.values(), self.listener, self.sleeper, self.waker):
             connection.close()
+
+    def _abort(self):
+        """Call the functions of at_failure, from whichever thread comes first."""
+        with contextlib.suppress(IndexError):  # pop is atomic
+            while True:
+                self.at_failure.pop()()
 
     def _send(self, message):
         """Send a message to all connected ranks."""

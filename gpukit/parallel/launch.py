@@ -15,7 +15,8 @@ from gpukit.parallel.rendezvous import make_rendezvous
 from gpukit.parallel.team import TeamError
 from gpukit.runtime.launcher_env import PARENT_VARIABLE
 
-END_SECONDS = 6.0  # for ranks to end by themselves after one has failed
+END_SECONDS = 6.0  # for ranks to end by themselves after one has failed, or after a request to stop
+LAST_SECONDS = 2.0  # for those that have not ended by themselves after a failure, once they are asked
 FORWARD_SECONDS = 1.0  # for a rank that got a stop request to report it to the others itself
 PAUSE = 0.01
 SIGNAL_CODE = 128  # plus the signal's number: exit code of a command that reports its stop
@@ -131,7 +132,7 @@ def _stop_signal(ranks):
 
 
 def end_ranks(ranks, number):
-    """End the remaining ranks by a signal, after END_SECONDS by force; return those that needed force.
+    """End the remaining ranks by a signal, after some seconds by force; return those that needed force.
 
     Rank 0 gets the signal first, so that it does not report the end of another rank instead. A request to stop also
     ends ranks that Ctrl-Z has stopped.
@@ -140,10 +141,10 @@ def end_ranks(ranks, number):
     signal_ranks(remaining, number)
     if number != RANK_ENDED:
         signal_ranks(remaining, signal.SIGCONT)
-    start = time.monotonic()
+    end = time.monotonic() + (LAST_SECONDS if number == RANK_ENDED else END_SECONDS)
     for rank in remaining:
         try:
-            rank.wait(max(0.1, END_SECONDS - (time.monotonic() - start)))
+            rank.wait(max(0.1, end - time.monotonic()))
         except subprocess.TimeoutExpired:
             rank.kill()
             rank.wait()

@@ -1,7 +1,8 @@
 """Transport of arrays between GPUs by NCCL, with the methods of array_transport.HostTransport.
 
 cupy's binding takes pointers, so arrays of any library work. A stream of None is the default one. NCCL waits on the GPU
-without a timeout, so `wait_for_event` calls `NcclTransport.check` meanwhile.
+without a timeout: `wait_for_event` calls `NcclTransport.check` meanwhile. A failure aborts the communicator, so that
+the process can end.
 """
 
 import contextlib
@@ -68,6 +69,7 @@ class NcclTransport:
         runtime.setDevice(index)
         unique_id = pack_id(nccl.get_unique_id()) if team.rank == 0 else None
         self.communicator = nccl.NcclCommunicator(team.size, unpack_id(team.broadcast(unique_id)), team.rank)
+        team.abort_at_failure(self.communicator.abort)
         self.dtypes = {
             np.dtype(np.uint8): nccl.NCCL_UINT8,
             np.dtype(np.int32): nccl.NCCL_INT32,
@@ -80,30 +82,35 @@ class NcclTransport:
     @contextlib.contextmanager
     def group(self):
         """See HostTransport."""
-        self.nccl.groupStart()
-        try:
-            yield
-        finally:
-            self.nccl.groupEnd()
+        with self._explained():
+            self.nccl.groupStart()
+            try:
+                yield
+            finally:
+                self.nccl.groupEnd()
 
     def send(self, rank, array, stream=None):
         """See HostTransport."""
-        self.communicator.send(*self._buffer(array), rank, stream_pointer(stream))
+        with self._explained():
+            self.communicator.send(*self._buffer(array), rank, stream_pointer(stream))
 
     def receive(self, rank, array, stream=None):
         """See HostTransport."""
-        self.communicator.recv(*self._buffer(array), rank, stream_pointer(stream))
+        with self._explained():
+            self.communicator.recv(*self._buffer(array), rank, stream_pointer(stream))
 
     def broadcast(self, array, root=0, stream=None):
         """See HostTransport."""
         address, count, dtype = self._buffer(array)
-        self.communicator.broadcast(address, address, count, dtype, root, stream_pointer(stream))
+        with self._explained():
+            self.communicator.broadcast(address, address, count, dtype, root, stream_pointer(stream))
 
     def allreduce(self, array, stream=None, out=None):
         """See HostTransport."""
         address, count, dtype = self._buffer(array)
         target = address if out is None else device_address(out)
-        self.communicator.allReduce(address, target, count, dtype, self.nccl.NCCL_SUM, stream_pointer(stream))
+        with self._explained():
+            self.communicator.allReduce(address, target, count, dtype, self.nccl.NCCL_SUM, stream_pointer(stream))
 
     def alltoall(self, parts, out, stream=None):
         """See HostTransport. Queued on the stream, after the work on the default stream."""
@@ -128,6 +135,15 @@ class NcclTransport:
             self.communicator.check_async_error()
         except (self.nccl.NcclError, KeyError) as error:  # cupy lacks the text of NCCL's newer errors
             raise TeamError(f"NCCL has lost another rank ({error}): killed, or out of memory.") from None
+
+    @contextlib.contextmanager
+    def _explained(self):
+        """Raise another rank's error for NCCL's own, which follows once the communicator is aborted."""
+        try:
+            yield
+        except self.nccl.NcclError:
+            self.team.check()
+            raise
 
     def _buffer(self, array):
         """Return (address, number of elements, NCCL's dtype) of a C-contiguous device array."""

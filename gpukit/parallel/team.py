@@ -42,6 +42,7 @@ class Messages(Protocol):
 
     rank: int
     size: int
+    heartbeat: object  # heartbeat.Heartbeat
 
     def send(self, rank, data):
         """Send bytes-like data.
@@ -130,6 +131,10 @@ class Team:
         """Raise the error of another rank, if one has failed."""
         if self.messages is not None:
             self.messages.check()
+
+    def abort_at_failure(self, abort):
+        """Call a function once if a rank fails, from any thread: it aborts work that waits for another rank."""
+        self.messages.heartbeat.at_failure.append(abort)
 
     def close(self, patient=True):
         """Leave the team. patient: see Messages."""

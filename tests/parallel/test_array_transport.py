@@ -2,12 +2,14 @@
 
 import os
 import sys
+import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gpukit.device import cpu
+from gpukit.errors import DataError
 from gpukit.parallel import TeamError, nccl
 from gpukit.parallel.array_transport import HostTransport
 from gpukit.parallel.devices import make_transport
@@ -109,25 +111,34 @@ class FakeCommunicator:
         return lambda *arguments: self.calls.append((name, *arguments))
 
 
-@pytest.mark.parametrize("unique_id", [bytes(range(128, 256)), (1, -2, 3)], ids=["bytes", "numbers"])
-def test_arguments_of_nccl(monkeypatch, unique_id):
-    """Addresses, counts, dtypes and streams of device arrays."""
+class Array(SimpleNamespace):
+    """A device array."""
+
+    device_ctypes_pointer = SimpleNamespace(value=4096)
+
+
+def fake_nccl(monkeypatch, communicator, unique_id=(1,)):
+    """Replace cupy's binding; return the list of its calls outside of communicators."""
     kinds = ("UINT8", "INT32", "UINT32", "INT64", "FLOAT32", "FLOAT64", "SUM")
     groups = []
     binding = SimpleNamespace(
         **{f"NCCL_{name}": name for name in kinds},
         get_unique_id=lambda: unique_id,
         NcclError=RuntimeError,
-        NcclCommunicator=FakeCommunicator,
+        NcclCommunicator=communicator,
         groupStart=lambda: groups.append("start"),
         groupEnd=lambda: groups.append("end"),
     )
     runtime = SimpleNamespace(setDevice=groups.append)
     for name in ("cupy", "cupy.cuda"):
         monkeypatch.setitem(sys.modules, name, SimpleNamespace(nccl=binding, runtime=runtime))
+    return groups
 
-    class Array(SimpleNamespace):
-        device_ctypes_pointer = SimpleNamespace(value=4096)
+
+@pytest.mark.parametrize("unique_id", [bytes(range(128, 256)), (1, -2, 3)], ids=["bytes", "numbers"])
+def test_arguments_of_nccl(monkeypatch, unique_id):
+    """Addresses, counts, dtypes and streams of device arrays."""
+    groups = fake_nccl(monkeypatch, FakeCommunicator, unique_id)
 
     def work(team):
         transport, array = nccl.NcclTransport(team, team.rank), Array(size=6, dtype=np.float32)
@@ -155,3 +166,39 @@ def test_arguments_of_nccl(monkeypatch, unique_id):
             ("recv", 4096, 6, "FLOAT32", 0, 0),
         ]
     assert sorted(map(str, groups)) == ["0", "1", *4 * ["end"], *4 * ["start"]]
+
+
+class WaitingCommunicator:
+    """A communicator whose receive waits for another rank until it is aborted; later calls fail."""
+
+    def __init__(self, *arguments):
+        self.aborted, self.aborts = threading.Event(), 0
+
+    def abort(self):
+        self.aborts += 1
+        self.aborted.set()
+
+    def recv(self, *arguments):
+        assert self.aborted.wait(20)
+
+    def send(self, *arguments):
+        if self.aborted.is_set():
+            raise RuntimeError("invalid argument")
+
+
+def test_a_failure_aborts_nccl(monkeypatch):
+    """Also if the main thread waits on the GPU. The error of the other rank is raised, not NCCL's."""
+    fake_nccl(monkeypatch, WaitingCommunicator)
+    communicators = {}
+
+    def work(team):
+        transport = nccl.NcclTransport(team, team.rank)
+        communicators[team.rank] = transport.communicator
+        if team.rank:
+            raise DataError("a bad value")
+        transport.receive(1, Array(size=6, dtype=np.float32))
+        transport.send(1, Array(size=6, dtype=np.float32))
+
+    waiting, failed = together(2, work)
+    assert isinstance(waiting, TeamError) and str(waiting) == str(failed) == "a bad value"
+    assert [communicators[rank].aborts for rank in range(2)] == [1, 1]

@@ -7,6 +7,7 @@ BUFFERS = 2  # on the device, for the blocks that travel: one is read while the 
 SHARE = 4  # the buffers take at most one part in SHARE of the memory, if blocks may be that small
 UNEVEN = 1.1  # largest block over the mean, about: see chunk_table.UNEVEN
 SMALLEST = 64  # blocks of an epoch when the least memory is estimated
+ROUNDS = 3  # chunks of a worker in a block, at least: with 1.2, too many chunks of a row are concurrent: SGD diverges
 
 
 class Packing(NamedTuple):

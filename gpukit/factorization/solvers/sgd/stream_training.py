@@ -23,9 +23,12 @@ from gpukit.factorization.solvers.sgd import schedule, stream_kernels, stream_pa
 from gpukit.factorization.solvers.sgd.chunk_table import cut_table, pieces_of
 from gpukit.factorization.solvers.sgd.stream_plan import (
     BUFFERS,
+    LEAST_BLOCKS,
+    ROUNDS,
     buffer_bytes,
     is_kept,
     kept_blocks,
+    largest_block,
     packing_of,
     plan_blocks,
 )
@@ -234,32 +237,43 @@ class StreamTraining(StreamedTraining):
 
     def __init__(self, session, task, order):
         super().__init__(session, task, order, cuda.stream())
-        self.workers, side = order.pace.workers, task.data.side
-        tables, kept, largest = self.plan(side, order.pace, task)
+        side = task.data.side
+        self.workers, tables, kept, largest = self.plan(side, order.pace, task)
         counts = np.diff(side.minor_starts[: self.rows + 1])
         session.place_minor(side, np.argsort(-counts, kind="stable").astype(np.uint32))
         source = self.source(task, session.places.copy_to_host())
         self.hold([block_of(table, source, stays) for table, stays in zip(tables, kept)], largest)
         self.move_minor()
 
+    def slowed(self, counts, pace, spare):
+        """Return (schedule.Pace, chunks, most blocks): fewer workers until blocks of ROUNDS chunks a worker are small.
+
+        counts: ratings of major rows; spare: bytes for chunk tables and blocks.
+        """
+        while True:
+            chunks = int(pieces_of(counts, pace, 1).sum())
+            most = max(1, chunks // (ROUNDS * schedule.QUAD * max(1, pace.workers // schedule.QUAD)))
+            needed = buffer_bytes(self.packing, largest_block(self.n_ratings, most)) + 2 * CHUNK_BYTES * chunks
+            if pace.workers <= schedule.QUAD or (most >= LEAST_BLOCKS and needed <= spare):
+                return pace, chunks, most
+            pace = pace._replace(workers=pace.workers // 2 // schedule.QUAD * schedule.QUAD or schedule.QUAD)
+
     def plan(self, side, pace, task):
-        """Return (chunk table of each block, [True if a block stays on the device], ratings of the largest block).
+        """Return (workers, chunk table of each block, [True if a block stays on the device], ratings of the largest).
 
         The tables are on the host. Raises DeviceMemoryError if the buffers do not fit.
         """
         counts, packing = np.diff(side.indptr), self.packing
-        chunks = int(pieces_of(counts, pace, 1).sum())
-        most = max(1, chunks // (schedule.QUAD * max(1, pace.workers // schedule.QUAD)))  # every block has ratings
-        budget = devices.spare_memory(task.device) - self.session.parameters.Q.nbytes - 2 * CHUNK_BYTES * chunks
-        plan = plan_blocks(self.n_ratings, packing, budget, most)
+        spare = devices.spare_memory(task.device) - self.session.parameters.Q.nbytes
+        pace, chunks, most = self.slowed(counts, pace, spare)
+        plan = plan_blocks(self.n_ratings, packing, spare - 2 * CHUNK_BYTES * chunks, most)
         table = cut_table(counts, side.starts, pace, task.settings.seed, chunking, plan.blocks)
-        tables = table.reshape(plan.blocks, -1, 3)
-        budget += 2 * CHUNK_BYTES * chunks - table.nbytes
+        tables, budget = table.reshape(plan.blocks, -1, 3), spare - table.nbytes
         largest = max(int(part[:, 2].sum()) for part in tables)
         needed = self.session.parameters.Q.nbytes + table.nbytes + buffer_bytes(packing, largest)
         devices.require_memory(task.device, needed, f"Streaming {self.n_ratings:,} ratings")
         kept = kept_blocks(plan.blocks, largest, packing, budget)
-        return tables, is_kept(plan._replace(kept=kept)), largest
+        return pace.workers, tables, is_kept(plan._replace(kept=kept)), largest
 
     def move_minor(self):
         """Move the minor rows to their positions; the time of several places is measured with the first block."""

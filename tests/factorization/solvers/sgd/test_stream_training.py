@@ -19,6 +19,7 @@ from gpukit.factorization import LSHMF, MatrixFactorization, begin, gpu, plan
 from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import batch_plan, chunk_table, schedule, stream_batches, stream_training
 from gpukit.factorization.solvers.sgd import cpu as chunking
+from gpukit.factorization.solvers.sgd.stream_plan import packing_of
 from gpukit.ratings import Ratings
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
@@ -35,6 +36,7 @@ def small_gpu(monkeypatch):
         monkeypatch.setattr(module, "CODE_BLOCKS", 2)
     for module in (gpu, stream_training):
         monkeypatch.setattr(module, "BLOCK", 32)
+    monkeypatch.setattr(stream_training, "ROUNDS", 1)
 
 
 def ratings_of(levels=5, weighted=False):
@@ -257,3 +259,29 @@ def test_a_fit(monkeypatch):
         model = MatrixFactorization(**NAMED).fit(train, validation=test)
     errors = model.predict(test) - test.values
     assert model.history_[-1]["rmse"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 7, SHAPE[0] - 1])
+def test_parameters_are_read_in_parts(rows, monkeypatch):
+    session = MatrixFactorization(**NAMED).prepare(ratings_of()).session
+    whole = session.state()
+    monkeypatch.setattr(gpu, "READ_BYTES", rows * session.parameters.P[:1].nbytes)
+    assert_same(session.state(), whole)
+
+
+@pytest.mark.parametrize("spare", [10**7, 10**9])
+@pytest.mark.parametrize("n", [300_000, 3_000_000])
+def test_blocks_have_several_chunks_of_each_worker(n, spare, monkeypatch):
+    """Otherwise the short chunks of a row are concurrent, and SGD diverges."""
+    monkeypatch.setattr(stream_training, "ROUNDS", 3)
+    counts = np.random.default_rng(n).zipf(1.6, 20_000) % 3000
+    counts = np.maximum(1, counts * (n / counts.sum())).astype(np.int64)
+    given = schedule.Pace(512, np.full(len(counts), 0.05))
+    training = SimpleNamespace(packing=packing_of(20_000, 5, True, 0, False), n_ratings=int(counts.sum()))
+    pace, chunks, most = stream_training.StreamTraining.slowed(training, counts, given, spare)
+    assert pace.workers == given.workers or (pace.workers < given.workers and pace.workers % 4 == 0)
+    assert most >= 8 and (spare < 10**9 or n < 10**6 or pace.workers == given.workers)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    parts = chunk_table.cut_table(counts, starts, pace, 0, chunking, most).reshape(most, -1, 3)
+    held = (parts[:, :, 2] > 0).sum(1)
+    assert held.min() >= 2.9 * pace.workers and held.sum() == chunks
