@@ -28,11 +28,11 @@ def a_small_gpu(monkeypatch):
     monkeypatch.setattr(arrays, "device_view", lambda array: array.there)
     monkeypatch.setattr(resident, "gpu_count", lambda: 1)
     for module in (begin, begin_implicit):
-        monkeypatch.setattr(module, "prepare", lambda *given: Given(given))
+        monkeypatch.setattr(module, "prepare", lambda request: Given((request.estimator, request.ratings)))
 
 
 class Given(tuple):
-    """Arguments of prepare, in place of its Run."""
+    """Estimator and ratings of a request, in place of its Run."""
 
     def _replace(self, **fields):
         return self
