@@ -342,7 +342,7 @@ def judge(ask, done):
     if model.plan_ is not None:
         done, sample = done._replace(rows=model.report_, sample=None), None
     if sample is not None:
-        rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample, ask.seed)
+        rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample)
         done = done._replace(rows=rows)
     if data.truth is not None:
         errors = errors_by_vertex(model.completed_, data.truth, ~data.mask)

@@ -15,7 +15,7 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
     periods.py     order and period of columns                 units.py       sensors of different scales
     centering.py   subtraction and addition of means           constants.py   constants that decide results
     auto/          comparison of methods on hidden values, ensembles, standard deviations
-    simple.py      means, interpolation, neighbours            smoothing.py   Tikhonov, feature propagation
+    simple.py      means, interpolation, seasonal means
     kriging.py     a Gaussian process on the graph             regularized_em.py   joint distribution of the vertices
     trend.py       damped trends beyond the ends of series     regression.py  regression on other series, lags and time
     smoothness/    smoothness in time and on the graph         soft_impute/   low rank of the whole table

@@ -39,11 +39,6 @@ def spectral_of(found, estimator):
     return setting._replace(exponent=exponent, options=estimator(**setting.options).check_options())
 
 
-def check_center(name, value):
-    """Check the level that is subtracted first."""
-    return check_choice(name, value, ("columns", "both"))
-
-
 def check_whole(most):
     """Return a check for integers of at least 1."""
     return lambda name, value: check_integer(name, value, 1, most)
@@ -86,12 +81,7 @@ def check_repeats(name, found):
     return [check_real(name, one, 0.0, LARGEST) for one in found]
 
 
-SMOOTH = {"tau": check_positive(LARGEST), "center": check_center}
 RULES = {
-    "neighbors": {"neighbors": check_whole(int(LARGEST)), "center": check_center},
-    "tikhonov": SMOOTH,
-    "tikhonov-normalized": SMOOTH,
-    "feature-propagation": {"iterations": check_whole(1000), "center": check_center},
     "seasonal": {"lag": check_whole(int(LARGEST)), "memory": allow_none(check_not_negative(LARGEST))},
     "trend": {
         **dict.fromkeys(("level", "slope"), allow_none(check_not_negative(LARGEST))),

@@ -13,9 +13,6 @@ from gpukit.imputation.auto.saved_settings import setting_of
 
 BANDS = [[0, 1.0, 2.0, 0.1], [8, 3.0, 2.0, 0.01]]
 GOOD = {
-    "neighbors": {"neighbors": 3, "center": "both"},
-    "tikhonov": {"tau": 0.3, "center": "columns"},
-    "feature-propagation": {"iterations": 5, "center": "both"},
     "soft-impute": {"share": 0.1},
     "kriging": {"bands": BANDS},
     "local": {"neighbors": 8, "share": 0.03},
@@ -26,11 +23,6 @@ GOOD = {
     "interpolation": {},
 }
 BAD = [
-    ("neighbors", {"neighbors": 0}, "neighbors of neighbors must be an integer"),
-    ("neighbors", {"center": "rows"}, "center of neighbors must be one of"),
-    ("tikhonov", {"tau": 0.0}, "tau of tikhonov must be a finite number, more than 0"),
-    ("tikhonov", {"tau": None}, "tau of tikhonov must be a finite number"),
-    ("feature-propagation", {"iterations": 10**9}, "iterations of feature-propagation must be an integer"),
     ("soft-impute", {"share": 1.5}, "share of soft-impute must be a finite number"),
     ("local", {"neighbors": 9}, "neighbors of local must be an integer, between 1 and 8"),
     ("local", {"share": 0}, "share of local must be a finite number, more than 0"),
@@ -77,6 +69,5 @@ def test_settings_that_no_method_has(name, change, message):
 
 def test_numbers_are_numbers():
     assert setting_of("local", {"neighbors": 8, "share": None}, GraphImputer)["share"] is None
-    assert setting_of("tikhonov", {"tau": 0.3, "center": "both"}, GraphImputer)["tau"] == 0.3
-    with pytest.raises(ParameterError, match="tau of tikhonov must be a finite number.*got '0.3'"):
-        setting_of("tikhonov", {"tau": "0.3", "center": "both"}, GraphImputer)
+    with pytest.raises(ParameterError, match="share of local must be a finite number.*got '0.3'"):
+        setting_of("local", {"neighbors": 8, "share": "0.3"}, GraphImputer)
