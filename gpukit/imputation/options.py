@@ -14,7 +14,6 @@ Method = Literal[
     "seasonal",
     "trend",
     "regression",
-    "soft-impute",
     "kriging",
     "regularized-em",
     "smoothness",

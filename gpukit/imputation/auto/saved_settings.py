@@ -20,6 +20,8 @@ def setting_of(name, found, estimator):
     if name == "spectral":
         return packed(spectral_of(found, estimator))
     rules = RULES.get(name, {})
+    if name == "local":
+        found = {key: value for key, value in found.items() if key != "share"}  # of version 0.1: a low-rank predictor
     if set(found) != set(rules):
         raise DataError(f"the setting of {name} in its header is {found!r:.80}.")
     return {key: rule(f"{key} of {name}", found[key]) for key, rule in rules.items()}
@@ -87,7 +89,6 @@ RULES = {
         **dict.fromkeys(("level", "slope"), allow_none(check_not_negative(LARGEST))),
         "fade": allow_none(check_positive(LARGEST)),
     },
-    "soft-impute": {"share": check_positive(1.0)},
     "kriging": {"bands": check_bands},
     "regularized-em": {"lags": lambda name, value: check_integer(name, value, 0, 1), "ridge": check_positive(1.0)},
     "smoothness": {
@@ -95,5 +96,5 @@ RULES = {
         **dict.fromkeys(("near", "steady", "together"), check_positive(LARGEST)),
         "repeats": check_repeats,
     },
-    "local": {"neighbors": check_whole(MOST_SERIES), "share": allow_none(check_positive(1.0))},
+    "local": {"neighbors": check_whole(MOST_SERIES)},
 }

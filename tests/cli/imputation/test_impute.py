@@ -135,7 +135,7 @@ def test_json_holds_all_that_there_is(verb, graph, tmp_path):
     assert len(found["history"]["change"]) >= 1 and found["history"]["phase"][0] == "path"
     errors = found["holdout_history"]["error"]
     assert found["holdout"] == {"share": 0.2, "error": min(errors), "iteration": errors.index(min(errors)) + 1}
-    assert len(found["comparison"]) == 5 and found["hidden"]["kind"] == "entries"
+    assert len(found["comparison"]) == 4 and found["hidden"]["kind"] == "entries"
     assert found["hidden"]["count"] == round(0.2 * data.mask.sum())  # the fraction of --holdout
     assert found["confidence"]["worst_tenth"]["by"] == "truth" and len(found["confidence"]["values"]) == 30
     assert found["rank"]["slices"] and found["rank"]["phase"] == "off"

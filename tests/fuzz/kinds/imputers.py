@@ -18,7 +18,6 @@ PLANS = (
     "kriging",
     "smoothness",
     "interpolation",
-    "soft-impute",
 )
 
 

@@ -13,9 +13,8 @@ from gpukit.imputation.auto.saved_settings import setting_of
 
 BANDS = [[0, 1.0, 2.0, 0.1], [8, 3.0, 2.0, 0.01]]
 GOOD = {
-    "soft-impute": {"share": 0.1},
     "kriging": {"bands": BANDS},
-    "local": {"neighbors": 8, "share": 0.03},
+    "local": {"neighbors": 8},
     "seasonal": {"lag": 24, "memory": None},
     "trend": {"level": 0.0, "slope": 3.5, "fade": None},
     "smoothness": {"alike": 1, "near": 0.1, "steady": 0.03, "together": 0.2, "repeats": [0.0, 0.01]},
@@ -23,9 +22,7 @@ GOOD = {
     "interpolation": {},
 }
 BAD = [
-    ("soft-impute", {"share": 1.5}, "share of soft-impute must be a finite number"),
     ("local", {"neighbors": 9}, "neighbors of local must be an integer, between 1 and 8"),
-    ("local", {"share": 0}, "share of local must be a finite number, more than 0"),
     ("smoothness", {"alike": 2}, "alike of smoothness must be an integer, between 0 and 1"),
     ("smoothness", {"near": 0.0}, "near of smoothness must be a finite number, more than 0"),
     ("smoothness", {"repeats": [0.1] * 3}, "it is a list of 2 numbers or fewer"),
@@ -68,6 +65,9 @@ def test_settings_that_no_method_has(name, change, message):
 
 
 def test_numbers_are_numbers():
-    assert setting_of("local", {"neighbors": 8, "share": None}, GraphImputer)["share"] is None
-    with pytest.raises(ParameterError, match="share of local must be a finite number.*got '0.3'"):
-        setting_of("local", {"neighbors": 8, "share": "0.3"}, GraphImputer)
+    with pytest.raises(ParameterError, match="ridge of regularized-em must be a finite number.*got '0.3'"):
+        setting_of("regularized-em", {"lags": 0, "ridge": "0.3"}, GraphImputer)
+
+
+def test_the_low_rank_predictor_of_version_0_1_is_left_out():
+    assert setting_of("local", {"neighbors": 8, "share": 0.03}, GraphImputer) == {"neighbors": 8}

@@ -209,11 +209,11 @@ def test_a_window_shorter_than_two_periods(monkeypatch):
     rough = rng.normal(size=(N, 200))
     smooth = sum(np.roll(rough, shift, axis=1) for shift in range(6))
     truth = smooth[:, t % 200] + 0.1 * rng.normal(size=(N, len(t)))
-    given, kept, units, parts_of = set(), set(), local.units, local.parts_of
+    given, kept, units, part_of = set(), set(), local.units, local.part_of
     monkeypatch.setattr(local, "WINDOW", N * 300)
     monkeypatch.setattr(local, "folds_for", lambda part: 2)
     monkeypatch.setattr(local, "units", lambda problem: given.add(problem.period) or units(problem))
-    monkeypatch.setattr(local, "parts_of", lambda *all: kept.update(p.period for p, _ in all[0]) or parts_of(*all))
+    monkeypatch.setattr(local, "part_of", lambda problem, *rest: kept.add(problem.period) or part_of(problem, *rest))
     GraphImputer(method="local", device="cpu").fit(ring(), truth, rng.random(truth.shape) > 0.2)
     assert given == {200} and kept == {0}
 
