@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.saved_settings import setting_of
 
@@ -71,3 +71,9 @@ def test_numbers_are_numbers():
 
 def test_the_low_rank_predictor_of_version_0_1_is_left_out():
     assert setting_of("local", {"neighbors": 8, "share": 0.03}, GraphImputer) == {"neighbors": 8}
+
+
+@pytest.mark.parametrize("kind", [ParameterError, ModelError])
+def test_a_method_that_was_removed(kind):
+    with pytest.raises(kind, match="'tikhonov' was removed. Use 'auto'"):
+        GraphImputer(method="tikhonov").check()
