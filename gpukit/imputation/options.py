@@ -23,13 +23,7 @@ Method = Literal[
 Metric = Literal["absolute", "squared"]
 METHODS, METRICS = get_args(Method), get_args(Metric)
 REMOVED = (
-    "time-mean",
-    "last-value",
-    "neighbors",
-    "tikhonov",
-    "tikhonov-normalized",
-    "feature-propagation",
-    "soft-impute",
+    *("time-mean", "last-value", "neighbors", "tikhonov", "tikhonov-normalized", "feature-propagation", "soft-impute"),
 )
 
 LARGEST = 1e30  # absolute value of a bound
