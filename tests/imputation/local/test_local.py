@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
+from gpukit.imputation.auto.masking import Hidden
 from gpukit.imputation.constants import VERTEX_RIDGE
 from gpukit.imputation.local import cpu, regression, similarity, twins
 from gpukit.imputation.local import method as local
 from gpukit.imputation.local.method import folds_for, limits_of, period_away, within
 from gpukit.imputation.local.table import KINDS, HiddenValues, Table, mean_squares
-from imputation.auto.test_auto import N, T, ring, waves
+from imputation.auto.test_auto import N, T, asked, ring, waves
 from imputation.local import inputs, naive
 
 
@@ -40,6 +41,16 @@ def test_regress(rounds, piece, pieces, monkeypatch):
         X, y = features[some].astype(float), targets[some].astype(float)
         expected = naive.regression(X, y, start[group[g]], pull[group[g]], rounds) if len(y) else start[group[g]]
         np.testing.assert_allclose(out[g], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_a_part_does_not_see_what_it_hides():
+    values, seen, hidden = waves(), np.ones((N, T), bool), np.zeros((N, T), bool)
+    seen[0, 3], hidden[1, 10:14], hidden[2, 5] = False, True, True
+    part = local.part_of(asked(values, seen), Hidden(hidden, hidden))
+    np.testing.assert_array_equal(part.hidden, hidden)
+    np.testing.assert_array_equal(part.problem.seen, seen & ~hidden)
+    np.testing.assert_allclose(part.series[1, 10:14], np.interp(range(10, 14), [9, 14], values[1, [9, 14]]), rtol=1e-5)
+    assert (part.before[1, 12], part.after[1, 12]) == (9, 14)
 
 
 def test_rows_of_several_parts_in_an_order():
