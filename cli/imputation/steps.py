@@ -15,6 +15,7 @@ from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_complete
 from gpukit.graphs.graph_builders import read_coordinates, select
 from gpukit.graphs.read import check_copy
 from gpukit.imputation.compare import compare, sample_of
+from gpukit.imputation.distributed.worker import help_fit
 from gpukit.imputation.serve import setting_of
 from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
 from gpukit.io import sinks
@@ -135,8 +136,6 @@ def build(ask):
 
 def help_out(ask, team):
     """Share the computation on all ranks of a parallel.Team but the first."""
-    from gpukit.imputation.distributed.worker import help_fit
-
     help_fit(build(ask), team, keep=False)
 
 
@@ -342,7 +341,7 @@ def judge(ask, done):
     if model.plan_ is not None:
         done, sample = done._replace(rows=model.report_, sample=None), None
     if sample is not None:
-        rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample, ask.seed)
+        rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample)
         done = done._replace(rows=rows)
     if data.truth is not None:
         errors = errors_by_vertex(model.completed_, data.truth, ~data.mask)

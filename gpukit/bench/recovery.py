@@ -17,21 +17,21 @@ from gpukit.bench.process import map_in_processes
 from gpukit.bench.record import Row
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
-from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.adjacency import as_adjacency, laplacian, normalized_adjacency, normalized_laplacian
 from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.estimator import GraphImputer
-from gpukit.imputation.smoothing import all_baselines
 from gpukit.imputation.spectral.confidence import missing_shares, slice_scores
 from gpukit.imputation.spectral.run import Setting as Law
 from gpukit.imputation.spectral.run import impute
 
 SEEDS = range(5)
 METHODS = (  # that use time or what the sensors have in common
-    *("interpolation", "akima", "last-value", "seasonal", "kriging", "regularized-em", "local", "smoothness"),
+    *("interpolation", "akima", "seasonal", "kriging", "regularized-em", "local", "smoothness"),
     "vertex-median",
 )
 WEEK = (7, 288)  # days and readings a day of a METR-LA sensor
+TAUS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.01)  # of Tikhonov regularization
 QUANTILE = 1.6448536  # standard deviations on either side that hold 90 % of a normal distribution
 CONSTANTS = np.geomspace(0.2, 2.0, 25)  # candidates for the best constant deviation, relative to the RMS error
 HIDDEN = {"sensors": "20 % of sensors", "readings": "20 % of readings", "blocks": "points and faults"}
@@ -240,12 +240,40 @@ def evaluate(sensors, mask, device):
         if name in BY_NAME and BY_NAME[name].suits(problem):
             fields = (filled(BY_NAME[name], problem, setting) for setting in BY_NAME[name].settings(problem))
             results[name] = min(absolute_error(f.reshape(tensor.shape), sensors.values, mask) for f in fields), ""
-    for name, setting, completed in all_baselines(sensors.adjacency, tensor, mask):
+    for name, setting, completed in baselines(sensors.adjacency, tensor, mask):
         error = absolute_error(completed, sensors.values, mask)
         if name not in results or error < results[name][0]:
-            texts = (f"{key} {value if key == 'center' else format(value, 'g')}" for key, value in setting.items())
-            results[name] = error, " ".join(texts)
+            results[name] = error, setting
     return Evaluation(results, *evaluate_intervals(model, sensors.values, mask))
+
+
+def baselines(adjacency, tensor, mask):
+    """Yield (name, setting, completed tensor) of the last value, the mean, and two methods that smooth on the graph.
+
+    These are Tikhonov regularization (Belkin, Matveeva, Niyogi 2004) and feature propagation (Rossi et al. 2021), of
+    values less the mean of each column.
+    """
+    seen = broadcast_mask(mask, tensor).reshape(len(tensor), -1)
+    values = np.where(seen, tensor.reshape(seen.shape), 0.0).astype(np.float64)
+    mean = values.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    rest = np.where(seen, values - mean, 0.0)
+    if seen.any(axis=1).all():
+        last = np.maximum.accumulate(np.where(seen, np.arange(seen.shape[1]), -1), axis=1)
+        places = np.where(last < 0, seen.argmax(axis=1)[:, None], last)
+        yield "last-value", "", np.take_along_axis(values, places, axis=1).reshape(tensor.shape)
+    yield "vertex mean", "", np.broadcast_to(mean, values.shape).reshape(tensor.shape)
+    weights = np.where(seen, 1.0, 1e-12)  # an isolated vertex has the mean
+    for name, form in (("Tikhonov", laplacian), ("Tikhonov, normalized", normalized_laplacian)):
+        L = form(adjacency).toarray()
+        for tau in TAUS:
+            solved = [np.linalg.solve(np.diag(w) + tau * L, one) for w, one in zip(weights.T, rest.T)]
+            yield name, f"tau {tau:g}", (np.transpose(solved) + mean).reshape(tensor.shape)
+    step = normalized_adjacency(adjacency)
+    for steps in (2, 5, 10, 40):
+        x = rest
+        for _ in range(steps):
+            x = np.where(seen, rest, step @ x)
+        yield "feature propagation", f"iterations {steps}", (x + mean).reshape(tensor.shape)
 
 
 def broadcast_mask(mask, values):

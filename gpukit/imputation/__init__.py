@@ -15,11 +15,11 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
     periods.py     order and period of columns                 units.py       sensors of different scales
     centering.py   subtraction and addition of means           constants.py   constants that decide results
     auto/          comparison of methods on hidden values, ensembles, standard deviations
-    simple.py      means, interpolation, neighbours            smoothing.py   Tikhonov, feature propagation
+    simple.py      means, interpolation, seasonal means
     kriging.py     a Gaussian process on the graph             regularized_em.py   joint distribution of the vertices
     trend.py       damped trends beyond the ends of series     regression.py  regression on other series, lags and time
-    smoothness/    smoothness in time and on the graph         soft_impute/   low rank of the whole table
-    local/         regression on similar series                spectral/      the paper's algorithm
+    smoothness/    smoothness in time and on the graph         spectral/      the paper's algorithm
+    local/         regression on similar series
     distributed/   'spectral' over a parallel.Team; gpukit.graphs has the graph and its Fourier basis
 
 Cost of an iteration, for a share s of vertices with missing values: 4 s N K m n for the transforms, and the

@@ -47,14 +47,6 @@ def centred(tensor, mask, mean):
     return out
 
 
-def restored(tensor, mask, estimate, mean):
-    """Return a new (N, m, n) of the tensor's type: observed values bitwise, estimate + mean elsewhere.
-
-    estimate (N, m, n): centred, as computed by the imputation.
-    """
-    return np.where(spread(mask), tensor, (estimate + mean).astype(tensor.dtype, copy=False))
-
-
 def _sums(tensor, mask):
     """Return (m, n) counts and (m, n) float64 sums of observed values."""
     observed = place_like(mask, tensor)

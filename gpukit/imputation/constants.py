@@ -68,7 +68,6 @@ VERTEX_RIDGE = 30.0  # weight of a vertex's start, in values; ablated
 REWEIGHTINGS = 5  # for absolute errors; chosen
 PASSES = 2  # fits of the local regression, each with the series of the last one; ablated
 VALUES_PER_VERTEX = 1_000  # hidden values of one kind and vertex to learn from; chosen
-SHARES = (0.1, 0.03, 0.3)  # thresholds of soft-impute, relative to the largest singular value; chosen
 PERIOD_WEIGHTS = (0.1, 0.01)  # s of smoothness before finer steps; chosen
 FACTORS = (4.0, 2.0)  # of the weights of smoothness, for each round of the search; ablated
 MOST_TRIALS = 40  # of the weights of smoothness; chosen

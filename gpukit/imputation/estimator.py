@@ -12,7 +12,7 @@ from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.imputation import inputs, serve
 from gpukit.imputation.centering import CENTERS
-from gpukit.imputation.options import METHODS, METRICS, bounds
+from gpukit.imputation.options import METRICS, bounds, check_method
 from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place
@@ -227,7 +227,7 @@ class GraphImputer(Estimator):
 
     def check_method(self):
         """Return the method: 'spectral' for 'auto' if one of its own parameters is set."""
-        method = check_choice("method", self.method, ("auto", *METHODS))
+        method = check_method(self.method)
         named = (self.check_weights(), self.check_center()) != ("auto", "auto") or self.holdout is not None
         return "spectral" if method == "auto" and named else method
 

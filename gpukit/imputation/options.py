@@ -3,24 +3,17 @@
 from typing import Literal, NamedTuple, get_args
 
 from gpukit.base import check_choice, check_integer, check_real
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import DataError, ModelError, ParameterError
 
 Method = Literal[
     "vertex-mean",
     "vertex-median",
-    "time-mean",
     "two-way-mean",
     "interpolation",
     "akima",
-    "last-value",
     "seasonal",
     "trend",
     "regression",
-    "neighbors",
-    "tikhonov",
-    "tikhonov-normalized",
-    "feature-propagation",
-    "soft-impute",
     "kriging",
     "regularized-em",
     "smoothness",
@@ -29,8 +22,15 @@ Method = Literal[
 ]
 Metric = Literal["absolute", "squared"]
 METHODS, METRICS = get_args(Method), get_args(Metric)
+REMOVED = (
+    *("time-mean", "last-value", "neighbors", "tikhonov", "tikhonov-normalized", "feature-propagation", "soft-impute"),
+)
 
 LARGEST = 1e30  # absolute value of a bound
+
+
+class RemovedError(ModelError, ParameterError):
+    """A parameter or a model file has a method that was removed."""
 
 
 class FittedOptions(NamedTuple):
@@ -40,6 +40,13 @@ class FittedOptions(NamedTuple):
     seed: int
     minimum: float | None
     maximum: float | None
+
+
+def check_method(name):
+    """Return 'auto' or the name of a method; raise ParameterError for another, RemovedError for one that there was."""
+    if name in REMOVED:
+        raise RemovedError(f"the method {name!r} was removed. Use 'auto' (--method auto), and fit saved models again.")
+    return check_choice("method", name, ("auto", *METHODS))
 
 
 def fitted_options(settings):

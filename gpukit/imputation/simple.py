@@ -1,14 +1,12 @@
-"""Simple methods: means, interpolation in time, seasonal means, nearest neighbours and smoothing on the graph."""
+"""Simple methods: means, interpolation in time, seasonal means."""
 
 import numpy as np
 
 from gpukit._pool import by_rows
-from gpukit.graphs.adjacency import laplacian, normalized_laplacian
 from gpukit.imputation import scans
 from gpukit.imputation.auto.gap_kinds import distances
 from gpukit.imputation.periods import lags_of
 from gpukit.imputation.problem import Method, always, in_order, one_setting
-from gpukit.imputation.smoothing import ROUGH, feature_propagation, smoothed
 
 
 def two_way(values, seen):
@@ -63,15 +61,6 @@ def median_of_columns(problem, setting):
     return np.broadcast_to(median, values.shape)
 
 
-def of_vertices(problem, setting):
-    """Return the mean over a vertex's columns."""
-    count = problem.seen.sum(axis=1, keepdims=True)
-    means = np.divide(
-        problem.values.sum(axis=1, keepdims=True), count, out=np.full(count.shape, np.nan), where=count > 0
-    )
-    return np.broadcast_to(means, problem.values.shape)
-
-
 def of_both(problem, setting):
     """Return the sum of vertex and column means."""
     return level(problem, "both")
@@ -89,29 +78,6 @@ def akima(problem, setting):
     out = interpolation(problem, setting)
     by_rows(lambda rows: scans.akima(problem.at, *scans.some(rows, problem.values, problem.seen), out[rows]), out.shape)
     return out
-
-
-def last_value(problem, setting):
-    """Return the last observed value; before the first observation the first value."""
-    places = np.arange(problem.seen.shape[1])
-    last = np.maximum.accumulate(np.where(problem.seen, places, -1), axis=1)
-    first = problem.seen.argmax(axis=1)[:, None]
-    out = np.take_along_axis(problem.values, np.where(last < 0, first, last), axis=1)
-    return np.where(problem.seen.any(axis=1, keepdims=True), out, np.nan)
-
-
-def neighbor_settings(problem):
-    """Return numbers of neighbours and centerings."""
-    return [{"neighbors": count, "center": center} for center in ("columns", "both") for count in (3, 10)]
-
-
-def neighbor_mean(problem, setting):
-    """Return the weighted mean of neighbours observed in the same column, or the mean without such neighbours."""
-    base = level(problem, setting["center"])
-    rest = np.where(problem.seen, problem.values - base, 0.0)
-    W = heaviest(problem.adjacency, setting["neighbors"])
-    weight = W @ problem.seen.astype(np.float64)
-    return base + np.divide(W @ rest, weight, out=np.zeros(rest.shape), where=weight > 0)
 
 
 def heaviest(adjacency, count):
@@ -166,50 +132,11 @@ def profile(problem, lag):
     return np.tile(means, rows)[:, :columns]
 
 
-def tikhonov_settings(problem):
-    """Return regularization strengths and centerings."""
-    return [{"tau": tau, "center": center} for center in ("columns", "both") for tau in (0.3, 3.0, 0.03)]
-
-
-def propagation_settings(problem):
-    """Return numbers of steps and centerings."""
-    return [{"iterations": count, "center": center} for center in ("columns", "both") for count in (5, 40)]
-
-
-def tikhonov_by(form):
-    """Return Tikhonov regularization by a Laplacian as a fill function."""
-    return lambda problem, setting: centred_fill(
-        problem, setting, lambda rest, seen: smoothed(form(problem.adjacency), rest, seen, setting["tau"], None, ROUGH)
-    )
-
-
-def propagate(problem, setting):
-    """Fill in by feature propagation."""
-    return centred_fill(
-        problem,
-        setting,
-        lambda rest, seen: feature_propagation(problem.adjacency, rest, seen, setting["iterations"]),
-    )
-
-
-def centred_fill(problem, setting, smooth):
-    """Apply `smooth` to centred values (N, 1, T) and add the mean."""
-    base = level(problem, setting["center"])
-    rest = np.where(problem.seen, problem.values - base, 0.0)
-    return base + smooth(rest[:, None], problem.seen[:, None])[:, 0]
-
-
 METHODS = (
     Method("vertex-mean", always, one_setting, of_columns, alone=True),
     Method("vertex-median", always, one_setting, median_of_columns, alone=True, unjoined=True),
-    Method("time-mean", always, one_setting, of_vertices),
     Method("two-way-mean", always, one_setting, of_both),
     Method("interpolation", in_order, one_setting, interpolation, ordered=True),
     Method("akima", in_order, one_setting, akima, ordered=True),
-    Method("last-value", in_order, one_setting, last_value, ordered=True),
     Method("seasonal", has_two_periods, seasonal_settings, seasonal, ordered=True),
-    Method("neighbors", always, neighbor_settings, neighbor_mean, alone=True),
-    Method("tikhonov", always, tikhonov_settings, tikhonov_by(laplacian), alone=True),
-    Method("tikhonov-normalized", always, tikhonov_settings, tikhonov_by(normalized_laplacian), alone=True),
-    Method("feature-propagation", always, propagation_settings, propagate, alone=True),
 )

@@ -88,21 +88,6 @@ class SubspaceThresholding:
         rng = np.random.default_rng([self.seed, *key])
         return self.tools.array(rng.standard_normal((self.X.shape[2], columns)).astype(self.X.dtype))
 
-    def state(self):
-        """Return the device arrays from which another instance can continue.
-
-        There is a row per slice.
-        """
-        return self.basis, self.zero_columns
-
-    def restore(self, basis, zero_columns, other):
-        """Continue from the state of another instance.
-
-        It has the same number of columns. other: its (calls, cold).
-        """
-        self.basis[...], self.zero_columns[...] = basis, zero_columns
-        self.calls, self.cold = other
-
     def prepare(self, k):
         """Allocate the buffers of a batch; prepare its k x k thresholding."""
         N, m, n = self.X.shape

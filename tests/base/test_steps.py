@@ -11,7 +11,6 @@ import pytest
 ROOMS = ("factorization", "neighbors", "ranking")
 CLASSES = {
     "imputation.smoothness": "ConjugateGradients",
-    "imputation.soft_impute": "DeviceMatrix",
     "imputation.spectral": "TensorCompletion",
 }
 SIDES = ("cpu", "gpu")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from imputation import naive_baselines as naive
 
 from gpukit import bench, device
 from gpukit.bench import Conditions, decompositions, imputation, record, recovery
@@ -155,6 +156,26 @@ def test_rows_of_sensors(folder, name):
     assert {row.data for row in rows} == {"real"}
     covered = [row.samples for row in rows if row.what.endswith("90 % intervals")]
     assert 0.75 < np.mean(np.concatenate(covered)) < 0.99
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_baselines_on_graphs(whole):
+    rng = np.random.default_rng(3)
+    A = np.triu(rng.random((14, 14)) * (rng.random((14, 14)) < 0.25), 1)
+    A[np.arange(12), np.arange(1, 13)] += 0.5  # vertex 13 may be isolated
+    A = A + A.T
+    tensor, mask = rng.normal(50.0, 1.0, (14, 3, 2)), rng.random(14 if whole else (14, 3, 2)) > 0.35
+    mask[:2] = True
+    observed = naive.whole(mask, tensor.shape)
+    mean = naive.mean(tensor, mask, "entry")
+    results = {(name, how): out for name, how, out in recovery.baselines(as_adjacency(A), tensor, mask)}
+    assert ("last-value", "") in results or whole
+    np.testing.assert_allclose(results["vertex mean", ""], np.broadcast_to(mean, tensor.shape))
+    for name, form in (("Tikhonov", naive.laplacian), ("Tikhonov, normalized", naive.normalized_laplacian)):
+        expected = naive.tikhonov(form(A), tensor - mean, mask, 0.3) + mean
+        np.testing.assert_allclose(results[name, "tau 0.3"][~observed], expected[~observed], atol=1e-6)
+    expected = naive.feature_propagation(A, tensor - mean, mask, 5) + mean
+    np.testing.assert_allclose(results["feature propagation", "iterations 5"], expected)
 
 
 def test_hidden_values():

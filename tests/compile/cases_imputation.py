@@ -1,10 +1,9 @@
-"""gpukit.imputation: spectral kernels for both types of the estimate, local regression, smoothness and soft-impute."""
+"""gpukit.imputation: spectral kernels for both types of the estimate, local regression and smoothness."""
 
 from compile.usage import Case
 
 from gpukit.imputation.local import kernels as local
 from gpukit.imputation.smoothness import kernels as smoothness
-from gpukit.imputation.soft_impute import kernels as soft_impute
 from gpukit.imputation.spectral import kernels
 
 
@@ -93,19 +92,4 @@ SMOOTHNESS = [
     ),
     Case("imputation.smoothness.redirect", smoothness.redirect, f"float32, {FLAT}, {FLAT}", 32),
 ]
-SOFT_IMPUTE = [
-    Case(
-        "imputation.soft_impute.compare",
-        soft_impute.compare,
-        f"{FLAT}, {FLAT}, {FLAT}, float64[:, ::1]",
-        64,
-        float64_ok=True,
-    ),
-    Case(
-        "imputation.soft_impute.proceed",
-        soft_impute.proceed,
-        f"{FLAT}, {FLAT}, {FLAT}, boolean[::1], float32, {FLAT}",
-        32,
-    ),
-]
-CASES = [*cases("float32"), *cases("float64"), *LOCAL, *SMOOTHNESS, *SOFT_IMPUTE]
+CASES = [*cases("float32"), *cases("float64"), *LOCAL, *SMOOTHNESS]

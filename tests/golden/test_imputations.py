@@ -45,7 +45,7 @@ CASES = (
     fill("a table"),
     fill("a table with edges", options="--edges edges.csv --method smoothness", **{"edges.csv": EDGES}),
     fill("a table with places", options="--coordinates places.csv --method smoothness", **{"places.csv": PLACES}),
-    fill("the mean", options="--method time-mean"),
+    fill("the mean", options="--method two-way-mean"),
     fill("a method misspelled", options="--method interpolate"),
     fill("nothing is missing", TABLE.replace(",,", ",1,").replace(",\n", ",1\n")),
     fill("integers stay integers", "time,a,b\n2024-01-01,1,5\n2024-01-02,,6\n2024-01-03,3,\n2024-01-04,4,8\n"),

@@ -159,8 +159,6 @@ CASES = {
     "imputation.smoothness.kernels.differ": "imputation/smoothness/test_kernels.py::test_differ[5-17-lags0-2]",
     "imputation.smoothness.kernels.spread": "imputation/smoothness/test_kernels.py::test_spread[5-67-2]",
     "imputation.smoothness.kernels.redirect": "imputation/smoothness/test_kernels.py::test_redirect[0.7]",
-    "imputation.soft_impute.kernels.compare": "imputation/soft_impute/test_kernels.py::test_compare[33-2]",
-    "imputation.soft_impute.kernels.proceed": "imputation/soft_impute/test_kernels.py::test_proceed[0.7]",
     "imputation.spectral.kernels.extrapolate": "imputation/spectral/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/spectral/test_kernels.py::test_renew[2-True-shape1-3-5]",
     "neighbors.hashes.kernels.hash_minwise": (

@@ -3,12 +3,10 @@
 from gpukit.imputation import kriging, regression, regularized_em, simple, trend
 from gpukit.imputation.local import method as local
 from gpukit.imputation.smoothness import method as smoothness
-from gpukit.imputation.soft_impute import method as soft_impute
 from gpukit.imputation.spectral import method as spectral
 
 METHODS = (
     *simple.METHODS,
-    soft_impute.METHOD,
     trend.METHOD,
     regression.METHOD,
     kriging.METHOD,

@@ -20,6 +20,8 @@ def setting_of(name, found, estimator):
     if name == "spectral":
         return packed(spectral_of(found, estimator))
     rules = RULES.get(name, {})
+    if name == "local":
+        found = {key: value for key, value in found.items() if key != "share"}  # of version 0.1: a low-rank predictor
     if set(found) != set(rules):
         raise DataError(f"the setting of {name} in its header is {found!r:.80}.")
     return {key: rule(f"{key} of {name}", found[key]) for key, rule in rules.items()}
@@ -37,11 +39,6 @@ def spectral_of(found, estimator):
         raise DataError(f"{min(unlike)!r} of the options in its header is missing or unknown.")
     exponent = check_real("exponent", setting.exponent, 0.0)
     return setting._replace(exponent=exponent, options=estimator(**setting.options).check_options())
-
-
-def check_center(name, value):
-    """Check the level that is subtracted first."""
-    return check_choice(name, value, ("columns", "both"))
 
 
 def check_whole(most):
@@ -86,18 +83,12 @@ def check_repeats(name, found):
     return [check_real(name, one, 0.0, LARGEST) for one in found]
 
 
-SMOOTH = {"tau": check_positive(LARGEST), "center": check_center}
 RULES = {
-    "neighbors": {"neighbors": check_whole(int(LARGEST)), "center": check_center},
-    "tikhonov": SMOOTH,
-    "tikhonov-normalized": SMOOTH,
-    "feature-propagation": {"iterations": check_whole(1000), "center": check_center},
     "seasonal": {"lag": check_whole(int(LARGEST)), "memory": allow_none(check_not_negative(LARGEST))},
     "trend": {
         **dict.fromkeys(("level", "slope"), allow_none(check_not_negative(LARGEST))),
         "fade": allow_none(check_positive(LARGEST)),
     },
-    "soft-impute": {"share": check_positive(1.0)},
     "kriging": {"bands": check_bands},
     "regularized-em": {"lags": lambda name, value: check_integer(name, value, 0, 1), "ridge": check_positive(1.0)},
     "smoothness": {
@@ -105,5 +96,5 @@ RULES = {
         **dict.fromkeys(("near", "steady", "together"), check_positive(LARGEST)),
         "repeats": check_repeats,
     },
-    "local": {"neighbors": check_whole(MOST_SERIES), "share": allow_none(check_positive(1.0))},
+    "local": {"neighbors": check_whole(MOST_SERIES)},
 }

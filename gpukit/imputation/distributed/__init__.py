@@ -1,9 +1,8 @@
 """Distribution of the paper's imputation over the ranks of a parallel.Team.
 
-    worker.py      a rank and its part in a fit             partition.py       columns and slices of each rank
-    completion.py  rank 0's tensor and its requests         redistribution.py  from one partition to another
-    scatter.py     distribution of a tensor                 share.py           a rank's share on any device
-    cpu.py | gpu.py   device operations of a share
+    worker.py      a rank and its part in a fit             share.py       a rank's share on any device
+    completion.py  rank 0's tensor and its requests         cpu.py, gpu.py device operations of a share
+    scatter.py     distribution of a tensor
 
 Transforms are partitioned by columns, thresholding by slices. Each rank has some columns of the estimate (of the m n
 entries, all incomplete vertices) and some whole spectral slices. A step transforms the rank's columns, exchanges
@@ -12,8 +11,7 @@ over all ranks, where the paper's GPU 0 distributes and collects all data. Data 
 products.
 
 Rank 0 alone runs the path and decides. It broadcasts requests and numbers; sums and ranks of slices are returned.
-Parts are equal at first. After six steps they become proportional to each rank's speed, if that saves enough (the
-paper partitions by data sheets).
+Parts are equal (the paper partitions by data sheets).
 
 Source: Zhou and Zhang 2021, section 5.
 """

@@ -8,13 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.distributed.partition import parts_of, pays, speeds_of, undisturbed
-from gpukit.imputation.distributed.redistribution import move
 from gpukit.imputation.distributed.scatter import create_share, describe_tensor
 from gpukit.imputation.spectral.cpu import hidden_entries, lacking, out_of_units
 
-END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING, MOVE = range(8)
-MEASURED = 6  # steps that measure the ranks' speeds; the first one compiles and is excluded
+END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(7)
 
 
 class Tensor(NamedTuple):
@@ -36,9 +33,9 @@ class DistributedCompletion:
 
     def __init__(self, worker, basis, observed, mask, dtype):
         rows = lacking(mask)
-        self.worker, self.mask, self.shape, self.steps = worker, mask, observed.shape[1:], []
+        self.worker, self.mask, self.shape = worker, mask, observed.shape[1:]
         self.tensor = Tensor(basis, observed, rows, hidden_entries(mask, rows), np.dtype(dtype))
-        numbers = describe_tensor(worker, self.tensor)
+        numbers = describe_tensor(self.tensor)
         worker.ask(BEGIN, numbers)
         self.part, worker.shared = create_share(worker, numbers, self.tensor), True
         self.rounding = self.part.rounding
@@ -57,18 +54,8 @@ class DistributedCompletion:
         return self.answer(SPECTRUM, count)[:, :count]
 
     def step(self, lam, cap=None, momentum=0.0):
-        """See cpu.TensorCompletion. After MEASURED steps the parts are adapted to the ranks' speeds, once."""
-        change, size, ranks, seconds = self.answer(STEP, momentum, lam, [] if cap is None else cap)
-        self.steps.append(seconds)
-        if len(self.steps) == MEASURED and not self.worker.measured:
-            self.rebalance(undisturbed(np.array(self.steps[1:])))
-        return change, size, ranks
-
-    def rebalance(self, seconds):
-        """Redistribute if it pays for each of the steps; seconds (steps, 2, R) of both phases by rank."""
-        self.worker.measured, parts = True, self.part.parts
-        if all(pays(parts, phase_seconds) for phase_seconds in seconds):
-            self.answer(MOVE, speeds_of(parts, seconds.mean(axis=0)))
+        """See cpu.TensorCompletion."""
+        return self.answer(STEP, momentum, lam, [] if cap is None else cap)
 
     def missing(self):
         """See cpu.TensorCompletion."""
@@ -112,18 +99,15 @@ def spectrum(part, numbers):
 
 
 def step(part, numbers):
-    """Run a step; on rank 0 return (change, size, ranks (K,), seconds (2, R) of transforms and thresholding)."""
+    """Run a step; on rank 0 return (change, size, ranks (K,))."""
     K = int(part.parts.slices[-1])
     momentum, lam, cap = float(numbers[0]), numbers[1 : 1 + K], numbers[1 + K :].astype(np.int32)
-    before = dict(part.seconds)
     change, size, ranks = part.step(lam, cap if len(cap) else None, momentum)
-    taken = [part.seconds[name] - before[name] for name in ("transform", "thresholding")]
-    collected_parts = part.worker.collected(np.concatenate(([change, size, *taken], ranks)))
+    collected_parts = part.worker.collected(np.concatenate(([change, size], ranks)))
     if collected_parts is None:
         return None
-    sums = np.array([result[:4] for result in collected_parts])
-    ranks = np.concatenate([result[4:] for result in collected_parts]).astype(np.int32)
-    return float(sums[:, 0].sum()), float(sums[:, 1].sum()), ranks, sums[:, 2:].T
+    change, size = np.sum([result[:2] for result in collected_parts], axis=0).tolist()
+    return change, size, np.concatenate([result[2:] for result in collected_parts]).astype(np.int32)
 
 
 def missing(part, numbers):
@@ -141,16 +125,10 @@ def missing(part, numbers):
     return out
 
 
-def moved(part, numbers):
-    """Redistribute by the ranks' speeds (2, R)."""
-    part.worker.speeds = numbers.reshape(2, -1)
-    move(part, parts_of(int(part.parts.columns[-1]), int(part.parts.slices[-1]), part.worker.speeds))
-
-
 def concatenate(part, array):
     """Return all ranks' rows on rank 0."""
     collected_parts = part.worker.collected(array)
     return None if collected_parts is None else np.concatenate(collected_parts)
 
 
-ANSWERS = {LARGEST: largest, STEP: step, SPECTRUM: spectrum, MISSING: missing, MOVE: moved}
+ANSWERS = {LARGEST: largest, STEP: step, SPECTRUM: spectrum, MISSING: missing}

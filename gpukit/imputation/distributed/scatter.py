@@ -3,25 +3,24 @@
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.imputation.distributed.partition import own, parts_of
+from gpukit.imputation.distributed.share import equal_parts, own
 from gpukit.imputation.spectral.cpu import LARGE, in_units, unit_of
 
 BLOCK = 64 << 20  # bytes of observed values sent at once
 DTYPES = (np.float32, np.float64)
 
 
-def describe_tensor(worker, tensor):
+def describe_tensor(tensor):
     """Return a Tensor's description in numbers, for `create_share` on all ranks."""
     m, n = tensor.observed.shape[1:]
-    numbers = [*tensor.basis.vectors.shape, m, n, DTYPES.index(tensor.dtype.type), tensor.hidden is not None]
-    return np.concatenate((numbers, worker.speeds.ravel()))
+    return [*tensor.basis.vectors.shape, m, n, DTYPES.index(tensor.dtype.type), tensor.hidden is not None]
 
 
 def create_share(worker, numbers, tensor=None):
     """Return this rank's share (cpu.Part, gpu.Part) of rank 0's tensor; numbers: `describe_tensor`."""
-    N, K, m, n, code, entries = map(int, numbers[:6])
-    worker.speeds = numbers[6:].reshape(2, -1)
-    parts, dtype, team = parts_of(m * n, K, worker.speeds), np.dtype(DTYPES[code]), worker.team
+    N, K, m, n, code, entries = map(int, numbers)
+    team, dtype = worker.team, np.dtype(DTYPES[code])
+    parts = equal_parts(m * n, K, team.size)
     rows = team.broadcast(None if tensor is None else tensor.rows)
     part = engine(worker.device, __package__).Part(worker, (m, n), rows)
     if tensor is None:

@@ -5,11 +5,47 @@ Transforming its columns gives a piece of all slices. The pieces are sent to the
 thresholding. They are sent in chunks, those of other ranks first, while the rank computes its own.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from gpukit.imputation.distributed.partition import chunk, own
-
+FEWEST = 1 << 16  # numbers in a tensor; smaller ones cost more to send than to compute
+LEAST = 2  # columns, and slices, of a rank
 CHUNKS = 4  # of slices; one is sent while the next is multiplied
+
+
+class Parts(NamedTuple):
+    """Edges (R + 1,) int64 of R ranks' columns and slices.
+
+    They rise; there are m n columns and K slices. Rank r has edges[r] to edges[r + 1].
+    """
+
+    columns: np.ndarray
+    slices: np.ndarray
+
+
+def can_share(shape, slices, size):
+    """Return True if a tensor is large enough for `size` ranks.
+
+    shape (N, m, n); slices: number of spectral slices.
+    """
+    N, m, n = shape
+    return size > 1 and N * m * n >= FEWEST and min(m * n, slices) >= LEAST * size
+
+
+def equal_parts(columns, slices, size):
+    """Return Parts of equal size for `size` ranks."""
+    return Parts(*(total * np.arange(size + 1) // size for total in (columns, slices)))
+
+
+def own(edges, rank):
+    """Return the part of a rank, a slice."""
+    return slice(int(edges[rank]), int(edges[rank + 1]))
+
+
+def chunk(size, number, count):
+    """Return chunk `number` of `count` of `size` slices, a slice."""
+    return slice(size * number // count, size * (number + 1) // count)
 
 
 class Parcels:
@@ -86,13 +122,9 @@ class Share:
         self.U = self.rows_of(self.vectors, rows)
         self.C = self.zeros((self.own_slices.stop - self.own_slices.start, int(self.parts.columns[-1])), self.dtype)
         self.forward(self.vectors, observed, None, self.C)
-        self.start(*(self.zeros((len(self.U), observed.shape[1]), self.dtype) for _ in range(2)))
-
-    def start(self, now, before):
-        """Allocate the buffers of steps from an estimate and the one before."""
-        self.allocate_buffers(now, before)
+        self.allocate_buffers(*(self.zeros((len(self.U), observed.shape[1]), self.dtype) for _ in range(2)))
         self.seconds["exchange"] = 0.0
-        self.new = self.empty(now.shape, self.dtype)
+        self.new = self.empty(self.now.shape, self.dtype)
         warm = self.team.allreduce(np.array([self.warm is not None]), "min")
         self.agreed, self.wanted = bool(warm[0]), None
 

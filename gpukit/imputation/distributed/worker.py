@@ -8,7 +8,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit import persist
 from gpukit.device.workspace import Workspace
-from gpukit.imputation.distributed import partition
+from gpukit.imputation.distributed import share
 from gpukit.imputation.distributed.completion import END, HERE, serve
 from gpukit.parallel.devices import check_distinct_gpus, make_transport
 
@@ -22,15 +22,14 @@ class Worker:
     """This process's rank in a parallel.Team; constructed on all ranks together.
 
     device: device.Device of this rank, a CPU or a GPU of its own; workspace: of the run (device.workspace.Workspace).
-    lines: array transport (parallel.array_transport). speeds (2, R): measured columns and slices per second of each
-    rank, see parts.py; shared: True on rank 0 if a tensor was distributed.
+    lines: array transport (parallel.array_transport). shared: True on rank 0 if a tensor was distributed.
     """
 
     def __init__(self, team, device, workspace):
         self.team, self.device, self.workspace = team, device, workspace
         check_distinct_gpus(team, device)
         self.lines = make_transport(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
-        self.speeds, self.measured, self.shared = np.ones((2, team.size)), False, False
+        self.shared = False
 
     def ask(self, what, *numbers):
         """Broadcast a request of rank 0: a number of completion.py, then arrays or numbers, flat."""
@@ -69,7 +68,7 @@ def finish(worker, model):
         return
     worker.ask(END)
     if not worker.shared and not model._held.mask.all():
-        warnings.warn(ALONE.format(partition.FEWEST, partition.LEAST, model.method_), stacklevel=3)
+        warnings.warn(ALONE.format(share.FEWEST, share.LEAST, model.method_), stacklevel=3)
     if is_model_requested(worker.team, False):
         give(worker.team, model)
 

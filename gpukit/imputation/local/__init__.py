@@ -3,9 +3,8 @@
 A missing value is the line between the vertex's nearest observed values, before and after it, plus
 
     beta' x        x: distances of its second and third values before and after from that line's point; and for each
-                   of the most similar series (also a low-rank approximation of the vertex itself, and its values a
-                   period away) the distance from its own line over the same gap, and its distances to the point, at
-                   the column, before and after it
+                   of the most similar series (also the vertex's values a period away) the distance from its own line
+                   over the same gap, and its distances to the point, at the column, before and after it
 
 so that beta = 0 is interpolation. beta is fitted on values hidden like the missing ones: first on all of them, then on
 each kind (auto.gap_kinds), then on each kind and vertex. Each fit is shrunk to the previous one by a ridge,

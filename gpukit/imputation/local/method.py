@@ -25,8 +25,6 @@ from gpukit.imputation.constants import (
 from gpukit.imputation.local.similarity import most_similar
 from gpukit.imputation.local.table import HiddenValues, Table, grouped
 from gpukit.imputation.problem import Method
-from gpukit.imputation.soft_impute import method as soft_impute
-from gpukit.imputation.soft_impute.method import SHARES
 
 WINDOW = 1 << 19  # numbers of a problem for learning
 
@@ -49,15 +47,14 @@ class Predictors(NamedTuple):
 class MaskedProblem(NamedTuple):
     """A problem with some values hidden, in units of its vertices.
 
-    hidden (N, T) bool; problem; kinds (N, T) int8; series (N, T) float32: complete, with the current estimates; smooth
-    (N, T) float32: of low rank, or None; before, after (N, T) int32 (Predictors).
+    hidden (N, T) bool; problem; kinds (N, T) int8; series (N, T) float32: complete, with the current estimates; before,
+    after (N, T) int32 (Predictors).
     """
 
     hidden: np.ndarray
     problem: object
     kinds: np.ndarray
     series: np.ndarray
-    smooth: np.ndarray | None
     before: np.ndarray
     after: np.ndarray
 
@@ -86,9 +83,9 @@ def fill(problem, setting):
     few = inner.window(WINDOW)
     if 2 * inner.period > few.seen.shape[1]:
         inner, few = inner._replace(period=0), few._replace(period=0)
-    share = setting["share"] if soft_impute.suits(inner) else None
     folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen), anywhere=True)
-    *parts, whole = parts_of([(few, hidden) for hidden in folds] + [(inner, hiding.nothing(inner.seen))], share)
+    parts = shared_out(lambda hidden: part_of(few, hidden), folds)
+    whole = part_of(inner, hiding.nothing(inner.seen))  # parallel by rows
     steps = engine(problem.place.device, "gpukit.imputation.local")
     for number in range(PASSES if parts else 0):
         near = near_of(whole, setting["neighbors"])
@@ -118,36 +115,13 @@ def units(problem):
 
 
 def settings(problem):
-    """Return [{"neighbors", "share"}]: number of other series, and soft-impute's share with the least error.
-
-    share is None if soft-impute is not applicable.
-    """
-    mean, scale = units(problem)
-    inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0)).window(WINDOW)
-    folds = hiding.folds_of(inner, problem.options.seed + 1, 1, anywhere=True)
-    return [{"neighbors": MOST_SERIES, "share": best_share(inner, folds[0]) if folds else None}]
+    """Return [{"neighbors"}]: the number of other series."""
+    return [{"neighbors": MOST_SERIES}]
 
 
-def best_share(problem, hidden):
-    """Return the share of soft-impute with the least error on a fold."""
-    if not soft_impute.suits(problem):
-        return None
+def part_of(problem, hidden):
+    """Return the MaskedProblem of a problem and hiding.Hidden values, its series filled in by interpolation."""
     left = problem.without(hidden.lost)
-    estimates = soft_impute.fill_all([left] * len(SHARES), SHARES)
-    residuals = [(one - problem.values)[hidden.values] for one in estimates]
-    return min((float(np.abs(one).mean()), share) for one, share in zip(residuals, SHARES))[1]
-
-
-def parts_of(pairs, share):
-    """Return [MaskedProblem] of [(problem, hiding.Hidden)]; share: soft-impute's, or None."""
-    left = shared_out(lambda pair: pair[0].without(pair[1].lost), pairs)
-    smooth = [None] * len(pairs) if share is None else soft_impute.fill_all(left, [share] * len(left))
-    given = [(hidden.values, *both) for (_, hidden), *both in zip(pairs, left, smooth)]
-    return [*shared_out(lambda one: part_of(*one), given[:-1]), part_of(*given[-1])]  # parallel by rows
-
-
-def part_of(hidden, left, smooth):
-    """Return a MaskedProblem of a partly hidden problem, its series filled in by interpolation."""
     shape, line = left.seen.shape, simple(left)
     series, before, after = np.empty(shape, np.float32), np.empty(shape, np.int32), np.empty(shape, np.int32)
 
@@ -156,15 +130,12 @@ def part_of(hidden, left, smooth):
         series[rows] = np.where(left.seen[rows], left.values[rows], line[rows])
 
     by_rows(describe_hidden, shape)
-    smooth = None if smooth is None else smooth.astype(np.float32)
-    return MaskedProblem(hidden, left, places.kinds(left), series, smooth, before, after)
+    return MaskedProblem(hidden.values, left, places.kinds(left), series, before, after)
 
 
 def predictors_of(part, near):
-    """Return the Predictors of a MaskedProblem: its series, low-rank series and values a period away."""
+    """Return the Predictors of a MaskedProblem: its series and values a period away."""
     problem, series = part.problem, [part.series]
-    if part.smooth is not None:
-        series.append(part.smooth)
     if problem.period and 2 * problem.period <= part.series.shape[1]:
         series.append(period_away(part.series, problem.period))
     own = np.arange(len(near), dtype=np.int32)

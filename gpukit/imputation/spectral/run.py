@@ -8,7 +8,7 @@ from gpukit import device as devices
 from gpukit.base.arrays import place_like
 from gpukit.device.engine import engine
 from gpukit.imputation.centering import centred, mean_of
-from gpukit.imputation.distributed.partition import can_share
+from gpukit.imputation.distributed.share import can_share
 from gpukit.imputation.spectral import holdout
 from gpukit.imputation.spectral.path import Fit, Options, best_options, fit_path
 from gpukit.imputation.spectral.thresholds import first_thresholds

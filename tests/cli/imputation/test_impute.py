@@ -94,10 +94,10 @@ def test_the_closing_table(verb, graph, tmp_path):
     assert "Weights slice, center none; 20 steps of falling thresholds, " in result.out
     assert "of fixed ranks, as hidden data decided" in result.out
     assert "Rank of the spectral slices: 1.0 in the mean, 1 at most" in result.out
-    rows = result.out.split("mean |error|\n")[1].splitlines()[:5]
+    rows = result.out.split("mean |error|\n")[1].splitlines()[:4]
     assert rows[0].split()[:5] == ["imputation", "weights", "slice,", "center", "none"]
     names = {re.split(r"\s{2,}", row.strip())[0] for row in rows}
-    assert names == {"imputation", "vertex mean", "Tikhonov", "Tikhonov, normalized", "feature propagation"}
+    assert names == {"imputation", "vertex-mean", "vertex-median", "two-way-mean"}
     errors = [float(row.split()[-1]) for row in rows]
     assert errors == sorted(errors) and errors[0] < 0.01 and "A baseline wins" not in result.out
     assert re.search(r"^Against the truth: relative error \S+e-0[4-9], mean \|error\| ", result.out, re.M)
@@ -135,7 +135,7 @@ def test_json_holds_all_that_there_is(verb, graph, tmp_path):
     assert len(found["history"]["change"]) >= 1 and found["history"]["phase"][0] == "path"
     errors = found["holdout_history"]["error"]
     assert found["holdout"] == {"share": 0.2, "error": min(errors), "iteration": errors.index(min(errors)) + 1}
-    assert len(found["comparison"]) == 5 and found["hidden"]["kind"] == "entries"
+    assert len(found["comparison"]) == 4 and found["hidden"]["kind"] == "entries"
     assert found["hidden"]["count"] == round(0.2 * data.mask.sum())  # the fraction of --holdout
     assert found["confidence"]["worst_tenth"]["by"] == "truth" and len(found["confidence"]["values"]) == 30
     assert found["rank"]["slices"] and found["rank"]["phase"] == "off"
@@ -466,7 +466,7 @@ def test_metr_la(verb, data, tmp_path):
     assert (found["vertices"], found["slice"], found["missing_kind"]) == (207, [6, 24], "slices")
     assert found["confidence"]["vertices"] == [int(sensor) for sensor in words[0][5:105:10]]
     errors = {row["name"]: row["error"] for row in found["comparison"]}
-    assert errors["imputation"] < errors["vertex mean"]
+    assert errors["imputation"] < errors["vertex-mean"]
     kept = np.setdiff1d(np.arange(207), np.arange(5, 105, 10))
     values = np.array([[row[i] for row in words[1:]] for i in kept], dtype=np.float64)
     assert np.array_equal(written(tmp_path / "o.npz")["tensor"][kept].reshape(len(kept), -1), values)

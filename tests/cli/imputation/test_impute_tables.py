@@ -78,9 +78,9 @@ def test_what_serves_is_said_beside_interpolation(verb, tmp_path):
     table = frame()[1]
     table.iloc[::2] += 1.0
     table.to_csv(tmp_path / "t.csv")
-    result = verb("impute", tmp_path / "t.csv", "--method", "last-value")
+    result = verb("impute", tmp_path / "t.csv", "--method", "vertex-mean")
     assert re.search(
-        r"^What serves is last-value: \S+ on the hidden values, \S+ times interpolation's", result.out, re.M
+        r"^What serves is vertex-mean: \S+ on the hidden values, \S+ times interpolation's", result.out, re.M
     )
     assert "errs less there" in result.out
 

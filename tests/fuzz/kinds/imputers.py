@@ -18,10 +18,6 @@ PLANS = (
     "kriging",
     "smoothness",
     "interpolation",
-    "neighbors",
-    "tikhonov",
-    "feature-propagation",
-    "soft-impute",
 )
 
 
@@ -81,7 +77,7 @@ def fitted_members():
     """Members of plans of one method each, for methods with a setting."""
     import gpukit
 
-    names = ("local", "kriging", "smoothness", "time-mean")
+    names = ("local", "kriging", "smoothness", "two-way-mean")
     made = [gpukit.GraphImputer(method=name, iterations=4, device="cpu").fit(RING, series()) for name in names]
     return [model.plan_.members for model in made] + [[spectral_member()]]
 

@@ -7,18 +7,14 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.saved_settings import setting_of
 
 BANDS = [[0, 1.0, 2.0, 0.1], [8, 3.0, 2.0, 0.01]]
 GOOD = {
-    "neighbors": {"neighbors": 3, "center": "both"},
-    "tikhonov": {"tau": 0.3, "center": "columns"},
-    "feature-propagation": {"iterations": 5, "center": "both"},
-    "soft-impute": {"share": 0.1},
     "kriging": {"bands": BANDS},
-    "local": {"neighbors": 8, "share": 0.03},
+    "local": {"neighbors": 8},
     "seasonal": {"lag": 24, "memory": None},
     "trend": {"level": 0.0, "slope": 3.5, "fade": None},
     "smoothness": {"alike": 1, "near": 0.1, "steady": 0.03, "together": 0.2, "repeats": [0.0, 0.01]},
@@ -26,14 +22,7 @@ GOOD = {
     "interpolation": {},
 }
 BAD = [
-    ("neighbors", {"neighbors": 0}, "neighbors of neighbors must be an integer"),
-    ("neighbors", {"center": "rows"}, "center of neighbors must be one of"),
-    ("tikhonov", {"tau": 0.0}, "tau of tikhonov must be a finite number, more than 0"),
-    ("tikhonov", {"tau": None}, "tau of tikhonov must be a finite number"),
-    ("feature-propagation", {"iterations": 10**9}, "iterations of feature-propagation must be an integer"),
-    ("soft-impute", {"share": 1.5}, "share of soft-impute must be a finite number"),
     ("local", {"neighbors": 9}, "neighbors of local must be an integer, between 1 and 8"),
-    ("local", {"share": 0}, "share of local must be a finite number, more than 0"),
     ("smoothness", {"alike": 2}, "alike of smoothness must be an integer, between 0 and 1"),
     ("smoothness", {"near": 0.0}, "near of smoothness must be a finite number, more than 0"),
     ("smoothness", {"repeats": [0.1] * 3}, "it is a list of 2 numbers or fewer"),
@@ -76,7 +65,15 @@ def test_settings_that_no_method_has(name, change, message):
 
 
 def test_numbers_are_numbers():
-    assert setting_of("local", {"neighbors": 8, "share": None}, GraphImputer)["share"] is None
-    assert setting_of("tikhonov", {"tau": 0.3, "center": "both"}, GraphImputer)["tau"] == 0.3
-    with pytest.raises(ParameterError, match="tau of tikhonov must be a finite number.*got '0.3'"):
-        setting_of("tikhonov", {"tau": "0.3", "center": "both"}, GraphImputer)
+    with pytest.raises(ParameterError, match="ridge of regularized-em must be a finite number.*got '0.3'"):
+        setting_of("regularized-em", {"lags": 0, "ridge": "0.3"}, GraphImputer)
+
+
+def test_the_low_rank_predictor_of_version_0_1_is_left_out():
+    assert setting_of("local", {"neighbors": 8, "share": 0.03}, GraphImputer) == {"neighbors": 8}
+
+
+@pytest.mark.parametrize("kind", [ParameterError, ModelError])
+def test_a_method_that_was_removed(kind):
+    with pytest.raises(kind, match="'tikhonov' was removed. Use 'auto'"):
+        GraphImputer(method="tikhonov").check()

@@ -7,7 +7,7 @@ from parallel.test_team import together
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.imputation import GraphImputer
-from gpukit.imputation.distributed import completion, partition
+from gpukit.imputation.distributed import share
 from gpukit.parallel import TeamError
 
 WALK = {"weights": "slice", "center": "none", "device": "cpu"}
@@ -17,7 +17,7 @@ CLOSE = {"float64": 1e-10, "float32": 1e-5}
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch):
     """Distribute small tensors too."""
-    monkeypatch.setattr(partition, "FEWEST", 1)
+    monkeypatch.setattr(share, "FEWEST", 1)
 
 
 def graph(shape=(5, 4), N=30, rank=2, entries=False, seed=0):
@@ -57,19 +57,6 @@ def test_ranks_have_the_tensor_of_one(size, shape, entries, dtype):
     same(fitted(size, data, **WALK, dtype=dtype), alone, CLOSE[dtype])
 
 
-@pytest.mark.parametrize("shape", [(5, 4), (30, 28)])
-def test_parts_that_move_in_between(shape, monkeypatch):
-    """Redistribution between steps does not change the result or the subspaces."""
-    moved = []
-    monkeypatch.setattr(completion, "pays", lambda parts, seconds: True)
-    speeds = np.array([[3, 1], [1, 4]])
-    monkeypatch.setattr(completion, "speeds_of", lambda parts, seconds: moved.append(parts) or speeds)
-    data = graph(shape, entries=True, seed=3)
-    alone = GraphImputer(**WALK, dtype="float64").fit(data)
-    same(fitted(2, data, **WALK, dtype="float64"), alone, 1e-10)
-    assert len(moved) == 1
-
-
 @pytest.mark.parametrize(
     "settings", [{"holdout": 0.2}, {"weights": "auto", "center": "auto"}, {"basis_size": 12}], ids=str
 )
@@ -99,7 +86,7 @@ def test_very_large_and_very_small_numbers(factor):
 
 
 def test_a_complete_tensor_and_one_that_is_too_small(monkeypatch):
-    monkeypatch.setattr(partition, "FEWEST", 1 << 16)
+    monkeypatch.setattr(share, "FEWEST", 1 << 16)
     data = graph(seed=7)
     with pytest.warns(UserWarning, match="nothing was shared out"):
         models = fitted(2, data, **WALK)
@@ -133,16 +120,8 @@ def test_bad_data_end_all():
     assert all(isinstance(error, TeamError) and str(error) == str(done[0]) for error in done[1:])
 
 
-def test_parts_by_speed():
-    assert partition.edges(100, [1, 1]).tolist() == [0, 50, 100]
-    assert partition.edges(10, [1, 1e9]).tolist() == [0, 2, 10]
-    assert partition.edges(9, [1, 1, 1, 1]).tolist()[-1] == 9 and np.diff(partition.edges(9, [1, 1, 1, 1])).min() == 2
-    found = partition.parts_of(1000, 100, np.ones((2, 2)))
-    even, uneven = np.array([[1.0, 1.0], [2.0, 2.0]]), np.array([[1.0, 1.0], [3.0, 1.0]])
-    assert not partition.pays(found, even) and partition.pays(found, uneven)
-    steps = np.array([9 * uneven, uneven, even + [[8], [0]], uneven + [[0], [9]]])
-    np.testing.assert_array_equal(partition.undisturbed(steps)[:, 1], [uneven[1], even[1]])
-    np.testing.assert_array_equal(partition.undisturbed(steps)[:, 0], [uneven[0], uneven[0]])
-    speeds = partition.speeds_of(found, uneven)
-    assert np.diff(partition.parts_of(1000, 100, speeds).slices).tolist() == [26, 74]
-    assert np.diff(partition.parts_of(1000, 100, speeds).columns).tolist() == [500, 500]
+def test_equal_parts():
+    parts = share.equal_parts(9, 100, 4)
+    assert parts.slices.tolist() == [0, 25, 50, 75, 100]
+    assert parts.columns[0] == 0 and sorted(np.diff(parts.columns).tolist()) == [2, 2, 2, 3]
+    assert share.can_share((1 << 16, 2, 2), 4, 2) and not share.can_share((1 << 16, 2, 2), 3, 2)

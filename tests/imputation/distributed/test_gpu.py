@@ -15,7 +15,7 @@ from gpukit._cuda import cuda
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import Basis
 from gpukit.imputation.distributed import gpu as shared_gpu
-from gpukit.imputation.distributed.completion import END, MOVE, DistributedCompletion, serve
+from gpukit.imputation.distributed.completion import END, DistributedCompletion, serve
 from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.cpu import TensorCompletion
@@ -55,14 +55,11 @@ def both_walked(arguments, on_gpu, device):
 
 
 def walked(completion):
-    """Return results of a few steps; a shared completion redistributes its parts."""
+    """Return results of a few steps."""
     first, found = completion.largest(), []
     cap = np.arange(len(first), dtype=np.int32) % 3
-    for number, (share, most, momentum) in enumerate(((0.6, None, 0.0), (0.3, None, 0.2), (0.0, cap, 0.4))):
+    for share, most, momentum in (0.6, None, 0.0), (0.3, None, 0.2), (0.0, cap, 0.4):
         found += completion.step(share * first, most, momentum)[:3]
-        if number == 0 and isinstance(completion, DistributedCompletion):
-            completion.worker.measured = True
-            completion.answer(MOVE, [[3.0, 1.0], [1.0, 2.0]])
     return [first, *found, completion.spectrum(2), completion.missing(), completion.completed()]
 
 

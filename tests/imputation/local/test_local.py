@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
+from gpukit.imputation.auto.masking import Hidden
 from gpukit.imputation.constants import VERTEX_RIDGE
 from gpukit.imputation.local import cpu, regression, similarity, twins
 from gpukit.imputation.local import method as local
 from gpukit.imputation.local.method import folds_for, limits_of, period_away, within
 from gpukit.imputation.local.table import KINDS, HiddenValues, Table, mean_squares
-from imputation.auto.test_auto import N, T, ring, waves
+from imputation.auto.test_auto import N, T, asked, ring, waves
 from imputation.local import inputs, naive
 
 
@@ -40,6 +41,16 @@ def test_regress(rounds, piece, pieces, monkeypatch):
         X, y = features[some].astype(float), targets[some].astype(float)
         expected = naive.regression(X, y, start[group[g]], pull[group[g]], rounds) if len(y) else start[group[g]]
         np.testing.assert_allclose(out[g], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_a_part_does_not_see_what_it_hides():
+    values, seen, hidden = waves(), np.ones((N, T), bool), np.zeros((N, T), bool)
+    seen[0, 3], hidden[1, 10:14], hidden[2, 5] = False, True, True
+    part = local.part_of(asked(values, seen), Hidden(hidden, hidden))
+    np.testing.assert_array_equal(part.hidden, hidden)
+    np.testing.assert_array_equal(part.problem.seen, seen & ~hidden)
+    np.testing.assert_allclose(part.series[1, 10:14], np.interp(range(10, 14), [9, 14], values[1, [9, 14]]), rtol=1e-5)
+    assert (part.before[1, 12], part.after[1, 12]) == (9, 14)
 
 
 def test_rows_of_several_parts_in_an_order():
@@ -209,11 +220,11 @@ def test_a_window_shorter_than_two_periods(monkeypatch):
     rough = rng.normal(size=(N, 200))
     smooth = sum(np.roll(rough, shift, axis=1) for shift in range(6))
     truth = smooth[:, t % 200] + 0.1 * rng.normal(size=(N, len(t)))
-    given, kept, units, parts_of = set(), set(), local.units, local.parts_of
+    given, kept, units, part_of = set(), set(), local.units, local.part_of
     monkeypatch.setattr(local, "WINDOW", N * 300)
     monkeypatch.setattr(local, "folds_for", lambda part: 2)
     monkeypatch.setattr(local, "units", lambda problem: given.add(problem.period) or units(problem))
-    monkeypatch.setattr(local, "parts_of", lambda *all: kept.update(p.period for p, _ in all[0]) or parts_of(*all))
+    monkeypatch.setattr(local, "part_of", lambda problem, *rest: kept.add(problem.period) or part_of(problem, *rest))
     GraphImputer(method="local", device="cpu").fit(ring(), truth, rng.random(truth.shape) > 0.2)
     assert given == {200} and kept == {0}
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import support
 
+from gpukit.bench.recovery import baselines
 from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
 from gpukit.graphs.synth import synth_graph
 from gpukit.imputation.inputs import Data
-from gpukit.imputation.smoothing import all_baselines
 from gpukit.imputation.spectral import choose, cpu
 from gpukit.imputation.spectral.choose import Trial
 from gpukit.imputation.spectral.holdout import Split
@@ -246,5 +246,5 @@ def test_road_sensors_are_filled_better_than_by_any_baseline(entries):
     tensor, place = np.where(naive.whole(mask, truth.shape), truth, 0), place_of(adjacency)
     setting = choose.choose(place, AUTO, of(tensor, mask), 0).setting
     ours = error_of(place, setting, tensor, mask, truth)
-    for name, how, out in all_baselines(adjacency, tensor, mask, centers=("entry",)):
+    for name, how, out in baselines(adjacency, tensor, mask):
         assert ours < np.abs(out - truth)[~mask].mean(), (name, how)

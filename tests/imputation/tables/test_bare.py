@@ -67,8 +67,8 @@ def test_a_series_with_the_graphs_labels_is_a_value_a_vertex():
     names = list("abcdef")
     graph = pandas.DataFrame(A, names, names)
     given = pandas.Series([1.0, 2, np.nan, 4, 5, 6], names, name="level")
-    got = imputer("neighbors").fit_transform(graph, given.iloc[::-1])
-    assert got.index.tolist() == names[::-1] and got.name == "level" and got["c"] == pytest.approx(3.0)
+    got = imputer("vertex-mean").fit_transform(graph, given.iloc[::-1])
+    assert got.index.tolist() == names[::-1] and got.name == "level" and got["c"] == pytest.approx(3.6)
 
 
 @pytest.mark.parametrize("method", ["interpolation", "auto"])

@@ -112,7 +112,7 @@ def test_integers_that_float64_does_not_hold_come_back():
 
 def test_a_column_of_numbers_by_vertex():
     values = pandas.Series([1, 2, None, 4, 9, 7, 5], dtype="Int8")
-    got = imputer("neighbors").fit(np.ones((7, 7)) - np.eye(7), values).completed_
+    got = imputer("vertex-mean").fit(np.ones((7, 7)) - np.eye(7), values).completed_
     assert got.dtype == "Int8" and got[values.notna()].tolist() == [1, 2, 4, 9, 7, 5]
 
 

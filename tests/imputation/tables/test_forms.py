@@ -19,7 +19,7 @@ TIMES = pandas.date_range("2020-03-01", periods=T, freq="h", name="time")
 
 
 def imputer(**more):
-    return GraphImputer(method="tikhonov", device="cpu", **more)
+    return GraphImputer(method="kriging", device="cpu", **more)
 
 
 def adjacency():
