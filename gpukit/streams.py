@@ -35,6 +35,7 @@ class Numpy:
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
     JUDGES = range(103, 104)  # factorization.choose.folds
     CLICK_JUDGES = range(104, 105)  # factorization.implicit.hold_out: held-out clicks
+    FOURIER_FEATURES = range(105, 106)  # ranking.feature_map
 
 
 class NumpySynth:

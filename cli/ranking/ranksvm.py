@@ -47,11 +47,11 @@ NAMING = options.Naming({"eps": "--eps"})
 )
 @click.option(
     "--features",
-    type=click.Choice(["auto", "linear", "thresholds"]),
+    type=click.Choice(["auto", "linear", "thresholds", "fourier"]),
     default="linear",
     show_default=True,
-    help="Scores that are linear in the features, or also in indicators of their quantiles, on the CPU. auto: chosen "
-    "with C.",
+    help="Scores that are linear in the features, or also in indicators of their quantiles, or in random Fourier "
+    "features; the last two on the CPU. auto: chosen with C.",
 )
 @options.null
 @click.option(

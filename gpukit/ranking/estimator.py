@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from gpukit.evaluation.ranking import NdcgKind, Ties
     from gpukit.parallel import Team
-    from gpukit.ranking.feature_map import Thresholds
+    from gpukit.ranking.feature_map import Fourier, Thresholds
     from gpukit.ranking.path import RankingMetric
     from gpukit.ranking.scaling import Scaling
     from gpukit.ranking.solvers.choose import Solver
     from gpukit.typing import ArrayLike, DeviceLike, DocumentsLike, Float64, Ids, Int32, Int64, Path, Progress
 
 Scale = Literal["auto", "none", "minmax", "deviation", "query"]
-Features = Literal["auto", "linear", "thresholds"]
+Features = Literal["auto", "linear", "thresholds", "fourier"]
 
 
 class Settings(NamedTuple):
@@ -67,9 +67,10 @@ class RankSVM(Estimator):
     precondition : bool
         True: conjugate gradients with the covariance within queries (up to 1024 features). False, or more features:
         with its diagonal.
-    features : {'linear', 'thresholds', 'auto'}
-        'thresholds': also indicators of eight quantiles of each feature, on the CPU; a sparse X has at most 4096
-        columns. 'auto': chosen with C, and 'linear' with an explicit C or a requested GPU.
+    features : {'linear', 'thresholds', 'fourier', 'auto'}
+        'thresholds': also indicators of eight quantiles of each feature. 'fourier': also random Fourier features
+        (gpukit.ranking.feature_map). Both run on the CPU; a sparse X has at most 4096 columns. 'auto': chosen with C,
+        and 'linear' with an explicit C or a requested GPU.
 
     Attributes
     ----------
@@ -78,7 +79,7 @@ class RankSVM(Estimator):
         columns with entries: coef_ and columns_ (k,) int64 are of these.
     C_, solver_, device_, scaling_
         The values in use.
-    feature_map_ : feature_map.Thresholds or None
+    feature_map_ : feature_map.Thresholds, feature_map.Fourier or None
         None if features is 'linear'.
     objective_, gradient_norm_
         f and ||gradient||.
@@ -116,7 +117,7 @@ class RankSVM(Estimator):
     solver_: str
     device_: str
     scaling_: Scaling
-    feature_map_: Thresholds | None
+    feature_map_: Thresholds | Fourier | None
     objective_: float
     gradient_norm_: float
     n_pairs_: int

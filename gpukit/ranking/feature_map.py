@@ -1,7 +1,11 @@
-"""Feature map: the scaled features followed by nonlinear functions of them, computed by blocks of documents.
+"""Feature maps: the scaled features followed by nonlinear functions of them, computed by blocks of documents.
 
-thresholds   1 where a feature is above a quantile of the training set, else 0: a sum of step functions of single
-             features. Equal quantiles count once, and columns that are constant within every query are dropped
+    thresholds   1 where a feature is above a quantile of the training set, else 0: a sum of step functions of single
+                 features. Equal quantiles count once, and columns that are constant within every query are dropped
+    fourier      cos(x'W + b), random Fourier features of a Gaussian kernel, which contain interactions. W is normal
+                 divided by the deviation of the feature within queries and by the bandwidth
+
+Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007.
 """
 
 from typing import NamedTuple
@@ -11,8 +15,11 @@ import numpy as np
 from gpukit._pool import alone, shared_out
 from gpukit.errors import DataError
 from gpukit.io import trust
-from gpukit.ranking.scaling import constant_features
+from gpukit.ranking.scaling import constant_features, dense_spread, inverse
+from gpukit.streams import Numpy
 
+WAVES = 1000  # random Fourier features
+BANDWIDTH = 2.0  # of the kernel, in median distances between documents of a query
 SPARSE = 4096  # columns up to which a sparse X is made dense
 BLOCK = 1 << 18  # numbers of a block of expanded features: 2 MiB
 KEPT = 1 << 25  # numbers up to which expanded blocks are stored: 256 MiB
@@ -44,7 +51,41 @@ class Thresholds(NamedTuple):
             raise DataError(f"its map_columns are not all from 0 to {n - 1:,}.")
 
 
-KINDS = {"thresholds": Thresholds}
+class Fourier(NamedTuple):
+    """W: directions (n, k) float64; b: phases (k,) float64."""
+
+    directions: np.ndarray
+    phases: np.ndarray
+
+    kind = "fourier"
+
+    @property
+    def extra(self):
+        """The number of features in addition to the scaled ones."""
+        return len(self.phases)
+
+    def fill(self, X, out):
+        """Set out (l, extra) for X (l, n)."""
+        np.matmul(X, self.directions, out=out)
+        out += self.phases
+        np.cos(out, out=out)
+
+    def check(self, n):
+        """Raise DataError if the arrays do not fit n features."""
+        trust.check_array("map_phases", self.phases, np.float64, self.phases.shape[:1])
+        trust.check_array("map_directions", self.directions, np.float64, (n, len(self.phases)))
+        for name in ("directions", "phases"):
+            trust.check_finite(f"map_{name}", getattr(self, name))
+
+
+KINDS = {"thresholds": Thresholds, "fourier": Fourier}
+
+
+def fit(kind, X, offsets):
+    """Return the map of a kind for scaled X (l, n) of queries offsets (m + 1,); None if kind is 'linear'."""
+    if kind == "linear":
+        return None
+    return fit_thresholds(X, offsets) if kind == "thresholds" else fit_fourier(X, offsets)
 
 
 def fit_thresholds(X, offsets):
@@ -58,6 +99,28 @@ def fit_thresholds(X, offsets):
     constant = constant_features(Expanded(X, whole), offsets) - X.shape[1]
     differing = np.delete(np.arange(whole.extra), constant[constant >= 0])
     return Thresholds(*(array[differing] for array in whole))
+
+
+def fit_fourier(X, offsets):
+    """Return Fourier with a bandwidth from the distances of the documents of X from their query's mean."""
+    factor = inverse(dense_spread(X, offsets)[1])
+    bandwidth = BANDWIDTH * np.sqrt(2.0) * median_distance(X, offsets, factor)
+    extra = WAVES if bandwidth > 0.0 else 0
+    draw = np.random.default_rng([0, Numpy.FOURIER_FEATURES.start])
+    directions = draw.standard_normal((X.shape[1], extra)) * (factor / (bandwidth or 1.0))[:, None]
+    return Fourier(directions, draw.uniform(0.0, 2.0 * np.pi, extra))
+
+
+def median_distance(X, offsets, factor):
+    """Return the median distance of documents from the mean of their query, without documents that are at it."""
+    distances = np.zeros(X.shape[0])
+    for t in range(len(offsets) - 1):
+        rows = slice(offsets[t], offsets[t + 1])
+        away = (X[rows] - X[offsets[t]]) * factor
+        away -= away.mean(axis=0)
+        distances[rows] = np.sqrt(np.einsum("ij,ij->i", away, away))
+    apart = distances[distances > 0.0]
+    return float(np.median(apart)) if len(apart) else 0.0
 
 
 class Expanded:

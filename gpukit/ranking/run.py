@@ -47,7 +47,7 @@ class Run:
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
             self.scaling = scaling.fit(settings.scale, X, queries.offsets)
             scaled = self.scaling.apply(X, queries.offsets) if is_mapped else X
-            self.map = feature_map.fit_thresholds(scaled, queries.offsets) if is_mapped else None
+            self.map = feature_map.fit(settings.features, scaled, queries.offsets)
             n = feature_map.width(self.map, count)
             preconditioned = settings.precondition and n <= (WIDEST_MAP if is_mapped else WIDEST)
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)

@@ -37,7 +37,7 @@ ENOUGH = 50  # queries of a sample of whole queries; for fewer, documents are sa
 MOST = 1_000_000  # stored features of a sample
 PAIRS = RankingMetric("pa")
 SCALES = ("none", "deviation")  # candidates for the scale "auto"
-FEATURES = ("linear", "thresholds")  # candidates for the features "auto"
+FEATURES = ("linear", "thresholds", "fourier")  # candidates for the features "auto"
 STEPS = 16.0 ** np.arange(-1, 7)  # C, in units of 1 / the curvature along the gradient at w = 0
 WORK = 2e7  # Budget for the evaluation of all candidates: stored features times passes over them
 MOST_STEPS = 100  # of a value of C with a feature map, Newton and CG, after which no larger one is tried

@@ -12,7 +12,7 @@ from gpukit.ranking import RankSVM, cpu, feature_map, inputs, problem, run
 from gpukit.ranking.pair_sums import make_pair_sums
 from ranking import data, naive
 
-MAPS = ("thresholds",)
+MAPS = ("thresholds", "fourier")
 
 
 def awkward(lengths, seed=0, n=5):
@@ -35,7 +35,9 @@ def expanded(model, X, offsets, trained_on=None):
     deviation = spread(T, offsets)
     deviation[deviation < 1e-9] = np.inf
     Z = (X - T.min(axis=0)) / deviation
-    return np.hstack([Z, *(np.asarray(columns) for columns in indicators(X, T, deviation, offsets))])
+    if model.feature_map_.kind == "thresholds":
+        return np.hstack([Z, *(np.asarray(columns) for columns in indicators(X, T, deviation, offsets))])
+    return np.hstack([Z, np.cos(Z @ model.feature_map_.directions + model.feature_map_.phases)])
 
 
 def indicators(X, T, deviation, offsets):
@@ -67,6 +69,7 @@ def minimum(Z, y, offsets, C):
 def block(request, monkeypatch):
     """Blocks of one document, of some, and of all."""
     monkeypatch.setattr(feature_map, "BLOCK", request.param)
+    monkeypatch.setattr(feature_map, "WAVES", 13)
     monkeypatch.setattr(feature_map, "KEPT", 0 if request.param == 64 else 1 << 25)
 
 
@@ -100,7 +103,7 @@ def test_products_and_gram_by_blocks(kind, block):
 
 def session_of(at, kind):
     """Return (PairSums, expanded X)."""
-    X = feature_map.Expanded(at.X, feature_map.fit_thresholds(at.X, at.offsets), at.offsets)
+    X = feature_map.Expanded(at.X, feature_map.fit(kind, at.X, at.offsets), at.offsets)
     return make_pair_sums(problem.make_problem(X, at.y, at.offsets), "scan", cpu), X[:]
 
 
@@ -121,7 +124,7 @@ def test_runs_hold_whole_queries_or_a_part_of_one():
 
 def test_large_sets_are_not_stored(monkeypatch):
     at = awkward((30, 30))
-    whole = feature_map.fit_thresholds(at.X, at.offsets)
+    whole = feature_map.fit("thresholds", at.X, at.offsets)
     assert feature_map.Expanded(at.X, whole).stored is not None
     monkeypatch.setattr(feature_map, "KEPT", 60 * (5 + whole.extra) - 1)
     assert feature_map.Expanded(at.X, whole).stored is None
@@ -148,6 +151,13 @@ FAULTS = {
         ("map_values", lambda a: a * np.nan, "map_values"),
         ("map_values", lambda a: a.astype(np.float32), "map_values"),
         ("coef", lambda a: a[1:], "weights for 5 features"),
+    ],
+    "fourier": [
+        ("map_directions", lambda a: a[1:], "map_directions"),
+        ("map_directions", lambda a: a + np.inf, "map_directions"),
+        ("map_phases", lambda a: a * np.nan, "map_phases"),
+        ("map_phases", lambda a: a[1:], "map_directions"),
+        ("low", lambda a: a[1:], "low"),
     ],
 }
 
@@ -184,11 +194,11 @@ def test_bad_parameters():
     at = awkward((20, 25))
     with pytest.raises(ParameterError, match="features.*'square'"):
         RankSVM(features="square").fit(at.X, at.y, at.qid)
-    with pytest.raises(ParameterError, match="'thresholds' runs on the CPU alone.*features='linear'"):
-        RankSVM(features="thresholds", device="cuda").check()
+    with pytest.raises(ParameterError, match="'fourier' runs on the CPU alone.*features='linear'"):
+        RankSVM(features="fourier", device="cuda").check()
     at.X[3, 4] = np.nan
     with pytest.raises(DataError, match=r"X\[3, 4\] is NaN"):
-        RankSVM(features="thresholds").fit(at.X, at.y, at.qid)
+        RankSVM(features="fourier").fit(at.X, at.y, at.qid)
 
 
 @pytest.mark.parametrize("kind", MAPS)

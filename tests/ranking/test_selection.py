@@ -294,7 +294,7 @@ def test_a_map_is_chosen_where_it_is_better():
     Z, labels, others = make_bent(seed=1)
     found, linear = RankSVM(features="auto").fit(X, y, qid), RankSVM().fit(X, y, qid)
     assert found.chosen_["features"] == found.feature_map_.kind != "linear"
-    assert {trial["features"] for trial in found.trials_} == {"linear", "thresholds"}
+    assert {trial["features"] for trial in found.trials_} == {"linear", "thresholds", "fourier"}
     assert found.score(Z, labels, others) > linear.score(Z, labels, others) + 0.3
     assert linear.feature_map_ is None and {trial["features"] for trial in linear.trials_} == {"linear"}
     np.testing.assert_array_equal(found.coef_, RankSVM(found.C_, features=found.feature_map_.kind).fit(X, y, qid).coef_)
@@ -332,26 +332,26 @@ def trial_of(kind, *scores):
 
 @pytest.mark.parametrize(
     ("scores", "chosen"),
-    [((1.0, 1.0, 1.0, 3.0), "linear"), ((1.5, 1.4, 1.6, 1.5), "thresholds"), ((0.0, 1.0, 1.0, 1.0), "linear")],
+    [((1.0, 1.0, 1.0, 3.0), "linear"), ((1.5, 1.4, 1.6, 1.5), "fourier"), ((0.0, 1.0, 1.0, 1.0), "linear")],
 )
 @pytest.mark.parametrize("held_out", ["queries", "validation"])
 def test_a_map_must_be_better_for_certain(scores, chosen, held_out):
-    linear, other = ([trial_of("linear", 1.0, 1.0, 1.0, 1.0)], [trial_of("thresholds", *scores)])
+    linear, other = ([trial_of("linear", 1.0, 1.0, 1.0, 1.0)], [trial_of("fourier", *scores)])
     found = [selection.Search(trials, trials) for trials in (linear, other)]
     assert selection.choose_trial([*found, selection.Search([], linear)], held_out).candidate.features == chosen
 
 
 def test_a_search_ends_where_it_is_behind():
     rival = trial_of("linear", 1.0, 0.0, 5.0)
-    assert selection.is_behind(trial_of("thresholds", 0.5, 0.5), rival)
-    assert not selection.is_behind(trial_of("thresholds", 0.6, 0.5), rival)
+    assert selection.is_behind(trial_of("fourier", 0.5, 0.5), rival)
+    assert not selection.is_behind(trial_of("fourier", 0.6, 0.5), rival)
 
 
 def test_a_costly_path_ends_where_it_is_flat():
     """Budget(0) is spent after the first value; the third is not better than the second."""
     values, steps = {0: 1.0, 1: 2.0, 2: 2.0, 3: 3.0}, lambda result: {"newton": 1, "cg": cg[result.w]}
     run = SimpleNamespace(
-        session=None, settings=SimpleNamespace(features="thresholds", scale="none"), steps=steps, map=True
+        session=None, settings=SimpleNamespace(features="fourier", scale="none"), steps=steps, map=True
     )
     run.problem, run.train = SimpleNamespace(X=np.zeros((3, 2))), lambda C, w: SimpleNamespace(w=C)
     held_out = SimpleNamespace(evaluate_queries=lambda w: (np.full(9, values[w]), np.ones(9)))

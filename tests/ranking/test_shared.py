@@ -44,8 +44,9 @@ def test_features_are_scaled_by_all_queries(scale):
         np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("features", ["thresholds", "auto"])
-def test_maps_are_fitted_on_all_queries(features):
+@pytest.mark.parametrize("features", ["thresholds", "fourier", "auto"])
+def test_maps_are_fitted_on_all_queries(features, monkeypatch):
+    monkeypatch.setattr(feature_map, "WAVES", 20)
     X, y, qid = documents(15, seed=6)
     y = np.digitize(-np.abs(X[:, 0]), [-1.0, -0.5, -0.2])
     alone = RankSVM(features=features).fit(X, y, qid)

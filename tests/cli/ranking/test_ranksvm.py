@@ -190,7 +190,7 @@ def test_a_test_set_with_fewer_features(verb, letor_folder, tmp_path):
     assert fold["features"] == 46 and fold["sizes"]["test"] == {"documents": 2, "queries": 1}
 
 
-@pytest.mark.parametrize("features", ["thresholds"])
+@pytest.mark.parametrize("features", ["thresholds", "fourier"])
 def test_features_beyond_a_line(verb, letor_folder, tmp_path, features):
     words = letor_folder, "--fold", 1, "--c", 0.01, "--features", features
     fold = as_json(verb, *words, "--model", tmp_path / "m", "--scores", tmp_path / "s")["folds"][0]
