@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from parallel.test_team import together
 
-from gpukit.ranking import RankSVM
+from gpukit.ranking import RankSVM, feature_map
 from gpukit.ranking.shared import own_queries
 
 
