@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from gpukit.cli import outputs, report
-from gpukit.cli.options import as_json, duplicates, force, null, quiet, table_file
+from gpukit.cli.options import as_json, duplicates, force, null, option, quiet, table_file
 from gpukit.cli.report import Stages
 
 
@@ -15,7 +15,7 @@ from gpukit.cli.report import Stages
 @click.argument("output", metavar="OUT", type=click.Path())
 @table_file
 @duplicates
-@click.option("--times", is_flag=True, help="Keep the times of ratings (timestamp, time, date).")
+@option("--times", "Keep the times of ratings (timestamp, time, date).", bool)
 @null
 @force
 @as_json

@@ -6,8 +6,7 @@ import click
 
 from gpukit.cli import outputs, report
 from gpukit.cli.convert import show, written, written_documents
-from gpukit.cli.imputation.slices import slices
-from gpukit.cli.options import as_json, force, quiet, seed
+from gpukit.cli.options import as_json, force, option, quiet, seed, slices
 from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
@@ -22,24 +21,14 @@ def synth():
 
 @synth.command("ratings")
 @click.argument("output", metavar="OUT", type=click.Path())
-@click.option(
-    "--like",
-    type=click.Choice(["netflix", "ml-10m", "yahoo"]),
-    default="netflix",
-    show_default=True,
-    help="Whose shape, skew and scale of ratings.",
+@option("--like", "Whose shape, skew and scale of ratings.", ("netflix", "ml-10m", "yahoo"))
+@option(
+    "--scale", "Share of its ratings, above 0 and at most 1; users and items shrink with the square root.", float, 0.01
 )
-@click.option(
-    "--scale",
-    type=float,
-    default=0.01,
-    show_default=True,
-    help="Share of its ratings, above 0 and at most 1; users and items shrink with the square root.",
-)
-@click.option("--users", type=COUNT, help="Number of users, instead of --scale.")
-@click.option("--items", type=COUNT, help="Number of items, instead of --scale.")
-@click.option("--ratings", type=COUNT, help="Number of ratings, instead of --scale.")
-@click.option("--titles", metavar="FILE", help="Also write item,title with invented titles (csv).")
+@option("--users", "Number of users, instead of --scale.", COUNT)
+@option("--items", "Number of items, instead of --scale.", COUNT)
+@option("--ratings", "Number of ratings, instead of --scale.", COUNT)
+@option("--titles FILE", "Also write item,title with invented titles (csv).")
 @force
 @seed
 @as_json
@@ -88,22 +77,15 @@ def _write_titles(ids, path):
 
 @synth.command("letor")
 @click.argument("output", metavar="OUT", type=click.Path())
-@click.option(
+@option(
     "--like",
-    type=click.Choice(["mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"]),
-    default="mslr-web10k",
-    show_default=True,
-    help="Whose shape: the training set of a fold.",
+    "Whose shape: the training set of a fold.",
+    ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
+    "mslr-web10k",
 )
-@click.option(
-    "--scale",
-    type=float,
-    default=0.01,
-    show_default=True,
-    help="Share of its queries, above 0 and at most 1; their lengths are as in the whole.",
-)
-@click.option("--folds", type=click.IntRange(1, 5), help="Folds of the folder OUT.  [default: 5]")
-@click.option("--binary", is_flag=True, help="Binary copies (.gkl) in the folder OUT, in place of text.")
+@option("--scale", "Share of its queries, above 0 and at most 1; their lengths are as in the whole.", float, 0.01)
+@option("--folds", "Folds of the folder OUT.  [default: 5]", click.IntRange(1, 5))
+@option("--binary", "Binary copies (.gkl) in the folder OUT, in place of text.", bool)
 @force
 @seed
 @as_json
@@ -142,28 +124,15 @@ def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet)
 
 
 @synth.command("graph")
-@click.option(
-    "--output",
-    "-o",
-    required=True,
-    metavar="FILE",
-    type=click.Path(),
-    help="Where to write it, an .npz that gpukit impute reads.",
-)
-@click.option("--like", type=click.Choice(["random", "ego-facebook"]), help="Whose degrees.  [default: random]")
-@click.option("--vertices", type=click.IntRange(2), help="Vertices.  [default: 400; 4,039 of ego-facebook]")
-@click.option("--edges", metavar="FILE", help="A real graph: a list of edges or an adjacency.")
+@option("--output -o FILE", "Where to write it, an .npz that gpukit impute reads.", click.Path(), required=True)
+@option("--like", "Whose degrees.  [default: random]", click.Choice(["random", "ego-facebook"]))
+@option("--vertices", "Vertices.  [default: 400; 4,039 of ego-facebook]", click.IntRange(2))
+@option("--edges FILE", "A real graph: a list of edges or an adjacency.")
 @slices("Rows and columns of a vertex's matrix.  [default: 50x50]")
-@click.option("--rank", type=COUNT, default=5, show_default=True, help="Of each slice in the graph spectral domain.")
-@click.option("--missing", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="Share that is missing.")
-@click.option("--entries", is_flag=True, help="Single entries are missing, in place of whole slices.")
-@click.option(
-    "--noise",
-    type=click.FloatRange(0),
-    default=0.0,
-    show_default=True,
-    help="Of the observed values, as a share of their root mean square.",
-)
+@option("--rank", "Of each slice in the graph spectral domain.", COUNT, 5)
+@option("--missing", "Share that is missing.", click.FloatRange(0, 1), 0.2)
+@option("--entries", "Single entries are missing, in place of whole slices.", bool)
+@option("--noise", "Of the observed values, as a share of their root mean square.", click.FloatRange(0), 0.0)
 @force
 @seed
 @as_json

@@ -6,6 +6,7 @@ import click
 
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.listing import kept
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.factorization.lists.recommending import BY
 
@@ -14,17 +15,13 @@ DONE = {"ratings": "rated", "clicks": "clicked"}
 
 @click.command()
 @click.argument("model")
-@click.option("--user", required=True, metavar="ID", help="The user.")
-@click.option("--item", required=True, metavar="ID", help="The item.")
-@click.option(
-    "-n", "count", type=click.IntRange(min=1), default=5, show_default=True, help="Ratings of the user to show."
-)
-@click.option(
+@option("--user ID", "The user.", required=True)
+@option("--item ID", "The item.", required=True)
+@option("-n count", "Ratings of the user to show.", click.IntRange(min=1), 5)
+@option(
     "--by",
-    type=click.Choice(BY),
-    default=BY[0],
-    show_default=True,
-    help="Score to explain: that of recommend (lists; trained once and saved in MODEL), or the predicted rating.",
+    "Score to explain: that of recommend (lists; trained once and saved in MODEL), or the predicted rating.",
+    BY,
 )
 @models.titles
 @options.as_json

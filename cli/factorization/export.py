@@ -3,6 +3,7 @@
 import click
 
 from gpukit.cli import models, options, outputs, report
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.factorization.answers import exporting
 
@@ -10,14 +11,8 @@ from gpukit.factorization.answers import exporting
 @click.command()
 @click.argument("model")
 @click.argument("output", metavar="OUT")
-@click.option(
-    "--side",
-    type=click.Choice(["both", "users", "items"]),
-    default="both",
-    show_default=True,
-    help="Whose numbers.",
-)
-@click.option("--vectors", is_flag=True, help="Vectors whose products are predictions, in place of factors and biases.")
+@option("--side", "Whose numbers.", ("both", "users", "items"))
+@option("--vectors", "Vectors whose products are predictions, in place of factors and biases.", bool)
 @options.force
 @options.as_json
 @options.quiet

@@ -5,6 +5,7 @@ from functools import partial
 import click
 
 from gpukit.cli import models, options, outputs, report
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 
 TILE = 1 << 20  # pairs predicted and written at a time
@@ -13,7 +14,7 @@ TILE = 1 << 20  # pairs predicted and written at a time
 @click.command()
 @click.argument("model")
 @click.argument("pairs")
-@click.option("--output", metavar="FILE", help="Write user,item,prediction here instead of on stdout.")
+@option("--output FILE", "Write user,item,prediction here instead of on stdout.")
 @options.force
 @options.table_file
 @models.evidence

@@ -6,6 +6,7 @@ import click
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.factorization import steps, tuned
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
 from gpukit.device import capability_of
@@ -25,41 +26,36 @@ AT_LEAST_1 = click.IntRange(min=1)
 
 @click.command(cls=Sectioned)
 @click.argument("ratings")
-@click.option(
-    "--grid",
-    multiple=True,
-    metavar="TEXT",
-    help="What to try, e.g. 'factors=16,64 neighbors=0,32 regularization=0.03,0.05 learning-rate=0.2'; what is not "
+@option(
+    "--grid TEXT",
+    "What to try, e.g. 'factors=16,64 neighbors=0,32 regularization=0.03,0.05 learning-rate=0.2'; what is not "
     "named stays at the defaults.  [default: by how dense RATINGS are]",
+    multiple=True,
 )
-@click.option("--cv", type=click.IntRange(2, 255), metavar="N", help="Folds.  [default: 5; of many ratings some of 10]")
-@click.option("--repeat", type=AT_LEAST_1, default=1, show_default=True, help="Times the ratings are dealt into folds.")
-@click.option(
-    "--budget",
-    type=click.FloatRange(0),
-    default=BUDGET,
-    show_default=True,
-    metavar="SECONDS",
-    help="Begin no training after so long and take the best so far; 0: no end.",
+@option("--cv N", "Folds.  [default: 5; of many ratings some of 10]", click.IntRange(2, 255))
+@option("--repeat", "Times the ratings are dealt into folds.", AT_LEAST_1, 1)
+@option(
+    "--budget SECONDS",
+    "Begin no training after so long and take the best so far; 0: no end.",
+    click.FloatRange(0),
+    BUDGET,
 )
-@click.option(
+@option(
     "--exhaustive",
-    is_flag=True,
-    help="Every setting on every fold; else, with many ratings, only those that come near the best on the first.",
+    "Every setting on every fold; else, with many ratings, only those that come near the best on the first.",
+    bool,
 )
-@click.option("--epochs", type=AT_LEAST_1, help="Passes over the ratings, at most; the best number is found.")
-@click.option("--test", metavar="FILE", help="Train the winner on all of RATINGS and test it on these.")
-@click.option(
-    "--test-fraction",
-    type=click.FloatRange(0, 1, max_open=True),
-    metavar="SHARE",
-    default=0.0,
-    show_default=True,
-    help="Hold out this share of RATINGS, which the search does not see, and test the winner on it.",
+@option("--epochs", "Passes over the ratings, at most; the best number is found.", AT_LEAST_1)
+@option("--test FILE", "Train the winner on all of RATINGS and test it on these.")
+@option(
+    "--test-fraction SHARE",
+    "Hold out this share of RATINGS, which the search does not see, and test the winner on it.",
+    click.FloatRange(0, 1, max_open=True),
+    0.0,
 )
 @options.split
-@click.option("--model", metavar="FILE", help="Save the winner, trained on all of RATINGS, here.")
-@click.option("--plot", metavar="FILE", help="Draw RMSE by regularization and by epoch: .png, .pdf or .svg.")
+@option("--model FILE", "Save the winner, trained on all of RATINGS, here.")
+@option("--plot FILE", "Draw RMSE by regularization and by epoch: .png, .pdf or .svg.")
 @options.force
 @options.table_file
 @options.duplicates
@@ -94,8 +90,8 @@ def check(ask):
     if ask.split != "random" and ask.repeat > 1:
         raise ParameterError(f"--repeat deals anew at random, which --split {ask.split} does not: leave one out.")
     reads = [path for path in (ask.ratings, ask.test) if path is not None]
-    for option in ("model", "plot"):
-        outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
+    for name in ("model", "plot"):
+        outputs.check_output(getattr(ask, name), f"--{name}", reads, ask.force)
     outputs.check_plot(ask.plot)
 
 

@@ -6,6 +6,7 @@ import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.words import chosen_line
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import NoRowsError, ParameterError
 from gpukit.factorization.online.plan import HASHES, RETRAINED, ROWS, empty_entry
@@ -14,33 +15,22 @@ from gpukit.factorization.online.plan import HASHES, RETRAINED, ROWS, empty_entr
 @click.command()
 @click.argument("model")
 @click.argument("new")
-@click.option("--model", "target", metavar="FILE", help="Save the updated model here; MODEL itself with --force.")
-@click.option(
-    "--rows",
-    type=click.Choice(ROWS),
-    default="move",
-    show_default=True,
-    help="Rows of known users and items move a little, or stay unchanged (the paper's Algorithm 4).",
+@option("--model target FILE", "Save the updated model here; MODEL itself with --force.")
+@option(
+    "--rows", "Rows of known users and items move a little, or stay unchanged (the paper's Algorithm 4).", ROWS, "move"
 )
-@click.option(
-    "--hashes",
-    type=click.Choice(HASHES),
-    default="recount",
-    show_default=True,
-    help="Search neighbours of changed items again, or keep them.",
+@option("--hashes", "Search neighbours of changed items again, or keep them.", HASHES, "recount")
+@option(
+    "--replay N",
+    "Earlier ratings to train on again per new one.  [default: 0; all after growth by 4 %]",
+    click.FloatRange(min=0),
 )
-@click.option(
-    "--replay",
-    type=click.FloatRange(min=0),
-    metavar="N",
-    help="Earlier ratings to train on again per new one.  [default: 0; all after growth by 4 %]",
-)
-@click.option(
+@option(
     "--widen-scale",
-    is_flag=True,
-    help="Accept ratings outside the model's scale, which widens to them; of counts, those below 0, as no clicks.",
+    "Accept ratings outside the model's scale, which widens to them; of counts, those below 0, as no clicks.",
+    bool,
 )
-@click.option("--test", metavar="FILE", help="Show RMSE and MAE on these ratings, before and after.")
+@option("--test FILE", "Show RMSE and MAE on these ratings, before and after.")
 @options.force
 @options.table_file
 @options.duplicates

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import click
 
 from gpukit.cli import models, options, outputs, report
+from gpukit.cli.options import option
 from gpukit.cli.ranking import steps
 from gpukit.cli.ranking.table import columns, defined, tied, undefined, zeros
 from gpukit.cli.report import Stages
@@ -19,17 +20,11 @@ OF_TEST |= {"high": "to", "p": "p"}
 @click.command()
 @click.argument("model")
 @click.argument("file")
-@click.option("--output", metavar="FILE", help="Write the scores here instead of on stdout.")
+@option("--output FILE", "Write the scores here instead of on stdout.")
 @options.force
-@click.option("--metrics", is_flag=True, help="Also say how well they agree with the labels in FILE (on stderr).")
-@click.option(
-    "--per-query", metavar="FILE", help="Write the metrics of each query here, as csv; those of the pairs with weights."
-)
-@click.option(
-    "--against",
-    metavar="MODEL",
-    help="Another model: is the difference of the metrics over the queries more than chance?",
-)
+@option("--metrics", "Also say how well they agree with the labels in FILE (on stderr).", bool)
+@option("--per-query FILE", "Write the metrics of each query here, as csv; those of the pairs with weights.")
+@option("--against MODEL", "Another model: is the difference of the metrics over the queries more than chance?")
 @options.scoring
 @options.null
 @options.as_json
