@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import click
+import numpy as np
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.imputation import plot, resume, steps, table
@@ -11,6 +12,7 @@ from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
+from gpukit.graphs.graph_builders import select
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.options import METHODS, METRICS
 from gpukit.imputation.spectral.thresholds import WEIGHTS
@@ -162,9 +164,15 @@ def impute(ctx, **values):
         stages.done("start")
         done = steps.run(ctx, ask, stages, team)
     if ask.plot is not None:
-        plot.draw(ask.plot, done, steps.places(ask, done.data))
+        plot.draw(ask.plot, done, places_of(ask, done.data))
         stages.done("writing")
     table.show(ask, done, stages)
+
+
+def places_of(ask, data):
+    """Return the near.coordinates.Coordinates of the vertices in --coordinates, or None."""
+    ids = np.arange(len(data.tensor)) if data.vertices is None else data.vertices
+    return None if ask.places is None else select(ask.places, ids)
 
 
 def check(ask):

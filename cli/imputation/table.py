@@ -187,12 +187,6 @@ def judged(done):
         f"Confidence of the {len(lacking):,} vertices that miss something: {sure(confidence.mean())} in the mean; "
         f"least of {least}"
     )
-    if done.tail is not None:
-        tail, unit = done.tail, "vertex" if done.tail.vertices == 1 else "vertices"
-        yield (
-            f"The tenth with the least confidence ({tail.vertices:,} {unit}): mean |error| {tail.worst:.4g}, "
-            f"{tail.share:.0%} of the squared error; the others {tail.rest:.4g} (by the {tail.by})"
-        )
 
 
 def sure(confidence):
@@ -299,10 +293,5 @@ def hidden_result(sample):
 def confidence_result(done):
     """Return the --json entry of the confidence."""
     lacking = lacking_vertices(done)
-    vertices = [called(done.data, vertex) for vertex in lacking]
-    return {
-        "mean": mean(done.confidence[lacking]),
-        "vertices": vertices,
-        "values": done.confidence[lacking],
-        "worst_tenth": None if done.tail is None else done.tail._asdict(),
-    }
+    vertices, values = [called(done.data, vertex) for vertex in lacking], done.confidence[lacking]
+    return {"mean": mean(values), "vertices": vertices, "values": values}
