@@ -49,6 +49,11 @@ VERBS = {
     "doctor": ("Show versions, devices and missing packages.", "doctor", "doctor"),
 }
 ALIASES = {"train": "train-lshmf"}
+REPLACED = {  # (verb, removed option): what to use instead
+    **dict.fromkeys([("tune", "--test"), ("tune", "--test-fraction")], "save the best by --model; evaluate tests it"),
+    ("tune", "--plot"): "--json has the curves",
+    ("tune", "--repeat"): "--cv N makes more folds",
+}
 COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell; see completion.py
 
 
@@ -199,7 +204,8 @@ def run(arguments=None):
         error.show()
         return error.exit_code
     except click.UsageError as error:
-        hint = f"{error.ctx.command_path if error.ctx else 'gpukit'} --help lists the options"
+        verb = (error.ctx.info_name, error.ctx.command_path) if error.ctx else ("", "gpukit")
+        hint = REPLACED.get((verb[0], getattr(error, "option_name", "")), f"{verb[1]} --help lists the options")
         return _complain(f"Error: {error.format_message()} ({hint})", error.exit_code)
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has finished
         return 0

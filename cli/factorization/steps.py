@@ -9,10 +9,10 @@ import numpy as np
 from gpukit._cores import cores
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import clicks as judged
-from gpukit.cli.factorization.plot import training_curve
 from gpukit.cli.factorization.table import closing_table, count_unknown
 from gpukit.cli.factorization.words import chosen_line, options_named, spoken
 from gpukit.cli.main import survived
+from gpukit.cli.pictures import picture
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
@@ -314,6 +314,25 @@ def draw(ask, run):
     if ask.early_stop:
         over, curve = "held-out part of the training set", best_trial(run.model.trials_)["curve"]
     training_curve(curve, f"{type(run.model).__name__}, {over}", constants, ask.plot)
+
+
+def training_curve(history, name, references, path):
+    """Draw RMSE by epoch and by seconds, and write it to path.
+
+    path: png, pdf or svg; history: dicts with epoch, seconds, rmse; name: the curve's, for the legend; references:
+    {label: RMSE} as lines.
+    """
+    with picture(path, 9, ncols=2, sharey=True) as axes:
+        for axis, key, label in zip(axes, ("epoch", "seconds"), ("epochs", "seconds of training")):
+            axis.plot(
+                [row[key] for row in history], [row["rmse"] for row in history], marker="o", markersize=3, label=name
+            )
+            for color, (reference, value) in enumerate(references.items(), start=1):
+                axis.axhline(value, linestyle="--", linewidth=1, color=f"C{color}", label=reference)
+            axis.set_xlabel(label)
+            axis.grid(alpha=0.3)
+        axes[0].set_ylabel("RMSE")
+        axes[1].legend()
 
 
 def best_trial(trials):
