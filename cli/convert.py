@@ -2,6 +2,7 @@
 
 import contextlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 
@@ -52,7 +53,7 @@ def convert(source, output, null, force, as_json, quiet, **request):
             data = _convert_ratings(source, output, stages, quiet or as_json, **request)
             result = *written(data, output, stages), "ratings"
     facts, line, things = result
-    show(facts, line, stages, as_json, quiet, rate=("reading", things))
+    show(facts, line, stages, SimpleNamespace(as_json=as_json, quiet=quiet), rate=("reading", things))
 
 
 def _opened(path):
@@ -156,17 +157,17 @@ def written_documents(documents, output, stages):
     return facts, f"{l:,} documents, {len(documents.qids):,} queries, {n} features, relevance {low:g} to {high:g}"
 
 
-def show(facts, line, stages, as_json, quiet, rate):
+def show(facts, line, stages, ask, rate):
     """Print the facts as JSON or as lines.
 
     rate: (stage, name of the items counted per second of the stage).
     """
     stage, things = rate
     speed = facts[things] / max(stages.seconds[stage], 1e-9)
-    if as_json:
+    if ask.as_json:
         report.print_json({**facts, f"{things}_per_second": speed})
         return
-    if quiet:
+    if ask.quiet:
         return
     aside = outputs.takes_stdout(facts["output"])
     size = "" if aside else f"; {outputs.spelled_size(facts['bytes'])}"

@@ -1,6 +1,7 @@
 """`gpukit synth`: generated data with the shapes of well-known data sets."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 
@@ -12,6 +13,11 @@ from gpukit.errors import ParameterError
 from gpukit.io import sinks
 
 COUNT = click.IntRange(1)
+
+
+def common(command):
+    """Add --force --seed --json --quiet: parameters force, seed, as_json, quiet."""
+    return force(seed(as_json(quiet(command))))
 
 
 @click.group()
@@ -29,11 +35,8 @@ def synth():
 @option("--items", "Number of items, instead of --scale.", COUNT)
 @option("--ratings", "Number of ratings, instead of --scale.", COUNT)
 @option("--titles FILE", "Also write item,title with invented titles (csv).")
-@force
-@seed
-@as_json
-@quiet
-def synth_ratings(output, like, scale, users, items, ratings, titles, force, seed, as_json, quiet):
+@common
+def synth_ratings(**values):
     """Generate ratings: heavy-tailed users and items, a planted low rank, tastes for groups of like items, and noise.
 
     OUT ends in .gkr (binary), .npz (scipy sparse) or .csv; - is csv on stdout. The planted RMSE (what is left when
@@ -42,30 +45,30 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, force, see
     \b
     gpukit synth ratings --like ml-10m --scale 0.1 sample.csv
     """
-    stages = Stages()
-    outputs.takes_stdout(output, as_json)
+    ask, stages = SimpleNamespace(**values), Stages()
+    outputs.takes_stdout(ask.output, ask.as_json)
     from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
     from gpukit.ratings.copies import check_copy
 
-    check_copy(output)
-    outputs.check_output(output, "OUT", force=force, text=True)
-    outputs.check_output(titles, "--titles", force=force)
+    check_copy(ask.output)
+    outputs.check_output(ask.output, "OUT", force=force, text=True)
+    outputs.check_output(ask.titles, "--titles", force=force)
     stages.done("starting")
-    shape = generator.resized(generator.scaled(like, scale), users, items, ratings)
-    data, floors = generator.generate(shape, seed)
+    shape = generator.resized(generator.scaled(ask.like, ask.scale), ask.users, ask.items, ask.ratings)
+    data, floors = generator.generate(shape, ask.seed)
     stages.done("generating")
-    write_ratings(data, output)
-    if titles:
-        _write_titles(data.item_ids, titles)
+    write_ratings(data, ask.output)
+    if ask.titles:
+        _write_titles(data.item_ids, ask.titles)
     stages.done("writing")
-    facts, line = written(data, output, stages)
-    show({**facts, **floors}, line, stages, as_json, quiet, rate=("generating", "ratings"))
-    if not as_json:
+    facts, line = written(data, ask.output, stages)
+    show({**facts, **floors}, line, stages, ask, rate=("generating", "ratings"))
+    if not ask.as_json:
         report.remark(
             f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors "
             f"{floors['factor_floor']:.4f}, with everything {floors['noise_floor']:.4f}.",
-            quiet,
+            ask.quiet,
         )
 
 
@@ -85,12 +88,8 @@ def _write_titles(ids, path):
 )
 @option("--scale", "Share of its queries, above 0 and at most 1; their lengths are as in the whole.", float, 0.01)
 @option("--folds", "Folds of the folder OUT.  [default: 5]", click.IntRange(1, 5))
-@option("--binary", "Binary copies (.gkl) in the folder OUT, in place of text.", bool)
-@force
-@seed
-@as_json
-@quiet
-def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet):
+@common
+def synth_letor(**values):
     """Generate documents of queries: correlated, heavy-tailed features, and a relevance that partly depends on them.
 
     OUT ends in .txt (svmlight with query ids) or .gkl (binary), is - (text on stdout), or is a folder to be made: Fold1
@@ -100,27 +99,25 @@ def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet)
     gpukit synth letor --like mq2008 --scale 1 train.txt
     gpukit synth letor --like mslr-web10k --scale 0.05 folder
     """
-    stages = Stages()
+    ask, stages = SimpleNamespace(**values), Stages()
     from gpukit.documents import copies, synth_letor, write_folds, write_letor
     from gpukit.documents import folds as letor_folds
 
-    outputs.takes_stdout(output, as_json)
-    whole = sinks.is_stream(output) or Path(output).suffix.lower() in copies.SUFFIXES
-    if whole and (folds or binary):
-        raise ParameterError(
-            f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or name a folder."
-        )
-    (copies.check_copy if whole else letor_folds.check_folder)(output)
-    outputs.check_output(output if whole else None, "OUT", force=force, text=True)
+    outputs.takes_stdout(ask.output, ask.as_json)
+    whole = sinks.is_stream(ask.output) or Path(ask.output).suffix.lower() in copies.SUFFIXES
+    if whole and ask.folds:
+        raise ParameterError(f"--folds is for a folder, and {ask.output} is a file. Leave it out, or name a folder.")
+    (copies.check_copy if whole else letor_folds.check_folder)(ask.output)
+    outputs.check_output(ask.output if whole else None, "OUT", force=force, text=True)
     stages.done("starting")
-    documents = synth_letor(like, scale, seed)
+    documents = synth_letor(ask.like, ask.scale, ask.seed)
     stages.done("generating")
     if whole:
-        write_letor(documents, output)
+        write_letor(documents, ask.output)
     else:
-        write_folds(documents, output, folds or letor_folds.CUTS, ".gkl" if binary else ".txt")
+        write_folds(documents, ask.output, ask.folds or letor_folds.CUTS)
     stages.done("writing")
-    show(*written_documents(documents, output, stages), stages, as_json, quiet, rate=("generating", "documents"))
+    show(*written_documents(documents, ask.output, stages), stages, ask, rate=("generating", "documents"))
 
 
 @synth.command("graph")
@@ -133,11 +130,8 @@ def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet)
 @option("--missing", "Share that is missing.", click.FloatRange(0, 1), 0.2)
 @option("--entries", "Single entries are missing, in place of whole slices.", bool)
 @option("--noise", "Of the observed values, as a share of their root mean square.", click.FloatRange(0), 0.0)
-@force
-@seed
-@as_json
-@quiet
-def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entries, noise, force, seed, as_json, quiet):
+@common
+def synth_graph(**values):
     """Generate a graph tensor: a matrix on each vertex of a graph, of low rank in the graph spectral domain.
 
     As the paper of graph-tensor imputation makes its data; the truth is written too. A whole Fourier basis is computed
@@ -147,23 +141,31 @@ def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entri
     gpukit synth graph --like ego-facebook --slice 50x50 --rank 5 --missing 0.2 -o graph.npz
     gpukit synth graph --edges facebook_combined.txt --slice 20x20 --rank 2 -o graph.npz
     """
-    stages = Stages()
-    from gpukit.graphs import read, synth_graph, write_graph
+    ask, stages = SimpleNamespace(**values), Stages()
+    from gpukit.graphs import read, write_graph
+    from gpukit.graphs import synth_graph as generate
 
-    if edges and (like or vertices):
+    if ask.edges and (ask.like or ask.vertices):
         raise ParameterError("--like and --vertices are for generated graphs, and --edges names one. Leave them out.")
-    read.check_copy(output)
-    outputs.check_output(output, "--output", [edges] if edges else [], force)
+    read.check_copy(ask.output)
+    outputs.check_output(ask.output, "--output", [ask.edges] if ask.edges else [], ask.force)
     stages.done("starting")
-    adjacency, ids = read.read_edges(edges) if edges else (None, None)
-    stages.done("reading" if edges else "starting")
-    data = synth_graph(
-        like or "random", vertices, slice_shape or (50, 50), rank, missing, entries, noise, seed, adjacency
-    )._replace(vertices=ids)
+    adjacency, ids = read.read_edges(ask.edges) if ask.edges else (None, None)
+    stages.done("reading" if ask.edges else "starting")
+    what = (
+        ask.like or "random",
+        ask.vertices,
+        ask.slice_shape or (50, 50),
+        ask.rank,
+        ask.missing,
+        ask.entries,
+        ask.noise,
+    )
+    data = generate(*what, ask.seed, adjacency)._replace(vertices=ids)
     stages.done("generating")
-    write_graph(output, data)
+    write_graph(ask.output, data)
     stages.done("writing")
-    show(*_written_graph(data, output, stages), stages, as_json, quiet, rate=("generating", "values"))
+    show(*_written_graph(data, ask.output, stages), stages, ask, rate=("generating", "values"))
 
 
 def _written_graph(data, output, stages):

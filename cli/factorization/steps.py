@@ -1,5 +1,6 @@
 """The steps of `gpukit train-lshmf`. ask: its options, by name."""
 
+import contextlib
 import shlex
 from pathlib import Path
 from typing import NamedTuple
@@ -8,8 +9,8 @@ import numpy as np
 
 from gpukit._cores import cores
 from gpukit.cli import report
-from gpukit.cli.factorization.judging import clicks as judged
-from gpukit.cli.factorization.table import closing_table, count_unknown
+from gpukit.cli.factorization.judging import lists as judged
+from gpukit.cli.factorization.table import closing_table, count_unknown, unknown_line
 from gpukit.cli.factorization.words import chosen_line, options_named, spoken
 from gpukit.cli.main import survived
 from gpukit.cli.pictures import picture
@@ -208,19 +209,24 @@ def check_shared(ask):
         check_parameters(model, model.check(), resolve(ask.device).is_cuda)
 
 
-def fit(ctx, ask, train, test, stages, team=ALONE):
-    """Return (fitted estimator, warning texts). Ctrl-C keeps the checkpoint and reports it."""
-    model = build(ask)
-    quiet, judges = ask.quiet or ask.as_json, None if ask.early_stop else test  # the test set must not stop it
+@contextlib.contextmanager
+def training(ctx, ask, quiet):
+    """Yield (texts of warnings, progress) for a training; Ctrl-C keeps the checkpoint and reports it."""
     with report.collect_warnings(quiet, spoken) as messages, report.Progress(ask.quiet) as progress, options_named():
         try:
-            kept = {"checkpoint": ask.checkpoint, "resume": ask.resume}
-            model.fit(train, validation=judges, progress=progress, **kept, team=team)
+            yield messages, progress
         except KeyboardInterrupt as stop:
             survived(ctx, what_is_left(ask.checkpoint, stop.__cause__))
             raise
-    parts = {name: seconds for name, seconds in model.timings_.items() if name != "prepare"}
-    stages.done("preparing", parts)
+
+
+def fit(ctx, ask, train, test, stages, team=ALONE):
+    """Return (fitted estimator, warning texts)."""
+    model, judges = build(ask), None if ask.early_stop else test  # the test set must not stop it
+    kept = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
+    with training(ctx, ask, ask.quiet or ask.as_json) as (messages, progress):
+        model.fit(train, validation=judges, progress=progress, **kept)
+    stages.done("preparing", {name: seconds for name, seconds in model.timings_.items() if name != "prepare"})
     return model, messages
 
 
@@ -231,13 +237,8 @@ def refits(ask):
 
 def refit(ctx, ask, model, ratings, stages, team=ALONE):
     """Return a model trained on all Ratings with a fitted model's settings."""
-    kept = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
-    with report.collect_warnings(True, spoken), report.Progress(ask.quiet) as progress, options_named():
-        try:
-            saved = model.refit(ratings, progress=progress, **kept)
-        except KeyboardInterrupt as stop:
-            survived(ctx, what_is_left(ask.checkpoint, stop.__cause__))
-            raise
+    with training(ctx, ask, True) as (_, progress):
+        saved = model.refit(ratings, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume, team=team)
     stages.done(REFIT)
     return saved
 
@@ -345,7 +346,7 @@ def show_table(ask, run):
     if ask.as_json:
         return
     if run.model.feedback_ == "implicit":
-        judged.show_table(run)
+        judged.show_training(run)
         return
     model = run.model
     how = f"{len(model.history_)} epochs" if model.history_ else model.chosen_["predictor"]
@@ -361,18 +362,15 @@ def show_rest(ask, run):
         report.print_json(result(ask, run, unknown))
         return
     report.echo(run.stages.line())
-    for text in (*(judged.remarks(run) if implicit else remarks(ask, run, unknown)), *what_next(ask, run)):
+    for text in (*(judged.training_remarks(run) if implicit else remarks(ask, run, unknown)), *what_next(ask, run)):
         report.remark(text, ask.quiet)
 
 
 def remarks(ask, run, unknown):
     """Yield the settings, unknown users and items of the test, and written files."""
     yield chosen_line(run.model.chosen_)
-    if unknown and any(unknown):
-        yield (
-            f"Of {len(run.test):,} test ratings, {unknown[0]:,} are of users and {unknown[1]:,} of items without a "
-            "training rating; those were predicted from what is known."
-        )
+    if unknown and (line := unknown_line(len(run.test), *unknown, "test ratings")):
+        yield line
     if run.test is not None:
         simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
         if round(simpler["test_rmse"], 4) < round(run.table[-1]["test_rmse"], 4):
