@@ -132,7 +132,7 @@ def test_for_several_lists(verb, model_file, tmp_path):
 @pytest.mark.parametrize(
     "rows, line",
     [
-        ([("a00", "good"), ("a01", "bad")], "the rating 'bad' of an item is not a number"),
+        ([("a00", "good"), ("a01", "bad")], "line 2: the rating 'bad' is not a number"),
         ([], "is empty"),
         ([("user", "item"), ("x", "a00"), ("x", "a01")], "names users and items and no ratings"),
         ([("user", "item", "plays"), ("x", "a00", 3), ("x", "a01", 4)], "pairs without ratings, and the model is of"),
