@@ -12,19 +12,8 @@ from gpukit.device import resolve
 from gpukit.errors import ParameterError
 
 SHAPES = (
-    "ml-10m",
-    "netflix",
-    "yahoo",
-    "mslr-web30k",
-    "mslr-web10k",
-    "mq2007-list",
-    "mq2008-list",
-    "mq2007",
-    "mq2008",
-    "ego-facebook",
-    "random",
-    "64x64x2100",
-    "512x512x2600",
+    *("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
+    *("ego-facebook", "64x64x2100", "512x512x2600"),
 )
 
 

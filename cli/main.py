@@ -53,6 +53,8 @@ REPLACED = {  # (verb, removed option): what to use instead
     **dict.fromkeys([("tune", "--test"), ("tune", "--test-fraction")], "save the best by --model; evaluate tests it"),
     ("tune", "--plot"): "--json has the curves",
     ("tune", "--repeat"): "--cv N makes more folds",
+    ("export", "--side"): "the column side of a table says whose numbers they are",
+    **dict.fromkeys([("update", "--hashes"), ("update", "--replay")], "partial_fit in Python has it"),
 }
 COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell; see completion.py
 

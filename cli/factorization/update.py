@@ -9,7 +9,7 @@ from gpukit.cli.factorization.words import chosen_line
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import NoRowsError, ParameterError
-from gpukit.factorization.online.plan import HASHES, RETRAINED, ROWS, empty_entry
+from gpukit.factorization.online.plan import RETRAINED, ROWS, empty_entry
 
 
 @click.command()
@@ -18,12 +18,6 @@ from gpukit.factorization.online.plan import HASHES, RETRAINED, ROWS, empty_entr
 @option("--model target FILE", "Save the updated model here; MODEL itself with --force.")
 @option(
     "--rows", "Rows of known users and items move a little, or stay unchanged (the paper's Algorithm 4).", ROWS, "move"
-)
-@option("--hashes", "Search neighbours of changed items again, or keep them.", HASHES, "recount")
-@option(
-    "--replay N",
-    "Earlier ratings to train on again per new one.  [default: 0; all after growth by 4 %]",
-    click.FloatRange(min=0),
 )
 @option(
     "--widen-scale",
@@ -41,7 +35,7 @@ def update(**values):
     """Update the model in the file MODEL with the ratings in the file NEW.
 
     The model is trained again, with settings chosen again, when its ratings have doubled since the last training. Up to
-    200,000 ratings, growth by 4 % is enough. The output reports it. Not with --rows frozen, --hashes kept or --replay.
+    200,000 ratings, growth by 4 % is enough. The output reports it. Not with --rows frozen.
 
     New users and items are added. A new rating of a known pair replaces the old one. --model is required: MODEL stays
     unchanged unless --model names it, with --force.
@@ -112,9 +106,7 @@ def learn(ask, fitted, new):
         fitted.partial_fit(
             new,
             rows=ask.rows,
-            hashes=ask.hashes,
             duplicates=ask.duplicates,
-            replay=ask.replay,
             widen_scale=ask.widen_scale,
             progress=progress,
         )
