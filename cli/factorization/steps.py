@@ -167,37 +167,16 @@ def build(ask):
     """Return the unfitted estimator of the options."""
     from gpukit.factorization import LSHMF, MatrixFactorization
 
-    params = {
-        "n_factors": ask.factors,
-        "device": ask.device,
-        "random_state": ask.seed,
-        "learning_rate": ask.learning_rate,
-        "regularization": ask.regularization,
-        "deterministic": ask.deterministic,
-        "precision": ask.precision,
-        "feedback": ask.feedback,
-        "positive_from": ask.positive_from,
-        "loss": ask.loss,
-        "solver": ask.solver,
-        "n_negatives": ask.negatives,
-        "unobserved_weight": ask.unobserved_weight,
-        "row_solver": ask.row_solver,
-    }
+    params = report.pick(ask, "device learning_rate regularization deterministic precision feedback positive_from loss")
+    params |= report.pick(ask, "solver unobserved_weight row_solver")
+    params |= {"n_factors": ask.factors, "random_state": ask.seed, "n_negatives": ask.negatives}
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
     if ask.early_stop is not None:
         params["early_stopping"] = ask.early_stop
     if ask.neighbors == 0:
         return MatrixFactorization(**params)
-    return LSHMF(
-        n_neighbors=ask.neighbors,
-        lsh_p=ask.lsh_p,
-        lsh_q=ask.lsh_q,
-        lsh_bits=ask.lsh_bits,
-        search=ask.search,
-        hash=ask.hash,
-        **params,
-    )
+    return LSHMF(n_neighbors=ask.neighbors, **report.pick(ask, "lsh_p lsh_q lsh_bits search hash"), **params)
 
 
 def check_shared(ask):
@@ -396,22 +375,14 @@ def result(ask, run, unknown):
         "command": "train-lshmf",
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
-        "device": model.device_,
-        "users": users,
-        "items": items,
-        "train_ratings": len(run.train),
+        **{"users": users, "items": items, "train_ratings": len(run.train)},
         "test_ratings": None if run.test is None else len(run.test),
         "unknown_in_test": None if unknown is None else {"users": unknown[0], "items": unknown[1]},
-        "chosen": model.chosen_,
-        "trials": model.trials_,
+        **report.pick(model, "device chosen trials feedback history", "_"),
         "results": run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0]),
-        "feedback": model.feedback_,
         "epochs": len(model.history_),
-        "history": model.history_,
         "warnings": run.warnings,
         "refit": refit_facts(run.train, run.test, run.stages),
         "seconds": run.stages.seconds,
-        "model": ask.model,
-        "checkpoint": ask.checkpoint,
-        "plot": ask.plot,
+        **report.pick(ask, "model checkpoint plot"),
     }

@@ -209,12 +209,11 @@ def remarks(ask, found):
 
 def result(ask, found, train):
     """Return the --json object."""
-    names = ("folds", "best", "simplest", "means", "untried", "stopped")
     return {
         "command": "tune",
         **dict(zip(("users", "items"), train.shape)),
         "ratings": len(train),
-        **{name: getattr(found, name) for name in names},
+        **report.pick(found, "folds best simplest means untried stopped"),
         "results": found.table,
         "train": command(ask, found.best),
         "model": ask.model,

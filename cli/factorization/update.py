@@ -103,13 +103,7 @@ def learn(ask, fitted, new):
     if new is None:
         return {**empty_entry(fitted, ask.rows), "unchanged": 0}
     with report.Progress(ask.quiet or ask.as_json) as progress:
-        fitted.partial_fit(
-            new,
-            rows=ask.rows,
-            duplicates=ask.duplicates,
-            widen_scale=ask.widen_scale,
-            progress=progress,
-        )
+        fitted.partial_fit(new, **report.pick(ask, "rows duplicates widen_scale"), progress=progress)
     summary = fitted.updates_[-1]
     same = len(new) - summary["ratings"] - summary["corrected"] if fitted.feedback_ == "explicit" else 0
     return {**summary, "unchanged": same}

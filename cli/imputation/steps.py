@@ -85,24 +85,9 @@ def build(ask):
     """Return the unfitted estimator of the options."""
     from gpukit.imputation import GraphImputer
 
-    return GraphImputer(
-        method=ask.method,
-        metric=ask.metric,
-        minimum=ask.minimum,
-        maximum=ask.maximum,
-        weights=ask.weights,
-        center=ask.center,
-        decay=ask.lambda_decay,
-        iterations=ask.iterations,
-        tolerance=ask.tolerance,
-        accelerate=not ask.no_acceleration,
-        rank_phase=not ask.no_rank_phase,
-        holdout=ask.holdout,
-        basis_size=ask.basis_size,
-        dtype=ask.dtype,
-        device=ask.device,
-        random_state=ask.seed,
-    )
+    names = "method metric minimum maximum weights center iterations tolerance holdout basis_size dtype device"
+    more = {"accelerate": not ask.no_acceleration, "rank_phase": not ask.no_rank_phase, "random_state": ask.seed}
+    return GraphImputer(decay=ask.lambda_decay, **report.pick(ask, names), **more)
 
 
 def help_out(ask, team):
@@ -137,11 +122,10 @@ def run(ctx, ask, stages, team):
 
 def load(ask, edges=None):
     """Return the GraphTensor of the options; edges: a Graph that replaces the file."""
-    names = ("tensor", "slice_shape", "layout", "columns", "distances", "times")
     edges = ask.edges if edges is None else edges
     with report.collect_warnings(ask.quiet or ask.as_json):
         ask.places = None if ask.coordinates is None else read_coordinates(ask.coordinates)
-        arguments = {name: getattr(ask, name) for name in names}
+        arguments = report.pick(ask, "tensor slice_shape layout columns distances times")
         data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, coordinates=ask.places, **arguments)
     if ask.missing_value is not None:
         data = without(data, ask.missing_value)

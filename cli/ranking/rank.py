@@ -140,25 +140,10 @@ def show(ask, documents, scores, judged, stages):
     metrics, facts = judged.metrics, {"queries": len(documents.qids), "documents": len(documents.y)}
     if ask.as_json:
         kept = {"output": ask.output} if ask.output is not None else {"scores": scores}
-        report.print_json(
-            {
-                "command": "rank",
-                "model": ask.model,
-                "file": ask.file,
-                **facts,
-                "ndcg": ask.ndcg,
-                "relevant": ask.relevant,
-                "ties": ask.ties,
-                "metrics": metrics,
-                "reasons": metrics and metrics.reasons,
-                "tied": metrics and metrics.ties,
-                "against": ask.against,
-                "comparison": judged.comparison,
-                "per_query": ask.per_query,
-                **kept,
-                "seconds": stages.seconds,
-            }
-        )
+        facts |= report.pick(ask, "model file ndcg relevant ties against per_query")
+        facts |= {"metrics": metrics, "reasons": metrics and metrics.reasons, "tied": metrics and metrics.ties}
+        facts |= {"comparison": judged.comparison, **kept, "seconds": stages.seconds}
+        report.print_json({"command": "rank", **facts})
         return
     if metrics is not None:
         report.print_table([{**facts, **defined(metrics)}], {name: name for name in facts} | columns(ask), err=True)
