@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import click
 
-from gpukit.cli import outputs, report
-from gpukit.cli.convert import show, written, written_documents
-from gpukit.cli.options import as_json, force, option, quiet, seed, slices
+from gpukit.cli import options, outputs, report
+from gpukit.cli.convert import describe_documents, describe_ratings, show
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
@@ -17,7 +17,7 @@ COUNT = click.IntRange(1)
 
 def common(command):
     """Add --force --seed --json --quiet: parameters force, seed, as_json, quiet."""
-    return force(seed(as_json(quiet(command))))
+    return options.force(options.seed(options.as_json(options.quiet(command))))
 
 
 @click.group()
@@ -52,8 +52,8 @@ def synth_ratings(**values):
     from gpukit.ratings.copies import check_copy
 
     check_copy(ask.output)
-    outputs.check_output(ask.output, "OUT", force=force, text=True)
-    outputs.check_output(ask.titles, "--titles", force=force)
+    outputs.check_output(ask.output, "OUT", force=ask.force, text=True)
+    outputs.check_output(ask.titles, "--titles", force=ask.force)
     stages.done("starting")
     shape = generator.resized(generator.scaled(ask.like, ask.scale), ask.users, ask.items, ask.ratings)
     data, floors = generator.generate(shape, ask.seed)
@@ -62,8 +62,8 @@ def synth_ratings(**values):
     if ask.titles:
         _write_titles(data.item_ids, ask.titles)
     stages.done("writing")
-    facts, line = written(data, ask.output, stages)
-    show({**facts, **floors}, line, stages, ask, rate=("generating", "ratings"))
+    facts, line = describe_ratings(data)
+    show(ask.output, ({**facts, **floors}, line), stages, ask, rate=("generating", "ratings"))
     if not ask.as_json:
         report.remark(
             f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors "
@@ -108,7 +108,7 @@ def synth_letor(**values):
     if whole and ask.folds:
         raise ParameterError(f"--folds is for a folder, and {ask.output} is a file. Leave it out, or name a folder.")
     (copies.check_copy if whole else letor_folds.check_folder)(ask.output)
-    outputs.check_output(ask.output if whole else None, "OUT", force=force, text=True)
+    outputs.check_output(ask.output if whole else None, "OUT", force=ask.force, text=True)
     stages.done("starting")
     documents = synth_letor(ask.like, ask.scale, ask.seed)
     stages.done("generating")
@@ -117,7 +117,7 @@ def synth_letor(**values):
     else:
         write_folds(documents, ask.output, ask.folds or letor_folds.CUTS)
     stages.done("writing")
-    show(*written_documents(documents, ask.output, stages), stages, ask, rate=("generating", "documents"))
+    show(ask.output, describe_documents(documents), stages, ask, rate=("generating", "documents"))
 
 
 @synth.command("graph")
@@ -125,7 +125,7 @@ def synth_letor(**values):
 @option("--like", "Whose degrees.  [default: random]", click.Choice(["random", "ego-facebook"]))
 @option("--vertices", "Vertices.  [default: 400; 4,039 of ego-facebook]", click.IntRange(2))
 @option("--edges FILE", "A real graph: a list of edges or an adjacency.")
-@slices("Rows and columns of a vertex's matrix.  [default: 50x50]")
+@options.slices("Rows and columns of a vertex's matrix.  [default: 50x50]")
 @option("--rank", "Of each slice in the graph spectral domain.", COUNT, 5)
 @option("--missing", "Share that is missing.", click.FloatRange(0, 1), 0.2)
 @option("--entries", "Single entries are missing, in place of whole slices.", bool)
@@ -152,36 +152,19 @@ def synth_graph(**values):
     stages.done("starting")
     adjacency, ids = read.read_edges(ask.edges) if ask.edges else (None, None)
     stages.done("reading" if ask.edges else "starting")
-    what = (
-        ask.like or "random",
-        ask.vertices,
-        ask.slice_shape or (50, 50),
-        ask.rank,
-        ask.missing,
-        ask.entries,
-        ask.noise,
-    )
-    data = generate(*what, ask.seed, adjacency)._replace(vertices=ids)
+    shape = ask.slice_shape or (50, 50)
+    numbers = report.pick(ask, "vertices rank missing entries noise seed")
+    data = generate(ask.like or "random", shape=shape, adjacency=adjacency, **numbers)._replace(vertices=ids)
     stages.done("generating")
     write_graph(ask.output, data)
     stages.done("writing")
-    show(*_written_graph(data, ask.output, stages), stages, ask, rate=("generating", "values"))
+    show(ask.output, _describe_graph(data), stages, ask, rate=("generating", "values"))
 
 
-def _written_graph(data, output, stages):
-    """Return (facts, line of text) of a written graph tensor."""
-    N, m, n = data.tensor.shape
-    share = data.missing_share
+def _describe_graph(data):
+    """Return (facts, line of text) of a graph tensor."""
+    (N, m, n), edges, share = data.tensor.shape, data.adjacency.nnz // 2, data.missing_share
     kind = "slices" if data.mask.ndim == 1 else "entries"
-    facts = {
-        "output": str(output),
-        "vertices": N,
-        "edges": data.adjacency.nnz // 2,
-        "slice": [m, n],
-        "values": data.tensor.size,
-        "missing": share,
-        "missing_kind": kind,
-        "bytes": Path(output).stat().st_size,
-        "seconds": dict(stages.seconds),
-    }
-    return facts, (f"{N:,} vertices, {facts['edges']:,} edges, slices of {m} x {n}, {share:.1%} of the {kind} missing")
+    facts = {"vertices": N, "edges": edges, "slice": [m, n], "values": data.tensor.size, "missing": share}
+    line = f"{N:,} vertices, {edges:,} edges, slices of {m} x {n}, {share:.1%} of the {kind} missing"
+    return {**facts, "missing_kind": kind}, line
