@@ -110,6 +110,7 @@ def test_refusals(refused, model_file, tmp_path):
 def test_for_a_list_of_ratings(verb, model_file, tmp_path):
     plain = write_rows(tmp_path / "plain.csv", [("a00", 5), ("a01", 4.5), ("a02", 1)])
     headed = write_rows(tmp_path / "headed.csv", [("item", "rating"), ("a00", 5), ("a01", 4.5), ("a02", 1)])
+    headed.write_text("\n" + headed.read_text().replace("a01", "\na01") + "\n \n")  # blank lines are no ratings
     rows = json.loads(verb("recommend", model_file, "--ratings", plain, "-n", 4, "--json").out)["recommendations"]
     model = load_model(model_file)
     _, items, scores = model.recommend_for({"a00": 5, "a01": 4.5, "a02": 1}, n=4)
