@@ -5,7 +5,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import click
-import numpy as np
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.options import option
@@ -127,7 +126,7 @@ def describe_ratings(data):
 def describe_documents(documents):
     """Return (facts, line of text) of documents."""
     (l, n), queries = documents.X.shape, len(documents.qids)
-    low, high, longest = documents.y.min(), documents.y.max(), np.diff(documents.offsets).max()
+    low, high, longest = documents.y.min(), documents.y.max(), (documents.offsets[1:] - documents.offsets[:-1]).max()
     facts = {"documents": l, "queries": queries, "features": n, "lowest": float(low), "highest": float(high)}
     line = f"{l:,} documents, {queries:,} queries, {n} features, relevance {low:g} to {high:g}"
     return {**facts, "longest_query": int(longest)}, line
