@@ -6,24 +6,14 @@ import click
 
 from gpukit.bench import NAMES, Conditions, find
 from gpukit.cli import options, report
+from gpukit.cli.options import option
 from gpukit.cli.reproduce import reproduce
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
 
 SHAPES = (
-    "ml-10m",
-    "netflix",
-    "yahoo",
-    "mslr-web30k",
-    "mslr-web10k",
-    "mq2007-list",
-    "mq2008-list",
-    "mq2007",
-    "mq2008",
-    "ego-facebook",
-    "random",
-    "64x64x2100",
-    "512x512x2600",
+    *("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
+    *("ego-facebook", "64x64x2100", "512x512x2600"),
 )
 
 
@@ -42,29 +32,20 @@ class Bench(click.Command):
 
 @click.command("bench", cls=Bench)
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
-@click.option(
-    "--shape",
-    "shapes",
+@option(
+    "--shape shapes NAME",
+    f"Use only these shapes of generated data: {', '.join(SHAPES)}.",
+    click.Choice(SHAPES),
     multiple=True,
-    type=click.Choice(SHAPES),
-    metavar="NAME",
-    help=f"Use only these shapes of generated data: {', '.join(SHAPES)}.",
 )
-@click.option(
-    "--scale",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Fraction of their ratings, queries or vertices.",
-)
-@click.option(
+@option("--scale", "Fraction of their ratings, queries or vertices.", click.FloatRange(0, 1, min_open=True), 1.0)
+@option(
     "--workers",
-    type=click.IntRange(1, 256),
-    default=1,
-    show_default=True,
-    help="Number of processes for benchmarks that measure errors only (impute-metr-la, impute-molene).",
+    "Number of processes for benchmarks that measure errors only (impute-metr-la, impute-molene).",
+    click.IntRange(1, 256),
+    1,
 )
-@click.option("--output", metavar="FILE", help="Add the rows to this csv file.")
+@option("--output FILE", "Add the rows to this csv file.")
 @options.device
 def bench(names, shapes, scale, workers, output, device):
     """Run the benchmarks NAMES (default: all) and print for each row: what, shape, p20, p50, p80, unit.

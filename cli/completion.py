@@ -28,7 +28,7 @@ def complete(group, instruction):
 
 def verb_items(verbs, incomplete):
     """Return the verbs of a table that begin so, with their help lines."""
-    return [CompletionItem(name, help=line) for name, (line, _, _) in verbs.items() if name.startswith(incomplete)]
+    return [CompletionItem(name, help=line) for name, (line, _) in verbs.items() if name.startswith(incomplete)]
 
 
 def name_files(command):

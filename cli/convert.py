@@ -2,25 +2,26 @@
 
 import contextlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 
-from gpukit.cli import outputs, report
-from gpukit.cli.options import as_json, duplicates, force, null, quiet, table_file
+from gpukit.cli import options, outputs, report
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 
 
 @click.command()
 @click.argument("source", metavar="IN", type=click.Path())
 @click.argument("output", metavar="OUT", type=click.Path())
-@table_file
-@duplicates
-@click.option("--times", is_flag=True, help="Keep the times of ratings (timestamp, time, date).")
-@null
-@force
-@as_json
-@quiet
-def convert(source, output, null, force, as_json, quiet, **request):
+@options.table_file
+@options.duplicates
+@option("--times", "Keep the times of ratings (timestamp, time, date).", bool)
+@options.null
+@options.force
+@options.as_json
+@options.quiet
+def convert(source, output, **values):
     """Read the ratings in IN (a file or a folder, compressed or not; - is stdin) and write them to OUT.
 
     OUT's suffix says how: .gkr is a binary copy that loads at disk speed, .npz a scipy sparse matrix with the ids,
@@ -40,19 +41,15 @@ def convert(source, output, null, force, as_json, quiet, **request):
     gpukit convert MQ2008/Fold1/train.txt train.gkl
     zcat ratings.csv.gz | gpukit convert - - --times | sort -t, -k4 | head
     """
-    stages = Stages()
-    outputs.takes_stdout(output, as_json)
-    outputs.check_output(output, "OUT", [source], force, text=True)
-    request["format"] = request.pop("file_format")
+    ask, stages = SimpleNamespace(**values), Stages()
+    outputs.takes_stdout(output, ask.as_json)
+    outputs.check_output(output, "OUT", [source], ask.force, text=True)
     with _opened(source) as source:
-        if _are_documents(source, output, request["format"]):
-            documents = _convert_documents(source, output, stages, null, quiet)
-            result = *written_documents(documents, output, stages), "documents"
+        if _are_documents(source, output, ask.file_format):
+            things, described = "documents", describe_documents(_convert_documents(source, output, stages, ask))
         else:
-            data = _convert_ratings(source, output, stages, quiet or as_json, **request)
-            result = *written(data, output, stages), "ratings"
-    facts, line, things = result
-    show(facts, line, stages, as_json, quiet, rate=("reading", things))
+            things, described = "ratings", describe_ratings(_convert_ratings(source, output, stages, ask))
+    show(output, described, stages, ask, rate=("reading", things))
 
 
 def _opened(path):
@@ -77,100 +74,77 @@ def _are_documents(source, output, file_format):
     return named or (file_format == "auto" and isinstance(source, Source) and is_letor(source))
 
 
-def _convert_documents(source, output, stages, null, quiet):
+def _convert_documents(source, output, stages, ask):
     """Read Documents from the source and write them to the output."""
     from gpukit.documents import read_letor, write_letor
     from gpukit.documents.copies import check_copy
 
     check_copy(output)
     stages.done("starting")
-    with report.collect_warnings(quiet):
-        documents = read_letor(source, null=null)
+    with report.collect_warnings(ask.quiet):
+        documents = read_letor(source, null=ask.null)
         stages.done("reading")
         write_letor(documents, output)
         stages.done("writing")
     return documents
 
 
-def _convert_ratings(source, output, stages, quiet, **request):
+def _convert_ratings(source, output, stages, ask):
     """Read Ratings with the options of read_ratings and write them to the output."""
     from gpukit.ratings import read_ratings, write_ratings
     from gpukit.ratings.copies import check_copy
 
     check_copy(output)
     stages.done("starting")
-    request["times"] = request["times"] or ("auto" if getattr(source, "format", "") in ("gkr", "npz") else False)
-    data = read_ratings(source, **request)
+    times = ask.times or ("auto" if getattr(source, "format", "") in ("gkr", "npz") else False)
+    data = read_ratings(source, ask.file_format, **report.pick(ask, "columns duplicates sep"), times=times)
     stages.done("reading")
     for name, facts in report.read_notes().items():
         if "left_out" in facts:
             columns = ", ".join(facts["left_out"])
-            report.remark(
-                f"{name}: not converted: {columns}. --times keeps times, --columns weights and counts.", quiet
-            )
+            text = f"{name}: not converted: {columns}. --times keeps times, --columns weights and counts."
+            report.remark(text, ask.quiet or ask.as_json)
     write_ratings(data, output)
     stages.done("writing")
     return data
 
 
-def written(data, output, stages):
-    """Return (facts, line of text) of ratings that were written to a file."""
+def describe_ratings(data):
+    """Return (facts, line of text) of ratings."""
     from gpukit.ratings.clicks import are_pairs
 
-    low, high = data.scale
-    facts = {
-        "output": str(output),
-        "ratings": len(data),
-        "users": data.shape[0],
-        "items": data.shape[1],
-        "lowest": low,
-        "highest": high,
-        "bytes": outputs.size_of(output),
-        "seconds": dict(stages.seconds),
-    }
-    what = f"{len(data):,} ratings, {data.shape[0]:,} users, {data.shape[1]:,} items, {low:g} to {high:g}"
-    if are_pairs(data):
-        facts |= {"clicks": int(data.counts.sum())}
-        what = (
-            f"{len(data):,} pairs without ratings (clicks), {data.shape[0]:,} users, {data.shape[1]:,} items, counted "
-            + ("once" if data.counts.max() == 1 else f"{data.counts.min():g} to {data.counts.max():g} times")
-        )
-    return facts, what
+    (low, high), (users, items) = data.scale, data.shape
+    facts = {"ratings": len(data), "users": users, "items": items, "lowest": low, "highest": high}
+    if not are_pairs(data):
+        return facts, f"{len(data):,} ratings, {users:,} users, {items:,} items, {low:g} to {high:g}"
+    least, most = data.counts.min(), data.counts.max()
+    counted = "once" if most == 1 else f"{least:g} to {most:g} times"
+    line = f"{len(data):,} pairs without ratings (clicks), {users:,} users, {items:,} items, counted {counted}"
+    return {**facts, "clicks": int(data.counts.sum())}, line
 
 
-def written_documents(documents, output, stages):
-    """Return (facts, line of text) of documents written to a file or folder."""
-    l, n = documents.X.shape
-    low, high = float(documents.y.min()), float(documents.y.max())
-    facts = {
-        "output": str(output),
-        "documents": l,
-        "queries": len(documents.qids),
-        "features": n,
-        "lowest": low,
-        "highest": high,
-        "longest_query": int((documents.offsets[1:] - documents.offsets[:-1]).max()),
-        "bytes": outputs.size_of(output),
-        "seconds": dict(stages.seconds),
-    }
-    return facts, f"{l:,} documents, {len(documents.qids):,} queries, {n} features, relevance {low:g} to {high:g}"
+def describe_documents(documents):
+    """Return (facts, line of text) of documents."""
+    (l, n), queries = documents.X.shape, len(documents.qids)
+    low, high, longest = documents.y.min(), documents.y.max(), (documents.offsets[1:] - documents.offsets[:-1]).max()
+    facts = {"documents": l, "queries": queries, "features": n, "lowest": float(low), "highest": float(high)}
+    line = f"{l:,} documents, {queries:,} queries, {n} features, relevance {low:g} to {high:g}"
+    return {**facts, "longest_query": int(longest)}, line
 
 
-def show(facts, line, stages, as_json, quiet, rate):
-    """Print the facts as JSON or as lines.
+def show(output, described, stages, ask, rate):
+    """Print what was written as JSON or as lines.
 
-    rate: (stage, name of the items counted per second of the stage).
+    described: (facts, line of text). rate: (stage, name of the items counted per second of the stage).
     """
-    stage, things = rate
-    speed = facts[things] / max(stages.seconds[stage], 1e-9)
-    if as_json:
+    (facts, line), (stage, things) = described, rate
+    speed, size = facts[things] / max(stages.seconds[stage], 1e-9), outputs.size_of(output)
+    if ask.as_json:
+        facts = {"output": str(output), **facts, "bytes": size, "seconds": stages.seconds}
         report.print_json({**facts, f"{things}_per_second": speed})
-        return
-    if quiet:
-        return
-    aside = outputs.takes_stdout(facts["output"])
-    size = "" if aside else f"; {outputs.spelled_size(facts['bytes'])}"
-    report.echo(f"{facts['output']}: {line}{size}.", err=aside)
-    spelled = f"{speed / 1e6:,.2f} million" if speed >= 1e5 else f"{speed:,.0f}"
-    report.echo(f"{stage.capitalize()}: {spelled} {things} a second.", err=aside)
-    report.echo(stages.line(), err=aside)
+    elif not ask.quiet:
+        aside = outputs.takes_stdout(output)
+        spelled = f"{speed / 1e6:,.2f} million" if speed >= 1e5 else f"{speed:,.0f}"
+        report.echo(f"{output}: {line}{'' if aside else f'; {outputs.spelled_size(size)}'}.", err=aside)
+        report.echo(f"{stage.capitalize()}: {spelled} {things} a second.", err=aside)
+        report.echo(stages.line(), err=aside)

@@ -14,6 +14,7 @@ import click
 from gpukit._cores import cores
 from gpukit._version import __version__
 from gpukit.cli import options, report
+from gpukit.cli.options import option
 from gpukit.device.memory import available_memory
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.runtime.thread_count import get_num_threads
@@ -42,8 +43,8 @@ TESTED = {"numba": "0.68.*", "numba-cuda": "0.30.4"}
 
 @click.command()
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=click.Choice(JOBS))
-@click.option("--compile", "compiles", is_flag=True, help="Compile the code of every JOB instead; needs no GPU.")
-@click.option("--for", "targets", metavar="LIST", help="Compile kernels for these GPUs: sm_80,sm_90 [this machine's].")
+@option("--compile compiles", "Compile the code of every JOB instead; needs no GPU.", bool)
+@option("--for targets LIST", "Compile kernels for these GPUs: sm_80,sm_90 [this machine's].")
 @options.as_json
 def doctor(jobs, compiles, targets, as_json):
     """Show versions and devices, what is missing for what, and the command that installs it.

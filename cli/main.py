@@ -25,30 +25,33 @@ notes.listener = report.hear_reader
 timing.listener = report.hear_compiler
 LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
 
-# verb: (short help, file of cli/, name of its click command). --help reads only this table.
+# verb: (short help, file of cli/ with a click command of its name). --help reads only this table.
 VERBS = {
-    "train-lshmf": (
-        "Learn to predict ratings: neighbourhood matrix factorization.",
-        "factorization.train_lshmf",
-        "train_lshmf",
-    ),
-    "tune": ("Choose the options of train-lshmf by cross-validation.", "factorization.tune", "tune"),
-    "update": ("Update a trained model with new ratings.", "factorization.update", "update"),
-    "predict": ("Predict the ratings of (user, item) pairs.", "factorization.predict", "predict"),
-    "evaluate": ("Evaluate the predictions and lists of a model.", "factorization.judging.evaluate", "evaluate"),
-    "recommend": ("List the items that users would rate best.", "factorization.recommend", "recommend"),
-    "similar": ("List the items most similar to an item, or users to a user.", "factorization.similar", "similar"),
-    "explain": ("Show the terms of a score or a predicted rating.", "factorization.explain", "explain"),
-    "export": ("Write a model's factors and biases for other programs.", "factorization.export", "export"),
-    "ranksvm": ("Learn to rank: linear RankSVM over all preference pairs.", "ranking.ranksvm", "ranksvm"),
-    "rank": ("Score the documents of queries with a ranking model.", "ranking.rank", "rank"),
-    "impute": ("Fill in missing values on the vertices of a graph.", "imputation.impute", "impute"),
-    "convert": ("Write a binary copy of ratings or documents, which loads at disk speed.", "convert", "convert"),
-    "synth": ("Generate data with the shapes of well-known datasets.", "synth", "synth"),
-    "bench": ("Measure speed and accuracy on this machine.", "bench", "bench"),
-    "doctor": ("Show versions, devices and missing packages.", "doctor", "doctor"),
+    "train-lshmf": ("Learn to predict ratings: neighbourhood matrix factorization.", "factorization.train_lshmf"),
+    "tune": ("Choose the options of train-lshmf by cross-validation.", "factorization.tune"),
+    "update": ("Update a trained model with new ratings.", "factorization.update"),
+    "predict": ("Predict the ratings of (user, item) pairs.", "factorization.predict"),
+    "evaluate": ("Evaluate the predictions and lists of a model.", "factorization.judging.evaluate"),
+    "recommend": ("List the items that users would rate best.", "factorization.recommend"),
+    "similar": ("List the items most similar to an item, or users to a user.", "factorization.similar"),
+    "explain": ("Show the terms of a score or a predicted rating.", "factorization.explain"),
+    "export": ("Write a model's factors and biases for other programs.", "factorization.export"),
+    "ranksvm": ("Learn to rank: linear RankSVM over all preference pairs.", "ranking.ranksvm"),
+    "rank": ("Score the documents of queries with a ranking model.", "ranking.rank"),
+    "impute": ("Fill in missing values on the vertices of a graph.", "imputation.impute"),
+    "convert": ("Write a binary copy of ratings or documents, which loads at disk speed.", "convert"),
+    "synth": ("Generate data with the shapes of well-known datasets.", "synth"),
+    "bench": ("Measure speed and accuracy on this machine.", "bench"),
+    "doctor": ("Show versions, devices and missing packages.", "doctor"),
 }
 ALIASES = {"train": "train-lshmf"}
+REPLACED = {  # (verb, removed option): what to use instead
+    **dict.fromkeys([("tune", "--test"), ("tune", "--test-fraction")], "save the best by --model; evaluate tests it"),
+    ("tune", "--plot"): "--json has the curves",
+    ("tune", "--repeat"): "--cv N makes more folds",
+    ("export", "--side"): "the column side of a table says whose numbers they are",
+    **dict.fromkeys([("update", "--hashes"), ("update", "--replay")], "partial_fit in Python has it"),
+}
 COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell; see completion.py
 
 
@@ -63,8 +66,8 @@ class LazyGroup(click.Group):
         """Return the click command of a verb, or None for an unknown name."""
         if name not in VERBS:
             return None
-        _, module, attribute = VERBS[name]
-        found = getattr(importlib.import_module(f"gpukit.cli.{module}"), attribute)
+        _, module = VERBS[name]
+        found = getattr(importlib.import_module(f"gpukit.cli.{module}"), module.rpartition(".")[2])
         defer_unused_modules()
         return found
 
@@ -94,7 +97,7 @@ class LazyGroup(click.Group):
         """Write the list of verbs in --help from the table."""
         shown = {name: f"{name} ({alias})" for alias, name in ALIASES.items()}
         with formatter.section("Commands"):
-            formatter.write_dl([(shown.get(name, name), help_line) for name, (help_line, _, _) in VERBS.items()])
+            formatter.write_dl([(shown.get(name, name), help_line) for name, (help_line, _) in VERBS.items()])
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -199,7 +202,8 @@ def run(arguments=None):
         error.show()
         return error.exit_code
     except click.UsageError as error:
-        hint = f"{error.ctx.command_path if error.ctx else 'gpukit'} --help lists the options"
+        verb = (error.ctx.info_name, error.ctx.command_path) if error.ctx else ("", "gpukit")
+        hint = REPLACED.get((verb[0], getattr(error, "option_name", "")), f"{verb[1]} --help lists the options")
         return _complain(f"Error: {error.format_message()} ({hint})", error.exit_code)
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has finished
         return 0

@@ -1,8 +1,7 @@
 """Loading and remarks of verbs that use a trained model."""
 
-import click
-
 from gpukit.cli import report
+from gpukit.cli.options import option
 from gpukit.device import resolve
 from gpukit.errors import ModelError
 
@@ -14,9 +13,9 @@ USES = {
     "SimLSH": "gpukit.load_model in Python",
 }
 
-titles = click.option("--titles", metavar="FILE", help="Titles to show: a file of item and title.")
-evidence = click.option(
-    "--evidence", is_flag=True, help="Two columns more: how many ratings of the user and of the item were learned from."
+titles = option("--titles FILE", "Titles to show: a file of item and title.")
+evidence = option(
+    "--evidence", "Two columns more: how many ratings of the user and of the item were learned from.", bool
 )
 EVIDENCE = ("user_ratings", "item_ratings")  # these columns
 

@@ -14,6 +14,25 @@ FROM_DATA = "default: by the ratings"
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 
 
+def option(names, text, kind=None, default=None, **more):
+    """Return a click option that shows its default.
+
+    names : flags, then the placeholder of the value in --help, then the name of the parameter if it is another one,
+        separated by spaces: "--output -o FILE", "--json as_json"
+    text : help line
+    kind : click type; a tuple of choices, whose first one is the default; or `bool`, for a flag
+    """
+    words = names.split()
+    metavar = next((word for word in words if word[0] != "-" and not (word.isidentifier() and word.islower())), None)
+    if kind is bool:
+        return click.option(*words, is_flag=True, help=text)
+    if isinstance(kind, tuple):
+        kind, default = click.Choice(kind), kind[0] if default is None else default
+    names = [word for word in words if word != metavar]
+    more |= {} if default is None else {"default": default, "show_default": True}
+    return click.option(*names, type=kind, help=text, **{"metavar": metavar, **more})
+
+
 class Count(click.ParamType):
     """Number of processes: a positive integer or 'auto'."""
 
@@ -28,108 +47,75 @@ class Count(click.ParamType):
         return self.fail(f"{value!r} is no number from 1 on, nor auto.", param, ctx)
 
 
-device = click.option(
-    "--device",
-    default="auto",
-    show_default=True,
-    metavar="auto|cpu|cuda|cuda:N",
-    help="Device to run on; auto uses a GPU if there is one.",
+class SliceShape(click.ParamType):
+    """Parameter type MxN: two positive integers, as (m, n)."""
+
+    name = "MxN"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        m, _, n = value.lower().replace("×", "x").partition("x")
+        if not (m.isdecimal() and n.isdecimal() and int(m) and int(n)):
+            self.fail(f"{value!r} is not rows x columns of a slice, such as 50x50.", param, ctx)
+        return int(m), int(n)
+
+
+def slices(text):
+    """Return the option --slice MxN, parameter slice_shape: (m, n) or None."""
+    return option("--slice slice_shape MxN", text, SliceShape())
+
+
+device = option("--device auto|cpu|cuda|cuda:N", "Device to run on; auto uses a GPU if there is one.", default="auto")
+seed = option("--seed", "Seed of all random choices.", click.IntRange(0, 2**63 - 1), 0)
+ranks = option(
+    "--ranks N|auto", "Run N processes on this machine's CPU; auto: one process, whose threads use all cores.", Count()
 )
-seed = click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of all random choices.",
+gpus = option(
+    "--gpus N|auto", "Run on N GPUs of this machine, a process each; auto: all if that is faster, else one.", Count()
 )
-ranks = click.option(
-    "--ranks",
-    type=Count(),
-    metavar="N|auto",
-    help="Run N processes on this machine's CPU; auto: one process, whose threads use all cores.",
-)
-gpus = click.option(
-    "--gpus",
-    type=Count(),
-    metavar="N|auto",
-    help="Run on N GPUs of this machine, a process each; auto: all if that is faster, else one.",
-)
-dask = click.option(
-    "--dask",
-    metavar="ADDRESS|local",
-    help="Run on all workers of a Dask cluster, a process each: the address of its scheduler, or local for workers on "
+dask = option(
+    "--dask ADDRESS|local",
+    "Run on all workers of a Dask cluster, a process each: the address of its scheduler, or local for workers on "
     "this machine. Files are read and written by the workers.",
 )
-as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-quiet = click.option("--quiet", "-q", is_flag=True, help="No progress bar and no remarks; results and errors only.")
-force = click.option("--force", is_flag=True, help="Replace existing files; without it they are kept.")
+as_json = option("--json as_json", "Print the result as one JSON object.", bool)
+quiet = option("--quiet -q", "No progress bar and no remarks; results and errors only.", bool)
+force = option("--force", "Replace existing files; without it they are kept.", bool)
 
-file_format = click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(FORMATS),
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help=f"Format of the file: {', '.join(FORMATS)}.",
+file_format = option("--format file_format NAME", f"Format of the file: {', '.join(FORMATS)}.", FORMATS, "auto")
+columns = option("--columns NAMES", "Names of the columns, in order, e.g. user,item,-,rating (-: ignored).")
+sep = option("--sep TEXT", "Separator of columns.  [default: detected]")
+null = option(
+    "--null", "Meaning of the value NULL: the feature's smallest in the query, or 0.", ("error", "min", "zero")
 )
-columns = click.option(
-    "--columns",
-    metavar="NAMES",
-    help="Names of the columns, in order, e.g. user,item,-,rating (-: ignored).",
-)
-sep = click.option("--sep", metavar="TEXT", help="Separator of columns.  [default: detected]")
-null = click.option(
-    "--null",
-    type=click.Choice(["error", "min", "zero"]),
-    default="error",
-    show_default=True,
-    help="Meaning of the value NULL: the feature's smallest in the query, or 0.",
-)
-duplicates = click.option(
-    "--duplicates",
-    type=click.Choice(["last", "mean", "error"]),
-    default="last",
-    show_default=True,
-    help="Rating of a repeated (user, item) pair.",
-)
+duplicates = option("--duplicates", "Rating of a repeated (user, item) pair.", ("last", "mean", "error"))
 
 
-split = click.option(
+split = option(
     "--split",
-    type=click.Choice(["random", "time", "user-time"]),
-    default="random",
-    show_default=True,
-    help="Held-out ratings: a random part, the last of all by time, or the last of each user.",
+    "Held-out ratings: a random part, the last of all by time, or the last of each user.",
+    ("random", "time", "user-time"),
 )
-every_split = click.option(
-    "--split",
-    type=click.Choice(["random", "time", "user-time", "user-last", "user-one", "users"]),
-    default="random",
-    show_default=True,
-    metavar="NAME",
-    help="Held-out ratings: a random part (random), the last of all (time) or of each user (user-time); one "
+every_split = option(
+    "--split NAME",
+    "Held-out ratings: a random part (random), the last of all (time) or of each user (user-time); one "
     "of each user, the last (user-last) or any (user-one); all ratings of some users (users).",
+    ("random", "time", "user-time", "user-last", "user-one", "users"),
 )
-ndcg = click.option(
+ndcg = option(
     "--ndcg",
-    type=click.Choice(["letor", "standard", "skip-blank", "linear"]),
-    default="letor",
-    show_default=True,
-    help="Discount and rules of NDCG: LETOR's, the usual ones, these without queries lacking relevant documents, or "
+    "Discount and rules of NDCG: LETOR's, the usual ones, these without queries lacking relevant documents, or "
     "the usual ones with labels as gains.",
+    ("letor", "standard", "skip-blank", "linear"),
 )
-relevant = click.option(
-    "--relevant",
-    type=float,
-    default=1.0,
-    show_default=True,
-    metavar="LABEL",
-    help="Documents from this label on count as relevant in MAP, p@K and mrr (LETOR 1, MSLR 2).",
+relevant = option(
+    "--relevant LABEL",
+    "Documents from this label on count as relevant in MAP, p@K and mrr (LETOR 1, MSLR 2).",
+    float,
+    1.0,
 )
-more = click.option(
-    "--show", metavar="NAMES", help="More metrics, such as ndcg@20,p@5,mrr,err@10: ndcg, p and err at any rank."
-)
+more = option("--show NAMES", "More metrics, such as ndcg@20,p@5,mrr,err@10: ndcg, p and err at any rank.")
 
 
 def shared(command):
@@ -137,12 +123,10 @@ def shared(command):
     return device(seed(as_json(quiet(command))))
 
 
-ties = click.option(
+ties = option(
     "--ties",
-    type=click.Choice(["average", "file"]),
-    default="average",
-    show_default=True,
-    help="Documents of equal scores: the mean over all their orders, or the file's order, as LETOR's scripts have it.",
+    "Documents of equal scores: the mean over all their orders, or the file's order, as LETOR's scripts have it.",
+    ("average", "file"),
 )
 
 
@@ -157,30 +141,27 @@ def table_file(command):
 
 
 OF_CLICKS = (
-    click.option(
+    option(
         "--feedback",
-        type=click.Choice(FEEDBACK),
-        default="auto",
-        show_default=True,
-        help="Meaning of the file: ratings (explicit), or choices of items, perhaps with counts (implicit: "
+        "Meaning of the file: ratings (explicit), or choices of items, perhaps with counts (implicit: "
         "clicks). auto: clicks if there are no ratings, or all are equal.",
+        FEEDBACK,
+        "auto",
     ),
-    click.option("--positive-from", type=float, metavar="RATING", help="Ratings from here on are clicks, others not."),
-    click.option(
+    option("--positive-from RATING", "Ratings from here on are clicks, others not.", float),
+    option(
         "--loss",
-        type=click.Choice(LOSSES),
-        default="auto",
-        show_default=True,
-        help="Of clicks: squared error over all pairs, or cross-entropy or bpr with sampled negatives.",
+        "Of clicks: squared error over all pairs, or cross-entropy or bpr with sampled negatives.",
+        LOSSES,
+        "auto",
     ),
-    click.option("--negatives", type=click.IntRange(min=1), metavar="N", help="Items drawn for each click (sampled)."),
-    click.option("--unobserved-weight", type=float, metavar="W", help="Of a pair without a click; a click has 1."),
-    click.option(
+    option("--negatives N", "Items drawn for each click (sampled).", click.IntRange(min=1)),
+    option("--unobserved-weight W", "Of a pair without a click; a click has 1.", float),
+    option(
         "--row-solver",
-        type=click.Choice(ROW_SOLVERS),
-        default="auto",
-        show_default=True,
-        help="How ials solves for a row: exactly, or by conjugate gradients; auto takes what is faster for --factors.",
+        "How ials solves for a row: exactly, or by conjugate gradients; auto takes what is faster for --factors.",
+        ROW_SOLVERS,
+        "auto",
     ),
 )
 
@@ -190,8 +171,8 @@ def implicit(command):
 
     --feedback --positive-from --loss --negatives --unobserved-weight --row-solver, with parameters of these names.
     """
-    for option in reversed(OF_CLICKS):
-        command = option(command)
+    for add in reversed(OF_CLICKS):
+        command = add(command)
     return command
 
 

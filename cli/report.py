@@ -64,6 +64,11 @@ def print_json(result):
     click.echo(json.dumps(plain(result), indent=2).replace("\x7f", "\\u007f"))
 
 
+def pick(thing, names, end=""):
+    """Return {name: attribute} of names that are separated by spaces; end: of the attributes, such as '_'."""
+    return {name: getattr(thing, name + end) for name in names.split()}
+
+
 def plain(value):
     """Convert numpy scalars, arrays, tuples, NaN and infinity to JSON values."""
     if hasattr(value, "tolist"):

@@ -7,6 +7,7 @@ import click
 
 from gpukit.bench import Conditions
 from gpukit.cli import options, outputs, report
+from gpukit.cli.options import option
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
 
@@ -21,16 +22,10 @@ LARGEST = 12  # curves in a picture
 @click.command("reproduce")
 @click.argument("paper", type=click.Choice(tuple(ITEMS)))
 @click.argument("items", nargs=-1, metavar="[TABLE|FIGURE]...")
-@click.option(
-    "--scale",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Fraction of the ratings, queries or vertices.",
-)
-@click.option("--shape", "shapes", multiple=True, metavar="NAME", help="Use only these shapes of generated data.")
-@click.option("--output", metavar="FILE", help="Write the table here as csv.")
-@click.option("--plot", metavar="FILE", help="Draw curves, or the paper's values and ours (png, pdf, svg).")
+@option("--scale", "Fraction of the ratings, queries or vertices.", click.FloatRange(0, 1, min_open=True), 1.0)
+@option("--shape shapes NAME", "Use only these shapes of generated data.", multiple=True)
+@option("--output FILE", "Write the table here as csv.")
+@option("--plot FILE", "Draw curves, or the paper's values and ours (png, pdf, svg).")
 @options.force
 @options.device
 def reproduce(paper, items, scale, shapes, output, plot, force, device):
@@ -52,8 +47,8 @@ def reproduce(paper, items, scale, shapes, output, plot, force, device):
     for name, item in zip(names, items):
         if name not in known:
             raise ParameterError(f"{paper} has no {item!r} to reproduce. Choose from {', '.join(known)}.")
-    for path, option in ((output, "--output"), (plot, "--plot")):
-        outputs.check_output(path, option, force=force)
+    for path, name in ((output, "--output"), (plot, "--plot")):
+        outputs.check_output(path, name, force=force)
     outputs.check_plot(plot)
     conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"))
     results = []

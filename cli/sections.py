@@ -8,7 +8,6 @@ SECTIONS = {  # of options with these names; others are in BASIC
         *("factors", "neighbors", "no_neighbors", "epochs", "learning_rate", "regularization", "early_stop"),
         *("loss", "negatives", "unobserved_weight", "deterministic", "precision", "no_refit"),
         *("checkpoint", "resume", "seed", "ranks"),  # train-lshmf
-        *("repeat", "exhaustive"),  # tune
         *("min_support", "popularity", "diversity"),  # recommend
         *("metric", "ndcg", "relevant", "ties", "scale", "null", "eps"),  # ranksvm
         *("nearest", "window", "holdout", "baselines", "confidence", "dtype", "tolerance"),  # impute

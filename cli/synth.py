@@ -1,18 +1,23 @@
 """`gpukit synth`: generated data with the shapes of well-known data sets."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 
-from gpukit.cli import outputs, report
-from gpukit.cli.convert import show, written, written_documents
-from gpukit.cli.imputation.slices import slices
-from gpukit.cli.options import as_json, force, quiet, seed
+from gpukit.cli import options, outputs, report
+from gpukit.cli.convert import describe_documents, describe_ratings, show
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 
 COUNT = click.IntRange(1)
+
+
+def common(command):
+    """Add --force --seed --json --quiet: parameters force, seed, as_json, quiet."""
+    return options.force(options.seed(options.as_json(options.quiet(command))))
 
 
 @click.group()
@@ -22,29 +27,16 @@ def synth():
 
 @synth.command("ratings")
 @click.argument("output", metavar="OUT", type=click.Path())
-@click.option(
-    "--like",
-    type=click.Choice(["netflix", "ml-10m", "yahoo"]),
-    default="netflix",
-    show_default=True,
-    help="Whose shape, skew and scale of ratings.",
+@option("--like", "Whose shape, skew and scale of ratings.", ("netflix", "ml-10m", "yahoo"))
+@option(
+    "--scale", "Share of its ratings, above 0 and at most 1; users and items shrink with the square root.", float, 0.01
 )
-@click.option(
-    "--scale",
-    type=float,
-    default=0.01,
-    show_default=True,
-    help="Share of its ratings, above 0 and at most 1; users and items shrink with the square root.",
-)
-@click.option("--users", type=COUNT, help="Number of users, instead of --scale.")
-@click.option("--items", type=COUNT, help="Number of items, instead of --scale.")
-@click.option("--ratings", type=COUNT, help="Number of ratings, instead of --scale.")
-@click.option("--titles", metavar="FILE", help="Also write item,title with invented titles (csv).")
-@force
-@seed
-@as_json
-@quiet
-def synth_ratings(output, like, scale, users, items, ratings, titles, force, seed, as_json, quiet):
+@option("--users", "Number of users, instead of --scale.", COUNT)
+@option("--items", "Number of items, instead of --scale.", COUNT)
+@option("--ratings", "Number of ratings, instead of --scale.", COUNT)
+@option("--titles FILE", "Also write item,title with invented titles (csv).")
+@common
+def synth_ratings(**values):
     """Generate ratings: heavy-tailed users and items, a planted low rank, tastes for groups of like items, and noise.
 
     OUT ends in .gkr (binary), .npz (scipy sparse) or .csv; - is csv on stdout. The planted RMSE (what is left when
@@ -53,30 +45,30 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, force, see
     \b
     gpukit synth ratings --like ml-10m --scale 0.1 sample.csv
     """
-    stages = Stages()
-    outputs.takes_stdout(output, as_json)
+    ask, stages = SimpleNamespace(**values), Stages()
+    outputs.takes_stdout(ask.output, ask.as_json)
     from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
     from gpukit.ratings.copies import check_copy
 
-    check_copy(output)
-    outputs.check_output(output, "OUT", force=force, text=True)
-    outputs.check_output(titles, "--titles", force=force)
+    check_copy(ask.output)
+    outputs.check_output(ask.output, "OUT", force=ask.force, text=True)
+    outputs.check_output(ask.titles, "--titles", force=ask.force)
     stages.done("starting")
-    shape = generator.resized(generator.scaled(like, scale), users, items, ratings)
-    data, floors = generator.generate(shape, seed)
+    shape = generator.resized(generator.scaled(ask.like, ask.scale), ask.users, ask.items, ask.ratings)
+    data, floors = generator.generate(shape, ask.seed)
     stages.done("generating")
-    write_ratings(data, output)
-    if titles:
-        _write_titles(data.item_ids, titles)
+    write_ratings(data, ask.output)
+    if ask.titles:
+        _write_titles(data.item_ids, ask.titles)
     stages.done("writing")
-    facts, line = written(data, output, stages)
-    show({**facts, **floors}, line, stages, as_json, quiet, rate=("generating", "ratings"))
-    if not as_json:
+    facts, line = describe_ratings(data)
+    show(ask.output, ({**facts, **floors}, line), stages, ask, rate=("generating", "ratings"))
+    if not ask.as_json:
         report.remark(
             f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors "
             f"{floors['factor_floor']:.4f}, with everything {floors['noise_floor']:.4f}.",
-            quiet,
+            ask.quiet,
         )
 
 
@@ -88,27 +80,16 @@ def _write_titles(ids, path):
 
 @synth.command("letor")
 @click.argument("output", metavar="OUT", type=click.Path())
-@click.option(
+@option(
     "--like",
-    type=click.Choice(["mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"]),
-    default="mslr-web10k",
-    show_default=True,
-    help="Whose shape: the training set of a fold.",
+    "Whose shape: the training set of a fold.",
+    ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
+    "mslr-web10k",
 )
-@click.option(
-    "--scale",
-    type=float,
-    default=0.01,
-    show_default=True,
-    help="Share of its queries, above 0 and at most 1; their lengths are as in the whole.",
-)
-@click.option("--folds", type=click.IntRange(1, 5), help="Folds of the folder OUT.  [default: 5]")
-@click.option("--binary", is_flag=True, help="Binary copies (.gkl) in the folder OUT, in place of text.")
-@force
-@seed
-@as_json
-@quiet
-def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet):
+@option("--scale", "Share of its queries, above 0 and at most 1; their lengths are as in the whole.", float, 0.01)
+@option("--folds", "Folds of the folder OUT.  [default: 5]", click.IntRange(1, 5))
+@common
+def synth_letor(**values):
     """Generate documents of queries: correlated, heavy-tailed features, and a relevance that partly depends on them.
 
     OUT ends in .txt (svmlight with query ids) or .gkl (binary), is - (text on stdout), or is a folder to be made: Fold1
@@ -118,57 +99,39 @@ def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet)
     gpukit synth letor --like mq2008 --scale 1 train.txt
     gpukit synth letor --like mslr-web10k --scale 0.05 folder
     """
-    stages = Stages()
+    ask, stages = SimpleNamespace(**values), Stages()
     from gpukit.documents import copies, synth_letor, write_folds, write_letor
     from gpukit.documents import folds as letor_folds
 
-    outputs.takes_stdout(output, as_json)
-    whole = sinks.is_stream(output) or Path(output).suffix.lower() in copies.SUFFIXES
-    if whole and (folds or binary):
-        raise ParameterError(
-            f"--folds and --binary are for a folder, and {output} is a file. Leave them out, or name a folder."
-        )
-    (copies.check_copy if whole else letor_folds.check_folder)(output)
-    outputs.check_output(output if whole else None, "OUT", force=force, text=True)
+    outputs.takes_stdout(ask.output, ask.as_json)
+    whole = sinks.is_stream(ask.output) or Path(ask.output).suffix.lower() in copies.SUFFIXES
+    if whole and ask.folds:
+        raise ParameterError(f"--folds is for a folder, and {ask.output} is a file. Leave it out, or name a folder.")
+    (copies.check_copy if whole else letor_folds.check_folder)(ask.output)
+    outputs.check_output(ask.output if whole else None, "OUT", force=ask.force, text=True)
     stages.done("starting")
-    documents = synth_letor(like, scale, seed)
+    documents = synth_letor(ask.like, ask.scale, ask.seed)
     stages.done("generating")
     if whole:
-        write_letor(documents, output)
+        write_letor(documents, ask.output)
     else:
-        write_folds(documents, output, folds or letor_folds.CUTS, ".gkl" if binary else ".txt")
+        write_folds(documents, ask.output, ask.folds or letor_folds.CUTS)
     stages.done("writing")
-    show(*written_documents(documents, output, stages), stages, as_json, quiet, rate=("generating", "documents"))
+    show(ask.output, describe_documents(documents), stages, ask, rate=("generating", "documents"))
 
 
 @synth.command("graph")
-@click.option(
-    "--output",
-    "-o",
-    required=True,
-    metavar="FILE",
-    type=click.Path(),
-    help="Where to write it, an .npz that gpukit impute reads.",
-)
-@click.option("--like", type=click.Choice(["random", "ego-facebook"]), help="Whose degrees.  [default: random]")
-@click.option("--vertices", type=click.IntRange(2), help="Vertices.  [default: 400; 4,039 of ego-facebook]")
-@click.option("--edges", metavar="FILE", help="A real graph: a list of edges or an adjacency.")
-@slices("Rows and columns of a vertex's matrix.  [default: 50x50]")
-@click.option("--rank", type=COUNT, default=5, show_default=True, help="Of each slice in the graph spectral domain.")
-@click.option("--missing", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="Share that is missing.")
-@click.option("--entries", is_flag=True, help="Single entries are missing, in place of whole slices.")
-@click.option(
-    "--noise",
-    type=click.FloatRange(0),
-    default=0.0,
-    show_default=True,
-    help="Of the observed values, as a share of their root mean square.",
-)
-@force
-@seed
-@as_json
-@quiet
-def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entries, noise, force, seed, as_json, quiet):
+@option("--output -o FILE", "Where to write it, an .npz that gpukit impute reads.", click.Path(), required=True)
+@option("--like", "Whose degrees.  [default: random]", click.Choice(["random", "ego-facebook"]))
+@option("--vertices", "Vertices.  [default: 400; 4,039 of ego-facebook]", click.IntRange(2))
+@option("--edges FILE", "A real graph: a list of edges or an adjacency.")
+@options.slices("Rows and columns of a vertex's matrix.  [default: 50x50]")
+@option("--rank", "Of each slice in the graph spectral domain.", COUNT, 5)
+@option("--missing", "Share that is missing.", click.FloatRange(0, 1), 0.2)
+@option("--entries", "Single entries are missing, in place of whole slices.", bool)
+@option("--noise", "Of the observed values, as a share of their root mean square.", click.FloatRange(0), 0.0)
+@common
+def synth_graph(**values):
     """Generate a graph tensor: a matrix on each vertex of a graph, of low rank in the graph spectral domain.
 
     As the paper of graph-tensor imputation makes its data; the truth is written too. A whole Fourier basis is computed
@@ -178,39 +141,30 @@ def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entri
     gpukit synth graph --like ego-facebook --slice 50x50 --rank 5 --missing 0.2 -o graph.npz
     gpukit synth graph --edges facebook_combined.txt --slice 20x20 --rank 2 -o graph.npz
     """
-    stages = Stages()
-    from gpukit.graphs import read, synth_graph, write_graph
+    ask, stages = SimpleNamespace(**values), Stages()
+    from gpukit.graphs import read, write_graph
+    from gpukit.graphs import synth_graph as generate
 
-    if edges and (like or vertices):
+    if ask.edges and (ask.like or ask.vertices):
         raise ParameterError("--like and --vertices are for generated graphs, and --edges names one. Leave them out.")
-    read.check_copy(output)
-    outputs.check_output(output, "--output", [edges] if edges else [], force)
+    read.check_copy(ask.output)
+    outputs.check_output(ask.output, "--output", [ask.edges] if ask.edges else [], ask.force)
     stages.done("starting")
-    adjacency, ids = read.read_edges(edges) if edges else (None, None)
-    stages.done("reading" if edges else "starting")
-    data = synth_graph(
-        like or "random", vertices, slice_shape or (50, 50), rank, missing, entries, noise, seed, adjacency
-    )._replace(vertices=ids)
+    adjacency, ids = read.read_edges(ask.edges) if ask.edges else (None, None)
+    stages.done("reading" if ask.edges else "starting")
+    shape = ask.slice_shape or (50, 50)
+    numbers = report.pick(ask, "vertices rank missing entries noise seed")
+    data = generate(ask.like or "random", shape=shape, adjacency=adjacency, **numbers)._replace(vertices=ids)
     stages.done("generating")
-    write_graph(output, data)
+    write_graph(ask.output, data)
     stages.done("writing")
-    show(*_written_graph(data, output, stages), stages, as_json, quiet, rate=("generating", "values"))
+    show(ask.output, _describe_graph(data), stages, ask, rate=("generating", "values"))
 
 
-def _written_graph(data, output, stages):
-    """Return (facts, line of text) of a written graph tensor."""
-    N, m, n = data.tensor.shape
-    share = data.missing_share
+def _describe_graph(data):
+    """Return (facts, line of text) of a graph tensor."""
+    (N, m, n), edges, share = data.tensor.shape, data.adjacency.nnz // 2, data.missing_share
     kind = "slices" if data.mask.ndim == 1 else "entries"
-    facts = {
-        "output": str(output),
-        "vertices": N,
-        "edges": data.adjacency.nnz // 2,
-        "slice": [m, n],
-        "values": data.tensor.size,
-        "missing": share,
-        "missing_kind": kind,
-        "bytes": Path(output).stat().st_size,
-        "seconds": dict(stages.seconds),
-    }
-    return facts, (f"{N:,} vertices, {facts['edges']:,} edges, slices of {m} x {n}, {share:.1%} of the {kind} missing")
+    facts = {"vertices": N, "edges": edges, "slice": [m, n], "values": data.tensor.size, "missing": share}
+    line = f"{N:,} vertices, {edges:,} edges, slices of {m} x {n}, {share:.1%} of the {kind} missing"
+    return {**facts, "missing_kind": kind}, line

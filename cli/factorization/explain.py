@@ -6,6 +6,7 @@ import click
 
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.listing import kept
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.factorization.lists.recommending import BY
 
@@ -14,17 +15,13 @@ DONE = {"ratings": "rated", "clicks": "clicked"}
 
 @click.command()
 @click.argument("model")
-@click.option("--user", required=True, metavar="ID", help="The user.")
-@click.option("--item", required=True, metavar="ID", help="The item.")
-@click.option(
-    "-n", "count", type=click.IntRange(min=1), default=5, show_default=True, help="Ratings of the user to show."
-)
-@click.option(
+@option("--user ID", "The user.", required=True)
+@option("--item ID", "The item.", required=True)
+@option("-n count", "Ratings of the user to show.", click.IntRange(min=1), 5)
+@option(
     "--by",
-    type=click.Choice(BY),
-    default=BY[0],
-    show_default=True,
-    help="Score to explain: that of recommend (lists; trained once and saved in MODEL), or the predicted rating.",
+    "Score to explain: that of recommend (lists; trained once and saved in MODEL), or the predicted rating.",
+    BY,
 )
 @models.titles
 @options.as_json
@@ -36,8 +33,7 @@ def explain(**values):
     --by rating: the predicted rating, whose parts are those of the model's formula: the mean, what is usual for the
     user and for the item, their factors, each rating that the user gave to a neighbour of the item (share = (rating -
     expected) x weight), and all neighbours that the user has not rated. Where the sum lies beyond the scale, a line
-    says what it was cut off to. A model without neighbours lists the user's ratings of the most similar items, too,
-    which are not a part of the sum.
+    says what it was cut off to.
 
     A user or an item that the model does not know has no part.
 
@@ -52,40 +48,26 @@ def explain(**values):
         kept.learn_lists(fitted, ask, stamp, stages)
     stages.done("reading")
     found = fitted.explain(ask.user, ask.item, by=ask.by, unknown="baseline")
-    alike = alike_of(fitted, found, ask.count)
     stages.done("explaining")
     if ask.as_json:
-        report.print_json({**facts_of(found, alike, title_of), "device": str(chosen), "seconds": stages.seconds})
+        report.print_json({**facts_of(found, title_of), "device": str(chosen), "seconds": stages.seconds})
     else:
-        show(found, alike, ask.count, title_of, "clicks" if fitted.feedback_ == "implicit" else "ratings")
+        show(found, ask.count, title_of, "clicks" if fitted.feedback_ == "implicit" else "ratings")
         remark_unknown(found, ask.quiet)
     models.closing_remark(chosen, stages, quiet)
 
 
-def alike_of(fitted, found, count):
-    """Return [dict] of the user's ratings of the most similar items.
-
-    Only for models without neighbours.
-    """
-    if found.by == "lists" or fitted.neighbors_.shape[1] or not (found.known_user and found.known_item):
-        return []
-    columns = fitted.rated_alike(found.user, found.item, count)
-    return [
-        dict(zip(("item", "rating", "score", "common"), row)) for row in zip(*(column.tolist() for column in columns))
-    ]
-
-
-def facts_of(found, alike, title_of):
+def facts_of(found, title_of):
     """Return the --json object of an Explanation."""
     rated = [one._asdict() for one in found.rated]
-    for row in [*rated, *alike] if title_of else ():
+    for row in rated if title_of else ():
         row["title"] = title_of.get(str(row["item"]), "")
     title = {"title": title_of.get(str(found.item), "")} if title_of else {}
     facts = {"command": "explain", **found._asdict(), **title, "clipped": found.clipped}
-    return {**facts, "rated": rated, "alike": alike}
+    return {**facts, "rated": rated}
 
 
-def show(found, alike, count, title_of, learned):
+def show(found, count, title_of, learned):
     """Print the parts as a table with the sum last, and any clipping.
 
     learned: 'ratings' or 'clicks'.
@@ -98,11 +80,6 @@ def show(found, alike, count, title_of, learned):
     report.print_table(rows, {key: key for key in keys}, f"User {found.user}, item {shown}: {found.prediction:.4f}")
     if found.clipped:
         report.echo(f"The sum {found.total:.4f} lies beyond the scale: {found.prediction:g} is predicted.")
-    if alike:
-        rows = [{**row, **({"title": title_of.get(str(row["item"]), "")} if title_of else {})} for row in alike]
-        report.print_table(
-            rows, {key: key for key in rows[0]}, f"Most similar items that the user has {DONE[learned]}:"
-        )
 
 
 def parts_of(found, count, title_of, learned):

@@ -3,6 +3,7 @@
 import click
 
 from gpukit.cli import models, options, outputs, report
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.factorization.answers import exporting
 
@@ -10,18 +11,11 @@ from gpukit.factorization.answers import exporting
 @click.command()
 @click.argument("model")
 @click.argument("output", metavar="OUT")
-@click.option(
-    "--side",
-    type=click.Choice(["both", "users", "items"]),
-    default="both",
-    show_default=True,
-    help="Whose numbers.",
-)
-@click.option("--vectors", is_flag=True, help="Vectors whose products are predictions, in place of factors and biases.")
+@option("--vectors", "Vectors whose products are predictions, in place of factors and biases.", bool)
 @options.force
 @options.as_json
 @options.quiet
-def export(model, output, side, vectors, force, as_json, quiet):
+def export(model, output, vectors, force, as_json, quiet):
     """Write the factors and biases of MODEL with their ids to OUT, in units of the ratings.
 
     OUT's suffix says how: .npz has an array for each of them (user_ids, user_factors, item_bias, ..., mean, scale, and
@@ -33,7 +27,6 @@ def export(model, output, side, vectors, force, as_json, quiet):
 
     \b
     gpukit export my.gpukit factors.npz
-    gpukit export my.gpukit items.csv --side items
     gpukit export my.gpukit index.npz --vectors
     """
     stages = Stages()
@@ -41,15 +34,14 @@ def export(model, output, side, vectors, force, as_json, quiet):
     outputs.check_output(output, "OUT", [model], force, text=True)
     exporting.check_export(output)
     fitted, _ = models.open_model(model, "cpu", stages)
-    fitted.export(output, side, vectors)
+    fitted.export(output, vectors=vectors)
     stages.done("writing")
-    facts = {"command": "export", "output": output, "side": side, "vectors": vectors, "bytes": outputs.size_of(output)}
-    sizes = dict(zip(("users", "items"), (len(fitted.user_ids_), len(fitted.item_ids_))))
-    facts |= {name: size for name, size in sizes.items() if side in ("both", name)}
+    facts = {"command": "export", "output": output, "vectors": vectors, "bytes": outputs.size_of(output)}
+    facts |= {"users": len(fitted.user_ids_), "items": len(fitted.item_ids_)}
     facts["factors"] = fitted.item_factors_.shape[1]
     if as_json:
         report.print_json({**facts, "seconds": stages.seconds})
         return
-    whose = " and ".join(f"{facts[name]:,} {name}" for name in sizes if name in facts)
+    whose = f"{facts['users']:,} users and {facts['items']:,} items"
     size = "" if aside else f"; {outputs.spelled_size(facts['bytes'])}"
     report.remark(f"{output}: {whose}, {facts['factors']} factors{size}. {stages.line()}", quiet)

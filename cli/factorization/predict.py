@@ -5,6 +5,8 @@ from functools import partial
 import click
 
 from gpukit.cli import models, options, outputs, report
+from gpukit.cli.factorization.table import unknown_line, unknown_pairs
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 
 TILE = 1 << 20  # pairs predicted and written at a time
@@ -13,7 +15,7 @@ TILE = 1 << 20  # pairs predicted and written at a time
 @click.command()
 @click.argument("model")
 @click.argument("pairs")
-@click.option("--output", metavar="FILE", help="Write user,item,prediction here instead of on stdout.")
+@option("--output FILE", "Write user,item,prediction here instead of on stdout.")
 @options.force
 @options.table_file
 @models.evidence
@@ -38,7 +40,8 @@ def predict(model, pairs, output, force, file_format, columns, sep, evidence, de
     names = ["user", "item", "prediction", *(models.EVIDENCE if evidence else ())]
     outputs.write_csv(output, names, predicted(fitted, users, items, evidence, stages))
     stages.done("writing")
-    remark_unknown(fitted, users, items, quiet)
+    if line := unknown_line(len(users), *unknown_pairs(fitted, users, items)):
+        report.remark(line, quiet)
     models.closing_remark(chosen, stages, quiet)
 
 
@@ -62,17 +65,3 @@ def predicted(fitted, users, items, evidence, stages):
         columns.insert(2, lambda part, values=values: spell(values[part]))
         yield from tables.row_blocks(columns, len(values))
         stages.done("writing")
-
-
-def remark_unknown(fitted, users, items, quiet):
-    """Report how many pairs have an unknown user or item."""
-    from gpukit.io.ids import rows_of
-
-    no_user = int((rows_of(users, fitted.user_ids_) < 0).sum())
-    no_item = int((rows_of(items, fitted.item_ids_) < 0).sum())
-    if no_user or no_item:
-        report.remark(
-            f"Of {len(users):,} pairs, {no_user:,} have a user and {no_item:,} an item that the model does "
-            "not know; those were predicted from what is known.",
-            quiet,
-        )

@@ -11,6 +11,7 @@ from gpukit.cli.factorization.ids import check_known
 from gpukit.cli.factorization.listing import filters, kept, shared
 from gpukit.cli.factorization.listing.given import read_lists
 from gpukit.cli.factorization.words import options_named
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
@@ -23,25 +24,22 @@ from gpukit.ratings.clicks import clicks_after
 
 @click.command(cls=Sectioned)
 @click.argument("model")
-@click.option("--user", "users", multiple=True, metavar="ID", help="For this user; may be given several times.")
-@click.option("--all", "everyone", is_flag=True, help="For every user of the model.")
-@click.option(
-    "--ratings",
-    metavar="FILE",
-    help="For who rated so: item,rating of one, or user,item,rating of several; clicks: items of one, or user,item.",
+@option("--user users ID", "For this user; may be given several times.", multiple=True)
+@option("--all everyone", "For every user of the model.", bool)
+@option(
+    "--ratings FILE",
+    "For who rated so: item,rating of one, or user,item,rating of several; clicks: items of one, or user,item.",
 )
-@click.option(
+@option(
     "--by",
-    type=click.Choice(BY),
-    default=BY[0],
-    show_default=True,
-    help="What ranks: who rates what at all, and how (lists; learned once and kept in MODEL); or the predicted rating.",
+    "What ranks: who rates what at all, and how (lists; learned once and kept in MODEL); or the predicted rating.",
+    BY,
 )
-@click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="Items a user.")
+@option("-n count", "Items a user.", click.IntRange(min=1), 10)
 @filters.options
 @models.titles
 @models.evidence
-@click.option("--output", metavar="FILE", help="Write user,rank,item,score[,title] here as csv; - is stdout.")
+@option("--output FILE", "Write user,rank,item,score[,title] here as csv; - is stdout.")
 @options.force
 @options.table_file
 @options.duplicates

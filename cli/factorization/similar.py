@@ -4,22 +4,17 @@ import click
 
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.ids import check_known
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 
 
 @click.command()
 @click.argument("model")
-@click.option("--item", metavar="ID", help="The item.")
-@click.option("--user", metavar="ID", help="The user.")
-@click.option("-n", "count", type=click.IntRange(min=1), default=10, show_default=True, help="How many.")
-@click.option(
-    "--by",
-    type=click.Choice(["evidence", "factors"]),
-    default="evidence",
-    show_default=True,
-    help="What counts: who rated both and how, and the factors; or these alone.",
-)
+@option("--item ID", "The item.")
+@option("--user ID", "The user.")
+@option("-n count", "How many.", click.IntRange(min=1), 10)
+@option("--by", "What counts: who rated both and how, and the factors; or these alone.", ("evidence", "factors"))
 @models.titles
 @options.device
 @options.as_json

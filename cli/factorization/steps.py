@@ -1,5 +1,6 @@
 """The steps of `gpukit train-lshmf`. ask: its options, by name."""
 
+import contextlib
 import shlex
 from pathlib import Path
 from typing import NamedTuple
@@ -8,11 +9,11 @@ import numpy as np
 
 from gpukit._cores import cores
 from gpukit.cli import report
-from gpukit.cli.factorization.judging import clicks as judged
-from gpukit.cli.factorization.plot import training_curve
-from gpukit.cli.factorization.table import closing_table, count_unknown
+from gpukit.cli.factorization.judging import lists as judged
+from gpukit.cli.factorization.table import closing_table, count_unknown, unknown_line
 from gpukit.cli.factorization.words import chosen_line, options_named, spoken
 from gpukit.cli.main import survived
+from gpukit.cli.pictures import picture
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
@@ -166,37 +167,16 @@ def build(ask):
     """Return the unfitted estimator of the options."""
     from gpukit.factorization import LSHMF, MatrixFactorization
 
-    params = {
-        "n_factors": ask.factors,
-        "device": ask.device,
-        "random_state": ask.seed,
-        "learning_rate": ask.learning_rate,
-        "regularization": ask.regularization,
-        "deterministic": ask.deterministic,
-        "precision": ask.precision,
-        "feedback": ask.feedback,
-        "positive_from": ask.positive_from,
-        "loss": ask.loss,
-        "solver": ask.solver,
-        "n_negatives": ask.negatives,
-        "unobserved_weight": ask.unobserved_weight,
-        "row_solver": ask.row_solver,
-    }
+    params = report.pick(ask, "device learning_rate regularization deterministic precision feedback positive_from loss")
+    params |= report.pick(ask, "solver unobserved_weight row_solver")
+    params |= {"n_factors": ask.factors, "random_state": ask.seed, "n_negatives": ask.negatives}
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
     if ask.early_stop is not None:
         params["early_stopping"] = ask.early_stop
     if ask.neighbors == 0:
         return MatrixFactorization(**params)
-    return LSHMF(
-        n_neighbors=ask.neighbors,
-        lsh_p=ask.lsh_p,
-        lsh_q=ask.lsh_q,
-        lsh_bits=ask.lsh_bits,
-        search=ask.search,
-        hash=ask.hash,
-        **params,
-    )
+    return LSHMF(n_neighbors=ask.neighbors, **report.pick(ask, "lsh_p lsh_q lsh_bits search hash"), **params)
 
 
 def check_shared(ask):
@@ -208,19 +188,24 @@ def check_shared(ask):
         check_parameters(model, model.check(), resolve(ask.device).is_cuda)
 
 
-def fit(ctx, ask, train, test, stages, team=ALONE):
-    """Return (fitted estimator, warning texts). Ctrl-C keeps the checkpoint and reports it."""
-    model = build(ask)
-    quiet, judges = ask.quiet or ask.as_json, None if ask.early_stop else test  # the test set must not stop it
+@contextlib.contextmanager
+def training(ctx, ask, quiet):
+    """Yield (texts of warnings, progress) for a training; Ctrl-C keeps the checkpoint and reports it."""
     with report.collect_warnings(quiet, spoken) as messages, report.Progress(ask.quiet) as progress, options_named():
         try:
-            kept = {"checkpoint": ask.checkpoint, "resume": ask.resume}
-            model.fit(train, validation=judges, progress=progress, **kept, team=team)
+            yield messages, progress
         except KeyboardInterrupt as stop:
             survived(ctx, what_is_left(ask.checkpoint, stop.__cause__))
             raise
-    parts = {name: seconds for name, seconds in model.timings_.items() if name != "prepare"}
-    stages.done("preparing", parts)
+
+
+def fit(ctx, ask, train, test, stages, team=ALONE):
+    """Return (fitted estimator, warning texts)."""
+    model, judges = build(ask), None if ask.early_stop else test  # the test set must not stop it
+    kept = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
+    with training(ctx, ask, ask.quiet or ask.as_json) as (messages, progress):
+        model.fit(train, validation=judges, progress=progress, **kept)
+    stages.done("preparing", {name: seconds for name, seconds in model.timings_.items() if name != "prepare"})
     return model, messages
 
 
@@ -231,13 +216,8 @@ def refits(ask):
 
 def refit(ctx, ask, model, ratings, stages, team=ALONE):
     """Return a model trained on all Ratings with a fitted model's settings."""
-    kept = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
-    with report.collect_warnings(True, spoken), report.Progress(ask.quiet) as progress, options_named():
-        try:
-            saved = model.refit(ratings, progress=progress, **kept)
-        except KeyboardInterrupt as stop:
-            survived(ctx, what_is_left(ask.checkpoint, stop.__cause__))
-            raise
+    with training(ctx, ask, True) as (_, progress):
+        saved = model.refit(ratings, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume, team=team)
     stages.done(REFIT)
     return saved
 
@@ -316,6 +296,25 @@ def draw(ask, run):
     training_curve(curve, f"{type(run.model).__name__}, {over}", constants, ask.plot)
 
 
+def training_curve(history, name, references, path):
+    """Draw RMSE by epoch and by seconds, and write it to path.
+
+    path: png, pdf or svg; history: dicts with epoch, seconds, rmse; name: the curve's, for the legend; references:
+    {label: RMSE} as lines.
+    """
+    with picture(path, 9, ncols=2, sharey=True) as axes:
+        for axis, key, label in zip(axes, ("epoch", "seconds"), ("epochs", "seconds of training")):
+            axis.plot(
+                [row[key] for row in history], [row["rmse"] for row in history], marker="o", markersize=3, label=name
+            )
+            for color, (reference, value) in enumerate(references.items(), start=1):
+                axis.axhline(value, linestyle="--", linewidth=1, color=f"C{color}", label=reference)
+            axis.set_xlabel(label)
+            axis.grid(alpha=0.3)
+        axes[0].set_ylabel("RMSE")
+        axes[1].legend()
+
+
 def best_trial(trials):
     """Return the row of estimator.trials_ with the lowest RMSE."""
     return min((row for row in trials if row["curve"]), key=lambda row: row["rmse"])
@@ -326,7 +325,7 @@ def show_table(ask, run):
     if ask.as_json:
         return
     if run.model.feedback_ == "implicit":
-        judged.show_table(run)
+        judged.show_training(run)
         return
     model = run.model
     how = f"{len(model.history_)} epochs" if model.history_ else model.chosen_["predictor"]
@@ -342,18 +341,15 @@ def show_rest(ask, run):
         report.print_json(result(ask, run, unknown))
         return
     report.echo(run.stages.line())
-    for text in (*(judged.remarks(run) if implicit else remarks(ask, run, unknown)), *what_next(ask, run)):
+    for text in (*(judged.training_remarks(run) if implicit else remarks(ask, run, unknown)), *what_next(ask, run)):
         report.remark(text, ask.quiet)
 
 
 def remarks(ask, run, unknown):
     """Yield the settings, unknown users and items of the test, and written files."""
     yield chosen_line(run.model.chosen_)
-    if unknown and any(unknown):
-        yield (
-            f"Of {len(run.test):,} test ratings, {unknown[0]:,} are of users and {unknown[1]:,} of items without a "
-            "training rating; those were predicted from what is known."
-        )
+    if unknown and (line := unknown_line(len(run.test), *unknown, "test ratings")):
+        yield line
     if run.test is not None:
         simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
         if round(simpler["test_rmse"], 4) < round(run.table[-1]["test_rmse"], 4):
@@ -379,22 +375,14 @@ def result(ask, run, unknown):
         "command": "train-lshmf",
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
-        "device": model.device_,
-        "users": users,
-        "items": items,
-        "train_ratings": len(run.train),
+        **{"users": users, "items": items, "train_ratings": len(run.train)},
         "test_ratings": None if run.test is None else len(run.test),
         "unknown_in_test": None if unknown is None else {"users": unknown[0], "items": unknown[1]},
-        "chosen": model.chosen_,
-        "trials": model.trials_,
+        **report.pick(model, "device chosen trials feedback history", "_"),
         "results": run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0]),
-        "feedback": model.feedback_,
         "epochs": len(model.history_),
-        "history": model.history_,
         "warnings": run.warnings,
         "refit": refit_facts(run.train, run.test, run.stages),
         "seconds": run.stages.seconds,
-        "model": ask.model,
-        "checkpoint": ask.checkpoint,
-        "plot": ask.plot,
+        **report.pick(ask, "model checkpoint plot"),
     }

@@ -50,10 +50,30 @@ def mean_of(model):
 
 
 def count_unknown(train, test):
-    """Return the numbers of test ratings with an unknown user, an unknown item."""
-    users = _known_values(test.user_ids, train.user_ids, used_rows(train.users, train.shape[0]))[test.users]
-    items = _known_values(test.item_ids, train.item_ids, used_rows(train.items, train.shape[1]))[test.items]
-    return len(test) - int(np.count_nonzero(users)), len(test) - int(np.count_nonzero(items))
+    """Return the numbers of test ratings of users, and of items, without a training rating."""
+    known = (
+        _known_values(getattr(test, f"{side}_ids"), getattr(train, f"{side}_ids"), used_rows(rows, n))[tested]
+        for side, rows, n, tested in zip(
+            ("user", "item"), (train.users, train.items), train.shape, (test.users, test.items)
+        )
+    )
+    return tuple(len(test) - int(np.count_nonzero(values)) for values in known)
+
+
+def unknown_pairs(fitted, users, items):
+    """Return how many of the pairs of ids have a user, and how many an item, that a model does not know."""
+    sides = (users, fitted.user_ids_), (items, fitted.item_ids_)
+    return [int(np.count_nonzero(rows_of(ids, known) < 0)) for ids, known in sides]
+
+
+def unknown_line(total, users, items, what="pairs"):
+    """Return the remark on predictions for unknown users and items; None if all are known."""
+    if not users and not items:
+        return None
+    return (
+        f"Of {total:,} {what}, {users:,} are of users and {items:,} of items without a training rating; those were "
+        "predicted from what is known."
+    )
 
 
 def _known_values(ids, known, values):

@@ -8,6 +8,7 @@ import click
 from gpukit.cli import options, outputs, report, teams
 from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.words import options_named
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
@@ -23,72 +24,62 @@ AT_LEAST_1 = click.IntRange(min=1)
 
 @click.command("train-lshmf", cls=Sectioned)
 @click.argument("ratings")
-@click.option("--model", metavar="FILE", help="Save the model here, for predict, recommend and similar.")
-@click.option("--factors", type=AT_LEAST_1, help=f"Length F of the factor vectors.  [{options.FROM_DATA}]")
-@click.option("--neighbors", type=click.IntRange(min=0), help=f"Neighbours K of an item.  [{options.FROM_DATA}]")
-@click.option("--no-neighbors", is_flag=True, help="Plain factorization (CUSGD++); the same as --neighbors 0.")
-@click.option("--epochs", type=AT_LEAST_1, help=f"Passes over the ratings, at most.  [{options.FROM_DATA}]")
-@click.option(
+@option("--model FILE", "Save the model here, for predict, recommend and similar.")
+@option("--factors", f"Length F of the factor vectors.  [{options.FROM_DATA}]", AT_LEAST_1)
+@option("--neighbors", f"Neighbours K of an item.  [{options.FROM_DATA}]", click.IntRange(min=0))
+@option("--no-neighbors", "Plain factorization (CUSGD++); the same as --neighbors 0.", bool)
+@option("--epochs", f"Passes over the ratings, at most.  [{options.FROM_DATA}]", AT_LEAST_1)
+@option(
     "--solver",
-    type=click.Choice(ALL_SOLVERS),
-    default="auto",
-    show_default=True,
-    help="Solver for ratings: stochastic gradient descent (sgd: CULSH-MF, without neighbours CUSGD++); without "
+    "Solver for ratings: stochastic gradient descent (sgd: CULSH-MF, without neighbours CUSGD++); without "
     "neighbours also batch-Hogwild (hogwild, cuSGD's) or alternating least squares (als, cuALS's). Clicks: ials, "
     "ease (weights between items) or sampled; auto chooses the one with the best lists, or a sum.",
+    ALL_SOLVERS,
+    "auto",
 )
 @options.implicit
-@click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
-@click.option("--lsh-q", type=AT_LEAST_1, default=100, show_default=True, help="Bucket codes of an item.")
-@click.option("--lsh-bits", type=AT_LEAST_1, default=8, show_default=True, help="Bits of one hashing.")
-@click.option(
+@option("--lsh-p", "Hashings that make up one bucket code.", AT_LEAST_1, 3)
+@option("--lsh-q", "Bucket codes of an item.", AT_LEAST_1, 100)
+@option("--lsh-bits", "Bits of one hashing.", AT_LEAST_1, 8)
+@option(
     "--search",
-    type=click.Choice(SEARCHES),
-    default="hamming",
-    show_default=True,
-    help="Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",
+    "Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",
+    SEARCHES,
+    "hamming",
 )
-@click.option(
+@option(
     "--hash",
-    type=click.Choice(HASHES),
-    default="simlsh",
-    show_default=True,
-    help="Hash of an item: of its users and ratings (simlsh, projection), or of its users alone (minhash).",
+    "Hash of an item: of its users and ratings (simlsh, projection), or of its users alone (minhash).",
+    HASHES,
+    "simlsh",
 )
-@click.option("--test", metavar="FILE", help="Test on these ratings and train on all of RATINGS.")
-@click.option(
-    "--test-fraction",
-    type=click.FloatRange(0, 1, max_open=True),
-    metavar="SHARE",
-    help="Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]",
+@option("--test FILE", "Test on these ratings and train on all of RATINGS.")
+@option(
+    "--test-fraction SHARE",
+    "Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]",
+    click.FloatRange(0, 1, max_open=True),
 )
 @options.every_split
-@click.option(
-    "--early-stop",
-    type=AT_LEAST_1,
-    metavar="N",
-    help="Find the epochs on a held-out part of the training ratings, where N without a lower RMSE end the search; "
+@option(
+    "--early-stop N",
+    "Find the epochs on a held-out part of the training ratings, where N without a lower RMSE end the search; "
     "then train on all.",
+    AT_LEAST_1,
 )
-@click.option("--learning-rate", type=float, help="Size of the steps.  [default: by the number of ratings]")
-@click.option("--regularization", type=float, help=f"Weight of the penalty on parameters.  [{options.FROM_DATA}]")
-@click.option("--deterministic", is_flag=True, help="The same result on every run, with any number of threads; slower.")
-@click.option(
+@option("--learning-rate", "Size of the steps.  [default: by the number of ratings]", float)
+@option("--regularization", f"Weight of the penalty on parameters.  [{options.FROM_DATA}]", float)
+@option("--deterministic", "The same result on every run, with any number of threads; slower.", bool)
+@option(
     "--precision",
-    type=click.Choice(PRECISIONS),
-    default="auto",
-    show_default=True,
-    help="Precision of the shared factors; half needs a GPU; auto uses it there for many ratings.",
+    "Precision of the shared factors; half needs a GPU; auto uses it there for many ratings.",
+    PRECISIONS,
+    "auto",
 )
-@click.option(
-    "--no-refit",
-    is_flag=True,
-    help="Save the model that the errors belong to; do not train it again on all of RATINGS.",
-)
-@click.option("--lists", is_flag=True, help="Train the ranking of lists now, not at the first recommend.")
-@click.option("--checkpoint", metavar="FILE", help="Save the state here during training.")
-@click.option("--resume", is_flag=True, help="Continue from --checkpoint.")
-@click.option("--plot", metavar="FILE", help="Draw RMSE by epoch and by second: .png, .pdf or .svg.")
+@option("--no-refit", "Save the model that the errors belong to; do not train it again on all of RATINGS.", bool)
+@option("--lists", "Train the ranking of lists now, not at the first recommend.", bool)
+@option("--checkpoint FILE", "Save the state here during training.")
+@option("--resume", "Continue from --checkpoint.", bool)
+@option("--plot FILE", "Draw RMSE by epoch and by second: .png, .pdf or .svg.")
 @options.force
 @options.table_file
 @options.duplicates
@@ -182,8 +173,8 @@ def check(ask):
 def check_files(ask):
     """Raise DataError for files that are unwritable or exist without --force."""
     reads = [path for path in (ask.ratings, ask.test) if path is not None]
-    for option in ("model", "plot"):
-        outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
+    for name in ("model", "plot"):
+        outputs.check_output(getattr(ask, name), f"--{name}", reads, ask.force)
     outputs.check_output(ask.checkpoint, "--checkpoint", reads, force=True)
     outputs.check_plot(ask.plot)
     if ask.resume and not Path(ask.checkpoint).is_file():

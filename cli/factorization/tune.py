@@ -1,16 +1,19 @@
 """`gpukit tune`: choose factors, neighbours, regularization and epochs by cross-validation."""
 
+import shlex
 from types import SimpleNamespace
 
 import click
+import numpy as np
 
 from gpukit.cli import options, outputs, report
-from gpukit.cli.factorization import steps, tuned
+from gpukit.cli.factorization import steps
+from gpukit.cli.factorization.words import OPTIONS, spoken
+from gpukit.cli.main import survived
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
-from gpukit.cli.sections import Sectioned
 from gpukit.device import capability_of
 from gpukit.errors import ParameterError
-from gpukit.factorization.implicit.feedback import check_test
 from gpukit.parallel import ALONE
 
 NAMES = {
@@ -19,47 +22,41 @@ NAMES = {
     "regularization": "regularization",
     "learning-rate": "learning_rate",
 }
-BUDGET = 900.0
-AT_LEAST_1 = click.IntRange(min=1)
+SHOWN = 15  # rows of the printed table
+COLUMNS = {
+    **{"n_factors": "factors", "n_neighbors": "neighbors", "regularization": "regularization"},
+    **{"learning_rate": "learning rate", "n_epochs": "epochs", "rmse": "RMSE", "spread": "+-", "folds": "folds"},
+    "mark": "",
+}
+PASSED = {
+    "file_format": "--format",
+    **{name: f"--{name}" for name in ("columns", "sep", "duplicates", "device", "seed")},
+}
 
 
-@click.command(cls=Sectioned)
+@click.command()
 @click.argument("ratings")
-@click.option(
-    "--grid",
-    multiple=True,
-    metavar="TEXT",
-    help="What to try, e.g. 'factors=16,64 neighbors=0,32 regularization=0.03,0.05 learning-rate=0.2'; what is not "
+@option(
+    "--grid TEXT",
+    "What to try, e.g. 'factors=16,64 neighbors=0,32 regularization=0.03,0.05 learning-rate=0.2'; what is not "
     "named stays at the defaults.  [default: by how dense RATINGS are]",
+    multiple=True,
 )
-@click.option("--cv", type=click.IntRange(2, 255), metavar="N", help="Folds.  [default: 5; of many ratings some of 10]")
-@click.option("--repeat", type=AT_LEAST_1, default=1, show_default=True, help="Times the ratings are dealt into folds.")
-@click.option(
-    "--budget",
-    type=click.FloatRange(0),
-    default=BUDGET,
-    show_default=True,
-    metavar="SECONDS",
-    help="Begin no training after so long and take the best so far; 0: no end.",
+@option("--cv N", "Folds.  [default: 5; of many ratings some of 10]", click.IntRange(2, 255))
+@option(
+    "--budget SECONDS",
+    "Begin no training after so long and take the best so far; 0: no end.",
+    click.FloatRange(0),
+    900.0,
 )
-@click.option(
+@option(
     "--exhaustive",
-    is_flag=True,
-    help="Every setting on every fold; else, with many ratings, only those that come near the best on the first.",
+    "Every setting on every fold; else, with many ratings, only those that come near the best on the first.",
+    bool,
 )
-@click.option("--epochs", type=AT_LEAST_1, help="Passes over the ratings, at most; the best number is found.")
-@click.option("--test", metavar="FILE", help="Train the winner on all of RATINGS and test it on these.")
-@click.option(
-    "--test-fraction",
-    type=click.FloatRange(0, 1, max_open=True),
-    metavar="SHARE",
-    default=0.0,
-    show_default=True,
-    help="Hold out this share of RATINGS, which the search does not see, and test the winner on it.",
-)
+@option("--epochs", "Passes over the ratings, at most; the best number is found.", click.IntRange(min=1))
 @options.split
-@click.option("--model", metavar="FILE", help="Save the winner, trained on all of RATINGS, here.")
-@click.option("--plot", metavar="FILE", help="Draw RMSE by regularization and by epoch: .png, .pdf or .svg.")
+@option("--model FILE", "Save the winner, trained on RATINGS, here.")
 @options.force
 @options.table_file
 @options.duplicates
@@ -74,29 +71,25 @@ def tune(ctx, **values):
     \b
     gpukit tune ratings.csv
     gpukit tune ratings.csv --grid "factors=32,128 regularization=0.03,0.05" --model best.gpukit
-    gpukit tune ratings.csv --test-fraction 0.1 --plot tuning.png
+    gpukit evaluate best.gpukit test.csv
     """
-    ask, stages = SimpleNamespace(**values), Stages()
-    check(ask)
-    report.compile_ahead(ask, ALONE, "ratings", capability=capability_of(ask.device), reads=(ask.ratings, ask.test))
-    stages.done("start")
-    train, test = steps.load(ask, stages, steps.of_ratings)
-    if ask.test is not None:
-        check_test("explicit", test)
-    tuned.show(ask, tuned.run(ctx, ask, train, test, stages), stages)
-
-
-def check(ask):
-    """Raise for invalid grids and unwritable files; parse ask.grid to a dict or None."""
+    ask, stages = SimpleNamespace(**values, test=None, test_fraction=0.0), Stages()
     ask.grid = parsed(" ".join(ask.grid)) if ask.grid else None
-    if ask.test is not None and ask.test_fraction:
-        raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
-    if ask.split != "random" and ask.repeat > 1:
-        raise ParameterError(f"--repeat deals anew at random, which --split {ask.split} does not: leave one out.")
-    reads = [path for path in (ask.ratings, ask.test) if path is not None]
-    for option in ("model", "plot"):
-        outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
-    outputs.check_plot(ask.plot)
+    outputs.check_output(ask.model, "--model", [ask.ratings], ask.force)
+    report.compile_ahead(ask, ALONE, "ratings", capability=capability_of(ask.device), reads=(ask.ratings,))
+    stages.done("start")
+    train, _ = steps.load(ask, stages, steps.of_ratings)
+    with report.collect_warnings(ask.quiet or ask.as_json, spoken) as messages:
+        found = search(ctx, ask, train)
+        stages.done("tuning")
+        if ask.model is not None:
+            with report.Progress(ask.quiet) as progress:
+                found.estimator().fit(train, progress=progress).save(ask.model)
+            stages.done("training")
+    if ask.as_json:
+        report.print_json({**result(ask, found, train), "warnings": messages, "seconds": stages.seconds})
+    else:
+        show(ask, found, train, stages)
 
 
 def parsed(text):
@@ -128,3 +121,100 @@ def number(name, text):
         except ValueError:
             continue
     raise ParameterError(f"--grid {name}: {text!r} is no number.")
+
+
+def search(ctx, ask, train):
+    """Return the search.Tuned of Ratings; Ctrl-C prints the results so far."""
+    from gpukit.factorization import LSHMF
+    from gpukit.factorization.tuning.search import Rules, Search
+
+    rules = Rules(ask.cv, 1, ask.epochs, ask.budget or None, ask.exhaustive or None, ask.split)
+    estimator = LSHMF(device=ask.device, random_state=ask.seed)
+    with report.Progress(ask.quiet) as progress:
+        work = Search(train, ask.grid, rules, estimator, progress)
+        try:
+            work.run()
+        except KeyboardInterrupt:
+            survived(ctx, so_far(ask, work))
+            raise
+    return work.found()
+
+
+def so_far(ask, work):
+    """Describe the results so far after Ctrl-C."""
+    if not any(entry.outcomes and np.isfinite(entry.rmse) for entry in work.entries):
+        return "Nothing had been tried yet."
+    found = work.found()
+    best = found.table[0]
+    return (
+        f"{len(found.table)} settings were tried; the best so far, RMSE {best['rmse']:.4f} on {best['folds']} fold(s): "
+        f"{command(ask, found.best)}"
+    )
+
+
+def command(ask, parameters):
+    """Return the command line that trains with the parameters of a Tuned."""
+    words = ["gpukit", "train-lshmf", ask.ratings]
+    for name, value in parameters.items():
+        words += [] if value is None else [OPTIONS[name], f"{value:g}"]
+    usual = {parameter.name: parameter.default for parameter in tune.params}
+    for name, flag in PASSED.items():
+        value = getattr(ask, name)
+        words += [] if value is None or value == usual[name] else [flag, str(value)]
+    return shlex.join([*words, "--model", ask.model or "my.gpukit"])
+
+
+def show(ask, found, train, stages):
+    """Print the table, the choice, the seconds and the remarks."""
+    rows = marked(found)
+    columns = {key: heading for key, heading in COLUMNS.items() if any(row[key] is not None for row in rows)}
+    title = f"{len(rows)} settings, {found.folds} fold(s) of {len(train):,} ratings; RMSE on what was held out"
+    report.print_table(rows[:SHOWN], columns, title)
+    report.echo(f"Best:     {command(ask, found.best)}")
+    if found.simplest != found.best:
+        report.echo(f"Simplest: {command(ask, found.simplest)}")
+    report.echo(stages.line())
+    for text in remarks(ask, found):
+        report.remark(text, ask.quiet)
+
+
+def marked(found):
+    """Return the table's rows with the choice marked."""
+    rows = []
+    for row in found.table:
+        setting = {name: row[name] for name in found.best}
+        marks = ["left open"] if row["n_factors"] is None else []
+        if setting == found.best:
+            marks.append("best")
+        elif setting == found.simplest:
+            marks.append("simplest within one standard error")
+        rows.append({**row, "mark": ", ".join(marks)})
+    return rows
+
+
+def remarks(ask, found):
+    """Yield the remarks below the table."""
+    means, best = found.means["rmse"], found.table[0]["rmse"]
+    if means is not None:
+        none_is_better = "which no setting beats: the ratings hold too little information"
+        yield f"User and item means alone: RMSE {means:.4f}, {none_is_better if means <= best else 'for comparison'}."
+    if len(found.table) > SHOWN:
+        yield f"{len(found.table) - SHOWN} more settings were worse; --json lists all."
+    if found.stopped:
+        left = f"; {found.untried} settings were not tried" if found.untried else ""
+        yield f"The budget of {ask.budget:g} seconds ended the search{left}. Give more with --budget."
+    if ask.model is not None:
+        yield f"The best is saved in {ask.model}."
+
+
+def result(ask, found, train):
+    """Return the --json object."""
+    return {
+        "command": "tune",
+        **dict(zip(("users", "items"), train.shape)),
+        "ratings": len(train),
+        **report.pick(found, "folds best simplest means untried stopped"),
+        "results": found.table,
+        "train": command(ask, found.best),
+        "model": ask.model,
+    }

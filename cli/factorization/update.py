@@ -6,41 +6,25 @@ import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.words import chosen_line
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import NoRowsError, ParameterError
-from gpukit.factorization.online.plan import HASHES, RETRAINED, ROWS, empty_entry
+from gpukit.factorization.online.plan import RETRAINED, ROWS, empty_entry
 
 
 @click.command()
 @click.argument("model")
 @click.argument("new")
-@click.option("--model", "target", metavar="FILE", help="Save the updated model here; MODEL itself with --force.")
-@click.option(
-    "--rows",
-    type=click.Choice(ROWS),
-    default="move",
-    show_default=True,
-    help="Rows of known users and items move a little, or stay unchanged (the paper's Algorithm 4).",
+@option("--model target FILE", "Save the updated model here; MODEL itself with --force.")
+@option(
+    "--rows", "Rows of known users and items move a little, or stay unchanged (the paper's Algorithm 4).", ROWS, "move"
 )
-@click.option(
-    "--hashes",
-    type=click.Choice(HASHES),
-    default="recount",
-    show_default=True,
-    help="Search neighbours of changed items again, or keep them.",
-)
-@click.option(
-    "--replay",
-    type=click.FloatRange(min=0),
-    metavar="N",
-    help="Earlier ratings to train on again per new one.  [default: 0; all after growth by 4 %]",
-)
-@click.option(
+@option(
     "--widen-scale",
-    is_flag=True,
-    help="Accept ratings outside the model's scale, which widens to them; of counts, those below 0, as no clicks.",
+    "Accept ratings outside the model's scale, which widens to them; of counts, those below 0, as no clicks.",
+    bool,
 )
-@click.option("--test", metavar="FILE", help="Show RMSE and MAE on these ratings, before and after.")
+@option("--test FILE", "Show RMSE and MAE on these ratings, before and after.")
 @options.force
 @options.table_file
 @options.duplicates
@@ -51,7 +35,7 @@ def update(**values):
     """Update the model in the file MODEL with the ratings in the file NEW.
 
     The model is trained again, with settings chosen again, when its ratings have doubled since the last training. Up to
-    200,000 ratings, growth by 4 % is enough. The output reports it. Not with --rows frozen, --hashes kept or --replay.
+    200,000 ratings, growth by 4 % is enough. The output reports it. Not with --rows frozen.
 
     New users and items are added. A new rating of a known pair replaces the old one. --model is required: MODEL stays
     unchanged unless --model names it, with --force.
@@ -119,15 +103,7 @@ def learn(ask, fitted, new):
     if new is None:
         return {**empty_entry(fitted, ask.rows), "unchanged": 0}
     with report.Progress(ask.quiet or ask.as_json) as progress:
-        fitted.partial_fit(
-            new,
-            rows=ask.rows,
-            hashes=ask.hashes,
-            duplicates=ask.duplicates,
-            replay=ask.replay,
-            widen_scale=ask.widen_scale,
-            progress=progress,
-        )
+        fitted.partial_fit(new, **report.pick(ask, "rows duplicates widen_scale"), progress=progress)
     summary = fitted.updates_[-1]
     same = len(new) - summary["ratings"] - summary["corrected"] if fitted.feedback_ == "explicit" else 0
     return {**summary, "unchanged": same}

@@ -3,14 +3,16 @@
 from types import SimpleNamespace
 
 import click
+import numpy as np
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.imputation import plot, resume, steps, table
-from gpukit.cli.imputation.slices import slices
+from gpukit.cli.options import option, slices
 from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
+from gpukit.graphs.graph_builders import select
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.options import METHODS, METRICS
 from gpukit.imputation.spectral.thresholds import WEIGHTS
@@ -25,153 +27,97 @@ NAMING = options.Naming(
 
 @click.command(cls=Sectioned)
 @click.argument("path", metavar="[FILE]", required=False)
-@click.option(
-    "--edges",
-    metavar="FILE",
-    help="The graph of a table's sensors: a list of edges or an adjacency, as text, Parquet, .npz or .npy.",
+@option(
+    "--edges FILE", "The graph of a table's sensors: a list of edges or an adjacency, as text, Parquet, .npz or .npy."
 )
-@click.option("--tensor", metavar="FILE", help="The values, in place of FILE.")
-@click.option(
-    "--coordinates",
-    metavar="FILE",
-    help="In place of --edges where the sensors are: a table of label, latitude and longitude, or x and y.",
+@option("--tensor FILE", "The values, in place of FILE.")
+@option(
+    "--coordinates FILE",
+    "In place of --edges where the sensors are: a table of label, latitude and longitude, or x and y.",
 )
-@click.option(
-    "--distances",
-    metavar="FILE",
-    help="In place of --edges how far apart sensors are: a list of two labels and a distance, or a square table.",
+@option(
+    "--distances FILE",
+    "In place of --edges how far apart sensors are: a list of two labels and a distance, or a square table.",
 )
-@click.option(
-    "--nearest",
-    type=AT_LEAST_1,
-    metavar="K",
-    help="How many neighbours a sensor gets where no --edges say.  [default: 8; of --distances all with weight 0.1]",
+@option(
+    "--nearest K",
+    "How many neighbours a sensor gets where no --edges say.  [default: 8; of --distances all with weight 0.1]",
+    AT_LEAST_1,
 )
 @slices("Rows and columns of a vertex's matrix, where the file has its numbers in a row.")
-@click.option(
+@option(
     "--layout",
-    type=click.Choice(["rows", "columns", "long"]),
-    help="Whether a row or a column of the table is a sensor, or each line a reading.  [default: by names and dates]",
+    "Whether a row or a column of the table is a sensor, or each line a reading.  [default: by names and dates]",
+    click.Choice(["rows", "columns", "long"]),
 )
-@click.option(
-    "--columns",
-    metavar="NAMES",
-    help="What the columns are, in order: time,sensor,-,value (a line a reading; -: kept) or time,value,... (sensors).",
+@option(
+    "--columns NAMES",
+    "What the columns are, in order: time,sensor,-,value (a line a reading; -: kept) or time,value,... (sensors).",
 )
-@click.option(
-    "--times",
-    metavar="FILE",
-    help="The times of the columns, where FILE has none: dates or numbers, one a line, or an .npy. An .npz may have "
+@option(
+    "--times FILE",
+    "The times of the columns, where FILE has none: dates or numbers, one a line, or an .npy. An .npz may have "
     "them as its array `times`.",
 )
-@click.option(
-    "--missing-value",
-    type=float,
-    metavar="V",
-    help="A number that stands for missing, such as -999 or 0, besides empty fields and nan.",
+@option(
+    "--missing-value V", "A number that stands for missing, such as -999 or 0, besides empty fields and nan.", float
 )
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="Write the completed tensor here: .npz; or the table again, filled in: .csv, .tsv, .txt, .parquet.",
+@option(
+    "--output -o FILE",
+    "Write the completed tensor here: .npz; or the table again, filled in: .csv, .tsv, .txt, .parquet.",
 )
 @options.force
-@click.option(
-    "--save-model",
-    metavar="FILE",
-    help="Keep the fitted imputer here, for --model and gpukit.load_model.",
-)
-@click.option(
-    "--model",
-    metavar="FILE",
-    help="Fill in by an imputer that was kept, on its graph, without a new fit: readings that continue those that it "
+@option("--save-model FILE", "Keep the fitted imputer here, for --model and gpukit.load_model.")
+@option(
+    "--model FILE",
+    "Fill in by an imputer that was kept, on its graph, without a new fit: readings that continue those that it "
     "knows are filled in with their help. With --save-model it is kept again, with the new readings.",
 )
-@click.option(
-    "--window",
-    type=AT_LEAST_1,
-    metavar="T",
-    help="How many times the imputer of --model and --save-model keeps; the oldest go.  [default: all]",
+@option(
+    "--window T",
+    "How many times the imputer of --model and --save-model keeps; the oldest go.  [default: all]",
+    AT_LEAST_1,
 )
-@click.option(
-    "--method",
-    type=click.Choice(["auto", *METHODS]),
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help=f"How to fill in: {', '.join(METHODS)}; auto takes what fills in hidden values best, or a mean of several.",
+@option(
+    "--method NAME",
+    f"How to fill in: {', '.join(METHODS)}; auto takes what fills in hidden values best, or a mean of several.",
+    ("auto", *METHODS),
 )
-@click.option(
-    "--metric",
-    type=click.Choice(METRICS),
-    default="absolute",
-    show_default=True,
-    help="What errors on hidden values are judged by.",
-)
-@click.option("--min", "minimum", type=float, metavar="V", help="Nothing is filled in below this.")
-@click.option("--max", "maximum", type=float, metavar="V", help="Nothing is filled in above this.")
-@click.option(
+@option("--metric", "What errors on hidden values are judged by.", METRICS, "absolute")
+@option("--min minimum V", "Nothing is filled in below this.", float)
+@option("--max maximum V", "Nothing is filled in above this.", float)
+@option(
     "--weights",
-    type=click.Choice(["auto", *WEIGHTS]),
-    default="auto",
-    show_default=True,
-    help="How the thresholds of spectral slices relate: each by its own scale, all equal, or growing with "
+    "How the thresholds of spectral slices relate: each by its own scale, all equal, or growing with "
     "the frequency; auto decides on hidden data.",
+    ("auto", *WEIGHTS),
 )
-@click.option(
-    "--center",
-    type=click.Choice(["auto", *CENTERS]),
-    default="auto",
-    show_default=True,
-    help="The mean that is taken off and put back; auto decides likewise.",
-)
-@click.option(
-    "--lambda-decay",
-    type=SHARE,
-    metavar="C",
-    help="Factor of the thresholds from step to step.  [default: "
+@option("--center", "The mean that is taken off and put back; auto decides likewise.", ("auto", *CENTERS))
+@option(
+    "--lambda-decay C",
+    "Factor of the thresholds from step to step.  [default: "
     "so that they end at a thousandth, or where --weights wants it]",
+    SHARE,
 )
-@click.option("--iterations", type=AT_LEAST_1, default=20, show_default=True, help="Steps of the falling thresholds.")
-@click.option(
+@option("--iterations", "Steps of the falling thresholds.", AT_LEAST_1, 20)
+@option(
     "--tolerance",
-    type=click.FloatRange(0),
-    default=1e-8,
-    show_default=True,
-    help="Stop when a step's squared change is this small, relative to the estimate's square.",
+    "Stop when a step's squared change is this small, relative to the estimate's square.",
+    click.FloatRange(0),
+    1e-8,
 )
-@click.option("--no-acceleration", is_flag=True, help="Plain steps, as the paper's, without momentum.")
-@click.option("--no-rank-phase", is_flag=True, help="No steps of fixed ranks after the falling thresholds.")
-@click.option(
-    "--holdout",
-    type=SHARE,
-    metavar="FRACTION",
-    help="Hide this share of the observed values first, to find where to stop.",
+@option("--no-acceleration", "Plain steps, as the paper's, without momentum.", bool)
+@option("--no-rank-phase", "No steps of fixed ranks after the falling thresholds.", bool)
+@option("--holdout FRACTION", "Hide this share of the observed values first, to find where to stop.", SHARE)
+@option("--baselines", "Compare with simple methods on hidden values; --holdout does too.", bool)
+@option(
+    "--basis-size K", "Only the K smoothest eigenvectors of the graph, an approximation.  [default: all]", AT_LEAST_1
 )
-@click.option("--baselines", is_flag=True, help="Compare with simple methods on hidden values; --holdout does too.")
-@click.option(
-    "--basis-size",
-    type=AT_LEAST_1,
-    metavar="K",
-    help="Only the K smoothest eigenvectors of the graph, an approximation.  [default: all]",
-)
-@click.option(
-    "--confidence",
-    is_flag=True,
-    help="Report the confidence of each vertex even if the method needs no Fourier basis.",
-)
-@click.option(
-    "--dtype",
-    type=click.Choice(["float32", "float64"]),
-    default="float32",
-    show_default=True,
-    help="Of the computation; the output has the tensor's.",
-)
-@click.option(
-    "--plot",
-    metavar="FILE",
-    help="Draw errors by method and lines of the sensors with the largest gaps, or slices: .png, .pdf or .svg.",
+@option("--confidence", "Report the confidence of each vertex even if the method needs no Fourier basis.", bool)
+@option("--dtype", "Of the computation; the output has the tensor's.", ("float32", "float64"))
+@option(
+    "--plot FILE",
+    "Draw errors by method and lines of the sensors with the largest gaps, or slices: .png, .pdf or .svg.",
 )
 @options.shared
 @options.ranks
@@ -218,16 +164,22 @@ def impute(ctx, **values):
         stages.done("start")
         done = steps.run(ctx, ask, stages, team)
     if ask.plot is not None:
-        plot.draw(ask.plot, done, steps.places(ask, done.data))
+        plot.draw(ask.plot, done, places_of(ask, done.data))
         stages.done("writing")
     table.show(ask, done, stages)
+
+
+def places_of(ask, data):
+    """Return the near.coordinates.Coordinates of the vertices in --coordinates, or None."""
+    ids = np.arange(len(data.tensor)) if data.vertices is None else data.vertices
+    return None if ask.places is None else select(ask.places, ids)
 
 
 def check(ask):
     """Raise for contradictory options and unwritable files, before the computation."""
     reads = steps.sources(ask)
-    for option in ("output", "plot"):
-        outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
+    for name in ("output", "plot"):
+        outputs.check_output(getattr(ask, name), f"--{name}", reads, ask.force)
     if ask.output is not None:
         steps.check_form(ask)
     resume.check_files(ask, reads)

@@ -1,15 +1,15 @@
-"""Plot of `gpukit impute --plot`: errors, series or slices."""
+"""Plot of `gpukit impute --plot`: errors by method, the map, and series or slices with gaps."""
 
 import numpy as np
 
-from gpukit.cli.imputation import lines
-from gpukit.cli.imputation.table import called, lacking_vertices, law
+from gpukit.cli.imputation.table import called, lacking_vertices
 from gpukit.cli.pictures import canvas, limits_of
-from gpukit.imputation.centering import mean_of
 
-FREQUENCIES = 200  # of the spectrum, evenly spaced over the slices
-LEADING = 5  # singular values of a slice
+SHOWN = 3  # sensors, or vertices
 HEIGHT = 2.4  # inches per row
+AROUND = 2.0  # times the gap, on either side of it
+LEAST = 48  # columns that are drawn
+SIGMAS = 1.645  # either way of 90 % of a normal distribution
 
 
 def draw(path, done, coordinates=None):
@@ -17,141 +17,132 @@ def draw(path, done, coordinates=None):
 
     coordinates: near.coordinates.Coordinates of the vertices, or None.
     """
-    series = lines.are_series(done)
-    below = lines.some_gaps(done) if series else some_vertices(done)
-    above = panels(done, coordinates)
-    with canvas(path, 11, 1.2 + HEIGHT * (1 + len(below))) as figure:
-        first, *others = figure.subfigures(1 + len(below), 1, squeeze=False)[:, 0]
-        for axis, paint in zip(first.subplots(1, len(above), squeeze=False)[0], above):
-            paint(axis)
-        for part, one in zip(others, below):
-            if series:
-                lines.draw_series(part.subplots(), done, one)
-            else:
-                draw_slices(part.subplots(1, 2 + (done.data.truth is not None)), done, one)
+    paints = [lambda axis: draw_methods(axis, done.rows)] if done.rows else []
+    paints += [] if coordinates is None else [lambda axis: draw_map(axis, done, coordinates)]
+    rows, paint = (some_gaps(done), draw_series) if are_series(done) else (some_vertices(done), draw_slices)
+    with canvas(path, 11, 1.2 + HEIGHT * (bool(paints) + len(rows))) as figure:
+        parts = figure.subfigures(max(1, bool(paints) + len(rows)), 1, squeeze=False)[:, 0]
+        for axis, above in zip(parts[0].subplots(1, len(paints), squeeze=False)[0] if paints else (), paints):
+            above(axis)
+        for part, row in zip(parts[bool(paints) :], rows):
+            paint(part, done, row)
 
 
-def panels(done, coordinates=None):
-    """Return [function of an axis] for the top row: convergence, errors, spectrum, map."""
-    model, found = done.model, []
-    if len(model.history_.change) or model.plan_ is None:
-        found.append(lambda axis: draw_changes(axis, model.history_))
-    if model.plan_ is not None and done.rows:
-        found.append(lambda axis: lines.draw_methods(axis, done.rows))
-    elif model.trials_ or model.holdout_history_ is not None or done.rows:
-        found.append(lambda axis: draw_errors(axis, done))
-    if has_spectrum(done):
-        found.append(lambda axis: draw_spectrum(axis, done))
-    if coordinates is not None:
-        found.append(lambda axis: lines.draw_map(axis, done, coordinates))
-    return found or [lambda axis: draw_changes(axis, model.history_)]
+def are_series(done):
+    """Return True if the data are series that were judged, with deviations."""
+    _, m, n = done.data.tensor.shape
+    return m == 1 and n > 7 and done.model.plan_ is not None
 
 
-def has_spectrum(done):
-    """Return True if there are slices with a Fourier basis."""
-    return not lines.are_series(done) and done.confidence is not None
+def some_gaps(done):
+    """Return [(vertex, first, end)]: the longest gap of the vertices with the longest ones.
+
+    At most one vertex that misses everything comes first.
+    """
+    mask, shape = done.data.mask, done.data.tensor.shape
+    seen = np.broadcast_to(mask if mask.ndim == 3 else mask[:, None, None], shape)
+    lengths, firsts = longest_runs(~seen[:, 0][:, order_of(done)])
+    order = [int(vertex) for vertex in np.argsort(-lengths, kind="stable") if lengths[vertex]]
+    whole = [vertex for vertex in order if lengths[vertex] == shape[2]]
+    order = whole[:1] + [vertex for vertex in order if vertex not in whole] + whole[1:]
+    return [(vertex, int(firsts[vertex]), int(firsts[vertex] + lengths[vertex])) for vertex in order[:SHOWN]]
+
+
+def longest_runs(mask):
+    """Return ((N,) lengths, (N,) starts) of the longest run of True in each row.
+
+    Length 0 where there is no run.
+    """
+    length, lengths, ends = (np.zeros(len(mask), np.int64) for _ in range(3))
+    for column, is_true in enumerate(mask.T, start=1):
+        length = np.where(is_true, length + 1, 0)
+        ends = np.where(length > lengths, column, ends)
+        lengths = np.maximum(lengths, length)
+    return lengths, ends - lengths
+
+
+def order_of(done):
+    """Return the columns in order of time, (T,)."""
+    times = done.data.times
+    return np.arange(done.data.tensor.shape[2]) if times is None else np.argsort(times, kind="stable")
 
 
 def some_vertices(done):
-    """Return vertices with gaps: those with the least, median and greatest confidence.
-
-    Without a confidence, vertices are ordered by their share of observed values.
-    """
+    """Return vertices with gaps: those with the smallest, the median and the largest share of observed values."""
     lacking, mask = lacking_vertices(done), done.data.mask
-    known = mask.reshape(len(mask), -1).mean(axis=1) if done.confidence is None else done.confidence
-    order = lacking[np.argsort(known[lacking], kind="stable")]
+    order = lacking[np.argsort(mask.reshape(len(mask), -1).mean(axis=1)[lacking], kind="stable")]
     return list(dict.fromkeys(order[[0, len(order) // 2, -1]].tolist())) if len(order) else [0]
 
 
-def draw_changes(axis, history):
-    """Draw the relative change by iteration, by phase."""
-    path = int((history.phase == "path").sum())
-    changes = np.where(history.change > 0, history.change, np.nan)
-    iterations = np.arange(1, len(changes) + 1)
-    axis.plot(iterations[:path], changes[:path], marker="o", markersize=3, label="falling thresholds")
-    if path < len(changes):
-        axis.plot(iterations[path:], changes[path:], marker="o", markersize=3, label="fixed ranks")
-    axis.set(xlabel="iteration", ylabel="squared change, relative", title="convergence", yscale="log")
-    axis.grid(alpha=0.3)
-    if len(changes):
-        axis.legend()
-
-
-def draw_errors(axis, done):
-    """Draw the hold-out error by iteration of the run or all trials."""
-    model = done.model
-    curves = {"hidden": model.holdout_history_.error} if model.holdout_history_ is not None else trial_curves(model)
-    for name, errors in curves.items():
-        axis.plot(np.arange(1, len(errors) + 1), errors, marker="o", markersize=3, label=name)
-    for color, row in enumerate(done.rows, start=len(curves)):
-        axis.axhline(row.error, linestyle="--", linewidth=1, color=f"C{color}", label=row.name)
-    axis.set(xlabel="iteration", title="error on hidden values")
+def draw_series(figure, done, gap):
+    """Draw observed, imputed and true values around a gap, with the band of 90 %."""
+    data, model, (vertex, first, end) = done.data, done.model, gap
+    axis, T = figure.subplots(), data.tensor.shape[2]
+    margin = max(int(AROUND * (end - first)), LEAST // 2)
+    shown = slice(max(0, first - margin), min(T, end + margin))
+    columns = order_of(done)[shown]
+    at = np.arange(T)[shown] if data.times is None else data.times[columns].astype("datetime64[s]")
+    value, deviation = (
+        part.reshape(len(data.tensor), T)[vertex, columns] for part in (model.completed_, model.deviation_)
+    )
+    seen = np.broadcast_to(data.mask[vertex], (1, T))[0, columns]
+    if data.truth is not None:
+        axis.plot(at, data.truth[vertex, 0, columns], color="0.6", linewidth=1, linestyle="--", label="true")
+    axis.plot(at, value, color="C1", linewidth=1.2, label="filled in")
+    low, high = ((value + side * SIGMAS * deviation)[~seen] for side in (-1, 1))
+    axis.vlines(at[~seen], low, high, color="C1", alpha=0.25, linewidth=3, label="90 %")
+    axis.plot(at, np.where(seen, value, np.nan), color="C0", marker=".", markersize=3, linewidth=1, label="observed")
+    axis.set(title=f"{called(data, vertex)}: {end - first:,} of {T:,} missing in a row")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=7)
 
 
-def trial_curves(model):
-    """Return {name: errors} of the trials of 'auto', last round first."""
-    found = {}
-    for trial in model.trials_:
-        weights, exponent, center = trial.setting[:3]
-        found.setdefault(f"{law(weights, exponent)}, {center}", trial.curve)
-    return found
+def draw_methods(axis, rows):
+    """Draw errors on hidden values with their spread over the folds; selected methods are in colour."""
+    rows = rows[::-1]
+    errors, spread = [row.error for row in rows], np.nan_to_num([getattr(row, "spread", 0.0) for row in rows])
+    colors = ["C1" if getattr(row, "share", 0.0) else "0.7" for row in rows]
+    axis.barh([row.name for row in rows], errors, xerr=spread, color=colors, error_kw={"linewidth": 1})
+    best = min(errors)
+    axis.set(title="error on hidden values", xlim=(0, 4 * best if best > 0 else None))
+    axis.tick_params(axis="y", labelsize=7)
+    axis.grid(alpha=0.3, axis="x")
 
 
-def draw_spectrum(axis, done):
-    """Draw leading singular values of spectral slices by frequency, and the ranks."""
-    frequencies, values = spectrum(done)
-    for place in range(min(LEADING, values.shape[1])):
-        axis.plot(
-            frequencies,
-            np.maximum(values[:, place], 1e-12 * values.max()),
-            ".",
-            markersize=3,
-            label=f"singular value {place + 1}",
-        )
-    axis.set(xlabel="graph frequency", title="spectrum of the completed tensor", yscale="log")
-    axis.grid(alpha=0.3)
-    axis.legend(fontsize=7)
-    ranks = done.model.ranks_
-    if len(ranks):
-        other = axis.twinx()
-        other.plot(done.model.basis_.values, ranks, color="0.6", linewidth=1)
-        other.set(ylabel="rank", ylim=(0, max(1, int(ranks.max())) * 1.1))
+def draw_map(axis, done, found):
+    """Draw the vertices with their mean deviation of imputed values, and the edges."""
+    y, x = found.places.T
+    edges = done.data.adjacency.tocoo()
+    is_first = edges.row < edges.col
+    ends = np.stack([edges.row, edges.col])[:, is_first]
+    axis.plot(x[ends], y[ends], color="0.85", linewidth=0.5, zorder=1)
+    deviation = np.where(done.model.deviation_ > 0, done.model.deviation_, np.nan).reshape(len(x), -1)
+    lacking = np.isfinite(deviation).any(axis=1)
+    axis.scatter(x[~lacking], y[~lacking], color="0.6", s=10, zorder=2)
+    means = np.nanmean(deviation[lacking], axis=1)
+    low, high, differ = limits_of(means)
+    image = axis.scatter(x[lacking], y[lacking], c=means, s=25, zorder=3, vmin=low, vmax=high)
+    names = ("longitude", "latitude") if found.degrees else ("x", "y")
+    alike = "" if differ or not len(means) else f": {means[0]:.3g}"
+    axis.set(title=f"standard deviation of imputed values{alike}", xlabel=names[0], ylabel=names[1])
+    if differ:
+        axis.figure.colorbar(image, ax=axis)
 
 
-def spectrum(done):
-    """Return (frequencies (F,), singular values (F, min(m, n))) of sampled spectral slices."""
-    model, data = done.model, done.data
-    count, m, n = data.tensor.shape
-    values, vectors = model.basis_.values, model.basis_.vectors
-    some = np.unique(np.linspace(0, len(values) - 1, min(FREQUENCIES, len(values))).astype(int))
-    U = vectors[:, some]
-    slices = U.T @ model.completed_.reshape(count, m * n)
-    slices -= np.outer(U.sum(axis=0), mean_of(data.tensor, data.mask, model.center_).ravel())
-    return values[some], np.linalg.svd(slices.reshape(-1, m, n), compute_uv=False)
-
-
-def draw_slices(axes, done, vertex):
-    """Draw the slices of a vertex on one colour scale.
-
-    Observed, completed and, if known, true values.
-    """
-    data, model = done.data, done.model
+def draw_slices(figure, done, vertex):
+    """Draw the observed, completed and, if known, true slices of a vertex on one colour scale."""
+    data = done.data
     seen = np.broadcast_to(data.mask[vertex], data.tensor.shape[1:])
-    completed = model.completed_.reshape(data.tensor.shape)[vertex]
-    shown = {"observed": np.where(seen, data.tensor[vertex], np.nan), "completed": completed}
+    shown = {"observed": np.where(seen, data.tensor[vertex], np.nan)}
+    shown["completed"] = done.model.completed_.reshape(data.tensor.shape)[vertex]
     if data.truth is not None:
         shown["true"] = data.truth[vertex]
     known = shown.get("true", shown["completed"])
-    sure = "" if done.confidence is None else f" (confidence {done.confidence[vertex]:.3f})"
     low, high, differ = limits_of(known)
+    axes = figure.subplots(1, len(shown))
     for axis, (name, values) in zip(axes, shown.items()):
         image = axis.imshow(np.ma.masked_invalid(values), aspect="auto", interpolation="nearest", vmin=low, vmax=high)
-        axis.set(
-            title=f"vertex {called(data, vertex)}, {name}{sure if name == 'completed' else ''}",
-            facecolor="0.85",
-        )
+        axis.set(title=f"vertex {called(data, vertex)}, {name}", facecolor="0.85")
     if differ:
         axes[0].figure.colorbar(image, ax=list(axes))
     else:

@@ -12,50 +12,23 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph
 from gpukit.graphs.check import sound
 from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_completed
-from gpukit.graphs.graph_builders import read_coordinates, select
+from gpukit.graphs.graph_builders import read_coordinates
 from gpukit.graphs.read import check_copy
 from gpukit.imputation.compare import compare, sample_of
 from gpukit.imputation.distributed.worker import help_fit
 from gpukit.imputation.serve import setting_of
-from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
 from gpukit.io import sinks
 from gpukit.persist import atomic_write
 from gpukit.timing import COMPILING
 
 DECIDED = ("weights", "exponent", "center")
-TENTH = 10
-
-
-class Errors(NamedTuple):
-    """Error sums of each vertex.
-
-    |error| and error^2, (N,) float64, and counts (N,) int64.
-    """
-
-    absolute: np.ndarray
-    square: np.ndarray
-    count: np.ndarray
-
-
-class Tail(NamedTuple):
-    """Errors of the tenth of the vertices with the least confidence.
-
-    by: 'truth' or 'hidden values'. vertices: size of the tenth. worst, rest: mean absolute errors of it and of the
-    others. share: its share of the squared error.
-    """
-
-    by: str
-    vertices: int
-    worst: float
-    rest: float
-    share: float
 
 
 class Done(NamedTuple):
     """Result of an imputation.
 
-    sample: compare.Sample or None. rows: [compare.Standing], best first, or []. truth: dict of errors or None. tail:
-    Tail or None. warnings: texts.
+    sample: compare.Sample or None. rows: [compare.Standing], best first, or []. truth: dict of errors or None.
+    warnings: texts.
     """
 
     data: object
@@ -63,7 +36,6 @@ class Done(NamedTuple):
     sample: object
     rows: list
     truth: dict | None
-    tail: object
     warnings: list
 
     @property
@@ -114,24 +86,9 @@ def build(ask):
     """Return the unfitted estimator of the options."""
     from gpukit.imputation import GraphImputer
 
-    return GraphImputer(
-        method=ask.method,
-        metric=ask.metric,
-        minimum=ask.minimum,
-        maximum=ask.maximum,
-        weights=ask.weights,
-        center=ask.center,
-        decay=ask.lambda_decay,
-        iterations=ask.iterations,
-        tolerance=ask.tolerance,
-        accelerate=not ask.no_acceleration,
-        rank_phase=not ask.no_rank_phase,
-        holdout=ask.holdout,
-        basis_size=ask.basis_size,
-        dtype=ask.dtype,
-        device=ask.device,
-        random_state=ask.seed,
-    )
+    names = "method metric minimum maximum weights center iterations tolerance holdout basis_size dtype device"
+    more = {"accelerate": not ask.no_acceleration, "rank_phase": not ask.no_rank_phase, "random_state": ask.seed}
+    return GraphImputer(decay=ask.lambda_decay, **report.pick(ask, names), **more)
 
 
 def help_out(ask, team):
@@ -157,18 +114,17 @@ def run(ctx, ask, stages, team):
         write(ask, data, model)
         survived(ctx, f"{ask.output} is whole.")
         stages.done("writing")
-    done = judge(ask, Done(data, model, sample, [], None, None, warnings))
+    done = judge(ask, Done(data, model, sample, [], None, warnings))
     stages.done("judging")
     return done
 
 
 def load(ask, edges=None):
     """Return the GraphTensor of the options; edges: a Graph that replaces the file."""
-    names = ("tensor", "slice_shape", "layout", "columns", "distances", "times")
     edges = ask.edges if edges is None else edges
     with report.collect_warnings(ask.quiet or ask.as_json):
         ask.places = None if ask.coordinates is None else read_coordinates(ask.coordinates)
-        arguments = {name: getattr(ask, name) for name in names}
+        arguments = report.pick(ask, "tensor slice_shape layout columns distances times")
         data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, coordinates=ask.places, **arguments)
     if ask.missing_value is not None:
         data = without(data, ask.missing_value)
@@ -185,12 +141,7 @@ def load(ask, edges=None):
 def made_of_series(ask):
     """Return True if the graph is computed from the values."""
     named = (ask.edges, ask.coordinates, ask.distances) != (None, None, None)
-    return not named and not (ask.path is not None and has_arrays(ask.path))
-
-
-def has_arrays(path):
-    """Return True if the name of a file is that of an .npz."""
-    return str(path).lower().endswith(".npz")
+    return not named and not str(ask.path).lower().endswith(".npz")
 
 
 def without(data, value):
@@ -238,27 +189,6 @@ def stretches(seconds):
     inside = {name: spent for name, spent in seconds.items() if name not in ("basis", "iterations", COMPILING)}
     rest = {"iterations": max(seconds["iterations"] - sum(inside.values()), 0.0)} if "iterations" in seconds else {}
     return {**{name: seconds[name] for name in ("basis",) if name in seconds}, **inside, **rest}
-
-
-def longest_runs(mask):
-    """Return ((N,) lengths, (N,) starts) of the longest run of True in each row.
-
-    Length 0 where there is no run.
-    """
-    count, columns = mask.shape
-    length, lengths, ends = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
-    for at in range(columns):
-        length = np.where(mask[:, at], length + 1, 0)
-        ends = np.where(length > lengths, at + 1, ends)
-        lengths = np.maximum(lengths, length)
-    return lengths, ends - lengths
-
-
-def places(ask, data):
-    """Return the near.coordinates.Coordinates of the vertices in --coordinates, or None."""
-    if ask.places is None:
-        return None
-    return select(ask.places, np.arange(len(data.tensor)) if data.vertices is None else data.vertices)
 
 
 def write(ask, data, model):
@@ -339,57 +269,19 @@ def judge(ask, done):
     if data.mask.all():
         return done
     if model.plan_ is not None:
-        done, sample = done._replace(rows=model.report_, sample=None), None
-    if sample is not None:
-        rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample)
-        done = done._replace(rows=rows)
-    if data.truth is not None:
-        errors = errors_by_vertex(model.completed_, data.truth, ~data.mask)
-        tail = None if done.confidence is None else worst_tenth("truth", done.confidence, errors)
-        return done._replace(truth=against(errors, data.truth), tail=tail)
-    if sample is not None:
-        done = done._replace(tail=worst_tenth("hidden values", *hidden_errors(model.basis_, sample, estimate)))
-    return done
+        done = done._replace(rows=model.report_, sample=None)
+    elif sample is not None:
+        done = done._replace(rows=compare(data.adjacency, model.place_, setting_of(model), sample)[0])
+    return done if data.truth is None else done._replace(truth=errors_of(model.completed_, data.truth, ~data.mask))
 
 
-def hidden_errors(basis, sample, estimate):
-    """Return (confidence (N,), Errors) on the hidden part of a Sample."""
-    parts, completed = sample.parts, sample.tensor.copy()
-    completed[~parts.observed] = estimate
-    return vertex_confidence(basis, missing_shares(parts.observed)), errors_by_vertex(
-        completed, sample.tensor, parts.hidden
-    )
+def errors_of(estimate, truth, where):
+    """Return {relative, mean_absolute} errors of an estimate (N, m, n).
 
-
-def errors_by_vertex(estimate, truth, where):
-    """Return Errors of an estimate (N, m, n) under a mask.
-
-    The mask is (N,) or (N, m, n). Vertices are processed one by one to save memory.
+    relative: ||estimate - truth|| / ||truth|| over the whole tensor, which differs from the truth under the mask alone.
+    mean_absolute: under the mask `where`.
     """
-    sums = np.zeros((len(truth), 3))
-    for vertex in np.flatnonzero(where.reshape(len(where), -1).any(axis=1)):
-        error = np.subtract(estimate[vertex], truth[vertex], dtype=np.float64)[where[vertex]]
-        sums[vertex] = np.abs(error).sum(), np.square(error).sum(), error.size
-    return Errors(sums[:, 0], sums[:, 1], sums[:, 2].astype(np.int64))
-
-
-def against(errors, truth):
-    """Return {relative, mean_absolute} errors.
-
-    relative: ||estimate - truth|| / ||truth|| over the whole tensor. mean_absolute: over missing values.
-    """
-    size = np.sqrt(sum(float(np.square(one, dtype=np.float64).sum()) for one in truth))
-    relative = float(np.sqrt(errors.square.sum()) / size) if size else None
-    return {"relative": relative, "mean_absolute": float(errors.absolute.sum() / errors.count.sum())}
-
-
-def worst_tenth(by, confidence, errors):
-    """Return the Tail of the judged vertices; None for fewer than two."""
-    rows = np.flatnonzero(errors.count)
-    if len(rows) < 2:
-        return None
-    rows = rows[np.argsort(confidence[rows], kind="stable")]
-    split = -(-len(rows) // TENTH)
-    worst, rest = (float(errors.absolute[some].sum() / errors.count[some].sum()) for some in np.split(rows, [split]))
-    whole = errors.square.sum()
-    return Tail(by, split, worst, rest, float(errors.square[rows[:split]].sum() / whole) if whole else 0.0)
+    error = np.subtract(estimate[where], truth[where], dtype=np.float64)
+    size = np.linalg.norm(truth.ravel().astype(np.float64))
+    relative = float(np.linalg.norm(error.ravel()) / size) if size else None
+    return {"relative": relative, "mean_absolute": float(np.abs(error).mean())}

@@ -187,12 +187,6 @@ def judged(done):
         f"Confidence of the {len(lacking):,} vertices that miss something: {sure(confidence.mean())} in the mean; "
         f"least of {least}"
     )
-    if done.tail is not None:
-        tail, unit = done.tail, "vertex" if done.tail.vertices == 1 else "vertices"
-        yield (
-            f"The tenth with the least confidence ({tail.vertices:,} {unit}): mean |error| {tail.worst:.4g}, "
-            f"{tail.share:.0%} of the squared error; the others {tail.rest:.4g} (by the {tail.by})"
-        )
 
 
 def sure(confidence):
@@ -225,48 +219,33 @@ def result(ask, done, stages):
     """Return the --json output."""
     data, model = done.data, done.model
     N, m, n = data.tensor.shape
-    best = winner(done)
+    rank = {"phase": model.rank_phase_, "mean": mean(model.ranks_), "largest": int(model.ranks_.max(initial=0))}
     return {
         "command": "impute",
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
         "files": impute_steps.sources(ask),
-        "device": model.device_,
-        "vertices": N,
-        "edges": data.adjacency.nnz // 2,
-        "slice": [m, n],
-        "missing": data.missing_share,
+        **{"vertices": N, "edges": data.adjacency.nnz // 2, "slice": [m, n], "missing": data.missing_share},
         "missing_kind": "slices" if data.mask.ndim == 1 else "entries",
         "complete": bool(data.mask.all()),
         "decided": impute_steps.described(model)["decided"],
         "trials": [trial_result(trial) for trial in model.trials_],
-        "basis": basis_result(model) if model._basis.is_made else None,
-        "rank": {
-            "phase": model.rank_phase_,
-            "mean": mean(model.ranks_),
-            "largest": int(model.ranks_.max(initial=0)),
-            "slices": model.ranks_,
-        },
+        "basis": report.pick(model.basis_, "exact source seconds") | {"size": len(model.basis_.values)}
+        if model._basis.is_made
+        else None,
+        "rank": {**rank, "slices": model.ranks_},
         "history": model.history_._asdict(),
         "holdout_history": None if model.holdout_history_ is None else model.holdout_history_._asdict(),
         "holdout": holdout_result(model),
         "hidden": hidden_result(done.sample),
         "comparison": [row._asdict() for row in done.rows],
-        "baseline_wins": None if not done.rows else best is not None,
-        "truth": done.truth,
+        "baseline_wins": winner(done) is not None if done.rows else None,
         "confidence": None if done.confidence is None else confidence_result(done),
         "seconds": stages.seconds,
-        "warnings": done.warnings,
-        "notes": done.model.notes_,
-        "output": ask.output,
-        "plot": ask.plot,
+        **report.pick(done, "truth warnings"),
+        **report.pick(model, "device notes", "_"),
+        **report.pick(ask, "output plot"),
     }
-
-
-def basis_result(model):
-    """Return the entry of --json about the Fourier basis."""
-    basis = model.basis_
-    return {"size": len(basis.values), "exact": basis.exact, "source": basis.source, "seconds": basis.seconds}
 
 
 def mean(values):
@@ -276,12 +255,8 @@ def mean(values):
 
 def trial_result(trial):
     """Return the --json entry of a choose.Trial."""
-    setting = trial.setting
-    return {
-        **{name: getattr(setting, name) for name in impute_steps.DECIDED},
-        **setting.options._asdict(),
-        "error": trial.error,
-    }
+    decided = report.pick(trial.setting, " ".join(impute_steps.DECIDED))
+    return {**decided, **trial.setting.options._asdict(), "error": trial.error}
 
 
 def hidden_result(sample):
@@ -299,10 +274,5 @@ def hidden_result(sample):
 def confidence_result(done):
     """Return the --json entry of the confidence."""
     lacking = lacking_vertices(done)
-    vertices = [called(done.data, vertex) for vertex in lacking]
-    return {
-        "mean": mean(done.confidence[lacking]),
-        "vertices": vertices,
-        "values": done.confidence[lacking],
-        "worst_tenth": None if done.tail is None else done.tail._asdict(),
-    }
+    vertices, values = [called(done.data, vertex) for vertex in lacking], done.confidence[lacking]
+    return {"mean": mean(values), "vertices": vertices, "values": values}

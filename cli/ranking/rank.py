@@ -6,6 +6,7 @@ from typing import NamedTuple
 import click
 
 from gpukit.cli import models, options, outputs, report
+from gpukit.cli.options import option
 from gpukit.cli.ranking import steps
 from gpukit.cli.ranking.table import columns, defined, tied, undefined, zeros
 from gpukit.cli.report import Stages
@@ -19,17 +20,11 @@ OF_TEST |= {"high": "to", "p": "p"}
 @click.command()
 @click.argument("model")
 @click.argument("file")
-@click.option("--output", metavar="FILE", help="Write the scores here instead of on stdout.")
+@option("--output FILE", "Write the scores here instead of on stdout.")
 @options.force
-@click.option("--metrics", is_flag=True, help="Also say how well they agree with the labels in FILE (on stderr).")
-@click.option(
-    "--per-query", metavar="FILE", help="Write the metrics of each query here, as csv; those of the pairs with weights."
-)
-@click.option(
-    "--against",
-    metavar="MODEL",
-    help="Another model: is the difference of the metrics over the queries more than chance?",
-)
+@option("--metrics", "Also say how well they agree with the labels in FILE (on stderr).", bool)
+@option("--per-query FILE", "Write the metrics of each query here, as csv; those of the pairs with weights.")
+@option("--against MODEL", "Another model: is the difference of the metrics over the queries more than chance?")
 @options.scoring
 @options.null
 @options.as_json
@@ -145,25 +140,10 @@ def show(ask, documents, scores, judged, stages):
     metrics, facts = judged.metrics, {"queries": len(documents.qids), "documents": len(documents.y)}
     if ask.as_json:
         kept = {"output": ask.output} if ask.output is not None else {"scores": scores}
-        report.print_json(
-            {
-                "command": "rank",
-                "model": ask.model,
-                "file": ask.file,
-                **facts,
-                "ndcg": ask.ndcg,
-                "relevant": ask.relevant,
-                "ties": ask.ties,
-                "metrics": metrics,
-                "reasons": metrics and metrics.reasons,
-                "tied": metrics and metrics.ties,
-                "against": ask.against,
-                "comparison": judged.comparison,
-                "per_query": ask.per_query,
-                **kept,
-                "seconds": stages.seconds,
-            }
-        )
+        facts |= report.pick(ask, "model file ndcg relevant ties against per_query")
+        facts |= {"metrics": metrics, "reasons": metrics and metrics.reasons, "tied": metrics and metrics.ties}
+        facts |= {"comparison": judged.comparison, **kept, "seconds": stages.seconds}
+        report.print_json({"command": "rank", **facts})
         return
     if metrics is not None:
         report.print_table([{**facts, **defined(metrics)}], {name: name for name in facts} | columns(ask), err=True)

@@ -8,6 +8,7 @@ import click
 
 from gpukit.base import check_real
 from gpukit.cli import options, report, teams
+from gpukit.cli.options import option
 from gpukit.cli.ranking import jobs as fold_jobs
 from gpukit.cli.ranking import steps, table
 from gpukit.cli.report import Stages
@@ -21,64 +22,53 @@ NAMING = options.Naming({"eps": "--eps"})
 
 @click.command(cls=Sectioned)
 @click.argument("path")
-@click.option(
-    "--c",
-    "c",
-    metavar="C",
-    help="Weight of a pair's loss, such as 0.5 or 2^-3; auto: the best on the validation set, or without one 1, or "
+@option(
+    "--c c C",
+    "Weight of a pair's loss, such as 0.5 or 2^-3; auto: the best on the validation set, or without one 1, or "
     "what is better on queries held out of the training set.  [default: auto]",
 )
-@click.option("--c-grid", metavar="GRID", help="Choose C on the validation set: 2^-15:2^8, or a list 0.1,1,10.")
-@click.option(
-    "--metric",
-    metavar="NAME",
-    help="By which C is chosen, of a grid or by auto: pa, pa_ties, tau, map, mrr, mean_ndcg, or ndcg@K, p@K or err@K, "
+@option("--c-grid GRID", "Choose C on the validation set: 2^-15:2^8, or a list 0.1,1,10.")
+@option(
+    "--metric NAME",
+    "By which C is chosen, of a grid or by auto: pa, pa_ties, tau, map, mrr, mean_ndcg, or ndcg@K, p@K or err@K, "
     f"such as ndcg@10.  [default: {options.METRICS[0]}]",
 )
 @options.scoring
-@click.option("--fold", type=click.IntRange(0), metavar="N", help="Train this fold of the folder alone.")
-@click.option(
+@option("--fold N", "Train this fold of the folder alone.", click.IntRange(0))
+@option(
     "--scale",
-    type=click.Choice(["auto", "none", "minmax", "deviation", "query"]),
-    default="auto",
-    show_default=True,
-    help="Features as they are, to 0..1 by the training set's ranges, to deviation 1 within its queries, or to "
+    "Features as they are, to 0..1 by the training set's ranges, to deviation 1 within its queries, or to "
     "0..1 in each query; auto: chosen with C, none where C is named or --c-grid chooses it.",
+    ("auto", "none", "minmax", "deviation", "query"),
 )
-@click.option(
+@option(
     "--features",
-    type=click.Choice(["auto", "linear", "thresholds", "fourier"]),
-    default="linear",
-    show_default=True,
-    help="Scores that are linear in the features, or also in indicators of their quantiles, or in random Fourier "
+    "Scores that are linear in the features, or also in indicators of their quantiles, or in random Fourier "
     "features; the last two on the CPU. auto: chosen with C.",
+    ("auto", "linear", "thresholds", "fourier"),
+    "linear",
 )
 @options.null
-@click.option(
+@option(
     "--eps",
-    type=float,
-    default=1e-5,
-    show_default=True,
-    help="Stop when the gradient is this small, relative to the one at 0, and f within a tenth of it of the minimum.",
+    "Stop when the gradient is this small, relative to the one at 0, and f within a tenth of it of the minimum.",
+    float,
+    1e-5,
 )
-@click.option(
+@option(
     "--solver",
-    type=click.Choice(["auto", "p-swx", "scan", "dcm", "ost"]),
-    default="auto",
-    show_default=True,
-    help="How pairs are counted; auto takes the fastest here, and says which.",
+    "How pairs are counted; auto takes the fastest here, and says which.",
+    ("auto", "p-swx", "scan", "dcm", "ost"),
 )
-@click.option("--validation", metavar="FILE", help="Validation set of a training file.")
-@click.option("--test", metavar="FILE", help="Test set of a training file.")
-@click.option(
-    "--model",
-    metavar="FILE",
-    help="Save the model here; of several folds in FILE with .Fold1 and so on "
-    "before its suffix, or in place of {fold}.",
+@option("--validation FILE", "Validation set of a training file.")
+@option("--test FILE", "Test set of a training file.")
+@option(
+    "--model FILE",
+    "Save the model here; of several folds in FILE with .Fold1 and so on before its suffix, or in place of {fold}.",
 )
-@click.option("--scores", metavar="FILE", help="Write the test set's scores here, one a line; names as --model's.")
+@option("--scores FILE", "Write the test set's scores here, one a line; names as --model's.")
 @options.force
-@click.option("--plot", metavar="FILE", help="Draw the metric by C, or how training converged: .png, .pdf or .svg.")
+@option("--plot FILE", "Draw the metric by C, or how training converged: .png, .pdf or .svg.")
 @options.device
 @options.ranks
 @options.gpus

@@ -47,7 +47,7 @@ def build(ask):
     """Return the unfitted estimator of the options."""
     from gpukit.ranking import RankSVM
 
-    return RankSVM(C=ask.c, solver=ask.solver, eps=ask.eps, scale=ask.scale, device=ask.device, features=ask.features)
+    return RankSVM(C=ask.c, **report.pick(ask, "solver eps scale device features"))
 
 
 def device_of(ask):
@@ -103,17 +103,8 @@ def fit(ask, job, parts, stages, team):
             sets = None if chosen_on is None else [chosen_on]
             model.fit(parts["train"], eval_set=sets, metric=make_metric(ask), progress=show_progress, team=team)
         else:
-            model.fit_path(
-                parts["train"],
-                parts["validation"],
-                grid=ask.grid,
-                metric=ask.metric,
-                ndcg=ask.ndcg,
-                relevant=ask.relevant,
-                ties=ask.ties,
-                progress=show_progress,
-                team=team,
-            )
+            rules = report.pick(ask, "grid metric ndcg relevant ties")
+            model.fit_path(parts["train"], parts["validation"], **rules, progress=show_progress, team=team)
     named = {"choose": "choosing", "prepare": "preparing", "precondition": "preconditioning", "training": "training"}
     rest = "preparing" if ask.grid is None else "validating"
     stages.done(rest, {name: model.timings_[stage] for stage, name in named.items() if stage in model.timings_})

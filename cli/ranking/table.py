@@ -255,54 +255,32 @@ def remarks(ask, done):
 def result(ask, done, stages):
     """Return the --json output."""
     model = done[0].model
-    parts = done[0].metrics
     return {
         "command": "ranksvm",
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
-        "metric": ask.metric,
-        "ndcg": ask.ndcg,
-        "relevant": ask.relevant,
-        "ties": ask.ties,
-        "null": ask.null,
-        "grid": ask.grid,
+        **report.pick(ask, "metric ndcg relevant ties null grid plot"),
         "folds": [fold_result(one) for one in done],
-        "mean": {part: means([defined(one.metrics[part]) for one in done]) for part in parts},
+        "mean": {part: means([defined(one.metrics[part]) for one in done]) for part in done[0].metrics},
         "seconds": stages.seconds,
-        "plot": ask.plot,
     }
 
 
 def fold_result(one):
     """Return the --json output of one fold or file."""
-    model = one.model
+    model, metrics = one.model, one.metrics.items()
     return {
-        "name": one.job.name,
+        **report.pick(one.job, "name model scores"),
         "files": one.job.sources,
-        "device": model.device_,
-        "solver": model.solver_,
-        "C": model.C_,
-        "scale": model.scaling_.kind,
-        "feature_map": map_of(model),
-        "chosen": getattr(model, "chosen_", None),
-        "trials": getattr(model, "trials_", None),
-        **one.steps,
-        "training_seconds": one.seconds,
-        "objective": model.objective_,
-        "pairs": model.n_pairs_,
-        "features": model.n_features_in_,
+        **report.pick(model, "device solver C objective converged stop_reason history", "_"),
+        **{"scale": model.scaling_.kind, "feature_map": map_of(model), **one.steps, "training_seconds": one.seconds},
+        **{name: getattr(model, f"{name}_", None) for name in ("chosen", "trials")},
+        **{"pairs": model.n_pairs_, "features": model.n_features_in_},
         "sizes": {part: dict(zip(("documents", "queries"), size)) for part, size in one.sizes.items()},
         "metrics": one.metrics,
-        "reasons": {part: metrics.reasons for part, metrics in one.metrics.items()},
-        "ties": {part: metrics.ties for part, metrics in one.metrics.items()},
-        "converged": model.converged_,
-        "stop_reason": model.stop_reason_,
+        **{name: {part: getattr(found, name) for part, found in metrics} for name in ("reasons", "ties")},
         "constant_features": one.constant,
-        "path": one.path,
-        "history": model.history_,
-        "warnings": one.warnings,
-        "model": one.job.model,
-        "scores": one.job.scores,
+        **report.pick(one, "path warnings"),
     }
 
 

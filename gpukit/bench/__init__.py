@@ -7,11 +7,11 @@
 | checks.py         | checks of results that the benchmarks share                                           |
 | ratings.py, reading.py | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; csv files     |
 | streaming.py      | epochs with less GPU memory than the ratings need                                     |
-| similarity.py, lists.py | similar items and users, exact neighbours; recommendation lists                 |
+| similarity.py, lists.py | similar items and users; recommendation lists                                   |
 | serve.py          | single answers, batches and threads of a fitted model; loading its file               |
 | sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
-| ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers, reading documents             |
-| imputation.py, decompositions.py, recovery.py | imputation: speed, the paper's SVD variants, accuracy     |
+| ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers                               |
+| imputation.py, recovery.py | imputation: speed, accuracy                                                 |
 | ends.py           | imputation at ends, in blocks and at points compared with eight rivals                 |
 | defaults.py, predictors.py | default factorizations compared with other packages on real ratings          |
 | deterministic.py  | deterministic compared with plain training                                            |
@@ -39,25 +39,18 @@ BENCHES = {  # name: module and function
     "memory": "ratings.memory",
     "out-of-core": "streaming.out_of_core",
     "accuracy": "ratings.accuracy",
-    "updates": "ratings.updates",
-    "command": "ratings.command",
     "first-run": "first_run.first_run",
     "similar": "similarity.similar",
-    "neighbors": "similarity.neighbors",
     "lists": "lists.lists",
     "serve": "serve.serve",
     "sorting": "sorting.sorting",
     "lengths": "sorting.lengths",
     "ranking": "ranking.ranking",
     "product": "ranking.product",
-    "rungs": "ranking.rungs",
-    "path": "ranking.path",
     "mq2008": "letor.mq2008",
     "solvers": "letor.solvers",
-    "letor": "letor.letor",
     "thresholding": "svt.thresholding",
     "impute-speed": "imputation.speed",
-    "impute-ladder": "decompositions.ladder",
     "impute-accuracy": "recovery.accuracy",
     "impute-metr-la": "recovery.roads",
     "impute-molene": "recovery.stations",
@@ -79,7 +72,6 @@ BENCHES = {  # name: module and function
     "implicit": "clicks.implicit_als.implicit",
     "quality": "clicks.quality.quality",
     "head": "lists.head",
-    "negatives": "clicks.epochs.negatives",
     "defaults": "defaults.defaults",
     "deterministic": "deterministic.deterministic",
     "table7": "reproduce.neighbors.table7",

@@ -13,14 +13,14 @@ import numpy as np
 
 from gpukit.bench.process import map_in_processes
 from gpukit.bench.record import Row
-from gpukit.bench.recovery import QUANTILE, crps
+from gpukit.bench.recovery import QUANTILE, absolute_error, crps
 from gpukit.imputation.estimator import GraphImputer
 
 SEEDS = range(3)
 PATTERNS = ("points", "blocks", "ends")
 MISSING = 0.1  # fraction of the values that are hidden, as points or in blocks
 ENDS, SERIES = 0.2, 1 / 3  # fraction of the times, at their end, that a fraction of the series misses
-NEIGHBORS, RANKS = 5, 2
+NEIGHBORS = 5
 
 
 class Comparison(NamedTuple):
@@ -49,15 +49,11 @@ class Comparison(NamedTuple):
 OURS = "gpukit"
 
 
-def read_statsmodels(name, columns):
-    """Return a function that reads a table of statsmodels; columns: a slice of them."""
+def read_statsmodels(name, columns=slice(None)):
+    """Return (a slice of) the columns of a data set of statsmodels."""
+    from statsmodels import datasets
 
-    def read():
-        from statsmodels import datasets
-
-        return getattr(datasets, name).load_pandas().data.iloc[:, columns].to_numpy(np.float64)
-
-    return read
+    return getattr(datasets, name).load_pandas().data.iloc[:, columns]
 
 
 def read_vega(name):
@@ -70,63 +66,46 @@ def read_vega(name):
 
 def read_fertility():
     """Return the births per woman by year and country, without countries that lack years."""
-    from statsmodels import datasets
-
-    years = datasets.fertility.load_pandas().data.select_dtypes("number").dropna(axis=1, how="all").dropna()
-    return years.to_numpy().T[:, ::8]
-
-
-def read_grunfeld():
-    """Return the investments by year and firm."""
-    from statsmodels import datasets
-
-    return datasets.grunfeld.load_pandas().data.pivot(index="year", columns="firm", values="invest").to_numpy()
-
-
-def read_electricity():
-    """Return Iowa's generation of electricity by year and source."""
-    return read_vega("iowa-electricity.csv").pivot(index="year", columns="source", values="net_generation").to_numpy()
+    years = read_statsmodels("fertility").select_dtypes("number").dropna(axis=1, how="all").dropna()
+    return years.T.iloc[:, ::8]
 
 
 def read_stocks():
     """Return the prices of stocks by month, since all are traded."""
     frame = read_vega("stocks.csv").assign(month=lambda table: np.arange(len(table)))
     frame["month"] = frame.groupby("symbol")["month"].rank(ascending=False)
-    return frame.pivot(index="month", columns="symbol", values="price").dropna().to_numpy()[::-1]
+    return frame.pivot(index="month", columns="symbol", values="price").dropna().iloc[::-1]
 
 
 def read_temperatures():
     """Return the temperatures of two cities in the hours of two months."""
-    cities = [read_vega(name)["temp"].to_numpy()[:1440] for name in ("seattle-temps.csv", "sf-temps.csv")]
-    return np.column_stack(cities)
+    return np.column_stack([read_vega(f"{city}-temps.csv")["temp"][:1440] for city in ("seattle", "sf")])
 
 
-def read_ramps(noise):
-    """Return a function that generates straight lines of different slopes with noise, relative to their range."""
-
-    def read():
-        rng, time = np.random.default_rng(0), np.linspace(0.0, 1.0, 80)[:, None]
-        return 10.0 * rng.random(9) + rng.normal(size=9) * 5.0 * (time + noise * rng.normal(size=(80, 9)))
-
-    return read
+def make_ramps(noise):
+    """Return straight lines of different slopes with noise, relative to their range."""
+    rng, time = np.random.default_rng(0), np.linspace(0.0, 1.0, 80)[:, None]
+    return 10.0 * rng.random(9) + rng.normal(size=9) * 5.0 * (time + noise * rng.normal(size=(80, 9)))
 
 
 TABLES = {  # columns are series, rows are times
-    "macrodata": read_statsmodels("macrodata", slice(2, None)),
-    "elnino": read_statsmodels("elnino", slice(1, None)),
-    "danish": read_statsmodels("danish_data", slice(1, 6)),
-    "longley": read_statsmodels("longley", slice(0, 6)),
-    "copper": read_statsmodels("copper", slice(0, 5)),
-    "interest": read_statsmodels("interest_inflation", slice(2, None)),
+    "macrodata": lambda: read_statsmodels("macrodata", slice(2, None)),
+    "elnino": lambda: read_statsmodels("elnino", slice(1, None)),
+    "danish": lambda: read_statsmodels("danish_data", slice(1, 6)),
+    "longley": lambda: read_statsmodels("longley", slice(0, 6)),
+    "copper": lambda: read_statsmodels("copper", slice(0, 5)),
+    "interest": lambda: read_statsmodels("interest_inflation", slice(2, None)),
     "fertility": read_fertility,
-    "grunfeld": read_grunfeld,
-    "employment": lambda: read_vega("us-employment.csv").select_dtypes("number").to_numpy(np.float64),
+    "grunfeld": lambda: read_statsmodels("grunfeld").pivot(index="year", columns="firm", values="invest"),
+    "employment": lambda: read_vega("us-employment.csv").select_dtypes("number"),
     "stocks": read_stocks,
-    "electricity": read_electricity,
-    "weather": lambda: read_vega("seattle-weather.csv").select_dtypes("number").to_numpy(np.float64),
+    "electricity": lambda: read_vega("iowa-electricity.csv").pivot(
+        index="year", columns="source", values="net_generation"
+    ),
+    "weather": lambda: read_vega("seattle-weather.csv").select_dtypes("number"),
     "temperatures": read_temperatures,
-    "ramps": read_ramps(0.01),
-    "noisy ramps": read_ramps(0.05),
+    "ramps": lambda: make_ramps(0.01),
+    "noisy ramps": lambda: make_ramps(0.05),
 }
 
 
@@ -148,25 +127,6 @@ def hide(shape, pattern, seed):
     return hidden
 
 
-def carry_forward(table):
-    """Return the last value carried forward, then backward."""
-    import pandas
-
-    return pandas.DataFrame(table).ffill().bfill().to_numpy(copy=True)
-
-
-def interpolate(table):
-    """Return linear interpolations in time."""
-    import pandas
-
-    return pandas.DataFrame(table).interpolate(limit_direction="both").to_numpy(copy=True)
-
-
-def column_means(table):
-    """Return the mean of each series."""
-    return np.where(np.isnan(table), np.nanmean(table, axis=0), table)
-
-
 def iterate(table):
     """Impute by scikit-learn's IterativeImputer."""
     from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -182,10 +142,15 @@ def nearest(table):
     return KNNImputer(n_neighbors=NEIGHBORS).fit_transform(table)
 
 
-def beyond(table, forecast):
+def interpolate(table):
+    """Return linear interpolations in time."""
+    return table.interpolate(limit_direction="both")
+
+
+def extrapolate(table, forecast):
     """Return interpolations, with forecast(values, steps) of each series after its last value."""
-    out = interpolate(table)
-    for column, series in enumerate(table.T):
+    out = interpolate(table).to_numpy(copy=True)
+    for column, series in enumerate(table.to_numpy().T):
         last = int(np.flatnonzero(~np.isnan(series))[-1]) + 1
         if last < len(series):
             out[last:, column] = forecast(out[:last, column], len(series) - last)
@@ -209,22 +174,21 @@ def regress(table):
     """Return least-squares predictions from the other series, interpolated."""
     from sklearn.linear_model import LinearRegression
 
-    whole, out = interpolate(table), table.copy()
-    for column in np.flatnonzero(np.isnan(table).any(axis=0)):
-        others, missing = np.delete(whole, column, axis=1), np.isnan(table[:, column])
-        model = LinearRegression().fit(others[~missing], table[~missing, column])
-        out[missing, column] = model.predict(others[missing])
+    whole, out = interpolate(table).to_numpy(), table.to_numpy(copy=True)
+    for column in np.flatnonzero(np.isnan(out).any(axis=0)):
+        others, missing = np.delete(whole, column, axis=1), np.isnan(out[:, column])
+        out[missing, column] = LinearRegression().fit(others[~missing], out[~missing, column]).predict(others[missing])
     return out
 
 
-RIVALS = {
-    "last value": carry_forward,
+RIVALS = {  # functions of a data frame
+    "last value": lambda table: table.ffill().bfill(),
     "interpolation": interpolate,
-    "column mean": column_means,
+    "column mean": lambda table: table.fillna(table.mean()),
     "IterativeImputer": iterate,
     "KNNImputer": nearest,
-    "drift": lambda table: beyond(table, drift),
-    "damped trend": lambda table: beyond(table, damped_trend),
+    "drift": lambda table: extrapolate(table, drift),
+    "damped trend": lambda table: extrapolate(table, damped_trend),
     "regression": regress,
 }
 
@@ -245,14 +209,14 @@ def evaluate(name, pattern, seed, device):
     """Return the Comparison of a table, a pattern and a seed."""
     import pandas
 
-    truth = np.array(TABLES[name]())
+    truth = np.array(TABLES[name](), np.float64)
     hidden = hide(truth.shape, pattern, seed)
-    given = np.where(hidden, np.nan, truth)
+    given = pandas.DataFrame(np.where(hidden, np.nan, truth))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of convergence, of few values
-        errors = {rival: float(np.abs(impute(given) - truth)[hidden].mean()) for rival, impute in RIVALS.items()}
+        errors = {rival: absolute_error(np.asarray(impute(given)), truth, ~hidden) for rival, impute in RIVALS.items()}
         model = GraphImputer(device=str(device).split()[0])
-        completed = model.fit_transform(None, pandas.DataFrame(given), times=np.arange(len(given)))
+        completed = model.fit_transform(None, given, times=np.arange(len(given)))
     residuals, deviations = (completed.to_numpy() - truth)[hidden], model.deviation_.to_numpy()[hidden]
     errors[OURS] = float(np.abs(residuals).mean())
     coverage = float((np.abs(residuals) <= QUANTILE * deviations).mean())

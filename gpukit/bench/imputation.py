@@ -12,7 +12,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.bench import shape_name
-from gpukit.bench.checks import check_error, check_near, relative_error, require_data
+from gpukit.bench.checks import check_error, check_near, require_data
 from gpukit.bench.record import Row
 from gpukit.bench.timing import seconds
 from gpukit.device.engine import engine
@@ -21,7 +21,6 @@ from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
-from gpukit.imputation.estimator import GraphImputer
 from gpukit.imputation.spectral.path import Options, fit_path
 
 ITERATIONS, DECAY = 20, 0.7  # the paper's number of steps; it does not give its decay
@@ -183,10 +182,8 @@ def speed(conditions):
         samples = yield from iteration_rows(case)
         if name == "ego-facebook":
             yield basis_row(case)
-            yield from default_rows(case)
-        if case.device.is_cuda:
-            yield memory_row(case)
-        else:
+            yield default_row(case)
+        if not case.device.is_cuda:
             yield from loop_rows(case, np.median(samples))
         del case
         release(conditions.device)
@@ -227,8 +224,8 @@ def basis_row(case):
     return Row(f"{ITERATIONS} iterations, basis computed", case.name, case.data, times, "s", note)
 
 
-def default_rows(case):
-    """Yield the rows of the default iterations until they end, and of GraphImputer.fit."""
+def default_row(case):
+    """Return the row of the default iterations until they end."""
     paper_error = 0.008  # the paper's relative error on ego-Facebook with 20 % missing: Table 3
     most = paper_error if case.data == "real graph" else None
     calls = []
@@ -237,16 +234,7 @@ def default_rows(case):
     )
     steps = len(calls) // sum(count_runs(case.device))
     note = f"{steps} steps, relative error {check_recovered(case, session, most):.5f}; the paper's {paper_error}"
-    yield Row("iterations by default, basis cached", case.name, case.data, times, "s", note)
-    del session
-    model, graph = GraphImputer(device=str(case.device).split()[0]), case.graph
-    times = seconds(lambda: model.fit(graph.adjacency, graph.tensor, graph.mask), *count_runs(case.device))
-    parts = ", ".join(f"{name} {part:.3f} s" for name, part in model.stages_.items())
-    note = (
-        f"basis from disk, weights chosen on hidden data ({model.weights_}), confidence; {parts}; "
-        f"relative error {relative_error(model.completed_, graph.truth):.5f}"
-    )
-    yield Row("GraphImputer.fit by default", case.name, case.data, times, "s", note)
+    return Row("iterations by default, basis cached", case.name, case.data, times, "s", note)
 
 
 def loop_rows(case, own_seconds):
@@ -273,17 +261,3 @@ def release(device):
 
         cuda.current_context().deallocations.clear()
         cupy.get_default_memory_pool().free_all_blocks()
-
-
-def memory_row(case):
-    """Return the row of the memory that a run takes on a GPU, sampled after every step."""
-    fitted_session(case, case.options._replace(iterations=1))
-    case.workspace.close()
-    release(case.device)
-    before, free = devices.free_memory(case.device), []
-    fitted_session(case, case.options, progress=lambda *_: free.append(devices.free_memory(case.device)))
-    used = before - min(free)
-    release(case.device)
-    note = f"{used / 1e9:.2f} GB, the basis among it; with what numba and cupy keep"
-    copies = [used / case.graph.tensor.nbytes]
-    return Row("device memory of an imputation", case.name, case.data, copies, "copies of the tensor", note)

@@ -1,19 +1,14 @@
-"""Benchmarks of learning to rank on MQ2008 (real), of the CPU's solvers, and of reading documents."""
+"""Benchmarks of learning to rank on MQ2008 (real), and of the CPU's solvers."""
 
 import functools
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
-from gpukit.bench import shape_name
 from gpukit.bench.checks import check_near, require_data
-from gpukit.bench.process import command_seconds, read_in_processes
-from gpukit.bench.ranking import EPS, GRID, SAME, C, generate_documents, paper_note
+from gpukit.bench.ranking import EPS, SAME, C, generate_documents, paper_note
 from gpukit.bench.record import Row
 from gpukit.bench.timing import seconds
-from gpukit.documents import find_folds, read_letor, synth_letor, write_letor
-from gpukit.documents.table import take_queries
+from gpukit.documents import find_folds, read_letor
 from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate
 from gpukit.ranking import RankSVM
@@ -26,7 +21,6 @@ OPTIMA = (
     (24334.240528, 0.826386, 0.806814),
     (28285.101148, 0.807636, 0.804902),
 )  # MQ2008, C=1, by fold: known minimum f*, pairwise accuracy (ties right) of train and test
-CHOSEN_BY = ("ndcg@10", "map", "pa")
 METRICS = (
     ("test", "map"),
     ("test", "ndcg@10"),
@@ -64,7 +58,7 @@ def check_optima(models, scores):
 
 
 def mq2008(conditions):
-    """Time training, and measure the metrics of all folds for C=1 and for C chosen on the validation sets."""
+    """Time training, and measure the metrics of all folds for C=1."""
     folds = mq2008_folds(conditions.data)
     models = [RankSVM(C, eps=EPS, device=conditions.device).fit(parts["train"]) for parts in folds]
     scores = [accuracies(model, parts) for model, parts in zip(models, folds, strict=True)]
@@ -75,15 +69,7 @@ def mq2008(conditions):
         f"{models[0].objective_:.11g}, f* = {OPTIMA[0][0]}{paper_note('mq2008')}"
     )
     yield Row("the whole fit, fold 1, C=1 eps=1e-5", "MQ2008", "real", times, "s", note)
-    yield from metric_rows(scores, "C=1")
-    for metric in CHOSEN_BY:
-        models = [
-            RankSVM(eps=EPS, device=conditions.device).fit_path(parts["train"], parts["vali"], grid=GRID, metric=metric)
-            for parts in folds
-        ]
-        yield path_row(models, metric)
-        scores = [accuracies(model, parts) for model, parts in zip(models, folds, strict=True)]
-        yield from metric_rows(scores, f"C by {metric_label(metric)} on validation")
+    yield from metric_rows(scores)
 
 
 def metric_label(metric):
@@ -92,21 +78,13 @@ def metric_label(metric):
     return labels.get(metric, metric.upper())
 
 
-def metric_rows(scores, suffix):
+def metric_rows(scores):
     """Yield rows of the means over folds of {(part, metric): value}."""
     for part, metric in METRICS:
         values = [fold[part, metric] for fold in scores]
         note = "by fold " + " ".join(f"{value:.6f}" for value in values)
-        what, unit = f"{part} {metric_label(metric)}, {suffix}", f"mean of {len(values)} folds"
+        what, unit = f"{part} {metric_label(metric)}, C=1", f"mean of {len(values)} folds"
         yield Row(what, "MQ2008", "real", [float(np.mean(values))], unit, note)
-
-
-def path_row(models, metric):
-    """Return the row of the seconds of each fold's path, without the scores on the validation set."""
-    times = [sum(model.timings_.values()) for model in models]
-    chosen = " ".join(f"2^{np.log2(model.C_):g}" for model in models)
-    what = f"training of a fold for {len(models[0].path_)} C, chosen by {metric_label(metric)}"
-    return Row(what, "MQ2008", "real", times, "s", f"chosen by fold: {chosen}")
 
 
 def solvers(conditions):
@@ -140,39 +118,3 @@ def time_fit(documents, solver, precondition, threads):
     model = RankSVM(C, eps=EPS, solver=solver, precondition=precondition, device="cpu")
     with thread_count.limited(threads):
         return seconds(lambda: model.fit(documents), 5), model
-
-
-def letor(conditions):
-    """Time reading documents in fresh processes with cached code, and the command on MQ2008."""
-    text = 0.35  # of mslr-web10k: about 320 MB of text
-    scale = text * conditions.scale
-    documents = synth_letor("mslr-web10k", scale, 0)
-    first = take_queries(documents, np.arange(min(3, len(documents.qids))))
-    with tempfile.TemporaryDirectory() as folder:
-        for suffix, kind in ((".txt", "LETOR text"), (".gkl", "a binary copy (.gkl)")):
-            big, small = Path(folder) / f"big{suffix}", Path(folder) / f"small{suffix}"
-            write_letor(documents, big)
-            write_letor(first, small)
-            yield from reading_rows(documents, big, small, kind, shape_name("mslr-web10k", scale))
-    yield command_row(conditions)
-
-
-def reading_rows(documents, big, small, kind, shape):
-    """Yield rows of the speed and the memory of reading a file."""
-    figures = "table.X.nbytes + table.y.nbytes, len(table.y), table.X.astype('f4').sum(dtype='f8')"
-    result = read_in_processes("from gpukit import read_letor as read", figures, big, small)
-    nbytes, *figures = result.figures
-    if figures != [len(documents.y), documents.X.sum(dtype="f8")]:
-        raise DataError(f"the file {big.name} was not read back as it was written.")
-    megabytes = big.stat().st_size / 1e6
-    note = f"{megabytes:.0f} MB in {np.median(result.seconds):.3f} s, from the page cache"
-    yield Row(f"reading {kind}", shape, "generated", [megabytes / s for s in result.seconds], "MB/s", note)
-    times = [peak / nbytes for peak in result.peaks]
-    yield Row(f"memory of reading {kind}", shape, "generated", times, "times the arrays", "peak above the start")
-
-
-def command_row(conditions):
-    """Return the row of `gpukit ranksvm MQ2008`: five folds read, trained, evaluated."""
-    note = f"start to table, {len(mq2008_folds(conditions.data))} folds read, trained and evaluated"
-    samples = command_seconds(["ranksvm", str(Path(conditions.data) / "MQ2008"), "--c", "1"], conditions.device)
-    return Row("the whole command ranksvm, cached", "MQ2008", "real", samples, "s", note)

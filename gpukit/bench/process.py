@@ -9,7 +9,6 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 from gpukit._pool import cores
-from gpukit.bench.timing import seconds
 
 READER = """
 import sys, time
@@ -46,13 +45,6 @@ def read_in_processes(reader, figures, big, small, repeat=3):
     return Reading([run[0] for run in runs], [run[1] for run in runs], runs[0][2:])
 
 
-def command_seconds(words, device, repeat=5):
-    """Return [seconds] of `gpukit WORDS --device DEVICE --quiet` commands."""
-    name = "cpu" if not device.is_cuda else f"cuda:{device.index}"
-    call = [sys.executable, "-m", "gpukit", *words, "--device", name, "--quiet"]
-    return seconds(lambda: subprocess.run(call, check=True, capture_output=True), repeat)
-
-
 def map_in_processes(function, tasks, workers):
     """Yield function(*task) in order, from `workers` processes that share the cores if there are two or more.
 
@@ -71,12 +63,17 @@ def map_in_processes(function, tasks, workers):
 
 @contextlib.contextmanager
 def environment(**variables):
-    """Set environment variables within the context, for processes that are started in it."""
+    """Set environment variables within the context, also for processes that are started in it; None removes one."""
     before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+    set_environment(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            os.environ.update({} if value is None else {name: value})
+        set_environment(before)
+
+
+def set_environment(variables):
+    """Set {name: text} in the environment; None removes a name."""
+    for name, value in variables.items():
+        os.environ.pop(name, None)
+        os.environ.update({} if value is None else {name: value})

@@ -15,19 +15,16 @@ from gpukit.bench.timing import milliseconds, queued_milliseconds, seconds
 from gpukit.documents import synth_letor
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM, cpu
-from gpukit.ranking.arrays import Sums
 from gpukit.ranking.pair_sums import make_pair_sums
-from gpukit.ranking.path import parse_grid
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.objective import Objective, Preconditioner
 
 SHAPES = ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007")
-PRODUCTS, RUNGS, PATHS = ("mslr-web30k", "mq2007-list"), ("mslr-web10k", "mq2007"), ("mq2007",)
+PRODUCTS = ("mslr-web30k", "mq2007-list")
 C, EPS, MOST = 1.0, 1e-5, 200
 CLOSE = 1e-9  # relative: f of the same w by any implementation
 EXACT, SINGLE = 1e-7, 1e-5  # relative: products with X in float64 (a pair may be on its margin), in float32
 SAME = 1e-6  # relative: f of two trainings with EPS
-GRID = "2^-15:2^8"
 PAPER = {
     "mq2007-list": (380.51, 203.02, 22.46),
     "mq2008-list": (493.12, 276.46, 37.17),
@@ -174,88 +171,3 @@ def describe_size(run):
     """Return the size of the documents of a Run for a note."""
     X = run.problem.X
     return f"{X.shape[0]:,} x {X.shape[1]} {X.dtype}, {X.nbytes / 1e9:.3f} GB; {run.problem.n_pairs:,} pairs"
-
-
-class FixedScores:
-    """Replacement of a session's matrix that leaves the scores unchanged."""
-
-    def scores(self, v, out):
-        """Do nothing."""
-
-
-def rungs(conditions):
-    """Time pair statistics and trainings with plain CG by the paper's method and by the level tree."""
-    for name, shape, documents in conditions.generate(generate_documents, RUNGS):
-        runs = [prepare_run(documents, conditions.device, solver=solver) for solver in ("p-swx", "scan")]
-        for run in runs:
-            times, result = time_minimize(run, precondition=False)
-            note = f"{describe_steps(result)}{paper_note(name, conditions.scale)}"
-            yield Row(f"training by {run.solver} with plain CG", shape, "generated", times, "s", note)
-        yield from statistics_rows(*runs, result.w, shape)
-
-
-def statistics_rows(paper_run, run, w, shape):
-    """Yield rows of the parts of a Newton step and a CG step other than products with X."""
-    order, scan = paper_run.session, run.session
-    for session in (order, scan):
-        session.move(w)
-    reference = session_on_cpu(run.problem, w)
-    v = np.random.default_rng(0).normal(size=len(w))
-    check_near("product with the Hessian", order.walk(v, 0.0), reference.walk(v, 0.0), EXACT)
-    samples, note = step_milliseconds(run, sums_step(order), 9), "once a CG step, and once a Newton step"
-    yield Row("P-SWX: sums of one vector over all active pairs", shape, "generated", samples, "ms", note)
-    yield from product_rows(run, v, shape, reference)
-    scan.matrix = FixedScores()
-    samples = step_milliseconds(run, lambda: scan.move(w), 15)
-    check_counts(order, to_host(scan.partners.counts))
-    yield Row("level tree: sort, search, tables", shape, "generated", samples, "ms", "once a Newton step")
-
-
-def sums_step(session):
-    """Return a function that sums ones over the active pairs of an SortedSums; on a GPU it only queues it."""
-    return lambda: session.solver(
-        session.order, session.scores, session.level, session.offsets, session.ones, session.counts
-    )
-
-
-def check_counts(order, counts):
-    """Raise DataError unless counts (2, l) of a level tree, and of an SortedSums, are those of a tree on the CPU."""
-    arguments = [to_host(array) for array in (order.order, order.scores, order.level, order.offsets, order.ones)]
-    above, below = sums = Sums(np.empty(order.size), np.empty(order.size))
-    cpu.ost(*arguments, sums)
-    order_counts = [to_host(array) for array in order.counts]
-    if not (np.array_equal(order_counts, [above, below]) and np.array_equal(counts, [above + below, below - above])):
-        raise DataError("the benchmark's counts of active pairs are not those of the CPU.")
-
-
-def path(conditions):
-    """Time trainings for a grid of C, warm-started and from 0, with a preconditioner and without."""
-    for _, shape, documents in conditions.generate(generate_documents, PATHS):
-        for precondition in (True, False):
-            run = prepare_run(documents, conditions.device, precondition=precondition)
-            warm_times, warm = time_path(run, True)
-            cold_times, cold = time_path(run, False)
-            for one, other in zip(warm, cold, strict=True):
-                check_near("objective of a path", one.objective, other.objective, SAME)
-            suffix = "" if precondition else ", plain CG"
-            yield path_row(f"{len(warm)} values of C, warm-started{suffix}", shape, warm_times, warm)
-            yield path_row(f"{len(cold)} values of C, each from w = 0{suffix}", shape, cold_times, cold)
-
-
-def time_path(run, warm_start):
-    """Return ([seconds], [tron.Result for each C]) of training a Run along the grid."""
-    results = []
-
-    def train_path():
-        results.clear()
-        for value in parse_grid(GRID).tolist():
-            results.append(run.train(value, results[-1].w if warm_start and results else None))
-
-    return seconds(train_path, 5 if run.device.is_cuda else 3), results
-
-
-def path_row(what, shape, times, results):
-    """Return the row of a path."""
-    newton, cg = sum(len(result.history) for result in results), sum(map(count_cg_steps, results))
-    note = f"C from {GRID.replace(':', ' to ')}; {newton} Newton and {cg} CG steps"
-    return Row(what, shape, "generated", times, "s", note)

@@ -3,16 +3,14 @@
 import functools
 import gc
 import itertools
-import tempfile
 import time
 
 import numpy as np
 
 from gpukit import device as devices
 from gpukit.bench.checks import require_data
-from gpukit.bench.process import command_seconds
 from gpukit.bench.record import Row
-from gpukit.bench.timing import gpu_milliseconds, milliseconds, seconds
+from gpukit.bench.timing import gpu_milliseconds, milliseconds
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
@@ -248,29 +246,6 @@ def accuracy(conditions):
         yield Row(f"test RMSE {name}", MOVIELENS, "real", samples, "RMSE", "five seeds, defaults")
 
 
-def updates(conditions):
-    """Measure the rating updates a second of CUSGD++ with biases, F=32, on MovieLens 1M."""
-    from gpukit.factorization import MatrixFactorization
-    from gpukit.factorization.solvers.sgd import schedule
-
-    train, _ = split_movielens(conditions.data)
-    run = MatrixFactorization(device=conditions.device).prepare(train)
-    times = seconds(lambda: run.session.epoch(run.settings.epoch_rates(3), schedule.turn_key(0, 3)), 15, 3)
-    check_finite(run.session)
-    samples = [len(train) / sample / 1e6 for sample in times]
-    yield Row("rating updates CUSGD++ F=32", MOVIELENS, "real", samples, "million/s")
-
-
-def command(conditions):
-    """Time `gpukit train-lshmf` on MovieLens 1M with cached code."""
-    ratings = require_data(conditions.data, MOVIELENS_FILE)
-    with tempfile.TemporaryDirectory() as folder:
-        words = ["train-lshmf", str(ratings), "--model", f"{folder}/m.gpukit", "--force"]
-        samples = command_seconds(words, conditions.device)
-    note = "start to saved model and table"
-    yield Row("the whole command train-lshmf, cached", MOVIELENS, "real", samples, "s", note)
-
-
 def synchronize(device):
     """Wait until a GPU has finished its queue."""
     if device.is_cuda:
@@ -279,40 +254,18 @@ def synchronize(device):
         cuda.synchronize()
 
 
-def preparation_samples(name, estimator, train, device):
-    """Yield (what, milliseconds, note) of the preparation, a whole fit and the errors on all ratings."""
-    estimator.set_params(device=device)
-    arrays = train.user_ids[train.users], train.item_ids[train.items], train.values
-
-    def prepare(data):
-        estimator.prepare(data)
-        synchronize(device)
-
-    for what, data in (("ratings", train), ("arrays of ids and ratings", arrays)):
-        samples = milliseconds(functools.partial(prepare, data), 7)
-        yield f"{what} in host memory to the first epoch {name} F=32", samples, "second in its process"
-    samples = milliseconds(lambda: estimator.fit(train), 5)
-    if not np.isfinite(estimator.item_factors_).all():
-        raise DataError("the benchmark's training diverged.")
-    yield f"whole fit {name} F=32", samples, f"{len(estimator.history_)} epochs"
-    check_evaluation(estimator, train.take(slice(0, 100_000)))
-    samples = milliseconds(lambda: estimator.evaluate(train), 5)
-    note = f"RMSE {estimator.evaluate(train)['rmse']:.4f}"
-    yield f"RMSE and MAE on all training ratings {name} F=32", samples, note
-
-
-def check_evaluation(estimator, ratings):
-    """Raise DataError unless the MAE of an evaluation is that of the predictions."""
-    errors = estimator.predict(ratings).astype(np.float64) - ratings.values
-    if not np.isclose(estimator.evaluate(ratings)["mae"], np.abs(errors).mean(), rtol=1e-6):
-        raise DataError("the errors of an evaluation are not those of the predictions.")
-
-
 def preparation(conditions):
-    """Time the steps around the epochs: preparation, a whole fit, evaluation, a split."""
+    """Time the preparation of a training, from ratings and from ids."""
     for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
+        arrays = train.user_ids[train.users], train.item_ids[train.items], train.values
         for name, estimator in make_estimators(32):
-            for what, samples, note in preparation_samples(name, estimator, train, conditions.device):
-                yield Row(what, shape, "generated", samples, "ms", note)
-        samples = milliseconds(lambda ratings=train: ratings.split(0.1, 0), 5)
-        yield Row("a 90/10 split, on the host", shape, "generated", samples, "ms")
+            for what, data in (("ratings", train), ("arrays of ids and ratings", arrays)):
+                samples = milliseconds(functools.partial(prepare, estimator, data, conditions.device), 7)
+                what = f"{what} in host memory to the first epoch {name} F=32"
+                yield Row(what, shape, "generated", samples, "ms", "second in its process")
+
+
+def prepare(estimator, data, device):
+    """Prepare a training, and wait until the device has ended it."""
+    estimator.set_params(device=device).prepare(data)
+    synchronize(device)

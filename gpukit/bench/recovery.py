@@ -12,7 +12,7 @@ import numpy as np
 
 from gpukit.bench import shape_name
 from gpukit.bench.checks import relative_error, require_data
-from gpukit.bench.imputation import PAPER_OPTIONS, make_graph
+from gpukit.bench.imputation import make_graph
 from gpukit.bench.process import map_in_processes
 from gpukit.bench.record import Row
 from gpukit.errors import DataError
@@ -21,9 +21,6 @@ from gpukit.graphs.adjacency import as_adjacency, laplacian, normalized_adjacenc
 from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.estimator import GraphImputer
-from gpukit.imputation.spectral.confidence import missing_shares, slice_scores
-from gpukit.imputation.spectral.run import Setting as Law
-from gpukit.imputation.spectral.run import impute
 
 SEEDS = range(5)
 METHODS = (  # that use time or what the sensors have in common
@@ -34,64 +31,27 @@ WEEK = (7, 288)  # days and readings a day of a METR-LA sensor
 TAUS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.01)  # of Tikhonov regularization
 QUANTILE = 1.6448536  # standard deviations on either side that hold 90 % of a normal distribution
 CONSTANTS = np.geomspace(0.2, 2.0, 25)  # candidates for the best constant deviation, relative to the RMS error
+VERTICES, SIDE, RANK = 4039, 50, 5  # of Table 3: vertices, sides of a slice, and its rank
+TABLE_3 = {0.1: 0.001, 0.2: 0.008, 0.3: 0.018, 0.4: 0.032, 0.5: 0.038}  # relative error by the fraction missing
 HIDDEN = {"sensors": "20 % of sensors", "readings": "20 % of readings", "blocks": "points and faults"}
 
 
-class Family(NamedTuple):
-    """vertices, side and rank of the slices; papers: {fraction missing: the paper's relative error}."""
-
-    vertices: int
-    side: int
-    rank: int
-    papers: dict
-
-
-FAMILIES = {
-    "ego-facebook": Family(4039, 50, 5, {0.1: 0.001, 0.2: 0.008, 0.3: 0.018, 0.4: 0.032, 0.5: 0.038}),  # Table 3
-    "random": Family(400, 32, 3, {0.2: 1e-5}),  # Figure 9 shows the magnitude alone
-}
-
-
-class Errors(NamedTuple):
-    """Relative errors of the defaults, of their determined slices and of the paper's algorithm.
-
-    unseen: number of slices that nothing observed determines.
-    """
-
-    ours: float
-    seen: float
-    paper: float
-    unseen: int
-
-
 def accuracy(conditions):
-    """Measure relative errors on tensors generated as in the paper."""
-    for name in conditions.select(tuple(FAMILIES)):
-        family = FAMILIES[name]
-        adjacency, data = make_graph(name, conditions, max(2, round(conditions.scale * family.vertices)))
-        shape = shape_name(f"{name} {family.side}x{family.side}", conditions.scale)
-        for missing, paper in family.papers.items():
-            errors = [measure_errors(adjacency, family, missing, seed, conditions.device) for seed in SEEDS]
-            yield from error_rows(errors, missing, paper if conditions.scale == 1 else None, (shape, data))
+    """Measure relative errors on tensors generated as for the paper's Table 3."""
+    adjacency, data = make_graph("ego-facebook", conditions, max(2, round(conditions.scale * VERTICES)))
+    shape = shape_name(f"ego-facebook {SIDE}x{SIDE}", conditions.scale)
+    for missing, printed in TABLE_3.items():
+        errors = [measure_error(adjacency, missing, seed, conditions.device) for seed in SEEDS]
+        note = f"{list_seeds(errors)}; the paper's {printed:g}"
+        what = f"{100 * missing:g} % missing: mean over seeds"
+        yield Row(what, shape, data, [float(np.mean(errors))], "relative error", note)
 
 
-def measure_errors(adjacency, family, missing, seed, device):
-    """Return the Errors on one generated tensor."""
-    unseen = 0.5  # fraction of a spectral slice's mass on missing vertices above which nothing observed determines it
-    graph = synth_graph(
-        adjacency=adjacency, shape=(family.side, family.side), rank=family.rank, missing=missing, seed=seed
-    )
+def measure_error(adjacency, missing, seed, device):
+    """Return the relative error of the defaults on one generated tensor."""
+    graph = synth_graph(adjacency=adjacency, shape=(SIDE, SIDE), rank=RANK, missing=missing, seed=seed)
     model = GraphImputer(device=str(device).split()[0]).fit(adjacency, graph.tensor, graph.mask)
-    ours = check_completed(model.completed_, graph)
-    by_paper = impute(model.place_, Law("slice", 1.0, "none", PAPER_OPTIONS), graph.tensor, graph.mask)
-    scores = slice_scores(model.basis_, missing_shares(graph.mask))
-    paper = norm(by_paper.estimate - graph.truth[~graph.mask]) / norm(graph.truth)
-    return Errors(ours, slice_error(model, graph, scores <= unseen), paper, int((scores > unseen).sum()))
-
-
-def norm(array):
-    """Return the square root of the sum of squares."""
-    return float(np.linalg.norm(array.ravel()))
+    return check_completed(model.completed_, graph)
 
 
 def check_observed(completed, tensor, mask):
@@ -107,30 +67,6 @@ def check_completed(completed, graph):
     if not error < empty:
         raise DataError(f"the benchmark's relative error is {error:.3g}, no less than with zeros, {empty:.3g}.")
     return error
-
-
-def slice_error(model, graph, is_chosen):
-    """Return the relative error in the chosen spectral slices (K,) bool."""
-    rows = ~graph.mask
-    error = (model.completed_[rows] - graph.truth[rows]).reshape(int(rows.sum()), -1)
-    return norm(model.basis_.vectors[rows][:, is_chosen].astype(error.dtype).T @ error) / norm(graph.truth)
-
-
-def error_rows(errors, missing, paper, data):
-    """Yield the rows of Errors by seed; data: shape and kind of data."""
-    share = f"{100 * missing:g} % missing"
-    suffix = "" if paper is None else f"; the paper's {paper:g}"
-    ours = [one.ours for one in errors]
-    yield Row(f"{share}: mean over seeds", *data, [float(np.mean(ours))], "relative error", list_seeds(ours) + suffix)
-    unseen = " ".join(str(one.unseen) for one in errors)
-    plain = f"; 20 plain steps, decay {PAPER_OPTIONS.decay}{suffix}"
-    kinds = (
-        ("defaults", ours, suffix),
-        ("defaults, slices that are determined", [one.seen for one in errors], f"; without {unseen} slices by seed"),
-        ("the paper's algorithm", [one.paper for one in errors], plain),
-    )
-    for name, values, note in kinds:
-        yield Row(f"{share}: {name}", *data, values, "relative error", f"mean {np.mean(values):.3g}{note}")
 
 
 def list_seeds(values):

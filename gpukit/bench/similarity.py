@@ -4,29 +4,19 @@ For an item j, take the ten most similar items. For each user who rated j above 
 (in standard deviations) of those ten; unrated items count 0. The gain is that sum over all users and judged items,
 relative to the number of held-out ratings above the baseline. Popular items gain little, since their residuals are
 small. Users are compared in the same way.
-
-`neighbors` times the exact search for similar items.
 """
 
 import functools
-import time
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.bench import shape_name
-from gpukit.bench.ratings import MOVIELENS, drop_unused_ids, generate_split, read_movielens
+from gpukit.bench.ratings import MOVIELENS, drop_unused_ids, read_movielens
 from gpukit.bench.record import Row
-from gpukit.bench.timing import seconds
-from gpukit.device.engine import engine
-from gpukit.errors import DataError
-from gpukit.neighbors.columns import columns_of
-from gpukit.neighbors.plan import Settings
 
 SEEDS = range(3)
 LIST_LENGTH = 10
 JUDGED = 200  # rows of each side
-CHECKED, REPEAT = 30, 5  # items
 
 
 class Judge(NamedTuple):
@@ -148,54 +138,3 @@ def similar(conditions):
     for shape, ratings in read_shapes(conditions.data).items():
         for what, samples in measure_gains(ratings, conditions).items():
             yield Row(what, shape, "real", samples, "percent", f"three splits, a fifth held out, {JUDGED} rows judged")
-
-
-def neighbors(conditions):
-    """Time the exact neighbours of each item: of clicks by cosine and, on a GPU, of ratings by shrunk Pearson.
-
-    On a CPU, the time is CPU time, of the smallest catalogue.
-    """
-    catalogues = 40_000, 160_000, 1_000_000  # items of generated clicks, half as many users
-    from gpukit.neighbors.item_knn import NEIGHBORS, click_neighbors
-    from gpukit.ratings.orders.order import order_ratings
-
-    device, is_cuda = conditions.device, conditions.device.is_cuda
-    what, clock = ("", time.perf_counter) if is_cuda else ("CPU time of ", time.process_time)
-    for n_items in catalogues if is_cuda else catalogues[:1]:
-        clicks = generate_clicks(max(NEIGHBORS, round(n_items * conditions.scale)))
-        orders = order_ratings(clicks, device)
-        search = functools.partial(click_neighbors, orders, NEIGHBORS, device)
-        pairs = check_neighbors(clicks, *search())
-        note = f"{len(clicks):,} clicks, {pairs:.3g} pairs; {CHECKED} items checked"
-        shape = shape_name(f"{n_items:,} items", conditions.scale), "generated"
-        yield Row(f"{what}item kNN K={NEIGHBORS}", *shape, seconds(search, REPEAT, clock=clock), "s", note)
-    for _, shape, (train, _) in conditions.generate(generate_split, ("netflix",), ("ml-10m",)) if is_cuda else ():
-        find, table = engine(device, "gpukit.neighbors").find, columns_of(order_ratings(train, device))
-        samples = seconds(lambda find=find, table=table: find(table, Settings(search="exact")), REPEAT)
-        yield Row("exact search, shrunk Pearson K=32", shape, "generated", samples, "s")
-
-
-def generate_clicks(n_items):
-    """Return generated ratings of n_items items, whose values do not count."""
-    clicks = 50  # of an item
-    from gpukit.ratings import synth
-
-    shape = synth.resized(synth.SHAPES["ml-10m"], n_items // 2, n_items, n_items * min(clicks, n_items // 4))
-    return synth.generate(shape)[0]
-
-
-def check_neighbors(clicks, found, cosines):
-    """Raise DataError unless neighbours and cosines of some items are exact; return the pairs of clicks of a user."""
-    indptr, items, _ = clicks.csr()
-    starts, users, _ = clicks.csc()
-    of_users, of_items = np.diff(indptr), np.diff(starts)
-    for item in np.random.default_rng(0).permutation(len(of_items))[:CHECKED]:
-        rows = [items[indptr[user] : indptr[user + 1]] for user in users[starts[item] : starts[item + 1]]]
-        common = np.bincount(np.concatenate([*rows, [item]]).astype(np.int64), minlength=len(of_items))
-        common[item] = 0
-        expected = (common / (np.sqrt(np.float64(of_items[item]) * of_items) + 10)).astype(np.float32)
-        best = np.argsort(-expected, kind="stable")[: found.shape[1]]
-        same = np.array_equal(found[item], np.where(expected[best] > 0, best, -1))
-        if not same or not np.allclose(cosines[item], expected[best], rtol=1e-6, atol=0):
-            raise DataError(f"item kNN: the neighbours of item {item} are not those with the largest cosines.")
-    return float(of_users @ of_users.astype(np.float64))

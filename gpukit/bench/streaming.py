@@ -1,11 +1,10 @@
 """Epochs with less GPU memory than a training needs, compared with epochs in enough memory."""
 
-import contextlib
-import os
 import time
 import warnings
 from typing import NamedTuple
 
+from gpukit.bench.process import environment
 from gpukit.bench.ratings import check_finite, generate_split, make_estimators, model_label
 from gpukit.bench.record import Row
 from gpukit.factorization import plan as plans
@@ -27,25 +26,10 @@ class StreamedEpochs(NamedTuple):
     training: object
 
 
-@contextlib.contextmanager
-def limited_memory(size):
-    """Set GPUKIT_GPU_MEMORY to `size` bytes, None: to no limit, and ignore the warning that ratings are streamed."""
-    before = os.environ.pop("GPUKIT_GPU_MEMORY", None)
-    if size is not None:
-        os.environ["GPUKIT_GPU_MEMORY"] = str(size)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            yield
-    finally:
-        os.environ.pop("GPUKIT_GPU_MEMORY", None)
-        if before is not None:
-            os.environ["GPUKIT_GPU_MEMORY"] = before
-
-
 def measure(estimator, train, test, device, limit=None, repeat=9):
-    """Return the StreamedEpochs of a training with a limit of GPU memory."""
-    with limited_memory(limit):
+    """Return the StreamedEpochs of a training with a limit of GPU memory in bytes; None: no limit."""
+    with environment(GPUKIT_GPU_MEMORY=None if limit is None else str(limit)), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # ratings are streamed
         run = estimator.set_params(device=device).prepare(train)
         judge = runs.Judge(run.session, test, run.scale, 0)
         for epoch in range(run.settings.epochs):

@@ -3,6 +3,7 @@
 import importlib.util
 
 import numpy as np
+import pandas
 import pytest
 
 from gpukit import device
@@ -32,7 +33,7 @@ def test_rivals_continue_and_keep_what_is_observed():
         names += ["IterativeImputer", "KNNImputer", "regression"]
     if importlib.util.find_spec("statsmodels"):
         names.append("damped trend")
-    completed = {name: ends.RIVALS[name](given) for name in names}
+    completed = {name: np.asarray(ends.RIVALS[name](pandas.DataFrame(given))) for name in names}
     assert all(np.array_equal(one[~hidden], truth[~hidden]) and np.isfinite(one).all() for one in completed.values())
     assert (completed["last value"][24:, 1] == truth[23, 1]).all() and (completed["last value"][10:13, 0] == 9).all()
     np.testing.assert_allclose(completed["interpolation"][10:13, 0], [10, 11, 12])
@@ -44,7 +45,7 @@ def test_rivals_continue_and_keep_what_is_observed():
 def test_rows_name_the_best_rival(monkeypatch):
     monkeypatch.setattr(ends.importlib.util, "find_spec", lambda name: True)
     monkeypatch.setattr(ends, "SEEDS", range(1))
-    monkeypatch.setattr(ends, "TABLES", {"ramps": ends.read_ramps(0.05)})
+    monkeypatch.setattr(ends, "TABLES", {"ramps": lambda: ends.make_ramps(0.05)})
     monkeypatch.setattr(ends, "RIVALS", {name: ends.RIVALS[name] for name in ("last value", "column mean", "drift")})
     rows = list(ends.ends(Conditions(device.cpu())))
     assert len(rows) == 3 * 5 and len({(row.what, row.shape) for row in rows}) == 15

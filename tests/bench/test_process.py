@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from gpukit.bench.process import cores, map_in_processes
+from gpukit.bench.process import cores, environment, map_in_processes
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -25,3 +25,16 @@ def test_processes_share_the_cores(monkeypatch):
     share = str(max(1, cores() // 2))
     assert list(map_in_processes(os.getenv, [(name,) for name in names], 2)) == [share, share]
     assert [os.getenv(name) for name in names] == ["7", None]
+
+
+@pytest.mark.parametrize("before", [None, "2GiB"])
+def test_the_environment_is_restored(before, monkeypatch):
+    monkeypatch.delenv("GPUKIT_GPU_MEMORY", raising=False)
+    if before:
+        monkeypatch.setenv("GPUKIT_GPU_MEMORY", before)
+    with pytest.raises(KeyError), environment(GPUKIT_GPU_MEMORY="1000"):
+        assert os.environ["GPUKIT_GPU_MEMORY"] == "1000"
+        raise KeyError
+    with environment(GPUKIT_GPU_MEMORY=None):
+        assert "GPUKIT_GPU_MEMORY" not in os.environ
+    assert os.environ.get("GPUKIT_GPU_MEMORY") == before

@@ -1,13 +1,12 @@
 """The benchmarks of learning to rank on the CPU: each has rows, and fails on a wrong result."""
 
-import functools
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gpukit import bench, device
-from gpukit.bench import Conditions, checks, letor, process, ranking, record
+from gpukit.bench import Conditions, checks, letor, ranking, record
 from gpukit.documents import synth_letor, write_folds
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM
@@ -60,25 +59,6 @@ def test_every_shape_is_trained():
 
 
 @pytest.mark.nightly
-def test_shapes_can_be_named():
-    rows = rows_of("rungs", shapes=("mq2007",), scale=0.02)
-    assert {row.shape for row in rows} == {"mq2007 x 0.02"} and len(rows) == 5
-    assert list(bench.find("product")(Conditions(CPU, ("mq2007",), 0.01))) == []
-    assert Conditions(CPU).select(("a", "b"), ("c",)) == ("a", "b")
-    assert Conditions(CPU, ("c", "b")).select(("a", "b"), ("c",)) == ("b", "c")
-
-
-@pytest.mark.nightly
-def test_products_and_a_path():
-    assert [row.what for row in rows_of("product", scale=0.003)] == [
-        "one product with the Hessian in float64",
-        "X v",
-    ] * 2
-    paths = rows_of("path", scale=0.02)
-    assert len(paths) == 4 and all(row.what.startswith("24 values of C") for row in paths)
-
-
-@pytest.mark.nightly
 def test_solvers(folder):
     rows = rows_of("solvers", scale=0.02, data=folder)
     assert len(rows) == 4 * 10 and {row.data for row in rows} == {"generated", "real"}
@@ -88,7 +68,6 @@ def test_solvers(folder):
 def test_folds(folder, monkeypatch):
     rows = rows_of("mq2008", data=folder)
     assert [row.what for row in rows[:2]] == ["the whole fit, fold 1, C=1 eps=1e-5", "test MAP, C=1"]
-    assert "test MAP, C by NDCG@10 on validation" in [row.what for row in rows]
     for wrong in ((1.0001, 0.0), (1.0, 0.001)):
         f, train, test = letor.OPTIMA[4]
         with monkeypatch.context() as patch:
@@ -97,24 +76,9 @@ def test_folds(folder, monkeypatch):
                 next(letor.mq2008(Conditions(CPU, data=folder)))
 
 
-@pytest.mark.nightly
-def test_reading_and_the_command(folder, monkeypatch):
-    for name in ("read_in_processes", "command_seconds"):
-        monkeypatch.setattr(letor, name, functools.partial(getattr(process, name), repeat=1))
-    rows = rows_of("letor", scale=0.004, data=folder)
-    assert [row.unit for row in rows] == ["MB/s", "times the arrays"] * 2 + ["s"]
-
-
 def test_real_data_must_be_there(tmp_path):
     with pytest.raises(DataError, match="GPUKIT_DATA"):
         next(letor.mq2008(Conditions(CPU, data=None)))
-
-
-def test_a_file_read_wrong_is_an_error(tiny, tmp_path, monkeypatch):
-    (tmp_path / "big.txt").write_text("1 qid:1 1:0.5\n")
-    monkeypatch.setattr(letor, "read_in_processes", lambda *a: process.Reading([1.0], [1.0], [9.0, len(tiny.y), 7.0]))
-    with pytest.raises(DataError, match="big.txt was not read back"):
-        next(letor.reading_rows(tiny, tmp_path / "big.txt", None, "text", "tiny"))
 
 
 def test_a_wrong_training_is_an_error(tiny):
@@ -147,19 +111,21 @@ def test_solvers_that_disagree_are_an_error(tiny, monkeypatch):
         next(rows)
 
 
-def test_wrong_sums_are_an_error(tiny):
-    run = ranking.prepare_run(tiny, CPU, solver="scan")
-    order, w = ranking.prepare_run(tiny, CPU, solver="p-swx").session, np.linspace(-1, 1, tiny.X.shape[1])
-    for session in (run.session, order):
-        session.move(w)
-    ranking.check_counts(order, run.session.partners.counts)
-    wrong = run.session.partners.counts.copy()
-    wrong[0, 3] += 1
-    with pytest.raises(DataError, match="counts"):
-        ranking.check_counts(order, wrong)
-    order.counts[1][5] += 1.0
-    with pytest.raises(DataError, match="counts"):
-        ranking.check_counts(order, run.session.partners.counts)
+@pytest.mark.nightly
+def test_products():
+    rows = rows_of("product", scale=0.003)
+    assert [row.what for row in rows] == ["one product with the Hessian in float64", "X v"] * 2
+    assert list(bench.find("product")(Conditions(CPU, ("mq2007",), 0.01))) == []
+
+
+def test_shapes_can_be_named():
+    assert Conditions(CPU).select(("a", "b"), ("c",)) == ("a", "b")
+    assert Conditions(CPU, ("c", "b")).select(("a", "b"), ("c",)) == ("b", "c")
+
+
+def test_a_wrong_product_is_an_error(tiny):
+    run, w = ranking.prepare_run(tiny, CPU, solver="scan"), np.linspace(-1, 1, tiny.X.shape[1])
+    run.session.move(w)
     with pytest.raises(DataError, match="product with the Hessian has"):
         checks.check_near("product with the Hessian", np.array([1.0, 2.0]), np.array([1.0, 2.0001]), ranking.SINGLE)
     with pytest.raises(DataError, match="product with the Hessian has"):

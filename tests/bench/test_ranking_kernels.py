@@ -27,18 +27,16 @@ def documents(monkeypatch):
 
 @pytest.mark.nightly
 def test_steps_are_timed_and_checked_on_a_gpu(documents):
-    run, paper = (ranking.prepare_run(documents, GPU, solver=solver) for solver in ("scan", "p-swx"))
+    run = ranking.prepare_run(documents, GPU, solver="scan")
     result = ranking.minimize(run)
     ranking.check_solution(run.problem, result)
     v, right = np.arange(-2.0, 3.0), ranking.session_on_cpu(run.problem, result.w)
     run.session.move(result.w)
     with pytest.raises(DataError, match="product with the Hessian has"):
         next(ranking.product_rows(run, v, "few", ranking.session_on_cpu(run.problem, 2 * result.w)))
-    rows = [ranking.scores_row(run, v, "few", right), *ranking.statistics_rows(paper, run, result.w, "few")]
+    rows = [ranking.scores_row(run, v, "few", right), *ranking.product_rows(run, v, "few", right)]
     assert [row.what for row in rows] == [
         "X v",
-        "P-SWX: sums of one vector over all active pairs",
         "one product with the Hessian in float32",
         "one product with the Hessian in float64",
-        "level tree: sort, search, tables",
     ]

@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 from factorization.inputs import make, planted
 
-from gpukit import bench
 from gpukit.bench import Conditions, similarity
 from gpukit.device import cpu
-from gpukit.errors import DataError
 from gpukit.factorization import LSHMF
-from gpukit.neighbors import item_knn
-from gpukit.ratings.orders.order import order_ratings
 
 
 @pytest.fixture(scope="module")
@@ -69,25 +65,3 @@ def test_a_row_a_measure(monkeypatch):
     assert len(rows) == 34 and all(len(row.samples) == 3 and np.isfinite(row.samples).all() for row in rows)
     gains = {row.what.partition("similar ")[2]: np.mean(row.samples) for row in rows}
     assert gains["items of CUSGD++: 1 + residuals damped 50"] > gains["items of CUSGD++: popularity"]
-
-
-def test_rows_of_exact_neighbours(monkeypatch):
-    monkeypatch.setattr(similarity, "CHECKED", 60)
-    (row,) = bench.find("neighbors")(Conditions(cpu(), scale=0.0015))
-    assert row.what == "CPU time of item kNN K=50" and row.shape == "40,000 items x 0.0015"
-    assert len(row.samples) == similarity.REPEAT and np.min(row.samples) > 0
-    assert row.note.startswith("900 clicks, ") and row.note.endswith("; 60 items checked")
-
-
-@pytest.mark.parametrize("fault", ["neighbour", "cosine"])
-def test_wrong_neighbours_are_an_error(fault, monkeypatch):
-    monkeypatch.setattr(similarity, "CHECKED", 60)
-    clicks = similarity.generate_clicks(60)
-    neighbors, cosines = item_knn.click_neighbors(order_ratings(clicks, cpu()), 5, cpu())
-    assert similarity.check_neighbors(clicks, neighbors, cosines) == (np.bincount(clicks.users) ** 2.0).sum()
-    if fault == "neighbour":
-        neighbors[7, [0, 1]] = neighbors[7, [1, 0]]
-    else:
-        cosines[7, 4] += 1e-4
-    with pytest.raises(DataError, match="neighbours of item 7"):
-        similarity.check_neighbors(clicks, neighbors, cosines)

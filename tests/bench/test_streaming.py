@@ -1,9 +1,6 @@
 """Epochs with less GPU memory: what needs no GPU."""
 
-import os
 from types import SimpleNamespace
-
-import pytest
 
 from gpukit.bench import Conditions, streaming
 from gpukit.device import cpu
@@ -11,19 +8,6 @@ from gpukit.device import cpu
 
 def test_without_a_gpu_there_are_no_rows():
     assert list(streaming.out_of_core(Conditions(cpu()))) == []
-
-
-@pytest.mark.parametrize("before", [None, "2GiB"])
-def test_the_limit_is_restored(before, monkeypatch):
-    monkeypatch.delenv("GPUKIT_GPU_MEMORY", raising=False)
-    if before:
-        monkeypatch.setenv("GPUKIT_GPU_MEMORY", before)
-    with pytest.raises(KeyError), streaming.limited_memory(1000):
-        assert os.environ["GPUKIT_GPU_MEMORY"] == "1000"
-        raise KeyError
-    with streaming.limited_memory(None):
-        assert "GPUKIT_GPU_MEMORY" not in os.environ
-    assert os.environ.get("GPUKIT_GPU_MEMORY") == before
 
 
 def test_the_note_of_a_row():

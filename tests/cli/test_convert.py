@@ -163,3 +163,10 @@ def test_columns_that_are_not_converted_are_named(verb, tmp_path, suffix):
     columns = "user,item,rating,timestamp,weight"
     result = verb("convert", path, tmp_path / "two.gkr", "--force", "--times", "--columns", columns)
     assert result.code == 0 and "not converted" not in result.err
+
+
+def test_clicks_are_described_by_their_counts(verb, tmp_path):
+    for rows, counted in (("u1,i1\nu2,i1\n", "once"), ("u1,i1\nu1,i1\nu2,i1\n", "1 to 2 times")):
+        (tmp_path / "c.csv").write_text("user,item\n" + rows)
+        result = verb("convert", tmp_path / "c.csv", tmp_path / "c.gkr", "--force")
+        assert f"2 pairs without ratings (clicks), 2 users, 1 items, counted {counted};" in result.out, result

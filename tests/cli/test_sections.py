@@ -9,7 +9,8 @@ from gpukit.cli.main import VERBS
 from gpukit.cli.sections import ADVANCED, BASIC, PAPERS, SECTIONS, Sectioned, section_of
 
 COMMANDS = {
-    verb: getattr(importlib.import_module(f"gpukit.cli.{file}"), name) for verb, (_, file, name) in VERBS.items()
+    verb: getattr(importlib.import_module(f"gpukit.cli.{file}"), file.split(".")[-1])
+    for verb, (_, file) in VERBS.items()
 }
 SECTIONED = {verb: command for verb, command in COMMANDS.items() if isinstance(command, Sectioned)}
 

@@ -78,7 +78,7 @@ def test_synth_letor_file(tmp_path, capsys, suffix):
     assert facts["documents"] == len(expected.y) and facts["features"] == 46
 
 
-@pytest.mark.parametrize("options, folds, suffix", [([], 5, ".txt"), (["--folds", "2", "--binary"], 2, ".gkl")])
+@pytest.mark.parametrize("options, folds, suffix", [([], 5, ".txt"), (["--folds", "2"], 2, ".txt")])
 def test_synth_letor_folder(tmp_path, capsys, options, folds, suffix):
     out = tmp_path / "MQ"
     assert run(["synth", "letor", "--like", "mq2008", "--scale", "0.05", str(out), *options]) == 0
@@ -92,7 +92,6 @@ def test_what_synth_letor_refuses(tmp_path, capsys):
     for arguments, message in (
         (["s.txt", "--scale", "0"], "scale must be"),
         (["s.gkl", "--folds", "2"], "for a folder"),
-        (["s.txt", "--binary"], "for a folder"),
         ([".", "--scale", "0.1"], "exists already"),
         (["none/s.txt"], "does not exist"),
         (["none/s"], "does not exist"),

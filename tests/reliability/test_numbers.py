@@ -8,7 +8,7 @@ from reliability.test_outputs import commands
 from reliability.verbs import CASES, arguments
 
 HURT = ("nan", "-inf", "1e300", "-1", "0", str(2**31), str(2**63), "")
-AS_LONG_AS_ASKED = {"--epochs", "--repeat", "--iterations", "--max-iter"}  # not tried with permitted numbers
+AS_LONG_AS_ASKED = {"--epochs", "--iterations", "--max-iter"}  # not tried with permitted numbers
 READERS = {
     "similar": ("similar", "{in}/m.gpukit", "--item", "1"),
     "explain": ("explain", "{in}/m.gpukit", "--user", "1", "--item", "1"),

@@ -16,7 +16,8 @@ WHILE_IT_LASTS = {"train-lshmf --checkpoint"}  # short trainings end before they
 def commands():
     """Return {'synth graph': click command} of all verbs."""
     found = {
-        verb: getattr(importlib.import_module(f"gpukit.cli.{file}"), name) for verb, (_, file, name) in VERBS.items()
+        verb: getattr(importlib.import_module(f"gpukit.cli.{file}"), file.rpartition(".")[2])
+        for verb, (_, file) in VERBS.items()
     }
     groups = [verb for verb in found if isinstance(found[verb], click.Group)]
     for verb in groups:

@@ -28,7 +28,6 @@ CASES = {
     "train-lshmf --plot": Case("p.png", (*TRAIN, "--plot", "{out}")),
     "train-lshmf --checkpoint": Case("ck", (*TRAIN, "--checkpoint", "{out}")),
     "tune --model": Case("m.gpukit", (*TUNE, "--model", "{out}")),
-    "tune --plot": Case("p.svg", (*TUNE, "--plot", "{out}")),
     "update --model": Case("u.gpukit", ("update", "{in}/m.gpukit", "{in}/new.csv", *CPU, "--model", "{out}")),
     "predict --output": Case("p.csv", ("predict", "{in}/m.gpukit", "{in}/r.csv", *CPU, "--output", "{out}")),
     "recommend --output": Case("r.csv", ("recommend", "{in}/m.gpukit", "--all", *CPU, "--output", "{out}")),
@@ -65,7 +64,7 @@ READ = {  # input of commands
         "impute --distances",
         "impute --times",
     ),
-    *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
+    *("convert IN", "synth graph --edges", "tune RATINGS"),
     *("evaluate MODEL", "evaluate TEST", "evaluate --given"),
 }
 

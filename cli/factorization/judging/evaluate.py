@@ -6,6 +6,7 @@ import click
 
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.judging import lists, ratings
+from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
@@ -16,32 +17,22 @@ from gpukit.factorization.lists.recommending import BY
 @click.command(cls=Sectioned)
 @click.argument("model")
 @click.argument("test")
-@click.option("--lists", "of_lists", is_flag=True, help="Judge lists; a model of clicks is judged so in any case.")
-@click.option(
-    "-k",
-    "cuts",
-    type=click.IntRange(min=1),
-    multiple=True,
-    default=(10,),
-    show_default=True,
-    help="Length of the lists; may be given several times.",
-)
-@click.option(
+@option("--lists of_lists", "Judge lists; a model of clicks is judged so in any case.", bool)
+@option("-k cuts", "Length of the lists; may be given several times.", click.IntRange(min=1), (10,), multiple=True)
+@option(
     "--protocol",
-    type=(click.Choice(["ncf"]), str),
+    "Besides, rank each click of TEST among the items of its line in this file, as NCF's authors do.",
+    click.Tuple([click.Choice(["ncf"]), str]),
     metavar="ncf NEGATIVES",
-    help="Besides, rank each click of TEST among the items of its line in this file, as NCF's authors do.",
 )
-@click.option("--against", metavar="MODEL", help="Another model: is the difference more than chance?")
-@click.option("--given", metavar="FILE", help="Judge these users, whom MODEL need not know, by lists made from FILE.")
-@click.option(
-    "--sequential",
-    is_flag=True,
-    help="Predict each rating from the user's earlier ones, new users included, and learn it then.",
+@option("--against MODEL", "Another model: is the difference more than chance?")
+@option("--given FILE", "Judge these users, whom MODEL need not know, by lists made from FILE.")
+@option(
+    "--sequential", "Predict each rating from the user's earlier ones, new users included, and learn it then.", bool
 )
-@click.option("--positive-from", type=float, metavar="RATING", help="In lists, only what is rated so or better counts.")
-@click.option("--by", type=click.Choice(BY), default=BY[0], show_default=True, help="What ranks, as in recommend.")
-@click.option("--no-baselines", is_flag=True, help="Leave popularity, item kNN and EASE out.")
+@option("--positive-from RATING", "In lists, only what is rated so or better counts.", float)
+@option("--by", "What ranks, as in recommend.", BY)
+@option("--no-baselines", "Leave popularity, item kNN and EASE out.", bool)
 @options.table_file
 @options.duplicates
 @options.shared
@@ -97,6 +88,6 @@ def check(ask):
             raise ParameterError("--protocol ncf is for users of MODEL, not for those of --given: leave one out.")
         return
     options = {"--given": ask.given, "--positive-from": ask.positive_from, "--no-baselines": ask.no_baselines or None}
-    for option, value in options.items():
+    for name, value in options.items():
         if value is not None:
-            raise ParameterError(f"{option} is about lists, and predicted ratings are judged here: add --lists.")
+            raise ParameterError(f"{name} is about lists, and predicted ratings are judged here: add --lists.")

@@ -1,9 +1,10 @@
-"""Evaluation of lists for `gpukit evaluate` and the closing table of `gpukit train-lshmf`."""
+"""Evaluation of lists for `gpukit evaluate`, and of a training on clicks."""
 
 from typing import NamedTuple
 
+import numpy as np
+
 from gpukit.cli import report
-from gpukit.cli.factorization.judging import difference
 from gpukit.cli.factorization.words import options_named
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import read_negatives
@@ -22,22 +23,11 @@ COLUMNS = {
     "popularity": "clicks",
     "few": "few",
 }
+KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
+DIFFERENCE = {"metric": "", "difference": "difference", "interval": "95 % interval", "p": "p", "users": "users"}
+CUT = 10  # length of the lists that a training evaluates
 SAMPLED = {"predictor": "", "hr": "HR", "ndcg": "NDCG"}
 WINNER = "ndcg"  # the metric that selects the best
-
-
-def closing(model, test, split="random", seed=0, k=10):
-    """Return the judging.Report of a trained model for its closing table.
-
-    test: Ratings that the model was not trained on. If its users are new (split 'users'), the first four fifths of
-    their ratings are given.
-    """
-    from gpukit.factorization.answers.recommenders import given_and_later
-
-    if split != "users":
-        return model.evaluate_lists(test, k)
-    given, later = given_and_later(test, seed=seed)
-    return model.evaluate_lists(later, k, given=given)
 
 
 class Found(NamedTuple):
@@ -62,8 +52,8 @@ def judged(ask, fitted, other, stages, team):
     sampled = judging.judge_sampled(named, tests, ask.cuts, baselines, ask.by) if tests else None
     compared = []
     if other is not None:
-        compared = difference.of_lists(full, ask)
-        compared += difference.of_lists(sampled, ask, "sampled ") if sampled else []
+        compared = differences_of(full, ask)
+        compared += differences_of(sampled, ask, "sampled ") if sampled else []
     stages.done("evaluating")
     return Found(full, sampled, compared)
 
@@ -138,7 +128,7 @@ def show(ask, found):
             report.print_table(
                 found.sampled.rows(k), SAMPLED, f"One click among the items of {ask.protocol[1]}, k = {k}"
             )
-    difference.show(found.differences, ask)
+    show_differences(found.differences, ask)
     for text in (*remarks(found.full), *(sampled_remarks(found.sampled) if found.sampled else ())):
         report.remark(text, ask.quiet)
 
@@ -177,7 +167,7 @@ def best_line(full, k):
         return f"None of them has a hit in its {k} first: NDCG@{k} says nothing of who is best here."
     return (
         f"Best by NDCG@{k}: {name}. {full.judged[0].predictor} less {full.judged[rival].predictor}: {found.mean:+.4f} "
-        f"({found.low:+.4f} to {found.high:+.4f}, p {difference.spelled(found.p)})."
+        f"({found.low:+.4f} to {found.high:+.4f}, p {spelled(found.p)})."
     )
 
 
@@ -212,3 +202,107 @@ def as_json(one):
         "left_out": {**one.left_out._asdict(), "other_model": one.strange},
         "dropped": one.dropped._asdict() if one.dropped else None,
     }
+
+
+def difference_row(metric, found):
+    """Return the row of a significance.Difference for tables and JSON."""
+    return {"metric": metric, **found._asdict()}
+
+
+def differences_of(found, ask, label=""):
+    """Return rows of HR, recall and NDCG: the model less the other one."""
+    names = {"hr": "HR", "recall": "recall", "ndcg": "NDCG"}
+    return [
+        difference_row(f"{label}{names[name]}@{k}", found.difference(name, k, seed=ask.seed))
+        for k in found.cuts
+        for name in names
+        if name in found.judged[0].values[k]
+    ]
+
+
+def show_differences(rows, ask):
+    """Print the differences of two models, if any."""
+    texts = [{**row, "interval": f"{row['low']:+.4f} to {row['high']:+.4f}", "p": spelled(row["p"])} for row in rows]
+    texts = [{**row, **{key: report.Figure(row[key]) for key in ("interval", "p")}} for row in texts]
+    texts = [{**row, "difference": report.Figure(f"{row['mean']:+.4f}")} for row in texts]
+    if rows:
+        report.print_table(texts, DIFFERENCE, f"{ask.model} less {ask.against}, paired over users")
+
+
+def spelled(p):
+    """Format p; very small values as an upper bound."""
+    return "< 0.0002" if p < 0.0002 else f"{p:.4f}"
+
+
+def read_line(path, clicks, ratings):
+    """Describe the input and that it is taken as clicks.
+
+    ratings: the Ratings whose clicks these are.
+    """
+    users, items = clicks.shape
+    counts = clicks.counts if clicks.counts is not None else np.ones(1, np.int32)
+    often = f", counted up to {counts.max():g} times" if counts.max() > 1 else ""
+    of = f" of {len(ratings):,} ratings" if len(clicks) < len(ratings) else ""
+    return f"{path}: {len(clicks):,} clicks (implicit feedback){of}{often}, {users:,} users, {items:,} items"
+
+
+def closing_table(model, test, positive_from=None, split="random", seed=0):
+    """Return the judging.Report of a trained model's lists on the clicks of a test, next to the baselines.
+
+    None without a test, or if the test cannot be evaluated. If the test's users are new to the model (split 'users'),
+    the first four fifths of their clicks are given.
+    """
+    from gpukit.factorization.answers.recommenders import given_and_later
+
+    if test is None:
+        return None
+    try:
+        given, later = None, clicks_after(test, positive_from)
+        if split == "users":
+            given, later = given_and_later(later, seed=seed)
+        return model.evaluate_lists(later, min(CUT, len(model.item_ids_)), given=given)
+    except DataError as error:
+        report.remark(f"The lists were not judged: {error}", False)
+        return None
+
+
+def show_training(run):
+    """Print the closing table of steps.Done."""
+    model = run.model
+    epochs = f"{len(model.history_)} epochs, " if model.history_ else ""
+    learned = f"{epochs}{model.rating_counts()[0].sum():,} clicks"
+    title = f"{type(model).__name__} on {model.device_}, {learned}"
+    if run.table is None:
+        report.echo(f"{title}.")
+    else:
+        k = run.table.cuts[0]
+        rows = [{name: row[name] for name in KEPT} for row in run.table.rows(k)]
+        report.print_table(rows, KEPT, f"{title}; lists of {k} out of all items, {len(run.table.users):,} users")
+
+
+def training_remarks(run):
+    """Yield the settings and the comparison of the lists of steps.Done."""
+    yield chosen_line(run.model.chosen_)
+    yield from () if run.table is None else remarks(run.table)
+
+
+def chosen_line(chosen):
+    """Describe the settings of a training on clicks and their reason in a line."""
+    facts = [f"{chosen['solver']} ({chosen['loss']})"]
+    if chosen["solver"] != "ease":
+        facts += [f"F={chosen['n_factors']}", f"{chosen['n_epochs']} epochs"]
+    facts.append(f"lambda {chosen['regularization']:.3g}")
+    if chosen["solver"] == "ials":
+        facts.append(f"unobserved weight {chosen['unobserved_weight']:.3g}")
+    elif chosen["solver"] == "sampled":
+        facts.append(f"{chosen['n_negatives']} negatives, K={chosen['n_neighbors']}")
+    facts += ["weighed by counts"] * chosen["counted"] + ["the latest weighing more"] * (chosen["recency"] > 0)
+    if chosen["mixed"]:
+        facts.append(f"{chosen['mixed']:g} of cross-entropy with K={chosen['n_neighbors']} mixed in")
+    if chosen.get("ease_decay"):
+        facts.append(f"{chosen['ease']:g} of ease with lambda {chosen['ease_decay']:.3g} added")
+    if chosen["popular"]:
+        facts.append(f"{chosen['popular']:.0%} of popularity")
+    if chosen["blend"]:
+        facts.append(f"{chosen['blend']:.0%} of item kNN with K={chosen['n_neighbors']}")
+    return f"Settings: {', '.join(facts)} ({chosen['why']})."

@@ -1,10 +1,12 @@
 """Evaluation of predicted ratings for `gpukit evaluate`."""
 
+import numpy as np
+
 from gpukit.cli import report
-from gpukit.cli.factorization.judging import difference
-from gpukit.cli.factorization.table import closing_table
+from gpukit.cli.factorization.judging.lists import difference_row, show_differences
+from gpukit.cli.factorization.table import closing_table, unknown_line, unknown_pairs
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.serve import in_rows_of
+from gpukit.evaluation.lists.significance import compare
 
 COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}
 SEQUENTIAL = {
@@ -39,13 +41,11 @@ def judged(ask, fitted, other, stages, team):
         return judged_sequentially(ask, fitted, other, test, stages)
     check_ratings(test, fitted._scale)
     rows = closing_table(fitted, None, test)
-    pairs = in_rows_of(test, fitted.user_ids_, fitted.item_ids_)
-    unknown = {side: int((of == len(ids)).sum()) for side, of, ids in known(fitted, pairs)}
-    found = {"rows": rows, "ratings": len(test), "unknown": unknown, "differences": []}
+    found = {"rows": rows, "ratings": len(test), "unknown": unknown_in(fitted, test), "differences": []}
     if other is not None:
         errors = [(one.predict(test) - test.values) ** 2 for one in (fitted, other)]
         rows.append({**closing_table(other, None, test)[-1], "predictor": ask.against})
-        found["differences"] = [difference.of_ratings(test.users, errors, ask)]
+        found["differences"] = [difference_of(test.users, errors, ask)]
     stages.done("evaluating")
     return found
 
@@ -56,14 +56,25 @@ def judged_sequentially(ask, fitted, other, test, stages):
     differences = []
     if other is not None:
         errors = [(one.predicted - test.values) ** 2 for one in (found, other._sequential(test)[0])]
-        differences = [difference.of_ratings(test.users, errors, ask)]
+        differences = [difference_of(test.users, errors, ask)]
     stages.done("evaluating")
     return {"rows": rows, "ratings": len(test), "by_time": test.times is not None, "differences": differences}
 
 
-def known(fitted, pairs):
-    """Return ((name, rows, known ids)) for users and items."""
-    return (("users", pairs.users, fitted.user_ids_), ("items", pairs.items, fitted.item_ids_))
+def unknown_in(fitted, test):
+    """Return {users, items}: the numbers of ratings of users, and of items, that a model does not know."""
+    counts = unknown_pairs(fitted, test.user_ids[test.users], test.item_ids[test.items])
+    return dict(zip(("users", "items"), counts))
+
+
+def difference_of(users, errors, ask):
+    """Return the row of the mean squared error per user.
+
+    The difference is the other model's error less the model's: positive if the model is better.
+    """
+    counts = np.bincount(users)
+    ours, theirs = (np.bincount(users, one)[counts > 0] / counts[counts > 0] for one in errors)
+    return difference_row("squared error a user, less", compare(theirs, ours, ask.seed))
 
 
 def show(ask, found):
@@ -72,17 +83,12 @@ def show(ask, found):
         report.print_table(found["rows"], SEQUENTIAL, f"{ask.model} on {ask.test}, each rating before it is learned")
         if not found["by_time"]:
             report.remark(f"{ask.test} has no times: a user's ratings are in the order of the file.", ask.quiet)
-        difference.show(found["differences"], ask)
+        show_differences(found["differences"], ask)
         return
     report.print_table(found["rows"], COLUMNS, f"{ask.model} on {found['ratings']:,} ratings of {ask.test}")
-    difference.show(found["differences"], ask)
-    if any(found["unknown"].values()):
-        counts = found["unknown"]
-        report.remark(
-            f"Of {found['ratings']:,} ratings, {counts['users']:,} are of users and {counts['items']:,} of items that "
-            "the model does not know; those were predicted from what is known.",
-            ask.quiet,
-        )
+    show_differences(found["differences"], ask)
+    if line := unknown_line(found["ratings"], *found["unknown"].values(), "ratings"):
+        report.remark(line, ask.quiet)
 
 
 def result(ask, found):

@@ -7,6 +7,7 @@ import click
 import numpy as np
 
 from gpukit.cli import report
+from gpukit.cli.options import option
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.lists import Filters
 from gpukit.factorization.lists.files import read_categories, read_items
@@ -14,27 +15,20 @@ from gpukit.io.ids import rows_of
 
 SHOWN = 5  # categories in a message
 OPTIONS = (
-    click.option("--only", multiple=True, metavar="IDS", help="Of these items alone: a file, an id a line, or 1,2,3."),
-    click.option("--without", multiple=True, metavar="IDS", help="Leave these items out: a file, or 1,2,3."),
-    click.option("--categories", metavar="FILE", help="Categories of items: a file of item,category."),
-    click.option("--only-category", multiple=True, metavar="NAME", help="Of items in this category, or another named."),
-    click.option("--without-category", multiple=True, metavar="NAME", help="Leave items of this category out."),
-    click.option(
-        "--min-support", type=click.IntRange(min=0), default=0, metavar="N", help="Of items with at least N ratings."
+    option("--only IDS", "Of these items alone: a file, an id a line, or 1,2,3.", multiple=True),
+    option("--without IDS", "Leave these items out: a file, or 1,2,3.", multiple=True),
+    option("--categories FILE", "Categories of items: a file of item,category."),
+    option("--only-category NAME", "Of items in this category, or another named.", multiple=True),
+    option("--without-category NAME", "Leave items of this category out.", multiple=True),
+    option("--min-support N", "Of items with at least N ratings.", click.IntRange(min=0), 0),
+    option(
+        "--popularity W",
+        "Add W log(1 + ratings) of the item to each score; below 0 for what is less known.",
+        float,
+        0.0,
     ),
-    click.option(
-        "--popularity",
-        type=float,
-        default=0.0,
-        metavar="W",
-        help="Add W log(1 + ratings) of the item to each score; below 0 for what is less known.",
-    ),
-    click.option(
-        "--diversity",
-        type=click.FloatRange(0, 1),
-        default=0.0,
-        metavar="D",
-        help="0 to 1: hold items back that are like those listed before them.",
+    option(
+        "--diversity D", "0 to 1: hold items back that are like those listed before them.", click.FloatRange(0, 1), 0.0
     ),
 )
 
@@ -45,8 +39,8 @@ def options(command):
     --only --without --categories --only-category --without-category --min-support --popularity --diversity, with
     parameters of these names.
     """
-    for option in reversed(OPTIONS):
-        command = option(command)
+    for add in reversed(OPTIONS):
+        command = add(command)
     return command
 
 

@@ -1,7 +1,6 @@
 """Benchmarks of epochs on clicks.
 
-iALS runs with each row solver on MovieLens 1M (real) and the shape of MovieLens 20M (generated); SGD with sampled
-negatives on generated clicks of the papers' shapes.
+iALS runs with each row solver on MovieLens 1M (real) and the shape of MovieLens 20M (generated).
 """
 
 import functools
@@ -14,14 +13,13 @@ from gpukit.bench.clicks import ncf_data
 from gpukit.bench.record import Row
 from gpukit.bench.timing import milliseconds
 from gpukit.errors import DataError
-from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.solvers.ials import formulas
 from gpukit.factorization.solvers.squares.plan import MOST_FACTORS
 from gpukit.ratings import read_ratings, synth
 
 REAL, LARGE = "ncf ml-1m", "ml-20m"
 IALS = {"n_epochs": 12, "regularization": 0.007, "unobserved_weight": 0.3}  # of Rendle et al. 2022
-NEGATIVES = {"n_epochs": 15, "regularization": 0.0075, "unobserved_weight": 0.0}  # skips the search for them
 FACTORS = 64, 128, 256, 512, 1024
 SAMPLES = {True: 5, False: 3}  # epochs, on a GPU or not
 
@@ -89,19 +87,3 @@ def check_scores(run):
     clicked, others = ((U * V[rows]).sum(axis=1).mean() for rows in (items, random_items))
     if not clicked > 2 * others + 0.01:
         raise DataError(f"the benchmark's clicks score {clicked:.3f}, others {others:.3f}.")
-
-
-def negatives(conditions):
-    """Time an epoch with sampled negatives of both losses, with and without neighbourhoods."""
-    for _, shape, (train, _) in conditions.generate(ratings.generate_split, ratings.SHAPES, ratings.MORE):
-        clicks = ratings.as_clicks(train)
-        for name, kind in {"CUSGD++": MatrixFactorization, "CULSH-MF": LSHMF}.items():
-            for factors, loss in ((32, "cross-entropy"), (128, "cross-entropy"), (32, "bpr")):
-                model = kind(n_factors=factors, loss=loss, feedback="implicit", device=conditions.device, **NEGATIVES)
-                run = model.prepare(clicks)
-                samples = milliseconds(functools.partial(run.training.epoch, 0), 5)
-                ratings.check_finite(run.session)
-                note = f"{run.settings.n_negatives} negatives a click, {len(clicks):,} clicks"
-                what = f"one epoch {ratings.model_label(f'{name} {loss}', factors)}"
-                yield Row(what, shape, "generated", samples, "ms", note)
-                del run

@@ -42,18 +42,6 @@ def test_without_real_data():
         epochs.make_clicks(epochs.REAL, Conditions(cpu()))
 
 
-@pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
-def test_an_epoch_with_negatives_of_each_model_and_loss(monkeypatch):
-    monkeypatch.setattr(ratings, "check_finite", lambda session: None)  # factors hardly move on few clicks
-    rows = list(bench.find("negatives")(Conditions(cpu(), ("ml-10m",), 0.0003)))
-    assert [row.what for row in rows] == [
-        f"one epoch {name} {loss} F={factors}{k}"
-        for name, k in (("CUSGD++", ""), ("CULSH-MF", " K=32"))
-        for factors, loss in ((32, "cross-entropy"), (128, "cross-entropy"), (32, "bpr"))
-    ]
-    assert all("4 negatives" in row.note and min(row.samples) > 0 for row in rows)
-
-
 def test_clicks_are_ones():
     table = ratings.as_clicks(ratings.generate_split("ml-10m", 0.0003)[0])
     assert (np.asarray(table.values) == 1).all() and len(table)

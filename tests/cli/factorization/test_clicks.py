@@ -55,7 +55,7 @@ def test_every_verb(verb, files, model):
     assert verb("similar", model, "--item", 4, *CPU).code == 0
     assert verb("similar", model, "--user", "u7", *CPU).code == 0
     result = verb("explain", model, "--user", "u7", "--item", 4)
-    assert result.code == 0 and "(clicks: " in result.out and "items that the user has clicked" in result.out
+    assert result.code == 0 and "(clicks: " in result.out
     assert "rated" not in result.out
     assert verb("export", model, files / "out.npz", "--force").code == 0
     judged = verb("evaluate", model, files / "later.csv", "--json", *CPU)

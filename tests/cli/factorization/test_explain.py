@@ -32,7 +32,7 @@ def test_the_table_adds_up(verb, model_file, tmp_path):
 def test_json_is_the_explanation(verb, model_file):
     result = json.loads(verb("explain", model_file, "--user", 103, "--item", "a07", "--by", "rating", "--json").out)
     found = load_model(model_file).explain(103, "a07", by="rating")
-    assert [row["item"] for row in result["rated"]] == [one.item for one in found.rated] and result["alike"] == []
+    assert [row["item"] for row in result["rated"]] == [one.item for one in found.rated]
     for name in ("user", "item", "prediction", "total", "mean", "user_bias", "item_bias", "factors", "unrated"):
         assert result[name] == getattr(found, name)
     assert result["clipped"] is found.clipped and result["known_user"] is True
@@ -44,18 +44,6 @@ def test_a_cut_off_sum_is_said(verb, model_file, monkeypatch):
     monkeypatch.setattr("gpukit.persist.load_model", lambda path: model)
     out = verb("explain", model_file, "--user", 103, "--item", "a07", "--by", "rating").out
     assert "lies beyond the scale: 1.5 is predicted" in out and out.startswith("User 103, item a07: 1.5000")
-
-
-@pytest.mark.slow
-def test_without_neighbours_the_most_similar_rated_items(verb, ratings_file, tmp_path):
-    assert verb("train-lshmf", ratings_file, "--no-neighbors", "--model", tmp_path / "m", *SMALL).code == 0
-    result = verb("explain", tmp_path / "m", "--user", 103, "--item", "a07", "--by", "rating", "-n", 2)
-    ids, ratings, _, _ = load_model(tmp_path / "m").rated_alike(103, "a07", 2)
-    below = result.out.splitlines()[-4:]
-    assert below[0] == "Most similar items that the user has rated:"
-    assert below[1].split() == ["item", "rating", "score", "common"]
-    assert [line.split()[0] for line in below[2:]] == ids.tolist()
-    assert [line.split()[1] for line in below[2:]] == [f"{rating:.4f}" for rating in ratings]
 
 
 def test_what_is_unknown_is_said(verb, model_file):

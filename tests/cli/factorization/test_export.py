@@ -17,17 +17,17 @@ def test_arrays(verb, model_file, tmp_path):
 
 
 def test_csv_on_stdout(verb, model_file):
-    result = verb("export", model_file, "-", "--side", "items", "--vectors")
-    rows = list(csv.DictReader(io.StringIO(result.out)))
+    result = verb("export", model_file, "-", "--vectors")
+    rows = [row for row in csv.DictReader(io.StringIO(result.out)) if row["side"] == "item"]
     assert [row["id"] for row in rows] == [f"a{item:02d}" for item in range(40)] and "40 items" in result.err
     assert list(rows[0]) == ["side", "id", "ratings", *(f"vector_{f}" for f in range(6))]
     assert {row["vector_4"] for row in rows} == {"1.0"}
 
 
 def test_json(verb, model_file, tmp_path):
-    result = verb("export", model_file, tmp_path / "f.csv", "--side", "users", "--json")
+    result = verb("export", model_file, tmp_path / "f.csv", "--json")
     facts = json.loads(result.out)
-    assert facts["users"] == 60 and "items" not in facts and facts["factors"] == 4 and result.err == ""
+    assert facts["users"] == 60 and facts["items"] == 40 and facts["factors"] == 4 and result.err == ""
     assert facts["bytes"] == (tmp_path / "f.csv").stat().st_size
 
 

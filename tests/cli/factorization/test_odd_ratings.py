@@ -108,9 +108,7 @@ def test_numbers_that_may_be_no_ratings_are_told(verb, table, values, said):
     assert "alone" not in named.err and "look like" not in named.err
 
 
-@pytest.mark.parametrize(
-    "more", [("train-lshmf", "--early-stop", 2), ("train-lshmf",), ("tune",)], ids=["stop", "plain", "tune"]
-)
+@pytest.mark.parametrize("more", [("train-lshmf", "--early-stop", 2), ("train-lshmf",)], ids=["stop", "plain"])
 def test_clicks_are_no_test_of_ratings(verb, table, tmp_path, more):
     rated = table(square(lambda user, item, k: 1 + k % 5))
     clicks = tmp_path / "clicks.csv"

@@ -35,7 +35,7 @@ def test_predictions_on_stdout_in_the_order_of_the_pairs(verb, model_file, pairs
     users, items = np.array([100, 104, 101, 7]), np.array(["a01", "a39", "new", "a02"])
     expected = load_model(model_file).predict((users, items))
     assert [float(row["prediction"]) for row in rows] == pytest.approx(expected.tolist(), abs=5.1e-5)
-    assert "Of 4 pairs, 1 have a user and 1 an item that the model does not know" in result.err
+    assert "Of 4 pairs, 1 are of users and 1 of items without a training rating" in result.err
     assert "On cpu" in result.err and "predicting" in result.err
 
 

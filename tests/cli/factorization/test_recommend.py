@@ -110,6 +110,7 @@ def test_refusals(refused, model_file, tmp_path):
 def test_for_a_list_of_ratings(verb, model_file, tmp_path):
     plain = write_rows(tmp_path / "plain.csv", [("a00", 5), ("a01", 4.5), ("a02", 1)])
     headed = write_rows(tmp_path / "headed.csv", [("item", "rating"), ("a00", 5), ("a01", 4.5), ("a02", 1)])
+    headed.write_text("\n" + headed.read_text().replace("a01", "\na01") + "\n \n")  # blank lines are no ratings
     rows = json.loads(verb("recommend", model_file, "--ratings", plain, "-n", 4, "--json").out)["recommendations"]
     model = load_model(model_file)
     _, items, scores = model.recommend_for({"a00": 5, "a01": 4.5, "a02": 1}, n=4)
@@ -132,7 +133,7 @@ def test_for_several_lists(verb, model_file, tmp_path):
 @pytest.mark.parametrize(
     "rows, line",
     [
-        ([("a00", "good"), ("a01", "bad")], "the rating 'bad' of an item is not a number"),
+        ([("a00", "good"), ("a01", "bad")], "line 2: the rating 'bad' is not a number"),
         ([], "is empty"),
         ([("user", "item"), ("x", "a00"), ("x", "a01")], "names users and items and no ratings"),
         ([("user", "item", "plays"), ("x", "a00", 3), ("x", "a01", 4)], "pairs without ratings, and the model is of"),

@@ -57,13 +57,6 @@ def test_no_list_has_an_item_that_the_file_has_for_its_user(verb, ratings_file, 
     assert (learned == held_out) == (not kept) and ("refit " in result.out) == (not kept)
 
 
-def test_the_winner_of_a_search(verb, ratings_file, tmp_path):
-    grid = ("--grid", "factors=2 neighbors=0", "--cv", 2, "--epochs", 2, "--test-fraction", 0.2)
-    result = verb("tune", ratings_file, *grid, "--model", tmp_path / "m", *CPU)
-    assert result.code == 0 and REFITS[0] in result.err
-    assert not listed_again(verb, tmp_path / "m", "lists")
-
-
 def trained(verb, *arguments):
     result = verb("train-lshmf", *arguments, "--json", "--force")
     assert result.code == 0, result

@@ -137,7 +137,7 @@ def test_json_holds_all_that_there_is(verb, graph, tmp_path):
     assert found["holdout"] == {"share": 0.2, "error": min(errors), "iteration": errors.index(min(errors)) + 1}
     assert len(found["comparison"]) == 4 and found["hidden"]["kind"] == "entries"
     assert found["hidden"]["count"] == round(0.2 * data.mask.sum())  # the fraction of --holdout
-    assert found["confidence"]["worst_tenth"]["by"] == "truth" and len(found["confidence"]["values"]) == 30
+    assert len(found["confidence"]["values"]) == 30
     assert found["rank"]["slices"] and found["rank"]["phase"] == "off"
     assert set(STRETCHES) == set(found["seconds"])
     assert found["output"] == str(tmp_path / "o.npz") and found["warnings"] == []
@@ -150,12 +150,7 @@ def test_errors_against_the_truth_are_those_of_the_output(verb, graph, tmp_path)
     wrong = (full - data.truth)[lacking]
     assert found["truth"]["mean_absolute"] == pytest.approx(np.abs(wrong).mean())
     assert found["truth"]["relative"] == pytest.approx(np.linalg.norm(wrong) / np.linalg.norm(data.truth))
-    least = int(np.argmin(found["confidence"]["values"]))
-    tail, by_vertex = found["confidence"]["worst_tenth"], np.abs(wrong).mean(axis=(1, 2))
-    assert found["confidence"]["vertices"] == np.flatnonzero(lacking).tolist() and tail["vertices"] == 1
-    assert tail["worst"] == pytest.approx(by_vertex[least])
-    assert tail["rest"] == pytest.approx(np.delete(by_vertex, least).mean())
-    assert tail["share"] == pytest.approx(np.sum(wrong[least] ** 2) / np.sum(wrong**2))
+    assert found["confidence"]["vertices"] == np.flatnonzero(lacking).tolist()
 
 
 @pytest.mark.parametrize(
@@ -166,29 +161,10 @@ def test_confidences_next_to_1_are_not_rounded_to_it(confidence, words):
     assert impute_table.sure(confidence) == words
 
 
-def test_the_tenth_with_the_least_confidence():
-    confidence = np.array([0.9, 0.1, 0.5] + [0.8] * 18)
-    errors = steps.Errors(np.arange(21.0), np.arange(21.0) ** 2, np.r_[0, np.full(20, 2)])
-    tail = steps.worst_tenth("truth", confidence, errors)  # vertex 0 is not evaluated; the worst are 1 and 2
-    assert tail[:3] == ("truth", 2, 3 / 4)
-    assert tail.rest == pytest.approx(sum(range(3, 21)) / 36) and tail.share == pytest.approx(5 / 2870)
-    assert steps.worst_tenth("truth", confidence[:2], steps.Errors(*(np.array([0, 1]),) * 3)) is None
-
-
 def test_seconds_measured_inside_the_iterations_are_named_apart():
     seconds = {"basis": 1.0, "iterations": 5.0, "transform": 2.5, "thresholding": 1.5}
     assert steps.stretches(seconds) == {"basis": 1.0, "transform": 2.5, "thresholding": 1.5, "iterations": 1.0}
     assert steps.stretches({"basis": 1.0}) == {"basis": 1.0}  # nothing was missing
-
-
-def test_without_a_truth_the_confidence_is_judged_on_hidden_values(verb, arrays):
-    tensor = smooth()
-    tensor[[3, 8, 20]] = np.nan
-    path = arrays(tensor=tensor, edges=np.array(RING))
-    found = as_json(verb, path, *PLAIN, "--baselines")
-    assert found["truth"] is None and found["confidence"]["worst_tenth"]["by"] == "hidden values"
-    plain = as_json(verb, path, *PLAIN)
-    assert plain["comparison"] == [] and plain["hidden"] is None and plain["confidence"]["worst_tenth"] is None
 
 
 def test_a_baseline_that_wins_is_named(verb, arrays):
@@ -371,21 +347,6 @@ def test_the_picture(verb, graph, tmp_path, request_, more):  # another without 
     assert result.code == 0 and f"Picture drawn in {picture}." in result.err, result
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.npz", "p.png"]
-
-
-def test_the_spectrum_is_that_of_the_completed_tensor(graph):
-    from types import SimpleNamespace
-
-    from gpukit.cli.imputation.plot import spectrum
-
-    data = graph()[1]
-    model = GraphImputer(weights="slice", center="entry", iterations=4, device="cpu")
-    full = model.fit_transform(data.adjacency, data.tensor, data.mask).astype(np.float64)
-    frequencies, values = spectrum(SimpleNamespace(model=model, data=data))
-    centred = full - data.tensor[data.mask].mean(axis=0, dtype=np.float64)
-    slices = np.einsum("ik,imn->kmn", model.basis_.vectors, centred)
-    assert np.array_equal(frequencies, model.basis_.values)
-    assert np.allclose(values, np.linalg.svd(slices, compute_uv=False), atol=1e-5)
 
 
 # --- Ctrl-C

@@ -11,7 +11,7 @@ from cli_support import CPU
 from matplotlib.figure import Figure
 
 from gpukit import GraphImputer
-from gpukit.cli.imputation import lines, plot, steps
+from gpukit.cli.imputation import plot, steps
 from gpukit.graphs import as_graph_tensor
 from gpukit.graphs.graph_builders import Coordinates
 
@@ -47,7 +47,7 @@ def done(truth=False, order=None, **how):
     also = {"truth": values[:, order] if truth else None, "times": TIMES[order]}
     data = as_graph_tensor(A + A.T, given[:, order], vertices=np.array([f"s{i}" for i in range(N)]), **also)
     model = GraphImputer(method="interpolation", **how, device="cpu").fit(data)
-    return steps.Done(data, model, None, model.report_, None, None, [])
+    return steps.Done(data, model, None, model.report_, None, [])
 
 
 def titles(figure):
@@ -58,14 +58,14 @@ def titles(figure):
 @pytest.mark.parametrize("mixed", [False, True])
 def test_the_longest_gaps_one_of_a_sensor_without_readings(mixed):
     order = np.random.default_rng(1).permutation(T) if mixed else None
-    found = lines.some_gaps(done(order=order))
+    found = plot.some_gaps(done(order=order))
     assert [gap[0] for gap in found] == [2, 5, 3] and found[0][1:] == (0, T)
     assert found[1][1] <= 20 and found[1][2] >= 45 and found[2][1] <= 50 and found[2][2] >= 62
 
 
 def test_longest_runs():
     rows = ["0110111", "0000000", "1111111", "1101100"]
-    lengths, firsts = steps.longest_runs(np.array([[letter == "1" for letter in row] for row in rows]))
+    lengths, firsts = plot.longest_runs(np.array([[letter == "1" for letter in row] for row in rows]))
     assert lengths.tolist() == [3, 0, 7, 2] and firsts.tolist()[0] == 4 and firsts.tolist()[2:] == [0, 0]
 
 
@@ -95,7 +95,7 @@ def test_slices_have_no_empty_third(figure):
     data = as_graph_tensor(np.ones((N, N)) - np.eye(N), tensor)
     how = {"weights": "common", "center": "none", "iterations": 3}
     model = GraphImputer(**how, device="cpu").fit(data)
-    plot.draw("p.png", steps.Done(data, model, None, [], None, None, []))
+    plot.draw("p.png", steps.Done(data, model, None, [], None, []))
     names = [title for title in titles(figure) if title.startswith("vertex")]
     assert len(names) == 2 and all(axis.axison for axis in figure.axes)
 
@@ -128,35 +128,30 @@ def test_no_colour_bar_over_rounding(figure, noise):
     A = np.eye(N, k=1) + np.eye(N, k=2)
     data = as_graph_tensor(A + A.T, tensor, np.arange(N) != 2)
     model = GraphImputer(weights="slice", center="global", device="cpu").fit(data)
-    one = steps.Done(data, model, None, [], None, None, [])
-    plot.draw_slices(figure.subplots(1, 2), one, 2)
+    one = steps.Done(data, model, None, [], None, [])
+    plot.draw_slices(figure, one, 2)
     assert len(figure.axes) == 2 and figure.axes[1].get_xlabel() == "all 5"
     assert all(low < 4.6 and high > 5.4 for low, high in (axis.images[0].get_clim() for axis in figure.axes))
     figure.clear()
     model.deviation_ = np.where(data.mask[:, None, None], 0.0, 0.5 * (1 + noise * rng.normal(size=(N, 3, 4))))
-    lines.draw_map(figure.subplots(), one, Coordinates(rng.random((N, 2)), None, True))
+    plot.draw_map(figure.subplots(), one, Coordinates(rng.random((N, 2)), None, True))
     assert titles(figure) == ["standard deviation of imputed values: 0.5"]
 
 
 @pytest.mark.slow
 def test_a_colour_bar_over_what_differs(figure):
     one = done()
-    lines.draw_map(figure.subplots(), one, Coordinates(np.random.default_rng(0).random((N, 2)), None, True))
+    plot.draw_map(figure.subplots(), one, Coordinates(np.random.default_rng(0).random((N, 2)), None, True))
     assert len(figure.axes) == 2
 
 
-def test_bands_of_single_places_are_bars(figure):
-    """Every polygon has a width.
-
-    None narrows to the observed neighbours of a single value.
-    """
-    axis, at = figure.subplots(), np.arange(8)
-    lines.draw_band(axis, at, np.zeros(8), np.array([0, 1, 0, 0, 1e-17, 0, 0, 2.0]))
-    (bars,) = axis.collections
-    assert [path.vertices.tolist() for path in bars.get_paths()] == [[[1, -1], [1, 1]], [[7, -2], [7, 2]]]
-    axis.clear()
-    lines.draw_band(axis, at, np.ones(8), np.full(8, 1e-17))
-    assert not axis.collections
-    lines.draw_band(axis, at, np.zeros(8), np.array([0, 1, 1, 0, 0, 3, 0, 0]))
-    area, bars = axis.collections
-    assert area.get_datalim(axis.transData).extents.tolist() == [1, -1, 2, 1] and len(bars.get_paths()) == 1
+@pytest.mark.slow
+def test_a_bar_of_each_imputed_value(figure):
+    one = done()
+    vertex = next(vertex for vertex in (0, 1, 4, 6, 7) if not one.data.mask[vertex].all())
+    lacking = np.flatnonzero(~one.data.mask[vertex, 0])
+    plot.draw_series(figure, one, (vertex, 0, T))
+    (bars,) = figure.axes[0].collections
+    value, deviation = one.model.completed_[vertex, lacking], 1.645 * one.model.deviation_[vertex, lacking]
+    ends = np.array([path.vertices[:, 1] for path in bars.get_paths()])
+    np.testing.assert_allclose(ends, np.stack([value - deviation, value + deviation], axis=1))
