@@ -271,7 +271,7 @@ def judge(ask, done):
     if model.plan_ is not None:
         done = done._replace(rows=model.report_, sample=None)
     elif sample is not None:
-        done = done._replace(rows=compare(data.adjacency, model.place_, setting_of(model), sample)[0])
+        done = done._replace(rows=compare(data.adjacency, model.place_, setting_of(model), sample))
     return done if data.truth is None else done._replace(truth=errors_of(model.completed_, data.truth, ~data.mask))
 
 

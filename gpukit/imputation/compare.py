@@ -46,14 +46,13 @@ def sample_of(tensor, mask, seed, share=None):
 
 
 def compare(adjacency, place, setting, sample):
-    """Return ([Standing], the least error first, of the imputation and the simple methods without order; estimate).
+    """Return [Standing], the least error first, of the imputation and the simple methods without order.
 
-    adjacency: checked, csr (N, N). place, setting: run.Place and Setting without 'auto'. sample: a Sample. estimate:
-    that of values outside its parts.observed, see run.Outcome.
+    adjacency: checked, csr (N, N). place, setting: run.Place and Setting without 'auto'. sample: a Sample.
     """
     tensor, mask, parts = sample
-    estimate, completed = impute(place, setting, tensor, mask, parts.hidden).estimate, tensor.copy()
-    completed[~parts.observed] = estimate
+    completed = tensor.copy()
+    completed[~parts.observed] = impute(place, setting, tensor, mask, parts.hidden).estimate
     seen, hidden = (np.broadcast_to(spread(part), tensor.shape).reshape(len(tensor), -1) for part in parts)
     truth = tensor.reshape(seen.shape).astype(np.float64)
     problem = Problem(adjacency, np.where(seen, truth, 0.0), seen, None, 0, tensor.shape[1:], place, None)
@@ -64,4 +63,4 @@ def compare(adjacency, place, setting, sample):
     ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
     rows = [Standing(OURS, ours, error(completed.reshape(seen.shape)))]
     rows += [Standing(one.name, {}, error(filled(one, problem, {}))) for one in METHODS if one.suits(problem)]
-    return sorted(rows, key=lambda row: row.error), estimate
+    return sorted(rows, key=lambda row: row.error)

@@ -8,6 +8,7 @@ from gpukit import bench, device
 from gpukit.bench import Conditions, imputation, record, recovery
 from gpukit.bench.imputation import Shape
 from gpukit.errors import DataError
+from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation.auto.methods import BY_NAME
 
 CPU = device.resolve("cpu")

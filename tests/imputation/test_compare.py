@@ -33,9 +33,7 @@ def case(entries):
 def compared(A, place, tensor, mask):
     """Rows of the comparison, of seed 7."""
     sample = compare.sample_of(tensor, mask, 7)
-    rows, estimate = compare.compare(as_adjacency(A), place, SETTING, sample)
-    np.testing.assert_array_equal(estimate, impute(place, SETTING, tensor, mask, sample.parts.hidden).estimate)
-    return rows
+    return compare.compare(as_adjacency(A), place, SETTING, sample)
 
 
 @pytest.mark.parametrize("entries", [False, True])
