@@ -89,10 +89,11 @@ def pytest_collection_modifyitems(config, items):
     The smallest irregular launch of each kernel is fast, whatever the mark of its function.
     """
     for item in items:
-        if item.get_closest_marker("nightly"):  # of a case; others of the function are slow
+        is_smallest = item.nodeid.removeprefix("tests/") in STANDS_FOR
+        if is_smallest or item.get_closest_marker("nightly"):  # of a case; others of the function are slow
             item.own_markers = [mark for mark in item.own_markers if mark.name != "slow"]
         is_marked = item.get_closest_marker("slow") or item.get_closest_marker("nightly")
-        if not is_marked or item.nodeid.removeprefix("tests/") in STANDS_FOR:
+        if not is_marked or is_smallest:
             item.add_marker("fast")
     for name, pattern in {"kernel": MARKED, **TIERS}.items():
         for path in {item.path for item in items if item.get_closest_marker(name)}:
