@@ -41,8 +41,11 @@ if SIMULATED:
 from sanitize.cases import STANDS_FOR
 from sanitize.launched import launches
 
+SMALLEST = {"tests/" + name.partition("::")[0] for name in STANDS_FOR}  # files with the smallest launches of kernels
 MARKED = re.compile(r"mark\.kernel\b")
 MARKED_AS_A_WHOLE = re.compile(r"^pytestmark = \[?pytest\.mark\.(kernel|gpu)\b", re.MULTILINE)
+TIERS = {"slow": re.compile(r"mark\.slow\b|\bthinned\("), "nightly": re.compile(r"mark\.nightly\b")}
+SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = .*mark\.(slow|nightly)\b", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -53,10 +56,20 @@ def pytest_ignore_collect(collection_path, config):
     folder = Path(__file__).parent / "compile"
     if collection_path == folder:
         return None if any(Path(str(a).split("::")[0]).resolve().is_relative_to(folder) for a in config.args) else True
-    if collection_path.suffix == ".py" and not asks_for_kernels(config):
+    if collection_path.suffix == ".py":
         text = collection_path.read_text(encoding="utf-8")
-        return True if (not MARKED.search(text) if SIMULATED else MARKED_AS_A_WHOLE.search(text)) else None
+        if is_of_another_tier(collection_path, text, config.option.markexpr):
+            return True
+        if not asks_for_kernels(config):
+            return True if (not MARKED.search(text) if SIMULATED else MARKED_AS_A_WHOLE.search(text)) else None
     return None
+
+
+def is_of_another_tier(path, text, tier):
+    """Return True if a file has no test of the tier that -m names alone."""
+    if tier in TIERS:
+        return not TIERS[tier].search(text)
+    return tier == "fast" and bool(SLOW_AS_A_WHOLE.search(text)) and str(path.relative_to(ROOT)) not in SMALLEST
 
 
 def asks_for_kernels(config):
@@ -76,16 +89,16 @@ def pytest_collection_modifyitems(config, items):
     The smallest irregular launch of each kernel is fast, whatever the mark of its function.
     """
     for item in items:
-        if item.get_closest_marker("nightly"):  # of a case; others of the function are slow
+        is_smallest = item.nodeid.removeprefix("tests/") in STANDS_FOR
+        if is_smallest or item.get_closest_marker("nightly"):  # of a case; others of the function are slow
             item.own_markers = [mark for mark in item.own_markers if mark.name != "slow"]
         is_marked = item.get_closest_marker("slow") or item.get_closest_marker("nightly")
-        if not is_marked or item.nodeid.removeprefix("tests/") in STANDS_FOR:
+        if not is_marked or is_smallest:
             item.add_marker("fast")
-    for path in {item.path for item in items if item.get_closest_marker("kernel")}:
-        if not MARKED.search(path.read_text(encoding="utf-8")):
-            raise pytest.UsageError(
-                f"{path}: write pytest.mark.kernel in full, else the simulator does not see the file"
-            )
+    for name, pattern in {"kernel": MARKED, **TIERS}.items():
+        for path in {item.path for item in items if item.get_closest_marker(name)}:
+            if not pattern.search(path.read_text(encoding="utf-8")):
+                raise pytest.UsageError(f"{path}: write pytest.mark.{name} in full, else runs with -m miss the file")
     leave_out(config, items, lambda item: item.get_closest_marker("simulator") and not SIMULATED)
     if not config.option.markexpr:
         leave_out(config, items, lambda item: item.get_closest_marker("nightly"))
@@ -94,9 +107,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def runs_here(item):
-    """Return True if a test runs without a GPU: kernels in the simulator, otherwise all that need no GPU."""
-    is_kernel = bool(item.get_closest_marker("kernel"))
-    return is_kernel if SIMULATED else not is_kernel and not item.get_closest_marker("gpu")
+    """Return True if a test runs without a GPU: kernels in the simulator, otherwise all others."""
+    return bool(item.get_closest_marker("kernel")) == SIMULATED and not item.get_closest_marker("gpu")
 
 
 def pytest_collection_finish():

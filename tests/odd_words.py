@@ -1,5 +1,6 @@
 """Ids that text readers and writers may split, strip, merge, misread, or not represent."""
 
+import functools
 import sys
 import unicodedata
 
@@ -59,22 +60,29 @@ WORDS = [
 ]
 HEADERS = ["user", "item", "rating", "timestamp", "user,item,rating", "qid", "label", "title", "MovieID:", "1:", "time"]
 LOST = ["", "a\0b", "\0a", "\ud800", "a\udcffb", "\udfff\ud800"]
-BY_CATEGORY = {}
-for _code in range(1, sys.maxunicode + 1):
-    BY_CATEGORY.setdefault(unicodedata.category(chr(_code)), []).append(chr(_code))
 LETTERS = [*",;|\t \r\n\"#%:'\\-+.019ea"]
+
+
+@functools.cache
+def letters_by_category():
+    """Return {category: all of its letters} of Unicode."""
+    letters = {}
+    for code in range(1, sys.maxunicode + 1):
+        letters.setdefault(unicodedata.category(chr(code)), []).append(chr(code))
+    return letters
 
 
 def drawn_words(seed, count):
     """Return different words of letters of every Unicode category except surrogates, and of special characters of
     formats."""
     random = np.random.default_rng(seed)
-    kinds = sorted(set(BY_CATEGORY) - {"Cs"})
+    by_category = letters_by_category()
+    kinds = sorted(set(by_category) - {"Cs"})
     words = set()
     while len(words) < count:
         word = ""
         for _ in range(random.integers(1, 6)):
-            letters = LETTERS if random.random() < 0.5 else BY_CATEGORY[kinds[random.integers(len(kinds))]]
+            letters = LETTERS if random.random() < 0.5 else by_category[kinds[random.integers(len(kinds))]]
             word += letters[random.integers(len(letters))]
         words.add(word)
     return sorted(words)

@@ -2,8 +2,10 @@
 
 A file goes to one process; in tests/compile, a case with all of its targets does. xdist 3.8 marks its own groups
 (--dist loadgroup) in the names of tests, which pytest 9.2 keeps elsewhere: each process then built each case again,
-silently.
+silently. Files of one folder use the same compiled functions, so a process continues with the folder that it began.
 """
+
+import collections
 
 from xdist.scheduler import LoadFileScheduling
 
@@ -11,13 +13,45 @@ CASES = "compile/test_compile.py"
 
 
 class Shares(LoadFileScheduling):
-    """Tests of one share go to one process; shares are in the order of their first tests."""
+    """Tests of one share go to one process; its next share is of the same folder if there is one."""
 
     def _split_scope(self, nodeid):
         return share(nodeid)
+
+    def _assign_work_unit(self, node):
+        last = {worker: next(reversed(shares), None) for worker, shares in self.assigned_work.items()}
+        own = last.pop(node, None)
+        sizes = {name: len(tests) for name, tests in self.workqueue.items()}
+        self.workqueue.move_to_end(next_share(sizes, own, filter(None, last.values())), last=False)
+        super()._assign_work_unit(node)
 
 
 def share(nodeid):
     """Return the share of a test: its file, or test[case for tests named test[case-target]."""
     file = nodeid.partition("::")[0]
     return nodeid.rpartition("-")[0] or nodeid if file.endswith(CASES) else file
+
+
+def next_share(sizes, own, others):
+    """Return the share that a process is given.
+
+    It is of the folder of the process's last share; else of the folder with the most tests left, if possible of one
+    that no other process works on.
+
+    Parameters
+    ----------
+    sizes : {share: number of tests}, of the shares that are left, in the order in which a folder's are given
+    own : last share of this process, or None
+    others : last shares of the other processes
+    """
+    tests = collections.Counter()
+    for name, size in sizes.items():
+        tests[folder(name)] += size
+    taken, current = set(map(folder, others)), own and folder(own)
+    best = current if current in tests else max(tests, key=lambda name: (name not in taken, tests[name]))
+    return next(name for name in sizes if folder(name) == best)
+
+
+def folder(name):
+    """Return the folder of tests/ that a share is in, or its file there."""
+    return name.split("/")[1]

@@ -16,7 +16,6 @@ numba-cuda 0.30.4 and is therefore in tests/.
 import copy
 import functools
 
-import numpy as np
 from greenlet import getcurrent
 from numba import cuda
 from numba.cuda.simulator import kernel as stock
@@ -29,19 +28,22 @@ from cudasim.machine import Divergence, Thread, run_grid
 __all__ = ["Divergence", "install", "run_blocks"]
 
 
+REPLACEABLE = {}  # see replaceable(): id of a module's globals -> (globals, names)
+
+
 class Kernel(stock.FakeCUDAKernel):
     """A kernel that can be bound to several launch shapes, and a device function with a low call cost."""
 
-    lent = {}  # globals of modules whose `cuda` is replaced until the launch ends: id -> (globals, names)
+    lent = {}  # globals of modules that are changed until the launch ends: id -> (globals, {name: value})
 
     def __getitem__(self, configuration):
         bound = copy.copy(self)
         return super(Kernel, bound).__getitem__(configuration)
 
     def __call__(self, *arguments):
-        if isinstance(getcurrent(), Thread):
+        if type(getcurrent()) is Thread:
             if id(self.fn.__globals__) not in self.lent:
-                self._lend()
+                self.lend(self.fn)
             return self.fn(*arguments)
         if self._device:
             raise RuntimeError(f"{self.fn.__name__} is a device function: call it from a kernel")
@@ -50,18 +52,41 @@ class Kernel(stock.FakeCUDAKernel):
         finally:
             self._take_back()
 
-    def _lend(self):
-        names = self.fn.__globals__
-        mine = [name for name, value in names.items() if value is cuda]
-        self.lent[id(names)] = (names, mine)
-        for name in mine:
-            names[name] = stock._get_kernel_context()
+    @classmethod
+    def lend(cls, function):
+        """Replace `cuda` and device functions in the modules of a function and of those that it may call.
+
+        A plain function costs less than a Kernel's call, which also deepens the stack that each switch copies.
+        """
+        modules = [function.__globals__]
+        for names in modules:  # grows
+            if id(names) in cls.lent:
+                continue
+            cls.lent[id(names)] = names, (lent := {})
+            for name in replaceable(names):
+                value = names[name]
+                if value is cuda:
+                    lent[name], names[name] = value, stock._get_kernel_context()
+                elif isinstance(value, Kernel):
+                    lent[name], names[name] = value, value.fn
+                    modules.append(value.fn.__globals__)
 
     def _take_back(self):
         while self.lent:
-            names, mine = self.lent.popitem()[1]
-            for name in mine:
-                names[name] = cuda
+            names, lent = self.lent.popitem()[1]
+            names.update(lent)
+
+
+def replaceable(names):
+    """Return the names in a module's globals of `cuda` and of device functions."""
+    if id(names) not in REPLACEABLE:
+        found = [
+            name
+            for name, value in names.items()
+            if value is cuda or isinstance(value, Cuda) or isinstance(value, Kernel) and value._device
+        ]
+        REPLACEABLE[id(names)] = names, found  # globals that are kept keep their id
+    return REPLACEABLE[id(names)][1]
 
 
 def within(argument):
@@ -93,10 +118,8 @@ class Launch:
         if any(point):
             return
 
-        def body():
-            with np.errstate(all="ignore"):  # a GPU wraps integers and produces NaN silently
-                self.function(*arguments)
-
+        body = functools.partial(self.function, *arguments)
+        Kernel.lend(self.function)
         try:
             run_grid(body, self.grid, self.block, stock._get_kernel_context().dynamic)
         except Exception as error:
@@ -111,13 +134,10 @@ def run_blocks(kernel, grid, block, places, *arguments):
     """
     grid, block = stock.normalize_kernel_dimensions(grid, block)
     context = Cuda(grid, block, 0)
-
-    def body():
-        with np.errstate(all="ignore"):
-            kernel.fn(*arguments)
+    body = functools.partial(kernel.fn, *arguments)
 
     with stock._push_kernel_context(context), stock.swapped_cuda_module(kernel.fn, context):
-        kernel._lend()
+        Kernel.lend(kernel.fn)
         try:
             run_grid(body, grid, block, 0, [place[::-1] for place in places])
         finally:

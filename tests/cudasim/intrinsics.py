@@ -179,6 +179,13 @@ class Cuda(Barriers, Warps, Bits, FakeCUDAModule):
     blockIdx = property(lambda self: getcurrent().blockIdx)
     laneid = property(lambda self: getcurrent().lane)
 
+    def grid(self, n):
+        """Index of the thread in the grid."""
+        if n > 1:
+            return super().grid(n)
+        thread = getcurrent()
+        return thread.blockIdx.x * self.blockDim.x + thread.threadIdx.x
+
     def nanosleep(self, nanoseconds):
         """Do nothing."""
 

@@ -1,15 +1,21 @@
 """The machine: threads as greenlets, blocks, meetings of threads, and undefined memory."""
 
+import contextvars
+import functools
 import os
 import sys
+import threading
 
 import numpy as np
-from greenlet import greenlet
+from greenlet import getcurrent, greenlet
 from numba.cuda.simulator.kernelapi import Dim3
 
 WARP = 32
 HERE = os.path.dirname(os.path.abspath(__file__))
 OWN = {file.path for file in os.scandir(HERE) if not file.name.startswith("test_")}  # of the simulator, not its tests
+
+
+index_of = functools.cache(Dim3)  # threads and blocks with one index share it
 
 
 class Divergence(RuntimeError):
@@ -34,13 +40,33 @@ class Came(dict):
 
 class Thread(greenlet):
     """One CUDA thread. `place`: the meeting at which it waits (None while it can run); `answer`: the result of the
-    meeting."""
+    meeting.
 
-    def __init__(self, body, block, number, index):
-        super().__init__(body)
-        self.block, self.thread_id, self.threadIdx, self.blockIdx = block, number, Dim3(*index), block.index
-        self.warp, self.lane = divmod(number, WARP)
-        self.place = self.answer = None
+    A greenlet runs many CUDA threads, one after the other: to start one takes longer than most kernels' threads.
+    """
+
+    idle = threading.local()  # greenlets belong to a thread of the operating system
+
+    @classmethod
+    def of(cls, block, number, index):
+        """Return a greenlet that will run a thread of a block."""
+        idle = vars(cls.idle).setdefault("threads", [])
+        thread = idle.pop() if idle else cls()
+        if thread.parent is not block.launcher:
+            thread.parent = block.launcher
+        thread.gr_context = block.context
+        thread.block, thread.thread_id, thread.threadIdx, thread.blockIdx = block, number, index_of(*index), block.index
+        thread.warp, thread.lane = divmod(number, WARP)
+        thread.place = thread.answer = None
+        return thread
+
+    def run(self):
+        """Run the kernel for each thread that this greenlet is given."""
+        while True:
+            self.block.body()
+            self.block = self.answer = None
+            self.idle.threads.append(self)
+            self.parent.switch()
 
     def meet(self, place, value=None):
         """Bring value to the meeting `place` and wait for all; return its Came."""
@@ -61,21 +87,23 @@ class Thread(greenlet):
 
 
 class Block:
-    """The threads of one block, their shared memory and the current meetings: {place: Came}."""
+    """The threads of one block, their shared memory and the current meetings: {place: Came}.
+
+    Threads share one context: that of the launcher, which ignores floating-point errors as a GPU does.
+    """
 
     def __init__(self, body, index, shape, dynamic):
-        self.index, self.shared, self.meetings = Dim3(*index), Shared(dynamic), {}
+        self.body, self.index, self.shared, self.meetings = body, index_of(*index), Shared(dynamic), {}
+        self.launcher, self.context = getcurrent(), contextvars.copy_context()
         points = [(x, y, z) for z in range(shape[2]) for y in range(shape[1]) for x in range(shape[0])]
-        threads = [Thread(body, self, number, point) for number, point in enumerate(points)]
+        threads = [Thread.of(self, number, point) for number, point in enumerate(points)]
         self.size = len(threads)
         self.live = {t.thread_id: t for t in (reversed(threads) if backwards() else threads)}
 
     def run(self):
         """Run until all threads have ended (True) or all others wait for the whole grid (False)."""
         while self.live:
-            for thread in list(self.live.values()):
-                if thread.place is None:
-                    self._step(thread)
+            self._step([thread for thread in self.live.values() if thread.place is None])
             if self.live and not self._release():
                 if set(self.meetings) == {("grid",)}:
                     return False
@@ -86,14 +114,15 @@ class Block:
         """Release all threads from the grid barrier."""
         self._close(("grid",), self.meetings[("grid",)])
 
-    def _step(self, thread):
+    def _step(self, threads):
         try:
-            thread.switch()
+            for thread in threads:
+                thread.switch()
+                if thread.block is None:  # it has ended
+                    del self.live[thread.thread_id]
         except Exception as error:
             error.add_note(f"in thread {tuple(thread.threadIdx)} of block {tuple(self.index)}")
             raise
-        if thread.dead:
-            del self.live[thread.thread_id]
 
     def _release(self):
         """Close every complete meeting; return False if there is none. Threads that have ended are not waited for."""
@@ -105,13 +134,20 @@ class Block:
     def _expected(self, place):
         if place[0] == "warp":
             _, warp, mask, _ = place
+            if len(self.live) == self.size:
+                return (mask & self._lanes(warp)).bit_count()
             return sum(1 for lane in range(WARP) if mask >> lane & 1 and warp * WARP + lane in self.live)
         return len(self.live) if place[0] == "block" else -1  # only the launcher ends a grid barrier
+
+    def _lanes(self, warp):
+        """Return a bit for each thread that a warp began with."""
+        return (1 << min(WARP, self.size - warp * WARP)) - 1
 
     def _close(self, place, came):
         del self.meetings[place]
         for number in came:
-            self.live[number].answer, self.live[number].place = came, None
+            thread = self.live[number]
+            thread.answer, thread.place = came, None
 
     def _report(self):
         groups = {}
@@ -138,14 +174,15 @@ def run_grid(body, grid, block, dynamic, places=None):
     """
     refuse_shapes(grid, block)
     parked, places = [], list(np.ndindex(grid[2], grid[1], grid[0])) if places is None else places
-    for z, y, x in reversed(places) if backwards() else places:
-        one = Block(body, (x, y, z), block, dynamic)
-        if not one.run():
-            parked.append(one)
-    while parked:
-        for one in parked:
-            one.release_grid()
-        parked = [one for one in parked if not one.run()]
+    with np.errstate(all="ignore"):  # a GPU wraps integers and produces NaN silently
+        for z, y, x in reversed(places) if backwards() else places:
+            one = Block(body, (x, y, z), block, dynamic)
+            if not one.run():
+                parked.append(one)
+        while parked:
+            for one in parked:
+                one.release_grid()
+            parked = [one for one in parked if not one.run()]
 
 
 def refuse_shapes(grid, block):

@@ -1,5 +1,6 @@
 """Tests of the simulator: tiny kernels, one property each. On a GPU the same kernels must give the same results."""
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 from support import SIMULATED, launch, launch_repeatably
 
 from gpukit._cuda import cuda, kernel
+from gpukit.primitives import warp
+from gpukit.primitives.warp import group_sum
 
 pytestmark = pytest.mark.kernel
 FULL = 0xFFFFFFFF
@@ -376,3 +379,25 @@ def test_a_kernel_without_a_race_gives_the_same_bits_in_both_orders():
     x, out = np.arange(64, dtype=np.float32), np.full((4, 64), np.nan, np.float32)
     launch_repeatably(shuffles, 1, 64, x, out)
     assert out[0, 0] == 5
+
+
+@kernel
+def sums_of_a_module(mask, out):
+    i = cuda.threadIdx.x
+    out[i] = warp_total(group_sum(np.float32(1), 32))
+    cuda.syncwarp(mask)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("mask", [FULL, 1])
+def test_modules_are_as_before_after_a_launch(mask):
+    """Also after an error, here of lanes that are not in their own mask."""
+    import numba.cuda
+
+    from cudasim import Kernel
+
+    out = np.zeros(32, np.float32)
+    with contextlib.nullcontext() if mask == FULL else pytest.raises(RuntimeError, match="not in its own mask"):
+        launch(sums_of_a_module, 1, 32, np.uint32(mask), out)
+    assert warp.cuda is cuda is numba.cuda and {type(warp_total), type(group_sum), type(warp.group_max)} == {Kernel}
+    assert mask == 1 or (out == 32 * 32).all()

@@ -282,7 +282,7 @@ def test_a_metric_that_labels_do_not_define():
 # --- features
 
 
-def make_bent(queries=40, size=10, seed=0):
+def make_bent(queries=20, size=10, seed=0):
     """Return (X, y, qid) whose relevance is highest in the middle of the first feature."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(queries * size, 3))

@@ -176,10 +176,10 @@ CASES = {
     "neighbors.search.kernels.fill": MISSED,
     "neighbors.search.kernels.table_hashes": MISSED,
     "neighbors.search.kernels.bucket_matches": MISSED,
-    "neighbors.search.exact_kernels.count_pairs": f"{EXACT}pairs_of_clicks[few meet-32-1]",
+    "neighbors.search.exact_kernels.count_pairs": f"{EXACT}pairs_of_clicks[few meet-32]",
     "neighbors.search.exact_kernels.list_pairs": (
-        f"{EXACT}pairs_of_ratings[half stars, sparse-64-2]",
-        f"{EXACT}pairs_of_clicks[few meet-32-1]",
+        f"{EXACT}pairs_of_ratings[half stars, sparse-128]",
+        f"{EXACT}pairs_of_clicks[few meet-32]",
     ),
     "neighbors.search.kernels.hamming_distances": (
         "neighbors/search/test_hamming_kernels.py::test_hamming_distances[5-3-33-16]"

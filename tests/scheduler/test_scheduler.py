@@ -249,16 +249,22 @@ def read_only():
     [BASE, BASE.T, BASE[::-1, ::2], np.asfortranarray(BASE), BASE.reshape(2, 3, 4), BASE[:0], BASE > 7, read_only()],
     ids=["C", "transposed", "strided", "F", "3 dimensions", "empty", "bool", "read-only"],
 )
-@pytest.mark.parametrize(
-    "numbers", [(True, np.int8(-3), np.float32(0.1), -(2**62)), (np.False_, np.uint32(2**32 - 1), 0.1, 5)]
-)
-def test_arguments_arrive_as_numpy_has_them(settings, array, numbers):
-    """All are passed by address or in one word, see intrinsics.arguments_of."""
-    for first in ((np.empty(5), np.array([1.5, 2.5])), (np.empty((3, 2)), np.arange(2)[::-1])):
-        out = np.zeros(array.size + 7)
-        copy_all(array, Pair(first, 2.25), *numbers, out)
-        want = [*array.ravel(), *first[1], *numbers, 2.25 + len(first[0])]
-        np.testing.assert_array_equal(out, np.array(want, float))
+def test_arrays_arrive_as_numpy_has_them(settings, array):
+    """All arguments are passed by address or in one word, see intrinsics.arguments_of."""
+    arrive(array, (np.empty(5), np.array([1.5, 2.5])), (True, np.int8(-3), np.float32(0.1), -(2**62)))
+
+
+@pytest.mark.parametrize("first", [(np.empty(5), np.array([1.5, 2.5])), (np.empty((3, 2)), np.arange(2)[::-1])])
+def test_numbers_and_tuples_arrive_as_numpy_has_them(settings, first):
+    arrive(BASE, first, (np.False_, np.uint32(2**32 - 1), 0.1, 5))
+
+
+def arrive(array, first, numbers):
+    """Copy all arguments in a compiled function and compare them."""
+    out = np.zeros(array.size + 7)
+    copy_all(array, Pair(first, 2.25), *numbers, out)
+    want = [*array.ravel(), *first[1], *numbers, 2.25 + len(first[0])]
+    np.testing.assert_array_equal(out, np.array(want, float))
 
 
 def test_tuples_of_other_lengths_are_other_types(settings):

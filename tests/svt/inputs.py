@@ -50,7 +50,7 @@ SLICES = {
     "one number": lambda rng: rng.normal(size=(3, 1, 1)),
     "far taller": lambda rng: rng.normal(size=(2, 512, 3)),
     "far wider": lambda rng: rng.normal(size=(2, 3, 512)),
-    "rank 1": lambda rng: low_rank(300, 300, 1, 0.0, rng)[None],
+    "rank 1": lambda rng: low_rank(150, 150, 1, 0.0, rng)[None],
     "falling diagonal": lambda rng: np.diag(np.arange(40.0, 0, -1))[None],
     "rising diagonal": lambda rng: np.diag(np.logspace(-12, 0, 40))[None],
     "rising bidiagonal": lambda rng: (np.diag(np.logspace(-6, 0, 60)) + np.diag(np.logspace(-6, 0, 60)[1:], 1))[None],

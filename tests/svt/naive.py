@@ -1,11 +1,19 @@
 """Oracle of the thresholding: LAPACK's singular values in float64, slice by slice."""
 
+import functools
+
 import numpy as np
 
 
 def decompose(X):
     """Return [(U, S, V)] of every slice."""
-    return [np.linalg.svd(matrix, full_matrices=False) for matrix in np.asarray(X, np.float64)]
+    return [_decompose_slice(matrix.tobytes(), matrix.shape) for matrix in np.asarray(X, np.float64)]
+
+
+@functools.lru_cache(maxsize=100)
+def _decompose_slice(numbers, shape):
+    """Decompose a slice that many tests share once."""
+    return np.linalg.svd(np.frombuffer(numbers).reshape(shape), full_matrices=False)
 
 
 def thresholded(U, S, V, bound, cap=None):

@@ -7,6 +7,8 @@ from neighbors.inputs import columns, columns_on_device
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
+from support import thinned
+
 from gpukit.neighbors.search import exact_plan, gpu
 from gpukit.ratings import Ratings
 from neighbors.search.exact_inputs import CLICKS, SHAPES, case, clicks
@@ -20,12 +22,11 @@ def kernel_keys(table, numbers, first, n_rows):
     return whole_keys(((begin, [array.copy_to_host() for array in selected]) for begin, selected in selections), first)
 
 
-@pytest.mark.parametrize("block, per_thread", [(32, 1), (64, 2)])
-@pytest.mark.parametrize("name", SHAPES)
-def test_pairs_of_ratings(name, block, per_thread, monkeypatch):
+@pytest.mark.parametrize("name, tile", thinned(SHAPES, [32, 128], share=2))
+def test_pairs_of_ratings(name, tile, monkeypatch):
     """Tiles of 32 and of 128 items, parts of 1 to 4,095 users."""
-    monkeypatch.setattr(gpu, "BLOCK", block)
-    monkeypatch.setattr(gpu, "RATINGS", per_thread)
+    monkeypatch.setattr(gpu, "BLOCK", min(tile, 64))
+    monkeypatch.setattr(gpu, "RATINGS", tile // min(tile, 64))
     table = columns(case(name))
     first = min(2, len(table.indptr) - 3)
     n_rows = min(6, len(table.indptr) - 1 - first)
@@ -33,12 +34,11 @@ def test_pairs_of_ratings(name, block, per_thread, monkeypatch):
     np.testing.assert_array_equal(kernel_keys(table, numbers, first, n_rows), keys_of(table, first, n_rows))
 
 
-@pytest.mark.parametrize("block, per_thread", [(32, 1), (64, 3)])
-@pytest.mark.parametrize("name", CLICKS)
-def test_pairs_of_clicks(name, block, per_thread, monkeypatch):
+@pytest.mark.parametrize("name, tile", thinned(CLICKS, [32, 192], share=2))
+def test_pairs_of_clicks(name, tile, monkeypatch):
     """Tiles of 32 and of 192 items, hash tables of 16 and of 64 slots."""
-    monkeypatch.setattr(gpu, "BLOCK", block)
-    monkeypatch.setattr(gpu, "CLICKS", per_thread)
+    monkeypatch.setattr(gpu, "BLOCK", min(tile, 64))
+    monkeypatch.setattr(gpu, "CLICKS", tile // min(tile, 64))
     table = columns(clicks(name))
     n_rows = min(9, len(table.indptr) - 1)
     keys = kernel_keys(table, NO_LEVELS, 0, n_rows)

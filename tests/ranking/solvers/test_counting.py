@@ -37,8 +37,8 @@ def test_sums(name, solver):
 
 @pytest.fixture(scope="module")
 def long_query():
-    """20,000 documents in one query, many of them tied or exactly at the margin, and their sums."""
-    at = inputs.queries([20000], 50, "margins")
+    """5,000 documents in one query, many of them tied or exactly at the margin, and their sums."""
+    at = inputs.queries([5000], 50, "margins")
     return at, naive.pair_sums(at.y, at.s, at.u, at.offsets)
 
 

@@ -7,11 +7,11 @@ def weights(X, ridge):
     """Return B (N, N): column j minimizes |x_j - X b|^2 + ridge |b|^2 with b_j = 0 (Steck 2019, Eq. 3)."""
     X = np.asarray(X, float)
     n_items = X.shape[1]
+    G = np.array([[sum(X[:, i] * X[:, k]) for k in range(n_items)] for i in range(n_items)])
     B = np.zeros((n_items, n_items))
     for j in range(n_items):
         others = [i for i in range(n_items) if i != j]
-        A = np.array([[sum(X[:, i] * X[:, k]) + ridge * (i == k) for k in others] for i in others])
-        B[others, j] = np.linalg.solve(A, np.array([sum(X[:, i] * X[:, j]) for i in others]))
+        B[others, j] = np.linalg.solve(G[np.ix_(others, others)] + ridge * np.eye(n_items - 1), G[others, j])
     return B
 
 

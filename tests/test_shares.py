@@ -1,0 +1,27 @@
+"""Distribution of tests over processes."""
+
+import pytest
+from shares import next_share, share
+
+SIZES = {"tests/io/a.py": 9, "tests/svt/a.py": 5, "tests/svt/b/c.py": 5, "tests/test_x.py": 2, "tests/io/b.py": 0}
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "expected"),
+    [
+        (None, [], "tests/svt/a.py"),
+        (None, ["tests/svt/d.py"], "tests/io/a.py"),
+        ("tests/io/z.py", ["tests/io/y.py"], "tests/io/a.py"),
+        ("tests/graphs/z.py", ["tests/io/y.py", "tests/svt/y.py"], "tests/test_x.py"),
+        (None, ["tests/io/y.py", "tests/svt/y.py", "tests/test_x.py"], "tests/svt/a.py"),
+    ],
+    ids=["most tests", "another folder", "its own folder", "a file", "a folder of two"],
+)
+def test_a_process_stays_in_its_folder(own, others, expected):
+    assert next_share(SIZES, own, others) == expected
+
+
+def test_a_share_is_a_file_or_a_case_of_the_compile_tier():
+    assert share("tests/io/test_a.py::test_b[c-d]") == "tests/io/test_a.py"
+    case = "tests/compile/test_compile.py::test[room.scale"
+    assert share(f"{case}-8.0") == share(f"{case}-9.0") == case
