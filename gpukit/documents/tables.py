@@ -65,16 +65,22 @@ class Columns:
 def places_of(known, names, what):
     """Return the positions (n,) int64 of known feature names among names.
 
-    None if both lists are equal. what: the documents' name, for the DataError that lists missing and unknown names.
+    None if both lists are equal. what: the documents' name, for the DataError that lists missing, unknown and repeated
+    names.
     """
     known, names = np.asarray(known, object), np.asarray(names, object)
     if np.array_equal(known, names):
         return None
     place = {name: at for at, name in enumerate(names.tolist())}
     missing, unknown = [name for name in known if name not in place], sorted(place.keys() - set(known))
+    repeated = [name for name, count in Counter(names.tolist()).items() if count > 1]
     wrong = [
         f"{kind}: {', '.join(map(shown, some[:SHOWN]))}{', ...' if len(some) > SHOWN else ''} ({len(some):,} of {n:,})"
-        for kind, some, n in (("missing", missing, len(known)), ("unknown", unknown, len(names)))
+        for kind, some, n in (
+            ("missing", missing, len(known)),
+            ("unknown", unknown, len(names)),
+            ("repeated", repeated, len(names)),
+        )
         if some
     ]
     if wrong:

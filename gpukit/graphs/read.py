@@ -235,7 +235,7 @@ def _join_edges(edges, values_file, options):
     graph, ids = read_edges(edges)
     with sources.opened(values_file, "the values of the graph's vertices") as source:
         values, path = _read_values(source, graph, ids, options), source.name
-    count, names = len(values.values), values.ids
+    count, names = len(np.atleast_1d(values.values)), values.ids  # a file may hold a single number
     if ids is None or (len(ids) == count and names is None):
         return options.graph_tensor(graph, values, names if ids is None else ids)
     rows = _match_rows(ids, names, count, path)

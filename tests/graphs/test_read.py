@@ -219,6 +219,14 @@ def test_refused_files(tmp_path):
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("edges", ["0 1\n1 2\n", "a b\nb c\n"])
+def test_a_single_number_is_no_tensor(tmp_path, edges):
+    np.save(tmp_path / "t.npy", 3.0)
+    (tmp_path / "e.txt").write_text(edges)
+    with pytest.raises(DataError, match=r"its shape is \(\)|has values for 1 vertices"):
+        read_graph(edges=tmp_path / "e.txt", tensor=tmp_path / "t.npy")
+
+
 TEXTS = {
     "empty": ([], "is empty|no lines"),
     "comments": (["# nothing", "# here"], "no lines but comments"),
