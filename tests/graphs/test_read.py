@@ -82,6 +82,8 @@ def test_where_it_cannot_write(tmp_path):
     for path, error in ((tmp_path / "g.csv", ParameterError), (tmp_path / "none" / "g.npz", DataError)):
         with pytest.raises(error):
             write_graph(path, data)
+    with pytest.raises(DataError, match="vertices. has a surrogate"):
+        write_graph(tmp_path / "g.npz", as_graph_tensor(RING, T, vertices=list("abcd") + ["\ud800"]))
     assert not list(tmp_path.iterdir())
 
 
