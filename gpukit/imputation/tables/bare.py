@@ -69,9 +69,8 @@ def form_without_graph(tensor, mask, times):
     shape, length = shape_of(tensor), axes(times) and np.size(times)
     if len(shape) == 1:
         return table_form(tensor, mask)
-    if len(shape) not in (2, 3) or (axes(mask) == 1 and len(mask) == shape[0]):
-        return None
-    if length == int(np.prod(shape[1:])) and (length != shape[0] or len(shape) == 3):
+    are_columns = length == int(np.prod(shape[1:])) and (length != shape[0] or len(shape) == 3)
+    if len(shape) not in (2, 3) or are_columns or (axes(mask) == 1 and len(mask) == shape[0]):
         return None
     if len(shape) == 3:
         refuse_samples(shape)
