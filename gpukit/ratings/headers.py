@@ -94,7 +94,8 @@ def columns_of(names, request, what, is_header=False):
     if not request.times:
         places.pop("times", None)
     if need and "values" not in places:
-        _count_by_weight(places)
+        if "weights" in places:
+            places.setdefault("counts", places.pop("weights"))
     elif request.columns is None:
         places.pop("weights", None)
         places.pop("counts", None)
@@ -110,13 +111,6 @@ def columns_of(names, request, what, is_header=False):
 def _are_pairs(names):
     """Return True if a header names at most users, items, times, weights and counts."""
     return all(plain(name) in USER | ITEM | TIME | WEIGHT | COUNT for name in names)
-
-
-def _count_by_weight(places):
-    """Make the weight of pairs their count, if they have none."""
-    weight = places.pop("weights", None)
-    if weight is not None:
-        places.setdefault("counts", weight)
 
 
 def heads(words, places):

@@ -77,20 +77,17 @@ def form_without_graph(tensor, mask, times):
     if length == shape[0] != shape[1]:
         return table_form(tensor, mask)
     values = as_array(tensor, "the tensor")
-    if values.dtype.kind in "biuf" and values.size and not has_time_last(values, mask):
+    if values.dtype.kind not in "biuf" or not values.size:
+        return None
+    seen = np.isfinite(values)
+    if np.shape(mask) == values.shape:
+        seen &= as_array(mask, "the mask").astype(bool)
+    if in_time(values.T, seen.T) or not in_time(values, seen):
         raise DataError(
             f"an array of shape {shape} without a graph does not say which axis is time. A table of times by sensors "
             "is given alone, fit(X); sensors by times are fit(X.T), or fit(graph_from_series(X), X)."
         )
     return None
-
-
-def has_time_last(values, mask):
-    """Return True if columns of values (N, T) depend on earlier ones and rows do not."""
-    seen = np.isfinite(values)
-    if np.shape(mask) == values.shape:
-        seen &= as_array(mask, "the mask").astype(bool)
-    return in_time(values, seen) and not in_time(values.T, seen.T)
 
 
 def refuse_samples(shape):
