@@ -5,7 +5,6 @@ from pathlib import Path
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import sinks
-from gpukit.io.sources import PACKED
 
 
 def check_output(path, option, inputs=(), force=False, text=False):
@@ -19,7 +18,7 @@ def check_output(path, option, inputs=(), force=False, text=False):
     """
     if path is None or (text and sinks.is_standard(path)):
         return
-    if text == "plain" and Path(path).suffix.lower() in (".parquet", ".json", ".npz", *(f".{kind}" for kind in PACKED)):
+    if text == "plain" and Path(path).suffix.lower() in (".parquet", ".json", ".npz", ".gz", ".bz2", ".xz", ".zip"):
         raise ParameterError(f"{option} {path}: the output is plain text. Choose another suffix, such as .csv or .txt.")
     sinks.refuse_dash(path, option)
     from gpukit.persist import check_writable
