@@ -13,10 +13,13 @@ def check_output(path, option, inputs=(), force=False, text=False):
     It cannot be written, is an input, or exists without force. An empty file does not count as existing, because makers
     of temporary names create such files.
 
-    text: a table or text is written, which '-' sends to standard output; ParameterError for '-' otherwise.
+    text: a table or text is written, which '-' sends to standard output; ParameterError for '-' otherwise. "plain": it
+    is text whatever the suffix; ParameterError for suffixes of other formats.
     """
     if path is None or (text and sinks.is_standard(path)):
         return
+    if text == "plain" and Path(path).suffix.lower() in (".parquet", ".json", ".npz", ".gz", ".bz2", ".xz", ".zip"):
+        raise ParameterError(f"{option} {path}: the output is plain text. Choose another suffix, such as .csv or .txt.")
     sinks.refuse_dash(path, option)
     from gpukit.persist import check_writable
 

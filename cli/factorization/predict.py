@@ -33,7 +33,7 @@ def predict(model, pairs, output, force, file_format, columns, sep, evidence, de
     from gpukit.ratings import read_pairs
 
     stages = Stages()
-    outputs.check_output(output, "--output", [model, pairs], force, text=True)
+    outputs.check_output(output, "--output", [model, pairs], force, text="plain")
     fitted, chosen = models.open_model(model, device, stages)
     users, items = read_pairs(pairs, file_format, columns, sep)
     stages.done("reading")

@@ -65,7 +65,7 @@ def recommend(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text=True)
+    outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text="plain")
     sources = [ask.model, *filter(None, filters.files_of(ask))] if ask.everyone else ()
     with run_as_team(ctx, ask, sources) as team, options_named():
         run(ask, stages, team)

@@ -108,7 +108,7 @@ def check_outputs(ask, found):
     for option, path in [*targets, ("plot", ask.plot)]:
         if path is None:
             continue
-        outputs.check_output(path, f"--{option}", reads, ask.force, text=option == "scores")
+        outputs.check_output(path, f"--{option}", reads, ask.force, text=option == "scores" and "plain")
         other = writes.setdefault(Path(path).resolve(), option)
         if other != option:
             raise ParameterError(f"--{other} and --{option} would both write {path}. Name two files.")

@@ -41,8 +41,8 @@ def rank(**values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     given = [path for path in (ask.model, ask.file, ask.against) if path is not None]
-    outputs.check_output(ask.output, "--output", given, ask.force, text=True)
-    outputs.check_output(ask.per_query, "--per-query", given, ask.force, text=True)
+    outputs.check_output(ask.output, "--output", given, ask.force, text="plain")
+    outputs.check_output(ask.per_query, "--per-query", given, ask.force, text="plain")
     if outputs.takes_stdout(ask.output, ask.as_json) + outputs.takes_stdout(ask.per_query, ask.as_json) == 2:
         raise ParameterError("--output and --per-query both go to standard output. Name a file for one of them.")
     if ask.against is not None and ask.file == "-":

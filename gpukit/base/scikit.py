@@ -59,16 +59,9 @@ def stand_in(cls):
     from sklearn.base import BaseEstimator
 
     own = {name: getattr(cls, name) for name in METHODS if hasattr(cls, name)}
-    first = {name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items() if is_request(name)}
+    values = [item for kind in reversed(cls.__mro__) for item in vars(kind).items()]
+    first = {name: value for name, value in values if "__metadata_request__" in name}  # Python puts _Class before it
     return type(cls.__name__, (BaseEstimator,), {**own, **first, "__module__": cls.__module__})
-
-
-def is_request(name):
-    """Return True for a class attribute of default requests.
-
-    Python puts _Class before its name.
-    """
-    return "__metadata_request__" in name
 
 
 def standing_for(estimator):

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_labels
 from gpukit.documents import parse
-from gpukit.documents.check import sound
+from gpukit.documents.check import check_names, sound
 from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
@@ -66,10 +66,12 @@ def places_of(known, names, what):
     """Return the positions (n,) int64 of known feature names among names.
 
     None if both lists are equal. what: the documents' name, for the DataError that lists missing and unknown names.
+    DataError also for a repeated name.
     """
     known, names = np.asarray(known, object), np.asarray(names, object)
     if np.array_equal(known, names):
         return None
+    check_names(names)
     place = {name: at for at, name in enumerate(names.tolist())}
     missing, unknown = [name for name in known if name not in place], sorted(place.keys() - set(known))
     wrong = [
@@ -354,7 +356,7 @@ def write_parquet(documents, file):
         columns["comment"] = documents.comments
     numbered = documents.names is None
     names = numbered_names(documents.X.shape[1]) if numbered else documents.names.tolist()
-    check_names(names)
+    refuse_ambiguous(names)
     columns |= {name: documents.X[:, place] for place, name in enumerate(names)}
     parts = {name: lambda part, column=column: column[part] for name, column in columns.items()}
     tables.write_parquet(file, parts, len(documents.y), {NUMBERED: b"1"} if numbered else None)
@@ -365,7 +367,7 @@ def numbered_names(n):
     return [f"f{place + 1}" for place in range(n)]
 
 
-def check_names(names):
+def refuse_ambiguous(names):
     """Raise ParameterError for a feature name that is ambiguous in Parquet."""
     known = set().union(*NAMES.values())
     wrong = next((name for name in names if is_index(name) or plain(name) in known), None)

@@ -158,12 +158,9 @@ def types_of(values):
         dtype = values.dtype
     if dtype.kind not in "biuf" or dtype in (np.float32, np.float64) or dtype.itemsize > 8:
         return None
-    inexact = dtype.kind in "iu" and dtype.itemsize == 8 and values.size and _exceed(values)
+    is_long = dtype.kind in "iu" and dtype.itemsize == 8 and values.size
+    inexact = is_long and bool(values.max() > EXACT or values.min() < -EXACT)
     return single(ColumnType(dtype, dtype.kind != "f"), np.array(values) if inexact else None)
-
-
-def _exceed(values):
-    return bool(values.max() > EXACT or values.min() < -EXACT)
 
 
 def single(one, original=None):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import graph_builders
 from gpukit.graphs.adjacency import as_adjacency
@@ -235,7 +236,7 @@ def _join_edges(edges, values_file, options):
     graph, ids = read_edges(edges)
     with sources.opened(values_file, "the values of the graph's vertices") as source:
         values, path = _read_values(source, graph, ids, options), source.name
-    count, names = len(values.values), values.ids
+    count, names = len(np.atleast_1d(values.values)), values.ids  # a file may hold a single number
     if ids is None or (len(ids) == count and names is None):
         return options.graph_tensor(graph, values, names if ids is None else ids)
     rows = _match_rows(ids, names, count, path)
@@ -420,7 +421,7 @@ def write_graph(path: Path, data: GraphTensor) -> None:
     """Write a GraphTensor to an .npz for read_graph.
 
     Missing values are NaN; the adjacency is stored in its CSR parts. The file is written atomically. Raises
-    ParameterError for another suffix, DataError if the path is not writable.
+    ParameterError for another suffix, DataError if the path is not writable, or for labels that UTF-8 does not hold.
     """
     check_copy(path)
     data = sound(data)
@@ -429,6 +430,7 @@ def write_graph(path: Path, data: GraphTensor) -> None:
     arrays = {f"adjacency_{name}": array for name, array in parts}
     arrays["tensor"] = np.where(data.mask if data.mask.ndim == 3 else data.mask[:, None, None], data.tensor, np.nan)
     arrays |= {name: value for name in ("vertices", "truth", "times") if (value := getattr(data, name)) is not None}
+    refuse_surrogates("vertices", arrays.get("vertices", np.empty(0)))
     with atomic_write(path) as aside, open(aside, "wb") as file:
         np.savez(file, **arrays)
 

@@ -64,8 +64,8 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
 
 
 def known_of(ids):
-    """Return the labels of vertices as a set of str."""
-    return frozenset() if ids is None else frozenset(map(str, ids))
+    """Return the labels of vertices as a set of str, without an empty one, which names no column."""
+    return frozenset() if ids is None else frozenset(map(str, ids)) - {""}
 
 
 def times_of(table, frame, found):

@@ -5,6 +5,8 @@ Id arrays are sorted; they are int64 if every id is an integer, else str.
 Shared by ids.py (host) and ratings/orders (GPU).
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from gpukit._pool import shared_out
@@ -13,7 +15,7 @@ from gpukit.errors import DataError
 
 SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
 EMPTY = np.int32(-1)
-NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset)
+NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset, Iterator)
 FLOATS = (float, np.floating)
 PIECE = 1 << 20  # ids per task
 
@@ -42,7 +44,7 @@ def id_array(ids, what="user"):
     NaN, NA).
     """
     try:
-        ids = np.atleast_1d(np.asarray(ids))
+        ids = np.atleast_1d(np.asarray(ids.astype(object).filled(np.nan) if np.ma.is_masked(ids) else ids))
     except (TypeError, ValueError) as error:
         raise DataError(f"the {what} ids are no list of ids ({error}).") from error
     if ids.ndim != 1 or ids.dtype.kind not in "biufUSOMm":
@@ -59,7 +61,7 @@ def check_types(ids, what="user"):
     These are bytes, booleans, nested lists, dicts and objects without text; `id_array` refuses missing ids. ids: one or
     many, as passed by the user.
     """
-    if isinstance(ids, list | tuple | set | frozenset):
+    if isinstance(ids, list | tuple):
         each = list(ids)
     elif isinstance(ids, NO_IDS) or ids is None:
         each = [ids]

@@ -1,23 +1,26 @@
 """Convert times in any spelling to int64 seconds since 1970-01-01 UTC."""
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from gpukit.base.arrays import as_array, as_text
 from gpukit.errors import DataError
+from gpukit.io.words import is_integer
 
 MISSING = np.int64(-(2**63))  # marks an invalid time
+MICRO = 10**6
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def seconds_of(text):
+def seconds_of(text, unit=1):
     """Return the seconds (int) of a number or ISO 8601 date, or None.
 
-    Fractions of seconds are cut off. Dates are UTC unless an offset is given.
+    Fractions of seconds are cut off. Dates are UTC unless an offset is given. unit: MICRO returns microseconds.
     """
     try:
-        seconds = math.floor(float(text))
+        seconds = math.floor(float(text) * unit)
         return seconds if -(2**63) <= seconds < 2**63 else None
     except (ValueError, OverflowError):
         pass
@@ -25,14 +28,19 @@ def seconds_of(text):
         when = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    return math.floor((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
+    return ((when if when.tzinfo else when.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=MICRO // unit)
+
+
+def unit_of(words, lenient):
+    """Return MICRO for times that are only to be ordered and are not all whole numbers, else 1."""
+    return MICRO if lenient and not all(map(is_integer, filter(None, words))) else 1
 
 
 def as_seconds(values, what="times", lenient=False):
     """Return an array as seconds (n,) int64.
 
-    values: whole numbers, datetime64 or text. Raises DataError with the invalid row; lenient: invalid times are MISSING
-    instead.
+    values: whole numbers, datetime64 or text. Raises DataError with the invalid row. lenient: only the order of the
+    result counts, so it has microseconds where there are fractions, and invalid times are MISSING.
     """
     array = as_array(values, what)
     if array.dtype.kind in "Vc" or array.ndim != 1:
@@ -43,13 +51,15 @@ def as_seconds(values, what="times", lenient=False):
     if array.dtype.kind in "iu":
         found, bad = array.astype(np.int64), array > np.uint64(2**63 - 1) if array.dtype == np.uint64 else np.False_
     elif array.dtype.kind == "M":
-        found, bad = array.astype("datetime64[s]").astype(np.int64), np.isnat(array)
+        found, bad = array.astype(f"datetime64[{'us' if lenient else 's'}]").astype(np.int64), np.isnat(array)
     elif array.dtype.kind == "f":
+        array = array.astype(np.float64) * (MICRO if lenient and (array[np.isfinite(array)] % 1).any() else 1)
         bad = ~(np.abs(array) < 2.0**63)
         found = np.floor(np.where(bad, 0, array)).astype(np.int64)
     else:
         different, which = np.unique(as_text(array), return_inverse=True)
-        each = [seconds_of(word) for word in different.tolist()]
+        unit = unit_of(different.tolist(), lenient)
+        each = [seconds_of(word, unit) for word in different.tolist()]
         bad = np.array([one is None for one in each], dtype=bool)[which]
         found = np.array([one or 0 for one in each], dtype=np.int64)[which]
     if lenient:

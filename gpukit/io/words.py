@@ -172,14 +172,9 @@ def shown(word):
     return repr(word[:SHOWN])
 
 
-def first_repeated(words):
-    """Return the first word of [str] that occurred before, or None."""
-    seen = set()
-    return next((word for word in words if word in seen or seen.add(word)), None)
-
-
 def refuse_repeated(words, what):
     """Raise DataError for the first repeated word; what: its name."""
-    twice = first_repeated(words)
+    seen = set()
+    twice = next((word for word in words if word in seen or seen.add(word)), None)
     if twice is not None:
         raise DataError(f"{what} {shown(twice)} twice; each stands for one vertex.")

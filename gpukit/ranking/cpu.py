@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit import timing
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.feature_map import Expanded
 from gpukit.ranking.scaling import inverse, scatter, sparse_gram, sparse_gram_diagonal
@@ -106,6 +107,9 @@ class Dense:
 
     def gram(self, offsets, query, pulls):
         """See pair_sums.PairSums.gram."""
+        with timing.compiling():
+            import scipy.linalg.cython_blas  # noqa: F401 - the first product in compiled code would load it
+
         n = self.X.shape[1]
         means, partial = np.empty((len(offsets) - 1, n)), np.empty((SHARES, n, n))
         query_means(self.X, offsets, pulls, means)

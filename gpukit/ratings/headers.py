@@ -91,10 +91,14 @@ def columns_of(names, request, what, is_header=False):
         refuse_unclear(names, f"{what} has the columns {', '.join(map(str, names))}")
     else:
         places = dict(zip(("users", "items", "values", "times"), range(len(names) if need else 2)))
+    if not request.times:
+        places.pop("times", None)
     if need and "values" not in places:
-        _count_by_weight(places)
-    else:
-        _leave_out_unread(places, request)
+        if "weights" in places:
+            places.setdefault("counts", places.pop("weights"))
+    elif request.columns is None:
+        places.pop("weights", None)
+        places.pop("counts", None)
     if request.times not in OPTIONAL_TIMES and "times" not in places:
         refuse_times(what)
     check_reach(places, len(names), what)
@@ -107,22 +111,6 @@ def columns_of(names, request, what, is_header=False):
 def _are_pairs(names):
     """Return True if a header names at most users, items, times, weights and counts."""
     return all(plain(name) in USER | ITEM | TIME | WEIGHT | COUNT for name in names)
-
-
-def _count_by_weight(places):
-    """Make the weight of pairs their count, if they have none."""
-    weight = places.pop("weights", None)
-    if weight is not None:
-        places.setdefault("counts", weight)
-
-
-def _leave_out_unread(places, request):
-    """Drop times that are not requested, and weights and counts that the caller does not name."""
-    if not request.times:
-        places.pop("times", None)
-    if request.columns is None:
-        places.pop("weights", None)
-        places.pop("counts", None)
 
 
 def heads(words, places):

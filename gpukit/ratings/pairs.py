@@ -38,7 +38,9 @@ def table_of(X, y=None):
         raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {values.shape}.")
     users, user_ids = factorize(users, "user")
     items, item_ids = factorize(items, "item")
-    return sound(Ratings(users, items, values, user_ids, item_ids, pair_times(X)))
+    place = find_columns(X.columns).get("times") if is_frame(X) else None
+    times = None if place is None else times_of(X.iloc[:, place], True)
+    return sound(Ratings(users, items, values, user_ids, item_ids, times))
 
 
 def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
@@ -53,12 +55,6 @@ def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
     if merged.merged > ratings.merged and not are_clicks(ratings):
         warnings.warn(f"{merged_line(merged.merged, len(merged), rule)}.", stacklevel=stacklevel + 1)
     return merged if isinstance(X, Ratings) or merged.times is None else without_times(merged)
-
-
-def pair_times(X):
-    """Return the times (n,) int64 of pairs in a DataFrame, or None."""
-    place = find_columns(X.columns).get("times") if is_frame(X) else None
-    return None if place is None else times_of(X.iloc[:, place], True)
 
 
 def numbers(y):

@@ -210,7 +210,7 @@ def read_by_first(read, team):
     names, texts, state = json.loads(bytes(team.broadcast(header)))
     got = {name: _broadcast(None if table is None else arrays[name], team) for name in names}
     for name in texts:
-        got[name] = _as_texts(got[name])
+        got[name] = got[name].view(f"U{got[name].shape[1]}").reshape(-1)
     return table if team.rank == 0 else marked(Ratings(**got), state)
 
 
@@ -233,8 +233,3 @@ def _as_numbers(ids):
     if ids.dtype.kind != "U":
         return ids
     return np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), ids.dtype.itemsize // 4)
-
-
-def _as_texts(numbers):
-    """Reverse `_as_numbers`."""
-    return numbers.view(f"U{numbers.shape[1]}").reshape(len(numbers))

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io.delimited import Wanted, Words, columns_of, count_lines, lines
-from gpukit.io.times import MISSING, seconds_of
+from gpukit.io.times import MISSING, seconds_of, unit_of
 from gpukit.io.words import FLOAT32_MAX, decoded, is_decimal_comma, is_integer, is_number, with_point
 from gpukit.ratings import formats
 from gpukit.ratings.check import check_counts, check_range
@@ -124,17 +124,18 @@ def _numbers(column):
 def _times(column, lenient):
     """Return a column as seconds (rows,) int64, None for an invalid time.
 
-    lenient: invalid times are MISSING.
+    lenient: as in as_seconds.
     """
     if not isinstance(column, Words):
         return column
-    times = [time_of(word, lenient) for word in column.texts()]
+    unit = unit_of(column.texts(), lenient)
+    times = [time_of(word, lenient, unit) for word in column.texts()]
     return None if None in times else np.array(times, np.int64)[column.index]
 
 
-def time_of(word, lenient):
-    """Return the seconds that a word spells, else None (lenient: MISSING)."""
-    seconds = int(word) if is_integer(word) else None if "_" in word else seconds_of(word)
+def time_of(word, lenient, unit=1):
+    """Return the seconds that a word spells, else None (lenient: MISSING). unit: as in seconds_of."""
+    seconds = int(word) if unit == 1 and is_integer(word) else None if "_" in word else seconds_of(word, unit)
     return MISSING if seconds is None and lenient else seconds
 
 

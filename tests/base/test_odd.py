@@ -155,6 +155,9 @@ def test_huge_ids_are_unknown_and_missing_ones_refused(fitted):  # noqa: F811
         ([[1, 2]], "must be text or whole numbers"),
         ([np.nan], "Row 1 has no user id"),
         ([None], "Row 1"),
+        (np.ma.array([7, 8], mask=[False, True]), "Row 2 has no user id"),
+        ({7}, "must be text or whole numbers"),
+        (iter([7]), "must be text or whole numbers"),
         ([7.5], "not a whole number"),
     ):
         with pytest.raises(gpukit.errors.DataError, match=message):

@@ -23,6 +23,13 @@ def test_folders_and_inputs_are_refused(tmp_path):
             outputs.check_output(path, "--model", [source])
 
 
+@pytest.mark.parametrize("name", ["lists.parquet", "lists.json", "lists.csv.gz"])
+def test_plain_text_has_no_suffix_of_another_format(tmp_path, name):
+    with pytest.raises(ParameterError, match="--output .*: the output is plain text"):
+        outputs.check_output(tmp_path / name, "--output", text="plain")
+    outputs.check_output(tmp_path / name, "OUT", text=True)
+
+
 def test_pictures_need_matplotlib_and_a_known_ending(monkeypatch):
     outputs.check_plot(None)
     outputs.check_plot("curve.PNG")

@@ -131,6 +131,15 @@ def test_labels_that_the_form_cannot_hold(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "in.parquet"]
 
 
+def test_a_row_without_a_label_is_written_as_it_was_read(tmp_path):
+    source, out, labels = tmp_path / "in.csv", tmp_path / "out.csv", ["s1", "s2"]
+    source.write_text(",2020-01-01,2020-01-02,2020-01-0x\ns1,1,2,3\ns2,4,,6\n,7,8,9\n")
+    found = read_table(source, 2, labels)
+    filled = np.nan_to_num(found.values, nan=5)
+    write_completed(out, source, filled, ~np.isnan(found.values), found.ids)
+    assert out.read_text() == source.read_text().replace(",,", ",5,")
+
+
 def test_a_source_that_is_gone(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         write_completed(tmp_path / "out.csv", tmp_path / "in.csv", np.zeros((3, 4)), np.ones((3, 4), bool))

@@ -82,6 +82,8 @@ def test_where_it_cannot_write(tmp_path):
     for path, error in ((tmp_path / "g.csv", ParameterError), (tmp_path / "none" / "g.npz", DataError)):
         with pytest.raises(error):
             write_graph(path, data)
+    with pytest.raises(DataError, match="vertices. has a surrogate"):
+        write_graph(tmp_path / "g.npz", as_graph_tensor(RING, T, vertices=list("abcd") + ["\ud800"]))
     assert not list(tmp_path.iterdir())
 
 
@@ -217,6 +219,14 @@ def test_refused_files(tmp_path):
         with pytest.raises(DataError, match=words) as caught:
             read_graph(tmp_path / name)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("edges", ["0 1\n1 2\n", "a b\nb c\n"])
+def test_a_single_number_is_no_tensor(tmp_path, edges):
+    np.save(tmp_path / "t.npy", 3.0)
+    (tmp_path / "e.txt").write_text(edges)
+    with pytest.raises(DataError, match=r"its shape is \(\)|has values for 1 vertices"):
+        read_graph(edges=tmp_path / "e.txt", tensor=tmp_path / "t.npy")
 
 
 TEXTS = {

@@ -33,7 +33,7 @@ def text(sep=",", header=None, extra=()):
         text(" "),
         text("::"),
         text(header="user_id,track_id"),
-        text(header="userId,itemId,timestamp", extra=[(5, 6, 7, 8)]),
+        text(header="userId,itemId,timestamp", extra=[(5, "never", 7, 8)]),
         "%%MatrixMarket matrix coordinate pattern general\n3 11 4\n" + text(" "),
     ],
 )

@@ -48,13 +48,18 @@ def test_a_frame_with_times(columns):
     assert as_ratings(frame()[columns], times=True).times.tolist() == [300, 50, 10]
 
 
-def test_a_frame_of_dates():
+@pytest.mark.parametrize("unit", ["D", "ms"])
+def test_dates_and_fractions_of_seconds(tmp_path, unit):
     pandas = pytest.importorskip("pandas")
-    table = frame()
-    table["date"] = pandas.to_datetime(table.pop("timestamp"), unit="D")
-    assert pairs_of(as_ratings(table)) == BEST
-    table["date"] = table["date"].astype(str)
-    assert pairs_of(as_ratings(table)) == BEST
+    table, scale = frame(), {"D": 86400, "ms": 0.001}[unit]
+    times = table.pop("timestamp")
+    dates = pandas.to_datetime(times, unit=unit)
+    for column in (dates, dates.astype(str), scale * times):
+        table["date"] = column
+        table.to_csv(tmp_path / "a.csv", index=False)
+        table.to_parquet(tmp_path / "a.parquet")
+        read = [read_ratings(tmp_path / name) for name in ("a.csv", "a.parquet")]
+        assert [*map(pairs_of, [as_ratings(table), *read])] == [BEST] * 3
 
 
 def test_pairs_with_their_ratings_apart():

@@ -63,37 +63,31 @@ def table_form(array, mask):
 def form_without_graph(tensor, mask, times):
     """Return the Form of an array without a graph.
 
-    None if vertices come first. Times or a mask of whole sensors determine the axes. Otherwise DataError is raised if
-    the first axis is time by the values, or is the longer one, and for three axes.
+    None if vertices come first. Times that fit one axis, or a mask of whole sensors, determine the axes. Otherwise
+    DataError is raised for three axes, and unless the values of the second axis alone are ordered in time.
     """
     shape, length = shape_of(tensor), axes(times) and np.size(times)
     if len(shape) == 1:
         return table_form(tensor, mask)
-    if len(shape) not in (2, 3) or length == int(np.prod(shape[1:])) or (axes(mask) == 1 and len(mask) == shape[0]):
+    are_columns = length == int(np.prod(shape[1:])) and (length != shape[0] or len(shape) == 3)
+    if len(shape) not in (2, 3) or are_columns or (axes(mask) == 1 and len(mask) == shape[0]):
         return None
     if len(shape) == 3:
         refuse_samples(shape)
-    if length == shape[0]:
+    if length == shape[0] != shape[1]:
         return table_form(tensor, mask)
     values = as_array(tensor, "the tensor")
-    if values.dtype.kind in "biuf" and values.size and is_turned(values, mask):
+    if values.dtype.kind not in "biuf" or not values.size:
+        return None
+    seen = np.isfinite(values)
+    if np.shape(mask) == values.shape:
+        seen &= as_array(mask, "the mask").astype(bool)
+    if in_time(values.T, seen.T) or not in_time(values, seen):
         raise DataError(
             f"an array of shape {shape} without a graph does not say which axis is time. A table of times by sensors "
             "is given alone, fit(X); sensors by times are fit(X.T), or fit(graph_from_series(X), X)."
         )
     return None
-
-
-def is_turned(values, mask):
-    """Return True if rows (T, N) are time.
-
-    They are if rows depend on earlier ones and columns do not; if both or neither do, if there are more rows.
-    """
-    seen = np.isfinite(values)
-    if np.shape(mask) == values.shape:
-        seen &= as_array(mask, "the mask").astype(bool)
-    rows, columns = in_time(values.T, seen.T), in_time(values, seen)
-    return rows if rows != columns else values.shape[0] > values.shape[1]
 
 
 def refuse_samples(shape):

@@ -264,6 +264,13 @@ def test_what_an_estimator_chooses_for_itself_is_tried_too(monkeypatch):
     assert curve_of(Fold(train, test, TEMPLATE, 5), OPEN, 9) == [pytest.approx(chosen, rel=0.02)]
 
 
+def test_equal_ratings_of_a_fold_are_no_clicks():
+    train, test = planted(30, 20).split(0.2, 0)
+    equal = train.with_columns(users=train.users, items=train.items, values=np.full(len(train), 4, np.float32))
+    curve = curve_of(Fold(equal, test, TEMPLATE, 5), OPEN, 9)
+    np.testing.assert_allclose(curve, np.sqrt(np.mean((test.values - 4.0) ** 2)), rtol=1e-3)
+
+
 def test_where_what_is_left_open_is_best_nothing_is_named():
     search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
     for number, one in enumerate(search.entries):

@@ -81,6 +81,13 @@ def test_times_by_sensors_are_no_sensors_by_times(X, method, rows):
         imputer(method).fit_transform(None, short)
 
 
+@pytest.mark.parametrize("width, times", [(30, None), (30, np.arange(30)), (40, None)])
+def test_axes_without_order_are_not_guessed(width, times):
+    values = np.random.default_rng(0).normal(size=(30, width))
+    with pytest.raises(DataError, match=r"which axis is time.*fit\(X\).*fit\(graph_from_series\(X\), X\)"):
+        imputer().fit_transform(None, values, times=times)
+
+
 @pytest.mark.slow
 def test_sensors_by_times_stay(X):
     expected = imputer().fit_transform(X)
