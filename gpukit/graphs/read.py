@@ -206,7 +206,8 @@ class GraphSource(NamedTuple):
 
 def _read_archive(source, options):
     """Return the GraphTensor of an archive with graph and values."""
-    found, path = _read_arrays(source, {"tensor", *GRAPH, *OPTIONAL}, _check_whole), source.name
+    found, path = _read_arrays(source, {"tensor", *GRAPH, *OPTIONAL}), source.name
+    _check_tensor(path, found, f"Needed: {NEEDED}")
     if options.layout is not None or options.columns is not None:
         raise ParameterError("layout is for a table of values (columns too), not for an .npz with its graph.")
     optional = {name: found.get(name) for name in OPTIONAL}
@@ -224,7 +225,7 @@ def read_edges(path):
         return path.adjacency, path.vertices
     with sources.opened(path, EDGES) as source:
         if source.format == "npz":
-            found = _read_arrays(source, {*GRAPH, "vertices"}, _check_graph)
+            found = _read_arrays(source, {*GRAPH, "vertices"})
             return _graph(found, source.name), found.get("vertices")
         if source.format == "npy":
             return archives.read_npy(source), None
@@ -253,7 +254,10 @@ def _read_values(source, graph, ids, options):
     if source.format == "npy":
         values = Values(archives.read_npy(source))
     elif source.format == "npz":
-        found = _read_arrays(source, {"tensor", *OPTIONAL}, _check_values)
+        found = _read_arrays(source, {"tensor", *OPTIONAL})
+        _check_tensor(source.name, found, "Optional: mask, vertices, times")
+        if (GRAPH - {"weights"}) & found.keys():
+            raise ParameterError(f"{source.name} brings its graph: leave edges, coordinates and distances out.")
         times = check_times(found.get("times"), source.name)
         values = Values(found["tensor"], found.get("mask"), found.get("vertices"), times)
     else:
@@ -295,73 +299,10 @@ def _count(graph):
     return int(np.max(edges, initial=-1)) + 1 if is_list(graph) else len(edges)
 
 
-def _check_whole(path, headers, read):
-    """Raise DataError unless headers are those of a graph with values.
-
-    Names, dtypes and shapes of arrays are checked; see read_npz.
-    """
-    _check_tensor(path, headers, f"Needed: {NEEDED}")
-    count = _check_graph(path, headers, read)
-    shape = headers["tensor"].shape
-    if count is not None and shape[0] != count:
-        raise DataError(
-            f"{path}: the tensor has {shape[0]:,} slices (its shape is {shape}), but the graph has {count:,} vertices. "
-            "The first axis of the tensor is that of the vertices."
-        )
-
-
-def _check_values(path, headers, read):
-    """Raise DataError unless headers are those of values without a graph.
-
-    See read_npz.
-    """
-    _check_tensor(path, headers, "Optional: mask, vertices, times")
-    if (GRAPH - {"weights"}) & set(headers):
-        raise ParameterError(f"{path} brings its graph: leave edges, coordinates and distances out.")
-
-
-def _check_tensor(path, headers, needed):
-    """Raise DataError unless there is a numeric tensor and nothing larger."""
-    if "tensor" not in headers:
-        raise DataError(f"{path} has no array named tensor. Found: {_listed(headers)}. {needed}.")
-    tensor = headers["tensor"]
-    archives.check_header(path, headers, "tensor", "biuf", (None,) * max(1, len(tensor.shape)))
-    for name in OPTIONAL:
-        archives.check_size(path, headers, name, tensor.size, "in the tensor")
-
-
-def _check_graph(path, headers, read):
-    """Return the vertex count of an archive's graph, None if unknown.
-
-    Raises DataError if names, dtypes or shapes are not those of a graph.
-    """
-    form = _form(headers, path)
-    shape = headers[form].shape if form in headers else ()
-    if form == "edges" or (len(shape) == 2 and shape[1] == 2 != shape[0]):  # a list of edges under either name
-        archives.check_header(path, headers, form, "biuf", (None, 2))
-        archives.check_header(path, headers, "weights", "biuf", shape[:1])
-        return None
-    if form == "adjacency":
-        count = shape[0] if shape else None
-        archives.check_header(path, headers, "adjacency", "biuf", (count, count))
-    else:
-        count = _check_parts(path, headers, form, read)
-    archives.check_header(path, headers, "vertices", "iuU", (count,))
-    return count
-
-
-def _check_parts(path, headers, prefix, read):
-    """Return the vertex count of CSR parts; DataError for wrong Headers."""
-    data, indices, indptr, shape = (prefix + part for part in PARTS)
-    try:
-        archives.check_header(path, headers, shape, "iu", (2,))
-        count = int(read(shape)[0])
-        archives.check_header(path, headers, data, "biuf", (None,))
-        archives.check_header(path, headers, indices, "iu", headers[data].shape)
-        archives.check_header(path, headers, indptr, "iu", (count + 1,))
-    except DataError as error:
-        raise DataError(f"{error} The parts of its adjacency do not make a CSR matrix.") from error
-    return count
+def _check_tensor(path, found, needed):
+    """Raise DataError for an archive without values."""
+    if "tensor" not in found:
+        raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. {needed}.")
 
 
 def _form(found, path):
@@ -403,17 +344,14 @@ def _listed(found):
     return ", ".join(found) or "nothing"
 
 
-def _read_arrays(source, wanted, check):
-    """Return {name: array} of an .npz; None for unwanted arrays.
-
-    check: function of the name and the Headers, as in read_npz.
-    """
+def _read_arrays(source, wanted):
+    """Return {name: array} of an .npz; None for unwanted arrays."""
     if source.format != "npz":
         raise DataError(
             f"{source.name} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE "
             "--tensor FILE; a graph is made of --coordinates or --distances."
         )
-    found, names = archives.read_npz(source, wanted, lambda *declared: check(source.name, *declared))
+    found, names = archives.read_npz(source, wanted)
     return {name: found.get(name) for name in names}
 
 

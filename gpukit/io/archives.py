@@ -1,8 +1,7 @@
-"""Read .npz and .npy files of users, and validate their headers first.
+"""Read .npz and .npy files of users.
 
-The size in a .npy header must equal the size in the archive's list, and its packed bytes must be able to hold it. Only
-members with wanted names are decompressed, after all their headers are checked. For the others only the name is
-compared with the name stored before the member's bytes.
+The size in a .npy header must equal the size in the archive's list. Only members with wanted names are decompressed.
+For the others only the name is compared with the name stored before the member's bytes.
 """
 
 import contextlib
@@ -21,7 +20,6 @@ from gpukit.device.memory import require_host
 from gpukit.errors import DataError, GpukitError
 from gpukit.io import sources
 
-KINDS = {"biuf": "real numbers", "iu": "whole numbers", "iuU": "ids", "SU": "text"}  # of dtypes
 END = struct.Struct("<4s4H2LH")  # the end of an archive, before its comment; the fifth is the count of members
 DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, OSError, ValueError, KeyError),
@@ -36,56 +34,21 @@ class Header(NamedTuple):
     in_columns: bool
     dtype: np.dtype
 
-    @property
-    def size(self):
-        """Entries of the array."""
-        return prod(self.shape)
 
-
-def read_npz(path, wanted, check=None):
+def read_npz(path, wanted):
     """Return ({name: array}, all names) of an .npz file.
 
-    path: a path or an open Source. Only arrays with wanted names are read. check: called before any data is
-    decompressed, with {name: Header, None for unwanted names} and a function that reads one small array by name; it
-    raises DataError for missing or unsuitable arrays. Raises DataError for a damaged file, Python objects, or a
-    declared size that the bytes cannot hold.
+    path: a path or an open Source. Only arrays with wanted names are read. Raises DataError for a damaged file, Python
+    objects, or a declared size that the bytes do not have.
     """
     with sources.opened(path) as source, _read_errors(source.name):
-        archive, name = source.archive(), source.name
-        members = _members(name, archive)
-        for info in members.values():
-            archive.open(info).close()  # compares the two stored copies of the name
-        titles = {one: f"{name} ({one})" for one in members if one in wanted}
-        headers = {one: _declared(titles[one], archive, info) for one, info in members.items() if one in wanted}
-        if check is not None:
-            everything = dict.fromkeys(members) | headers
-            check(everything, lambda one: _unpacked(titles[one], archive, members[one]))
-        found = {one: _unpacked(titles[one], archive, members[one]) for one in headers}
+        archive, found = source.archive(), {}
+        members = _members(source.name, archive)
+        for name, info in members.items():
+            with archive.open(info) as stream:  # compares the two stored copies of the name
+                if name in wanted:
+                    found[name] = _read(f"{source.name} ({name})", stream, info.file_size)
     return found, list(members)
-
-
-def check_header(path, headers, name, kinds, shape):
-    """Raise DataError unless a header has a dtype kind and shape.
-
-    None in `shape` accepts any size. A missing name passes.
-    """
-    header = headers.get(name)
-    if header is None:
-        return
-    fits = len(header.shape) == len(shape) and all(size in (None, has) for size, has in zip(shape, header.shape))
-    if not fits or header.dtype.kind not in kinds:
-        wanted = ", ".join("n" if size is None else f"{size:,}" for size in shape)
-        raise DataError(
-            f"{path}: {name} holds {header.dtype} of shape {header.shape}, not {KINDS[kinds]} of shape "
-            f"({wanted}{',' * (len(shape) == 1)})."
-        )
-
-
-def check_size(path, headers, name, most, of):
-    """Raise DataError if the array `name` has more than `most` entries."""
-    header = headers.get(name)
-    if header is not None and header.size > most:
-        raise DataError(f"{path}: {name} has {header.size:,} entries, more than there are {of}, {most:,}.")
 
 
 def read_npy(path):
@@ -113,28 +76,6 @@ def _members(path, archive):
     return members
 
 
-def _declared(name, archive, info):
-    """Return a member's Header, checked against archive and free memory."""
-    _check_packed(name, info)
-    with archive.open(info) as stream:
-        return _checked_header(name, stream, info.file_size)
-
-
-def _unpacked(name, archive, info):
-    """Return the array of a member."""
-    with archive.open(info) as stream:
-        return _read(name, stream, info.file_size)
-
-
-def _check_packed(name, info):
-    """Raise DataError for another compression method or an impossible size."""
-    densest = 1040  # highest compression ratio of deflate
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise DataError(f"{name} is packed in another way than numpy packs. Write it again with numpy.savez.")
-    if info.file_size > densest * (info.compress_size + 1):
-        raise DataError(f"{name} claims {info.file_size:,} bytes, which its {info.compress_size:,} packed cannot hold.")
-
-
 def _read(name, stream, size):
     """Return the array of a .npy stream of `size` bytes."""
     at_once = 1 << 20
@@ -157,7 +98,7 @@ def _read(name, stream, size):
 def _checked_header(name, stream, size):
     """Return a stream's Header; DataError if its sizes differ."""
     header = _header(name, stream)
-    needed, has = header.size * header.dtype.itemsize, size - stream.tell()
+    needed, has = prod(header.shape) * header.dtype.itemsize, size - stream.tell()
     if needed != has:
         raise DataError(
             f"{name} is damaged or cut short: {header.dtype} of shape {header.shape} has {needed:,} bytes, not {has:,}."

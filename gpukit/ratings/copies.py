@@ -30,8 +30,6 @@ WAYS = {  # of scipy.sparse.save_npz: {format: its arrays}
     "coo": ("data", "row", "col"),
     "csr": ("data", "indices", "indptr"),
     "csc": ("data", "indices", "indptr"),
-    "bsr": ("data", "indices", "indptr"),
-    "dia": ("data", "offsets"),
 }
 PARTS = {"format", "shape", *(name for names in WAYS.values() for name in names)}
 IDS = ("user_ids", "item_ids")
@@ -97,9 +95,11 @@ def read_npz(source, request):
     Ids, weights, counts and, if request (a formats.Request) has them, times are read if gpukit wrote them.
     """
     name, wanted = source.name, {*PARTS, *OPTIONAL[not request.times :], *IDS}
-    found, _ = archives.read_npz(source, wanted, lambda *declared: _check_headers(name, *declared))
+    found, _ = archives.read_npz(source, wanted)
     with _refused(name):
         matrix = _matrix(found)
+    if not all(one in found for one in IDS):
+        check.check_declared(name, matrix.shape, matrix.nnz)
     plain = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
     ratings = replace(plain, **{one: array for one, array in found.items() if one in (*OPTIONAL, *IDS)})
     wrong = check.fault(ratings)
@@ -113,74 +113,21 @@ def _refused(name):
     """Convert errors of scipy about a matrix to DataError."""
     try:
         yield
-    except (KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
+        raise DataError(f"{name} is not a scipy sparse matrix (save_npz): it has no array named {error}.") from error
+    except (TypeError, ValueError) as error:
         raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
 
 
-def _check_headers(name, headers, read):
-    """Raise DataError unless the .npz headers are those of a rating matrix.
+def _matrix(found):
+    """Return the COO matrix of a scipy .npz's arrays; KeyError, TypeError or ValueError for others."""
+    import scipy.sparse
 
-    See read_npz.
-    """
-    _check_there(name, headers, ("format", "shape"))
-    archives.check_size(name, headers, "format", 1, "formats of a matrix")
-    archives.check_size(name, headers, "shape", 2, "axes of a matrix")
-    with _refused(name):
-        kind, shape = _kind_and_shape({one: read(one) for one in ("format", "shape")})
-    _check_there(name, headers, WAYS[kind])
-    count = headers["data"].size
-    if not all(one in headers for one in IDS):
-        check.check_declared(name, shape, count)
-    for one, sizes in _shapes(kind, shape, headers["data"].shape).items():
-        archives.check_header(name, headers, one, "biuf" if one == "data" else "iu", sizes)
-    for one, most in zip(IDS, shape):
-        archives.check_size(name, headers, one, most, "rows and columns")
-    for one in OPTIONAL:
-        archives.check_size(name, headers, one, count, "ratings")
-
-
-def _check_there(name, headers, needed):
-    """Raise DataError for a missing array."""
-    lacking = [one for one in needed if one not in headers]
-    if lacking:
-        raise DataError(
-            f"{name} is not a scipy sparse matrix (save_npz): it has no array named {lacking[0]}. Found: "
-            f"{', '.join(headers) or 'nothing'}."
-        )
-
-
-def _shapes(kind, shape, data):
-    """Return {name: shape} required of a matrix's arrays; None is any size.
-
-    data: the shape of its data.
-    """
-    count = data[0] if data else 0
-    block = max(1, data[1]) if kind == "bsr" and len(data) == 3 else 1
-    lines = shape[kind == "csc"] // block + 1
-    return {
-        "coo": {"data": (None,), "row": (count,), "col": (count,)},
-        "csr": {"data": (None,), "indices": (count,), "indptr": (lines,)},
-        "csc": {"data": (None,), "indices": (count,), "indptr": (lines,)},
-        "bsr": {"data": (None, None, None), "indices": (count,), "indptr": (lines,)},
-        "dia": {"data": (None, None), "offsets": (count,)},
-    }[kind]
-
-
-def _kind_and_shape(found):
-    """Return (format, (rows, columns)) of a scipy .npz; ValueError for others."""
-    kind, shape = str(found["format"].astype(str)[()]), tuple(found["shape"].tolist())
+    kind, shape = str(found["format"].astype(str)), tuple(found["shape"].tolist())
     if kind not in WAYS:
         raise ValueError(f"its format is {kind!r:.80}, none of {', '.join(WAYS)}")
     if len(shape) != 2 or not all(isinstance(size, int) and 0 <= size < 2**31 for size in shape):
-        raise ValueError(f"its shape is {shape}")
-    return kind, shape
-
-
-def _matrix(found):
-    """Return the COO matrix of a scipy .npz's arrays."""
-    import scipy.sparse
-
-    kind, shape = _kind_and_shape(found)
+        raise ValueError(f"its shape is {shape!s:.80}")
     data, *places = (found[name] for name in WAYS[kind])
     if kind == "coo":
         for name, indices, size in zip(("row", "col"), places, shape):

@@ -13,7 +13,6 @@ import scipy.sparse
 from gpukit.errors import DataError, DeviceMemoryError
 from gpukit.graphs import read_graph
 from gpukit.graphs.read import read_edges
-from gpukit.graphs.tensor import Graph
 from gpukit.io import archives
 from gpukit.ratings import Ratings, read_ratings, write_ratings
 
@@ -98,13 +97,6 @@ def test_forged_members(tmp_path, case):
         refused(archives.read_npy, tmp_path / "a.npy", match=message)
 
 
-@pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_ways_of_packing(tmp_path, how):
-    refused(
-        archives.read_npz, packed(tmp_path / "a.npz", [("tensor", npy(SMALL))], how), {"tensor"}, match="another way"
-    )
-
-
 def bomb(path, megabytes, name, others=None):
     """An archive with a member that unpacks to many megabytes of zeros; others: {name: array} in it."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -126,68 +118,9 @@ def test_a_bomb_under_another_name_is_not_unpacked(tmp_path):
     tracemalloc.stop()
 
 
-HUGE = 100  # MiB that a member unpacks to; `refused` allows 64
-LARGE = HUGE << 17  # float64 in it
-CSR = {"format": np.array(b"csr"), "shape": np.array([2, 2])}
-ROWS = {"indices": np.array([0, 1], np.int32), "indptr": np.array([0, 1, 2], np.int32)}
-COO = {"format": np.array(b"coo"), "shape": np.array([2, 2]), "col": np.arange(2)}
-RING = np.array([[0.0, 1], [1, 0]])
-CROWDED = {  # other content, the huge member, the error
-    "ratings without a format": (read_ratings, {}, "data", "no array named format. Found: data"),
-    "ratings without a shape": (read_ratings, {"format": CSR["format"]}, "data", "no array named shape"),
-    "ratings without pointers": (read_ratings, {**CSR, "indices": ROWS["indices"]}, "data", "no array named indptr"),
-    "ratings of an unknown format": (read_ratings, {**CSR, "format": np.array(b"xyz")}, "data", "its format is 'xyz'"),
-    "a huge format": (read_ratings, {}, "format", "no array named shape"),
-    "a huge format and a shape": (read_ratings, {"shape": CSR["shape"]}, "format", "13,107,200 entries.* formats"),
-    "a huge shape": (read_ratings, {"format": CSR["format"]}, "shape", "shape has 13,107,200 entries"),
-    "data without indices": (read_ratings, {**CSR, **ROWS}, "data", r"indices holds int32 of shape \(2,\)"),
-    "pointers of another shape": (
-        read_ratings,
-        {**CSR, "data": np.ones(2), "indices": ROWS["indices"]},
-        "indptr",
-        r"indptr holds float64 of shape \(13107200,\), not whole numbers of shape \(3,\)",
-    ),
-    "places without data": (read_ratings, {**COO, "data": np.ones(2)}, "row", "row holds .*not whole numbers of sh"),
-    "ids beyond the shape": (read_ratings, {**CSR, **ROWS, "data": np.ones(2)}, "user_ids", "more than there are rows"),
-    "weights beyond the data": (read_ratings, {**CSR, **ROWS, "data": np.ones(2)}, "weights", "more than there are ra"),
-    "a graph without a tensor": (read_graph, {"adjacency": RING}, "truth", "no array named tensor. Found: adj"),
-    "a tensor without a graph": (read_graph, {}, "tensor", "has no graph. Found: tensor"),
-    "a tensor of another size": (read_graph, {"adjacency": RING}, "tensor", "the tensor has 13,107,200 slices"),
-    "a tensor of text": (read_graph, {"adjacency": RING, "tensor": np.array(["a"])}, "edges", "tensor holds <U1"),
-    "a mask beyond": (read_graph, {"adjacency": RING, "tensor": np.ones(2)}, "mask", "mask has 13,107,200 entries"),
-    "weights beyond the edges": (
-        read_graph,
-        {"edges": np.array([[0, 1], [1, 2], [2, 0]]), "tensor": np.ones(3)},
-        "weights",
-        r"weights holds float64 of shape \(13107200,\), not real numbers of shape \(3,\)",
-    ),
-    "vertices beyond": (read_graph, {"adjacency": RING, "tensor": np.ones(2)}, "vertices", "vertices has 13,107,200"),
-    "parts beyond": (
-        read_graph,
-        {"tensor": np.ones(2), "shape": CSR["shape"], **ROWS},
-        "data",
-        r"indices holds int32 of shape \(2,\).* do not make a CSR matrix",
-    ),
-    "edges of one column": (lambda path: read_graph(edges=path, tensor=path), {}, "edges", r"not .* shape \(n, 2\)"),
-    "values without a tensor": (
-        lambda path: read_graph(edges=Graph(scipy.sparse.csr_array(RING), None), tensor=path),
-        {},
-        "mask",
-        "no array named tensor. Found: mask. Optional",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", CROWDED)
-def test_names_and_headers_are_checked_before_data_is_unpacked(tmp_path, case):
-    read, others, name, message = CROWDED[case]
-    path = bomb(tmp_path / "a.npz", HUGE, name, others)
-    refused(read, path, match=message)
-
-
 @pytest.mark.slow
 def test_values_of_an_archive_are_not_unpacked_for_its_graph(tmp_path):
-    path = bomb(tmp_path / "a.npz", HUGE, "tensor", {"edges": np.array([[0, 1], [1, 2], [0, 2]])})
+    path = bomb(tmp_path / "a.npz", 100, "tensor", {"edges": np.array([[0, 1], [1, 2], [0, 2]])})
     with little_memory():
         assert read_edges(path)[1] is None
 
@@ -197,13 +130,6 @@ def test_a_bomb_larger_than_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("gpukit.device.memory.available_memory", lambda: 50 << 20)
     with pytest.raises(DeviceMemoryError, match=r"Reading .*more\) needs 0\.10 GiB of main memory; 0\.05 GiB are free"):
         archives.read_npz(bomb(tmp_path / "a.npz", 100, "more"), {"more"})
-
-
-def test_a_member_that_claims_more_than_its_bytes_can_hold(tmp_path):
-    raw = packed(tmp_path / "a.npz", [("tensor", npy(SMALL))]).read_bytes()
-    size = len(npy(SMALL)).to_bytes(4, "little")
-    (tmp_path / "a.npz").write_bytes(raw.replace(size, (10**9).to_bytes(4, "little")))
-    refused(archives.read_npz, tmp_path / "a.npz", {"tensor"}, match="claims 1,000,000,000 bytes")
 
 
 STEP = int(os.environ.get("GPUKIT_FLIPS", "0"))  # 1: every bit
@@ -304,15 +230,18 @@ def test_sparse_matrices_that_do_not_fit(tmp_path, case):
     refused(read_ratings, tmp_path / "a.npz", match=message)
 
 
-@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia"])
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
 def test_sparse_matrices_of_every_kind(tmp_path, kind):
     matrix = scipy.sparse.csr_matrix(np.array([[1.0, 0, 2, 0], [0, 3, 0, 4]]))
     scipy.sparse.save_npz(tmp_path / "a.npz", matrix.asformat(kind))
     found = read_ratings(tmp_path / "a.npz")
-    kept = found.values > 0  # blocks and diagonals store zeros too
-    assert sorted(
-        zip(found.users[kept].tolist(), found.items[kept].tolist(), found.values[kept].tolist(), strict=True)
-    ) == [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0), (1, 3, 4.0)]
+    triples = zip(found.users.tolist(), found.items.tolist(), found.values.tolist(), strict=True)
+    assert sorted(triples) == [
+        (0, 0, 1.0),
+        (0, 2, 2.0),
+        (1, 1, 3.0),
+        (1, 3, 4.0),
+    ]
 
 
 def test_a_matrix_market_header_alone_takes_no_memory(tmp_path):
