@@ -303,6 +303,4 @@ def chosen_line(chosen):
         facts.append(f"{chosen['ease']:g} of ease with lambda {chosen['ease_decay']:.3g} added")
     if chosen["popular"]:
         facts.append(f"{chosen['popular']:.0%} of popularity")
-    if chosen["blend"]:
-        facts.append(f"{chosen['blend']:.0%} of item kNN with K={chosen['n_neighbors']}")
     return f"Settings: {', '.join(facts)} ({chosen['why']})."
