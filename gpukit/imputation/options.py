@@ -44,7 +44,7 @@ class FittedOptions(NamedTuple):
 
 def check_method(name):
     """Return 'auto' or the name of a method; raise ParameterError for another, RemovedError for one that there was."""
-    if name in REMOVED:
+    if isinstance(name, str) and name in REMOVED:
         raise RemovedError(f"the method {name!r} was removed. Use 'auto' (--method auto), and fit saved models again.")
     return check_choice("method", name, ("auto", *METHODS))
 
