@@ -15,7 +15,6 @@ from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_complete
 from gpukit.graphs.graph_builders import read_coordinates
 from gpukit.graphs.read import check_copy
 from gpukit.imputation.compare import compare, sample_of
-from gpukit.imputation.distributed.worker import help_fit
 from gpukit.imputation.serve import setting_of
 from gpukit.io import sinks
 from gpukit.persist import atomic_write
@@ -93,6 +92,8 @@ def build(ask):
 
 def help_out(ask, team):
     """Share the computation on all ranks of a parallel.Team but the first."""
+    from gpukit.imputation.distributed.worker import help_fit
+
     help_fit(build(ask), team, keep=False)
 
 

@@ -4,10 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.centering import spread
 from gpukit.imputation.problem import Problem
-from gpukit.imputation.simple import METHODS
 from gpukit.imputation.spectral import holdout
 from gpukit.imputation.spectral.choose import reduced, splits
 from gpukit.imputation.spectral.run import impute
@@ -50,6 +48,9 @@ def compare(adjacency, place, setting, sample):
 
     adjacency: checked, csr (N, N). place, setting: run.Place and Setting without 'auto'. sample: a Sample.
     """
+    from gpukit.imputation.auto.judging import filled  # both load numba
+    from gpukit.imputation.simple import METHODS
+
     tensor, mask, parts = sample
     completed = tensor.copy()
     completed[~parts.observed] = impute(place, setting, tensor, mask, parts.hidden).estimate
