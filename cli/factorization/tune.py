@@ -126,10 +126,13 @@ def number(name, text):
 def search(ctx, ask, train):
     """Return the search.Tuned of Ratings; Ctrl-C prints the results so far."""
     from gpukit.factorization import LSHMF
+    from gpukit.factorization.implicit.feedback import warn_of_counts
     from gpukit.factorization.tuning.search import Rules, Search
 
     rules = Rules(ask.cv, 1, ask.epochs, ask.budget or None, ask.exhaustive or None, ask.split)
     estimator = LSHMF(device=ask.device, random_state=ask.seed)
+    if ask.model is None:  # fit warns
+        warn_of_counts(estimator, train)
     with report.Progress(ask.quiet) as progress:
         work = Search(train, ask.grid, rules, estimator, progress)
         try:
