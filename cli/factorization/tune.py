@@ -14,6 +14,7 @@ from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.device import capability_of
 from gpukit.errors import ParameterError
+from gpukit.factorization.implicit.feedback import warn_of_counts
 from gpukit.parallel import ALONE
 
 NAMES = {
@@ -126,7 +127,6 @@ def number(name, text):
 def search(ctx, ask, train):
     """Return the search.Tuned of Ratings; Ctrl-C prints the results so far."""
     from gpukit.factorization import LSHMF
-    from gpukit.factorization.implicit.feedback import warn_of_counts
     from gpukit.factorization.tuning.search import Rules, Search
 
     rules = Rules(ask.cv, 1, ask.epochs, ask.budget or None, ask.exhaustive or None, ask.split)
