@@ -60,7 +60,7 @@ NAMING = options.Naming(
     "them as its array `times`.",
 )
 @option(
-    "--missing-value V", "A number that stands for missing, such as -999 or 0, besides empty fields and nan.", float
+    "--missing-value V", "A number that means missing, such as -999 or 0, besides empty fields and nan.", float
 )
 @option(
     "--output -o FILE",

@@ -282,7 +282,9 @@ def errors_of(estimate, truth, where):
     relative: ||estimate - truth|| / ||truth|| over the whole tensor, which differs from the truth under the mask alone.
     mean_absolute: under the mask `where`.
     """
-    error = np.subtract(estimate[where], truth[where], dtype=np.float64)
-    size = np.linalg.norm(truth.ravel().astype(np.float64))
-    relative = float(np.linalg.norm(error.ravel()) / size) if size else None
-    return {"relative": relative, "mean_absolute": float(np.abs(error).mean())}
+    absolute = squared = size = count = 0.0
+    for values, true, chosen in zip(estimate, truth, where):  # one by one, to save memory
+        error = np.subtract(values, true, dtype=np.float64)[chosen]
+        absolute, squared = absolute + np.abs(error).sum(), squared + np.square(error).sum()
+        size, count = size + np.square(true, dtype=np.float64).sum(), count + error.size
+    return {"relative": float(np.sqrt(squared / size)) if size else None, "mean_absolute": float(absolute / count)}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpukit.parallel import TeamError
-from gpukit.parallel.launch import launch
+from gpukit.parallel.launch import END_SECONDS, LAST_SECONDS, RANK_ENDED, end_ranks, launch
 
 START = "import sys; from gpukit.parallel.launch import launch; sys.exit(launch([], {size}, command={command!r}))"
 FEW, MANY = (f"from gpukit.parallel import sockets; sockets.cores = lambda: {count}; " for count in (1, 64))
@@ -211,3 +211,32 @@ def test_a_second_stop_request_leaves_no_process():
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode != 0 and not any(map(alive, numbers))
+
+
+class StoppedRank:
+    """A process that SIGSTOP has stopped."""
+
+    def __init__(self):
+        self.signals, self.seconds, self.killed = [], [], False
+
+    def poll(self):
+        return None
+
+    def send_signal(self, number):
+        self.signals.append(number)
+
+    def kill(self):
+        self.killed = True
+
+    def wait(self, timeout=None):
+        if not self.killed:
+            self.seconds.append(timeout)
+            raise subprocess.TimeoutExpired("rank", timeout)
+
+
+@pytest.mark.parametrize("number, most", [(RANK_ENDED, LAST_SECONDS), (signal.SIGTERM, END_SECONDS)])
+def test_stopped_ranks_are_killed_sooner_after_a_failure(number, most):
+    """Before that they had END_SECONDS to end by themselves."""
+    rank = StoppedRank()
+    assert end_ranks([rank], number) == [rank] and rank.killed and rank.signals[0] == number
+    assert 0.9 * most < rank.seconds[0] <= most and LAST_SECONDS < END_SECONDS

@@ -263,24 +263,29 @@ def test_a_fit(monkeypatch):
 
 @pytest.mark.parametrize("rows", [1, 7, SHAPE[0] - 1])
 def test_parameters_are_read_in_parts(rows, monkeypatch):
-    session = MatrixFactorization(**NAMED).prepare(ratings_of()).session
-    whole = session.state()
-    monkeypatch.setattr(gpu, "READ_BYTES", rows * session.parameters.P[:1].nbytes)
-    assert_same(session.state(), whole)
+    run = MatrixFactorization(**NAMED).prepare(ratings_of())
+    run.session.state()
+    run.training.epoch(0)  # so that memory which is not written has other values
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu, "READ_BYTES", rows * run.session.parameters.P[:1].nbytes)
+        in_parts = run.session.state()
+    assert_same(in_parts, run.session.state())
 
 
-@pytest.mark.parametrize("spare", [10**7, 10**9])
-@pytest.mark.parametrize("n", [300_000, 3_000_000])
-def test_blocks_have_several_chunks_of_each_worker(n, spare, monkeypatch):
+@pytest.mark.parametrize(
+    "n, spare, is_slowed",
+    [(3_000_000, 10**9, False), (3_000_000, 2_500_000, True), (30_000, 10**9, True), (300_000, 500_000, True)],
+)
+def test_blocks_have_several_chunks_of_each_worker(n, spare, is_slowed, monkeypatch):
     """Otherwise the short chunks of a row are concurrent, and SGD diverges."""
     monkeypatch.setattr(stream_training, "ROUNDS", 3)
-    counts = np.random.default_rng(n).zipf(1.6, 20_000) % 3000
+    counts = np.random.default_rng(n).zipf(1.6, n // 150) % 3000
     counts = np.maximum(1, counts * (n / counts.sum())).astype(np.int64)
     given = schedule.Pace(512, np.full(len(counts), 0.05))
     training = SimpleNamespace(packing=packing_of(20_000, 5, True, 0, False), n_ratings=int(counts.sum()))
     pace, chunks, most = stream_training.StreamTraining.slowed(training, counts, given, spare)
-    assert pace.workers == given.workers or (pace.workers < given.workers and pace.workers % 4 == 0)
-    assert most >= 8 and (spare < 10**9 or n < 10**6 or pace.workers == given.workers)
+    assert pace.workers % 4 == 0 and pace.workers < given.workers if is_slowed else pace.workers == given.workers
+    assert most >= 8 and 1.1 * training.n_ratings / most * 14 + 48 * chunks <= 1.001 * spare  # 2 of 3 bytes, and 8
     starts = np.concatenate(([0], np.cumsum(counts)))
     parts = chunk_table.cut_table(counts, starts, pace, 0, chunking, most).reshape(most, -1, 3)
     held = (parts[:, :, 2] > 0).sum(1)
