@@ -59,9 +59,7 @@ NAMING = options.Naming(
     "The times of the columns, where FILE has none: dates or numbers, one a line, or an .npy. An .npz may have "
     "them as its array `times`.",
 )
-@option(
-    "--missing-value V", "A number that means missing, such as -999 or 0, besides empty fields and nan.", float
-)
+@option("--missing-value V", "A number that means missing, such as -999 or 0, besides empty fields and nan.", float)
 @option(
     "--output -o FILE",
     "Write the completed tensor here: .npz; or the table again, filled in: .csv, .tsv, .txt, .parquet.",
