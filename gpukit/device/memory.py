@@ -17,20 +17,22 @@ SMALL = 32 << 20  # bytes of main memory that are not checked
 
 def free_memory(device):
     """Return the free bytes of a GPU, within GPUKIT_GPU_MEMORY; None for the CPU."""
-    if not device.is_cuda:
-        return None
+    return _free_on_gpu() if device.is_cuda else None
+
+
+def _free_on_gpu():
     from gpukit import _driver
     from gpukit._cuda import cuda
 
-    release(device)
+    _driver.release()
     free, limit = int(cuda.current_context().get_memory_info()[0]), gpu_memory_limit()
     return free if limit is None else max(0, min(free, limit - _driver.memory_in_use()))
 
 
-def spare_memory(device):
-    """Return the bytes of a GPU that a task may plan with: those free, less RESERVE or an eighth of a small limit."""
+def spare_memory():
+    """Return the bytes of the current GPU for a task: those free, less RESERVE or an eighth of a small limit."""
     limit = gpu_memory_limit()
-    return free_memory(device) - (RESERVE if limit is None else min(RESERVE, limit // 8))
+    return _free_on_gpu() - (RESERVE if limit is None else min(RESERVE, limit // 8))
 
 
 def release(device):
@@ -94,9 +96,9 @@ def require_memory(device, needed, what):
 
     what: the task, for the message. For the CPU see `require_host`.
     """
-    if device.is_cuda and needed > spare_memory(device):
+    if device.is_cuda and needed > spare_memory():
         gc.collect()  # frames of the compiler may keep arrays of an earlier run
-    if device.is_cuda and needed > spare_memory(device):
+    if device.is_cuda and needed > spare_memory():
         raise DeviceMemoryError(
             f"{what} needs {needed / 2**30:.2f} GiB on {device}, which has {free_memory(device) / 2**30:.2f} GiB free. "
             "Use --device cpu, a smaller model or less data, or a GPU with more memory."

@@ -116,7 +116,7 @@ def fitting_layout(estimator, plan, ratings, device, steps):
 
 def searchable(orders, layout, device):
     """Return (Orders, steps) to search neighbours with: on the GPU if the sorted ratings fit there, else on the CPU."""
-    if not layout.slots or plans.memory_searched(len(orders), orders.shape[1], layout) > spare_memory(device):
+    if not layout.slots or plans.memory_searched(len(orders), orders.shape[1], layout) > spare_memory():
         return orders, engine(cpu(), "gpukit.factorization")
     steps = engine(device, "gpukit.factorization")
     sides = [

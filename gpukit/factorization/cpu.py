@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit.factorization import plan as plans
 from gpukit.factorization.arrays import Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
@@ -21,6 +22,7 @@ __all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most
 
 RATINGS_A_THREAD = 50_000  # of an epoch, 1 to 5 ms: for fewer, synchronization may cost more than a thread saves
 TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: about the size of a cache
+PAIR_BYTES = 512 << 20  # of main memory for pairs that are predicted
 layout = layouts.cpu_layout
 
 
@@ -129,6 +131,10 @@ class DeviceModel:
         asked, truth: results of `ask` and `truth`.
         """
         return training_data.errors(self.predict(asked), truth, scale, preparing)
+
+    def pairs_at_once(self):
+        """Number of pairs predicted at once."""
+        return max(1, PAIR_BYTES // plans.pair_bytes(self.layout))
 
     def tile_users(self):
         """Number of users scored at once."""

@@ -3,13 +3,17 @@
 Arrays stay on the device.
 """
 
+import functools
+
 import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import fetch
+from gpukit.device.memory import spare_memory
 from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import to_device
+from gpukit.factorization import plan as plans
 from gpukit.factorization.arrays import History, Pairs, Parameters, Query, Tables, batch_of
 from gpukit.factorization.kernels.codes import LANES, clear_tables, look_up_codes, neighbor_codes
 from gpukit.factorization.kernels.scores import (
@@ -43,6 +47,8 @@ __all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most
 
 BLOCK = 128
 MOST_LINES = 65535  # limit of the second dimension of a grid
+SCRATCH = 512 << 20  # bytes of keys and tables of a tile of users, and of pairs that are predicted
+LEAST_PAIRS = 1 << 16  # predicted at once, within the memory that spare_memory keeps for small arrays
 READ_BYTES = 1 << 20  # of parameters that are read from the device at a time
 layout = layouts.gpu_layout
 
@@ -149,10 +155,10 @@ class DeviceModel:
         few_blocks = 1 << 14
         if not (self.layout.slots and count):
             return device_array((0, 0), np.uint8)
-        if self.looks_up_on_host:
+        if self.looks_up_on_host or not self.holds_history():
             return to_device(self.host_codes(Query(*map(fetch, query)), count))
         out = device_array((count, self.layout.slots), np.uint8)
-        if few * count <= self.history.items.size:
+        if few * count <= self.history.items.size or CODE_BLOCKS * (self.item_rows + 1) > spare_memory():
             grid = min(-(-count * LANES // BLOCK), few_blocks)
             launch(look_up_codes, grid, BLOCK, self.rated(), query, self.near, as_words(out))
             return out
@@ -160,6 +166,12 @@ class DeviceModel:
         launch(clear_tables, CODE_BLOCKS, BLOCK, tables)
         launch(neighbor_codes, CODE_BLOCKS, BLOCK, self.rated(), query, self.near, as_words(out), tables)
         return out
+
+    def holds_history(self):
+        """Return True if the history is on the device or fits there."""
+        if not isinstance(self.history.items, np.ndarray):
+            return True
+        return sum(part.nbytes for part in self.history) <= spare_memory() // 2
 
     def host_codes(self, query, count):
         """Return (count, slots) uint8 lines of neighbor_codes on the host; query and history are on the host."""
@@ -295,10 +307,18 @@ class DeviceModel:
         """M."""
         return self.history.indptr.size - 2
 
+    @functools.cached_property
+    def scratch(self):
+        """Bytes for what is predicted at once, of those that are free when it is first asked."""
+        return min(SCRATCH, spare_memory() // 2)
+
+    def pairs_at_once(self):
+        """Number of pairs predicted at once."""
+        return max(LEAST_PAIRS, self.scratch // plans.pair_bytes(self.layout))
+
     def tile_users(self):
         """Number of users scored at once."""
-        table_bytes = 512 << 20  # keys and tables of a tile of users
-        return int(max(1, min(table_bytes // (5 * max(1, self.item_rows)), 65535 - 65535 % USERS)))
+        return int(max(1, min(self.scratch // (5 * max(1, self.item_rows)), 65535 - 65535 % USERS)))
 
     def best(self, users, n, worth, hide):
         """Return the n best items of user rows (B,).

@@ -38,6 +38,11 @@ def memory_searched(n_ratings, items, layout):
     return 2 * COLUMNS * n_ratings + _search(items, layout)
 
 
+def pair_bytes(layout):
+    """Return the bytes of a pair that is predicted and judged: rows and numbers; codes, sorted by user."""
+    return 20 + (layout.slots and 40 + layout.slots)
+
+
 def memory_streamed(n_ratings, sides, layout):
     """Return the least bytes on a GPU of a training whose ratings stream from main memory.
 

@@ -99,17 +99,18 @@ class Judge:
         if best_state is not None:
             judged = [(entry["rmse"], entry["epoch"] - 1) for entry in history]
             self.best, self.best_epoch = min(entry for entry in judged if np.isfinite(entry[0]))
-        self.asked = None
-        if held_out is not None and len(held_out):
-            self.asked, self.truth = session.ask(held_out.users, held_out.items), session.truth(held_out.values)
-            self.count = len(held_out)
+        self.held_out = held_out if held_out is not None and len(held_out) else None
+        self.asked = None  # of all held-out ratings, if they are judged at once
+        if self.held_out is not None and len(held_out) <= session.pairs_at_once():
+            self.asked = list(ask_in_parts(session, held_out))
 
     def rmse(self):
         """Return the RMSE of the clipped predictions, None without held-out ratings."""
-        if self.asked is None:
+        if self.held_out is None:
             return None
-        squares, _ = self.session.errors(self.asked, self.truth, self.scale)
-        return float(np.sqrt(squares / self.count))
+        asked = self.asked or ask_in_parts(self.session, self.held_out)
+        squares, _ = sum_errors(self.session, asked, self.scale)
+        return float(np.sqrt(squares / len(self.held_out)))
 
     def enough(self, epoch, rmse):
         """Return True if RMSE has not fallen for `patience` epochs.
@@ -121,6 +122,19 @@ class Judge:
         if rmse < self.best:
             self.best, self.best_epoch, self.best_state = rmse, epoch, self.session.state()
         return epoch - self.best_epoch >= self.patience
+
+
+def ask_in_parts(session, ratings):
+    """Yield (result of `ask`, of `truth`) for parts of Ratings in a session's rows, which its device can hold."""
+    step = session.pairs_at_once()
+    for first in range(0, len(ratings), step):
+        part = slice(first, first + step)
+        yield session.ask(ratings.users[part], ratings.items[part]), session.truth(ratings.values[part])
+
+
+def sum_errors(session, asked, scale):
+    """Return (sum of squared errors, of absolute errors) of a session over the parts of `ask_in_parts`."""
+    return tuple(map(sum, zip(*(session.errors(*part, scale) for part in asked))))
 
 
 def unscale(z, scale):

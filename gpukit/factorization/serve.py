@@ -28,7 +28,6 @@ os.register_at_fork(
     after_in_child=lambda: globals().update(_making=threading.Lock())
 )  # a thread of the parent may hold it
 MOST_ANSWERS = 1_000_000  # for a user, or an item
-JUDGED_AT_ONCE = 1 << 25  # pairs: a gigabyte of codes with 32 neighbours
 
 
 class Serving(Estimator):
@@ -207,8 +206,9 @@ class Serving(Estimator):
             )
             report_unknown(users, items, (len(self.user_ids_), len(self.item_ids_)), unknown, stacklevel=3)
             predicted = np.empty(len(users), np.float32)
-            for first in range(0, len(users), JUDGED_AT_ONCE):
-                part = slice(first, first + JUDGED_AT_ONCE)
+            step = session.pairs_at_once()
+            for first in range(0, len(users), step):
+                part = slice(first, first + step)
                 predicted[part] = session.predict(session.ask(users[part], items[part]))
         return predicted
 
@@ -231,18 +231,15 @@ class Serving(Estimator):
 
         X and y are as in fit.
         """
+        from gpukit.factorization.run import ask_in_parts, sum_errors
         from gpukit.ratings.pairs import ratings_of
 
         with self._reported("Judging"):
             session, ratings = self._session(), ratings_of(X, y)
-            pairs, squares, sizes = in_rows_of(ratings, self.user_ids_, self.item_ids_), 0.0, 0.0
+            pairs = in_rows_of(ratings, self.user_ids_, self.item_ids_)
             if not len(pairs):
                 raise DataError("There are no ratings to judge by: 0 rows.")
-            for first in range(0, len(pairs), JUDGED_AT_ONCE):
-                part = slice(first, first + JUDGED_AT_ONCE)
-                asked = session.ask(pairs.users[part], pairs.items[part])
-                found = session.errors(asked, session.truth(pairs.values[part]), self._scale)
-                squares, sizes = squares + found[0], sizes + found[1]
+            squares, sizes = sum_errors(session, ask_in_parts(session, pairs), self._scale)
         return {"rmse": float(np.sqrt(squares / len(pairs))), "mae": sizes / len(pairs)}
 
     def evaluate_sequentially(self, X: RatingsLike, y: ArrayLike | None = None) -> list[dict]:

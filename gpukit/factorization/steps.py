@@ -58,6 +58,9 @@ class DeviceModel(Protocol):
         asked, truth: results of `ask` and `truth`.
         """
 
+    def pairs_at_once(self):
+        """Number of pairs predicted at once, at least 1."""
+
     def tile_users(self):
         """Number of users scored at once."""
 

@@ -73,7 +73,7 @@ def test_a_limit_of_device_memory(monkeypatch):
     one = device.resolve("cuda")
     free = device.free_memory(one)
     monkeypatch.setenv("GPUKIT_GPU_MEMORY", "8MiB")
-    assert device.free_memory(one) <= 8 << 20 and device.spare_memory(one) == device.free_memory(one) - (1 << 20)
+    assert device.free_memory(one) <= 8 << 20 and device.spare_memory() == device.free_memory(one) - (1 << 20)
     with pytest.raises(DeviceMemoryError, match=r"training needs 0\.01 GiB on .*, which has 0\.01 GiB free"):
         device.require_memory(one, (7 << 20) + 1, "training")
     monkeypatch.setenv("GPUKIT_GPU_MEMORY", str(1 << 50))

@@ -10,7 +10,7 @@ import scipy.sparse
 from factorization import naive
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, GpukitError
-from gpukit.factorization import LSHMF, MatrixFactorization, run, serve
+from gpukit.factorization import LSHMF, MatrixFactorization, cpu, plan, run
 from gpukit.factorization.arrays import Scale
 from gpukit.ratings import as_ratings
 
@@ -159,15 +159,22 @@ def test_pairs_are_done_a_tile_at_a_time(fitted, monkeypatch):
     """More pairs than memory: tiles, with the results of the whole."""
     ratings, sizes = planted().take(slice(0, 50)), []
     predicted, judged = fitted.predict(ratings), fitted.evaluate(ratings)
-    monkeypatch.setattr(serve, "JUDGED_AT_ONCE", 7)
-    ask = type(fitted._session()).ask
-    monkeypatch.setattr(
-        type(fitted._session()), "ask", lambda own, *rows: sizes.append(len(rows[0])) or ask(own, *rows)
-    )
+    monkeypatch.setattr(cpu, "PAIR_BYTES", 7 * plan.pair_bytes(fitted._session().layout))
+    ask = cpu.DeviceModel.ask
+    monkeypatch.setattr(cpu.DeviceModel, "ask", lambda own, *rows: sizes.append(len(rows[0])) or ask(own, *rows))
     np.testing.assert_array_equal(fitted.predict(ratings), predicted)
     assert sizes == [7] * 7 + [1]
     again = fitted.evaluate(ratings)
     assert sizes[8:] == [7] * 7 + [1] and all(again[name] == pytest.approx(judged[name], rel=1e-6) for name in judged)
+
+
+def test_epochs_are_judged_a_tile_at_a_time(monkeypatch):
+    train, test = planted().split(0.2, 0)
+    model = MatrixFactorization(2, n_epochs=3, random_state=0)
+    expected = model.fit(train, validation=test).history_
+    monkeypatch.setattr(cpu, "PAIR_BYTES", 1)
+    found = model.fit(train, validation=test).history_
+    assert [entry["rmse"] for entry in found] == pytest.approx([entry["rmse"] for entry in expected], rel=1e-9)
 
 
 def test_predicting_nothing(fitted):

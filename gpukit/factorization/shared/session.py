@@ -1,5 +1,7 @@
 """DeviceModel of all ranks; every rank calls the same methods at the same time."""
 
+import sys
+
 import numpy as np
 
 from gpukit.factorization.arrays import History
@@ -10,6 +12,10 @@ class SharedModel:
 
     def __init__(self, local, training, parts, team):
         self.local, self.training, self.parts, self.team = local, training, parts, team
+
+    def pairs_at_once(self):
+        """See steps.DeviceModel; the same on all ranks."""
+        return sys.maxsize
 
     def ask(self, users, items):
         """See steps.DeviceModel; each rank asks for its users, rank 0 also for unknown ones."""

@@ -160,7 +160,7 @@ def ratings_where(X, y, spec, on_host):
     device = resolve(spec)
     if not device.is_cuda or {part.gpu for part, _ in triple} not in ({device.index}, {None}):
         return on_host()
-    if isinstance(triple[0][0], Hosted) and NUMBERED * triple[0][0].shape[0] > spare_memory(device):
+    if isinstance(triple[0][0], Hosted) and NUMBERED * triple[0][0].shape[0] > spare_memory():
         return on_host()
     with reported(device, "Reading ratings"):
         steps = engine(device, __package__)

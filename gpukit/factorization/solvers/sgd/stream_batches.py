@@ -25,7 +25,7 @@ class StreamBatchTraining(StreamedTraining):
         fixed = plan.chunks.nbytes + largest * (batch_plan.SORTED + 4 * steps.seen_width(session.layout))
         needed = fixed + buffer_bytes(self.packing, largest)
         devices.require_memory(task.device, needed, f"Streaming {self.n_ratings:,} ratings in batches")
-        kept = kept_blocks(count, largest, self.packing, devices.spare_memory(task.device) - fixed)
+        kept = kept_blocks(count, largest, self.packing, devices.spare_memory() - fixed)
         source = self.source(task, np.arange(self.rows + 1, dtype=np.int32))
         parts = [plan.chunks[first:last] for first, last in zip(plan.firsts, plan.firsts[1:])]
         stays = is_kept(StreamPlan(count, kept))

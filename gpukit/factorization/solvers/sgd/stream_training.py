@@ -264,7 +264,7 @@ class StreamTraining(StreamedTraining):
         The tables are on the host. Raises DeviceMemoryError if the buffers do not fit.
         """
         counts, packing = np.diff(side.indptr), self.packing
-        spare = devices.spare_memory(task.device) - self.session.parameters.Q.nbytes
+        spare = devices.spare_memory() - self.session.parameters.Q.nbytes
         pace, chunks, most = self.slowed(counts, pace, spare)
         plan = plan_blocks(self.n_ratings, packing, spare - 2 * CHUNK_BYTES * chunks, most)
         table = cut_table(counts, side.starts, pace, task.settings.seed, chunking, plan.blocks)
