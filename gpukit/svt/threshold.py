@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -75,9 +76,9 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
         X, lam, scaled = _scale_up(X, lam, largest)
         task = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
         with devices.reported(target, task):
-            steps = devices.engine(target, "gpukit.svt.host")
-            devices.require_memory(target, steps.memory_needed(X.shape, X.dtype, return_values), task)
-            out, values, ranks = _scale_down(steps.threshold(X, lam, return_values), scaled)
+            require = functools.partial(devices.require_memory, target, what=task)
+            results = devices.engine(target, "gpukit.svt").threshold_on_host(X, lam, return_values, require)
+            out, values, ranks = _scale_down(results, scaled)
     return (out, values, ranks) if return_values else out
 
 
