@@ -39,6 +39,14 @@ class Plan(NamedTuple):
         return self.members[0][0] if alone else MIX
 
 
+def attributes_of(plan):
+    """Return {attribute: value} of a GraphImputer that report a Plan; None: of the method 'spectral' without one."""
+    if plan is None:
+        return {"method_": "spectral", "report_": [], "coverage_": {}, "notes_": []}
+    coverage = plan.deviations.coverage
+    return {"method_": plan.method, "report_": plan.rows, "coverage_": coverage, "notes_": plan.notes}
+
+
 class Imputed(NamedTuple):
     """estimate, deviation: (N, T) float64."""
 

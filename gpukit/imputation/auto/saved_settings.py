@@ -1,5 +1,7 @@
 """Validate settings of methods read from a file, before loops and array sizes use them."""
 
+from functools import partial
+
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError
 from gpukit.imputation.centering import CENTERS
@@ -41,19 +43,9 @@ def spectral_of(found, estimator):
     return setting._replace(exponent=exponent, options=estimator(**setting.options).check_options())
 
 
-def check_whole(most):
-    """Return a check for integers of at least 1."""
-    return lambda name, value: check_integer(name, value, 1, most)
-
-
-def check_positive(most):
-    """Return a check for positive numbers."""
-    return lambda name, value: check_real(name, value, 0.0, most, strict=True)
-
-
-def check_not_negative(most):
-    """Return a check for numbers of at least 0."""
-    return lambda name, value: check_real(name, value, 0.0, most)
+def positive(name, value, most=LARGEST):
+    """Return a checked number above 0."""
+    return check_real(name, value, 0.0, most, strict=True)
 
 
 def check_bands(name, found):
@@ -62,7 +54,7 @@ def check_bands(name, found):
         raise DataError(f"{name} in its header is {found!r:.80}; it is a list of four numbers each.")
     largest = LARGEST, 100.0, LARGEST
     out = [
-        [check_integer(name, first, 0), *(check_positive(most)(name, one) for one, most in zip(numbers, largest))]
+        [check_integer(name, first, 0), *(positive(name, *pair) for pair in zip(numbers, largest))]
         for first, *numbers in found
     ]
     firsts = [first for first, *_ in out]
@@ -83,18 +75,17 @@ def check_repeats(name, found):
     return [check_real(name, one, 0.0, LARGEST) for one in found]
 
 
+is_used = partial(check_integer, low=0, high=1)
+at_least_0 = partial(check_real, low=0.0, high=LARGEST)
 RULES = {
-    "seasonal": {"lag": check_whole(int(LARGEST)), "memory": allow_none(check_not_negative(LARGEST))},
-    "trend": {
-        **dict.fromkeys(("level", "slope"), allow_none(check_not_negative(LARGEST))),
-        "fade": allow_none(check_positive(LARGEST)),
-    },
+    "seasonal": {"lag": partial(check_integer, low=1, high=int(LARGEST)), "memory": allow_none(at_least_0)},
+    "trend": {"level": allow_none(at_least_0), "slope": allow_none(at_least_0), "fade": allow_none(positive)},
     "kriging": {"bands": check_bands},
-    "regularized-em": {"lags": lambda name, value: check_integer(name, value, 0, 1), "ridge": check_positive(1.0)},
+    "regularized-em": {"lags": is_used, "ridge": partial(positive, most=1.0)},
     "smoothness": {
-        "alike": lambda name, value: check_integer(name, value, 0, 1),
-        **dict.fromkeys(("near", "steady", "together"), check_positive(LARGEST)),
+        "alike": is_used,
+        **dict.fromkeys(("near", "steady", "together"), positive),
         "repeats": check_repeats,
     },
-    "local": {"neighbors": check_whole(MOST_SERIES)},
+    "local": {"neighbors": partial(check_integer, low=1, high=MOST_SERIES)},
 }

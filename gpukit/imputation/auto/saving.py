@@ -13,7 +13,7 @@ from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.gap_kinds import KINDS
 from gpukit.imputation.auto.judging import Row
 from gpukit.imputation.auto.methods import BY_NAME
-from gpukit.imputation.auto.plan import Plan
+from gpukit.imputation.auto.plan import Plan, attributes_of
 from gpukit.imputation.auto.saved_settings import setting_of
 from gpukit.imputation.auto.uncertainty import Deviations
 from gpukit.imputation.units import Units
@@ -66,19 +66,12 @@ def unpack(model, facts, arrays):
             f"deviation{list(position)} is {arrays['deviation'][position]}; it is a number from 0 on, or NaN."
         )
     model.deviation_, model.plan_, model.adjacency_ = arrays["deviation"], None, None
-    model.method_, model.report_, model.coverage_, model.notes_ = "spectral", [], {}, []
     if header is not None or "adjacency.data" in arrays:
         model.adjacency_ = read_adjacency(arrays, len(model.completed_))
-    if header is None:
-        return
-    header = persist.entry_of(facts, "plan", dict)
-    model.plan_ = plan = read_plan(header, arrays, type(model))
-    model.method_, model.report_, model.coverage_, model.notes_ = (
-        plan.method,
-        plan.rows,
-        plan.deviations.coverage,
-        plan.notes,
-    )
+    if header is not None:
+        model.plan_ = read_plan(persist.entry_of(facts, "plan", dict), arrays, type(model))
+    for name, value in attributes_of(model.plan_).items():
+        setattr(model, name, value)
 
 
 def read_adjacency(arrays, count):
@@ -96,35 +89,37 @@ def read_adjacency(arrays, count):
 def read_plan(header, arrays, estimator):
     """Return the Plan in a file, for an estimator class."""
     members = [read_member(one, estimator) for one in persist.entry_of(header, "members", list)]
-    shares, by_kind, law = arrays["plan.shares"], arrays["plan.deviations"], arrays["plan.law"]
-    bends = arrays["plan.bends"]
-    trust.check_array("plan.bends", bends, np.float64, (2, 2, KNOTS))
-    trust.check_finite("plan.bends", bends)
-    trust.check_array("plan.law", law, np.float64, (3, 3, FEATURES))
-    trust.check_finite("plan.law", law)
-    trust.check_array("plan.shares", shares, np.float64, (KINDS, len(members)))
-    trust.check_array("plan.deviations", by_kind, np.float64, (KINDS + 1,))
-    growth = arrays["plan.growth"]
-    trust.check_array("plan.growth", growth, np.float64, (2,))
-    trust.check_finite("plan.growth", growth)
+    shapes = {
+        "shares": (KINDS, len(members)),
+        "bends": (2, 2, KNOTS),
+        "deviations": (KINDS + 1,),
+        "law": (3, 3, FEATURES),
+        "growth": (2,),
+    }
+    most = {"shares": 2.0}
+    parts = (read_finite(arrays, f"plan.{name}", shape, most.get(name, np.inf)) for name, shape in shapes.items())
+    shares, bends, by_kind, law, growth = parts
     if growth[0] < 0 or not 0 <= growth[1] <= 1:
         raise DataError(f"plan.growth is {growth.tolist()}; it is a change from 0 on and a power from 0 to 1.")
-    trust.check_finite("plan.shares", shares, 2.0)
-    trust.check_finite("plan.deviations", by_kind)
     coverage = dict(check_pairs("coverage", persist.entry_of(header, "coverage", list)))
     rows = [read_row(one) for one in persist.entry_of(header, "rows", list)]
     notes = [str(note) for note in persist.entry_of(header, "notes", list)]
     return Plan(members, shares, bends, Deviations(by_kind, law, coverage, growth), rows, notes, units_in(arrays))
 
 
+def read_finite(arrays, name, shape, most=np.inf):
+    """Return a checked float64 array of a file; most: largest absolute value."""
+    trust.check_array(name, arrays[name], np.float64, shape)
+    trust.check_finite(name, arrays[name], most)
+    return arrays[name]
+
+
 def units_in(arrays):
     """Return the Units in a file, a number for each vertex of its tensor; None if there are none."""
     if "plan.units.level" not in arrays:
         return None
-    units, count = arrays.gathered(Units, "plan.units"), len(arrays["completed"])
-    for name, array in units._asdict().items():
-        trust.check_array(f"plan.units.{name}", array, np.float64, (count,))
-        trust.check_finite(f"plan.units.{name}", array)
+    count = len(arrays["completed"])
+    units = Units(*(read_finite(arrays, f"plan.units.{name}", (count,)) for name in Units._fields))
     if (units.size <= 0).any():
         raise DataError(f"plan.units.size has {units.size.min():g}; spreads are above 0.")
     return units
