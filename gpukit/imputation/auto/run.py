@@ -10,8 +10,7 @@ from gpukit.imputation.auto import calibration, masking, uncertainty
 from gpukit.imputation.auto.gap_kinds import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.judging import Fold, MethodTrial, error_of, filled, run_concurrently, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, candidates_of
-from gpukit.imputation.auto.plan import Plan
-from gpukit.imputation.auto.plan_builder import build_plan
+from gpukit.imputation.auto.plan import Plan, build_plan
 from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
 from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.search import finalists
