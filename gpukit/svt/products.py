@@ -29,7 +29,7 @@ import numpy as np
 
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
-from gpukit.svt.plan import CPU_BATCH, LARGE_ON_GPU, bytes_of_whiten, sides
+from gpukit.svt.plan import CPU_BATCH, LARGE_ON_GPU, buffers, bytes_of_whiten, sides
 
 SCRATCH = 512 << 20  # bytes: 64 slices of 512 x 512 in float32 fill a GPU
 
@@ -98,7 +98,7 @@ class CpuTools:
         slices, p = min(len(X), CPU_BATCH), X.shape[1]
         V = None if self.work is None else self.work.V
         if V is None or len(V) < slices or V.shape[1] != p or V.dtype != X.dtype:
-            self.work = cpu.workspace(slices, p, X.dtype)
+            self.work = buffers(slices, p, X.dtype, np.empty)
         return functools.partial(cpu.threshold, X, lam, X, whole, cap, self.work)
 
 

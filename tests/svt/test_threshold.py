@@ -176,7 +176,8 @@ def test_there_is_room_for_sweeps(p):
     assert rotations >= p and sweeps >= 1  # a launch runs at least one sweep
     how = plans.plan(p, p, np.float32)
     work = sum(
-        array[0].nbytes if array.shape[0] == 1 else array[..., 0].nbytes for array in cpu.workspace(1, p, np.float32)
+        array[0].nbytes if array.shape[0] == 1 else array[..., 0].nbytes
+        for array in plans.buffers(1, p, np.float32, np.empty)
     )
     own = 0 if how.shared else p * how.pitch * 4
     assert 0 <= plans.workspace_of(p, p, np.float32, how) - work - own <= 4 * p + 32

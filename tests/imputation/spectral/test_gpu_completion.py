@@ -147,7 +147,7 @@ def test_completions_of_a_run_share_buffers(stand_in):
             completion = gpu.TensorCompletion(basis, observed, case.mask, np.dtype(np.float32), workspace)
             completion.step(0.3 * completion.largest())
             scratch = scratch_for((len(case.truth), 4, 3), np.float32, 1, 1, workspace)
-            references.append([weakref.ref(array) for array in (scratch[0].V, vectors_of(workspace, basis))])
+            references.append([weakref.ref(array) for array in (scratch[0].buffers.V, vectors_of(workspace, basis))])
             del completion, scratch
         assert references[0] == references[1] and held(references[0]) == references[0]
     assert not held(references[0])
