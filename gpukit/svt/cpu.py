@@ -1,4 +1,4 @@
-"""Host steps of the thresholding on the CPU; gpu.py has the same functions."""
+"""Host steps of the thresholding on the CPU; gpu.py has the same function for device arrays."""
 
 import numpy as np
 

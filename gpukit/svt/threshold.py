@@ -10,6 +10,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError, ParameterError
+from gpukit.svt import products
 from gpukit.svt.plan import MOST
 
 if TYPE_CHECKING:
@@ -77,8 +78,11 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
         task = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
         with devices.reported(target, task):
             require = functools.partial(devices.require_memory, target, what=task)
-            results = devices.engine(target, "gpukit.svt").threshold_on_host(X, lam, return_values, require)
-            out, values, ranks = _scale_down(results, scaled)
+            if target.is_cuda:
+                threshold_on_host = products.threshold_on_host
+            else:
+                from gpukit.svt.cpu import threshold_on_host
+            out, values, ranks = _scale_down(threshold_on_host(X, lam, return_values, require), scaled)
     return (out, values, ranks) if return_values else out
 
 
