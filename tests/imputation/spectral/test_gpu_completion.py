@@ -114,6 +114,7 @@ def test_both_devices_agree(kind, scratch, scale, stand_in, monkeypatch):
     for completion in (here, there):
         completion.step(np.zeros(len(first)), cap, 0.4)
     np.testing.assert_allclose(there.missing(), here.missing(), atol=1e-10 * scale)
+    assert not any(np.shares_memory(completion.missing(), completion.now) for completion in (here, there))
     np.testing.assert_allclose(there.spectrum(2), here.spectrum(2), atol=1e-10 * scale)
     np.testing.assert_allclose(there.completed(), here.completed(), atol=1e-10 * scale)
 
