@@ -91,13 +91,20 @@ def time_convergence(estimator, train, test, device):
     run.training.epoch(0)  # compiles, warms up
     judge.rmse()
     run.session.restart(state)
+    return *record_epochs(run, judge), run.clock.seconds
+
+
+def record_epochs(run, judge, barrier=lambda: None):
+    """Return (RMSE after each epoch, seconds up to it) of a training; barrier() waits for other ranks."""
     errors, times = [], []
     for epoch in range(run.settings.epochs):
+        barrier()
         start = time.perf_counter()
         run.training.epoch(epoch)
+        barrier()
         times.append(time.perf_counter() - start)
         errors.append(judge.rmse())
-    return errors, np.cumsum(times), run.clock.seconds
+    return errors, np.cumsum(times)
 
 
 def first_epoch(errors, target):

@@ -16,28 +16,26 @@ import itertools
 
 import numpy as np
 
+from gpukit.imputation import regularized_em
 from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.constants import ERROR_FLOOR
 from gpukit.imputation.problem import Method, one_setting
+from gpukit.imputation.regularized_em import MOST_WORK
 
 RIDGES = (1e-6, 1e-4, 1e-2, 1.0, 100.0)  # relative to the predictors' mean sum of squares; chosen
 HIDDEN_RUNS, POWER = 2, 4.0  # for each gap; of the inverse errors; chosen on the tables of `gpukit bench ends`
 FEWEST = 8  # columns
-MOST_WORK = 1 << 26  # of all series
 
 
 def suits(problem):
     """Return True for two or more partly observed series in time, if the cost is acceptable."""
-    alive = problem.seen.any(axis=1)
-    enough = problem.ordered and alive.sum() > 1 and problem.values.shape[1] >= FEWEST
-    return bool(enough and not problem.seen[alive].all() and work(problem, 0) <= MOST_WORK)
+    is_enough = problem.ordered and regularized_em.is_partly_observed(problem, FEWEST)
+    return is_enough and work(problem, 0) <= MOST_WORK
 
 
 def work(problem, lags):
     """Return the additions of all fits, about."""
-    count, columns = problem.values.shape
-    rows = count * (1 + 2 * lags)
-    return count * rows**2 * (columns + rows)
+    return len(problem.values) * regularized_em.work(problem, lags)
 
 
 def fill(problem, setting):

@@ -87,9 +87,13 @@ MOST_WORK = 1 << 26  # of a round
 
 def suits(problem):
     """Return True for two or more partly observed vertices, if the cost of a round is acceptable."""
+    return is_partly_observed(problem, FEWEST) and work(problem, 0) <= MOST_WORK
+
+
+def is_partly_observed(problem, fewest):
+    """Return True for two or more observed vertices, some of them in part, and at least `fewest` columns."""
     alive = problem.seen.any(axis=1)
-    enough = alive.sum() > 1 and problem.values.shape[1] >= FEWEST and not problem.seen[alive].all()
-    return bool(enough and work(problem, 0) <= MOST_WORK)
+    return bool(alive.sum() > 1 and problem.values.shape[1] >= fewest and not problem.seen[alive].all())
 
 
 def work(problem, lags):

@@ -113,11 +113,8 @@ class Run(NamedTuple):
         return {
             "completed_": bounded(filled(data, estimate), data, self.settings),
             "deviation_": found.deviation.reshape(data.shape),
-            "method_": plan.method,
             "plan_": plan,
-            "report_": plan.rows,
-            "coverage_": plan.deviations.coverage,
-            "notes_": plan.notes,
+            **planned.attributes_of(plan),
         }
 
     def kept(self, setting, outcome, trials, hidden):
@@ -161,14 +158,7 @@ def unplanned(data, trials):
     """Return a plan's attributes for the paper's algorithm alone; the deviation is that of its trials."""
     known = data.tensor[place_like(data.mask, data.tensor)]
     error = max(NORMAL * trials[0].error, least_of(known, known.size)) if trials else np.nan
-    return {
-        "deviation_": placed(data, error),
-        "method_": SPECTRAL,
-        "plan_": None,
-        "report_": [],
-        "coverage_": {},
-        "notes_": [],
-    }
+    return {"deviation_": placed(data, error), "plan_": None, **planned.attributes_of(None)}
 
 
 def placed(data, values):

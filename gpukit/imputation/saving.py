@@ -1,26 +1,44 @@
 """Contents of the model file of a fitted GraphImputer (gpukit.persist writes it).
 
-The basis, which is not unique, is included if fit has used it.
+The basis, which is not unique, is included if fit has used it. Settings are validated before loops and array sizes use
+them.
 """
+
+from functools import partial
 
 import numpy as np
 
 from gpukit import persist
-from gpukit.base import check_choice
+from gpukit.base import check_choice, check_integer, check_real
+from gpukit.base.arrays import on_host
 from gpukit.errors import DataError
+from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import Basis, GraphBasis
-from gpukit.imputation.auto import saving as plans
-from gpukit.imputation.auto.saved_settings import spectral_of
+from gpukit.imputation import options as fitted
+from gpukit.imputation.auto.calibration import KNOTS
+from gpukit.imputation.auto.error_features import FEATURES
+from gpukit.imputation.auto.gap_kinds import KINDS
+from gpukit.imputation.auto.judging import Row
+from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation.auto.plan import Plan, attributes_of
+from gpukit.imputation.auto.uncertainty import Deviations
+from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.constants import MOST_SERIES
+from gpukit.imputation.spectral import method as spectral
 from gpukit.imputation.spectral.choose import Trial
-from gpukit.imputation.spectral.path import History
+from gpukit.imputation.spectral.path import History, Options
 from gpukit.imputation.spectral.run import Setting
+from gpukit.imputation.spectral.thresholds import WEIGHTS
 from gpukit.imputation.tables import window as holdings
+from gpukit.imputation.units import Units
 from gpukit.io import trust
 
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
 BASIS = {"exact": bool, "seconds": int | float, "source": str}
 SPECTRAL = "spectral"
 ARRAYS = ("completed", "ranks")
+PARTS = {"data": np.float64, "indices": np.int32, "indptr": np.int32}  # of the adjacency
+LARGEST = 1e6  # of numbers
 
 
 def packed(model):
@@ -42,7 +60,7 @@ def packed(model):
         arrays |= {"basis.values": basis.values, "basis.vectors": basis.vectors}
     if model.holdout_history_ is not None:
         arrays |= persist.spread("holdout", model.holdout_history_)
-    plan, parts = plans.packed(model)
+    plan, parts = packed_plan(model)
     return {**facts, **more, **plan, **labels}, arrays | parts
 
 
@@ -62,7 +80,7 @@ def unpack(model, facts, arrays):
     model.trials_ = [read(trial, type(model)) for trial in persist.entry_of(facts, "trials", list)]
     made = _basis(facts["basis"], arrays) if facts.get("basis") is not None else None
     model.completed_, model.ranks_ = (arrays[name] for name in ARRAYS)
-    plans.unpack(model, facts, arrays)
+    unpack_plan(model, facts, arrays)
     if made is None and (model.adjacency_ is None or (model.plan_ is not None and uses_basis(model))):
         raise DataError("it does not contain the Fourier basis of the fit.")
     model._basis = GraphBasis(model.adjacency_, model.check().basis_size, made=made)
@@ -102,10 +120,15 @@ def _check_fitted(basis, completed, ranks):
 
 def _shares(name, arrays, count):
     """Return the validated shares (N,) of a name in a file."""
-    trust.check_array(name, arrays[name], np.float64, (count,))
-    place = trust.first(lambda block: ~((block >= 0) & (block <= 1)), arrays[name])
+    return read_checked(arrays, name, (count,), lambda block: ~((block >= 0) & (block <= 1)), "a number from 0 to 1")
+
+
+def read_checked(arrays, name, shape, wrong, rule):
+    """Return a float64 array of a file; wrong(block): mask of invalid numbers; rule: what they must be."""
+    trust.check_array(name, arrays[name], np.float64, shape)
+    place = trust.first(wrong, arrays[name])
     if place is not None:
-        raise DataError(f"{name}{list(place)} is {arrays[name][place]}; it is a number from 0 to 1.")
+        raise DataError(f"{name}{list(place)} is {arrays[name][place]}; it is {rule}.")
     return arrays[name]
 
 
@@ -120,8 +143,7 @@ def _history(arrays, prefix):
 
 def written(trial):
     """Return a Trial as a JSON object."""
-    setting = trial.setting._asdict() | {"options": trial.setting.options._asdict()}
-    return {"setting": setting, "curves": [curve.tolist() for curve in trial.curves]}
+    return {"setting": spectral.packed(trial.setting), "curves": [curve.tolist() for curve in trial.curves]}
 
 
 def read(found, estimator):
@@ -133,3 +155,204 @@ def read(found, estimator):
     except (TypeError, ValueError):
         raise DataError(f"{curves!r:.80} in its header are not error curves.") from None
     return Trial(spectral_of(setting, estimator), curves)
+
+
+def packed_plan(model):
+    """Return (facts, arrays) of the plan of a fitted GraphImputer."""
+    plan, arrays = model.plan_, {"deviation": on_host(model._held.spread)}
+    options = model._fitted_options._asdict()
+    if plan is None:
+        return {"plan": None, "asked": options}, arrays | (
+            {} if model._basis.is_made else adjacency_arrays(model.adjacency_)
+        )
+    header = {
+        "members": [[name, setting] for name, setting in plan.members],
+        "rows": [[None if one != one else one for one in row] for row in plan.rows],  # JSON has no NaN
+        "coverage": [[share, found] for share, found in plan.deviations.coverage.items()],
+        "notes": plan.notes,
+    }
+    arrays |= {
+        "plan.shares": plan.shares,
+        "plan.bends": plan.bends,
+        "plan.deviations": plan.deviations.by_kind,
+        "plan.law": plan.deviations.law,
+        "plan.growth": plan.deviations.growth,
+    }
+    if plan.units is not None:
+        arrays |= persist.spread("plan.units", plan.units)
+    return {"plan": header, "asked": options}, arrays | adjacency_arrays(model.adjacency_)
+
+
+def adjacency_arrays(adjacency):
+    """Return {name: array} of an adjacency, csr (N, N)."""
+    return {f"adjacency.{part}": np.asarray(getattr(adjacency, part), kind) for part, kind in PARTS.items()}
+
+
+def unpack_plan(model, facts, arrays):
+    """Restore the plan of a GraphImputer whose completed tensor is loaded.
+
+    DataError or ParameterError for invalid contents.
+    """
+    header, model._fitted_options = facts.get("plan"), fitted.read(persist.entry_of(facts, "asked", dict))
+    wrong = lambda block: (block < 0) | np.isinf(block)  # noqa: E731
+    deviation = read_checked(arrays, "deviation", model.completed_.shape, wrong, "a number from 0 on, or NaN")
+    model.deviation_, model.plan_, model.adjacency_ = deviation, None, None
+    if header is not None or "adjacency.data" in arrays:
+        model.adjacency_ = read_adjacency(arrays, len(model.completed_))
+    if header is not None:
+        model.plan_ = read_plan(persist.entry_of(facts, "plan", dict), arrays, type(model))
+    for name, value in attributes_of(model.plan_).items():
+        setattr(model, name, value)
+
+
+def read_adjacency(arrays, count):
+    """Return the checked adjacency of a file."""
+    from scipy import sparse
+
+    parts = [arrays[f"adjacency.{part}"] for part in PARTS]
+    for part, kind in zip(parts, PARTS.values(), strict=True):
+        trust.check_array("adjacency", part, kind, (None,))
+    data, indices, pointers = parts
+    trust.check_compressed("adjacency", pointers, indices, data, (count, count))
+    return as_adjacency(sparse.csr_matrix(tuple(parts), (count, count)))
+
+
+def read_plan(header, arrays, estimator):
+    """Return the Plan in a file, for an estimator class."""
+    members = [read_member(one, estimator) for one in persist.entry_of(header, "members", list)]
+    shapes = {
+        "shares": (KINDS, len(members)),
+        "bends": (2, 2, KNOTS),
+        "deviations": (KINDS + 1,),
+        "law": (3, 3, FEATURES),
+        "growth": (2,),
+    }
+    most = {"shares": 2.0}
+    parts = (read_finite(arrays, f"plan.{name}", shape, most.get(name, np.inf)) for name, shape in shapes.items())
+    shares, bends, by_kind, law, growth = parts
+    if growth[0] < 0 or not 0 <= growth[1] <= 1:
+        raise DataError(f"plan.growth is {growth.tolist()}; it is a change from 0 on and a power from 0 to 1.")
+    coverage = dict(check_pairs("coverage", persist.entry_of(header, "coverage", list)))
+    rows = [read_row(one) for one in persist.entry_of(header, "rows", list)]
+    notes = [str(note) for note in persist.entry_of(header, "notes", list)]
+    return Plan(members, shares, bends, Deviations(by_kind, law, coverage, growth), rows, notes, units_in(arrays))
+
+
+def read_finite(arrays, name, shape, most=np.inf):
+    """Return a checked float64 array of a file; most: largest absolute value."""
+    trust.check_array(name, arrays[name], np.float64, shape)
+    trust.check_finite(name, arrays[name], most)
+    return arrays[name]
+
+
+def units_in(arrays):
+    """Return the Units in a file, a number for each vertex of its tensor; None if there are none."""
+    if "plan.units.level" not in arrays:
+        return None
+    count = len(arrays["completed"])
+    units = Units(*(read_finite(arrays, f"plan.units.{name}", (count,)) for name in Units._fields))
+    if (units.size <= 0).any():
+        raise DataError(f"plan.units.size has {units.size.min():g}; spreads are above 0.")
+    return units
+
+
+def check_pairs(name, values):
+    """Return values; DataError unless it is a list of pairs."""
+    if not all(isinstance(one, list) and len(one) == 2 for one in values):
+        raise DataError(f"{name} of the plan in its header is {values!r:.80}; it is a list of pairs.")
+    return values
+
+
+def read_member(entry, estimator):
+    """Return (name, setting) of a method."""
+    ((name, setting),) = check_pairs("members", [entry])
+    check_choice("a method in its header", name, tuple(BY_NAME))
+    if not isinstance(setting, dict):
+        raise DataError(f"the setting of {name} in its header is {setting!r:.80}.")
+    return name, setting_of(name, setting, estimator)
+
+
+def read_row(entry):
+    """Return the judging.Row of a list."""
+    if not isinstance(entry, list) or len(entry) != len(Row._fields) or not isinstance(entry[1], dict):
+        raise DataError(f"{entry!r:.80} in its header is no row of a report.")
+    name, setting, *numbers = entry
+    numbers = [float("nan") if number is None else check_real("a row", number, 0.0) for number in numbers]
+    return Row(str(name), setting, *numbers)
+
+
+def setting_of(name, found, estimator):
+    """Return the validated setting of a method; DataError or ParameterError if it is invalid.
+
+    estimator: class that knows the bounds of the options.
+    """
+    if name == "spectral":
+        return spectral.packed(spectral_of(found, estimator))
+    rules = RULES.get(name, {})
+    if name == "local":
+        found = {key: value for key, value in found.items() if key != "share"}  # of version 0.1: a low-rank predictor
+    if set(found) != set(rules):
+        raise DataError(f"the setting of {name} in its header is {found!r:.80}.")
+    return {key: rule(f"{key} of {name}", found[key]) for key, rule in rules.items()}
+
+
+def spectral_of(found, estimator):
+    """Return the spectral.run.Setting of a dict, with options."""
+    if set(found) != set(Setting._fields) or not isinstance(found["options"], dict):
+        raise DataError(f"{found!r:.80} in its header is no setting.")
+    setting = Setting(**found)
+    check_choice("weights", setting.weights, WEIGHTS)
+    check_choice("center", setting.center, CENTERS)
+    unlike = set(Options._fields) ^ set(setting.options)
+    if unlike:
+        raise DataError(f"{min(unlike)!r} of the options in its header is missing or unknown.")
+    exponent = check_real("exponent", setting.exponent, 0.0)
+    return setting._replace(exponent=exponent, options=estimator(**setting.options).check_options())
+
+
+def positive(name, value, most=LARGEST):
+    """Return a checked number above 0."""
+    return check_real(name, value, 0.0, most, strict=True)
+
+
+def check_bands(name, found):
+    """Check the bands of kriging: [[first column, rho, nu, tau]], first columns increasing from 0."""
+    if not isinstance(found, list) or not found or not all(isinstance(one, list) and len(one) == 4 for one in found):
+        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of four numbers each.")
+    largest = LARGEST, 100.0, LARGEST
+    out = [
+        [check_integer(name, first, 0), *(positive(name, *pair) for pair in zip(numbers, largest))]
+        for first, *numbers in found
+    ]
+    firsts = [first for first, *_ in out]
+    if firsts[0] or any(one >= other for one, other in zip(firsts, firsts[1:])):
+        raise DataError(f"{name} in its header begin at the columns {firsts!r:.80}, which do not rise from 0.")
+    return out
+
+
+def allow_none(rule):
+    """Return a check that also accepts None."""
+    return lambda name, value: None if value is None else rule(name, value)
+
+
+def check_repeats(name, found):
+    """Check the weights of smoothness, one per further lag."""
+    if not isinstance(found, list) or len(found) > 2:  # a period, and seven
+        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of 2 numbers or fewer.")
+    return [check_real(name, one, 0.0, LARGEST) for one in found]
+
+
+is_used = partial(check_integer, low=0, high=1)
+at_least_0 = partial(check_real, low=0.0, high=LARGEST)
+RULES = {
+    "seasonal": {"lag": partial(check_integer, low=1, high=int(LARGEST)), "memory": allow_none(at_least_0)},
+    "trend": {"level": allow_none(at_least_0), "slope": allow_none(at_least_0), "fade": allow_none(positive)},
+    "kriging": {"bands": check_bands},
+    "regularized-em": {"lags": is_used, "ridge": partial(positive, most=1.0)},
+    "smoothness": {
+        "alike": is_used,
+        **dict.fromkeys(("near", "steady", "together"), positive),
+        "repeats": check_repeats,
+    },
+    "local": {"neighbors": partial(check_integer, low=1, high=MOST_SERIES)},
+}

@@ -1,7 +1,7 @@
-"""Compiled passes along the rows of a table.
+"""Passes along the rows of a table.
 
-numpy would need many temporary tables for them. They release the GIL, so that rows may be distributed (_pool.by_rows).
-Products and sums round like numpy's.
+Those whose temporary tables would be many in numpy are compiled. They release the GIL, so that rows may be distributed
+(_pool.by_rows). Products and sums round like numpy's.
 """
 
 import functools
@@ -16,6 +16,25 @@ scan = functools.partial(njit, nogil=True, fastmath=False)
 def some(rows, *tables):
     """Return [contiguous table[rows]]."""
     return [np.ascontiguousarray(table[rows]) for table in tables]
+
+
+def nearest(seen):
+    """Return the nearest observed columns (n, T) int32, at or before and at or after each; -1 and T for none.
+
+    seen (n, T) bool.
+    """
+    count = seen.shape[1]
+    columns = np.arange(count, dtype=np.int32)
+    before = np.maximum.accumulate(np.where(seen, columns, np.int32(-1)), axis=1)
+    after = np.minimum.accumulate(np.where(seen, columns, np.int32(count))[:, ::-1], axis=1)[:, ::-1]
+    return before, after
+
+
+def runs(mask):
+    """Return (row, first column, end) (runs,) int64 of the runs of a mask (N, T) bool, row by row."""
+    edges = np.diff(np.pad(mask, ((0, 0), (1, 1))).view(np.int8), axis=1)
+    row, first = np.nonzero(edges == 1)
+    return row, first, np.nonzero(edges == -1)[1]
 
 
 @scan
@@ -91,84 +110,6 @@ def tangent(slopes, k):
 
 
 @scan
-def find_nearest(seen, before, after):
-    """Compute the nearest observed columns before and after each column.
-
-    before, after: int32 (n, T); -1 and T for none.
-    """
-    count = seen.shape[1]
-    for row in range(len(seen)):
-        last = -1
-        for i in range(count):
-            before[row, i] = last
-            if seen[row, i]:
-                last = i
-        last = count
-        for i in range(count - 1, -1, -1):
-            after[row, i] = last
-            if seen[row, i]:
-                last = i
-
-
-@scan
-def by_distance(seen, table, out):
-    """Write out = table[d], d the distance to the nearest observed column.
-
-    out (n, T), seen (n, T) bool. table (T + 1,); its last entry for rows without values.
-    """
-    count = seen.shape[1]
-    for row in range(len(seen)):
-        low = -count
-        while low < count:
-            high = max(low + 1, 0)
-            while high < count and not seen[row, high]:
-                high += 1
-            end = high if high < count else 2 * count
-            for i in range(max(low + 1, 0), high):
-                out[row, i] = table[min(i - low, end - i, count)]
-            if high < count:
-                out[row, high] = table[0]
-            low = high
-
-
-@scan
-def untouched(hidden, taken, out):
-    """Write hidden without its runs that contain a taken value.
-
-    out, hidden, taken (n, T) bool.
-    """
-    count = hidden.shape[1]
-    for row in range(len(hidden)):
-        i = 0
-        while i < count:
-            end, free = i, True
-            while end < count and hidden[row, end]:
-                free &= not taken[row, end]
-                end += 1
-            for at in range(i, end):
-                out[row, at] = free
-            if end < count:
-                out[row, end] = False
-            i = end + 1
-
-
-@scan
-def runs(hidden, out):
-    """Write out (values,) int64: for hidden values (N, T), row by row, first column of the run times T plus last."""
-    count, number = hidden.shape[1], 0
-    for row in range(len(hidden)):
-        i = 0
-        while i < count:
-            end = i
-            while end < count and hidden[row, end]:
-                end += 1
-            for _ in range(i, end):
-                out[number] = i * count + end - 1
-                number += 1
-            i = end + 1
-
-
-@scan
 def ratios(first, neighbors, weights, sums, counts, prior, out):
     """Compute out (n, T) float64: (weighted sums of neighbours + prior) / (weighted counts + prior).
 
@@ -200,34 +141,6 @@ def smoothed(values, out):
 
 
 @scan
-def listed(hidden, row, first, end):
-    """Write the runs of hidden (N, T) bool; return their number.
-
-    row, first, end (runs,) int64. end is the column after the last.
-    """
-    count, number = hidden.shape[1], 0
-    for at in range(len(hidden)):
-        i = 0
-        while i < count:
-            if hidden[at, i]:
-                row[number], first[number] = at, i
-                while i < count and hidden[at, i]:
-                    i += 1
-                end[number] = i
-                number += 1
-            i += 1
-    return number
-
-
-@scan
-def taken_back(row, first, end, out):
-    """Set out (N, T) bool to False in runs of listed()."""
-    for number in range(len(row)):
-        for i in range(first[number], end[number]):
-            out[row[number], i] = False
-
-
-@scan
 def by_group(group, order, most, first, out):
     """Write the first `most` members of each group; return their number.
 
@@ -246,25 +159,3 @@ def by_group(group, order, most, first, out):
             out[place[g]] = member
             place[g] += 1
     return first[-1]
-
-
-@scan
-def commonest(values, seen):
-    """Return (value, its count, number of values) of observed values.
-
-    values (N, T), seen (N, T) bool. value is the majority value if there is one, else an arbitrary value.
-
-    Source: Boyer, Moore, "MJRTY: a fast majority vote algorithm" (1981).
-    """
-    best, votes, count, alike = 0.0, 0, 0, 0
-    for row in range(len(values)):
-        for i in range(values.shape[1]):
-            if seen[row, i]:
-                count += 1
-                if votes == 0:
-                    best = values[row, i]
-                votes += 1 if values[row, i] == best else -1
-    for row in range(len(values)):
-        for i in range(values.shape[1]):
-            alike += seen[row, i] and values[row, i] == best
-    return best, alike, count

@@ -45,11 +45,6 @@ def column_means(problem, overall):
     return means
 
 
-def of_columns(problem, setting):
-    """Return the mean over the vertices."""
-    return level(problem, "columns")
-
-
 def median_of_columns(problem, setting):
     """Return the median over the vertices; empty columns are interpolated, or have the overall median."""
     values, seen = problem.values, problem.seen
@@ -59,11 +54,6 @@ def median_of_columns(problem, setting):
     if problem.ordered and not nonempty.all():
         median = np.interp(problem.at, problem.at[nonempty], median[nonempty])
     return np.broadcast_to(median, values.shape)
-
-
-def of_both(problem, setting):
-    """Return the sum of vertex and column means."""
-    return level(problem, "both")
 
 
 def interpolation(problem, setting):
@@ -133,9 +123,9 @@ def profile(problem, lag):
 
 
 METHODS = (
-    Method("vertex-mean", always, one_setting, of_columns, alone=True),
+    Method("vertex-mean", always, one_setting, lambda problem, _: level(problem, "columns"), alone=True),
     Method("vertex-median", always, one_setting, median_of_columns, alone=True, unjoined=True),
-    Method("two-way-mean", always, one_setting, of_both),
+    Method("two-way-mean", always, one_setting, lambda problem, _: level(problem, "both")),
     Method("interpolation", in_order, one_setting, interpolation, ordered=True),
     Method("akima", in_order, one_setting, akima, ordered=True),
     Method("seasonal", has_two_periods, seasonal_settings, seasonal, ordered=True),

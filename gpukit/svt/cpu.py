@@ -1,63 +1,38 @@
-"""Host step of the thresholding on the CPU; gpu.py has the same function."""
-
-from typing import NamedTuple
+"""Host steps of the thresholding on the CPU; gpu.py has the same function for device arrays."""
 
 import numpy as np
 
-from gpukit.svt.plan import CPU_BATCH, LAUNCHES, converged, rotation_capacity, sides
+from gpukit.svt import lapack
+from gpukit.svt.plan import CPU_BATCH, LAUNCHES, buffers, converged, sides
 from gpukit.svt.twins import bidiagonal as bidiagonal_twins
 from gpukit.svt.twins import bulge_chasing as chase_twins
 
 
-def threshold(X, lam, out, whole=False, cap=None):
+def threshold_on_host(X, lam, whole, require):
+    """Return (out, values or None, ranks) of host arrays; require(bytes): check of the device's memory."""
+    out = np.empty_like(X)
+    solver = lapack.threshold if lapack.pays(X.shape, X.dtype) else threshold
+    values, ranks = solver(X, lam, out, whole)
+    return out, values if whole else None, ranks
+
+
+def threshold(X, lam, out, whole=False, cap=None, work=None):
     """Threshold into out and return (values, ranks).
 
     values (N, min(m, n)) or (N, 0); ranks (N,) int32. X, out (N, m, n) float32 or float64, C-contiguous, lam (N,) of
     their type, cap (N,) int32 or None: the largest number of singular vectors to keep. Nothing is checked. whole:
-    return all singular values. Raises GpukitError for a slice that does not converge.
+    return all singular values. work: plan.Buffers to reuse, or None. Raises GpukitError for a slice that does not
+    converge.
     """
     p, _ = sides(X.shape)
     values = np.empty((len(X), p if whole else 0), X.dtype)
     ranks = np.empty(len(X), np.int32)
     cap = np.full(len(X), p, np.int32) if cap is None else cap
-    work = workspace(min(len(X), CPU_BATCH), p, X.dtype)
+    work = work or buffers(min(len(X), CPU_BATCH), p, X.dtype, np.empty)
     for begin in range(0, len(X), CPU_BATCH):
         part = slice(begin, begin + CPU_BATCH)
         batch(X[part], lam[part], cap[part], work, out[part], values[part], ranks[part])
     return values, converged(ranks)
-
-
-class Work(NamedTuple):
-    """Buffers between the CPU twins for a number of slices.
-
-    p: the shorter side of slices. See twins/.
-    """
-
-    d: np.ndarray
-    e: np.ndarray
-    scales: np.ndarray
-    states: np.ndarray
-    spans: np.ndarray
-    turns: np.ndarray
-    V: np.ndarray
-    seats: np.ndarray
-    weights: np.ndarray
-
-
-def workspace(slices, p, dtype):
-    """Allocate Work for a number of slices, uninitialized."""
-    turns, spans = rotation_capacity(p)
-    return Work(
-        np.empty((p, slices), dtype),
-        np.empty((p + 1, slices), dtype),
-        np.empty(slices, dtype),
-        np.empty((slices, 3), np.int32),
-        np.empty((slices, spans), np.int32),
-        np.empty((slices, turns, 2), dtype),
-        np.empty((slices, p, p), dtype),
-        np.empty((slices, p), np.int32),
-        np.empty((slices, p), dtype),
-    )
 
 
 def _columns(buffer, count):

@@ -1,4 +1,4 @@
-"""Host step of the thresholding on the GPU, for device arrays. cpu.py has the same function."""
+"""Host steps of the thresholding on the GPU, for device arrays. cpu.py has the same function."""
 
 from typing import NamedTuple
 
@@ -12,11 +12,11 @@ from gpukit.svt.plan import (
     LAUNCHES,
     SHARED,
     WORKSPACE,
+    buffers,
     bytes_of_multiply,
     bytes_of_rotate,
     converged,
     plan,
-    rotation_capacity,
     sides,
     workspace_of,
 )
@@ -69,11 +69,11 @@ class Thresholding:
         self.ranks = cuda.device_array(slices, np.int32)
         cap = cuda.to_device(np.full(slices, p, np.int32)) if cap is None else cap
         count = slices_at_once(X.shape, X.dtype, layout(X.shape, X.dtype))
-        buffers = scratch_for(X.shape, np.dtype(X.dtype), count, min(STREAMS, -(-slices // count)), workspace)
+        scratches = scratch_for(X.shape, np.dtype(X.dtype), count, min(STREAMS, -(-slices // count)), workspace)
         self.steps = []
-        for first in range(0, slices, count * len(buffers)):
+        for first in range(0, slices, count * len(scratches)):
             batches = []
-            for scratch_set, begin in zip(buffers, range(first, slices, count)):
+            for scratch_set, begin in zip(scratches, range(first, slices, count)):
                 part = slice(begin, min(begin + count, slices))
                 arrays = [array[part] for array in (X, lam, cap, self.values, self.ranks)]
                 batches.append(steps(scratch_set, *arrays, None if out is None else out[part]))
@@ -90,22 +90,14 @@ class Thresholding:
 
 
 class Scratch(NamedTuple):
-    """A stream and the device buffers between the kernels of a batch: see kernels/.
+    """A stream and the plan.Buffers between the kernels of a batch.
 
     shape: (p, q) of its slices; slices: their copies if they do not fit into shared memory.
     """
 
     shape: tuple
     stream: object
-    d: object
-    e: object
-    scales: object
-    states: object
-    spans: object
-    turns: object
-    V: object
-    seats: object
-    weights: object
+    buffers: object
     slices: object
 
 
@@ -117,8 +109,8 @@ def scratch_for(shape, dtype, slices, count, workspace=None):
 
     def fits(reusable):
         (p, q), scratch_set = sides(shape), reusable[0]
-        alike = scratch_set.shape == (p, q) and scratch_set.V.dtype == dtype
-        return alike and len(reusable) >= count and len(scratch_set.V) >= slices
+        alike = scratch_set.shape == (p, q) and scratch_set.buffers.V.dtype == dtype
+        return alike and len(reusable) >= count and len(scratch_set.buffers.V) >= slices
 
     reusable = (workspace or Workspace()).keep(
         "thresholding", fits, lambda: [scratch(shape, dtype, slices) for _ in range(count)]
@@ -128,22 +120,9 @@ def scratch_for(shape, dtype, slices, count, workspace=None):
 
 def scratch(shape, dtype, slices):
     """Allocate a Scratch for a number of slices of a shape."""
-    (p, q), how, empty = sides(shape), layout(shape, dtype), cuda.device_array
-    turns, spans = rotation_capacity(p)
-    return Scratch(
-        (p, q),
-        cuda.stream(),
-        empty((p, slices), dtype),
-        empty((p + 1, slices), dtype),
-        empty(slices, dtype),
-        empty((slices, 3), np.int32),
-        empty((slices, spans), np.int32),
-        empty((slices, turns, 2), dtype),
-        empty((slices, p, p), dtype),
-        empty((slices, p), np.int32),
-        empty((slices, p), dtype),
-        empty((1, 1) if how.shared else (slices, q * how.pitch), dtype),
-    )
+    (p, q), how = sides(shape), layout(shape, dtype)
+    copies = cuda.device_array((1, 1) if how.shared else (slices, q * how.pitch), dtype)
+    return Scratch((p, q), cuda.stream(), buffers(slices, p, dtype, cuda.device_array), copies)
 
 
 def chase_threads(slices):
@@ -183,7 +162,7 @@ def dynamic_bytes(p, dtype, how, threads=4):
 def steps(scratch_set, X, lam, cap, values, ranks, out):
     """Return the launches (configured kernel, arguments) that threshold slices in a Scratch."""
     (p, q), N, how = sides(X.shape), len(X), layout(X.shape, X.dtype)
-    _, stream, d, e, scales, states, spans, turns, V, seats, weights, slices = scratch_set
+    _, stream, (d, e, scales, states, spans, turns, V, seats, weights), slices = scratch_set
     threads = chase_threads(len(scales))
     bidiagonalize, chase, rotate, arrange, multiply = find_kernels(p, X.dtype, how, threads)
     dynamic = dynamic_bytes(p, X.dtype, how, threads)

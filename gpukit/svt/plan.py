@@ -119,6 +119,36 @@ def rotation_capacity(p):
     return int(TURNS * p * p) + 32, spans * p + 8
 
 
+class Buffers(NamedTuple):
+    """Arrays between the steps for a number of slices, on the host or a GPU: see kernels/."""
+
+    d: object
+    e: object
+    scales: object
+    states: object
+    spans: object
+    turns: object
+    V: object
+    seats: object
+    weights: object
+
+
+def buffers(slices, p, dtype, empty):
+    """Allocate Buffers, uninitialized; p: the shorter side of slices; empty(shape, dtype): a new array."""
+    turns, spans = rotation_capacity(p)
+    return Buffers(
+        empty((p, slices), dtype),
+        empty((p + 1, slices), dtype),
+        empty(slices, dtype),
+        empty((slices, 3), np.int32),
+        empty((slices, spans), np.int32),
+        empty((slices, turns, 2), dtype),
+        empty((slices, p, p), dtype),
+        empty((slices, p), np.int32),
+        empty((slices, p), dtype),
+    )
+
+
 def workspace_of(p, q, dtype, how):
     """Return bytes of workspace of a slice."""
     turns, spans = rotation_capacity(p)

@@ -22,13 +22,14 @@ CpuTools and GpuTools have the same attributes. Arrays are numpy's in one, and c
 other.
 """
 
+import functools
 import importlib.util
 
 import numpy as np
 
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
-from gpukit.svt.plan import LARGE_ON_GPU, bytes_of_whiten, converged, sides
+from gpukit.svt.plan import CPU_BATCH, LARGE_ON_GPU, buffers, bytes_of_whiten, sides
 
 SCRATCH = 512 << 20  # bytes: 64 slices of 512 x 512 in float32 fill a GPU
 
@@ -88,40 +89,17 @@ class CpuTools:
         return cpu.threshold(X, lam, X, whole, cap)
 
     def thresholding(self, X, lam, cap, whole):
-        """Return an object whose run() is `threshold` of the same arrays.
+        """Return a function that thresholds the same arrays in place and returns (values, ranks) on the host.
 
-        The objects run one after another and share buffers if their sizes allow.
-        """
-        return CpuThresholding(X, lam, cap, whole, self.reuse_workspace(*X.shape[:2], X.dtype))
-
-    def reuse_workspace(self, slices, p, dtype):
-        """Return cpu.workspace for at least `slices` slices p x p.
-
-        It is the last one if that fits.
+        Its buffers are those of the last such function if their sizes allow.
         """
         from gpukit.svt import cpu
 
+        slices, p = min(len(X), CPU_BATCH), X.shape[1]
         V = None if self.work is None else self.work.V
-        if V is None or len(V) < slices or V.shape[1] != p or V.dtype != dtype:
-            self.work = cpu.workspace(slices, p, dtype)
-        return self.work
-
-
-class CpuThresholding:
-    """Thresholding of all slices at once; see CpuTools.thresholding."""
-
-    def __init__(self, X, lam, cap, whole, work):
-        from gpukit.svt import cpu
-
-        self.arguments, self.batch, self.work = (X, lam, cap), cpu.batch, work
-        self.values = np.empty((len(X), X.shape[1] if whole else 0), X.dtype)
-        self.ranks = np.empty(len(X), np.int32)
-
-    def run(self):
-        """Threshold X in place; return (values, ranks)."""
-        X, lam, cap = self.arguments
-        self.batch(X, lam, cap, self.work, X, self.values, self.ranks)
-        return self.values, converged(self.ranks)
+        if V is None or len(V) < slices or V.shape[1] != p or V.dtype != X.dtype:
+            self.work = buffers(slices, p, X.dtype, np.empty)
+        return functools.partial(cpu.threshold, X, lam, X, whole, cap, self.work)
 
 
 class GpuTools:
@@ -165,23 +143,9 @@ class GpuTools:
         (batch, m, n), k = out.shape, a.shape[2]
         gemm(
             self.library.cuda.device.get_cublas_handle(),
-            flipped(b),
-            flipped(a),
-            n,
-            m,
-            k,
-            one.ctypes.data,
-            b.data.ptr,
-            pitch(b),
-            b.shape[1] * b.shape[2],
-            a.data.ptr,
-            pitch(a),
-            m * k,
-            zero.ctypes.data,
-            out.data.ptr,
-            n,
-            m * n,
-            batch,
+            *(flipped(b), flipped(a), n, m, k, one.ctypes.data),
+            *(b.data.ptr, pitch(b), b.shape[1] * b.shape[2], a.data.ptr, pitch(a), m * k),
+            *(zero.ctypes.data, out.data.ptr, n, m * n, batch),
         )
 
     def shared(self, array):
@@ -223,26 +187,20 @@ class GpuTools:
         arrays, exact = self.prepared[1]
         for array, source in zip(arrays, (X, lam, cap)):
             array[: len(X)] = source
-        values, ranks = exact.run()
+        values, ranks = exact()
         X[...] = arrays[0][: len(X)]
         return values[: len(X)], ranks[: len(X)]
 
     def thresholding(self, X, lam, cap, whole):
         """See CpuTools."""
-        return GpuThresholding(self, X, lam, cap, whole)
+        X, lam, cap = map(self.shared, (X, lam, cap))
+        work = self.exact.Thresholding(X, lam, X, whole, cap, self.workspace)
 
+        def threshold():
+            work.run()
+            return work.values.copy_to_host(), work.fetch_ranks()
 
-class GpuThresholding:
-    """See CpuTools.thresholding."""
-
-    def __init__(self, tools, X, lam, cap, whole):
-        X, lam, cap = (tools.shared(array) for array in (X, lam, cap))
-        self.work = tools.exact.Thresholding(X, lam, X, whole, cap, tools.workspace)
-
-    def run(self):
-        """Threshold X in place; return (values, ranks) on the host."""
-        self.work.run()
-        return self.work.values.copy_to_host(), self.work.fetch_ranks()
+        return threshold
 
 
 def flipped(matrices):
@@ -422,3 +380,27 @@ def nearest(least, most):
             return float(a), float(b), float(c), float(off)
         root = np.sqrt(9 * b * b - 20 * a * c)
         low, high, last = np.sqrt((-3 * b - root) / (10 * c)), np.sqrt((-3 * b + root) / (10 * c)), off
+
+
+def threshold_on_host(X, lam, whole, require):
+    """Return (out, values or None, ranks) of host arrays; require(bytes): check of the device's memory.
+
+    Matrix products, which compute no singular values, are faster for large slices.
+    """
+    from gpukit._cuda import cuda
+    from gpukit.device.upload import upload
+    from gpukit.svt import gpu
+
+    if not whole and pays(X.shape):
+        import cupy
+
+        require(memory_needed(X.shape, X.dtype))
+        device_X = cupy.empty(X.shape, X.dtype)
+        upload(X, cuda.as_cuda_array(device_X, sync=False))
+        ranks = ProductThresholding(device_X, cupy.asarray(lam), device_X, on_gpu=True).run()
+        return device_X.get(), None, ranks
+    require(gpu.memory_needed(X.shape, X.dtype))
+    device_X, out = (cuda.device_array(X.shape, X.dtype) for _ in range(2))
+    upload(X, device_X)
+    values, ranks = gpu.threshold(device_X, cuda.to_device(lam), out, whole)
+    return out.copy_to_host(), values.copy_to_host() if whole else None, ranks

@@ -121,7 +121,7 @@ class SubspaceThresholding:
         rounds, self.cold, self.overflowed, self.calls = rounds + self.cold, 0, 0, self.calls + 1
         for part, exact in zip(self.parts, self.exact):
             P = self.project(part, rounds)
-            self.keep(part, *exact.run())
+            self.keep(part, *exact())
             self.finish(part, P)
 
     def leading(self, count, rounds=3):
@@ -137,7 +137,7 @@ class SubspaceThresholding:
             self.project(part, rounds)
             core = self.core(part)
             exact = self.tools.thresholding(core, nothing[: len(core)], none[: len(core)], True)
-            values.append(exact.run()[0][:, :count])
+            values.append(exact()[0][:, :count])
         return np.concatenate(values)
 
     def project(self, part, rounds):
@@ -238,9 +238,9 @@ class WarmThresholding:
         self.X, self.on_gpu, self.seed, self.workspace = X, on_gpu, seed, workspace
         self.p, self.values, self.ranks = sides(X.shape)[0], None, None
         self.subspace, self.exact, self.multiplied = None, None, None
-        self.shared_bytes = _shared_memory() if on_gpu else SHARED
-        library = _cupy() if on_gpu else np
-        self.lam, self.cap = library.zeros(len(X), X.dtype), library.zeros(len(X), np.int32)
+        self.tools = make_tools(on_gpu, workspace)
+        self.shared_bytes = self.tools.exact.shared_memory() if on_gpu else SHARED
+        self.lam, self.cap = self.tools.library.zeros(len(X), X.dtype), self.tools.full(len(X), 0)
 
     def run(self, lam, cap=None, expected=None):
         """Threshold X and return the ranks.
@@ -249,8 +249,9 @@ class WarmThresholding:
         """
         expected = self.expected_ranks(lam, cap) if expected is None else expected
         k = choose_columns(int(np.quantile(expected, FITTING)), self.p, self.on_gpu, self.X.itemsize, self.shared_bytes)
-        self.lam[:] = self._to_device(lam, self.X.dtype)
-        self.cap[:] = self._to_device(np.full(len(self.X), self.p) if cap is None else cap, np.int32)
+        self.lam[:] = self.tools.array(np.ascontiguousarray(lam, self.X.dtype))
+        caps = np.full(len(self.X), self.p) if cap is None else cap
+        self.cap[:] = self.tools.array(np.ascontiguousarray(caps, np.int32))
         if not k:
             return self.threshold_whole(cap is not None)
         self.widen(k)
@@ -284,42 +285,13 @@ class WarmThresholding:
     def threshold_whole(self, capped):
         """Threshold whole slices exactly and return the ranks."""
         if not self.on_gpu:
-            from gpukit.svt import cpu
-
-            self.ranks = cpu.threshold(self.X, self.lam, self.X, False, self.cap)[1]
+            self.ranks = self.tools.threshold(self.X, self.lam, self.cap, False)[1]
         elif not capped and products.pays(self.X.shape):
             if self.multiplied is None:
                 self.multiplied = products.ProductThresholding(self.X, self.lam, self.X, True, self.workspace)
             self.ranks = self.multiplied.run().copy()
         else:
-            if self.exact is None:
-                self.exact = _exact_on_gpu(self.X, self.lam, self.cap, self.workspace)
-            self.exact.run()
-            self.ranks = self.exact.fetch_ranks()
+            self.exact = self.exact or self.tools.thresholding(self.X, self.lam, self.cap, False)
+            self.ranks = self.exact()[1]
         self.values = None
         return self.ranks
-
-    def _to_device(self, array, dtype):
-        array = np.ascontiguousarray(array, dtype)
-        return _cupy().asarray(array) if self.on_gpu else array
-
-
-def _shared_memory():
-    from gpukit.svt.gpu import shared_memory
-
-    return shared_memory()
-
-
-def _cupy():
-    import cupy
-
-    return cupy
-
-
-def _exact_on_gpu(X, lam, cap, workspace):
-    """Return an in-place gpu.Thresholding of cupy arrays."""
-    from gpukit._cuda import cuda
-    from gpukit.svt.gpu import Thresholding
-
-    X, lam, cap = (cuda.as_cuda_array(array, sync=False) for array in (X, lam, cap))
-    return Thresholding(X, lam, X, cap=cap, workspace=workspace)

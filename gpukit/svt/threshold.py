@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError, ParameterError
+from gpukit.svt import products
 from gpukit.svt.plan import MOST
 
 if TYPE_CHECKING:
@@ -75,9 +77,12 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
         X, lam, scaled = _scale_up(X, lam, largest)
         task = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
         with devices.reported(target, task):
-            steps = devices.engine(target, "gpukit.svt.host")
-            devices.require_memory(target, steps.memory_needed(X.shape, X.dtype, return_values), task)
-            out, values, ranks = _scale_down(steps.threshold(X, lam, return_values), scaled)
+            require = functools.partial(devices.require_memory, target, what=task)
+            if target.is_cuda:
+                threshold_on_host = products.threshold_on_host
+            else:
+                from gpukit.svt.cpu import threshold_on_host
+            out, values, ranks = _scale_down(threshold_on_host(X, lam, return_values, require), scaled)
     return (out, values, ranks) if return_values else out
 
 

@@ -1,5 +1,7 @@
 """Benchmarks of factorization and neighbours on a few ratings."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from factorization.inputs import planted
@@ -67,3 +69,12 @@ def test_arguments_of_the_papers_kernel(monkeypatch):
     result = sorted(zip(np.repeat(np.arange(len(counts)), counts).tolist(), minor.tolist(), values.tolist()))
     np.testing.assert_allclose(result, expected, atol=1e-5)
     assert Q.shape == (train.shape[1], 32) and rates[1] < rates[0]
+
+
+def test_seconds_of_epochs_add_up(monkeypatch):
+    moments, errors, waits = iter((0.0, 1.0, 5.0, 7.0)), iter((0.9, 0.8)), []
+    monkeypatch.setattr(bench.time, "perf_counter", lambda: next(moments))
+    run = SimpleNamespace(settings=SimpleNamespace(epochs=2), training=SimpleNamespace(epoch=lambda number: None))
+    judge = SimpleNamespace(rmse=lambda: next(errors))
+    found, times = bench.record_epochs(run, judge, lambda: waits.append(1))
+    assert (found, times.tolist(), len(waits)) == ([0.9, 0.8], [1.0, 3.0], 4)

@@ -1,4 +1,4 @@
-"""Compiled passes along rows against numpy, to the bit."""
+"""Passes along rows against numpy and plain loops, to the bit."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,9 @@ from scipy import sparse
 from scipy.interpolate import Akima1DInterpolator
 
 from gpukit.imputation import scans
+from gpukit.imputation.auto import masking
+from gpukit.imputation.auto.gap_kinds import NEVER, distances
+from gpukit.imputation.auto.judging import Fold
 
 SHAPES = [(1, 1), (3, 2), (7, 33), (5, 100)]
 SHARES = [0.0, 0.1, 0.6, 1.0]  # of observed values
@@ -72,45 +75,50 @@ def test_a_curve_through_times_that_are_there_twice_is_finite():
 
 
 @every
-def test_columns_seen_before_and_after(shape, share):
+def test_nearest_observed_columns_and_their_distance(shape, share):
     _, seen = table(shape, share)
-    left, right = around(seen)
-    before, after = np.empty((2, *shape), np.int32)
-    scans.find_nearest(seen, before, after)
-    np.testing.assert_array_equal(before[:, 1:], left[:, :-1])
-    np.testing.assert_array_equal(after[:, :-1], right[:, 1:])
-    assert (before[:, 0] == -1).all() and (after[:, -1] == shape[1]).all()
+    before, after = scans.nearest(seen)
+    away = distances(seen)
+    assert before.dtype == after.dtype == away.dtype == np.int32
+    for row, column in np.ndindex(shape):
+        observed = np.flatnonzero(seen[row])
+        assert before[row, column] == max(observed[observed <= column], default=-1)
+        assert after[row, column] == min(observed[observed >= column], default=shape[1])
+        assert away[row, column] == min(np.abs(observed - column), default=shape[1])
+
+
+def runs_of(hidden):
+    """Return [(row, first, end)] of the runs of hidden values."""
+    found = []
+    for row, column in np.argwhere(hidden):
+        if found and found[-1][0] == row and found[-1][2] == column:
+            found[-1][2] += 1
+        else:
+            found.append([row, column, column + 1])
+    return found
 
 
 @every
-def test_what_a_table_says_of_the_distance(shape, share):
-    rng, seen = table(shape, share)
-    count, places = shape[1], np.arange(shape[1])
-    left, right = around(seen)
-    away = np.minimum(np.where(left < 0, count, places - left), np.where(right == count, count, right - places))
-    said, out = rng.permutation(count + 1).astype(np.int32), np.empty(shape, np.int32)
-    scans.by_distance(seen, said, out)
-    np.testing.assert_array_equal(out, said[away])
-
-
-@every
-def test_runs_and_those_without_a_taken_value(shape, share):
+def test_runs_and_those_without_a_blocked_value(shape, share):
     rng, hidden = table(shape, share)
-    taken = rng.random(shape) < 0.1
-    starts = hidden.copy()
-    starts[:, 1:] &= ~hidden[:, :-1]
-    number = np.cumsum(starts.ravel())[hidden.ravel()] - 1
-    free = np.array([not taken.ravel()[hidden.ravel()][number == one].any() for one in range(starts.sum())], bool)
-    wanted, out = np.zeros(shape, bool), np.ones(shape, bool)
-    wanted[hidden] = free[number]
-    scans.untouched(hidden, taken, out)
-    np.testing.assert_array_equal(out, wanted)
+    blocked = rng.random(shape) < 0.1
+    runs = runs_of(hidden)
+    np.testing.assert_array_equal(np.transpose(scans.runs(hidden)), np.reshape(runs, (-1, 3)))
+    wanted = np.zeros(shape, bool)
+    for row, first, end in runs:
+        wanted[row, first:end] = not blocked[row, first:end].any()
+    np.testing.assert_array_equal(masking.keep_untouched(hidden, blocked), wanted)
 
-    first = np.flatnonzero(starts.ravel()) % shape[1]
-    length = np.bincount(number, minlength=len(first)).astype(int)
-    found = np.empty(len(number), np.int64)
-    scans.runs(hidden, found)
-    np.testing.assert_array_equal(found, (first * shape[1] + first + length - 1)[number])
+
+@every
+def test_units_of_hidden_values(shape, share):
+    rng, hidden = table(shape, share)
+    kinds = rng.integers(0, 3, np.count_nonzero(hidden))
+    runs = [
+        (row, shape[0] + first * shape[1] + end - 1) for row, first, end in runs_of(hidden) for _ in range(first, end)
+    ]
+    wanted = [row if kind == NEVER else run for kind, (row, run) in zip(kinds, runs)]
+    np.testing.assert_array_equal(Fold(hidden, None, None).units(kinds), wanted)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6, 31])
@@ -131,23 +139,6 @@ def test_ratios_are_those_of_two_products():
     np.testing.assert_array_equal(out, (W @ sums + 0.15) / (W @ counts + 0.15))
 
 
-@every
-def test_runs_in_a_list_and_without_some_of_them(shape, share):
-    _, hidden = table(shape, share)
-    starts, ends = hidden.copy(), hidden.copy()
-    starts[:, 1:] &= ~hidden[:, :-1]
-    ends[:, :-1] &= ~hidden[:, 1:]
-    row, first, end = np.empty((3, starts.sum()), np.int64)
-    assert scans.listed(hidden, row, first, end) == len(row)
-    np.testing.assert_array_equal([row, first, row, end - 1], [*np.nonzero(starts), *np.nonzero(ends)])
-    wanted = hidden.copy()
-    for one in range(0, len(row), 2):
-        wanted[row[one], first[one] : end[one]] = False
-    out = hidden.copy()
-    scans.taken_back(row[::2].copy(), first[::2].copy(), end[::2].copy(), out)
-    np.testing.assert_array_equal(out, wanted)
-
-
 @pytest.mark.parametrize("most", [1, 4, 100])
 def test_members_group_after_group(most):
     rng = np.random.default_rng(most)
@@ -157,20 +148,3 @@ def test_members_group_after_group(most):
     wanted = [order[group[order] == one][:most] for one in range(7)]
     np.testing.assert_array_equal(out[:count], np.concatenate(wanted))
     np.testing.assert_array_equal(first, np.cumsum([0, *map(len, wanted)]))
-
-
-@pytest.mark.parametrize("share", [0.51, 0.9, 1.0])
-def test_a_value_that_most_are(share):
-    rng = np.random.default_rng(1)
-    values, seen = rng.normal(size=(20, 30)), rng.random((20, 30)) < 0.5
-    some = np.argwhere(seen)
-    chosen = rng.permutation(some)[: int(np.ceil(share * len(some)))]
-    values[~seen] = 9.0
-    values[chosen[:, 0], chosen[:, 1]] = 3.0
-    assert scans.commonest(values, seen) == (3.0, len(chosen), len(some))
-
-
-def test_where_no_value_is_most_of_them_one_is_counted():
-    values = np.array([[1.0, 2.0, 1.0, 2.0, 3.0]])
-    value, alike, count = scans.commonest(values, np.ones((1, 5), bool))
-    assert alike == (values == value).sum() <= 2 and count == 5

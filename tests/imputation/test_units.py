@@ -5,7 +5,7 @@ import pytest
 
 from gpukit import GraphImputer, load_model
 from gpukit.errors import DataError
-from gpukit.imputation.auto.saving import units_in
+from gpukit.imputation.saving import units_in
 from gpukit.imputation.units import moments, units_of
 from gpukit.persist import Arrays
 

@@ -140,8 +140,8 @@ def test_batches_take_turns(slices, streams, at_once, order, monkeypatch):
 
 @pytest.mark.parametrize("rotations, sweeps, launches", [(9, 100, 40), (1000, 2, 40), (1000, 1, 60), (20, 3, 40)])
 def test_full_tables_are_launched_again(rotations, sweeps, launches, monkeypatch):
+    monkeypatch.setattr(plans, "rotation_capacity", lambda p: (rotations, sweeps))
     for module in (gpu, cpu):
-        monkeypatch.setattr(module, "rotation_capacity", lambda p: (rotations, sweeps))
         monkeypatch.setattr(module, "LAUNCHES", launches)
     check(np.random.default_rng(6).normal(size=(2, 8, 9)), np.full(2, 0.5))
 
@@ -181,7 +181,7 @@ def run_both(twin, kernel, grid, block, shared, *arrays):
 
 def workspace(N, p, dtype):
     """Return d, e, scales, states, spans, turns, V, seats, weights: NaN or -1."""
-    work = cpu.workspace(N, p, dtype)
+    work = plans.buffers(N, p, dtype, np.empty)
     for array in work:
         array.fill(np.nan if array.dtype.kind == "f" else -1)
     return work

@@ -5,8 +5,8 @@ import pytest
 
 import gpukit
 from gpukit.errors import DataError, DeviceError, GpukitError, ParameterError
-from gpukit.svt import cpu, singular_value_threshold
 from gpukit.svt import plan as plans
+from gpukit.svt import singular_value_threshold
 from svt import inputs, naive
 
 RNG = np.random.default_rng(0)
@@ -163,7 +163,7 @@ def test_devices_with_less_shared_memory_hold_fewer_vectors_at_once():
 
 def test_slices_that_do_not_converge_are_reported(monkeypatch):
     """A launch with capacity for few sweeps does not finish."""
-    monkeypatch.setattr(cpu, "rotation_capacity", lambda p: (2 * p, 2))
+    monkeypatch.setattr(plans, "rotation_capacity", lambda p: (2 * p, 2))
     X = np.random.default_rng(4).normal(size=(3, 9, 9))
     X[0] = np.eye(9)
     with pytest.raises(GpukitError, match="singular values of slice 1, and of 1 others of 3, did not converge"):
@@ -175,8 +175,7 @@ def test_there_is_room_for_sweeps(p):
     rotations, sweeps = plans.rotation_capacity(p)
     assert rotations >= p and sweeps >= 1  # a launch runs at least one sweep
     how = plans.plan(p, p, np.float32)
-    work = sum(
-        array[0].nbytes if array.shape[0] == 1 else array[..., 0].nbytes for array in cpu.workspace(1, p, np.float32)
-    )
+    buffers = plans.buffers(1, p, np.float32, np.empty)
+    work = sum(array[0].nbytes if array.shape[0] == 1 else array[..., 0].nbytes for array in buffers)
     own = 0 if how.shared else p * how.pitch * 4
     assert 0 <= plans.workspace_of(p, p, np.float32, how) - work - own <= 4 * p + 32

@@ -138,7 +138,7 @@ def test_slices_do_not_know_of_each_other(dtype):
 
 def workspace(X):
     """Return buffers filled with NaN or -1."""
-    work = cpu.workspace(len(X), min(X.shape[1:]), X.dtype)
+    work = plan.buffers(len(X), min(X.shape[1:]), X.dtype, np.empty)
     for array in work:
         array.fill(np.nan if array.dtype.kind == "f" else -1)
     return work

@@ -8,7 +8,6 @@ import functools
 import json
 import statistics
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ import numpy as np
 from gpukit.bench.checks import check_near, to_host
 from gpukit.bench.ranking import EXACT, SINGLE, generate_documents
 from gpukit.bench.ranks.imputation import imputation
-from gpukit.bench.ratings import CLOSE, convert_stars, first_epoch, make_estimators, model_label
+from gpukit.bench.ratings import CLOSE, convert_stars, first_epoch, make_estimators, model_label, record_epochs
 from gpukit.bench.timing import milliseconds
 from gpukit.errors import DataError
 from gpukit.factorization import run as runs
@@ -119,21 +118,9 @@ def train_team(estimator, train, test, team):
         restore()
         if team.size > 1:
             run.training.gather()
-        curves.append(record_curve(run, judge, team))
+        errors, times = record_epochs(run, judge, team.barrier)
+        curves.append(Curve(errors, 1e3 * times))
     return Trainings(curves, epoch_samples(run, team))
-
-
-def record_curve(run, judge, team):
-    """Train and return the Curve."""
-    errors, times = [], []
-    for epoch in range(run.settings.epochs):
-        team.barrier()
-        start = time.perf_counter()
-        run.training.epoch(epoch)
-        team.barrier()
-        times.append(1e3 * (time.perf_counter() - start))
-        errors.append(judge.rmse())
-    return Curve(errors, np.cumsum(times))
 
 
 def save_parameters(parameters):

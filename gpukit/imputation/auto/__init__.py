@@ -12,11 +12,8 @@
 | uncertainty.py    | standard deviations of imputed values                               |
 | growth.py         | usual change of a series beyond its ends                            |
 | error_features.py | features that predict the size of an error                          |
-| plan.py           | the plan, and imputation by a plan                                  |
+| plan.py           | the plan and its report from judged methods, imputation by a plan    |
 | run.py            | trials, finalists and the decision                                  |
-| plan_builder.py   | a plan and its report from judged methods                           |
-| saved_settings.py | validation of method settings read from a file                      |
-| saving.py         | model files: reading and writing a plan                             |
 
 A trial finds the methods near the best. It uses one fold and, for large data, a subset of the columns. These methods,
 at most FINALISTS of each group of values, are judged on all folds. If a fold hides few runs, such as days to forecast,

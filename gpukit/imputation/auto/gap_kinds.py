@@ -19,12 +19,11 @@ def kinds(problem):
 
     NEVER, ALWAYS, or 2 and more by the distance in columns.
     """
-    observed, out = problem.seen, np.full(problem.seen.shape, ALWAYS, np.int8)
+    out = np.full(problem.seen.shape, ALWAYS, np.int8)
     if problem.ordered:
-        distance = np.maximum(np.arange(observed.shape[1] + 1), 1)
-        by_distance = 2 + np.searchsorted(GAP_DISTANCES, distance).astype(np.int8)
-        by_rows(lambda rows: scans.by_distance(*scans.some(rows, observed), by_distance, out[rows]), observed.shape)
-    out[~observed.any(axis=1)] = NEVER
+        by_distance = (2 + np.searchsorted(GAP_DISTANCES, np.arange(out.shape[1] + 1))).astype(np.int8)
+        out = by_distance[distances(problem.seen)]
+    out[~problem.seen.any(axis=1)] = NEVER
     return out
 
 
@@ -33,6 +32,13 @@ def distances(seen):
 
     T where a row has no observed column.
     """
-    out, identity = np.empty(seen.shape, np.int32), np.arange(seen.shape[1] + 1, dtype=np.int32)
-    by_rows(lambda rows: scans.by_distance(*scans.some(rows, seen), identity, out[rows]), seen.shape)
-    return out
+    count = seen.shape[1]
+    columns = np.arange(count, dtype=np.int32)
+
+    def of_rows(rows):
+        before, after = scans.nearest(seen[rows])
+        before[before < 0] = -count
+        after[after == count] = 2 * count
+        return np.minimum(np.minimum(columns - before, after - columns), count)
+
+    return np.concatenate(by_rows(of_rows, seen.shape))

@@ -27,17 +27,16 @@ class Fold(NamedTuple):
 
         A unit is a vertex hidden whole, or the runs that begin and end together. kinds (values,).
         """
-        run = np.empty(len(kinds), np.int64)
-        scans.runs(np.ascontiguousarray(self.hidden), run)
-        vertex = np.repeat(np.arange(len(self.hidden)), np.count_nonzero(self.hidden, axis=1))
-        return np.where(kinds == NEVER, vertex, len(self.hidden) + run)
+        row, first, end = scans.runs(self.hidden)
+        run = len(self.hidden) + first * self.hidden.shape[1] + end - 1
+        return np.where(kinds == NEVER, *(np.repeat(unit, end - first) for unit in (row, run)))
 
 
 class MethodTrial(NamedTuple):
     """A method at its best setting, with its residuals.
 
-    residuals, groups (gap_kinds.GROUPS): of the trial's columns on all its folds. estimates: [(N, T) float32] of
-    these folds, if computed; of all folds once it is judged.
+    residuals, groups (gap_kinds.GROUPS): of the trial's columns on all its folds; groups are added after the trials.
+    estimates: [(N, T) float32] of these folds, if computed; of all folds once it is judged.
     """
 
     method: object

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import by_rows
 from gpukit.imputation import scans
 from gpukit.imputation.auto import ends
 from gpukit.imputation.constants import (
@@ -71,7 +70,7 @@ def draw_folds(seen, seed, count, options):
         if hidden.values.any() and not hidden.lost[seen].all():
             hidden_folds.append(hidden)
             free &= ~hidden.values
-        units += np.count_nonzero(whole.any(axis=1)) + np.count_nonzero(run_starts(runs.values).any(axis=0))
+        units += np.count_nonzero(whole.any(axis=1)) + len(np.unique(scans.runs(runs.values)[1]))
         if count is None and len(hidden_folds) == LEAST_FOLDS and count_runs(hidden_folds[0].values) > MANY_RUNS:
             break
         if count is None and fold + 1 >= vertex_folds and units >= ENOUGH_UNITS:
@@ -150,16 +149,20 @@ def thin_runs(hidden, goal, rng):
     """
     if hidden.sum() <= 1.2 * goal:
         return hidden
-    row, first, end = np.empty((3, count_runs(hidden)), np.int64)
-    scans.listed(hidden, row, first, end)
+    row, first, end = scans.runs(hidden)
     is_shared = np.bincount(first, minlength=hidden.shape[1])[first] > 0.5 * len(hidden)
     event = np.where(is_shared, first, hidden.shape[1] + np.arange(len(row)))
     sizes = np.bincount(event, end - first)
     order = rng.permutation(np.flatnonzero(sizes))
     is_removed = np.ones(len(sizes), bool)
     is_removed[order[np.cumsum(sizes[order]) - sizes[order] < goal]] = False
-    removed_runs, out = is_removed[event], hidden.copy()
-    scans.taken_back(row[removed_runs], first[removed_runs], end[removed_runs], out)
+    return keep_runs(hidden, end - first, ~is_removed[event])
+
+
+def keep_runs(hidden, lengths, is_kept):
+    """Return hidden values without some of their runs; lengths, is_kept (runs,) in the order of scans.runs."""
+    out = hidden.copy()
+    out[hidden] = np.repeat(is_kept, lengths)
     return out
 
 
@@ -168,17 +171,13 @@ def keep_untouched(hidden, blocked):
 
     The remainder of such a run would be another kind of gap.
     """
-    out = np.empty(hidden.shape, bool)
-    by_rows(lambda rows: scans.untouched(*scans.some(rows, hidden, blocked), out[rows]), out.shape)
-    return out
+    _, first, end = scans.runs(hidden)
+    lengths = end - first
+    starts = np.cumsum(lengths) - lengths
+    is_touched = np.logical_or.reduceat(blocked[hidden], starts) if len(starts) else np.zeros(0, bool)
+    return keep_runs(hidden, lengths, ~is_touched)
 
 
 def count_runs(hidden):
-    return int(run_starts(hidden).sum())
-
-
-def run_starts(hidden):
-    """Return (N, T) bool: first values of runs."""
-    first = hidden.copy()
-    first[:, 1:] &= ~hidden[:, :-1]
-    return first
+    """Return the number of runs of hidden values."""
+    return len(scans.runs(hidden)[0])

@@ -1,18 +1,20 @@
-"""The plan of an imputation, and imputation by a plan."""
+"""The plan of an imputation, its report, and imputation by a plan."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit._pool import by_rows
+from gpukit.imputation.auto import calibration, uncertainty
 from gpukit.imputation.auto.calibration import apply_bends
-from gpukit.imputation.auto.ensemble import weighted_mean
+from gpukit.imputation.auto.ensemble import shares_of, weighted_mean
 from gpukit.imputation.auto.error_features import compute_features
 from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
-from gpukit.imputation.auto.judging import filled, run_concurrently
+from gpukit.imputation.auto.judging import error_of, filled, row_of, run_concurrently
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.uncertainty import Deviations
+from gpukit.imputation.constants import LEAST_WEIGHT
 
 MIX = "mix"
 
@@ -37,6 +39,14 @@ class Plan(NamedTuple):
         """Name of the selected method, or 'mix' for a mean or corrected estimates."""
         alone = len(self.members) == 1 and not self.bends.any()
         return self.members[0][0] if alone else MIX
+
+
+def attributes_of(plan):
+    """Return {attribute: value} of a GraphImputer that report a Plan; None: of the method 'spectral' without one."""
+    if plan is None:
+        return {"method_": "spectral", "report_": [], "coverage_": {}, "notes_": []}
+    coverage = plan.deviations.coverage
+    return {"method_": plan.method, "report_": plan.rows, "coverage_": coverage, "notes_": plan.notes}
 
 
 class Imputed(NamedTuple):
@@ -76,3 +86,88 @@ def combine_members(problem, plan, estimates):
     features, changes = compute_features(problem, field, estimates, missing), changes_beyond(problem, missing)
     deviation[missing] = plan.deviations.at(kind[missing], features, changes)
     return Imputed(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))
+
+
+def build_plan(folds, judged, trials, metric, may_bend):
+    """Return the Plan of methods judged on folds.
+
+    judged: [MethodTrial] with estimates on all folds. trials: methods that were only tried. may_bend: allow corrections
+    of estimates.
+    """
+    fold_kinds = [kinds(fold.problem) for fold in folds]
+    members, shares = choose_members(folds, fold_kinds, judged, metric)
+    estimates = [[member.estimates[number] for member in members] for number in range(len(folds))]
+    fields = [weighted_mean(parts, shares, k) for parts, k in zip(estimates, fold_kinds)]
+    units = count_units(folds, fold_kinds)
+    bends = bends_of(folds, fold_kinds, fields, metric, units) if may_bend else calibration.zero_bends()
+    fields = [apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
+    errors = [errors_of(*parts) for parts in zip(folds, fold_kinds, estimates, fields)]
+    changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
+    first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
+    least = uncertainty.least_of(first.values[first.seen], hidden)
+    model = uncertainty.learn_with_growth(errors, changes, units[0], least)
+    mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
+    served = dict(zip((member.name for member in members), (mean / mean.sum()).tolist()))
+    rows = report(folds, judged, trials, served, metric)
+    if len(members) > 1 or bends.any():
+        rows.append(row_of(MIX, served, [part.residuals for part in errors], metric, 1.0))
+    rows = sorted(rows, key=lambda row: row.error)
+    return Plan([(member.name, member.setting) for member in members], shares, bends, model, rows, [])
+
+
+def count_units(folds, fold_kinds):
+    """Return the number of units (judging.Fold.units) of whole vertices and of others, over all folds."""
+    units = [np.unique(fold.units(k[fold.hidden])) for fold, k in zip(folds, fold_kinds)]
+    whole = sum(np.count_nonzero(numbers < len(folds[0].hidden)) for numbers in units)
+    return whole, sum(map(len, units)) - whole
+
+
+def bends_of(folds, fold_kinds, fields, metric, units):
+    """Return the bends of fields (N, T), one per fold; units: see `count_units`."""
+    parts = zip(fields, folds, fold_kinds)
+    hidden = [(field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in parts]
+    return calibration.learn_bends(hidden, metric, units)
+
+
+def choose_members(folds, fold_kinds, judged, metric):
+    """Return (members, shares) of the mean with the least error."""
+    truth = np.concatenate([fold.truth[fold.hidden] for fold in folds])
+    hidden_kinds = np.concatenate([k[fold.hidden] for k, fold in zip(fold_kinds, folds)])
+    estimates = np.array(
+        [np.concatenate([part[fold.hidden] for part, fold in zip(method.estimates, folds)]) for method in judged]
+    )
+    shares = shares_of(estimates, truth, hidden_kinds, metric)
+    used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
+    return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
+
+
+def errors_of(fold, fold_kinds, estimates, field):
+    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold; estimates: [(N, T)] of the members."""
+    field = np.where(fold.problem.seen, fold.problem.values, field)
+    residuals = (field - fold.truth)[fold.hidden]
+    features = compute_features(fold.problem, field, estimates, fold.hidden)
+    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features)
+
+
+def report(folds, judged, trials, served, metric):
+    """Return [judging.Row] of methods that were judged or only tried.
+
+    served: {name: share}. Errors of methods only tried on one fold are scaled by the ratio of the others' errors on
+    all folds to those on that fold.
+    """
+    rows = []
+    for one in judged:
+        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(one.estimates, folds)]
+        rows.append(row_of(one.name, without_options(one.setting), residuals, metric, served.get(one.name, 0.0)))
+    names = {row.name for row in rows}
+    only_tried = [trial for trial in trials if trial.name not in names]
+    first = [error_of(trial.residuals, metric) for trial in trials if trial.name in names]
+    scale = sum(row.error for row in rows) / sum(first) if sum(first) > 0 else 1.0
+    return rows + [
+        row_of(trial.name, without_options(trial.setting), [scale * trial.residuals], metric) for trial in only_tried
+    ]
+
+
+def without_options(setting):
+    """Return a setting without the options of its iterations."""
+    return {key: value for key, value in setting.items() if key != "options"}

@@ -6,13 +6,11 @@ import warnings
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.imputation import scans
 from gpukit.imputation.auto import calibration, masking, uncertainty
 from gpukit.imputation.auto.gap_kinds import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.judging import Fold, MethodTrial, error_of, filled, run_concurrently, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, candidates_of
-from gpukit.imputation.auto.plan import Plan
-from gpukit.imputation.auto.plan_builder import build_plan
+from gpukit.imputation.auto.plan import Plan, build_plan
 from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
 from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.search import finalists
@@ -97,8 +95,9 @@ def notes_of(problem):
     """Return [text] about unusual properties of the data."""
     if problem.units is not None:
         return [problem.units.note, *empty_columns(problem), *note_left_out(problem)]
-    value, equal, count = scans.commonest(*scans.some(slice(None), problem.values, problem.seen))
-    notes = []
+    values = problem.values[problem.seen]
+    value = np.partition(values, len(values) // 2)[len(values) // 2]  # that of most values, if there is one
+    equal, count, notes = np.count_nonzero(values == value), len(values), []
     if equal == count:
         notes.append(f"all that is observed is {value:g}.")
     elif 2 * equal > count:
@@ -125,6 +124,7 @@ def try_methods(problem, folds, methods, metric, progress):
         rng = np.random.default_rng(problem.options.seed)
         busy = np.flatnonzero(np.any([fold.hidden.any(axis=0) for fold in folds], axis=0))
         sample = np.sort(rng.permutation(busy)[: max(1, TRIAL // count)])
+    groups = np.concatenate([GROUPS[kinds(fold.problem)[:, sample][fold.hidden[:, sample]]] for fold in folds])
     numbers = itertools.count(1)
 
     def report_trial(trial):
@@ -132,21 +132,21 @@ def try_methods(problem, folds, methods, metric, progress):
             message = {"method": trial.name, "error": error_of(trial.residuals, metric)}
             progress("judging", next(numbers), None, message)
 
-    return run_concurrently(
+    trials = run_concurrently(
         problem, methods, lambda index: best_setting(methods[index], problem, folds, sample, metric), report_trial
     )
+    return [trial._replace(groups=groups) for trial in trials]
 
 
 def best_setting(method, problem, folds, columns, metric):
     """Return the MethodTrial of a method: the setting with the least error on the hidden values of some columns."""
-    groups = np.concatenate([GROUPS[kinds(fold.problem)[:, columns][fold.hidden[:, columns]]] for fold in folds])
     best = None
     for setting in method.settings(folds[0].problem):
         pairs = [residuals_on(method, problem, fold, columns, setting) for fold in folds]
         residuals = np.concatenate([part for part, _ in pairs])
         if best is None or error_of(residuals, metric) < error_of(best.residuals, metric):
             estimates = [] if method.alone else [estimate for _, estimate in pairs]
-            best = MethodTrial(method, setting, residuals, groups, estimates)
+            best = MethodTrial(method, setting, residuals, None, estimates)
     return best
 
 

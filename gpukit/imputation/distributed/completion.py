@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.base.arrays import on_host
 from gpukit.imputation.distributed.scatter import create_share, describe_tensor
 from gpukit.imputation.spectral.cpu import hidden_entries, lacking, out_of_units
 
@@ -117,11 +118,11 @@ def missing(part, numbers):
         part.lines.send(0, part.for_transport(part.now))
         return None
     out = np.empty((len(part.now), int(edges[-1])), part.dtype)
-    out[:, part.own_columns] = part.to_host(part.now)
+    out[:, part.own_columns] = on_host(part.now)
     for rank in team.others:
-        there = part.empty((len(out), int(edges[rank + 1] - edges[rank])), part.dtype)
+        there = part.empty(len(out), edges[rank + 1] - edges[rank])
         part.lines.receive(rank, part.for_transport(there))
-        out[:, edges[rank] : edges[rank + 1]] = part.to_host(there)
+        out[:, edges[rank] : edges[rank + 1]] = on_host(there)
     return out
 
 

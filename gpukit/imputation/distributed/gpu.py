@@ -7,7 +7,6 @@ NCCL overlap.
 import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda
-from gpukit._driver import Mark
 from gpukit.device.upload import upload
 from gpukit.graphs.basis import vectors_on_gpu
 from gpukit.imputation.distributed.share import Share
@@ -23,10 +22,6 @@ class Part(Share, gpu.TensorCompletion):
         self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
         self.journeys, self._stream = side_stream()
 
-    def set_hidden(self, hidden):
-        """See cpu.Part."""
-        self.hidden = None if hidden is None else array_library().asarray(hidden)
-
     @staticmethod
     def vectors_of(basis, dtype, workspace):
         """See cpu.Part."""
@@ -37,16 +32,12 @@ class Part(Share, gpu.TensorCompletion):
         """See cpu.Part."""
         upload(np.ascontiguousarray(observed), shared(there))
 
-    @staticmethod
-    def rows_of(array, rows):
-        """See cpu.Part."""
-        return array[array_library().asarray(rows)]
-
     def allocate_estimate(self):
         """Return (None, all columns): share.Share allocates the new estimate."""
         return None, self.now.shape[1]
 
-    def product(self, a, b, out, add=False):
+    @staticmethod
+    def product(a, b, out, add=False):
         """See cpu.Part. Computed in place for strided matrices, which cupy.matmul would copy."""
         if not out.size:
             return
@@ -56,46 +47,10 @@ class Part(Share, gpu.TensorCompletion):
         else:
             multiply(a, b, out, add)
 
-    def copy(self, source, out):
-        """See cpu.Part."""
-        out[...] = source
-
-    def plus(self, a, b, out):
-        """See cpu.Part."""
-        array_library().add(a, b, out=out)
-
-    @staticmethod
-    def zeros(shape, dtype):
-        """Return a cupy array of zeros."""
-        return array_library().zeros(shape, dtype)
-
-    @staticmethod
-    def empty(shape, dtype):
-        """Return an uninitialized cupy array."""
-        return array_library().empty(shape, dtype)
-
-    @staticmethod
-    def contiguous(array):
-        """Return a contiguous cupy array."""
-        return array_library().ascontiguousarray(array)
-
     @staticmethod
     def for_transport(array):
         """See cpu.Part."""
         return shared(array)
-
-    @staticmethod
-    def to_host(array):
-        """See cpu.Part."""
-        return array.get()
-
-    def mark(self):
-        """Record an event on the default stream."""
-        return Mark().record()
-
-    def between(self, start, end):
-        """Return the seconds between two events."""
-        return start.seconds_to(end)
 
 
 def side_stream():

@@ -24,7 +24,7 @@ def create_share(worker, numbers, tensor=None):
     rows = team.broadcast(None if tensor is None else tensor.rows)
     part = engine(worker.device, __package__).Part(worker, (m, n), rows)
     if tensor is None:
-        vectors = part.empty((N, K), dtype)
+        vectors = part.xp.empty((N, K), dtype)
     else:
         vectors = part.vectors_of(tensor.basis, dtype, worker.workspace)
     worker.lines.broadcast(part.for_transport(vectors))
@@ -65,18 +65,18 @@ def columns_of(part, count, observed):
     Shape (count, own columns) of (count, m, n), sent in blocks of vertices.
     """
     edges, mine = part.parts.columns, part.own_columns
-    flat = part.empty((count, mine.stop - mine.start), part.dtype)
+    flat = part.empty(count, mine.stop - mine.start)
     rows_per_block = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))
     blocks = [slice(first, min(first + rows_per_block, count)) for first in range(0, count, rows_per_block)]
     if observed is None:
         for block in blocks:
             part.lines.receive(0, part.for_transport(flat[block]))
         return flat
-    room = part.empty((min(rows_per_block, count), int(edges[-1])), part.dtype)
+    buffer = part.empty(min(rows_per_block, count), edges[-1])
     for block in blocks:
-        there = room[: block.stop - block.start]
+        there = buffer[: block.stop - block.start]
         part.copy_to_device(observed[block].reshape(len(there), -1), there)
         for rank in part.others:
-            part.lines.send(rank, part.for_transport(part.contiguous(there[:, own(edges, rank)])))
+            part.lines.send(rank, part.for_transport(part.xp.ascontiguousarray(there[:, own(edges, rank)])))
         flat[block] = there[:, mine]
     return flat

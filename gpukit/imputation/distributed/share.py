@@ -54,8 +54,8 @@ class Parcels:
     whole {rank: (slices, columns)}; chunks [{rank: array}], in the transports' form, of nonempty ones.
     """
 
-    def __init__(self, shapes, empty, for_transport):
-        self.whole = {rank: empty(shape) for rank, shape in shapes.items()}
+    def __init__(self, whole, for_transport):
+        self.whole = whole
         self.chunks = [
             {
                 rank: for_transport(part)
@@ -69,9 +69,8 @@ class Parcels:
 class Share:
     """Common part of cpu.Part and gpu.Part.
 
-    They define: product(a, b, out, add=False), out = a b or added to out; copy(source, out); plus(a, b, out);
-    zeros(shape, dtype), empty(shape, dtype); for_transport(array); mark() and between(mark, mark) in seconds;
-    journeys, a stream or None; keep(new, first) and allocate_buffers of their TensorCompletion.
+    They define: product(a, b, out, add=False), out = a b or added to out; vectors_of, copy_to_device, for_transport;
+    journeys, a stream or None. xp, mark, between, keep and allocate_buffers are those of their TensorCompletion.
     """
 
     def join(self, worker, parts, vectors, hidden, dtype):
@@ -81,7 +80,7 @@ class Share:
         """
         self.worker, self.team, self.lines, self.parts = worker, worker.team, worker.lines, parts
         self.vectors, self.dtype, self.waits = vectors, np.dtype(dtype), []
-        self.set_hidden(hidden)
+        self.hidden = None if hidden is None else self.xp.asarray(hidden)
         self.make_pieces()
 
     @property
@@ -110,21 +109,24 @@ class Share:
         """
         columns, slices = (np.diff(edges) for edges in self.parts)
         mine = self.team.rank
-        empty = lambda shape: self.empty(tuple(map(int, shape)), self.dtype)  # noqa: E731
-        self.away = Parcels({rank: (slices[rank], columns[mine]) for rank in self.others}, empty, self.for_transport)
-        self.home = Parcels({rank: (slices[mine], columns[rank]) for rank in self.others}, empty, self.for_transport)
+        self.away = Parcels({rank: self.empty(slices[rank], columns[mine]) for rank in self.others}, self.for_transport)
+        self.home = Parcels({rank: self.empty(slices[mine], columns[rank]) for rank in self.others}, self.for_transport)
+
+    def empty(self, *shape):
+        """Return an uninitialized array of the computation's dtype on the device."""
+        return self.xp.empty(tuple(map(int, shape)), self.dtype)
 
     def begin(self, observed, rows):
         """Compute C and a zero estimate from observed values.
 
         observed: own columns, (N, columns) on the device. rows: indices of the incomplete vertices.
         """
-        self.U = self.rows_of(self.vectors, rows)
-        self.C = self.zeros((self.own_slices.stop - self.own_slices.start, int(self.parts.columns[-1])), self.dtype)
+        self.U = self.vectors[self.xp.asarray(rows)]
+        self.C = self.xp.zeros((self.own_slices.stop - self.own_slices.start, int(self.parts.columns[-1])), self.dtype)
         self.forward(self.vectors, observed, None, self.C)
-        self.allocate_buffers(*(self.zeros((len(self.U), observed.shape[1]), self.dtype) for _ in range(2)))
+        self.allocate_buffers(*(self.xp.zeros((len(self.U), observed.shape[1]), self.dtype) for _ in range(2)))
         self.seconds["exchange"] = 0.0
-        self.new = self.empty(self.now.shape, self.dtype)
+        self.new = self.empty(*self.now.shape)
         warm = self.team.allreduce(np.array([self.warm is not None]), "min")
         self.agreed, self.wanted = bool(warm[0]), None
 
@@ -143,16 +145,16 @@ class Share:
         for other in self.others:
             place = own(self.parts.columns, other)
             if base is None:
-                self.copy(self.home.whole[other], out[:, place])
+                out[:, place] = self.home.whole[other]
             else:
-                self.plus(base[:, place], self.home.whole[other], out[:, place])
+                self.xp.add(base[:, place], self.home.whole[other], out=out[:, place])
 
     def backward(self, new):
         """Compute new = own columns of U Z."""
         for number in range(CHUNKS):
             for other in self.others:
                 block = chunk(len(self.Z), number, CHUNKS)
-                self.copy(self.Z[block, own(self.parts.columns, other)], self.home.whole[other][block])
+                self.home.whole[other][block] = self.Z[block, own(self.parts.columns, other)]
             self.lines.alltoall(self.home.chunks[number], self.away.chunks[number], self.journeys)
         self.product(self.U[:, self.own_slices], self.Z[:, self.own_columns], new)
         self.arrive()

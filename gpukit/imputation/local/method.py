@@ -123,13 +123,18 @@ def part_of(problem, hidden):
     """Return the MaskedProblem of a problem and hiding.Hidden values, its series filled in by interpolation."""
     left = problem.without(hidden.lost)
     shape, line = left.seen.shape, simple(left)
-    series, before, after = np.empty(shape, np.float32), np.empty(shape, np.int32), np.empty(shape, np.int32)
+    series, before, after = (
+        np.empty(shape, np.float32),
+        np.full(shape, -1, np.int32),
+        np.full(shape, shape[1], np.int32),
+    )
 
-    def describe_hidden(rows):
-        scans.find_nearest(*scans.some(rows, left.seen), before[rows], after[rows])
+    def describe_rows(rows):
+        at_or_before, at_or_after = scans.nearest(left.seen[rows])
+        before[rows, 1:], after[rows, :-1] = at_or_before[:, :-1], at_or_after[:, 1:]
         series[rows] = np.where(left.seen[rows], left.values[rows], line[rows])
 
-    by_rows(describe_hidden, shape)
+    by_rows(describe_rows, shape)
     return MaskedProblem(hidden.values, left, places.kinds(left), series, before, after)
 
 

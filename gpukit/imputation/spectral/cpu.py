@@ -1,14 +1,16 @@
-"""TensorCompletion of a graph tensor on the CPU; gpu.py has the same class.
+"""TensorCompletion of a graph tensor on the CPU; gpu.py has the class for a GPU, which inherits from it.
 
 The estimate is stored at missing entries only. Observed values never change, so their transform C = U' P_Omega(G) is
 computed once. An iteration transforms the incomplete vertices: Z = C + U_mis' x.
 """
 
+import itertools
 import math
 from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.base.arrays import place_like
 from gpukit.imputation.spectral import twins
 from gpukit.svt import cpu as svt
 from gpukit.svt.subspace import WarmThresholding, pays
@@ -41,7 +43,11 @@ class TensorCompletion:
     dtype: float32 or float64. workspace: of the run, for GPU buffers; unused here. known: Known of an earlier
     completion with the same arguments, or None. Memory: C and Z, a copy of the tensor each, and the estimate and its
     last step, two copies of the incomplete vertices.
+
+    xp: the device's array library, numpy or cupy.
     """
+
+    xp = np
 
     def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
         self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
@@ -91,26 +97,41 @@ class TensorCompletion:
         estimate + momentum times its last change.
         Source: Algorithm 1 of the graph-tensor imputation paper, lines 7-10.
         """
-        times = [work_clock()]
-        twins.extrapolate(self.now.ravel(), self.before.ravel(), self.Z.dtype.type(momentum))
+        marks = [self.mark()]
+        self.extrapolate(self.Z.dtype.type(momentum))
         self.transform(self.before)
-        times.append(work_clock())
-        lam = lam * self.unit
-        ranks = self.thresholded(lam, cap)
-        times.append(work_clock())
+        marks.append(self.mark())
+        ranks = self.thresholded(lam * self.unit, cap)
+        marks.append(self.mark())
         change, size = self.transform_back()
-        count_seconds(self.seconds, np.diff([*times, work_clock()]))
+        marks.append(self.mark())
+        ranks = self.threshold.fetch_ranks() if ranks is None else ranks
+        there, thresholding, back = (self.between(*pair) for pair in itertools.pairwise(marks))
+        self.seconds["transform"] += there + back
+        self.seconds["thresholding"] += thresholding
         return change, size, ranks
 
+    def mark(self):
+        """Return the current time, or an event on a GPU."""
+        return work_clock()
+
+    def between(self, start, end):
+        """Return the seconds between two marks."""
+        return float(end - start)
+
+    def extrapolate(self, momentum):
+        """Compute before = now + momentum (now - before)."""
+        twins.extrapolate(self.now.ravel(), self.before.ravel(), momentum)
+
     def thresholded(self, lam, cap):
-        """Threshold Z's slices and return the ranks."""
+        """Threshold Z's slices and return the ranks; None on a GPU that still computes them."""
         if self.warm:
             return self.warm.run(lam, cap)
         return threshold_in_place(self.slices(self.Z), lam.astype(self.Z.dtype), cap)
 
     def transform(self, estimate):
         """Compute Z = C + U_mis' estimate."""
-        np.matmul(self.U.T, estimate, out=self.Z)
+        self.xp.matmul(self.U.T, estimate, out=self.Z)
         self.Z += self.C
 
     def transform_back(self):
@@ -139,15 +160,19 @@ class TensorCompletion:
         Shape (vertices, m, n) for a mask (N,), (entries,) for a mask (N, m, n).
         """
         if self.mask.ndim == 1:
-            found = self.slices(self.now).copy()
+            found = self.slices(self.now)
         else:
-            found = self.now[self.hidden] if self.hidden is not None else self.now.ravel().copy()
-        return out_of_units(found, self.unit, self.observed.dtype)
+            found = self.now.ravel() if self.hidden is None else self.now[self.hidden]
+        return out_of_units(self.given_back(found), self.unit, self.observed.dtype)
+
+    def given_back(self, found):
+        """Return a copy where the observed tensor is: on the host, or on the GPU."""
+        return found.copy()
 
     def completed(self):
         """Return (N, m, n) of the input's dtype: observed values bitwise, the estimate elsewhere."""
-        out = np.array(self.observed)
-        out[~self.mask] = self.missing()
+        out = self.observed.copy()
+        out[place_like(~self.mask, out)] = self.missing()
         return out
 
 
@@ -180,12 +205,6 @@ def in_units(observed, unit):
 def out_of_units(found, unit, dtype):
     """Return an estimate without its unit."""
     return found if unit == 1 else found.astype(dtype) / dtype.type(unit)
-
-
-def count_seconds(seconds, parts):
-    """Add the seconds of a step: transform, thresholding, inverse transform."""
-    seconds["transform"] += float(parts[0] + parts[2])
-    seconds["thresholding"] += float(parts[1])
 
 
 def hidden_entries(mask, rows, columns=slice(None)):

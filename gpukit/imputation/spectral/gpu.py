@@ -1,26 +1,17 @@
-"""TensorCompletion of a graph tensor on a GPU; cpu.py has the same class. Transforms use cuBLAS through cupy."""
+"""TensorCompletion of a graph tensor on a GPU. Transforms use cuBLAS through cupy."""
 
 import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import Mark, launch
-from gpukit.base.arrays import is_on_gpu, place_like
+from gpukit.base.arrays import is_on_gpu
 from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
 from gpukit.graphs.basis import vectors_on_gpu
 from gpukit.imputation.constants import BLOCKS
-from gpukit.imputation.spectral import kernels
-from gpukit.imputation.spectral.cpu import (
-    LARGE,
-    Known,
-    count_seconds,
-    hidden_entries,
-    in_units,
-    lacking,
-    out_of_units,
-    unit_of,
-)
+from gpukit.imputation.spectral import cpu, kernels
+from gpukit.imputation.spectral.cpu import LARGE, Known, hidden_entries, in_units, lacking, unit_of
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.subspace import WarmThresholding, pays
 
@@ -28,7 +19,7 @@ SCRATCH = 256 << 20  # bytes of the estimate per inverse transform
 UNKNOWN = object()  # the device's caps are not initialized
 
 
-class TensorCompletion:
+class TensorCompletion(cpu.TensorCompletion):
     """Computation of one tensor on one basis; arguments, methods and results as cpu.TensorCompletion.
 
     observed may be cupy's on this device; missing() and completed() are then cupy's too. Memory: C and Z, a copy of the
@@ -37,6 +28,8 @@ class TensorCompletion:
     run (device.workspace.Workspace), whose basis and gpukit.svt buffers are reused by the run's next completion; None:
     own buffers.
     """
+
+    xp = property(lambda self: array_library())
 
     def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
         self.workspace = workspace or Workspace()
@@ -62,7 +55,7 @@ class TensorCompletion:
         self.new, self.columns = self.allocate_estimate()
         hidden = cp.ones((1, 1), bool) if self.hidden is None else self.hidden
         self.lists = [shared(array.ravel()) for array in (self.now, self.before)]
-        self.seconds, self.marks = {"transform": 0.0, "thresholding": 0.0}, [Mark() for _ in range(4)]
+        self.seconds = {"transform": 0.0, "thresholding": 0.0}
         self.tables = [shared(array) for array in (hidden, self.now, self.before, self.sums)]
         Z = self.slices(self.Z)
         self.warm = WarmThresholding(Z, True, workspace=self.workspace) if pays(Z.shape, True) else None
@@ -78,21 +71,12 @@ class TensorCompletion:
         """See cpu.TensorCompletion."""
         if self.leading is None or self.warm:  # this also initializes the subspace
             self.Z[...] = self.C
-            found = self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self._values()[:, 0]
-            self.leading = found
+            values = self.warm.leading().astype(np.float64) / self.unit if self.warm else self._values(self.Z)
+            self.leading = values[:, 0]
         return self.leading
 
-    def known(self):
-        """See cpu.TensorCompletion."""
-        return Known(self.unit, self.C, self.leading)
-
-    def spectrum(self, count):
-        """See cpu.TensorCompletion."""
-        self.transform(self.now)
-        return self._values()[:, :count]
-
-    def _values(self):
-        """Return (K, min(m, n)) float64 on the host: the singular values of the slices of Z."""
+    def _values(self, flat):
+        """Return (K, min(m, n)) float64 on the host: the singular values of the slices of Z, which is flat."""
         whole = self.thresholding(None, whole=True)
         whole.run()
         whole.fetch_ranks()
@@ -103,21 +87,17 @@ class TensorCompletion:
         Z, lam, cap = shared(self.slices(self.Z)), shared(self.lam), shared(self.cap)
         return Thresholding(Z, lam, out, cap=cap, workspace=self.workspace, **options)
 
-    def step(self, lam, cap=None, momentum=0.0):
+    def mark(self):
         """See cpu.TensorCompletion."""
-        begun, there, done, back = self.marks
-        begun.record()
-        launch(kernels.extrapolate, BLOCKS, kernels.THREADS, *self.lists, self.Z.dtype.type(momentum))
-        self.transform(self.before)
-        there.record()
-        lam = lam * self.unit
-        ranks = self.thresholded(lam, cap)
-        done.record()
-        change, size = self.transform_back()
-        back.record()
-        ranks = self.threshold.fetch_ranks() if ranks is None else ranks
-        count_seconds(self.seconds, [begin.seconds_to(end) for begin, end in zip(self.marks, self.marks[1:])])
-        return change, size, ranks
+        return Mark().record()
+
+    def between(self, start, end):
+        """See cpu.TensorCompletion."""
+        return start.seconds_to(end)
+
+    def extrapolate(self, momentum):
+        """See cpu.TensorCompletion."""
+        launch(kernels.extrapolate, BLOCKS, kernels.THREADS, *self.lists, momentum)
 
     def thresholded(self, lam, cap):
         """Threshold Z's slices and return the ranks; None if exact, without synchronization."""
@@ -128,11 +108,6 @@ class TensorCompletion:
             self.cap.set(np.full(len(self.cap), min(self.shape), np.int32) if cap is None else cap.astype(np.int32))
             self.capped = cap
         self.threshold.run()
-
-    def transform(self, estimate):
-        """Compute Z = C + U_mis' estimate."""
-        array_library().matmul(self.U.T, estimate, out=self.Z)
-        self.Z += self.C
 
     def transform_back(self):
         """See cpu.TensorCompletion."""
@@ -150,24 +125,9 @@ class TensorCompletion:
         launch(kernels.renew, BLOCKS, kernels.THREADS, shared(new), hidden, first, now, before, sums)
         return self.sums.get().sum(axis=0)
 
-    def slices(self, flat):
-        """Return a (K, m, n) view of (K, m n)."""
-        return flat.reshape(-1, *self.shape)
-
-    def missing(self):
+    def given_back(self, found):
         """See cpu.TensorCompletion."""
-        if self.mask.ndim == 1:
-            found = self.slices(self.now)
-        else:
-            found = self.now.ravel() if self.hidden is None else self.now[self.hidden]
-        found = found.copy() if is_on_gpu(self.observed) else found.get()
-        return out_of_units(found, self.unit, self.observed.dtype)
-
-    def completed(self):
-        """See cpu.TensorCompletion."""
-        out = self.observed.copy()
-        out[place_like(~self.mask, out)] = self.missing()
-        return out
+        return found.copy() if is_on_gpu(self.observed) else found.get()
 
 
 def shared(array):

@@ -269,3 +269,12 @@ def test_the_second_pass_begins_with_the_answers_of_the_first(monkeypatch):
     GraphImputer(method="local", device="cpu").fit(ring(), waves(), seen)
     first, second = series[-4], series[-2]
     assert np.array_equal(first != second, (first != second) & ~np.isnan(first)) and (first != second).mean() > 0.1
+
+
+def test_nearest_columns_of_a_value_exclude_its_own():
+    values, seen = waves(), np.random.default_rng(0).random((N, T)) < 0.6
+    part = local.part_of(asked(np.where(seen, values, 0.0), seen), Hidden(*np.zeros((2, N, T), bool)))
+    for row, column in np.ndindex(4, T):
+        observed = np.flatnonzero(seen[row])
+        assert part.before[row, column] == max(observed[observed < column], default=-1)
+        assert part.after[row, column] == min(observed[observed > column], default=T)

@@ -146,3 +146,11 @@ def test_single_precision_is_near_double():
         double.step(lam)
     size = np.linalg.norm(double.missing())
     assert np.linalg.norm(single.missing() - double.missing()) < 1e-5 * size
+
+
+def test_seconds_of_the_parts_of_a_step():
+    case, moments = problem((4, 3), "entries"), iter((0.0, 1.0, 3.0, 7.0))
+    found = completion_of(case)
+    found.mark = lambda: next(moments)
+    found.step(np.zeros(len(case.mu)))
+    assert found.seconds == {"transform": 5.0, "thresholding": 2.0}

@@ -114,6 +114,7 @@ def test_both_devices_agree(kind, scratch, scale, stand_in, monkeypatch):
     for completion in (here, there):
         completion.step(np.zeros(len(first)), cap, 0.4)
     np.testing.assert_allclose(there.missing(), here.missing(), atol=1e-10 * scale)
+    assert not any(np.shares_memory(completion.missing(), completion.now) for completion in (here, there))
     np.testing.assert_allclose(there.spectrum(2), here.spectrum(2), atol=1e-10 * scale)
     np.testing.assert_allclose(there.completed(), here.completed(), atol=1e-10 * scale)
 
@@ -147,7 +148,7 @@ def test_completions_of_a_run_share_buffers(stand_in):
             completion = gpu.TensorCompletion(basis, observed, case.mask, np.dtype(np.float32), workspace)
             completion.step(0.3 * completion.largest())
             scratch = scratch_for((len(case.truth), 4, 3), np.float32, 1, 1, workspace)
-            references.append([weakref.ref(array) for array in (scratch[0].V, vectors_of(workspace, basis))])
+            references.append([weakref.ref(array) for array in (scratch[0].buffers.V, vectors_of(workspace, basis))])
             del completion, scratch
         assert references[0] == references[1] and held(references[0]) == references[0]
     assert not held(references[0])

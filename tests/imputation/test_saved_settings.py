@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpukit import GraphImputer
+from gpukit import GraphImputer, persist
 from gpukit.errors import DataError, ModelError, ParameterError
+from gpukit.imputation import saving
 from gpukit.imputation.auto.methods import BY_NAME
-from gpukit.imputation.auto.saved_settings import setting_of
+from gpukit.imputation.saving import setting_of
 
 BANDS = [[0, 1.0, 2.0, 0.1], [8, 3.0, 2.0, 0.01]]
 GOOD = {
@@ -40,9 +41,21 @@ BAD = [
     ("kriging", {"bands": [[0, 1.0, 2.0, 0.0]]}, "must be a finite number, more than 0"),
     ("regularized-em", {"lags": 2}, "lags of regularized-em must be an integer, between 0 and 1"),
     ("regularized-em", {"ridge": 0.0}, "ridge of regularized-em must be a finite number, more than 0"),
+    (
+        "regularized-em",
+        {"ridge": 2.0},
+        "ridge of regularized-em must be a finite number",
+    ),
     ("interpolation", {"tau": 1.0}, "the setting of interpolation in its header"),
     ("spectral", {"weights": "slice"}, "is no setting"),
 ]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    table = np.random.default_rng(0).normal(size=(40, 4)).cumsum(axis=0)
+    table[::7, 1] = np.nan
+    return GraphImputer(method="interpolation", device="cpu").fit(None, table.T, times=np.arange(40))
 
 
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name not in ("kriging", "local", "smoothness")])
@@ -77,3 +90,21 @@ def test_the_low_rank_predictor_of_version_0_1_is_left_out():
 def test_a_method_that_was_removed(kind):
     with pytest.raises(kind, match="'tikhonov' was removed. Use 'auto'"):
         GraphImputer(method="tikhonov").check()
+
+
+@pytest.mark.parametrize(
+    "name, value, message",
+    [
+        ("plan.shares", 3.0, "finite numbers of at most 2 in size"),
+        ("plan.law", np.nan, "plan.law"),
+        ("plan.growth", -1.0, "plan.growth is"),
+        ("deviation", np.inf, "is inf; it is a number from 0 on, or NaN"),
+        ("deviation", -1.0, "is -1.0; it is a number from 0 on, or NaN"),
+        ("lacking", 1.5, "is 1.5; it is a number from 0 to 1"),
+    ],
+)
+def test_numbers_of_a_file_that_no_fit_has(name, value, message, fitted):
+    facts, arrays = saving.packed(fitted)
+    forged = {**arrays, name: np.full_like(arrays[name], value)}
+    with pytest.raises(DataError, match=re.escape(message)):
+        saving.unpack(GraphImputer(device="cpu"), facts, persist.Arrays("a file", forged))

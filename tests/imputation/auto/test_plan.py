@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpukit.imputation.auto import gap_kinds, plan_builder, uncertainty
+from gpukit.imputation.auto import gap_kinds, plan, uncertainty
 from gpukit.imputation.auto.judging import Fold, MethodTrial
 from gpukit.imputation.auto.plan import Plan
 
@@ -32,7 +32,7 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
     folds = [fold([0, 1]), fold([4, 5])]
     setting = {"options": 7, "lags": 3}
     trials = [judged_trial(name, [], setting, error) for name, error in (("local", 1.0), ("smoothness", 5.0))]
-    rows = plan_builder.report(folds, [judged], trials, {"local": 1.0}, metric)
+    rows = plan.report(folds, [judged], trials, {"local": 1.0}, metric)
     assert [(row.name, row.error, row.folds, row.share) for row in rows] == [
         ("local", pytest.approx(2.0), 2, 1.0),
         ("smoothness", pytest.approx(10.0), 1, 0.0),
@@ -57,15 +57,15 @@ def test_units_are_counted_over_all_folds():
     fold_kinds = np.full((2, 4, 5), gap_kinds.ALWAYS, np.int8)
     fold_kinds[0, :2] = fold_kinds[1, 3] = gap_kinds.NEVER
     folds = [Fold(mask, None, None) for mask in hidden]
-    assert plan_builder.count_units(folds, fold_kinds) == (3, 1)
+    assert plan.count_units(folds, fold_kinds) == (3, 1)
 
 
 def test_methods_with_tiny_shares_are_dropped(monkeypatch):
     drawn = np.tile([0.5, 0.496, 0.004], (gap_kinds.KINDS, 1))
     drawn[3] = [0.001, 0.999, 0.0]
-    monkeypatch.setattr(plan_builder, "shares_of", lambda *arguments: drawn)
+    monkeypatch.setattr(plan, "shares_of", lambda *arguments: drawn)
     judged = [judged_trial(name, [np.zeros((3, 6))]) for name in ("local", "akima", "kriging")]
-    members, shares = plan_builder.choose_members([fold([1])], [np.zeros((3, 6), np.int8)], judged, "absolute")
+    members, shares = plan.choose_members([fold([1])], [np.zeros((3, 6), np.int8)], judged, "absolute")
     assert [member.name for member in members] == ["local", "akima"]
     np.testing.assert_allclose(shares[0], [0.5 / 0.996, 0.496 / 0.996])
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
