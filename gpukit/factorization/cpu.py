@@ -17,8 +17,6 @@ from gpukit.neighbors.cpu import find
 from gpukit.runtime.thread_count import get_num_threads, limited
 from gpukit.selection import twins as selection
 
-__all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
-
 RATINGS_A_THREAD = 50_000  # of an epoch, 1 to 5 ms: for fewer, synchronization may cost more than a thread saves
 TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: about the size of a cache
 layout = layouts.cpu_layout

@@ -39,8 +39,6 @@ from gpukit.selection import kernels as selection
 from gpukit.selection.twins import scores as scores_of_keys
 from gpukit.streams import Keyed
 
-__all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
-
 BLOCK = 128
 MOST_LINES = 65535  # limit of the second dimension of a grid
 READ_BYTES = 1 << 20  # of parameters that are read from the device at a time

@@ -9,8 +9,6 @@ from gpukit.factorization.solvers.hogwild import kernels as hogwild_kernels
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 
-__all__ = ["empty", "hogwild_workers", "run", "run_hogwild", "run_sampled", "sampled_workers", "sampled_workspace"]
-
 BLOCK = 128
 
 

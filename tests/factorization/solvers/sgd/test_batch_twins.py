@@ -9,7 +9,7 @@ from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.model.layout import cpu_layout
 from gpukit.factorization.prepare import conflict_free_blocks
-from gpukit.factorization.solvers.sgd import batches, batch_twins, cpu, schedule
+from gpukit.factorization.solvers.sgd import batch_twins, batches, cpu, schedule
 from gpukit.factorization.solvers.sgd.batch_twins import key_batch
 
 
