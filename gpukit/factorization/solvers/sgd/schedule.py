@@ -117,7 +117,7 @@ def turn_key(seed, epoch):
 
 
 class Epochs:
-    """Epochs of a session, at the rates of settings.Settings; subclasses define start(rates, turn), which queues one."""
+    """Epochs of a session at the rates of settings.Settings; subclasses define start(rates, turn), which queues one."""
 
     def __init__(self, session, settings):
         self.session, self.settings = session, settings
