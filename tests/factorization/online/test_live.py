@@ -9,7 +9,7 @@ from factorization.inputs import make, planted, same_state
 from gpukit.device import cpu
 from gpukit.errors import DataError, DeviceMemoryError, GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.online import device_state, hashing
+from gpukit.factorization.online import device_state
 from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes import cpu as simlsh
 from gpukit.ratings import Ratings
@@ -262,7 +262,7 @@ def test_known_pairs_enter_the_history_alone():
 def test_room_for_more_changes_nothing(monkeypatch, room):
     """Rows that are moved at every part, and rows that never are."""
     before, (_, _, parts) = fitted(LSHMF), whole_and_parts(6)
-    monkeypatch.setattr(hashing, "GROWTH", room)
+    monkeypatch.setattr(device_state, "GROWTH", room)
     monkeypatch.setattr(device_state, "GROWTH", room)
     live, expected = before.live("cpu"), copy.copy(before)
     for part in parts:
