@@ -9,7 +9,8 @@ from gpukit.device import cpu
 from gpukit.neighbors import cpu as alone
 from gpukit.neighbors import shared
 from gpukit.neighbors.columns import columns_of
-from gpukit.neighbors.hashes.cpu import simlsh_codes
+from gpukit.neighbors.hashes import cpu as hashes
+from gpukit.neighbors.hashes.plan import simlsh_codes
 from gpukit.neighbors.plan import Settings
 from gpukit.ratings.orders.order import order_ratings
 
@@ -29,7 +30,7 @@ def columns(table, team=None):
 def test_codes_are_those_of_all_ratings(size, chunk, values, monkeypatch):
     """Also for divided columns, and for stripes of a few items."""
     table = ratings(values)
-    expected = simlsh_codes(columns(table), SETTINGS)
+    expected = simlsh_codes(hashes, columns(table), SETTINGS)
     monkeypatch.setattr(shared, "SUM_BYTES", 5000)
 
     def work(team):

@@ -13,12 +13,12 @@ from gpukit._cuda import cuda
 from gpukit._driver import Repeated, device_array, launch, zeros
 from gpukit.device.gpu_arrays import processors, runner
 from gpukit.device.upload import to_device
-from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import damping, kernels
 from gpukit.factorization.shared.block_schedule import in_parts, part_of
 from gpukit.factorization.shared.parts import tables_of_items
 from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.gpu import BLOCK
 from gpukit.parallel.nccl import make_gpu_transport, record_event, wait_for_event
 
 PACKING = 264, 128  # blocks and threads that copy rows

@@ -8,9 +8,7 @@ from gpukit.device.place import has_quad_additions, processors
 from gpukit.factorization.solvers.hogwild import kernels as hogwild_kernels
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
-
-BLOCK = 128
-
+from gpukit.factorization.solvers.sgd.gpu import BLOCK
 
 run = runner(hogwild_kernels)
 

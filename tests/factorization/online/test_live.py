@@ -12,6 +12,7 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.online import device_state
 from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes import cpu as simlsh
+from gpukit.neighbors.hashes import plan as work
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 
@@ -122,7 +123,7 @@ def test_codes_are_those_of_all_ratings():
     assert live.add(corrected)["corrected"] > 50
     now = live._state.ratings.to_ratings(live.user_ids_, live.item_ids_)
     columns = columns_of(order_ratings(now, live._device))
-    expected = simlsh.simlsh_codes(columns, model._hashing(model.neighbors_.shape[1]))
+    expected = work.simlsh_codes(simlsh, columns, model._hashing(model.neighbors_.shape[1]))
     np.testing.assert_array_equal(live._state.hashes.tables[2].all, expected)
 
 

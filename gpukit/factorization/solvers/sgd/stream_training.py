@@ -17,11 +17,11 @@ from gpukit._driver import copy_page_locked, device_array, launch, zeros
 from gpukit.device import gpu_arrays, processors
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, WeightedBatch
-from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.solvers.sgd import batches, schedule, stream_kernels, stream_packing
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import gpu as steps
 from gpukit.factorization.solvers.sgd.chunk_table import cut_table, pieces_of
+from gpukit.factorization.solvers.sgd.gpu import BLOCK
 from gpukit.factorization.solvers.sgd.stream_plan import (
     BUFFERS,
     LEAST_BLOCKS,
