@@ -15,8 +15,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.plan import memory_kept, memory_needed
-from gpukit.neighbors.columns import columns_of
-from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.plan import Settings, columns_of
 from gpukit.ratings import Ratings
 
 CLOSE = 0.001  # stars: an RMSE this close to the lowest one counts as converged

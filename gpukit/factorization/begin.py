@@ -12,7 +12,7 @@ from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
-from gpukit.factorization.shared.rows import share_of
+from gpukit.factorization.shared.parts import share_of
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.factorization.solvers.sgd import batches
 from gpukit.ratings.orders.order import Orders, order_ratings

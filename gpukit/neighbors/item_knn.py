@@ -12,7 +12,7 @@ from gpukit._jit import njit
 from gpukit.device import cpu
 from gpukit.device.engine import engine
 from gpukit.evaluation.lists.baselines import Popularity
-from gpukit.neighbors.columns import columns_of
+from gpukit.neighbors.plan import columns_of
 from gpukit.primitives.keys import descending_key
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.table import Ratings

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.neighbors.columns import whole_multiples
+from gpukit.neighbors.plan import whole_multiples
 from gpukit.normals import bits
 from gpukit.random import key
 from gpukit.streams import Keyed

@@ -16,9 +16,9 @@ from gpukit.factorization.model.layout import BASE
 from gpukit.factorization.model.state import start_factors
 from gpukit.factorization.online import device_state, merge, twins
 from gpukit.factorization.online.inputs import NewRatings
-from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes import cpu as simlsh
 from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors.plan import columns_of
 from gpukit.random import key
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.streams import Keyed

@@ -10,9 +10,9 @@ from gpukit.device import cpu
 from gpukit.errors import DataError, DeviceMemoryError, GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.online import device_state
-from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes import cpu as simlsh
 from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors.plan import columns_of
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 

@@ -8,11 +8,10 @@ from neighbors.inputs import case, columns, columns_on_device, oracle_codes, rat
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit._cuda import cuda
-from gpukit.neighbors.columns import Columns
 from gpukit.neighbors.hashes import cpu, gpu, plan
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.hashes.plan import CHUNK, level_weights
-from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.plan import Columns, Settings
 
 CASES = {  # ratings(users, items, density, levels), settings, chunk
     "one hash bit": ((4, 3, 0.9, [1, 2]), Settings(2, 1, 1, 1), CHUNK),
