@@ -264,6 +264,10 @@ class DeviceModel(steps.DeviceModel):
         launch(self.predict_pairs, grid, BLOCK, asked, self.parameters, predicted)
         return predicted
 
+    def truth(self, values):
+        """See steps.DeviceModel; on the device."""
+        return to_device(super().truth(values))
+
     def tile_users(self):
         """Number of users scored at once."""
         table_bytes = 512 << 20  # keys and tables of a tile of users

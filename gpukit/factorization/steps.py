@@ -65,7 +65,7 @@ class DeviceModel:
 
     def truth(self, values):
         """Return ratings (n,) float32 in the form that `errors` takes."""
-        return self.preparing.resident(values, np.float32)
+        return np.ascontiguousarray(values, np.float32)
 
     def errors(self, asked, truth, scale):
         """Return (sum of squared errors, of absolute errors) in the ratings' units.
