@@ -98,6 +98,7 @@ def test_fewer_clicks_take_more_epochs():
 
 def test_rates_of_an_epoch():
     first, third = (SETTINGS.epoch_rates(epoch) for epoch in (0, 2))
+    assert first.influence == third.influence == np.float32(0.05)
     assert first.factor == np.float32(0.15) and third.factor == np.float32(0.15 * 0.81)
     assert first.bias == third.bias > 0 and SETTINGS._replace(biases=False).epoch_rates(0).bias == 0
     paper = [SETTINGS._replace(rates="paper").epoch_rates(epoch) for epoch in (0, 5)]
