@@ -15,8 +15,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.plan import memory_kept, memory_needed
-from gpukit.neighbors.columns import columns_of
-from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.plan import Settings, columns_of
 from gpukit.ratings import Ratings
 
 CLOSE = 0.001  # stars: an RMSE this close to the lowest one counts as converged
@@ -116,12 +115,11 @@ def epoch_samples(run, device):
     """Return [milliseconds] of epochs of a run.Run after a check of the factors; on a GPU without launches."""
     from gpukit.factorization.solvers.sgd import schedule
 
-    step = run.session.start_epoch if device.is_cuda else run.session.epoch
     numbers = itertools.count()
 
     def run_epoch():
         epoch = next(numbers)
-        step(run.settings.epoch_rates(epoch), schedule.turn_key(run.settings.seed, epoch))
+        run.session.start_epoch(run.settings.epoch_rates(epoch), schedule.turn_key(run.settings.seed, epoch))
 
     samples = gpu_milliseconds(run_epoch, 9, 2) if device.is_cuda else milliseconds(run_epoch, 5)
     check_finite(run.session)

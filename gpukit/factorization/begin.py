@@ -12,9 +12,9 @@ from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
-from gpukit.factorization.shared.rows import share_of
+from gpukit.factorization.shared.parts import share_of
 from gpukit.factorization.solvers import Task, training_of
-from gpukit.factorization.solvers.sgd import batch_plan
+from gpukit.factorization.solvers.sgd import batches
 from gpukit.ratings.orders.order import Orders, order_ratings
 from gpukit.timing import Clock
 
@@ -85,7 +85,7 @@ def layout_of(estimator, plan, ratings, device, steps, held=None):
     held: number of ratings stored on this device; None: all. Raises DeviceMemoryError if the training does not fit.
     """
     layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
-    batch_bytes = batch_plan.memory(len(ratings), layout) if in_batches else 0
+    batch_bytes = batches.memory(len(ratings), layout) if in_batches else 0
     held = len(ratings) if held is None else held
     runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
     return layout
@@ -109,7 +109,7 @@ def fitting_layout(estimator, plan, ratings, device, steps):
         layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
         if not device.is_cuda or plan.solver != "sgd":
             raise
-    batch_bytes = batch_plan.streamed_memory(len(ratings), layout) if in_batches else 0
+    batch_bytes = batches.streamed_memory(len(ratings), layout) if in_batches else 0
     runs.check_streaming(device, ratings, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
     return layout, True
 

@@ -3,12 +3,12 @@
 import numpy as np
 
 from gpukit.factorization import plan as plans
+from gpukit.factorization import steps
 from gpukit.factorization.arrays import Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.ease.training import pair_sums
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
@@ -17,8 +17,6 @@ from gpukit.factorization.twins.scores import USERS, add_weights, fill_tables, p
 from gpukit.neighbors.cpu import find
 from gpukit.runtime.thread_count import get_num_threads, limited
 from gpukit.selection import twins as selection
-
-__all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 
 RATINGS_A_THREAD = 50_000  # of an epoch, 1 to 5 ms: for fewer, synchronization may cost more than a thread saves
 TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: about the size of a cache
@@ -45,12 +43,14 @@ def begin(beginning, layout, walk, history):
     return DeviceModel(states.start_state(beginning), layout, walk, history)
 
 
-class DeviceModel:
+class DeviceModel(steps.DeviceModel):
     """A State on the CPU: epochs over ratings, predictions, scores.
 
     layout: layout.Layout; walk 'users' or 'items', the major side; history: arrays.History; made: (P, Q, neighbors,
     packed neighborhood or None) in place of a State.
     """
+
+    preparing = preparing
 
     def __init__(self, state, layout, walk, history, made=None):
         if made is None:
@@ -85,17 +85,11 @@ class DeviceModel:
         """Return the Batch of an arrays.Side; query as in `train_on`."""
         return batch_of(side, self.codes(query, len(side.minor)), self.history.levels)
 
-    def restart(self, state):
-        """Continue from a State of the same layout."""
-        self.parameters = DeviceModel(state, self.layout, self.walk, self.history).parameters
-
-    def epoch(self, rates, turn):
-        """Run one epoch over all ratings; return when it is done."""
+    def start_epoch(self, rates, turn):
+        """Run one epoch over all ratings."""
         with limited(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
             for table in schedule.order_tables(self.tables, turn):
                 sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
-
-    start_epoch = epoch  # nothing is queued here
 
     def finish(self):
         """Return at once: nothing is queued on the CPU."""
@@ -108,29 +102,16 @@ class DeviceModel:
             query = training_data.query_of(users, items, len(self.history.indptr) - 2, preparing)
         return Pairs(major, minor, self.codes(query, len(major)), self.history.levels)
 
-    def predict(self, asked):
-        """Return the predictions (n,) float32 in z for the result of `ask`."""
+    def predicted(self, asked):
+        """Return the predictions (n,) float32 in z for the result of `ask`, without weights between items."""
         predicted = np.empty(len(asked.major), np.float32)
         predict_pairs(asked, self.parameters, predicted)
-        if self.item_weights.size:
-            predicted += pair_sums(self, *layouts.major_first(self.walk, asked.major, asked.minor))
         return predicted
 
     def weighted(self, users, keys):
         """Add the weights of the users' items to scores, keys (b, N) uint32; return the keys on the host."""
         add_weights(users, self.history, self.item_weights, keys)
         return keys
-
-    def truth(self, values):
-        """Return ratings (n,) float32 in the form that `errors` takes."""
-        return np.ascontiguousarray(values, np.float32)
-
-    def errors(self, asked, truth, scale):
-        """Return (sum of squared errors, of absolute errors) in the ratings' units.
-
-        asked, truth: results of `ask` and `truth`.
-        """
-        return training_data.errors(self.predict(asked), truth, scale, preparing)
 
     def pairs_at_once(self):
         """Number of pairs predicted at once."""
@@ -139,11 +120,6 @@ class DeviceModel:
     def tile_users(self):
         """Number of users scored at once."""
         return max(1, TABLE_BYTES // (5 * max(1, self.item_rows)))
-
-    @property
-    def item_rows(self):
-        """N."""
-        return len(self.parameters.P if self.walk == "items" else self.parameters.Q) - 1
 
     def best(self, users, n, worth, hide):
         """Return the n best items of user rows (B,).
@@ -164,10 +140,6 @@ class DeviceModel:
             self.weighted(users, keys)
         rows, best = selection.smallest(keys, n)
         return rows, selection.scores(best)
-
-    def learned(self):
-        """Return (user rows, item rows, packed influences); parameter rows in row order."""
-        return *layouts.major_first(self.walk, self.parameters.P, self.parameters.Q), self.parameters.influence
 
     def state(self):
         """Return the current State."""

@@ -13,8 +13,8 @@ from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.implicit.feedback import judges_of, resolved, warn_of_counts
 from gpukit.factorization.online.updating import Updating
 from gpukit.factorization.serve import in_rows_of
-from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.estimator import SimLSH, warn_if_random
+from gpukit.neighbors.plan import columns_of
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
 from gpukit.ratings.orders.resident import ratings_where

@@ -14,6 +14,7 @@ from gpukit.device.memory import spare_memory
 from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import to_device
 from gpukit.factorization import plan as plans
+from gpukit.factorization import steps
 from gpukit.factorization.arrays import History, Pairs, Parameters, Query, Tables, batch_of
 from gpukit.factorization.kernels.codes import LANES, clear_tables, look_up_codes, neighbor_codes
 from gpukit.factorization.kernels.scores import (
@@ -30,10 +31,9 @@ from gpukit.factorization.model import state as states
 from gpukit.factorization.plan import CODE_BLOCKS
 from gpukit.factorization.prepare import gpu as preparing
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.ease.training import pair_sums
 from gpukit.factorization.solvers.sgd import gpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.gpu import allocate_table
+from gpukit.factorization.solvers.sgd.gpu import BLOCK, allocate_table
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.factorization.twins import codes as twins
 from gpukit.neighbors import gpu as neighbors
@@ -43,9 +43,6 @@ from gpukit.selection import kernels as selection
 from gpukit.selection.twins import scores as scores_of_keys
 from gpukit.streams import Keyed
 
-__all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
-
-BLOCK = 128
 MOST_LINES = 65535  # limit of the second dimension of a grid
 SCRATCH = 512 << 20  # bytes of keys and tables of a tile of users, and of pairs that are predicted
 LEAST_PAIRS = 1 << 16  # predicted at once, within the memory that spare_memory keeps for small arrays
@@ -116,11 +113,13 @@ def first_neighborhood(beginning, layout):
     return near, zeros((shape[0], 2 * shape[1]), np.float32), offsets
 
 
-class DeviceModel:
+class DeviceModel(steps.DeviceModel):
     """A State on a GPU: epochs over ratings, predictions, scores.
 
     See cpu.DeviceModel. made: (P, Q, neighbors, neighborhood) in place of a State, P and Q on the device; see `begin`.
     """
+
+    preparing = preparing
 
     def __init__(self, state, layout, walk, history, made=None):
         self.layout, self.walk, self.history = layout, walk, history
@@ -130,7 +129,6 @@ class DeviceModel:
             neighborhood = states.pack_neighborhood(state.neighbors, state.influence, base, layout)
             made = *sides, state.neighbors, neighborhood
         *sides, self.neighbors, neighborhood = made
-        self.item_rows = self.neighbors.shape[0]
         if not layout.slots:  # the kernels do not read them, but an empty array cannot be uploaded
             neighborhood = zeros((1, 1), np.int32), *(zeros((1, 1), np.float32) for _ in range(2))
         self.places = self.room = None  # positions of the rows of Q, and their table; None: in row order
@@ -231,7 +229,7 @@ class DeviceModel:
 
     def restart(self, state):
         """Continue from a State of the same layout."""
-        self.parameters = DeviceModel(state, self.layout, self.walk, self.history).parameters
+        super().restart(state)
         if self.places is not None:
             self.take_minor(self.parameters.Q)
 
@@ -240,11 +238,6 @@ class DeviceModel:
         grid = -(-self.workers * self.layout.lanes // BLOCK)
         for table in schedule.order_tables(self.tables, turn):
             launch(self.sgd_epoch, grid, BLOCK, table, self.batch, self.parameters, rates, turn, self.workers)
-
-    def epoch(self, rates, turn):
-        """Run one epoch over all ratings; return when it is done."""
-        self.start_epoch(rates, turn)
-        self.finish()
 
     def finish(self):
         """Wait for queued work."""
@@ -258,20 +251,12 @@ class DeviceModel:
         users, items = to_device(users), to_device(items)
         query = None
         if self.layout.slots and users.size:
-            query = training_data.query_of(users, items, self.user_rows, preparing)
+            query = training_data.query_of(users, items, self.history.indptr.size - 2, preparing)
         codes = as_words(self.codes(query, users.size))
         major, minor = layouts.major_first(self.walk, users, items)
         if self.places is not None and users.size:
             preparing.run("rename_rows", self.places, minor)
         return Pairs(major, minor, codes, self.levels)
-
-    def predict(self, asked):
-        """Return the predictions (n,) float32 in z for the result of `ask`."""
-        predicted = self.predicted(asked).copy_to_host()
-        if self.item_weights.size:
-            sides = (side.copy_to_host() for side in (asked.major, asked.minor))
-            predicted += pair_sums(self, *layouts.major_first(self.walk, *sides))
-        return predicted
 
     def weighted(self, users, keys):
         """Add the weights of the users' items to scores, keys (b, N) uint32; return the keys on the host."""
@@ -285,27 +270,15 @@ class DeviceModel:
         launch(add_weights, grid, BLOCK, users, self.rated(), self.item_weights, keys)
 
     def predicted(self, asked):
-        """Return the predictions of `predict` on the device."""
+        """Return the predictions (n,) float32 in z for the result of `ask`, without weights between items."""
         predicted = device_array(asked.major.size, np.float32)
         grid = max(1, min(-(-predicted.size * self.layout.lanes // BLOCK), 1 << 16))
         launch(self.predict_pairs, grid, BLOCK, asked, self.parameters, predicted)
         return predicted
 
     def truth(self, values):
-        """Return ratings (n,) float32 in the form that `errors` takes."""
-        return to_device(np.ascontiguousarray(values, np.float32))
-
-    def errors(self, asked, truth, scale):
-        """Return (sum of squared errors, of absolute errors) in the ratings' units.
-
-        asked, truth: results of `ask` and `truth`.
-        """
-        return training_data.errors(self.predicted(asked), truth, scale, preparing)
-
-    @property
-    def user_rows(self):
-        """M."""
-        return self.history.indptr.size - 2
+        """See steps.DeviceModel; on the device."""
+        return to_device(super().truth(values))
 
     @functools.cached_property
     def scratch(self):
@@ -351,13 +324,6 @@ class DeviceModel:
         """Return the History on the device; it is uploaded when first needed."""
         self.history = History(*map(on_device, self.history))
         return self.history
-
-    def learned(self):
-        """Return (user rows, item rows, packed influences) on the device.
-
-        Parameter rows are in row order.
-        """
-        return *layouts.major_first(self.walk, self.parameters.P, self.minor()), self.parameters.influence
 
     def state(self):
         """Return the current State on the host."""

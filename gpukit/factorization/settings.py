@@ -76,8 +76,7 @@ class Settings(NamedTuple):
         """Return the formulas.Rates of an epoch."""
         from gpukit.factorization.solvers.rates import epoch_rates
 
-        learned = self.biases and not self.held
-        return epoch_rates(self.rates, self.learning_rate, self.regularization, learned, self.annealing, epoch)
+        return epoch_rates(self, epoch)
 
 
 def check(estimator, n_ratings=0, feedback=None):

@@ -1,10 +1,18 @@
-"""Protocols of cpu.py and gpu.py, for training and serving."""
+"""Interface of cpu.py and gpu.py, for training and serving, and what both have in common."""
 
 from typing import Protocol
 
+import numpy as np
 
-class DeviceModel(Protocol):
-    """A State on a device: epochs over ratings, predictions, scores."""
+from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.prepare import training_data
+from gpukit.factorization.solvers.ease.training import pair_sums
+
+
+class DeviceModel:
+    """A State on a device: epochs over ratings, predictions, scores. preparing: prepare.cpu or prepare.gpu."""
+
+    preparing: object
 
     def __init__(self, state, layout, walk, history, made=None):
         """Initialize from a State or from arrays on the device.
@@ -27,12 +35,10 @@ class DeviceModel(Protocol):
 
     def restart(self, state):
         """Continue from a state.State of the same layout."""
-
-    def epoch(self, rates, turn):
-        """Run one epoch over all ratings; return when it is done."""
+        self.parameters = type(self)(state, self.layout, self.walk, self.history).parameters
 
     def start_epoch(self, rates, turn):
-        """Start `epoch`; a GPU queues it and returns at once."""
+        """Run one epoch over all ratings; a GPU queues it and returns at once."""
 
     def finish(self):
         """Wait for queued work."""
@@ -43,20 +49,38 @@ class DeviceModel(Protocol):
         users, items: (n,) int32 on the host.
         """
 
+    def predicted(self, asked):
+        """Return the predictions of `predict`, without weights between items, on the device."""
+
     def predict(self, asked):
         """Return predictions (n,) float32 on the host, in the units of training.
 
         asked: result of `ask`.
         """
+        fetch = self.preparing.fetch
+        predicted = fetch(self.predicted(asked))
+        if self.item_weights.size:
+            predicted += pair_sums(self, *major_first(self.walk, fetch(asked.major), fetch(asked.minor)))
+        return predicted
 
     def truth(self, values):
         """Return ratings (n,) float32 in the form that `errors` takes."""
+        return np.ascontiguousarray(values, np.float32)
 
     def errors(self, asked, truth, scale):
         """Return (sum of squared errors, of absolute errors) in the ratings' units.
 
         asked, truth: results of `ask` and `truth`.
         """
+        return training_data.errors(self.predicted(asked), truth, scale, self.preparing)
+
+    def weighted(self, users, keys):
+        """Add the weights of the users' items to scores, keys (b, N) uint32; return the keys on the host."""
+
+    @property
+    def item_rows(self):
+        """N."""
+        return self.neighbors.shape[0]
 
     def pairs_at_once(self):
         """Number of pairs predicted at once, at least 1."""
@@ -76,6 +100,11 @@ class DeviceModel(Protocol):
 
         Parameter rows are in row order.
         """
+        return *major_first(self.walk, self.parameters.P, self.minor()), self.parameters.influence
+
+    def minor(self):
+        """Return the rows of the minor side in row order."""
+        return self.parameters.Q
 
     def state(self):
         """Return the current State on the host."""

@@ -20,7 +20,7 @@ Cost: hashing O(ratings * p * q * G / 32) words, a few operations each; hamming 
 (p * q * G / 32 + K)) plus a bounded stripe of keys (buckets: 12 more bytes * q per item). Determinism: integers, a
 function of the seed, bitwise equal on CPU and GPU and with any number of threads.
 
-    columns.py -> Columns      plan.py -> Settings      cpu.py | gpu.py: find(columns, settings) -> Found, by
+    plan.py -> Columns, Settings                        cpu.py | gpu.py: find(columns, settings) -> Found, by
     hashes/                    Columns -> codes: simlsh, minhash, projection
     search/                    codes or Columns -> distances: hamming, buckets, exact, random; the supplement: the
                                selection -> neighbours and scores, random items in empty slots

@@ -7,6 +7,7 @@ import numpy as np
 from gpukit.device.cpu_arrays import fetch, resident  # noqa: F401  (of plan.Steps)
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import cpu as hashes
+from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.search import CARDS, host
 from gpukit.neighbors.search import cpu as searches
 from gpukit.timing import work_clock
@@ -20,7 +21,7 @@ def find(columns, settings):
     plan.check_items(settings, len(columns.indptr) - 1)
     begun, codes = work_clock(), None
     if CARDS[settings.search].reads_codes:
-        codes = hashes.hash_codes(columns, settings)
+        codes = work.hash_codes(hashes, columns, settings)
     hashed = work_clock()
     lists = search(plan.Items(columns, codes, np.diff(columns.indptr) > 0), settings)
     seconds = {"hashing": hashed - begun, "search": work_clock() - hashed}

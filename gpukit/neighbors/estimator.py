@@ -14,9 +14,8 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.neighbors import plan
-from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes import HASHES
-from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.plan import Settings, columns_of
 from gpukit.neighbors.search import SEARCHES
 from gpukit.timing import COMPILING, Clock, compile_seconds
 

@@ -9,6 +9,7 @@ from gpukit.device.gpu_arrays import fetch, resident  # noqa: F401  (of plan.Ste
 from gpukit.device.upload import to_device
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import gpu as hashes
+from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.search import CARDS, host
 from gpukit.neighbors.search import gpu as searches
 
@@ -26,7 +27,7 @@ def start(columns, settings):
     begun.record()
     codes = None
     if CARDS[settings.search].reads_codes:
-        codes = hashes.hash_codes(columns, settings)
+        codes = work.hash_codes(hashes, columns, settings)
     rated = to_device((np.diff(columns.indptr) > 0).astype(np.uint8))
     hashed.record()
     lists = search(plan.Items(columns, codes, rated), settings)

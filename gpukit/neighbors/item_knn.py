@@ -12,8 +12,7 @@ from gpukit._jit import njit
 from gpukit.device import cpu
 from gpukit.device.engine import engine
 from gpukit.evaluation.lists.baselines import Popularity
-from gpukit.neighbors.columns import columns_of
-from gpukit.primitives.group.cpu import row_starts, sort_by_bits
+from gpukit.neighbors.plan import columns_of
 from gpukit.primitives.keys import descending_key
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.table import Ratings
@@ -94,12 +93,12 @@ def _neighbors_of(users, items, chosen, n_items, device):
 
 def _naming(neighbors, cosines):
     """Return (starts (N + 1,) int64, items (n,) int32, cosines (n,) float32): the items whose lists name an item."""
+    from scipy.sparse import csr_array
+
     there = neighbors.ravel() >= 0
-    own = np.repeat(np.arange(len(neighbors)), neighbors.shape[1])[there].astype(U64)
-    keys, bits = (neighbors.ravel()[there].astype(U64) << U64(ITEM_BITS)) | own, cosines.ravel()[there].view(np.uint32)
-    keys, bits, _ = sort_by_bits(keys, 0, ITEM_BITS + len(neighbors).bit_length(), bits)
-    starts = row_starts(keys, ITEM_BITS, len(neighbors).bit_length(), len(neighbors))
-    return starts, (keys & ITEM).astype(np.int32), bits.view(np.float32)
+    own = np.repeat(np.arange(len(neighbors)), neighbors.shape[1])[there]
+    lists = csr_array((cosines.ravel()[there], (neighbors.ravel()[there], own)), (len(neighbors), len(neighbors)))
+    return lists.indptr.astype(np.int64), lists.indices.astype(np.int32), lists.data
 
 
 @njit

@@ -59,7 +59,7 @@ def test_a_device_passes_through():
 
 
 def test_device_memory_is_checked(monkeypatch):
-    monkeypatch.setattr(device.memory, "free_memory", lambda _: 3 << 30)
+    monkeypatch.setattr(device.memory, "_free_on_gpu", lambda: 3 << 30)
     device.require_memory(GPU, 2 << 30, "training")
     with pytest.raises(
         DeviceMemoryError, match=r"training needs 4\.00 GiB on cuda:1 \(NVIDIA H200\), which has 3\.00 GiB"

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.gpu
 
 from gpukit._cuda import cuda
 from gpukit.factorization.solvers.sgd import gpu as batches
-from gpukit.factorization.solvers.sgd import stream_batches, stream_training
+from gpukit.factorization.solvers.sgd import stream_training
 
 
 @pytest.mark.parametrize("precision", ["auto", "half"])
@@ -64,8 +64,7 @@ def test_streamed_ratings(model, monkeypatch):
         exact: make(model, deterministic=exact, n_epochs=12, device="cuda").fit(train) for exact in (True, False)
     }
     monkeypatch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given)[0], True))
-    for module in (stream_batches, stream_training):
-        monkeypatch.setattr(module, "kept_blocks", lambda blocks, *others: min(3, blocks))
+    monkeypatch.setattr(stream_training, "kept_blocks", lambda blocks, *others: min(3, blocks))
     for exact, fitted in resident.items():
         with pytest.warns(UserWarning, match="stream from host memory"):
             models = [make(model, deterministic=exact, n_epochs=12, device="cuda").fit(train) for _ in range(2)]

@@ -164,7 +164,8 @@ def test_epochs_predictions_and_recommendations(kind, of_state):
     (_, mine), (_, other) = (trained(kind, steps, of_state=of_state) for steps in (cpu, gpu))
     for session in (mine, other):
         for epoch in range(2):
-            session.epoch(rates(), schedule.turn_key(3, epoch))
+            session.start_epoch(rates(), schedule.turn_key(3, epoch))
+            session.finish()
     for expected, found in zip(mine.state(), other.state()):
         assert expected.shape == found.shape and expected.dtype == found.dtype
         np.testing.assert_allclose(found, expected, atol=2e-5)
@@ -197,7 +198,8 @@ def test_half_precision(kind):
     (_, single), (_, half) = (trained(kind, gpu, precision) for precision in (False, True))
     for epoch in range(2):
         for session in (single, half):
-            session.epoch(rates(), schedule.turn_key(3, epoch))
+            session.start_epoch(rates(), schedule.turn_key(3, epoch))
+            session.finish()
     for expected, found in zip(single.state(), half.state()):
         assert expected.shape == found.shape and expected.dtype == found.dtype
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=4e-3)

@@ -3,8 +3,8 @@
 import pytest
 from gates import imports
 
-SMALL_MODULES = 8
-LONGEST_CHAIN = 30
+SMALL_MODULES = 1
+LONGEST_CHAIN = 29
 
 
 @pytest.fixture(scope="module")

@@ -88,7 +88,9 @@ def test_chunks_of_the_longest_rows():
 def test_grids_end_at_65_535_but_along_x():
     tile = factorization.DeviceModel.tile_users
     most = GRID // 32 * 32  # whole groups of users
-    assert [tile(SimpleNamespace(item_rows=rows)) for rows in (0, 1, 10**6, 2**31 - 1)] == [most, most, 107, 1]
+    sizes = 0, 1, 10**6, 2**31 - 1
+    tiles = [tile(SimpleNamespace(item_rows=rows, scratch=factorization.SCRATCH)) for rows in sizes]
+    assert tiles == [most, most, 107, 1]
     words = MOST_BITS // 32
     assert blocks(words, simlsh.block_of(words)) <= GRID
     for items in (2, 63, 64, 8191, 8192, 2**16, 2**26, 2**31 - 1):

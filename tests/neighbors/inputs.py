@@ -3,10 +3,9 @@
 import numpy as np
 
 from gpukit.device import cpu
-from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.formulas import permutation_half, supplement_key
 from gpukit.neighbors.hashes.plan import CHUNK, word_keys
-from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.plan import Settings, columns_of
 from gpukit.random import bits, shuffled
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.device import cpu
-from gpukit.neighbors.columns import columns_of
+from gpukit.neighbors.plan import columns_of
 from gpukit.ratings.orders.order import order_ratings
 from neighbors.inputs import ratings
 

@@ -6,6 +6,7 @@ import pytest
 from gpukit.errors import ParameterError
 from gpukit.neighbors import cpu, hashes, plan, search
 from gpukit.neighbors.hashes import cpu as hash_cpu
+from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.search import cpu as search_cpu
 from neighbors.hashes import minhash_inputs, projection_inputs
 from neighbors.inputs import columns, oracle_codes, ratings, unpack
@@ -51,7 +52,7 @@ ORACLES = {
 @pytest.mark.parametrize("name", hashes.HASHES)
 def test_a_hash_is_found_by_its_name(name):
     made, settings = ratings(20, 9, 0.9, [1, 2, 4], seed=3), plan.Settings(p=2, q=3, bits=8, hash=name)
-    codes = hash_cpu.hash_codes(columns(made), settings)
+    codes = work.hash_codes(hash_cpu, columns(made), settings)
     np.testing.assert_array_equal(unpack(codes, settings.n_bits), ORACLES[name](made, settings))
 
 

@@ -8,9 +8,9 @@ from parallel.test_team import together
 from gpukit.device import cpu
 from gpukit.neighbors import cpu as alone
 from gpukit.neighbors import shared
-from gpukit.neighbors.columns import columns_of
-from gpukit.neighbors.hashes.cpu import simlsh_codes
-from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.hashes import cpu as hashes
+from gpukit.neighbors.hashes.plan import simlsh_codes
+from gpukit.neighbors.plan import Settings, columns_of
 from gpukit.ratings.orders.order import order_ratings
 
 SETTINGS = Settings(n_neighbors=4, p=2, q=9, bits=5, seed=3)
@@ -29,7 +29,7 @@ def columns(table, team=None):
 def test_codes_are_those_of_all_ratings(size, chunk, values, monkeypatch):
     """Also for divided columns, and for stripes of a few items."""
     table = ratings(values)
-    expected = simlsh_codes(columns(table), SETTINGS)
+    expected = simlsh_codes(hashes, columns(table), SETTINGS)
     monkeypatch.setattr(shared, "SUM_BYTES", 5000)
 
     def work(team):

@@ -14,7 +14,7 @@ from gpukit.bench.reproduce.inputs import curve_text, printed_column, read_input
 from gpukit.bench.timing import milliseconds
 from gpukit.device.engine import engine
 from gpukit.neighbors import plan, search
-from gpukit.neighbors.columns import columns_of
+from gpukit.neighbors.plan import columns_of
 
 F = K = 32
 SEARCHES = {  # parameters of SimLSH, by the names of Table 7

@@ -8,7 +8,7 @@ from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.choosing import choose
 from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
-from gpukit.factorization.model import check, saving
+from gpukit.factorization.model import saving
 from gpukit.timing import Clock
 
 
@@ -52,7 +52,7 @@ def second(prepared, estimator, plan, progress, resumed):
     course = Course(prepared, other)
     if resumed is None:
         return Second(other, *course.begin(course.first(prepared.neighbors(other, progress))), 0)
-    found, wanted = check.sizes_of(resumed.state), (other.n_factors, other.learned_neighbors)
+    found, wanted = saving.sizes_of(resumed.state), (other.n_factors, other.learned_neighbors)
     if found != wanted or resumed.epochs_done > other.epochs:
         raise ModelError(
             f"The checkpoint's second model has {found[0]} factors and {found[1]} neighbours after "

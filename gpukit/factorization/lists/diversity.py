@@ -11,11 +11,8 @@ k over the items taken before (none at first), r_i the item's score, scaled from
 
 import numpy as np
 
-from gpukit._jit import njit
-from gpukit.scheduler import by_block
-
 POOL = 5
-F32 = np.float32
+TILE = 1 << 22  # factors of pools at once
 
 
 def pool_size(n, diversity, n_items):
@@ -29,62 +26,24 @@ def directions(factors):
     return (factors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
-@njit
-def _relevance(scores, out):
-    """Scale scores from the lowest (0) to the highest (1); keep NaN.
-
-    Scores are sorted, best first. Returns the number that are not NaN.
-    """
-    count = 0
-    while count < scores.size and not np.isnan(scores[count]):
-        count += 1
-    for i in range(count):
-        spread = scores[0] - scores[count - 1]
-        out[i] = (scores[i] - scores[count - 1]) / spread if spread > 0 else F32(1)
-    return count
-
-
-@njit
-def _likeness(vectors, one, other):
-    """Return the cosine of two rows of length 1, at least 0."""
-    total = F32(0)
-    for f in range(vectors.shape[1]):
-        total += vectors[one, f] * vectors[other, f]
-    return max(total, F32(0))
-
-
-@njit
-def _pick(items, vectors, relevance, count, diversity, places):
-    """Set places to the list's positions in one user's pool.
-
-    -1 follows the last one.
-    """
-    alike, free = np.zeros(count, np.float32), np.ones(count, np.bool_)
-    for turn in range(places.size):
-        best, most = -1, F32(-np.inf)
-        for i in range(count):
-            value = (F32(1) - diversity) * relevance[i] - diversity * alike[i]
-            if free[i] and value > most:
-                best, most = i, value
-        places[turn] = best
-        if best < 0:
-            continue
-        free[best] = False
-        for i in range(count):
-            alike[i] = max(alike[i], _likeness(vectors, items[i], items[best]))
-
-
-@by_block(lambda items: items.shape[0])
-def spread_out(start, stop, items, scores, vectors, diversity, places):
-    """Set places to the positions of the lists in each user's pool.
+def spread_out(items, scores, n, vectors, diversity):
+    """Return the positions (B, n) of the lists in each user's pool, -1 where a pool is exhausted.
 
     items (B, C) int32 rows and scores (B, C) float32, best first, NaN after the last; vectors (N, F) float32 of length
-    1; diversity float32; places (B, n) int32, overwritten, -1 where a pool is exhausted. Source: top of this file.
+    1; diversity float32. Source: top of this file.
     """
-    for line in range(start, stop):
-        relevance = np.empty(items.shape[1], np.float32)
-        count = _relevance(scores[line], relevance)
-        _pick(items[line], vectors, relevance, count, diversity, places[line])
+    users, lowest = np.arange(len(items)), np.fmin.reduce(scores, axis=1, keepdims=True)
+    spread, relevance = scores[:, :1] - lowest, np.ones_like(scores)
+    np.divide(scores - lowest, spread, out=relevance, where=spread > 0)
+    pool, free, alike = vectors[items], ~np.isnan(scores), np.zeros_like(scores)
+    places = np.empty((len(items), n), np.int32)
+    for turn in range(n):
+        values = np.where(free, (1 - diversity) * relevance - diversity * alike, -np.inf)
+        best = values.argmax(axis=1)
+        places[:, turn] = np.where(free[users, best], best, -1)
+        free[users, best] = False
+        alike = np.maximum(alike, np.einsum("bcf,bf->bc", pool, pool[users, best]))
+    return places
 
 
 def diversified(items, scores, n, vectors, diversity):
@@ -92,8 +51,10 @@ def diversified(items, scores, n, vectors, diversity):
 
     items, scores: (B, C). Scores are NaN where a pool is exhausted.
     """
-    places = np.empty((len(items), min(n, items.shape[1])), np.int32)
-    spread_out(items, scores, vectors, np.float32(diversity), places)
+    n, step = min(n, items.shape[1]), max(1, TILE // (items.shape[1] * vectors.shape[1]))
+    tiles = [slice(first, first + step) for first in range(0, len(items), step)]
+    chosen = [spread_out(items[tile], scores[tile], n, vectors, np.float32(diversity)) for tile in tiles]
+    places = np.concatenate([np.empty((0, n), np.int32), *chosen])
     lists = [np.take_along_axis(pool, np.maximum(places, 0), axis=1) for pool in (items, scores)]
     lists[1][places < 0] = np.nan
     return lists

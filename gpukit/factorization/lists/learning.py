@@ -80,7 +80,7 @@ def learned(history, shape, device):
     session, training = course.begin(first)
     for epoch in range(plan.epochs):
         training.epoch(epoch)
-    training.way.solve(training.halves[0], *session.parameters[1::-1])  # users from the final items, as in fold-in
+    training.solver.solve(training.halves[0], *session.parameters[1::-1])  # users from the final items, as in fold-in
     state, numbers = session.state(), np.array([plan.regularization, plan.unobserved_weight, plan.exponent])
     return Head(state.user_factors, state.item_factors, clicks[1], numbers)
 

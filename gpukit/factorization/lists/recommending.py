@@ -13,6 +13,7 @@ from gpukit.base import check_choice, check_integer
 from gpukit.device.engine import engine
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.lists import filters as filtering
+from gpukit.factorization.lists.diversity import directions, diversified, pool_size
 from gpukit.factorization.lookup import refuse_unknown
 from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.serve import MOST_ANSWERS, Serving
@@ -316,8 +317,6 @@ class Recommending(Serving):
 
     def _request(self, n, hide, by, filters):
         """Return the Request of validated arguments."""
-        from gpukit.factorization.lists.diversity import pool_size
-
         self._check_fitted()
         check_integer("n", n, 1, MOST_ANSWERS)
         n_items, ranking = len(self.item_ids_), self._ranking(by)
@@ -333,8 +332,6 @@ class Recommending(Serving):
         """Return the lists (rows and scores) of pools, diversified if requested."""
         if not request.diversity:
             return items, z
-        from gpukit.factorization.lists.diversity import directions, diversified
-
         ranking = request.ranking
         name = "directions" if ranking.head is None else "directions of lists"
         vectors = self._prepare(name, lambda: directions(ranking.state.item_factors))

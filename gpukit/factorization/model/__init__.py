@@ -1,5 +1,5 @@
 """A fitted model: numbers, memory layout and files.
 
 state.py     numbers on the host                      layout.py    layout in device memory
-saving.py    model files and checkpoints              check.py     validation of a model from a file
+saving.py    model files and checkpoints, and their validation
 """

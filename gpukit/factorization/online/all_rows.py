@@ -56,7 +56,7 @@ def shrink_factors(state, fresh, known, share):
     """Return the State before an epoch over the whole history, with smaller factors and higher rates.
 
     Factors of rows with earlier ratings are multiplied by plan.SHRINKAGE; these and influences also by `share`
-    (retrain.fit_share). A row's sum of squared errors is multiplied by a power of its share of earlier ratings, so that
+    (run.fit_share). A row's sum of squared errors is multiplied by a power of its share of earlier ratings, so that
     grown rows learn faster. fresh ((M,), (N,)) bool: rows without earlier ratings; known: share of earlier ratings of
     each row, 1 without ratings.
     """
@@ -73,7 +73,7 @@ def learn(merged, counts, state, plan, report, replay, share):
     """Train all rows of a DeviceState; return ratings times epochs.
 
     merged: (Ratings, (n,) bool of the changed ones); a share of the unchanged ones is replayed; counts: ratings of each
-    row ((M,), (N,)), before and after; report: see new_rows.learn; replay: plan.Replay; share: of retrain.fit_share.
+    row ((M,), (N,)), before and after; report: see new_rows.learn; replay: plan.Replay; share: of run.fit_share.
     """
     if not plan.epochs:
         state.set_parameters(without_factors(state.parameters()))

@@ -8,21 +8,6 @@ from gpukit.device.cpu_arrays import empty, fetch, owned, resident, runner, zero
 from gpukit.factorization.online import twins
 from gpukit.primitives.group.cpu import row_starts, scan_parts, sort_by_bits
 
-__all__ = [
-    "attached",
-    "copy",
-    "empty",
-    "fetch",
-    "finish",
-    "owned",
-    "resident",
-    "row_starts",
-    "run",
-    "scan_parts",
-    "sort_by_bits",
-    "zeros",
-]
-
 run = runner(twins)
 copy = np.copyto
 

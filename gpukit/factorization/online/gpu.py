@@ -6,21 +6,6 @@ from gpukit.device.gpu_arrays import empty, fetch, owned, resident, runner, zero
 from gpukit.factorization.online import kernels
 from gpukit.primitives.group.gpu import row_starts, scan_parts, sort_by_bits
 
-__all__ = [
-    "attached",
-    "copy",
-    "empty",
-    "fetch",
-    "finish",
-    "owned",
-    "resident",
-    "row_starts",
-    "run",
-    "scan_parts",
-    "sort_by_bits",
-    "zeros",
-]
-
 run = runner(kernels)
 
 

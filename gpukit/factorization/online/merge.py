@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.factorization.online.inputs import NewRatings
 from gpukit.factorization.prepare.formulas import ASIDE, KNOWN
-from gpukit.neighbors.columns import Columns
+from gpukit.neighbors.plan import Columns
 from gpukit.ratings.orders.order import Key, key_of
 
 MARK = 62  # first bit of the marks formulas.KNOWN and formulas.ASIDE

@@ -20,7 +20,7 @@ LATE_EPOCHS = 2  # epochs then: a training's last ones, or earlier ones by LATE_
 # epochs have 0.005 of the first rate, and rows would not move.
 LATE_RATE = 0.45
 GROWTH_PART = 25  # the whole history is replayed once it has grown by a GROWTH_PART-th since the last time
-RETRAINED = "anew"  # value of "rows" after retraining (retrain.py)
+RETRAINED = "anew"  # value of "rows" after retraining (run.py)
 COUNTS = ("ratings", "corrected", "users", "items", "walked", "settled")
 
 

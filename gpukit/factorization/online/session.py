@@ -9,9 +9,8 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.factorization.online import inputs, merge, plan, run
-from gpukit.factorization.online.device_state import DeviceState
-from gpukit.factorization.online.hashing import SEARCHES
-from gpukit.factorization.online.id_lookup import IdLookup
+from gpukit.factorization.online.device_state import SEARCHES, DeviceState
+from gpukit.factorization.online.inputs import IdLookup
 from gpukit.factorization.online.plan import check_options
 from gpukit.timing import Clock
 

@@ -4,21 +4,6 @@ from gpukit.device.cpu_arrays import empty, fetch, owned, resident, runner, zero
 from gpukit.factorization.prepare import twins
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 
-__all__ = [
-    "GRAIN",
-    "MOST_BLOCKS",
-    "PARTS",
-    "add_errors",
-    "empty",
-    "fetch",
-    "owned",
-    "resident",
-    "row_starts",
-    "run",
-    "sort_by_bits",
-    "zeros",
-]
-
 PARTS = 16  # partial sums of errors, for any number of threads
 GRAIN, MOST_BLOCKS = 6000, 16  # ratings of a block, blocks of a stratum; independent of the number of threads
 run = runner(twins)

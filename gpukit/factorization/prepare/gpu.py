@@ -5,21 +5,6 @@ from gpukit.device.gpu_arrays import BLOCK, empty, fetch, owned, resident, runne
 from gpukit.factorization.prepare import kernels
 from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 
-__all__ = [
-    "GRAIN",
-    "MOST_BLOCKS",
-    "PARTS",
-    "add_errors",
-    "empty",
-    "fetch",
-    "owned",
-    "resident",
-    "row_starts",
-    "run",
-    "sort_by_bits",
-    "zeros",
-]
-
 PARTS = 1024
 GRAIN, MOST_BLOCKS = 32, 1024  # see cpu.py; a stratum is one launch, whose longest block sets its time
 run = runner(kernels)

@@ -33,8 +33,7 @@ def order_weights(ratings, orders, steps):
     if ratings.weights is None:
         return None
     places = sort_by_user(ratings, steps)
-    values, identity = steps.resident(ratings.weights, np.float32), steps.empty(len(ratings), np.uint32)
-    steps.run("count_up", identity)
+    values, identity = steps.resident(ratings.weights, np.float32), device_range(len(ratings), steps)
     weights = OrderedWeights(*(steps.empty(len(ratings), np.float32) for _ in range(2)))
     for where, out in ((identity, weights.by_user), (orders.places, weights.by_item)):
         steps.run("lay_out_values", where, places, values, *UNSCALED, out)
@@ -44,8 +43,7 @@ def order_weights(ratings, orders, steps):
 def sort_by_user(ratings, steps):
     """Return the index in Ratings of each rating by user, then by item, (n,) uint32 on the device."""
     rows = (steps.resident(side, np.int32) for side in (ratings.users, ratings.items))
-    keys, places = steps.empty(len(ratings), np.uint64), steps.empty(len(ratings), np.uint32)
-    steps.run("count_up", places)
+    keys, places = steps.empty(len(ratings), np.uint64), device_range(len(ratings), steps)
     steps.run("pack_pairs", *rows, keys)
     return steps.sort_by_bits(keys, 0, 32 + max(1, ratings.shape[0].bit_length()), places)[1]
 
@@ -53,9 +51,8 @@ def sort_by_user(ratings, steps):
 def lay_out_weights(weights, walk, where, steps):
     """Return OrderedWeights permuted to the positions `where` of an arrays.Side, (n,) float32 on the device."""
     values = weights.by_user if walk == "users" else weights.by_item
-    identity, out = steps.empty(values.size, np.uint32), steps.empty(values.size, np.float32)
-    steps.run("count_up", identity)
-    steps.run("lay_out_values", where, identity, values, *UNSCALED, out)
+    out = steps.empty(values.size, np.float32)
+    steps.run("lay_out_values", where, device_range(values.size, steps), values, *UNSCALED, out)
     return out
 
 

@@ -1,9 +1,10 @@
 """Training over the ranks of a parallel.Team. Each rank has the ratings of some users; ranks exchange rows of items.
 
-    begin.py           checks, and everything before the first epoch    training.py    an epoch, for either device
-    parts.py           partition of users and items                     session.py     validation, the whole model
-    training_data.py   means of all ratings, chunk tables               rows.py        least squares over ranks
-    block_schedule.py  blocks of each rank at each step                 damping.py     weights of the ranks' changes
+    begin.py           checks, and everything before the first epoch
+    parts.py           partition of users and items; least squares over ranks
+    training_data.py   means of all ratings, chunk tables
+    block_schedule.py  blocks of each rank at each step; weights of the ranks' changes to copied rows
+    training.py        an epoch, for either device; validation, the whole model
     cpu.py | gpu.py    an epoch's part of a rank, transfers
     kernels.py, twins.py   changes of rows
 

@@ -11,8 +11,7 @@ from gpukit.factorization.objective import goal_of
 from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, scale_of
 from gpukit.factorization.shared.parts import parts_of
-from gpukit.factorization.shared.session import SharedModel
-from gpukit.factorization.shared.training import training_of
+from gpukit.factorization.shared.training import SharedModel, training_of
 from gpukit.factorization.shared.training_data import chunk_tables, rank_means
 from gpukit.neighbors.shared import found
 from gpukit.parallel.devices import check_distinct_gpus

@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare.conflict_free_blocks import assign_blocks
 from gpukit.factorization.shared.block_schedule import Copies, Ring, Strata
+from gpukit.factorization.solvers import WHOLE
 from gpukit.factorization.solvers.sgd import schedule
 
 
@@ -97,3 +99,41 @@ def tables_of_items(session):
     if session.walk == "users":
         return (parameters.Q,)
     return (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)
+
+
+class Share:
+    """See solvers.Whole. Every rank has all ratings and the rows of both sides.
+
+    A row does not depend on the partition, so models are bit-identical for any number of ranks.
+    """
+
+    def __init__(self, counts, n_factors, team, device):
+        self.rank, self.spans = team.rank, [spans_of(side, n_factors, team.size) for side in counts]
+        self.row_gather = engine(device, __package__).RowGather(team, device)
+
+    def span(self, side):
+        """See solvers.Whole."""
+        return self.spans[side][self.rank]
+
+    def exchange(self, side, table):
+        """See solvers.Whole."""
+        self.row_gather.gather(table, self.spans[side])
+
+
+def share_of(ratings, n_factors, team, device):
+    """Return the Share of a rank of a Team in solving for rows of F factors; solvers.WHOLE for a single process."""
+    if team.size == 1:
+        return WHOLE
+    counts = (np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
+    return Share(counts, n_factors, team, device)
+
+
+def spans_of(counts, n_factors, size):
+    """Return [(first, last + 1)] of each rank's rows, with about equal computation.
+
+    A rating costs F^2 / 2 multiplications; a solution F^3 / 6, or F^2 for each step of conjugate gradients.
+    """
+    before = np.append(0.0, np.cumsum(np.where(counts > 0, counts + n_factors / 2.0, 0.0)))
+    cuts = np.searchsorted(before, before[-1] * np.arange(1, size) / size)
+    bounds = [0, *map(int, cuts), len(counts)]
+    return list(zip(bounds, bounds[1:]))

@@ -5,9 +5,6 @@ from gpukit.factorization.solvers.hogwild import twins as hogwild_twins
 from gpukit.factorization.solvers.sampled import twins as sampled_twins
 from gpukit.runtime.thread_count import get_num_threads, limited
 
-__all__ = ["empty", "hogwild_workers", "run", "run_hogwild", "run_sampled", "sampled_workers", "sampled_workspace"]
-
-
 run = runner(hogwild_twins)
 
 

@@ -8,11 +8,7 @@ from gpukit.device.place import has_quad_additions, processors
 from gpukit.factorization.solvers.hogwild import kernels as hogwild_kernels
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
-
-__all__ = ["empty", "hogwild_workers", "run", "run_hogwild", "run_sampled", "sampled_workers", "sampled_workspace"]
-
-BLOCK = 128
-
+from gpukit.factorization.solvers.sgd.gpu import BLOCK
 
 run = runner(hogwild_kernels)
 

@@ -78,31 +78,25 @@ def sgd_usual(kind, n_ratings):
     return {"epochs": default_epochs(n_ratings), **defaults(kind, n_ratings)}
 
 
-def epoch_rates(kind, learning_rate, regularization, biases, annealing, epoch):
-    """Return the Rates of epoch number `epoch`, from 0.
+def epoch_rates(settings, epoch):
+    """Return the Rates of epoch number `epoch`, from 0, of sgd or sampled with settings.Settings.
 
-    'adaptive': AdaGrad with one sum per row; the factors' rate also falls by the factor `annealing` per epoch. 'paper':
-    Eq. (7) with beta 0.3 for everything, influences at the ratio of Table 5.
+    'adaptive': AdaGrad with one sum per row; the factors' rate, and with sampled the influences', also falls by the
+    factor `annealing` per epoch. 'paper': Eq. (7) for everything, with sgd at beta 0.3 and influences at the ratio of
+    Table 5.
     """
     paper_beta, paper_influence = 0.3, 0.002 / 0.035
-    if kind == "adaptive":
-        factor, bias = learning_rate * annealing**epoch, BIAS_RATE
-        influence, gains = INFLUENCE_RATE, (FACTOR_GAIN, BIAS_GAIN)
-        bias_decay = BIAS_DECAY
+    sampled, decay = settings.solver == "sampled", settings.regularization
+    if settings.rates == "adaptive":
+        factor, bias = settings.learning_rate * settings.annealing**epoch, BIAS_RATE
+        influence, gains = 0.05 if sampled else INFLUENCE_RATE, (FACTOR_GAIN, BIAS_GAIN)
+        decays = BIAS_DECAY, INFLUENCE_DECAY
     else:
-        factor = bias = falling_rate(learning_rate, paper_beta, epoch)
-        influence, gains = factor * paper_influence, (0.0, 0.0)
-        bias_decay = regularization
-    values = (
-        factor,
-        gains[0],
-        regularization,
-        bias if biases else 0.0,
-        gains[1],
-        bias_decay,
-        influence,
-        INFLUENCE_DECAY,
-    )
+        factor = bias = falling_rate(settings.learning_rate, BETA if sampled else paper_beta, epoch)
+        influence, gains = factor if sampled else factor * paper_influence, (0.0, 0.0)
+        decays = decay, decay if sampled else INFLUENCE_DECAY
+    biases = bias if settings.biases and not settings.held else 0.0
+    values = factor, gains[0], decay, biases, gains[1], decays[0], influence, decays[1]
     return Rates(*(np.float32(value) for value in values))
 
 
@@ -117,25 +111,6 @@ def sampled_usual(kind, n_ratings):
 def user_rates(learning_rate, counts):
     """Return the approximate step of a click for users with counts clicks, (M,), after one epoch."""
     return learning_rate * CURVATURE / np.sqrt(1.0 + FACTOR_GAIN * SQUARES * counts)
-
-
-def sampled_epoch_rates(settings, epoch):
-    """Return the Rates of epoch number `epoch`, from 0, for settings.Settings.
-
-    'adaptive': AdaGrad with one sum per row; the rate of factors and influences also falls by the factor `annealing`
-    per epoch. 'paper': Eq. (7) for everything.
-    """
-    sampled_influence_rate = 0.05
-    decay = settings.regularization
-    if settings.rates == "paper":
-        rate = falling_rate(settings.learning_rate, BETA, epoch)
-        factor, bias, influence, gains, decays = rate, rate, rate, (0.0, 0.0), (decay, decay)
-    else:
-        factor, influence = settings.learning_rate * settings.annealing**epoch, sampled_influence_rate
-        bias, gains, decays = BIAS_RATE, (FACTOR_GAIN, BIAS_GAIN), (BIAS_DECAY, INFLUENCE_DECAY)
-    biases = bias if settings.biases else 0.0
-    values = factor, gains[0], decay, biases, gains[1], decays[0], influence, decays[1]
-    return Rates(*(np.float32(value) for value in values))
 
 
 def als_usual(kind, n_ratings):

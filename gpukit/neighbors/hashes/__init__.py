@@ -1,9 +1,9 @@
 """Hashes: codes of items from their ratings. Each has a name in HASHES and functions in the files of this folder.
 
 A code is settings.n_bits bits (p * q * G: q fine hashings of p * G bits, one after the other) in n_words 32-bit words,
-lowest bit first, unused high bits zero. Similar items agree in many bits. cpu.py and gpu.py have
+lowest bit first, unused high bits zero. Similar items agree in many bits. plan.py has, for steps cpu or gpu,
 
-    hash_codes(columns, settings) -> codes (N, n_words) uint32, all zero or undefined for an item without ratings
+    hash_codes(steps, columns, settings) -> codes (N, n_words) uint32, all zero or undefined for an item without ratings
 
     simlsh      Li et al., Eq. 3: bit g of an item's code is the sign of sum_i Psi(r_ij) * (+1 or -1 by bit g of user
                 i), 1 for a nonnegative sum; Psi(r) = r**psi. Exact: the weights are integers, and 32 sums at a time

@@ -1,10 +1,10 @@
 """Host steps of the hashes on the CPU; gpu.py has the same functions."""
 
-import functools
-
 import numpy as np
 
+from gpukit.device.cpu_arrays import empty, resident  # noqa: F401  (steps of plan.py)
 from gpukit.neighbors.hashes import plan, twins
+from gpukit.neighbors.hashes.twins import hash_minwise, join_parts, project_columns  # noqa: F401
 
 
 class Adder:
@@ -42,31 +42,3 @@ def add_columns(columns, weights, settings, kept, chunk=plan.CHUNK):
     twins.hash_columns(columns.users, columns.levels, weights, keys, units, settings.n_bits, codes, partials, totals)
     twins.add_chunks(joins, settings.n_bits, partials, totals, kept.whole, kept.sums, kept.codes)
     twins.add_totals(joins, totals, kept.whole)
-
-
-def minhash_codes(columns, settings):
-    """Return codes (N, n_words) uint32 of the items of a Columns: p * q minwise hashings of G bits."""
-    codes = np.empty((len(columns.indptr) - 1, settings.n_words), np.uint32)
-    keys = plan.hashing_keys(settings.seed, settings.p * settings.q)
-    twins.hash_minwise(columns.indptr, columns.users, keys, settings.n_bits, codes)
-    return codes
-
-
-def projection_codes(columns, settings, chunk=plan.CHUNK):
-    """Return codes (N, n_words) uint32 of the items of a Columns: signs of p * q * G projections."""
-    weights, keys = plan.level_weights(columns.values, 1), plan.direction_keys(settings.seed, settings.n_bits)
-    units, joins, n_slots = plan.work_units(columns.indptr, chunk)
-    codes = np.empty((len(columns.indptr) - 1, settings.n_words), np.uint32)
-    partials = np.empty((n_slots, settings.n_bits), np.int64)
-    twins.project_columns(columns.users, columns.levels, weights, keys, units, codes, partials)
-    twins.join_parts(joins, partials, codes)
-    return codes
-
-
-simlsh_codes = functools.partial(plan.simlsh_codes, Adder)
-CODES = {"simlsh": simlsh_codes, "minhash": minhash_codes, "projection": projection_codes}
-
-
-def hash_codes(columns, settings):
-    """Return codes (N, n_words) uint32 of the items of a Columns by settings.hash."""
-    return CODES[settings.hash](columns, settings)

@@ -1,10 +1,9 @@
 """Host steps of the hashes on the GPU; cpu.py has the same functions. Arrays stay on the device."""
 
-import functools
-
 import numpy as np
 
 from gpukit._driver import device_array, launch, zeros
+from gpukit.device.gpu_arrays import empty, resident  # noqa: F401  (steps of plan.py)
 from gpukit.device.upload import to_device
 from gpukit.neighbors.hashes import kernels, plan
 from gpukit.neighbors.plan import blocks
@@ -65,34 +64,17 @@ def add_columns(columns, weights, settings, kept, chunk=plan.CHUNK):
     launch(kernels.add_totals, blocks(joins.shape[0], BLOCKS[0]), BLOCKS[0], joins, totals, kept.whole)
 
 
-def minhash_codes(columns, settings):
-    """See cpu.minhash_codes; indptr of the Columns on the host, users on the device."""
-    codes = device_array((len(columns.indptr) - 1, settings.n_words), np.uint32)
-    keys = plan.hashing_keys(settings.seed, settings.p * settings.q)
-    grid = blocks(codes.size * kernels.WARP, BLOCK)
-    sent = to_device(columns.indptr), columns.users, to_device(keys)
-    launch(kernels.hash_minwise, grid, BLOCK, *sent, settings.n_bits, codes)
-    return codes
+def hash_minwise(*arguments):
+    """Queue hash_minwise; the last argument: codes."""
+    launch(kernels.hash_minwise, blocks(arguments[-1].size * kernels.WARP, BLOCK), BLOCK, *arguments)
 
 
-def projection_codes(columns, settings, chunk=plan.CHUNK):
-    """See cpu.projection_codes; indptr and values of the Columns on the host, users and levels on the device."""
-    weights, keys = plan.level_weights(columns.values, 1), plan.direction_keys(settings.seed, settings.n_bits)
-    units, joins, n_slots = plan.work_units(columns.indptr, chunk)
-    codes = device_array((len(columns.indptr) - 1, settings.n_words), np.uint32)
-    partials = device_array((max(n_slots, 1), settings.n_bits), np.int64)
-    sent, across = [to_device(array) for array in (weights, keys, units)], blocks(settings.n_bits, BLOCK)
-    grid = len(units), across
-    launch(kernels.project_columns, grid, BLOCK, columns.users, columns.levels, *sent, codes, partials)
-    if len(joins):
-        launch(kernels.join_parts, (len(joins), across), BLOCK, to_device(joins), partials, codes)
-    return codes
+def project_columns(*arguments):
+    """Queue project_columns; the last arguments: units, codes, partials."""
+    grid = arguments[-3].shape[0], blocks(arguments[-1].shape[1], BLOCK)
+    launch(kernels.project_columns, grid, BLOCK, *arguments)
 
 
-simlsh_codes = functools.partial(plan.simlsh_codes, Adder)
-CODES = {"simlsh": simlsh_codes, "minhash": minhash_codes, "projection": projection_codes}
-
-
-def hash_codes(columns, settings):
-    """See cpu.hash_codes."""
-    return CODES[settings.hash](columns, settings)
+def join_parts(joins, partials, codes):
+    """Queue join_parts."""
+    launch(kernels.join_parts, (joins.shape[0], blocks(partials.shape[1], BLOCK)), BLOCK, joins, partials, codes)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.neighbors.columns import whole_multiples
+from gpukit.neighbors.plan import whole_multiples
 from gpukit.normals import bits
 from gpukit.random import key
 from gpukit.streams import Keyed
@@ -53,14 +53,14 @@ def sum_units(indptr, chunk=CHUNK):
     return units, np.stack([there, first_unit[there], first_unit[there] + pieces[there]], axis=1).astype(np.int64)
 
 
-def simlsh_codes(adder_of, columns, settings, chunk=CHUNK):
+def simlsh_codes(steps, columns, settings, chunk=CHUNK):
     """Return codes (N, n_words) uint32 of the items of a Columns: Eq. (3) for all p * q hashings.
 
     adder_of: cpu.Adder or gpu.Adder. indptr and values of the Columns are on the host.
     """
     weights = level_weights(columns.values, settings.psi)
     units, joins, n_slots = work_units(columns.indptr, chunk)
-    adder = adder_of(columns, weights, sum_slices(columns.indptr, weights), settings)
+    adder = steps.Adder(columns, weights, sum_slices(columns.indptr, weights), settings)
     adder.join(joins, *adder.add_up(units, n_slots))
     return adder.codes
 
@@ -119,3 +119,36 @@ def hashing_keys(seed, count):
 def direction_keys(seed, n_bits):
     """Return the random key of the direction of each bit, (n_bits,) uint32."""
     return bits(np.uint32(key(seed, Keyed.PROJECTION[0])), n_bits)
+
+
+def minhash_codes(steps, columns, settings):
+    """Return codes (N, n_words) uint32 of a Columns: p * q minwise hashings of G bits; steps: cpu or gpu."""
+    codes = steps.empty((len(columns.indptr) - 1, settings.n_words), np.uint32)
+    keys = hashing_keys(settings.seed, settings.p * settings.q)
+    arrays = steps.resident(columns.indptr, columns.indptr.dtype), columns.users, steps.resident(keys, keys.dtype)
+    steps.hash_minwise(*arrays, settings.n_bits, codes)
+    return codes
+
+
+def projection_codes(steps, columns, settings, chunk=CHUNK):
+    """Return codes (N, n_words) uint32 of a Columns: signs of p * q * G projections; steps: cpu or gpu."""
+    weights, keys = level_weights(columns.values, 1), direction_keys(settings.seed, settings.n_bits)
+    units, joins, n_slots = work_units(columns.indptr, chunk)
+    codes = steps.empty((len(columns.indptr) - 1, settings.n_words), np.uint32)
+    partials = steps.empty((n_slots, settings.n_bits), np.int64)
+    sent = (steps.resident(array, array.dtype) for array in (weights, keys, units))
+    steps.project_columns(columns.users, columns.levels, *sent, codes, partials)
+    if len(joins):
+        steps.join_parts(steps.resident(joins, joins.dtype), partials, codes)
+    return codes
+
+
+CODES = {"simlsh": simlsh_codes, "minhash": minhash_codes, "projection": projection_codes}
+
+
+def hash_codes(steps, columns, settings):
+    """Return codes (N, n_words) uint32 of the items of a Columns by settings.hash; steps: cpu or gpu.
+
+    indptr and values of the Columns are on the host, users and levels on the device.
+    """
+    return CODES[settings.hash](steps, columns, settings)

@@ -15,7 +15,7 @@ STRIPE_BYTES = 16 << 20  # keys of a stripe: about the cache's size
 def select_pairs(table, numbers, n_neighbors, runs):
     """Yield (first, (items (B, K) int32, keys (B, K) uint32)): the best pairs of the query rows of runs, in stripes.
 
-    table: a gpukit.neighbors.columns.Columns; numbers: its levels as whole numbers, empty for clicks.
+    table: a gpukit.neighbors.plan.Columns; numbers: its levels as whole numbers, empty for clicks.
     """
     stripe = 1 << 21  # items listed by a stripe: about the cache's size
     starts, rows, n_items = table.indptr, table.by_user, len(table.indptr) - 1

@@ -19,8 +19,8 @@ import math
 
 import numpy as np
 
-from gpukit.neighbors.columns import whole_multiples
 from gpukit.neighbors.formulas import COUNT_BITS, SQUARE_BITS
+from gpukit.neighbors.plan import whole_multiples
 
 CHUNKS = 64  # of a stripe: several for each thread
 

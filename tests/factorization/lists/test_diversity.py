@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from factorization.lists import naive
+from gpukit.factorization.lists import diversity as diversities
 from gpukit.factorization.lists.diversity import directions, diversified, pool_size
 
 
@@ -31,6 +32,15 @@ def test_lists_are_those_of_the_definition(n, size, n_factors, diversity):
         assert found[line, : len(expected)].tolist() == expected
         assert theirs[line, : len(expected)].tolist() == [np.float32(dict(pool)[item]) for item in expected]
         assert np.isnan(theirs[line, len(expected) :]).all()
+
+
+def test_tiles_of_users_give_the_same_lists(monkeypatch):
+    items, scores = pools(7, 20, 40)
+    vectors = directions(np.random.default_rng(1).normal(size=(40, 3)).astype(np.float32))
+    whole = diversified(items, scores, 4, vectors, 0.5)
+    monkeypatch.setattr(diversities, "TILE", 2 * 20 * 3)
+    np.testing.assert_array_equal(diversified(items, scores, 4, vectors, 0.5), whole)
+    assert diversified(items[:0], scores[:0], 4, vectors, 0.5)[0].shape == (0, 4)
 
 
 def test_none_is_the_ranking_and_all_avoids_what_is_alike():

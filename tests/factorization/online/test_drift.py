@@ -7,7 +7,7 @@ from factorization.inputs import make, planted
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.online import inputs, merge, retrain, run
+from gpukit.factorization.online import inputs, merge, run
 from gpukit.factorization.online.device_state import DeviceState
 
 
@@ -16,7 +16,7 @@ def contrary(model, times, count=400):
     draw, state, parameters = np.random.default_rng(1), DeviceState(model, cpu()), model._state
     users, items = (draw.integers(0, n, count).astype(np.int32) for n in (len(model.user_ids_), len(model.item_ids_)))
     biases = parameters.user_extras[users, BIAS] + parameters.item_extras[items, BIAS]
-    added = retrain.predict_pairs(state, (users, items)) - biases
+    added = run.predict_pairs(state, (users, items)) - biases
     values = (biases + times * added) * model._scale.deviation + model._scale.mean
     return state, (users, items), values.astype(np.float32)
 
@@ -26,9 +26,9 @@ def contrary(model, times, count=400):
 def test_the_share_is_what_new_ratings_confirm(kind, times, expected):
     model = make(kind, n_epochs=3).fit(planted(60, 30, 0.4))
     state, pairs, values = contrary(model, times)
-    assert retrain.fit_share(state, model._state, pairs, values) == pytest.approx(expected, abs=0.02)
+    assert run.fit_share(state, model._state, pairs, values) == pytest.approx(expected, abs=0.02)
     nothing = tuple(rows[:0] for rows in pairs)
-    assert retrain.fit_share(state, model._state, nothing, values[:0]) == 1
+    assert run.fit_share(state, model._state, nothing, values[:0]) == 1
 
 
 @pytest.mark.parametrize("n", [1, 2, 12])
@@ -36,7 +36,7 @@ def test_few_ratings_change_the_share_little(n):
     """Ratings without any of the other terms: the prior counts as four of them."""
     model = make(MatrixFactorization, n_epochs=3).fit(planted(60, 30, 0.4))
     state, pairs, values = contrary(model, 0, n)
-    assert retrain.fit_share(state, model._state, pairs, values) == pytest.approx(4 / (n + 4), abs=0.01)
+    assert run.fit_share(state, model._state, pairs, values) == pytest.approx(4 / (n + 4), abs=0.01)
 
 
 @pytest.mark.parametrize("side", ["user", "item"])
@@ -57,7 +57,7 @@ def test_ratings_of_new_rows_do_not_count(side):
     share = run.find_share(state, changes, state.ratings.counts(batch.shape))
     known = ~late[first]
     columns = (tuple(rows[first][known] for rows in pairs), values[first][known])
-    assert share == pytest.approx(retrain.fit_share(state, model._state, *columns), abs=0.02)
+    assert share == pytest.approx(run.fit_share(state, model._state, *columns), abs=0.02)
     assert share == pytest.approx(0.5, abs=0.05)
 
 
@@ -70,7 +70,7 @@ def merge_keys(users, items):
 )
 def test_a_few_contrary_users_cost_the_others_little(how, rows, bound, monkeypatch):
     """Ratings of known users that contradict all factors change little for the others."""
-    monkeypatch.setattr(retrain, "FEW", 0)
+    monkeypatch.setattr(run, "FEW", 0)
     whole = planted(60, 30, 0.5)
     model = make(MatrixFactorization, n_epochs=40).fit(whole)
     others, (_, pairs, values) = whole.take(whole.users < 50), contrary(model, -2, 2000)

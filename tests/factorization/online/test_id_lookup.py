@@ -11,7 +11,7 @@ from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.online import cpu, inputs
-from gpukit.factorization.online.id_lookup import IdLookup
+from gpukit.factorization.online.inputs import IdLookup
 from gpukit.ratings import Ratings
 from gpukit.ratings.pairs import table_of
 

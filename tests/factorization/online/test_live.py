@@ -9,9 +9,10 @@ from factorization.inputs import make, planted, same_state
 from gpukit.device import cpu
 from gpukit.errors import DataError, DeviceMemoryError, GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.online import device_state, hashing
-from gpukit.neighbors.columns import columns_of
+from gpukit.factorization.online import device_state
 from gpukit.neighbors.hashes import cpu as simlsh
+from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors.plan import columns_of
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 
@@ -122,7 +123,7 @@ def test_codes_are_those_of_all_ratings():
     assert live.add(corrected)["corrected"] > 50
     now = live._state.ratings.to_ratings(live.user_ids_, live.item_ids_)
     columns = columns_of(order_ratings(now, live._device))
-    expected = simlsh.simlsh_codes(columns, model._hashing(model.neighbors_.shape[1]))
+    expected = work.simlsh_codes(simlsh, columns, model._hashing(model.neighbors_.shape[1]))
     np.testing.assert_array_equal(live._state.hashes.tables[2].all, expected)
 
 
@@ -262,7 +263,7 @@ def test_known_pairs_enter_the_history_alone():
 def test_room_for_more_changes_nothing(monkeypatch, room):
     """Rows that are moved at every part, and rows that never are."""
     before, (_, _, parts) = fitted(LSHMF), whole_and_parts(6)
-    monkeypatch.setattr(hashing, "GROWTH", room)
+    monkeypatch.setattr(device_state, "GROWTH", room)
     monkeypatch.setattr(device_state, "GROWTH", room)
     live, expected = before.live("cpu"), copy.copy(before)
     for part in parts:

@@ -9,7 +9,7 @@ from gpukit.errors import DataError
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.online import cpu as steps
-from gpukit.factorization.online import id_lookup, inputs, merge
+from gpukit.factorization.online import inputs, merge
 from gpukit.factorization.online.device_state import DeviceRatings, restore_values
 from gpukit.ratings import Ratings
 from gpukit.ratings.pairs import table_of
@@ -127,14 +127,14 @@ def test_ids_of_a_table_that_have_no_rating_are_not_added(fitted):
 
 @pytest.mark.parametrize("known, new, grown", [([3, 1], ["1", "2"], [3, 1, 2]), (["3", "b"], [3, 4], ["3", "b", "4"])])
 def test_numbers_and_text_that_spells_them(known, new, grown):
-    rows, ids = id_lookup.extend_ids(np.array([0, 1, 0], np.int32), np.array(new), np.array(known), "user", steps)
+    rows, ids = inputs.extend_ids(np.array([0, 1, 0], np.int32), np.array(new), np.array(known), "user", steps)
     assert ids.tolist() == grown
     assert rows.tolist() == [grown.index(known[0] if new[0] == 3 else 1), len(known), rows[0]]
 
 
 def test_text_among_numbers_is_refused():
     with pytest.raises(DataError, match="new item 'b7' is text, and the model's 2 item ids are whole numbers"):
-        id_lookup.extend_ids(np.array([0], np.int32), np.array(["b7"]), np.array([1, 2]), "item", steps)
+        inputs.extend_ids(np.array([0], np.int32), np.array(["b7"]), np.array([1, 2]), "item", steps)
 
 
 def test_ids_begin_with_the_known_ones():
@@ -144,7 +144,7 @@ def test_ids_begin_with_the_known_ones():
     """
     ids = np.arange(10)
     for known in (ids[:7], ids[:7].copy(), ids):
-        assert id_lookup.begins_with(ids, known)
+        assert inputs.begins_with(ids, known)
     for known in (
         ids[::2][:4],
         ids[1:5],
@@ -153,7 +153,7 @@ def test_ids_begin_with_the_known_ones():
         ids[:7].view(np.float64),
         ids[:3].astype("U2"),
     ):
-        assert not id_lookup.begins_with(ids, known)
+        assert not inputs.begins_with(ids, known)
 
 
 def test_what_is_known_as_it_is_changes_nothing(fitted):

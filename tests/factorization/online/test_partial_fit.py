@@ -15,7 +15,7 @@ from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.model.layout import BASE, BIAS
-from gpukit.factorization.online import inputs, retrain, run
+from gpukit.factorization.online import inputs, run
 from gpukit.interrupt import Interrupted
 from gpukit.persist import load_arrays, load_model, save_arrays
 from gpukit.ratings import Ratings
@@ -336,7 +336,7 @@ def test_new_rows_learn_their_factors(early, rows, monkeypatch):
 def test_a_model_trained_anew_keeps_nothing_of_other_rows():
     model, fitted = MatrixFactorization(), MatrixFactorization(n_factors=7)
     model.old_, fitted.new_ = 1, 2
-    assert retrain.replace_model(model, fitted) is model
+    assert run.replace_model(model, fitted) is model
     assert not hasattr(model, "old_") and model.new_ == 2 and model.n_factors == 7
 
 
@@ -378,10 +378,10 @@ def test_the_last_epoch_over_all_ratings_is_recorded(early):
 
 
 def test_a_low_share_shrinks_the_factors(early, monkeypatch):
-    """At least to retrain.LEAST_SHARE, if the model may not be retrained."""
+    """At least to run.LEAST_SHARE, if the model may not be retrained."""
     late, updated = parts()[1], []
-    for share in (1.0, 0.8, retrain.LEAST_SHARE, 0.1):
-        monkeypatch.setattr(retrain, "fit_share", lambda *arguments, share=share: share)
+    for share in (1.0, 0.8, run.LEAST_SHARE, 0.1):
+        monkeypatch.setattr(run, "fit_share", lambda *arguments, share=share: share)
         updated.append(copy.copy(early).partial_fit(late, hashes="kept"))
     assert not same_state(updated[0], updated[1]) and not same_state(updated[1], updated[2])
     assert same_state(updated[2], updated[3])

@@ -11,7 +11,7 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization, settings
-from gpukit.factorization.online import plan, retrain
+from gpukit.factorization.online import plan, run
 from gpukit.factorization.online.plan import Options
 from gpukit.persist import load_model
 from gpukit.ratings import Ratings
@@ -79,8 +79,8 @@ def test_few_are_retrained_where_all_would_be_replayed():
 def test_few_and_many(monkeypatch):
     model, (part,) = fitted(), cut(0.5)[1]
     for few, due in ((300, True), (299, False)):
-        monkeypatch.setattr(retrain, "FEW", few)
-        assert retrain.is_due(model, len(part), Options()) == due
+        monkeypatch.setattr(run, "FEW", few)
+        assert run.is_due(model, len(part), Options()) == due
 
 
 @pytest.mark.parametrize("how", [{"rows": "frozen"}, {"replay": 1.0}, {"hashes": "kept"}])

@@ -8,6 +8,7 @@ from neighbors.inputs import case, columns_on_device
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.neighbors.hashes import cpu, gpu
+from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.plan import Settings
 
 LONG = Settings(1, 1, 3, 45)
@@ -20,5 +21,5 @@ def test_codes_are_the_twins(name, settings, block, monkeypatch):
     monkeypatch.setattr(gpu, "BLOCK", block)
     _, table, own, _ = case(name)
     settings = settings or own
-    codes = gpu.hash_codes(columns_on_device(table), settings._replace(hash="minhash")).copy_to_host()
-    np.testing.assert_array_equal(codes, cpu.minhash_codes(table, settings))
+    codes = work.hash_codes(gpu, columns_on_device(table), settings._replace(hash="minhash")).copy_to_host()
+    np.testing.assert_array_equal(codes, work.minhash_codes(cpu, table, settings))

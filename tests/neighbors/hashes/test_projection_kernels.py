@@ -9,6 +9,7 @@ from neighbors.inputs import case, columns_on_device, unpack
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.neighbors.hashes import gpu
+from gpukit.neighbors.hashes import plan as work
 
 
 @pytest.mark.parametrize("block", [32, 64])
@@ -16,6 +17,6 @@ from gpukit.neighbors.hashes import gpu
 def test_codes_are_signs_of_projections(name, block, monkeypatch):
     monkeypatch.setattr(gpu, "BLOCK", block)
     made, table, settings, chunk = case(name)
-    codes = gpu.projection_codes(columns_on_device(table), settings, chunk).copy_to_host()
+    codes = work.projection_codes(gpu, columns_on_device(table), settings, chunk).copy_to_host()
     np.testing.assert_array_equal(unpack(codes, settings.n_bits), oracle_codes(made, settings))
     assert not unpack(codes, 32 * settings.n_words)[:, settings.n_bits :].any(), "unused high bits must stay zero"

@@ -14,41 +14,44 @@ from gpukit.factorization.solvers.squares.plan import Data, Terms
 
 
 class Half(NamedTuple):
-    """Input of one side's solution: squares.plan.Data, batches [(pieces, owners, decays)] on the device."""
+    """Input of one side's solution.
 
-    data: object
+    data: squares.plan.Data; batches: squares.plan.batches_of them; largest: pieces of the largest batch. Of ials:
+    every: (pieces, Data) of all rows of the other side; decay: mean lambda of the rows with clicks.
+    """
+
+    data: Data
     batches: list
+    largest: int
+    every: tuple | None = None
+    decay: float = 0.0
 
 
 def arrange(task):
-    """Return (Equations, [users' Half, items' Half]) of a solvers.Task."""
-    steps, n_factors = engine(task.device, squares.__name__), task.layout.n_factors
-    plan.check_size(n_factors, task.device, "solver='sgd'")
-    weights, preparing = task.data.weights, task.steps.preparing
+    """Return (the solver, [users' Half, items' Half]) of a solvers.Task."""
+    steps, n_factors, preparing = engine(task.device, squares.__name__), task.layout.n_factors, task.steps.preparing
+    most = plan.pieces_at_once(steps, n_factors, task.device, "solver='sgd'")
     items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
-    if weights is not None:
-        items = items._replace(weights=lay_out_weights(weights, "items", items.where, preparing))
-    sides = [task.data.side, items]
-    most = max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
-    cuts = [
-        plan.cut(side.indptr, steps.LONGEST, most, span=task.share.span(number)) for number, side in enumerate(sides)
-    ]
-    halves = [half_of(side, cut, task, steps) for side, cut in zip(sides, cuts)]
-    return steps.Equations(n_factors, max(1, *(cut.largest for cut in cuts))), halves
+    if task.data.weights is not None:
+        items = items._replace(weights=lay_out_weights(task.data.weights, "items", items.where, preparing))
+    halves = [half_of(number, side, task, steps, most) for number, side in enumerate((task.data.side, items))]
+    equations = steps.Equations(n_factors, max(1, *(half.largest for half in halves)))
+    return Elimination(equations, Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING))), halves
 
 
-def half_of(side, cut, task, steps):
-    """Return the Half of an arrays.Side.
+def half_of(number, side, task, steps, most):
+    """Return the Half of an arrays.Side (0: users, 1: items); most: pieces at once.
 
     lambda of a row is its number of ratings, or their total weight, times the regularization (weighted lambda).
     """
-    counts, weights = cut.owners[:, 3], side.weights
+    cut, weights = plan.cut(side.indptr, steps.LONGEST, most, task.share.span(number)), side.weights
+    counts = cut.owners[:, 3]
     if weights is None:
         weights = steps.resident(np.ones(1), np.float32)
     else:
         counts = sum_weights(task.steps.preparing.fetch(weights), cut.owned(side.indptr), counts)
     decays = np.float32(task.settings.regularization) * counts.astype(np.float32)
-    return Half(Data(side.minor, side.values, weights), plan.batches_of(cut, decays, steps))
+    return Half(Data(side.minor, side.values, weights), plan.batches_of(cut, decays, steps), cut.largest)
 
 
 def sum_weights(weights, first, counts):
@@ -58,23 +61,36 @@ def sum_weights(weights, first, counts):
     return np.add.reduceat(weights[: first[-1] + counts[-1]], first, dtype=np.float64)
 
 
+class Elimination(NamedTuple):
+    """Exact solution by the rows' Gram matrices."""
+
+    equations: object
+    terms: Terms
+
+    def solve(self, half, other, table):
+        """Queue a side's half of an epoch."""
+        terms = self.terms
+        if half.every is not None:
+            terms = terms._replace(shared=self.equations.sums(*half.every, other))
+        for batch in half.batches:
+            self.equations.solve(batch, half.data, other, terms, table)
+
+
 def begin(session, task, arranged):
     """Return the Training of a session."""
-    return Training(session, task, *arranged)
+    return Training(session, task.share, *arranged)
 
 
 class Training:
     """Epochs of alternating least squares over a session's parameters."""
 
-    def __init__(self, session, task, equations, halves):
-        self.session, self.share, self.equations, self.halves = session, task.share, equations, halves
-        self.terms = Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING))
+    def __init__(self, session, share, solver, halves):
+        self.session, self.share, self.solver, self.halves = session, share, solver, halves
 
     def epoch(self, number):
         """Solve for all users, then for all items; return when complete."""
         users, items = self.session.parameters.P, self.session.parameters.Q
         for side, (half, other, table) in enumerate(zip(self.halves, (items, users), (users, items))):
-            for batch in half.batches:
-                self.equations.solve(batch, half.data, other, self.terms, table)
+            self.solver.solve(half, other, table)
             self.share.exchange(side, table)
         self.session.finish()

@@ -10,8 +10,6 @@ from gpukit.factorization.solvers.ials.products_twins import products_of_pieces
 from gpukit.factorization.solvers.squares import cpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 
-__all__ = ["MOMENT_PIECES", "Descent", "inverse_of", "resident", "squares"]
-
 MOMENT_PIECES = 16  # partial sums over all rows of a side, for any number of threads
 
 

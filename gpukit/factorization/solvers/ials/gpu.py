@@ -9,8 +9,6 @@ from gpukit.factorization.solvers.ials.formulas import PANEL, rows_of_block
 from gpukit.factorization.solvers.squares import gpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 
-__all__ = ["MOMENT_PIECES", "Descent", "inverse_of", "resident", "squares"]
-
 MOMENT_PIECES = 256  # partial sums over all rows of a side: about two blocks per multiprocessor
 
 

@@ -7,24 +7,13 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.prepare import training_data
+from gpukit.factorization.solvers.als.training import Elimination, Half, begin
 from gpukit.factorization.solvers.ials import formulas
 from gpukit.factorization.solvers.ials.formulas import decays_of
 from gpukit.factorization.solvers.squares.formulas import ONE
-from gpukit.factorization.solvers.squares.plan import Data, Terms, batches_of, check_size, cut
+from gpukit.factorization.solvers.squares.plan import Data, Terms, batches_of, cut, pieces_at_once
 
-
-class Half(NamedTuple):
-    """Input of one side's solution.
-
-    data: squares.plan.Data; batches: squares.plan.batches_of them; largest: pieces of the largest batch; every:
-    (pieces, Data) of all rows of the other side; decay: mean lambda of the rows with clicks.
-    """
-
-    data: Data
-    batches: list
-    largest: int
-    every: tuple
-    decay: float
+__all__ = ["arrange", "begin"]
 
 
 def arrange(task):
@@ -34,8 +23,7 @@ def arrange(task):
     row_solver = formulas.way_of(layout.n_factors) if settings.row_solver == "auto" else settings.row_solver
     most = len(task.orders)  # pieces at once; conjugate gradients need no Gram matrices
     if row_solver == "cholesky":
-        check_size(layout.n_factors, task.device, "row_solver='gradients'")
-        most = max(1, steps.squares.SCRATCH // (4 * steps.squares.Equations.numbers(layout.n_factors)))
+        most = pieces_at_once(steps.squares, layout.n_factors, task.device, "row_solver='gradients'")
     items = training_data.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing)
     halves = [half_of(number, side, task, steps, most) for number, side in enumerate((task.data.side, items))]
     largest = max(half.largest for half in halves)
@@ -76,21 +64,10 @@ def pieces_of_all_rows(rows, weight, steps):
 def create_solver(row_solver, layout, rows, pieces, steps):
     """Return the row solver for up to `rows` rows of a side, `pieces` pieces at once."""
     if row_solver == "cholesky":
-        return Cholesky(steps.squares.Equations(layout.n_factors, max(pieces, steps.MOMENT_PIECES)))
+        equations = steps.squares.Equations(layout.n_factors, max(pieces, steps.MOMENT_PIECES))
+        return Elimination(equations, Terms(False, None, ONE))
     equations = steps.squares.Equations(layout.n_factors, steps.MOMENT_PIECES)
     return Gradients(equations, steps.Descent(layout, rows, pieces), steps)
-
-
-class Cholesky(NamedTuple):
-    """Exact solution by the rows' Gram matrices."""
-
-    equations: object
-
-    def solve(self, half, other, table):
-        """Queue a side's half of an epoch."""
-        terms = Terms(False, self.equations.sums(*half.every, other), ONE)
-        for batch in half.batches:
-            self.equations.solve(batch, half.data, other, terms, table)
 
 
 class Gradients(NamedTuple):
@@ -106,23 +83,3 @@ class Gradients(NamedTuple):
         inverse = self.steps.inverse_of(shared, half.decay)
         for batch in half.batches:
             self.descent.solve(batch, half.data, other, (shared, inverse), formulas.STEPS, table)
-
-
-def begin(session, task, arranged):
-    """Return the Training of a session."""
-    return Training(session, task.share, *arranged)
-
-
-class Training:
-    """Epochs of iALS over a session's parameters."""
-
-    def __init__(self, session, share, solver, halves):
-        self.session, self.share, self.way, self.halves = session, share, solver, halves
-
-    def epoch(self, number):
-        """Solve for all users, then for all items; return when complete."""
-        users, items = self.session.parameters.P, self.session.parameters.Q
-        for side, (half, other, table) in enumerate(zip(self.halves, (items, users), (users, items))):
-            self.way.solve(half, other, table)
-            self.share.exchange(side, table)
-        self.session.finish()

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.rates import sampled_epoch_rates, user_rates
+from gpukit.factorization.solvers.rates import user_rates
 from gpukit.factorization.solvers.sampled.formulas import Clicks, Draw, examples_of
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunk_table import chunk_table
@@ -45,7 +45,7 @@ class Training:
         users, items = major_first(session.walk, parameters.P, parameters.Q)
         draw = Draw(draw_key(settings.seed, number), settings.n_negatives, settings.loss == PAIRWISE)
         tables = session.near, parameters._replace(P=users, Q=items)
-        steps = sampled_epoch_rates(settings, number), turn_key(settings.seed, number), draw
+        steps = settings.epoch_rates(number), turn_key(settings.seed, number), draw
         self.steps.run_sampled(self.layout, self.workspace, self.chunks, self.clicks, *tables, *steps, self.workers)
         session.finish()
 

@@ -5,20 +5,6 @@ from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.solvers.sgd import batch_twins, chunk_twins
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 
-__all__ = [
-    "cut",
-    "empty",
-    "fetch",
-    "resident",
-    "row_starts",
-    "run",
-    "seen_width",
-    "sort_by_bits",
-    "walk_major",
-    "walk_minor",
-]
-
-
 run = runner(batch_twins, chunk_twins)
 
 

@@ -15,19 +15,6 @@ from gpukit.factorization.solvers.sgd.batch_kernels import make_walk_major, make
 from gpukit.factorization.solvers.sgd.kernels import make_grow_rows
 from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 
-__all__ = [
-    "cut",
-    "empty",
-    "fetch",
-    "resident",
-    "row_starts",
-    "run",
-    "seen_width",
-    "sort_by_bits",
-    "walk_major",
-    "walk_minor",
-]
-
 BLOCK = 128
 BLOCKS_A_PROCESSOR = 32
 SHARED_BYTES = 32 << 10  # of a team's sums

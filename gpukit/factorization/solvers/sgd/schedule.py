@@ -114,3 +114,23 @@ def order_tables(tables, turn):
 def turn_key(seed, epoch):
     """Return the key of an epoch: offsets of its chunks; for batch-Hogwild, the order of batches."""
     return np.uint32(key(seed, Keyed.EPOCHS[epoch % len(Keyed.EPOCHS)]))
+
+
+class Epochs:
+    """Epochs of a session at the rates of settings.Settings; subclasses define start(rates, turn), which queues one."""
+
+    def __init__(self, session, settings):
+        self.session, self.settings = session, settings
+
+    def epoch(self, number):
+        """Make one pass over all ratings; return when complete."""
+        self.step(self.settings.epoch_rates(number), turn_key(self.settings.seed, number))
+
+    def step(self, rates, turn):
+        """Run `epoch` at given formulas.Rates; turn: key of its order."""
+        self.start(rates, turn)
+        self.finish()
+
+    def finish(self):
+        """Wait for the queued epochs."""
+        self.session.finish()

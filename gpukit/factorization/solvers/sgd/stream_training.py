@@ -17,14 +17,16 @@ from gpukit._driver import copy_page_locked, device_array, launch, zeros
 from gpukit.device import gpu_arrays, processors
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, WeightedBatch
-from gpukit.factorization.gpu import BLOCK
+from gpukit.factorization.solvers.sgd import batches, schedule, stream_kernels, stream_packing
 from gpukit.factorization.solvers.sgd import cpu as chunking
-from gpukit.factorization.solvers.sgd import schedule, stream_kernels, stream_packing
+from gpukit.factorization.solvers.sgd import gpu as steps
 from gpukit.factorization.solvers.sgd.chunk_table import cut_table, pieces_of
+from gpukit.factorization.solvers.sgd.gpu import BLOCK
 from gpukit.factorization.solvers.sgd.stream_plan import (
     BUFFERS,
     LEAST_BLOCKS,
     ROUNDS,
+    StreamPlan,
     buffer_bytes,
     is_kept,
     kept_blocks,
@@ -145,14 +147,15 @@ def send_block(blocks, buffers, stream, number, buffer):
         copy_page_locked(plane, buffers[buffer][name], 0, stream)
 
 
-class StreamedTraining:
+class StreamedTraining(schedule.Epochs):
     """What streamed trainings share: blocks, buffers, and the arrays that blocks are unpacked to.
 
     task: solvers.Task with data on the host; order: StreamOrder; computing: stream of the kernels, 0: the default one.
     """
 
     def __init__(self, session, task, order, computing):
-        self.session, self.settings, self.computing = session, task.settings, computing
+        super().__init__(session, task.settings)
+        self.computing = computing
         side, z = task.data.side, session.levels.copy_to_host()[1:]
         self.n_ratings, self.rows = len(side.minor), session.parameters.Q.shape[0] - 1
         self.packing = packing_of(self.rows, order.levels, order.exact, session.layout.slots, side.weights is not None)
@@ -206,15 +209,6 @@ class StreamedTraining:
         if packing.slots:
             arguments = planes["codes"], n * packing.slots // 4, packing.code_bits, self.codes.reshape(-1)
             launch(stream_kernels.unpack_codes, *shape, *arguments, stream=self.computing)
-
-    def epoch(self, number):
-        """Make one pass over all ratings; return when complete."""
-        self.step(self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number))
-
-    def step(self, rates, turn):
-        """Run `epoch` at given formulas.Rates; turn: its key."""
-        self.start(rates, turn)
-        self.finish()
 
     @property
     def bytes_sent(self):
@@ -297,6 +291,44 @@ class StreamTraining(StreamedTraining):
         self.computing.synchronize()
 
 
+class StreamBatchTraining(StreamedTraining):
+    """Deterministic epochs of a session on ratings that travel in batches; see StreamedTraining and batches.py.
+
+    A block is a batch, with its ratings in the order of their slots. The slots of the minor rows are computed for each
+    batch when it is processed, on the default stream, so that transfers wait for computation.
+    """
+
+    def __init__(self, session, task, order):
+        super().__init__(session, task, order, 0)
+        self.plan = plan = batches.plan_batches(task, steps.seen_width(session.layout))
+        largest, count = max(plan.sizes), len(plan.sizes)
+        fixed = plan.chunks.nbytes + largest * (batches.SORTED + 4 * steps.seen_width(session.layout))
+        needed = fixed + buffer_bytes(self.packing, largest)
+        devices.require_memory(task.device, needed, f"Streaming {self.n_ratings:,} ratings in batches")
+        kept = kept_blocks(count, largest, self.packing, devices.spare_memory() - fixed)
+        source = self.source(task, np.arange(self.rows + 1, dtype=np.int32))
+        parts = [plan.chunks[first:last] for first, last in zip(plan.firsts, plan.firsts[1:])]
+        stays = is_kept(StreamPlan(count, kept))
+        self.hold([batch_block(part, source, one) for part, one in zip(parts, stays)], largest)
+        self.ranks = steps.resident(np.argsort(plan.order), np.int32)
+        arrays = (steps.resident(array, np.int32) for array in (plan.order, plan.at_once))
+        self.minor_rows = [steps.cut(array, plan.long) for array in arrays]
+        self.seen = steps.empty((largest, steps.seen_width(session.layout)), np.float32)
+
+    def start(self, rates, turn):
+        """Queue `step`."""
+        parameters, layout, plan = self.session.parameters, self.session.layout, self.plan
+        order = schedule.order_tables([number for number, size in enumerate(plan.sizes) if size], turn)
+        self.queue.restart([number for number in order if not self.blocks[number].kept])
+        for number, batch in self.unpacked(order):
+            block = self.blocks[number]
+            starts, slots = batches.minor_segments(block.chunks, block.n, self.minor, self.ranks, steps)
+            chunks = steps.cut(block.chunks, int(plan.longs[number]))
+            steps.walk_major(layout, chunks, batch, parameters, rates, self.seen)
+            starts = steps.cut(starts, plan.long, 1)
+            steps.walk_minor(layout, starts, slots, *self.minor_rows, self.seen, parameters.Q, rates)
+
+
 def block_of(table, source, stays):
     """Return the Block of a part (n, 3) of the chunk table; stays: whether it stays on the device."""
     chunks = np.ascontiguousarray(table[table[:, 2] > 0])
@@ -311,3 +343,11 @@ def stored(source, chunks, slots, stays):
     """Return {name: packed array} of chunks, on the device if the block stays there, else in page-locked memory."""
     planes = source.packed(chunks, slots, np.empty if stays else cuda.pinned_array)
     return {name: to_device(plane) for name, plane in planes.items()} if stays else planes
+
+
+def batch_block(chunks, source, stays):
+    """Return the Block of the chunks (n, 5) of a batch."""
+    moved = chunks.copy()
+    moved[:, 1] = chunks[:, 3]
+    planes = stored(source, np.ascontiguousarray(chunks[:, :3]), chunks[:, 3].copy(), stays)
+    return Block(int(chunks[:, 2].sum()), to_device(moved), planes, stays)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from gpukit.factorization.solvers.rates import row_rates
-from gpukit.factorization.solvers.sgd import batch_training as batches
-from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd import batches, schedule
 from gpukit.factorization.solvers.sgd.chunk_table import chunk_table
 
 
@@ -42,27 +41,15 @@ def begin(session, task, arranged):
     if isinstance(arranged, batches.Batches):
         return batches.BatchTraining(session, task, arranged)
     if task.streamed:
-        from gpukit.factorization.solvers.sgd.stream_batches import StreamBatchTraining
-        from gpukit.factorization.solvers.sgd.stream_training import StreamTraining
+        from gpukit.factorization.solvers.sgd.stream_training import StreamBatchTraining, StreamTraining
 
         return (StreamBatchTraining if task.deterministic else StreamTraining)(session, task, arranged)
     session.train_on(task.data.side, task.data.query, *arranged)
     return Training(session, task.settings)
 
 
-class Training:
-    """Epochs of a session, at the rates of settings.Settings."""
-
-    def __init__(self, session, settings):
-        self.session, self.settings = session, settings
-
-    def epoch(self, number):
-        """Make one pass over all ratings; return when complete."""
-        self.step(self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number))
-
-    def step(self, rates, turn):
-        """Run `epoch` at given formulas.Rates; turn: its key."""
-        self.session.epoch(rates, turn)
+class Training(schedule.Epochs):
+    """Epochs of a session on the chunk tables that it holds."""
 
     def start(self, rates, turn):
         """Run `step`; on a GPU it is queued."""

@@ -6,8 +6,6 @@ from gpukit.device.cpu_arrays import resident
 from gpukit.factorization.solvers.squares.cholesky_twins import solve_by_cholesky
 from gpukit.factorization.solvers.squares.gram_twins import as_matrix, gram_of_pieces, sum_of_grams
 
-__all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
-
 LONGEST = 8192  # ratings of a piece
 SCRATCH = 32 << 20  # bytes of concurrent Gram matrices
 

@@ -8,8 +8,6 @@ from gpukit.factorization.solvers.squares.cholesky_kernels import make_solve_by_
 from gpukit.factorization.solvers.squares.gram_kernels import as_matrix, make_gram_of_pieces, sum_of_grams
 from gpukit.factorization.solvers.squares.plan import shape_of
 
-__all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
-
 LONGEST = 1024  # ratings of a piece, which a block processes
 SCRATCH = 256 << 20  # bytes of concurrent Gram matrices
 BLOCK = 128  # threads of kernels with one number per thread

@@ -106,13 +106,17 @@ def cut(indptr, longest, most, span=None):
     return Cut(pieces, owners, np.stack((before[last], last), axis=1))
 
 
-def check_size(n_factors, device, remedy):
-    """Raise ParameterError if a Device cannot eliminate the matrices of F factors; remedy: another solver."""
+def pieces_at_once(steps, n_factors, device, remedy):
+    """Return the number of pieces whose Gram matrices of F factors exist at once.
+
+    Raise ParameterError if the Device cannot eliminate such matrices; remedy: another solver.
+    """
     if device.is_cuda and n_factors > MOST_FACTORS:
         raise ParameterError(
             f"n_factors={n_factors} is too large for elimination on a GPU, which takes up to {MOST_FACTORS}. Use "
             f"{remedy}, or device='cpu'."
         )
+    return max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
 
 
 def batches_of(cut, decays, steps):

@@ -97,10 +97,11 @@ def test_fewer_clicks_take_more_epochs():
 
 
 def test_rates_of_an_epoch():
-    first, third = (rates.sampled_epoch_rates(SETTINGS, epoch) for epoch in (0, 2))
+    first, third = (SETTINGS.epoch_rates(epoch) for epoch in (0, 2))
+    assert first.influence == third.influence == np.float32(0.05)
     assert first.factor == np.float32(0.15) and third.factor == np.float32(0.15 * 0.81)
-    assert first.bias == third.bias > 0 and rates.sampled_epoch_rates(SETTINGS._replace(biases=False), 0).bias == 0
-    paper = [rates.sampled_epoch_rates(SETTINGS._replace(rates="paper"), epoch) for epoch in (0, 5)]
+    assert first.bias == third.bias > 0 and SETTINGS._replace(biases=False).epoch_rates(0).bias == 0
+    paper = [SETTINGS._replace(rates="paper").epoch_rates(epoch) for epoch in (0, 5)]
     assert paper[0].factor == np.float32(0.15) > paper[1].factor and paper[0].factor_gain == 0
 
 

@@ -6,7 +6,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from gpukit.factorization.settings import Rates
+from gpukit.factorization.settings import Rates, Settings
 from gpukit.factorization.solvers import rates
 from gpukit.factorization.solvers.sgd import formulas
 
@@ -28,9 +28,14 @@ def test_row_rate():
     assert formulas.row_rate(np.float32(0.1), np.float32(0.5), np.float32(6)) == pytest.approx(0.05)
 
 
+def settings(kind, learning_rate, regularization, biases, annealing):
+    """Return the Settings of sgd with these rates."""
+    return Settings(3, "sgd", kind, learning_rate, regularization, annealing, biases, 0, 0, 8)
+
+
 def test_papers_rates_are_equation_7():
     for epoch in range(20):
-        made = rates.epoch_rates("paper", 0.035, 0.02, True, 1.0, epoch)
+        made = settings("paper", 0.035, 0.02, True, 1.0).epoch_rates(epoch)
         gamma = 0.035 / (1 + 0.3 * math.pow(epoch, 1.5))
         assert made.factor == made.bias == pytest.approx(gamma) and made.influence == pytest.approx(
             gamma * 0.002 / 0.035
@@ -39,7 +44,7 @@ def test_papers_rates_are_equation_7():
 
 
 def test_adaptive_rates_fall():
-    made = [rates.epoch_rates("adaptive", 0.2, 0.04, True, 0.8, epoch) for epoch in range(3)]
+    made = [settings("adaptive", 0.2, 0.04, True, 0.8).epoch_rates(epoch) for epoch in range(3)]
     assert [float(r.factor) for r in made] == pytest.approx([0.2, 0.16, 0.128])
     assert len({r.bias for r in made}) == 1 and made[0].factor_gain > 0 and made[0].bias_gain > 0
     assert all(type(value) is np.float32 for value in made[0])
@@ -47,7 +52,7 @@ def test_adaptive_rates_fall():
 
 @pytest.mark.parametrize("kind", get_args(Rates))
 def test_without_biases(kind):
-    assert rates.epoch_rates(kind, 0.2, 0.04, False, 0.8, 0).bias == 0
+    assert settings(kind, 0.2, 0.04, False, 0.8).epoch_rates(0).bias == 0
 
 
 def test_defaults_move_with_the_number_of_ratings():

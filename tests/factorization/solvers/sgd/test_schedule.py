@@ -10,6 +10,7 @@ from factorization.inputs import ordered
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import training_data
+from gpukit.factorization.settings import Settings
 from gpukit.factorization.solvers import rates
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
@@ -290,3 +291,19 @@ def test_rows_are_in_one_chunk_if_work_is_even(its, each):
     table = cut_table(counts, indptr_of(counts), pace, 1, chunking, parts)
     work = table.reshape(parts, -1, fours, 4, 3)[..., 2].max(3).sum(1)
     assert work.max() <= 1.1 * work.mean() and table[:, 2].sum() == counts.sum()
+
+
+def test_an_epoch_has_its_own_rates_and_order():
+    """It is complete when `epoch` returns."""
+    done = []
+
+    class Recorded(schedule.Epochs):
+        def start(self, rates, turn):
+            done.append((rates, turn))
+
+        def finish(self):
+            done.append("finished")
+
+    plan = Settings(3, "sgd", "adaptive", 0.2, 0.04, 0.8, True, 0, 5, 8)
+    Recorded(None, plan).epoch(2)
+    assert done == [(plan.epoch_rates(2), schedule.turn_key(5, 2)), "finished"]

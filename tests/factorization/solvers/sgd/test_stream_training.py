@@ -17,7 +17,7 @@ from gpukit.device import Device
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization import LSHMF, MatrixFactorization, begin, gpu, plan
 from gpukit.factorization.solvers.rates import row_rates
-from gpukit.factorization.solvers.sgd import batch_plan, chunk_table, schedule, stream_batches, stream_training
+from gpukit.factorization.solvers.sgd import batches, chunk_table, schedule, stream_training
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd.stream_plan import packing_of
 from gpukit.ratings import Ratings
@@ -134,11 +134,11 @@ def test_deterministic_epochs(case, kept, monkeypatch):
     """The batches of a resident training, in the order of each epoch."""
     kind, named, levels, _ = CASES[case]
     estimator, ratings = kind(**NAMED, **named, deterministic=True), ratings_of(levels)
-    monkeypatch.setattr(batch_plan, "BATCHES", 6)
+    monkeypatch.setattr(batches, "BATCHES", 6)
     expected = estimator.prepare(ratings)
-    monkeypatch.setattr(stream_batches, "kept_blocks", lambda blocks, *others: kept)
+    monkeypatch.setattr(stream_training, "kept_blocks", lambda blocks, *others: kept)
     run = streamed(estimator, ratings, kept, monkeypatch)
-    assert isinstance(run.training, stream_batches.StreamBatchTraining)
+    assert isinstance(run.training, stream_training.StreamBatchTraining)
     assert sum(block.kept for block in run.training.blocks) == kept and len(run.training.blocks) == 6
     for number in range(2):
         expected.training.epoch(number)
