@@ -205,12 +205,12 @@ def test_features_beyond_a_line(verb, letor_folder, tmp_path, features):
 
 def test_chosen_features_are_reported(verb, tmp_path):
     rng = np.random.default_rng(0)
-    rows = np.column_stack([np.zeros(200), np.repeat(np.arange(20), 10), rng.normal(size=(200, 2))])
+    rows = np.column_stack([np.zeros(100), np.repeat(np.arange(10), 10), rng.normal(size=(100, 2))])
     rows[:, 0] = np.digitize(-np.abs(rows[:, 2]), [-1.0, -0.5, -0.2])
     np.savetxt(tmp_path / "t.csv", rows, delimiter=",", header="label,qid,a,b", comments="")
     result = verb("ranksvm", tmp_path / "t.csv", "--features", "auto", *CPU)
     kind = as_json(verb, tmp_path / "t.csv", "--features", "auto")["folds"][0]["feature_map"]
-    assert kind != "linear" and f"features to deviation 1, {kind} features (on 20 held-out queries" in result.err, (
+    assert kind != "linear" and f"features to deviation 1, {kind} features (on 10 held-out queries" in result.err, (
         result
     )
     assert "with C = 1, features as they are; the best of" in result.err

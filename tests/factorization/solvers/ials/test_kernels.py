@@ -119,6 +119,7 @@ def test_epochs_by_elimination(monkeypatch):
 def test_matrices_that_are_too_large(monkeypatch):
     """A GPU eliminates matrices of up to 260 factors."""
     monkeypatch.setattr(formulas, "way_of", lambda *facts: "cholesky")
+    small_launches(monkeypatch)
     with pytest.raises(ParameterError, match="n_factors=261 is too large.*Use row_solver='gradients', or device='cpu'"):
         begun(clicks_of(), SHAPE, 261, "cuda")
 
