@@ -51,6 +51,10 @@ class Thresholds(NamedTuple):
         np.greater(X[:, self.columns], self.values, out=out, casting="unsafe")
         out *= self.heights
 
+    def attribute(self, extra, parts):
+        """Add the parts (l, extra) of scores to the columns of parts (l, n + 1), one per feature and the rest."""
+        np.add.at(parts.T, self.columns, extra.T)
+
     def check(self, n):
         """Raise DataError if the arrays do not fit n features."""
         trust.check_array("map_columns", self.columns, np.int64, self.columns.shape[:1])
@@ -84,6 +88,10 @@ class Fourier(NamedTuple):
         np.matmul(X, self.directions, out=out)
         out += self.phases
         np.cos(out, out=out)
+
+    def attribute(self, extra, parts):
+        """Add the parts (l, extra) of scores to the last column of parts (l, n + 1): waves mix all features."""
+        parts[:, -1] += extra.sum(axis=1)
 
     def check(self, n):
         """Raise DataError if the arrays do not fit n features."""

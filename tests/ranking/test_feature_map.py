@@ -296,3 +296,31 @@ def test_linear_models_have_no_map():
     made = run.Run(read, RankSVM(0.1).check()._replace(scale="none"), None, None, ALONE)
     assert made.map is None and isinstance(made.problem.X, np.ndarray)
     assert RankSVM(0.1).fit(at.X, at.y, at.qid).feature_map_ is None
+
+
+@pytest.mark.parametrize("kind", ["linear", *MAPS])
+def test_parts_of_a_score(kind, block):
+    """By feature: what remains of it, and of its steps, if they alone have weights."""
+    at = awkward((20, 25))
+    X = scipy.sparse.csr_array(at.X)
+    model = RankSVM(0.1, features=kind, scale="deviation").fit(at.X, at.y, at.qid)
+    parts = model.explain(at.X)
+    np.testing.assert_allclose(parts.sum(axis=1), model.predict(at.X), atol=1e-9)
+    np.testing.assert_allclose(model.explain(X), parts, atol=1e-9)
+    weights = model.coef_.copy()
+    columns = np.append(np.arange(5), np.full(len(weights) - 5, 5))
+    if kind == "thresholds":
+        columns[5:] = model.feature_map_.columns
+    for column in range(6):
+        model.coef_ = np.where(columns == column, weights, 0.0)
+        np.testing.assert_allclose(parts[:, column], model.predict(at.X), atol=1e-9)
+
+
+def test_parts_of_a_score_of_features_scaled_by_query():
+    at = awkward((20, 25))
+    order = np.random.default_rng(0).permutation(len(at.y))
+    model = RankSVM(0.1, scale="query").fit(at.X, at.y, at.qid)
+    parts = model.explain(at.X[order], at.qid[order])
+    np.testing.assert_allclose(parts.sum(axis=1), model.predict(at.X, at.qid)[order])
+    with pytest.raises(DataError, match="needs qid or group"):
+        model.explain(at.X)

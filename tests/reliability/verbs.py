@@ -56,6 +56,8 @@ READ = {  # input of commands
         "ranksvm --test",
         "rank MODEL",
         "rank FILE",
+        "rank --against",
+        "rank --qrels",
         "impute [FILE]",
         "impute --edges",
         "impute --tensor",
