@@ -4,6 +4,7 @@ import re
 
 from gpukit.cli import models, report
 from gpukit.cli.ranking import steps
+from gpukit.documents.table import take_queries
 from gpukit.errors import DataError, ParameterError
 
 MOST = 10  # features that are listed by name
@@ -54,7 +55,6 @@ def explain(fitted, documents, numbers):
     """Return (query id, rows of parts, scores) of documents by their numbers from 1."""
     import numpy as np
 
-    from gpukit.documents.table import take_queries
     from gpukit.ranking import serve
 
     if max(numbers) > len(documents.y):

@@ -14,6 +14,7 @@ from gpukit.cli.report import Stages
 from gpukit.documents import trec
 from gpukit.errors import ParameterError
 from gpukit.evaluation.lists import significance
+from gpukit.io import sinks
 
 OF_TEST = {"metric": "metric", "model": "MODEL", "against": "--against", "difference": "difference", "low": "from"}
 OF_TEST |= {"high": "to", "p": "p"}
@@ -75,7 +76,6 @@ def rank(**values):
 
 def write(ask, documents, scores):
     """Write the scores, or a run of TREC."""
-    from gpukit.io import sinks
     from gpukit.ranking.serve import rank_scores
 
     if Path(ask.output or "-").suffix != ".trec":

@@ -5,6 +5,8 @@ from typing import NamedTuple
 from gpukit.cli import options, report
 from gpukit.cli.main import survived
 from gpukit.cli.ranking.table import spelled
+from gpukit.documents.folds import assign_parts
+from gpukit.documents.table import take_queries
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.ranking.solvers.choose import choose_device, stored_values
@@ -183,9 +185,6 @@ def features_of(fitted):
 
 def divide(ask, job, whole):
     """Return {part: Documents} of a part of --folds: it is the test set, and with a grid the part before validates."""
-    from gpukit.documents.folds import assign_parts
-    from gpukit.documents.table import take_queries
-
     assigned, parts = assign_parts(whole, ask.folds), {"test": job.part}
     if ask.grid is not None:
         parts = {"validation": (job.part - 1) % ask.folds, **parts}
