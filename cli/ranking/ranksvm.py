@@ -110,7 +110,7 @@ def ranksvm(ctx, **values):
         report.compile_ahead(ask, team, "documents", capability=capability, reads=files)
         stages.done("start")
         done = []
-        whole = None if ask.folds is None else steps.read_training(ask, jobs[0].train)
+        whole = None if ask.folds is None else steps.load(ask, jobs[0])["train"]
         for job in jobs:
             done.append(steps.run(ask, job, stages, team, whole))
             steps.keep_in_mind(ctx, done, len(jobs))

@@ -147,26 +147,19 @@ def follow(progress, name, metric):
 
 def load(ask, job):
     """Return {part: Documents} of a job with the features of the training set."""
+    from gpukit.documents import read_letor
     from gpukit.documents.read import read_like
     from gpukit.ranking.inputs import is_wide
 
-    train = read_training(ask, job.train)
+    train = read_letor(job.train, null=ask.null)
     width = None if is_wide(train.X, train.names) else train.X.shape[1]
     others = list(job.sources.items())[1:]
-    return {"train": train} | {part: read_like(path, ask.null, train.names, width) for part, path in others}
-
-
-def read_training(ask, path):
-    """Return the Documents of a training file, and print their numbers."""
-    from gpukit.documents import read_letor
-    from gpukit.ranking.inputs import is_wide
-
-    train = read_letor(path, null=ask.null)
+    parts = {"train": train} | {part: read_like(path, ask.null, train.names, width) for part, path in others}
     l, m, features = len(train.y), len(train.qids), f"{train.X.shape[1]:,} features"
-    if is_wide(train.X, train.names):
+    if width is None:
         features = f"{len(set(train.X.indices.tolist())):,} features, numbered up to {train.X.shape[1]:,}"
-    report.remark(f"{path}: {l:,} documents, {m:,} queries, {features}.", ask.quiet or ask.as_json)
-    return train
+    report.remark(f"{job.train}: {l:,} documents, {m:,} queries, {features}.", ask.quiet or ask.as_json)
+    return parts
 
 
 def read_for(fitted, ask):

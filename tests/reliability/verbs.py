@@ -56,7 +56,6 @@ READ = {  # input of commands
         "ranksvm --test",
         "rank MODEL",
         "rank FILE",
-        "rank --against",
         "rank --qrels",
         "impute [FILE]",
         "impute --edges",
