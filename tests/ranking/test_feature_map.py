@@ -324,3 +324,12 @@ def test_parts_of_a_score_of_features_scaled_by_query():
     np.testing.assert_allclose(parts.sum(axis=1), model.predict(at.X, at.qid)[order])
     with pytest.raises(DataError, match="needs qid or group"):
         model.explain(at.X)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_bounds_of_rounding_know_the_largest_magnitudes(kind, block):
+    at = awkward((20, 25))
+    read = inputs.read(at.X, at.y, at.qid, None)
+    made = run.Run(read, RankSVM(0.1, features=kind, scale="deviation").check(), None, None, ALONE)
+    largest = np.abs(made.problem.X[:]).max(axis=0)
+    np.testing.assert_array_less(largest, made.size.largest * (1 + 1e-9) + 1e-12)
