@@ -8,7 +8,7 @@ from gpukit.errors import ModelError
 RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # the possible kinds of data of a model
 USES = {
     **dict.fromkeys(RATINGS, "gpukit update, predict, evaluate, recommend, similar, explain and export"),
-    **dict.fromkeys(RANKING, "gpukit rank"),
+    **dict.fromkeys(RANKING, "gpukit rank and export"),
     "GraphImputer": "gpukit impute",
     "SimLSH": "gpukit.load_model in Python",
 }

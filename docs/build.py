@@ -29,7 +29,7 @@ percentiles. Data is `real`, or `generated` with the shape and the skew of the n
 NO_BENCHMARKS = "No figures are recorded yet.\n"
 KEY = ("device", "what", "shape", "data")
 FIGURES = ("p20", "p50", "p80")
-SORTS, LETOR = re.compile(r"^segmented sort|^torch\.sort"), re.compile(r"mslr|mq200", re.IGNORECASE)
+SORTS, LETOR = re.compile(r"^segmented sort|^torch\.sort"), re.compile(r"mslr|mq200|lambdarank|planted", re.IGNORECASE)
 SLICES, GRAPHS = re.compile(r"^\d+ x \d+ x \d+$"), re.compile(r"^(ego-facebook|random|METR-LA|\d+x\d+x\d+)\b")
 
 

@@ -1,4 +1,6 @@
-"""`gpukit export`: factors and biases as arrays, as a table or as vectors."""
+"""`gpukit export`: factors and biases as arrays, as a table or as vectors; weights of a ranking model as text."""
+
+from pathlib import Path
 
 import click
 
@@ -20,7 +22,7 @@ def export(model, output, vectors, force, as_json, quiet):
 
     OUT's suffix says how: .npz has an array for each of them (user_ids, user_factors, item_bias, ..., mean, scale, and
     the neighbours with their influences), .csv and .parquet a row for each user and item: side, id, ratings, bias,
-    factor_0, ...; - writes csv on stdout.
+    factor_0, ...; - writes csv on stdout. .txt has a line index:weight for each feature of a model of ranksvm.
 
     --vectors is for an index of vectors: the inner product of a user's and an item's is the predicted rating, but for
     the neighbours' part, and not cut off at the ends of the scale.
@@ -32,6 +34,15 @@ def export(model, output, vectors, force, as_json, quiet):
     stages = Stages()
     aside = outputs.takes_stdout(output, as_json)
     outputs.check_output(output, "OUT", [model], force, text=True)
+    if Path(output).suffix == ".txt":
+        fitted, _ = models.open_model(model, "cpu", stages, models.RANKING)
+        fitted.save_text(output)
+        stages.done("writing")
+        facts = {"command": "export", "output": output, "bytes": outputs.size_of(output)}
+        if as_json:
+            report.print_json({**facts, "features": fitted.n_features_in_, "seconds": stages.seconds})
+        report.remark(f"{output}: weights of {fitted.n_features_in_:,} features. {stages.line()}", quiet or as_json)
+        return
     exporting.check_export(output)
     fitted, _ = models.open_model(model, "cpu", stages)
     fitted.export(output, vectors=vectors)

@@ -14,7 +14,7 @@ FIELD = "{fold}"
 class Job(NamedTuple):
     """A training with its input and output files.
 
-    Validation, test and outputs may be None.
+    Validation, test and outputs may be None. part: number of the part of --folds that is the test set, or None.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Job(NamedTuple):
     test: Path | None
     model: str | None
     scores: str | None
+    part: int | None = None
 
     @property
     def sources(self):
@@ -39,10 +40,10 @@ def jobs(ask):
     folds or a missing fold; ParameterError for options that do not fit PATH.
     """
     if not Path(ask.path).is_dir():
-        return [_file_job(ask)]
+        return [_file_job(ask)] if ask.folds is None else _parts_of_file(ask)
     from gpukit.documents import find_folds
 
-    for option in ("validation", "test"):
+    for option in ("validation", "test", "folds"):
         if getattr(ask, option) is not None:
             raise ParameterError(
                 f"--{option} goes with a training file, and {ask.path} is a folder, whose folds have "
@@ -75,6 +76,19 @@ def _file_job(ask):
     name = Path(ask.path).stem
     validation, test = (None if path is None else Path(path) for path in (ask.validation, ask.test))
     return Job(name, Path(ask.path), validation, test, named(ask.model, name, False), named(ask.scores, name, False))
+
+
+def _parts_of_file(ask):
+    """Return a Job for each part of --folds."""
+    for option in ("validation", "test", "fold", "model", "scores"):
+        if getattr(ask, option) is not None:
+            raise ParameterError(
+                f"--folds {ask.folds} divides {ask.path} to measure, and --{option} goes with one training. "
+                "Leave out one of them."
+            )
+    if ask.grid is not None and ask.folds == 2:
+        raise ParameterError("--c-grid chooses C on a part of its own: --folds must be at least 3.")
+    return [Job(f"Fold{part + 1}", Path(ask.path), *[None] * 4, part) for part in range(ask.folds)]
 
 
 def _chosen(folds, ask):

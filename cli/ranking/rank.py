@@ -1,5 +1,6 @@
 """`gpukit rank`: scores of documents by a ranking model."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -7,11 +8,13 @@ import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
-from gpukit.cli.ranking import steps
+from gpukit.cli.ranking import explaining, steps
 from gpukit.cli.ranking.table import columns, defined, tied, undefined, zeros
 from gpukit.cli.report import Stages
+from gpukit.documents import trec
 from gpukit.errors import ParameterError
 from gpukit.evaluation.lists import significance
+from gpukit.io import sinks
 
 OF_TEST = {"metric": "metric", "model": "MODEL", "against": "--against", "difference": "difference", "low": "from"}
 OF_TEST |= {"high": "to", "p": "p"}
@@ -20,11 +23,16 @@ OF_TEST |= {"high": "to", "p": "p"}
 @click.command()
 @click.argument("model")
 @click.argument("file")
-@option("--output FILE", "Write the scores here instead of on stdout.")
+@option("--output FILE", "Write the scores here instead of on stdout; to a name in .trec as a run of TREC.")
 @options.force
 @option("--metrics", "Also say how well they agree with the labels in FILE (on stderr).", bool)
 @option("--per-query FILE", "Write the metrics of each query here, as csv; those of the pairs with weights.")
 @option("--against MODEL", "Another model: is the difference of the metrics over the queries more than chance?")
+@option("--qrels FILE", "Take the labels from these qrels of TREC; documents that they lack have 0.")
+@option(
+    "--explain DOC[,DOC]",
+    "Say how the features make up the score of a document, or the difference of two: their numbers in FILE, from 1.",
+)
 @options.scoring
 @options.null
 @options.as_json
@@ -38,25 +46,44 @@ def rank(**values):
     \b
     gpukit rank mq.gpukit MQ2008/Fold1/test.txt --output test.scores --metrics
     gpukit rank new.gpukit test.txt --against old.gpukit --show ndcg@20,mrr --per-query queries.csv
+    gpukit rank mq.gpukit test.txt --explain 3,7
     """
     ask, stages = SimpleNamespace(**values), Stages()
-    given = [path for path in (ask.model, ask.file, ask.against) if path is not None]
+    given = [path for path in (ask.model, ask.file, ask.against, ask.qrels) if path is not None]
     outputs.check_output(ask.output, "--output", given, ask.force, text="plain")
     outputs.check_output(ask.per_query, "--per-query", given, ask.force, text="plain")
     if outputs.takes_stdout(ask.output, ask.as_json) + outputs.takes_stdout(ask.per_query, ask.as_json) == 2:
         raise ParameterError("--output and --per-query both go to standard output. Name a file for one of them.")
     if ask.against is not None and ask.file == "-":
         raise ParameterError("--against may read FILE for each model, and standard input is read once. Name a file.")
-    ask.metrics = ask.metrics or ask.show is not None
+    ask.metrics = ask.metrics or ask.show is not None or ask.qrels is not None
     ask.show = steps.more_metrics(ask.show)
+    if ask.explain is not None:
+        explaining.check(ask)
+        explaining.show(ask, stages)
+        return
     with report.collect_warnings(ask.quiet):
         documents, scores, *others = scores_of(ask, stages)
+    if ask.qrels is not None:
+        documents = trec.relabel(documents, ask.qrels)
     if ask.output is not None or not (ask.as_json or judges(ask)):
-        steps.write_scores(scores, ask.output)
+        write(ask, documents, scores)
         stages.done("writing")
     judged = judge(ask, documents, scores, *others)
     stages.done("evaluating")
     show(ask, documents, scores, judged, stages)
+
+
+def write(ask, documents, scores):
+    """Write the scores, or a run of TREC."""
+    from gpukit.ranking.serve import rank_scores
+
+    if Path(ask.output or "-").suffix != ".trec":
+        steps.write_scores(scores, ask.output)
+        return
+    ranks = rank_scores(scores, documents.offsets)
+    with sinks.opened_text(ask.output) as file:
+        file.writelines(trec.run_lines(documents, scores, ranks, steps.plain_decimal))
 
 
 def judges(ask):
@@ -69,16 +96,12 @@ def scores_of(ask, stages):
 
     The file is read again for a model with other features.
     """
-    from gpukit.documents.read import read_like
-
     features, documents, scores = None, None, []
     for path in filter(None, (ask.model, ask.against)):
         fitted, _ = models.open_model(path, "cpu", stages, models.RANKING)
-        names = getattr(fitted, "feature_names_in_", None)
-        width = None if hasattr(fitted, "columns_") else fitted.n_features_in_
-        own = None if names is None else names.tolist(), width
+        own = steps.features_of(fitted)
         if own != features:
-            features, documents = own, read_like(ask.file, ask.null, names, width)
+            features, documents = own, steps.read_for(fitted, ask)
             stages.done("reading")
         scores.append(fitted.predict(documents))
         stages.done("predicting")
@@ -140,7 +163,7 @@ def show(ask, documents, scores, judged, stages):
     metrics, facts = judged.metrics, {"queries": len(documents.qids), "documents": len(documents.y)}
     if ask.as_json:
         kept = {"output": ask.output} if ask.output is not None else {"scores": scores}
-        facts |= report.pick(ask, "model file ndcg relevant ties against per_query")
+        facts |= report.pick(ask, "model file ndcg relevant ties against per_query qrels")
         facts |= {"metrics": metrics, "reasons": metrics and metrics.reasons, "tied": metrics and metrics.ties}
         facts |= {"comparison": judged.comparison, **kept, "seconds": stages.seconds}
         report.print_json({"command": "rank", **facts})

@@ -36,6 +36,12 @@ NAMING = options.Naming({"eps": "--eps"})
 @options.scoring
 @option("--fold N", "Train this fold of the folder alone.", click.IntRange(0))
 @option(
+    "--folds N",
+    "Divide the queries of a file into N parts; each is the test set of a training on the others. With --c-grid the "
+    "part before it chooses C.",
+    click.IntRange(2),
+)
+@option(
     "--scale",
     "Features as they are, to 0..1 by the training set's ranges, to deviation 1 within its queries, or to "
     "0..1 in each query; auto: chosen with C, none where C is named or --c-grid chooses it.",
@@ -89,6 +95,7 @@ def ranksvm(ctx, **values):
     gpukit ranksvm MQ2008
     gpukit ranksvm MQ2008 --c-grid 2^-10:2^8 --metric ndcg@10 --model mq.gpukit
     gpukit ranksvm train.txt --test test.txt --scores test.scores
+    gpukit ranksvm train.txt --folds 5
     gpukit ranksvm MSLR-WEB30K --gpus 2
     """
     ask, stages = SimpleNamespace(**values), Stages()
@@ -103,8 +110,9 @@ def ranksvm(ctx, **values):
         report.compile_ahead(ask, team, "documents", capability=capability, reads=files)
         stages.done("start")
         done = []
+        whole = None if ask.folds is None else steps.load(ask, jobs[0])["train"]
         for job in jobs:
-            done.append(steps.run(ask, job, stages, team))
+            done.append(steps.run(ask, job, stages, team, whole))
             steps.keep_in_mind(ctx, done, len(jobs))
     if team.rank:  # the first rank prints and writes
         return

@@ -5,6 +5,8 @@ from typing import NamedTuple
 from gpukit.cli import options, report
 from gpukit.cli.main import survived
 from gpukit.cli.ranking.table import spelled
+from gpukit.documents.folds import assign_parts
+from gpukit.documents.table import take_queries
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.ranking.solvers.choose import choose_device, stored_values
@@ -55,14 +57,14 @@ def device_of(ask):
     return ask.device if ask.features in ("linear", "auto") else "cpu"
 
 
-def run(ask, job, stages, team):
+def run(ask, job, stages, team, whole=None):
     """Read, train, evaluate and write one job; return Trained.
 
-    The first rank of a parallel.Team writes; all ranks train.
+    The first rank of a parallel.Team writes; all ranks train. whole: the Documents that --folds divides, or None.
     """
     silent = ask.quiet or ask.as_json
     with report.collect_warnings(silent) as of_reading:
-        parts = load(ask, job)
+        parts = load(ask, job) if whole is None else divide(ask, job, whole)
     stages.done("reading")
     capability = choose_device(ask.solver, device_of(ask), stored_values(parts["train"].X)).capability
     report.compile_ahead(ask, team, "documents", capability=capability)
@@ -150,14 +152,38 @@ def load(ask, job):
     from gpukit.ranking.inputs import is_wide
 
     train = read_letor(job.train, null=ask.null)
-    parts, width, wide = {"train": train}, train.X.shape[1], is_wide(train.X, train.names)
-    for part, path in list(job.sources.items())[1:]:
-        parts[part] = read_like(path, ask.null, train.names, None if wide else width)
-    l, m, features = len(train.y), len(train.qids), f"{width:,} features"
-    if wide:
-        features = f"{len(set(train.X.indices.tolist())):,} features, numbered up to {width:,}"
+    width = None if is_wide(train.X, train.names) else train.X.shape[1]
+    others = list(job.sources.items())[1:]
+    parts = {"train": train} | {part: read_like(path, ask.null, train.names, width) for part, path in others}
+    l, m, features = len(train.y), len(train.qids), f"{train.X.shape[1]:,} features"
+    if width is None:
+        features = f"{len(set(train.X.indices.tolist())):,} features, numbered up to {train.X.shape[1]:,}"
     report.remark(f"{job.train}: {l:,} documents, {m:,} queries, {features}.", ask.quiet or ask.as_json)
     return parts
+
+
+def read_for(fitted, ask):
+    """Return the Documents of FILE with the features of a model."""
+    from gpukit.documents.read import read_like
+
+    return read_like(ask.file, ask.null, *features_of(fitted))
+
+
+def features_of(fitted):
+    """Return the names of a model's features or None, and their number or None if it knows some columns only."""
+    names = getattr(fitted, "feature_names_in_", None)
+    width = None if hasattr(fitted, "columns_") else fitted.n_features_in_
+    return None if names is None else names.tolist(), width
+
+
+def divide(ask, job, whole):
+    """Return {part: Documents} of a part of --folds: it is the test set, and with a grid the part before validates."""
+    assigned, parts = assign_parts(whole, ask.folds), {"test": job.part}
+    if ask.grid is not None:
+        parts = {"validation": (job.part - 1) % ask.folds, **parts}
+    found = {name: take_queries(whole, (assigned == part).nonzero()[0]) for name, part in parts.items()}
+    rest = [part not in parts.values() for part in assigned.tolist()]
+    return {"train": take_queries(whole, [query for query, is_rest in enumerate(rest) if is_rest]), **found}
 
 
 def evaluate(ask, documents, scores):

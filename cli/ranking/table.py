@@ -247,6 +247,8 @@ def remarks(ask, done):
         written = [f"{what} in {path}" for what, path in (("model", one.job.model), ("scores", one.job.scores)) if path]
         if written:
             yield f"{one.job.name}: {', '.join(written)}."
+    if ask.folds is not None:
+        yield f"Each part of {ask.path} was the test set once. Next: gpukit ranksvm {ask.path} --model FILE"
     last = done[-1].job
     if last.model is not None:
         yield f"Next: gpukit rank {last.model} {last.test or 'FILE'}"
@@ -259,7 +261,7 @@ def result(ask, done, stages):
         "command": "ranksvm",
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
-        **report.pick(ask, "metric ndcg relevant ties null grid plot"),
+        **report.pick(ask, "metric ndcg relevant ties null grid plot folds"),
         "folds": [fold_result(one) for one in done],
         "mean": {part: means([defined(one.metrics[part]) for one in done]) for part in done[0].metrics},
         "seconds": stages.seconds,

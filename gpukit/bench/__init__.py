@@ -11,6 +11,7 @@
 | serve.py          | single answers, batches and threads of a fitted model; loading its file               |
 | sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
 | ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers                               |
+| features.py       | RankSVM compared with LightGBM and XGBoost                                            |
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
 | ends.py           | imputation at ends, in blocks and at points compared with eight rivals                 |
 | defaults.py, predictors.py | default factorizations compared with other packages on real ratings          |
@@ -49,6 +50,7 @@ BENCHES = {  # name: module and function
     "product": "ranking.product",
     "mq2008": "letor.mq2008",
     "solvers": "letor.solvers",
+    "features": "features.features",
     "thresholding": "svt.thresholding",
     "impute-speed": "imputation.speed",
     "impute-accuracy": "recovery.accuracy",

@@ -10,6 +10,7 @@
 | convert.py, check.py   | `as_documents`: arrays and data frames; validation                          |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
 | copies.py              | `write_letor`: .gkl copies, svmlight text, Parquet                          |
+| trec.py                | TREC runs and qrels                                                         |
 | synth.py, planted.py   | synthetic documents with LETOR's shapes                                     |
 """
 

@@ -15,6 +15,7 @@ from gpukit.base import check_integer
 from gpukit.documents.copies import write_letor
 from gpukit.documents.table import take_queries
 from gpukit.errors import DataError
+from gpukit.model_selection.splits import hash_floats, hash_groups, hash_rows
 from gpukit.persist import check_writable
 from gpukit.runtime.atomic_write import replace_atomically
 
@@ -109,6 +110,19 @@ def write_folds(documents, folder, folds=CUTS, suffix=".txt"):
             for name, part in zip(PARTS, parts, strict=True):
                 chosen = take_queries(documents, np.concatenate([cuts[at] for at in part]))
                 write_letor(chosen, place / f"Fold{fold + 1}" / (name + suffix))
+
+
+def assign_parts(documents, parts):
+    """Return the part of each query, (m,) int64: parts of equal size that do not depend on the order of the queries.
+
+    Raises DataError for fewer queries than parts.
+    """
+    if len(documents.qids) < parts:
+        raise DataError(
+            f"{len(documents.qids):,} queries cannot be divided into {parts:,} parts. Take fewer (--folds)."
+        )
+    keys = hash_groups(hash_rows(documents.X) ^ hash_floats(documents.y), documents.offsets)
+    return np.argsort(np.argsort(keys, kind="stable"), kind="stable") % parts
 
 
 def check_folder(folder):

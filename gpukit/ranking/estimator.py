@@ -68,7 +68,7 @@ class RankSVM(Estimator):
         True: conjugate gradients with the covariance within queries (up to 1024 features). False, or more features:
         with its diagonal.
     features : {'linear', 'thresholds', 'fourier', 'auto'}
-        'thresholds': also indicators of eight quantiles of each feature. 'fourier': also random Fourier features
+        'thresholds': also steps at up to eight values of each feature. 'fourier': also random Fourier features
         (gpukit.ranking.feature_map). Both run on the CPU; a sparse X has at most 4096 columns. 'auto': chosen with C,
         and 'linear' with an explicit C or a requested GPU.
 
@@ -405,6 +405,27 @@ class RankSVM(Estimator):
         from gpukit.ranking import serve
 
         return serve.rank(self, X, qid, group)
+
+    def explain(self, X: DocumentsLike, qid: ArrayLike | None = None, *, group: ArrayLike | None = None) -> Float64:
+        """Return the parts of the scores: one per feature, whose sum is the score of predict.
+
+        The difference of two rows explains the difference of two documents.
+
+        Parameters
+        ----------
+        X, qid, group
+            As in predict.
+
+        Returns
+        -------
+        (l, n + 1) float64
+            The last column is what no feature has alone: all Fourier features, else 0. Thresholds are added to their
+            feature. Columns are those of columns_ if the model has it.
+        """
+        self._check_fitted()
+        from gpukit.ranking import serve
+
+        return serve.explain(self, X, qid, group)
 
     def score(
         self,

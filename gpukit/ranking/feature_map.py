@@ -1,7 +1,7 @@
 """Feature maps: the scaled features followed by nonlinear functions of them, computed by blocks of documents.
 
-    thresholds   1 where a feature is above a quantile of the training set, else 0: a sum of step functions of single
-                 features. Equal quantiles count once, and columns that are constant within every query are dropped
+    thresholds   steps: 0 up to a value of a feature, above it the inverse of the step's deviation within queries, as
+                 for features of deviation 1. Steps that are constant within every query are dropped
     fourier      cos(x'W + b), random Fourier features of a Gaussian kernel, which contain interactions. W is normal
                  divided by the deviation of the feature within queries and by the bandwidth
 
@@ -15,10 +15,12 @@ import numpy as np
 from gpukit._pool import alone, shared_out
 from gpukit.errors import DataError
 from gpukit.io import trust
-from gpukit.ranking.scaling import constant_features, dense_spread, inverse
+from gpukit.ranking.scaling import dense_spread, inverse
 from gpukit.streams import Numpy
 
 WAVES = 1000  # random Fourier features
+STEPS = 8  # thresholds of a feature
+LEAST = 20  # documents of the training set on each side of a threshold and between two of them
 BANDWIDTH = 2.0  # of the kernel, in median distances between documents of a query
 SPARSE = 4096  # columns up to which a sparse X is made dense
 BLOCK = 1 << 18  # numbers of a block of expanded features: 2 MiB
@@ -26,10 +28,11 @@ KEPT = 1 << 25  # numbers up to which expanded blocks are stored: 256 MiB
 
 
 class Thresholds(NamedTuple):
-    """Columns (k,) int64 of the features that are compared with values (k,) float64."""
+    """Columns (k,) int64 of the features that are compared with values (k,) float64; heights (k,) of the steps."""
 
     columns: np.ndarray
     values: np.ndarray
+    heights: np.ndarray
 
     kind = "thresholds"
 
@@ -38,15 +41,26 @@ class Thresholds(NamedTuple):
         """The number of features in addition to the scaled ones."""
         return len(self.values)
 
+    @property
+    def largest(self):
+        """The largest magnitude of each additional feature, (extra,)."""
+        return self.heights
+
     def fill(self, X, out):
         """Set out (l, extra) for X (l, n)."""
         np.greater(X[:, self.columns], self.values, out=out, casting="unsafe")
+        out *= self.heights
+
+    def attribute(self, extra, parts):
+        """Add the parts (l, extra) of scores to the columns of parts (l, n + 1), one per feature and the rest."""
+        np.add.at(parts.T, self.columns, extra.T)
 
     def check(self, n):
         """Raise DataError if the arrays do not fit n features."""
         trust.check_array("map_columns", self.columns, np.int64, self.columns.shape[:1])
-        trust.check_array("map_values", self.values, np.float64, self.columns.shape)
-        trust.check_finite("map_values", self.values)
+        for name in ("values", "heights"):
+            trust.check_array(f"map_{name}", getattr(self, name), np.float64, self.columns.shape)
+            trust.check_finite(f"map_{name}", getattr(self, name))
         if len(self.columns) and not 0 <= self.columns.min() <= self.columns.max() < n:
             raise DataError(f"its map_columns are not all from 0 to {n - 1:,}.")
 
@@ -64,11 +78,20 @@ class Fourier(NamedTuple):
         """The number of features in addition to the scaled ones."""
         return len(self.phases)
 
+    @property
+    def largest(self):
+        """The largest magnitude of each additional feature, (extra,)."""
+        return np.ones(self.extra)
+
     def fill(self, X, out):
         """Set out (l, extra) for X (l, n)."""
         np.matmul(X, self.directions, out=out)
         out += self.phases
         np.cos(out, out=out)
+
+    def attribute(self, extra, parts):
+        """Add the parts (l, extra) of scores to the last column of parts (l, n + 1): waves mix all features."""
+        parts[:, -1] += extra.sum(axis=1)
 
     def check(self, n):
         """Raise DataError if the arrays do not fit n features."""
@@ -89,16 +112,44 @@ def fit(kind, X, offsets):
 
 
 def fit_thresholds(X, offsets):
-    """Return Thresholds at quantiles of the columns of X that differ within a query."""
-    quantiles = 8  # per feature
-    places = X.shape[0] * np.arange(1, quantiles + 1) // (quantiles + 1)
-    varying = np.setdiff1d(np.arange(X.shape[1]), constant_features(X, offsets))
-    cuts = shared_out(lambda column: np.unique(np.sort(X[:, column])[places]), varying)
-    columns = np.repeat(varying, [len(values) for values in cuts]).astype(np.int64)
-    whole = Thresholds(columns, np.concatenate([*cuts, np.zeros(0)]).astype(np.float64))
-    constant = constant_features(Expanded(X, whole), offsets) - X.shape[1]
-    differing = np.delete(np.arange(whole.extra), constant[constant >= 0])
-    return Thresholds(*(array[differing] for array in whole))
+    """Return Thresholds of the columns of X that differ within a query."""
+    queries = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    steps = shared_out(lambda column: fit_steps(X[:, column], queries), range(X.shape[1]))
+    columns = np.repeat(np.arange(X.shape[1]), [len(values) for values, _ in steps])
+    values, heights = (np.concatenate([*parts, np.zeros(0)]) for parts in zip(*steps))
+    return Thresholds(columns.astype(np.int64), values.astype(np.float64), heights)
+
+
+def fit_steps(values, queries):
+    """Return (thresholds (k,), heights (k,)) of a feature (l,); queries (l,): numbers of the documents' queries."""
+    cuts, sizes = choose_cuts(values), np.bincount(queries)
+    above = [np.bincount(queries[values > cut], minlength=len(sizes)) for cut in cuts]
+    above = np.array(above).reshape(len(cuts), len(sizes))
+    squares = (above * (sizes - above) / np.maximum(sizes, 1)).sum(axis=1)
+    varying = squares > 0
+    return cuts[varying], np.sqrt(len(values) / squares[varying])
+
+
+def choose_cuts(values):
+    """Return at most STEPS values, ascending, that divide values (l,) into bins of similar numbers of documents.
+
+    A value that fills a bin has one of its own, so the other bins divide the rest evenly. Otherwise the quantiles of a
+    feature that is mostly 0 would all be 0. Few values have a bin each.
+    """
+    levels, counts = np.unique(values, return_counts=True)
+    ends, cuts, first, begun = np.cumsum(counts), [], 0, 0
+    for bins in range(STEPS + 1, 1, -1):
+        even = -(-(len(values) - begun) // bins) if len(levels) - first > bins else 0
+        least = max(even, LEAST)
+        last = int(np.searchsorted(ends, begun + least))
+        full = np.flatnonzero(counts[first + 1 :] >= least)
+        last = min(last, first + int(full[0])) if len(full) else last
+        if last >= len(levels) or len(values) - ends[last] < LEAST:
+            break
+        if ends[last] - begun >= LEAST:
+            cuts.append(levels[last])
+        first, begun = last + 1, ends[last]
+    return np.array(cuts, values.dtype)
 
 
 def fit_fourier(X, offsets):

@@ -82,12 +82,12 @@ class Run:
 
     def _largest(self, X, on_host):
         """Return the largest magnitude of each scaled and mapped feature, (n,); None if X is on a GPU."""
+        extra = np.zeros(0) if self.map is None else self.map.largest
         if not on_host or self.scaling.kind == "query":
-            return np.ones(feature_map.width(self.map, X.shape[1])) if on_host else None
+            return np.append(np.ones(X.shape[1]), extra) if on_host else None
         low, high = scaling.ranges(X)
         shift, factor = (self.scaling.low, self.scaling.factor) if self.scaling.kind != "none" else (0.0, 1.0)
-        largest = np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor
-        return np.append(largest, np.ones(feature_map.width(self.map, len(largest)) - len(largest)))
+        return np.append(np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor, extra)
 
     def _session(self, n):
         """Return the session of the problem on this device; for a team, of the rank's part, with n features."""

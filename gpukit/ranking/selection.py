@@ -8,8 +8,8 @@ better by more than one standard error. All is computed on the CPU, so that the 
 
 With a validation set the paths are trained on the whole training set, and the best there is chosen.
 
-Features 'auto' are linear, unless the best candidate with a feature map is better than the linear choice by more than
-one standard error.
+Without one, features 'auto' are linear, unless the best candidate with a feature map is better than the linear choice
+by more than one standard error.
 """
 
 import contextlib
@@ -327,14 +327,14 @@ def make_path(session):
 def choose_trial(found, held_out):
     """Return the Trial that is chosen of [Search], the simplest features first.
 
-    On a validation set the best of the first Search is the rival of the others, else the simplest one that is not
-    worse. The others have to be better by more than one standard error.
+    On a validation set it is the best. Else it is the simplest one of the first Search that is not worse, or the best
+    of the others if it is better by more than one standard error.
     """
-    chosen = best_of(found[0].finalists)
-    if held_out != "validation":
-        chosen = simplest_of(list_finalists(found[0].finalists))
-    rivals = [best_of(search.finalists) for search in found[1:] if search.finalists]
-    return best_of([chosen, *(trial for trial in rivals if trial.is_better(chosen))])
+    rivals = [best_of(search.finalists) for search in found if search.finalists]
+    if held_out == "validation":
+        return best_of(rivals)
+    chosen = simplest_of(list_finalists(found[0].finalists))
+    return best_of([chosen, *(trial for trial in rivals[1:] if trial.is_better(chosen))])
 
 
 def make_choice(found, metric, n_queries, held_out):

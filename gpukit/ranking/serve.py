@@ -39,6 +39,23 @@ def predict(model, X, qid=None, group=None):
     return queries.restored(scores(model, queries.ordered(matrix), queries.offsets))
 
 
+def explain(model, X, qid=None, group=None):
+    """See RankSVM.explain."""
+    X, qid = aligned(X=checked(X), qid=qid)
+    queries = known_queries(model, X, qid, group)
+    X = of_model(model, *features(X))
+    vectors = 4  # arrays with a column for each feature
+    devices.require_host(vectors * 8 * X.shape[0] * len(model.coef_), f"Explaining {X.shape[0]:,} scores")
+    X = X.toarray() if hasattr(X, "indptr") else X
+    ordered = X if queries is None else queries.ordered(X)
+    terms = prepared(model.scaling_, model.feature_map_, ordered, None if queries is None else queries.offsets)
+    terms = terms[:] * model.coef_
+    parts = np.append(terms[:, : X.shape[1]], np.zeros((len(terms), 1)), axis=1)
+    if model.feature_map_ is not None:
+        model.feature_map_.attribute(terms[:, X.shape[1] :], parts)
+    return parts if queries is None else queries.restored(parts)
+
+
 def known_queries(model, X, qid, group):
     """Return inputs.Queries if the model's scaling needs them, else None; DataError if they are missing."""
     if model.scaling_.kind != "query":
@@ -156,11 +173,16 @@ def rank(model, X, qid=None, group=None):
     if isinstance(X, Documents):
         qid, group = None, np.diff(X.offsets)
     queries = queries_of(qid, group, len(found))
-    order = segmented_argsort(-queries.ordered(found), queries.offsets, device="cpu")
-    starts = np.repeat(queries.offsets[:-1], np.diff(queries.offsets))
-    ranks = np.empty(len(found), np.int32)
-    ranks[starts + order] = np.arange(len(found)) - starts + 1
-    return queries.restored(ranks)
+    return queries.restored(rank_scores(queries.ordered(found), queries.offsets))
+
+
+def rank_scores(scores, offsets):
+    """Return the rank (l,) int32 of each document in its query, from 1; scores (l,) in the order of queries."""
+    order = segmented_argsort(-scores, offsets, device="cpu")
+    starts = np.repeat(offsets[:-1], np.diff(offsets))
+    ranks = np.empty(len(scores), np.int32)
+    ranks[starts + order] = np.arange(len(scores)) - starts + 1
+    return ranks
 
 
 def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):

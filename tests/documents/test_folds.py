@@ -5,7 +5,7 @@ import pytest
 from support import data
 
 from gpukit.documents import find_folds, read_letor, synth_letor, take_queries, write_folds
-from gpukit.documents.folds import PARTS
+from gpukit.documents.folds import PARTS, assign_parts
 from gpukit.errors import DataError, ParameterError
 
 
@@ -104,3 +104,15 @@ def test_take_queries():
     assert taken.qids.tolist() == [4, 1] and np.array_equal(taken.X, documents.X[rows])
     assert np.array_equal(taken.y, documents.y[rows]) and taken.comments.tolist() == rows.astype(str).tolist()
     assert taken.offsets.tolist() == [0, len(rows) - documents.offsets[1], len(rows)]
+
+
+def test_parts_of_queries_do_not_depend_on_their_order():
+    whole = synth_letor("mq2008", 0.05, seed=3)
+    m = len(whole.qids)
+    parts = assign_parts(whole, 3)
+    assert sorted(np.bincount(parts).tolist()) == sorted(len(part) for part in np.array_split(np.arange(m), 3))
+    order = np.random.default_rng(0).permutation(m)
+    np.testing.assert_array_equal(assign_parts(take_queries(whole, order), 3), parts[order])
+    assert (np.diff(parts) != 0).any() and parts.tolist() != (np.arange(m) % 3).tolist()
+    with pytest.raises(DataError, match="cannot be divided into 2,000 parts"):
+        assign_parts(whole, 2000)

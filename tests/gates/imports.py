@@ -25,6 +25,8 @@ HEAVY = {  # packages that take long to import; numba.cuda takes as long again a
     "scipy",
     "sklearn",
     "statsmodels",
+    "lightgbm",
+    "xgboost",
     "surprise",
     "libmf",
     "threadpoolctl",

@@ -1,5 +1,8 @@
 """Feature maps: equal to an expansion of everything at once, in training, saved models and predictions."""
 
+import math
+from collections import Counter
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -41,12 +44,31 @@ def expanded(model, X, offsets, trained_on=None):
 
 
 def indicators(X, T, deviation, offsets):
-    """Yield the columns (l, 1) X > q for eight quantiles q of T, without those constant within every query."""
+    """Yield the columns (l, 1) of steps at the cuts of T of deviation 1, without those constant within every query."""
     for f in np.flatnonzero(np.isfinite(deviation)):
-        ordered = np.sort(T[:, f])
-        for q in sorted({ordered[len(T) * k // 9] for k in range(1, 9)}):
-            if spread((T[:, [f]] > q).astype(float), offsets)[0] > 0:
-                yield (X[:, [f]] > q).astype(float)
+        for cut in bins(T[:, f].tolist(), 8, feature_map.LEAST):
+            height = spread((T[:, [f]] > cut).astype(float), offsets)[0]
+            if height > 0:
+                yield (X[:, [f]] > cut) / height
+
+
+def bins(values, most, least):
+    """Return the last value of each bin but the last, at most `most`, of at least `least` values, level by level."""
+    levels, cuts, left, size = sorted(Counter(values).items()), [], len(values), 0
+    needed = None
+    for at, (level, count) in enumerate(levels[:-1]):
+        if needed is None:
+            needed = max(least, math.ceil(left / (most + 1)) if len(levels) - at > most + 1 else 0)
+        size += count
+        if size >= needed or levels[at + 1][1] >= needed:
+            left -= size
+            if left < least or most == 0:
+                break
+            cuts += [level] if size >= least else []
+            most, size, needed = most - 1, 0, None
+            if most == 0:
+                break
+    return cuts
 
 
 def minimum(Z, y, offsets, C):
@@ -70,6 +92,7 @@ def block(request, monkeypatch):
     """Blocks of one document, of some, and of all."""
     monkeypatch.setattr(feature_map, "BLOCK", request.param)
     monkeypatch.setattr(feature_map, "WAVES", 13)
+    monkeypatch.setattr(feature_map, "LEAST", 3)
     monkeypatch.setattr(feature_map, "KEPT", 0 if request.param == 64 else 1 << 25)
 
 
@@ -150,6 +173,8 @@ FAULTS = {
         ("map_columns", lambda a: a[1:], "map_values"),
         ("map_values", lambda a: a * np.nan, "map_values"),
         ("map_values", lambda a: a.astype(np.float32), "map_values"),
+        ("map_heights", lambda a: a[1:], "map_heights"),
+        ("map_heights", lambda a: a * np.inf, "map_heights"),
         ("coef", lambda a: a[1:], "weights for 5 features"),
     ],
     "fourier": [
@@ -227,13 +252,42 @@ def test_a_path_of_c(kind):
     assert model.path_[0]["validation"]["pa"] == pytest.approx(alone.score(other.X, other.y, other.qid))
 
 
-def test_indicators_that_are_constant_within_all_queries_are_dropped():
+def test_steps_that_are_constant_within_all_queries_are_dropped(monkeypatch):
     """The feature varies in the first query alone, below all of its thresholds."""
+    monkeypatch.setattr(feature_map, "LEAST", 8)
     X, offsets = np.repeat(np.arange(9.0), 9)[:, None], np.arange(0, 82, 9)
     X[:9, 0] = -np.arange(9)
     assert feature_map.fit_thresholds(X, offsets).values.tolist() == []
-    X[9, 0] = 1.5  # in the second query, whose other documents are at the threshold 1
-    assert feature_map.fit_thresholds(X, offsets).values.tolist() == [1.0]
+    X[9, 0] = 2.0  # in the second query, whose other documents are at the threshold 1
+    found = feature_map.fit_thresholds(X, offsets)
+    assert found.values.tolist() == [1.0] and found.heights == pytest.approx([(81 / (8 / 9)) ** 0.5])
+
+
+CUTS = {  # numbers of documents by value 0, 1, ... and the thresholds
+    "even": ([10] * 90, [9, 19, 29, 39, 49, 59, 69, 79]),
+    "mostly 0": ([9000, *[10] * 80], [0, 10, 20, 30, 40, 50, 60, 70]),
+    "a frequent value in the middle": ([*[10] * 40, 9000, *[10] * 40], [39, 40, 46, 52, 58, 64, 70, 75]),
+    "few values": ([900, 30, 20, 5000], [0, 1, 2]),
+    "rare values": ([900, 19, 5000, 19], [0]),
+    "rare at the ends": ([19, 900, 900, 19], [1]),
+    "one value": ([50], []),
+    "too few": ([19, 19], []),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_thresholds_of_a_feature(name):
+    counts, expected = CUTS[name]
+    values = np.random.default_rng(0).permutation(np.repeat(np.arange(len(counts), dtype=np.float64), counts))
+    assert feature_map.choose_cuts(values).tolist() == expected
+
+
+def test_thresholds_are_those_of_a_pass_over_the_levels():
+    rng = np.random.default_rng(0)
+    for size in (1, 39, 40, 300, 2000):
+        for power in (0.0, 1.0, 4.0):
+            values = np.floor(rng.random(size) ** power * rng.integers(1, 400))
+            assert feature_map.choose_cuts(values).tolist() == bins(values.tolist(), 8, 20)
 
 
 def test_linear_models_have_no_map():
@@ -242,3 +296,40 @@ def test_linear_models_have_no_map():
     made = run.Run(read, RankSVM(0.1).check()._replace(scale="none"), None, None, ALONE)
     assert made.map is None and isinstance(made.problem.X, np.ndarray)
     assert RankSVM(0.1).fit(at.X, at.y, at.qid).feature_map_ is None
+
+
+@pytest.mark.parametrize("kind", ["linear", *MAPS])
+def test_parts_of_a_score(kind, block):
+    """By feature: what remains of it, and of its steps, if they alone have weights."""
+    at = awkward((20, 25))
+    X = scipy.sparse.csr_array(at.X)
+    model = RankSVM(0.1, features=kind, scale="deviation").fit(at.X, at.y, at.qid)
+    parts = model.explain(at.X)
+    np.testing.assert_allclose(parts.sum(axis=1), model.predict(at.X), atol=1e-9)
+    np.testing.assert_allclose(model.explain(X), parts, atol=1e-9)
+    weights = model.coef_.copy()
+    columns = np.append(np.arange(5), np.full(len(weights) - 5, 5))
+    if kind == "thresholds":
+        columns[5:] = model.feature_map_.columns
+    for column in range(6):
+        model.coef_ = np.where(columns == column, weights, 0.0)
+        np.testing.assert_allclose(parts[:, column], model.predict(at.X), atol=1e-9)
+
+
+def test_parts_of_a_score_of_features_scaled_by_query():
+    at = awkward((20, 25))
+    order = np.random.default_rng(0).permutation(len(at.y))
+    model = RankSVM(0.1, scale="query").fit(at.X, at.y, at.qid)
+    parts = model.explain(at.X[order], at.qid[order])
+    np.testing.assert_allclose(parts.sum(axis=1), model.predict(at.X, at.qid)[order])
+    with pytest.raises(DataError, match="needs qid or group"):
+        model.explain(at.X)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_bounds_of_rounding_know_the_largest_magnitudes(kind, block):
+    at = awkward((20, 25))
+    read = inputs.read(at.X, at.y, at.qid, None)
+    made = run.Run(read, RankSVM(0.1, features=kind, scale="deviation").check(), None, None, ALONE)
+    largest = np.abs(made.problem.X[:]).max(axis=0)
+    np.testing.assert_array_less(largest, made.size.largest * (1 + 1e-9) + 1e-12)

@@ -56,6 +56,7 @@ READ = {  # input of commands
         "ranksvm --test",
         "rank MODEL",
         "rank FILE",
+        "rank --qrels",
         "impute [FILE]",
         "impute --edges",
         "impute --tensor",

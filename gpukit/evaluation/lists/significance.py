@@ -6,12 +6,13 @@ import numpy as np
 
 from gpukit.errors import DataError
 
+NORMAL_95 = 1.959963984540054  # quantile of a 95 % interval
 FLIPS = 10_000
 DRAWS = 200_000_000  # maximum random numbers of a test
 
 
 class Difference(NamedTuple):
-    """Mean of (ours - theirs) over users, its normal 95 % interval, p, users.
+    """Mean of (ours - theirs) over users, its normal interval, p, users.
 
     p: of the randomisation test.
     """
@@ -23,20 +24,19 @@ class Difference(NamedTuple):
     users: int
 
 
-def compare(ours, theirs, seed=0):
-    """Return the Difference of two metrics (users,) of the same users in order.
+def compare(ours, theirs, seed=0, quantile=NORMAL_95):
+    """Return the Difference of two metrics (users,) of the same users in order; quantile: of the normal interval.
 
     p: if the models were equal, each user's difference could have either sign. p is the fraction of FLIPS random
     choices of signs (fewer for many distinct differences) whose mean is at least as far from 0, the observed one
     included [Fisher's randomisation test; Smucker, Allan, Carterette, CIKM 2007]. Raises DataError for other shapes or
     no users.
     """
-    normal_95 = 1.959963984540054
     ours, theirs = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
     if ours.shape != theirs.shape or ours.ndim != 1 or not len(ours):
         raise DataError(f"two values of each user are needed; got shapes {ours.shape} and {theirs.shape}.")
     change, n = ours - theirs, len(ours)
-    mean, spread = float(change.mean()), normal_95 * float(change.std(ddof=min(1, n - 1))) / n**0.5
+    mean, spread = float(change.mean()), quantile * float(change.std(ddof=min(1, n - 1))) / n**0.5
     return Difference(mean, mean - spread, mean + spread, randomised(change, seed), n)
 
 

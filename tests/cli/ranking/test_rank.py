@@ -297,3 +297,75 @@ def test_a_dash_and_the_reason(verb, tmp_path, labels, reason):
     found = json.loads(verb("rank", tmp_path / "m", train, "--metrics", "--json").out)
     assert {name for name, value in found["metrics"].items() if value is None} == set(found["reasons"])
     assert any(reason in text for text in found["reasons"].values())
+
+
+def test_a_run_of_trec_and_its_qrels(verb, ranking_model, test_file, tmp_path, refused):
+    """The run holds the documents of each query by score; qrels of the file's own labels give its metrics."""
+    run, qrels = tmp_path / "run.trec", tmp_path / "qrels"
+    assert verb("rank", ranking_model, test_file, "--output", run, "--quiet").code == 0
+    documents = read_letor(test_file)
+    scores = load_model(ranking_model).predict(documents)
+    rows = pd.read_csv(run, sep=" ", header=None, names=["query", "zero", "document", "rank", "score", "tag"])
+    assert rows["query"].tolist() == np.repeat(documents.qids, np.diff(documents.offsets)).tolist()
+    names = (
+        [text.split("docid =")[1].split()[0] for text in documents.comments] if documents.comments is not None else []
+    )
+    names = names or [str(number) for number in range(1, len(scores) + 1)]
+    assert dict(zip(rows["document"].astype(str), rows["score"])) == dict(zip(names, scores))
+    for _, own in rows.groupby("query"):
+        assert own["rank"].tolist() == list(range(1, len(own) + 1)) and (np.diff(own["score"]) <= 0).all()
+    queries = np.repeat(documents.qids, np.diff(documents.offsets))
+    judged = [(q, name, int(y)) for q, name, y in zip(queries, names, documents.y) if y]
+    qrels.write_text("".join(f"{q} 0 {name} {y}\n" for q, name, y in judged))
+    own = json.loads(verb("rank", ranking_model, test_file, "--metrics", "--json").out)
+    found = json.loads(verb("rank", ranking_model, test_file, "--qrels", qrels, "--json").out)
+    assert found["metrics"] == own["metrics"] and found["qrels"] == str(qrels)
+    qrels.write_text(f"{queries[0]} 0 {names[0]} 1\n")
+    other = json.loads(verb("rank", ranking_model, test_file, "--qrels", qrels, "--json").out)
+    labels = (np.arange(len(scores)) == 0).astype(float)
+    assert other["metrics"]["map"] == evaluate(labels, scores, documents.offsets)["map"] != own["metrics"]["map"]
+    assert "test.txt" not in refused("rank", ranking_model, test_file, "--qrels", tmp_path / "none")
+
+
+@pytest.mark.parametrize("features", ["linear", "thresholds", "fourier"])
+def test_a_score_and_a_difference_are_explained(verb, letor_folder, test_file, tmp_path, features):
+    model = tmp_path / "m.gpukit"
+    words = ("--fold", 1, "--c", 0.01, "--features", features, "--scale", "minmax", "--model", model, "--quiet", *CPU)
+    assert verb("ranksvm", letor_folder, *words).code == 0
+    documents = read_letor(test_file)
+    scores = load_model(model).predict(documents)
+    first = int(documents.offsets[1]) + 1
+    found = json.loads(verb("rank", model, test_file, "--explain", first, "--json").out)
+    assert found["query"] == documents.qids[1] and found["scores"] == pytest.approx([scores[first - 1]])
+    assert sum(row["part"] for row in found["parts"]) == pytest.approx(scores[first - 1])
+    assert all(row["value"] == documents.X[first - 1, row["feature"] - 1] for row in found["parts"] if "value" in row)
+    pair = f"{first},{first + 1}"
+    found = json.loads(verb("rank", model, test_file, "--explain", pair, "--json").out)
+    assert sum(row["part"] for row in found["parts"]) == pytest.approx(scores[first - 1] - scores[first])
+    assert ("waves of all features" in [row["feature"] for row in found["parts"]]) == (features == "fourier")
+    sizes = [abs(row["part"]) for row in found["parts"]]
+    assert sizes == sorted(sizes, reverse=True) and len(sizes) > 10
+    out = verb("rank", model, test_file, "--explain", pair).out
+    assert out.startswith(f"Score of document {first} less that of {first + 1}, of query {documents.qids[1]}")
+    assert f"{len(sizes) - 10} others" in out and f"{scores[first - 1] - scores[first]:.4f}" in out.splitlines()[-1]
+
+
+def test_documents_to_explain_that_do_not_fit(refused, ranking_model, test_file, tmp_path):
+    documents = read_letor(test_file)
+    words = ("rank", ranking_model, test_file, "--explain")
+    for text in ("0", "a", "1,2,3", "", "-1", "1.5"):
+        assert "is not the number of a document" in refused(*words, text)
+    assert f"the file has {len(documents.y)} documents" in refused(*words, len(documents.y) + 1)
+    assert "are of the queries" in refused(*words, f"1,{len(documents.y)}")
+    assert "--output is for all scores" in refused(*words, 1, "--output", tmp_path / "s")
+
+
+def test_weights_as_text(verb, ranking_model, tmp_path, refused):
+    path = tmp_path / "w.txt"
+    result = verb("export", ranking_model, path)
+    model = load_model(ranking_model)
+    lines = [line.split(":") for line in path.read_text().splitlines() if not line.startswith("#")]
+    assert result.code == 0 and [float(line[1].split()[0]) for line in lines] == model.coef_.tolist()
+    assert json.loads(verb("export", ranking_model, path, "--force", "--json").out)["features"] == len(model.coef_)
+    assert "is there already" in refused("export", ranking_model, path)
+    assert "gpukit rank and export" in refused("export", ranking_model, tmp_path / "w.csv")

@@ -10,7 +10,8 @@ from cli_support import CPU
 from evaluation import naive
 
 from gpukit.cli import options
-from gpukit.documents import read_letor
+from gpukit.documents import read_letor, take_queries
+from gpukit.documents.folds import assign_parts
 from gpukit.persist import load_model
 from gpukit.ranking import RankSVM
 
@@ -417,3 +418,46 @@ def test_mq2008(verb, data):
     assert np.abs(100 * np.array(shares) - wanted).max() < 0.01
     mean = result["mean"]["test"]
     assert [round(mean[name], 4) for name in ("map", "ndcg@10", "mean_ndcg")] == [0.4728, 0.2293, 0.4826]
+
+
+# --- parts of a file
+
+
+def test_each_part_of_a_file_is_the_test_set_once(verb, letor_folder):
+    path = letor_folder / "Fold1/train.txt"
+    whole = read_letor(path)
+    parts = assign_parts(whole, 3)
+    folds = as_json(verb, path, "--folds", 3, "--c", 0.5)["folds"]
+    assert [one["name"] for one in folds] == ["Fold1", "Fold2", "Fold3"]
+    for part, one in enumerate(folds):
+        train, test = (take_queries(whole, np.flatnonzero(here)) for here in (parts != part, parts == part))
+        model = RankSVM(0.5, device="cpu").fit(train)
+        assert one["sizes"]["test"] == {"documents": len(test.y), "queries": len(test.qids)}
+        assert one["metrics"]["test"]["pa"] == model.score(test) and "validation" not in one["metrics"]
+    result = verb("ranksvm", path, "--folds", 3, "--c", 0.5, *CPU)
+    assert "Test sets of 3 folds" in result.out and result.err.count("documents, ") == 1
+    assert f"Next: gpukit ranksvm {path} --model FILE" in result.err
+
+
+def test_a_part_of_a_file_chooses_of_a_grid(verb, letor_folder):
+    path = letor_folder / "Fold1/train.txt"
+    whole = read_letor(path)
+    parts = assign_parts(whole, 4)
+    result = as_json(verb, path, "--folds", 4, "--c-grid", "0.01,1", "--metric", "map")
+    for part, one in enumerate(result["folds"]):
+        held_out = (part - 1) % 4
+        chosen = [np.flatnonzero(here) for here in ((parts != part) & (parts != held_out), parts == held_out)]
+        train, validation = (take_queries(whole, queries) for queries in chosen)
+        model = RankSVM(device="cpu").fit_path(train, validation, grid=[0.01, 1], metric="map")
+        assert one["C"] == model.C_ and [row["validation"]["map"] for row in one["path"]] == [
+            row["validation"]["map"] for row in model.path_
+        ]
+
+
+def test_parts_that_do_not_fit(refused, letor_folder, tmp_path):
+    path = letor_folder / "Fold1/train.txt"
+    assert "--folds goes with a training file" in refused("ranksvm", letor_folder, "--folds", 3)
+    assert "--model goes with one training" in refused("ranksvm", path, "--folds", 3, "--model", tmp_path / "m")
+    assert "--test goes with one training" in refused("ranksvm", path, "--folds", 3, "--test", path)
+    assert "--folds must be at least 3" in refused("ranksvm", path, "--folds", 2, "--c-grid", "1,2")
+    assert "cannot be divided into 900 parts" in refused("ranksvm", path, "--folds", 900, "--quiet", *CPU)

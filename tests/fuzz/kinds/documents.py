@@ -207,7 +207,30 @@ def uses(rng):
     return {"null": NULLS[rng.choice(3, p=(0.6, 0.2, 0.2))]}
 
 
+def qrels_samples():
+    """TREC's judgements, with blanks, with tabs, repeated."""
+    plain = b"301 0 FBIS3-10082 1\n301 0 FBIS3-10169 0\n302 0 FBIS4-67701 2\n"
+    return [single("qrels", plain), single("tabs.qrels", plain.replace(b" ", b"\t") + b"\nq1\tQ0\t7\t-1\nq1 0 7 -1\n")]
+
+
+def qrels(path, use):
+    """read_qrels."""
+    from gpukit.documents.trec import read_qrels
+
+    labels = read_qrels(path)
+    queries, documents = (np.array(words) for words in zip(*labels))
+    return {"users": queries, "items": documents, "labels": np.array(list(labels.values()))}
+
+
+def qrels_judge(found, files):
+    """Ids are words of the file, labels are finite numbers."""
+    if not np.isfinite(found["labels"]).all():
+        return "a label is not finite"
+    return tables.pairs(found, files)
+
+
 KINDS = [
+    Kind("qrels", qrels_samples, TEXT, qrels, qrels_judge, pipes=True),
     Kind("letor-text", text_samples, TEXT, answer, text_judge, uses, pipes=True, share=3),
     Kind("letor-table", table_samples, TEXT, answer, table_judge, uses, pipes=True),
     Kind("letor-groups", group_samples, TEXT, answer, text_judge, uses),

@@ -1,0 +1,72 @@
+"""TREC's files: runs (query, document, rank, score) and qrels (query, document, label).
+
+The name of a document is the docid of its comment, as in LETOR's `#docid = GX000-00-0000000 inc = 1`, or a comment of
+one word. A document without one is named by its number in the file, from 1.
+"""
+
+import re
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.io import sources
+from gpukit.io.words import decoded, is_number, shown
+
+LINE = "a line `query 0 document label` for each pair"
+
+
+def document_names(documents):
+    """Return the names [str] of Documents."""
+    comments = [""] * len(documents.y) if documents.comments is None else documents.comments.tolist()
+    found = (re.search(r"docid\s*=\s*(\S+)", text) or re.fullmatch(r"\s*(\S+)\s*", text) for text in comments)
+    return [str(number) if name is None else name[1] for number, name in enumerate(found, 1)]
+
+
+def run_lines(documents, scores, ranks, spell=repr):
+    """Yield the lines of a run: the documents of each query by rank. ranks (l,) from 1; spell: formats a score.
+
+    Raises DataError for a query id with blanks.
+    """
+    names, offsets = document_names(documents), documents.offsets.tolist()
+    for query, first, last in zip(documents.qids.tolist(), offsets[:-1], offsets[1:]):
+        if len(str(query).split()) != 1:
+            raise DataError(f"Query {query!r} is not one word, as a TREC run needs. Rename it, or write plain scores.")
+        for row in (first + np.argsort(ranks[first:last])).tolist():
+            yield f"{query} Q0 {names[row]} {ranks[row]} {spell(float(scores[row]))} gpukit\n"
+
+
+def read_qrels(path):
+    """Return {(query, document): label} of a qrels file; DataError with the line for anything else."""
+    with sources.opened(path, LINE) as source:
+        stream = source.stream()
+        stream.text_head()
+        lines = decoded(stream.whole().removeprefix(sources.BOM)).split("\n")
+    labels = {}
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) != 4 or not is_number(words[3]):
+            raise DataError(f"{path}, line {number:,}: {shown(line.strip())} is not `query 0 document label`.")
+        pair, label = (words[0], words[2]), float(words[3])
+        if labels.setdefault(pair, label) != label:
+            raise DataError(
+                f"{path}, line {number:,}: document {shown(pair[1])} of query {shown(pair[0])} has the labels "
+                f"{labels[pair]:g} and {label:g}. Keep one of them."
+            )
+    if not labels:
+        raise DataError(f"{path} has no labels. Expected {LINE}.")
+    return labels
+
+
+def relabel(documents, path):
+    """Return Documents with the labels of a qrels file, 0 for pairs that it lacks; DataError if it has none of them."""
+    labels, names = read_qrels(path), document_names(documents)
+    queries = np.repeat(documents.qids, np.diff(documents.offsets)).tolist()
+    pairs = [(str(query), name) for query, name in zip(queries, names)]
+    if labels.keys().isdisjoint(pairs):
+        raise DataError(
+            f"{path} has none of the {len(pairs):,} documents: the first is {shown(pairs[0][1])} of query "
+            f"{shown(pairs[0][0])}. Name documents by the docid of their comments, or by their number in the file."
+        )
+    return documents._replace(y=np.array([labels.get(pair, 0.0) for pair in pairs]))
