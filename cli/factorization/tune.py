@@ -109,9 +109,9 @@ def parsed(text):
         found[NAMES[name]] = [number(name, value) for value in values.split(",") if value]
     if not found:
         raise ParameterError(f"--grid is empty: write NAME=VALUE,VALUE with {', '.join(NAMES)} as names.")
-    from gpukit.factorization.tuning import grid as grids
+    from gpukit.factorization.tuning import check_grid
 
-    return grids.checked(found, {theirs: f"--grid {name}" for name, theirs in NAMES.items()})
+    return check_grid(found, {theirs: f"--grid {name}" for name, theirs in NAMES.items()})
 
 
 def number(name, text):
@@ -125,9 +125,9 @@ def number(name, text):
 
 
 def search(ctx, ask, train):
-    """Return the search.Tuned of Ratings; Ctrl-C prints the results so far."""
+    """Return the Tuned of Ratings; Ctrl-C prints the results so far."""
     from gpukit.factorization import LSHMF
-    from gpukit.factorization.tuning.search import Rules, Search
+    from gpukit.factorization.tuning import Rules, Search
 
     rules = Rules(ask.cv, 1, ask.epochs, ask.budget or None, ask.exhaustive or None, ask.split)
     estimator = LSHMF(device=ask.device, random_state=ask.seed)
@@ -145,7 +145,7 @@ def search(ctx, ask, train):
 
 def so_far(ask, work):
     """Describe the results so far after Ctrl-C."""
-    if not any(entry.outcomes and np.isfinite(entry.rmse) for entry in work.entries):
+    if not any(one.curves and np.isfinite(one.rmse) for one in work.candidates):
         return "Nothing had been tried yet."
     found = work.found()
     best = found.table[0]

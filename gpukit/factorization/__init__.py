@@ -14,7 +14,7 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022. `MatrixFactorization` is CU
     arrays.py    named tuples of arrays                        answers/   similarity, explanations, judging, exports
     steps.py     protocol of cpu.py and gpu.py                 choose/    model selection on a hold-out
     lists/       content and order of recommendations          plan.py    memory that a training needs
-    online/      online updates of a fitted model              tuning/    hyperparameters by cross-validation
+    online/      online updates of a fitted model              tuning     hyperparameters by cross-validation
     shared/      training on the ranks of a parallel.Team      weights.py sample weights
     begin.py     preparation before the first epoch            lookup.py  rows of ids, unknown ids included
     baseline.py  bias-only predictor                           implicit/  clicks: detection, model selection, updates

@@ -72,6 +72,11 @@ class Settings(NamedTuple):
         """Number of neighbours in training; `ials` and `ease` have none."""
         return 0 if self.solver in ("ials", "ease") else self.n_neighbors
 
+    @property
+    def kind_of_biases(self):
+        """'none'; 'held' at the baseline, also without epochs; 'learned'."""
+        return "none" if not self.biases else "held" if self.held or not self.epochs else "learned"
+
     def epoch_rates(self, epoch):
         """Return the formulas.Rates of an epoch."""
         from gpukit.factorization.solvers.rates import epoch_rates

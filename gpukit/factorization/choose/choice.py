@@ -7,26 +7,15 @@ more on all ratings.
 
 from typing import NamedTuple
 
-import numpy as np
-
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.choose import rule
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_biases, blended, share_of
-from gpukit.factorization.choose.evaluator import (
-    ONE_THREAD,
-    Evaluator,
-    Stopping,
-    folds,
-    rms,
-    train_candidate,
-    work_of_epoch,
-)
-from gpukit.factorization.choose.rule import PATIENCE
-from gpukit.factorization.prepare.training_data import PreparationOptions
+from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, folds, rms, train_candidate, work_of_epoch
 from gpukit.factorization.settings import USUAL_FACTORS, USUAL_NEIGHBORS
+from gpukit.model_selection.search import EarlyStopping
 from gpukit.model_selection.splits import draw_sample
-from gpukit.model_selection.trial import Budget
+from gpukit.model_selection.trial import Budget, best_of
 from gpukit.runtime import thread_count
 
 SIZE = 50_000  # approximate number of ratings in a sample: a twentieth of MovieLens 1M
@@ -43,17 +32,12 @@ def usual_suits(estimator, ratings, settings, device):
         return False
     if n >= rule.VERY_MANY or not settings.biases or settings.solver != "sgd":
         return True
-    way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, False)
     with thread_count.limited(1):
         train, held_out = folds(draw_sample(ratings, settings.seed, SIZE, least=2), settings.seed)[0]
-        evaluator = Evaluator(train, held_out, way, device, _no_neighbors)
-        alone = min(settings.n_factors, *train.shape)
-        found = train_candidate([evaluator], settings._replace(n_neighbors=0, n_factors=alone), Stopping(PATIENCE))
-        return share_of(found.errors, evaluator.biased(USUAL), settings.epochs) > 0.0
-
-
-def _no_neighbors(orders, steps):
-    return np.zeros((orders.shape[1], 0), np.int32)
+        evaluator = Evaluator(estimator, train, held_out, settings.seed, device)
+        candidate = settings._replace(n_neighbors=0, n_factors=min(settings.n_factors, *train.shape))
+        trial = train_candidate([evaluator], candidate, EarlyStopping(rule.PATIENCE))
+        return share_of(trial.errors, evaluator.biased(USUAL), settings.epochs) > 0.0
 
 
 class Contest(NamedTuple):
@@ -100,13 +84,9 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
     """Return the Contest of an estimator on parts of its Ratings."""
     stopping_share = 0.05  # default fraction of the ratings that early stopping holds out
     progress("choosing", 0, None, {})
-    way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, settings.n_neighbors > 0)
     share = (estimator.validation_fraction or stopping_share) if stopping else None
-
-    def find(orders, steps):
-        return estimator.find_neighbors(orders, steps, settings.n_neighbors)
-
-    evaluators = [Evaluator(*fold, way, device, find) for fold in folds(ratings, settings.seed, share)]
+    options = settings.seed, device, settings.n_neighbors
+    evaluators = [Evaluator(estimator, *fold, *options) for fold in folds(ratings, settings.seed, share)]
     free = rule.left_open(estimator)
     patience = settings.patience if stopping else rule.PATIENCE if "n_epochs" in free else 0
     training = settings._replace(n_factors=USUAL_FACTORS, n_neighbors=USUAL_NEIGHBORS)
@@ -136,10 +116,10 @@ def as_biases(settings):
 
 def _stopped(settings, contest):
     """Return the Choice of early stopping: the best number of epochs."""
-    found = _tried(settings, contest._replace(budget=None))  # early stopping is requested, so it has no budget
-    held_out = len(found.errors)
-    why = f"best of {len(found.curve)} epochs on {held_out:,} ratings held out, then trained on all"
-    return Choice(found.settings, [row(found)], why)
+    trial = _try(settings, contest._replace(budget=None))  # early stopping is requested, so it has no budget
+    held_out, epochs = len(trial.errors), len(trial.curve)
+    why = f"best of {epochs} epochs on {held_out:,} ratings held out, then trained on all"
+    return Choice(trial.candidate, [trial.row], why)
 
 
 def _contested(estimator, settings, contest):
@@ -150,41 +130,36 @@ def _contested(estimator, settings, contest):
     most = settings.epochs if contest.patience else min(settings.epochs, rule.LONGEST)
     epochs = rule.EPOCHS if "n_epochs" in contest.free else most
     first = settings._replace(damping=damping, trend=trend, held=True, epochs=epochs)
-    outcomes = _in_turn(rule.decays(first, contest.free), contest, [])
-    leader = min(outcomes, key=_rmse).settings._replace(epochs=epochs)
-    outcomes = _in_turn(rule.sizes(leader, contest.free, contest.evaluators[0].shape), contest, outcomes)
-    leader = min(outcomes, key=_rmse)
-    if settings.biases and (plain is None or leader.rmse < rms(plain)):
-        outcomes = _in_turn([leader.settings._replace(held=False, epochs=epochs)], contest, outcomes)
-    best, rows = min(outcomes, key=_rmse), [row(outcome) for outcome in outcomes]
-    if not contest.patience:
-        best = best._replace(settings=best.settings._replace(epochs=settings.epochs))
+    trials = _try_all(rule.decays(first, contest.free), contest, [])
+    leader = best_of(trials).candidate._replace(epochs=epochs)
+    trials = _try_all(rule.sizes(leader, contest.free, contest.evaluators[0].shape), contest, trials)
+    best = best_of(trials)
+    if settings.biases and -best.mean < rms(plain):
+        trials = _try_all([best.candidate._replace(held=False, epochs=epochs)], contest, trials)
+    best, rows = best_of(trials), [trial.row for trial in trials]
+    chosen = best.candidate if contest.patience else best.candidate._replace(epochs=settings.epochs)
     if plain is None or rule.wants_factors(estimator):
-        return Choice(best.settings, rows, _why(rows, best.errors))
+        return Choice(chosen, rows, _why(rows, best.errors))
     rows.insert(0, biases_row(damping, trend, plain))
-    share = share_of(best.errors, plain, len(outcomes))
+    share = share_of(best.errors, plain, len(trials))
     if share:
         why = _why(rows, blended(best.errors, plain, share), share)
-        return Choice(best.settings._replace(share=share), rows, why)
+        return Choice(chosen._replace(share=share), rows, why)
     why = f"of {len(rows)} candidates none predicted {len(plain):,} ratings held out surely better"
     return Choice(as_biases(first), rows, why)
 
 
-def _in_turn(settings, contest, before):
-    """Return the Outcomes `before` and those of further settings, within the budget.
+def _try_all(candidates, contest, trials):
+    """Return `trials` and those of further candidates, within the budget.
 
     Each candidate is stopped when it lags behind the best one before it.
     """
-    outcomes = list(before)
-    for candidate in settings:
-        if outcomes and contest.budget.is_spent:
+    trials = list(trials)
+    for candidate in candidates:
+        if trials and contest.budget.is_spent:
             break
-        outcomes.append(_tried(candidate, contest, min(outcomes, key=_rmse, default=None)))
-    return outcomes
-
-
-def _rmse(outcome):
-    return outcome.rmse
+        trials.append(_try(candidate, contest, best_of(trials).curve if trials else None))
+    return trials
 
 
 def _why(rows, errors, share=1.0):
@@ -193,32 +168,15 @@ def _why(rows, errors, share=1.0):
     return f"best of {len(rows)} candidates on {len(errors):,} ratings held out{part}, RMSE {rms(errors):.4f}"
 
 
-def _tried(settings, contest, leader=None):
-    """Return the Outcome of a candidate.
-
-    It is stopped if it lags behind the leader.
-    """
+def _try(settings, contest, leader=None):
+    """Return the RatingTrial of a candidate; leader: see EarlyStopping."""
     facts = {"F": settings.n_factors, "K": settings.n_neighbors, "lambda": settings.regularization}
     return train_candidate(
         contest.evaluators,
         settings,
-        Stopping(contest.patience, leader, budget=contest.budget),
+        EarlyStopping(contest.patience, leader=leader, margin=-rule.WORTH, budget=contest.budget),
         lambda epoch, rmse: contest.progress("choosing", epoch, settings.epochs, {**facts, "rmse": rmse}),
     )
-
-
-def row(outcome):
-    """Return a candidate as a dict for trials_."""
-    settings = outcome.settings
-    return {
-        "n_factors": settings.n_factors,
-        "n_neighbors": settings.n_neighbors,
-        "regularization": settings.regularization,
-        "n_epochs": settings.epochs,
-        "biases": "none" if not settings.biases else "held" if settings.held else "learned",
-        "rmse": outcome.rmse,
-        "curve": outcome.curve,
-    }
 
 
 def biases_row(damping, trend, errors):

@@ -77,7 +77,7 @@ class Choice(NamedTuple):
             "n_epochs": settings.epochs,
             "learning_rate": settings.learning_rate if trained else None,
             "regularization": settings.regularization if trained else None,
-            "biases": "none" if not settings.biases else "held" if settings.held or not trained else "learned",
+            "biases": settings.kind_of_biases,
             "damping": list(settings.damping),
             "trend": list(settings.trend),
             **clicks,

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.choose.rule import WORTH
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare import trend as trends
-from gpukit.factorization.prepare.training_data import order_weights
+from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
 from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
@@ -25,40 +24,46 @@ ENOUGH, MOST = 6_000, 50_000  # target of judging ratings over all parts; maximu
 MOST_PARTS = 5
 
 
-class Outcome(NamedTuple):
-    """Result of a candidate.
+class RatingTrial(NamedTuple):
+    """A candidate after its best epoch, and its results; compared with others like a model_selection Trial.
 
-    settings: settings.Settings with the best number of epochs; curve: a dict an epoch like an estimator's history_
-    (epoch, seconds, rmse); errors (n,) float64: truth minus prediction of the held-out ratings after the best epoch.
+    candidate: settings.Settings with the best number of epochs; row: a dict for trials_; errors (n,) float64: truth
+    minus prediction of the held-out ratings.
     """
 
-    settings: object
-    curve: list
+    candidate: object
+    row: dict
     errors: np.ndarray
 
     @property
-    def rmse(self):
-        """RMSE after the best epoch."""
-        return self.curve[self.settings.epochs - 1]["rmse"]
+    def mean(self):
+        """RMSE, negated: larger is better."""
+        return -self.row["rmse"]
+
+    @property
+    def curve(self):
+        """RMSE by epoch, a list."""
+        return [epoch["rmse"] for epoch in self.row["curve"]]
 
 
 class Evaluator:
     """Training and judging ratings on a device, for any number of candidates.
 
-    train, held_out: Ratings with the same id maps; way: PreparationOptions; find(orders, steps): returns the neighbours
-    (N, K) int32 on the host, best first, K the largest of a candidate. Deterministic training runs in batches on a GPU,
-    and on a CPU in the single thread that model selection uses.
+    estimator: has the order of training and finds neighbours; train, held_out: Ratings with the same id maps;
+    n_neighbors: the largest number of a candidate. Deterministic training runs in batches on a GPU, and on a CPU in the
+    single thread that model selection uses.
     """
 
-    def __init__(self, train, held_out, way, device, find):
-        self.in_batches, way = way.deterministic and device.is_cuda, way._replace(deterministic=False)
-        self.way, self.device, self.held_out, self.shape, self.made = way, device, held_out, train.shape, None
+    def __init__(self, estimator, train, held_out, seed, device, n_neighbors=0):
+        self.way = PreparationOptions(estimator.walk, seed, False, n_neighbors > 0)
+        self.in_batches = estimator.deterministic and device.is_cuda
+        self.device, self.held_out, self.shape, self.made = device, held_out, train.shape, None
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
         self.own = training_data.scale_of(self.orders, train.values, train.weights)
         self.weights = order_weights(train, self.orders, self.steps.preparing)
         self.roots = 1.0 if held_out.weights is None else np.sqrt(held_out.weights / held_out.weights.mean())
-        self.neighbors = find(self.orders, self.steps)
+        self.neighbors = estimator.find_neighbors(self.orders, self.steps, n_neighbors)
 
     def begin(self, settings):
         """Return the Attempt of a candidate before its first epoch."""
@@ -131,53 +136,6 @@ def rms(errors):
     return value if np.isfinite(value) else np.inf
 
 
-def reach(errors):
-    """Return the extrapolated limit of a falling curve of RMSE.
-
-    The falls are assumed to shrink at their last ratio, which tends to be optimistic. -inf for fewer than three epochs.
-    """
-    slowest = 0.95  # upper limit of the ratio of successive falls in the extrapolation
-    if len(errors) < 3:
-        return -np.inf
-    before, last = errors[-3] - errors[-2], errors[-2] - errors[-1]
-    if min(before, last) <= 0:
-        return errors[-1]
-    ratio = min(last / before, slowest)
-    return errors[-1] - last * ratio / (1.0 - ratio)
-
-
-class Stopping(NamedTuple):
-    """Rules that end a training before its last epoch.
-
-    patience: number of epochs without a better one after which the best is taken; 0: all epochs are trained, the last
-    is taken, and the other rules do not apply. leader: an Outcome that must be within reach, or None; margin: relative
-    distance from its RMSE that is close enough; budget: a model_selection Budget, or None.
-    """
-
-    patience: int = 0
-    leader: object = None
-    margin: float = -WORTH
-    budget: object = None
-
-    def applies(self, errors, best):
-        """Return True if RMSE by epoch, `best` the index of the lowest, calls for an end."""
-        if not self.patience:
-            return False
-        is_spent = self.budget is not None and self.budget.is_spent
-        lags = self.leader is not None and is_behind(errors, self.leader, self.margin)
-        return len(errors) - 1 - best >= self.patience or lags or is_spent or not np.isfinite(errors[-1])
-
-
-def is_behind(errors, leader, margin):
-    """Return True if a curve is unlikely to come close to the leader.
-
-    errors: RMSE by epoch. They must be above the leader's, an Outcome, at the same epoch, and their `reach` above its
-    RMSE by a relative margin.
-    """
-    ahead = leader.curve[min(len(errors), len(leader.curve)) - 1]["rmse"]
-    return errors[-1] > ahead and reach(errors) > leader.rmse * (1.0 + margin)
-
-
 def work_of_epoch(evaluators, settings):
     """Return the work of an epoch on all evaluators, in multiplications; a neighbour costs about twice a factor."""
     n_ratings = sum(len(evaluator.orders) for evaluator in evaluators)
@@ -185,22 +143,35 @@ def work_of_epoch(evaluators, settings):
 
 
 def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse: None):
-    """Return the Outcome of settings, trained on all evaluators, epoch by epoch, at most settings.epochs."""
-    begun, history, best = work_clock(), [], None
+    """Return the RatingTrial of settings, trained on all evaluators, at most settings.epochs.
+
+    stopping: a model_selection EarlyStopping.
+    """
+    begun, curve, units = work_clock(), [], work_of_epoch(evaluators, settings)
     attempts = [evaluator.begin(settings) for evaluator in evaluators]
-    units = work_of_epoch(evaluators, settings)
     for epoch in range(settings.epochs):
         errors = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
         rmse = rms(errors)
         if stopping.budget is not None:
             stopping.budget.spend(units)
-        history.append({"epoch": epoch + 1, "seconds": work_clock() - begun, "rmse": rmse})
+        is_over = stopping.is_over(rmse) or (stopping.patience and np.isinf(rmse))
+        curve.append({"epoch": epoch + 1, "seconds": work_clock() - begun, "rmse": rmse})
         progress(epoch + 1, rmse)
-        if best is None or not stopping.patience or rmse < best[1]:
-            best = epoch, rmse, errors
-        if stopping.applies([row["rmse"] for row in history], best[0]):
+        if stopping.best == epoch:
+            best_errors = errors
+        if is_over:
             break
-    return Outcome(settings._replace(epochs=best[0] + 1), history, best[2])
+    settings = settings._replace(epochs=stopping.best + 1)
+    row = {
+        "n_factors": settings.n_factors,
+        "n_neighbors": settings.n_neighbors,
+        "regularization": settings.regularization,
+        "n_epochs": settings.epochs,
+        "biases": settings.kind_of_biases,
+        "rmse": stopping.errors[stopping.best],
+        "curve": curve,
+    }
+    return RatingTrial(settings, row, best_errors)
 
 
 def folds(ratings, seed, share=None):

@@ -56,7 +56,7 @@ def test_the_winner_is_saved(verb, ratings_file, tmp_path):
 
 
 def test_means_that_nothing_beats_are_told(verb, ratings_file, monkeypatch):
-    monkeypatch.setattr("gpukit.factorization.tuning.search.Fold.means_rmse", lambda fold: 0.1)
+    monkeypatch.setattr("gpukit.factorization.tuning.Fold.means_rmse", lambda fold: 0.1)
     result = verb("tune", ratings_file, *GRID)
     assert "means alone: RMSE 0.1000, which no setting beats: the ratings hold too little information." in result.err
 

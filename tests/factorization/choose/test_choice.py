@@ -12,7 +12,6 @@ from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.choose import damping, rule
 from gpukit.factorization.choose.evaluator import Evaluator, folds, rms
-from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.ratings import Ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -278,10 +277,7 @@ def test_no_bias_is_taken_that_predicts_worse_than_the_level():
         rng = np.random.default_rng(seed)
         users, items = (side.ravel().astype(np.int32) for side in np.indices((20, 6)))
         noise = Ratings(users, items, rng.normal(size=120).astype(np.float32), np.arange(20), np.arange(6))
-        way = PreparationOptions("users", seed, False, False)
-        evaluators = [
-            Evaluator(*fold, way, cpu(), lambda orders, steps: np.zeros((6, 0), np.int32)) for fold in folds(noise, 0)
-        ]
+        evaluators = [Evaluator(MatrixFactorization(), *fold, seed, cpu()) for fold in folds(noise, 0)]
         level = rms(damping.held_out_errors(evaluators, damping.NOTHING_ELSE, damping.LEVEL))
         found, trend, errors = damping.best_biases(evaluators)
         assert rms(errors) <= level and rms(damping.held_out_errors(evaluators, found, trend)) == pytest.approx(

@@ -7,54 +7,55 @@ import pytest
 
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.choose import choice, evaluator
+from gpukit.factorization.choose import choice
 from gpukit.factorization.choose import rule as candidates
-from gpukit.factorization.choose.evaluator import Outcome, Stopping, is_behind, reach, rms, work_of_epoch
+from gpukit.factorization.choose.evaluator import rms, train_candidate, work_of_epoch
 from gpukit.factorization.solvers import rates
-from gpukit.model_selection import trial
+from gpukit.model_selection import search, trial
 
 
-def outcome(*curve):
-    """Return an Outcome with this curve of RMSE."""
-    settings = SimpleNamespace(epochs=int(np.argmin(curve)) + 1)
-    return Outcome(settings, [{"epoch": n + 1, "rmse": rmse} for n, rmse in enumerate(curve)], None)
-
-
-def test_reach_goes_on_as_a_curve_falls():
-    assert reach([1.0, 0.9]) == -np.inf  # too few epochs to extrapolate
-    assert reach([1.0, 0.9, 0.85]) == pytest.approx(0.8)  # 0.05, 0.025, 0.0125, ... lower
-    assert reach([1.0, 0.9, 0.95]) == 0.95 and reach([0.9, 1.0, 0.95]) == 0.95
-    assert reach([1.0, 0.9, 0.8]) < 0.0  # no limit in sight
-
-
-@pytest.mark.parametrize(
-    "errors, given_up",
-    [
-        ([1.1, 1.05, 1.04], True),  # behind, with an estimated limit of 1.0375
-        ([1.1, 1.05], False),  # too early to estimate
-        ([1.1, 1.0, 0.95], False),  # behind, with an estimated limit of 0.9, which is better
-        ([0.99, 0.93, 0.919], False),  # ahead of the leader at the same epoch, with an estimated limit of 0.9165
-        ([1.2, 1.1, 1.005, 0.92, 0.88], False),  # better than the leader's best
-        ([1.1, 1.0, 0.96, 0.945, 0.94, 0.938], True),  # beyond the leader's last epoch
-    ],
-)
-def test_candidates_behind_the_leader(errors, given_up):
-    leader = outcome(1.0, 0.95, 0.92, 0.91)
-    assert is_behind(errors, leader, -candidates.WORTH) == given_up
-    assert Stopping(9, leader).applies(errors, int(np.argmin(errors))) == given_up
-    assert not Stopping(0, leader).applies(errors, 0) and not is_behind(errors, leader, 0.2)
-
-
-def test_the_rmse_is_that_of_the_best_epoch_and_infinite_after_divergence():
-    assert outcome(1.0, 0.9, 0.95).rmse == 0.9
+def test_the_rmse_is_infinite_after_divergence():
     assert rms(np.array([3.0, 4.0])) == pytest.approx(12.5**0.5)
     assert rms(np.array([1.0, np.nan])) == rms(np.array([1e200, 1.0])) == np.inf
 
 
-def test_a_training_without_progress_ends():
-    assert not Stopping(2).applies([0.9], 0) and Stopping(2).applies([0.9, np.inf], 0)
-    assert not Stopping(2).applies([0.8, 0.9], 0) and Stopping(2).applies([0.8, 0.9, 0.85], 0)
-    assert not Stopping(0).applies([0.8, 0.9, 0.85, np.inf], 0)
+class Part:
+    """An evaluator of 2 ratings whose errors by epoch are given."""
+
+    def __init__(self, *errors):
+        self.errors, self.orders = errors, range(2)
+
+    def begin(self, settings):
+        return self
+
+    def epoch(self, number):
+        return np.full(1, self.errors[number])
+
+
+@pytest.mark.parametrize(
+    "errors, patience, best, trained",
+    [
+        ((1.0, 0.9, 0.95, 0.8), 0, 4, 4),
+        ((1.0, 0.9, 0.95, 0.96, 0.8), 2, 2, 4),
+        ((1.0, 0.9, 0.95, 0.9, 0.8), 3, 5, 5),
+        ((1.0, np.nan, 0.5), 9, 1, 2),
+        ((1.0, np.inf, 0.5), 0, 3, 3),
+    ],
+)
+def test_the_trial_is_that_of_the_best_epoch(errors, patience, best, trained):
+    """Of the error over the held-out ratings of all parts; a training that has diverged ends."""
+    settings = MatrixFactorization(n_factors=4, n_epochs=len(errors)).check(9)
+    budget, events = trial.Budget(1e9), []
+    parts = Part(*errors), Part(*(2 * error for error in errors))
+    stopping = search.EarlyStopping(patience, budget=budget)
+    result = train_candidate(parts, settings, stopping, lambda *event: events.append(event))
+    assert result.candidate == settings._replace(epochs=best) and result.errors.tolist() == [
+        errors[best - 1],
+        2 * errors[best - 1],
+    ]
+    assert -result.mean == result.row["rmse"] == pytest.approx(2.5**0.5 * errors[best - 1])
+    assert [row["epoch"] for row in result.row["curve"]] == list(range(1, trained + 1)) and len(events) == trained
+    assert result.curve == [rmse for _, rmse in events] and budget.limit - budget.left == trained * 4 * 12
 
 
 @pytest.mark.slow
@@ -62,8 +63,8 @@ def test_candidates_behind_are_given_up(monkeypatch):
     """The model is as accurate with shorter trials."""
     train, test = planted(100, 40, 0.5, seed=1).split(0.2, 0)
     spent, scores = [], []
-    for rule in (lambda *it: False, is_behind):
-        monkeypatch.setattr(evaluator, "is_behind", rule)
+    for rule in (lambda *it: False, search.is_behind):
+        monkeypatch.setattr(search, "is_behind", rule)
         fitted = MatrixFactorization(device="cpu").fit(train)
         spent.append(sum(len(row["curve"]) for row in fitted.trials_))
         scores.append(-fitted.score(test))
@@ -81,7 +82,7 @@ def test_settings_are_chosen_on_a_sample_of_users(monkeypatch, epochs):
     """Its size does not depend on that of the data. The number of epochs is at least the usual one."""
     sizes, make = [], choice.Evaluator
     monkeypatch.setattr(rates, "default_epochs", lambda n_ratings: 30)
-    monkeypatch.setattr(choice, "Evaluator", lambda *it: sizes.append(len(it[0]) + len(it[1])) or make(*it))
+    monkeypatch.setattr(choice, "Evaluator", lambda *it: sizes.append(len(it[1]) + len(it[2])) or make(*it))
     monkeypatch.setattr(candidates, "SAMPLE", 700)
     for n_users in (60, 120):
         ratings = planted(n_users, 40, 0.5, seed=1)

@@ -1,21 +1,25 @@
 """Choice of parameters by cross-validation: shared preparation, folds and the choice."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from factorization.inputs import planted
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
-from gpukit.factorization import LSHMF
+from gpukit.factorization import LSHMF, tuning
 from gpukit.factorization.choose import rule
-from gpukit.factorization.choose.evaluator import Outcome
-from gpukit.factorization.tuning import grid as grids
-from gpukit.factorization.tuning import search as tables
-from gpukit.factorization.tuning import tune
-from gpukit.factorization.tuning.grid import OPEN, Setting
-from gpukit.factorization.tuning.search import ALL_ON_ALL, Entry, Fold, Rules, Search, checked_rules, estimator_of
+from gpukit.factorization.tuning import (
+    ALL_ON_ALL,
+    OPEN,
+    Candidate,
+    Fold,
+    Rules,
+    Search,
+    Setting,
+    checked_rules,
+    estimator_of,
+    tune,
+)
 from gpukit.ratings import Ratings
 
 TEMPLATE = LSHMF(lsh_q=8, device="cpu", random_state=3)
@@ -33,7 +37,7 @@ def small(**more):
 
 def curve_of(fold, setting, epochs):
     """Return the RMSE by epoch of a setting on a fold."""
-    return [row["rmse"] for row in fold.evaluate(setting, epochs).curve]
+    return [row["rmse"] for row in fold.evaluate(setting, epochs)]
 
 
 # --- folds
@@ -49,7 +53,7 @@ def test_folds_are_equal_parts_at_random(n, folds):
 
 
 def test_only_so_many_folds_judge(monkeypatch):
-    monkeypatch.setattr("gpukit.factorization.tuning.search.FOLDS", ((1e9, 10, 3),))
+    monkeypatch.setattr("gpukit.factorization.tuning.FOLDS", ((1e9, 10, 3),))
     search = Search(planted(), GRID, Rules(None), TEMPLATE)
     parts = [len(test) for _, test in search.folds()]
     assert len(parts) == 3 and sum(parts) == pytest.approx(0.3 * len(planted()), abs=3)
@@ -100,29 +104,29 @@ def test_neighbours_of_fewer_are_the_first_of_more(one_thread):
 
 
 def test_the_default_grid_fits_the_density():
-    dense, sparse = (grids.default_grid(planted(400, 80, share, seed=1)) for share in (0.9, 0.02))
+    dense, sparse = (tuning.default_grid(planted(400, 80, share, seed=1)) for share in (0.9, 0.02))
     assert max(dense["regularization"]) < max(sparse["regularization"])
     assert dense["n_factors"] == [16, 64, 80] and dense["n_neighbors"] == [0, 32]
-    tiny = grids.default_grid(planted(4, 3, 1.0))
+    tiny = tuning.default_grid(planted(4, 3, 1.0))
     assert tiny["n_factors"] == [3] and tiny["n_neighbors"] == [0, 2]
 
 
 def test_settings_begin_with_the_estimators_own_and_then_the_simple_ones():
     ratings = planted()
-    grid = grids.checked({"n_factors": [24, 8, 8], "n_neighbors": [0, 5], "regularization": [0.1, 0.05]})
-    found = grids.settings_of(grid, LSHMF(8, 5, regularization=0.05), ratings)
+    grid = tuning.check_grid({"n_factors": [24, 8, 8], "n_neighbors": [0, 5], "regularization": [0.1, 0.05]})
+    found = tuning.settings_of(grid, LSHMF(8, 5, regularization=0.05), ratings)
     assert found[0] == Setting(8, 5, 0.05) and len(found) == len(set(found)) == 8
     assert found[1:3] == [Setting(8, 0, 0.1), Setting(8, 0, 0.05)] and found[-1] == Setting(24, 5, 0.05)
-    own = grids.settings_of({}, LSHMF(n_neighbors=400), ratings)
+    own = tuning.settings_of({}, LSHMF(n_neighbors=400), ratings)
     assert own == [Setting(30, 29, pytest.approx(0.06))]
 
 
 def test_more_neighbours_than_items_are_as_many_as_there_are():
     with pytest.warns(UserWarning, match="n_neighbors=300 is more than 60 users and 30 items allow: 29 is tried"):
-        found = grids.settings_of({"n_neighbors": [300, 29, 40, 3]}, TEMPLATE, planted())
+        found = tuning.settings_of({"n_neighbors": [300, 29, 40, 3]}, TEMPLATE, planted())
     assert sorted(one.n_neighbors for one in found) == [3, 29]
     with pytest.warns(UserWarning, match="n_factors=64 is more than .*: 30 is tried"):
-        assert len(grids.settings_of({"n_factors": [64, 31]}, TEMPLATE, planted())) == 1
+        assert len(tuning.settings_of({"n_factors": [64, 31]}, TEMPLATE, planted())) == 1
 
 
 @pytest.mark.parametrize(
@@ -181,27 +185,28 @@ def test_fewer_folds_of_more_ratings():
 # --- results
 
 
-def outcome(*errors):
-    """Return an Outcome with these RMSE by epoch."""
-    settings = SimpleNamespace(epochs=int(np.argmin(errors)) + 1)
-    return Outcome(settings, [{"epoch": n + 1, "seconds": 1.0, "rmse": rmse} for n, rmse in enumerate(errors)], None)
+def curve(*errors):
+    """Return a curve of these RMSE by epoch."""
+    return [{"epoch": n + 1, "seconds": 1.0, "rmse": rmse} for n, rmse in enumerate(errors)]
 
 
-def entry(setting, *curves):
-    return Entry(setting, [outcome(*errors) for errors in curves])
+def candidate(setting, *curves):
+    return Candidate(setting, [curve(*errors) for errors in curves])
 
 
 def test_means_and_spreads_over_folds():
-    one = entry(SETTINGS[0], (1.0, 0.8, 0.9), (1.2, 1.0, 0.6, 0.1))  # compared over their common epochs
+    one = candidate(SETTINGS[0], (1.0, 0.8, 0.9), (1.2, 1.0, 0.6, 0.1))  # compared over their common epochs
     assert (one.epochs, one.rmse) == (3, pytest.approx(0.75))
-    assert one.spread == pytest.approx(np.std([0.9, 0.6], ddof=1))
-    assert entry(SETTINGS[0], (1.0, 0.8)).spread is None
-    assert entry(SETTINGS[0], (1.0, np.inf), (1.0, 0.5)).rmse == 1.0
+    assert one.row()["spread"] == pytest.approx(np.std([0.9, 0.6], ddof=1))
+    assert candidate(SETTINGS[0], (1.0, 0.8)).row()["spread"] is None
+    assert candidate(SETTINGS[0], (1.0, np.inf), (1.0, 0.5)).rmse == 1.0
     assert one.row()["folds"] == 2 and one.row()["curve"] == pytest.approx([1.1, 0.9, 0.75])
 
 
 def test_more_folds_go_before_a_lower_rmse():
-    order = tables.ranked([entry(SETTINGS[1], (0.1,)), entry(SETTINGS[0], (1.0,), (1.0,)), entry(SETTINGS[2])])
+    order = tuning.ranked(
+        [candidate(SETTINGS[1], (0.1,)), candidate(SETTINGS[0], (1.0,), (1.0,)), candidate(SETTINGS[2])]
+    )
     assert [one.setting for one in order] == [SETTINGS[0], SETTINGS[1]]
 
 
@@ -209,15 +214,15 @@ def test_the_simplest_within_one_standard_error():
     """The error is that of the differences, fold by fold; what ran on fewer folds or diverged is left out."""
     big, near, far, short, lost = (Setting(n, 0, 0.1) for n in (9, 4, 3, 2, 1))
     found = [
-        entry(big, (1.0,), (1.2,), (0.8,)),
-        entry(near, (1.02,), (1.19,), (0.81,)),
-        entry(far, (1.05,), (1.25,), (0.86,)),
-        entry(short, (1.0,), (1.0,)),
-        entry(lost, (np.inf,), (np.inf,), (np.inf,)),
+        candidate(big, (1.0,), (1.2,), (0.8,)),
+        candidate(near, (1.02,), (1.19,), (0.81,)),
+        candidate(far, (1.05,), (1.25,), (0.86,)),
+        candidate(short, (1.0,), (1.0,)),
+        candidate(lost, (np.inf,), (np.inf,), (np.inf,)),
     ]
-    assert tables.simplest(found, lambda one: one.n_factors).setting == near
-    assert tables.simplest([found[0], *found[2:]], lambda one: one.n_factors).setting == big
-    assert tables.simplest([entry(big, (1.0,)), entry(near, (1.1,))], lambda one: one.n_factors).setting == big
+    assert tuning.simplest(found, lambda one: one.n_factors).setting == near
+    assert tuning.simplest([found[0], *found[2:]], lambda one: one.n_factors).setting == big
+    assert tuning.simplest([candidate(big, (1.0,)), candidate(near, (1.1,))], lambda one: one.n_factors).setting == big
 
 
 def test_the_table_and_the_choice():
@@ -244,21 +249,21 @@ def test_only_those_near_the_best_go_on_to_other_folds():
 @pytest.mark.slow
 def test_the_default_grid_is_refined_around_the_best():
     search = Search(planted(), None, Rules(2, epochs=2, exhaustive=False), TEMPLATE)
-    before = len(search.entries)
+    before = len(search.candidates)
     search.run()
-    added = [one.setting for one in search.entries[before:]]
+    added = [one.setting for one in search.candidates[before:]]
     assert added and len(set(added)) == len(added)
     assert any(one.learning_rate for one in added) and len({one.regularization for one in added}) > 1
 
 
 @pytest.mark.slow
 def test_what_an_estimator_chooses_for_itself_is_tried_too(monkeypatch):
-    assert grids.open_settings(TEMPLATE, planted()) == [OPEN]
-    assert grids.open_settings(LSHMF(n_factors=4), planted()) == []
+    assert tuning.open_settings(TEMPLATE, planted()) == [OPEN]
+    assert tuning.open_settings(LSHMF(n_factors=4), planted()) == []
     monkeypatch.setattr(rule, "FEW", 0)
-    assert grids.open_settings(TEMPLATE, planted(400, 200, 0.9)) == []  # nothing is chosen for many ratings
+    assert tuning.open_settings(TEMPLATE, planted(400, 200, 0.9)) == []  # nothing is chosen for many ratings
     search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
-    assert [one.setting for one in search.entries].index(OPEN) == 1
+    assert [one.setting for one in search.candidates].index(OPEN) == 1
     train, test = planted().split(0.2, 0)
     chosen = LSHMF(lsh_q=8, device="cpu", random_state=3).fit(train).evaluate(test)["rmse"]
     assert curve_of(Fold(train, test, TEMPLATE, 5), OPEN, 9) == [pytest.approx(chosen, rel=0.02)]
@@ -267,14 +272,14 @@ def test_what_an_estimator_chooses_for_itself_is_tried_too(monkeypatch):
 def test_equal_ratings_of_a_fold_are_no_clicks():
     train, test = planted(30, 20).split(0.2, 0)
     equal = train.with_columns(users=train.users, items=train.items, values=np.full(len(train), 4, np.float32))
-    curve = curve_of(Fold(equal, test, TEMPLATE, 5), OPEN, 9)
-    np.testing.assert_allclose(curve, np.sqrt(np.mean((test.values - 4.0) ** 2)), rtol=1e-3)
+    rmse = curve_of(Fold(equal, test, TEMPLATE, 5), OPEN, 9)
+    np.testing.assert_allclose(rmse, np.sqrt(np.mean((test.values - 4.0) ** 2)), rtol=1e-3)
 
 
 def test_where_what_is_left_open_is_best_nothing_is_named():
     search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
-    for number, one in enumerate(search.entries):
-        one.outcomes.extend([outcome(0.5 if one.setting == OPEN else 1.0 + number)] * 2)
+    for number, one in enumerate(search.candidates):
+        one.curves.extend([curve(0.5 if one.setting == OPEN else 1.0 + number)] * 2)
     found = search.found()
     assert set(found.best.values()) == {None} and found.table[0]["n_epochs"] is None and found.table[0]["rmse"] == 0.5
     assert found.estimator().get_params() == TEMPLATE.get_params()

@@ -1,0 +1,566 @@
+"""Hyperparameters of a factorization by cross-validation on the training ratings.
+
+    from gpukit.factorization.tuning import tune
+    found = tune(ratings)                  a Tuned: .best, .simplest, .table
+    model = found.estimator().fit(ratings)
+
+All settings are trained on the first fold, the best ones on the others. Settings share the order of a fold's ratings,
+its history, the preparations for both major sides, and the neighbours of the largest K, which are cut to smaller ones.
+Each training begins at its own start: with a warm start its number of epochs would not hold for a training from the
+beginning.
+
+Deterministic: folds and settings; RMSE if training is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit.base import check_integer, check_real
+from gpukit.errors import DataError, GpukitError, ParameterError
+from gpukit.evaluation.splits import fold_numbers
+from gpukit.factorization.baseline import USUAL
+from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, rms, train_candidate
+from gpukit.factorization.choose.rule import is_doubtful
+from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
+from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
+from gpukit.factorization.solvers.rates import default_epochs, defaults
+from gpukit.model_selection.search import EarlyStopping, finalists, round_digits
+from gpukit.model_selection.trial import Trial, simplest_of
+from gpukit.neighbors.estimator import MOST_NEIGHBORS
+from gpukit.ratings.clicks import are_clicks
+from gpukit.ratings.pairs import ratings_of
+from gpukit.runtime import thread_count
+from gpukit.timing import work_clock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpukit.ratings.table import By
+    from gpukit.typing import Progress, RatingsLike
+
+PATIENCE = 5  # epochs without a lower RMSE that end a training
+# (maximum number of ratings, folds, judged folds). RMSE on a tenth is close to that on all ratings.
+FOLDS = ((200_000, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
+ALL_ON_ALL = 200_000  # ratings up to which trainings are so short that every setting runs on every fold
+MARGIN, MOST = 0.01, 5  # relative RMSE margin of the settings that run on all folds; their maximum number
+BUDGET = 900.0
+FACTORS, NEIGHBORS = (16, 64, 256), (0, 32)
+FINER = (1.25, 1.12)  # steps of regularization around the best of the default grid, one per round
+TWICE = 2 * FACTORS[-1]  # factors to try if the largest number is best
+
+
+class Setting(NamedTuple):
+    """Parameters to try, by the estimators' names; learning_rate None: default of the rates."""
+
+    n_factors: int
+    n_neighbors: int
+    regularization: float
+    learning_rate: float | None = None
+
+
+OPEN = Setting(None, None, None)  # the estimator chooses its settings (factorization.choose)
+CHECKS = {
+    "n_factors": lambda name, value: check_integer(name, value, 1, MOST_FACTORS),
+    "n_neighbors": lambda name, value: check_integer(name, value, 0, MOST_NEIGHBORS),
+    "regularization": lambda name, value: check_real(name, value, 0.0),
+    "learning_rate": lambda name, value: check_real(name, value, 0.0, strict=True),
+}
+
+
+def estimator_of(template, setting, epochs=None):
+    """Return the unfitted estimator of a Setting.
+
+    template: an LSHMF with the other parameters.
+    """
+    kind = MatrixFactorization if setting.n_neighbors == 0 else LSHMF
+    names = kind().get_params()
+    chosen = {**template.get_params(), **setting._asdict(), "n_epochs": epochs}
+    return kind(**{name: value for name, value in chosen.items() if name in names})
+
+
+class Fold:
+    """Training and judging ratings of one fold on a device.
+
+    train, test: Ratings of the same rows; template: an LSHMF; most: the largest K of the settings, whose neighbours all
+    settings share. Preparations exist for either major side.
+    """
+
+    def __init__(self, train, test, template, most):
+        check_shape(train)
+        if not len(test):
+            raise DataError("a fold has no ratings to judge by: use fewer folds (cv).")
+        self.train, self.test, self.template, self.most = train, test, template, most
+        self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= ONE_THREAD else None
+        self.evaluators = {}
+
+    def evaluator(self, model, seed):
+        """Return the choose.evaluator.Evaluator for the major side of an estimator."""
+        if model.walk not in self.evaluators:
+            most = self.most if model.walk == LSHMF.walk else 0
+            self.evaluators[model.walk] = Evaluator(model, self.train, self.test, seed, self.device, most)
+        return self.evaluators[model.walk]
+
+    def evaluate(self, setting, epochs, leader=None, margin=0.0):
+        """Return the curve of a Setting, a list of {'epoch', 'seconds', 'rmse'}.
+
+        epochs: the maximum. leader, margin: see EarlyStopping.
+        """
+        with devices.reported(self.device, "Training"), thread_count.limited(self.threads):
+            if setting == OPEN:
+                return self.evaluate_open()
+            model = estimator_of(self.template, setting, epochs)
+            plan = model.check(len(self.train))
+            stopping = EarlyStopping(PATIENCE, leader=leader, margin=margin)
+            return train_candidate([self.evaluator(model, plan.seed)], plan, stopping).row["curve"]
+
+    def evaluate_open(self):
+        """Return the curve of the estimator that chooses its own settings, as one epoch."""
+        model = estimator_of(self.template, OPEN).set_params(feedback="explicit")  # a fold's ratings may be equal
+        begun = work_clock()
+        model.fit(self.train)
+        return [{"epoch": 1, "rmse": model.evaluate(self.test)["rmse"], "seconds": work_clock() - begun}]
+
+    def means_rmse(self):
+        """Return the RMSE of the bias-only predictor (baseline.py) on the judging ratings."""
+        evaluator = next(iter(self.evaluators.values()), None) or self.evaluator(self.template, 0)
+        return rms(evaluator.biased(USUAL))
+
+
+class Candidate(NamedTuple):
+    """A Setting and its curve on each fold so far, see Fold.evaluate."""
+
+    setting: Setting
+    curves: list
+
+    @property
+    def errors(self):
+        """(folds, epochs) RMSE, up to the shortest curve."""
+        length = min(map(len, self.curves))
+        return np.array([[row["rmse"] for row in curve[:length]] for curve in self.curves])
+
+    @property
+    def best_epoch(self):
+        """Index of the epoch with the lowest mean RMSE."""
+        return int(np.argmin(self.errors.mean(axis=0)))
+
+    @property
+    def epochs(self):
+        """Number of epochs up to the best one; None for OPEN, where the estimator chooses it."""
+        return None if self.setting == OPEN else self.best_epoch + 1
+
+    @property
+    def rmse(self):
+        """Lowest mean RMSE over the folds."""
+        return float(self.errors.mean(axis=0).min())
+
+    @property
+    def trial(self):
+        """The model_selection Trial whose scores are RMSE by fold at the best epoch, negated."""
+        return Trial(self, -self.errors[:, self.best_epoch], {})
+
+    def row(self):
+        """Return a dict for the table; spread: None for one fold, or if one diverged."""
+        scores, seconds = self.trial.scores, [curve[-1]["seconds"] for curve in self.curves]
+        has_spread = len(scores) > 1 and np.isfinite(scores).all()
+        return {
+            **self.setting._asdict(),
+            "n_epochs": self.epochs,
+            "rmse": self.rmse,
+            "spread": float(scores.std(ddof=1)) if has_spread else None,
+            "folds": len(scores),
+            "seconds": float(sum(seconds)),
+            "curve": self.errors.mean(axis=0).tolist(),
+        }
+
+
+def ranked(candidates):
+    """Return the tried candidates, by number of folds, then by RMSE."""
+    tried = [candidate for candidate in candidates if candidate.curves]
+    return sorted(tried, key=lambda candidate: (-len(candidate.curves), candidate.rmse))
+
+
+def simplest(candidates, size):
+    """Return the simplest Candidate that the best is not better than, by more than a standard error over folds.
+
+    Only candidates on the largest number of folds are compared. size: sort key of a setting.
+    """
+    tried = [candidate for candidate in candidates if candidate.curves and np.isfinite(candidate.rmse)]
+    most = max(len(candidate.curves) for candidate in tried)
+    compared = [candidate.trial for candidate in tried if len(candidate.curves) == most]
+    return simplest_of(sorted(compared, key=lambda trial: size(trial.candidate.setting))).candidate
+
+
+class Tuned(NamedTuple):
+    """Result of `tune`.
+
+    best, simplest: parameters for the estimators (n_factors, n_neighbors, regularization, learning_rate, n_epochs) with
+    the lowest mean RMSE, and of the simplest model within one standard error of it; all None if the estimator's own
+    choice is best. table: a dict a setting, the best first: these parameters, rmse (mean over the folds at that epoch),
+    spread (standard deviation, None for one fold), folds, seconds, curve (mean RMSE by epoch). means: {'rmse',
+    'spread'} of user and item means on the same folds. folds: number of folds of the best; untried: settings that the
+    budget did not reach; stopped: whether it ended the search. template: the LSHMF with the other parameters.
+    """
+
+    best: dict[str, Any]
+    simplest: dict[str, Any]
+    table: list[dict[str, Any]]
+    means: dict[str, float]
+    folds: int
+    untried: int
+    stopped: bool
+    template: object
+
+    def estimator(self, parameters: Mapping[str, Any] | None = None) -> LSHMF | MatrixFactorization:
+        """Return the unfitted LSHMF or MatrixFactorization of parameters.
+
+        parameters: best, simplest; None: best.
+        """
+        chosen = dict(self.best if parameters is None else parameters)
+        epochs = chosen.pop("n_epochs")
+        return estimator_of(self.template, Setting(**chosen), epochs)
+
+
+def tune(
+    ratings: RatingsLike,
+    grid: Mapping[str, Sequence[float]] | None = None,
+    *,
+    cv: int | None = None,
+    repeats: int = 1,
+    epochs: int | None = None,
+    budget: float | None = BUDGET,
+    exhaustive: bool | None = None,
+    by: By = "random",
+    estimator: LSHMF | None = None,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Choose factors, neighbours, regularization and epochs by cross-validation.
+
+    Parameters
+    ----------
+    ratings : as in fit
+    grid : {name: values} with n_factors, n_neighbors (0: none), regularization, learning_rate; other parameters are the
+        estimator's; None: default_grid
+    cv : folds; None for 5, or for more than 200,000 ratings 10 folds, 5, 3 or 2 of them judged (FOLDS)
+    repeats : repetitions with other folds
+    epochs : the maximum; the number is chosen by the averaged curve
+    budget : seconds after which no training begins (None: no limit)
+    exhaustive : every setting on every fold; None: up to ALL_ON_ALL ratings, otherwise only settings within MARGIN of
+        the best on the first fold continue
+    by : 'random' folds, or 'time' or 'user-time', where each fold is later than its training ratings
+    estimator : an LSHMF with the other parameters; its random_state draws the folds
+    progress : called as progress(stage, done, total, info)
+
+    Returns Tuned. Raises ParameterError, DataError, DeviceError, DeviceMemoryError, GpukitError (every setting
+    diverged).
+    """
+    search = Search(ratings, grid, Rules(cv, repeats, epochs, budget, exhaustive, by), estimator, progress)
+    search.run()
+    return search.found()
+
+
+class Rules(NamedTuple):
+    """Rules of a search: see tune."""
+
+    cv: int | None = None
+    repeats: int = 1
+    epochs: int | None = None
+    budget: float | None = BUDGET
+    exhaustive: bool | None = None
+    by: str = "random"
+    judges: int | None = None  # folds that judge in each repetition
+
+
+class Search:
+    """A search in progress.
+
+    `found` can be called at any time after the first training, also after an interrupt.
+    """
+
+    def __init__(self, ratings, grid, rules, estimator, progress=None):
+        self.ratings = ratings_of(ratings, repeats=False)
+        check_shape(self.ratings)
+        check_differences(self.ratings)
+        self.template, self.progress = LSHMF() if estimator is None else estimator, progress or (lambda *news: None)
+        if not isinstance(self.template, LSHMF):
+            raise ParameterError(f"estimator must be an LSHMF; got {type(self.template).__name__}. Neighbours: grid.")
+        self.rules = checked_rules(rules, self.ratings)
+        self.blocks = None if rules.by == "random" else blocks_in_time(self.ratings, self.rules)
+        self.seed = self.template.check(len(self.ratings)).seed
+        given = default_grid(self.ratings) if grid is None else check_grid(grid)
+        settings = settings_of(given, self.template, self.ratings)
+        if grid is None:
+            settings[1:1] = open_settings(self.template, self.ratings)
+        self.candidates, self.means, self.stopped = [Candidate(setting, []) for setting in settings], [], False
+        self.finer = FINER if grid is None else ()
+
+    def run(self):
+        """Run all rounds within the budget."""
+        self.begun, remaining = time.monotonic(), self.candidates
+        for number, (train, test) in enumerate(self.folds()):
+            fold = Fold(train, test, self.template, max(one.setting.n_neighbors or 0 for one in remaining))
+            is_complete = self.run_round(number, fold, remaining)
+            if number == 0:
+                is_complete = is_complete and all(self.run_round(0, fold, self.refine(step)) for step in self.finer)
+                remaining = self.choose_finalists()
+            self.stopped |= not is_complete
+            self.means.append(fold.means_rmse())
+            if number and not is_complete:
+                break
+        complete = max(1, min(len(candidate.curves) for candidate in remaining))
+        for candidate in remaining:
+            del candidate.curves[complete:]  # so that all are judged on the same folds
+
+    def folds(self):
+        """Yield (train, test) of every fold of every repetition; only the first few folds judge.
+
+        Folds by time are judged from the latest on, and trained on all earlier ones.
+        """
+        for repeat in range(self.rules.repeats):
+            numbers = self.blocks
+            if numbers is None:
+                numbers = fold_numbers(len(self.ratings), self.rules.cv, self.seed + repeat)
+            for fold in range(self.rules.judges):
+                is_trained = numbers != fold if self.blocks is None else numbers > fold
+                yield self.ratings.take(is_trained), self.ratings.take(numbers == fold)
+
+    def run_round(self, number, fold, candidates):
+        """Train each of some Candidates on a Fold; return False if the time ran out."""
+        stage, count = f"fold {number + 1} of {self.rules.judges * self.rules.repeats}", len(candidates)
+        for done, candidate in enumerate(candidates):
+            self.progress(stage, done, count, {"rmse": candidate.rmse if candidate.curves else None})
+            if self.is_over(number):
+                return False
+            curve = fold.evaluate(candidate.setting, self.rules.epochs, self.leader(number), MARGIN)
+            candidate.curves.append(curve)
+        self.progress(stage, count, count, {"rmse": ranked(self.candidates)[0].rmse})
+        return True
+
+    def refine(self, step):
+        """Add and return new Candidates around the best one so far."""
+        best = next(candidate.setting for candidate in ranked(self.candidates) if candidate.setting != OPEN)
+        usual = defaults(self.template.rates, len(self.ratings))["learning_rate"]
+        known_settings = {candidate.setting for candidate in self.candidates}
+        settings = around(best, step, usual, self.ratings.shape)
+        added = [Candidate(setting, []) for setting in settings if setting not in known_settings]
+        self.candidates = self.candidates + added
+        return added
+
+    def is_over(self, number):
+        """Return True if the time of a round is over; one training is always run."""
+        first_share = 0.5  # share of the budget for the first fold
+        if self.rules.budget is None or not any(candidate.curves for candidate in self.candidates):
+            return False
+        share = first_share if number == 0 else 1.0
+        return time.monotonic() - self.begun > share * self.rules.budget
+
+    def leader(self, number):
+        """Return the best curve of RMSE on the first fold, a list; None if all trainings run to their end."""
+        if self.rules.exhaustive or number:
+            return None
+        curves = (candidate.curves[0] for candidate in self.candidates if candidate.curves)
+        return min(([epoch["rmse"] for epoch in curve] for curve in curves), key=min, default=None)
+
+    def choose_finalists(self):
+        """Return the Candidates that continue on the other folds."""
+        order = ranked(self.candidates)
+        if self.rules.exhaustive:
+            return order
+        return [order[index] for index in finalists([one.rmse for one in order], 1.0 + MARGIN, MOST)]
+
+    def found(self):
+        """Return the Tuned so far.
+
+        Raises DataError before the end of the first training, GpukitError if all diverged.
+        """
+        order = ranked(self.candidates)
+        if not order:
+            raise DataError("Nothing has been tried yet.")
+        best = order[0]
+        if np.isinf(best.rmse):
+            raise GpukitError("Every setting that was tried diverged. Try smaller values of learning_rate.")
+        chosen = best, simplest(order, lambda setting: size(setting, self.ratings))
+        parameters = ({**candidate.setting._asdict(), "n_epochs": candidate.epochs} for candidate in chosen)
+        spread = float(np.std(self.means, ddof=1)) if len(self.means) > 1 else None
+        means = {"rmse": float(np.mean(self.means)) if self.means else None, "spread": spread}
+        table, untried = [candidate.row() for candidate in order], len(self.candidates) - len(order)
+        return Tuned(*parameters, table, means, len(best.curves), untried, self.stopped, self.template)
+
+
+def check_differences(ratings):
+    """Raise DataError if all ratings are equal."""
+    if are_clicks(ratings):
+        raise DataError(
+            f"All {len(ratings):,} ratings are {ratings.values[0]:g}: every setting predicts just that, so there is "
+            "nothing to tune. If they are clicks, LSHMF (gpukit train-lshmf) chooses the settings for them by itself."
+        )
+
+
+def blocks_in_time(ratings, rules):
+    """Return (n,) int64: cv + 1 blocks of about equal size by time.
+
+    Blocks are of all ratings or of each user's, from the latest, 0, to the earliest.
+    """
+    if rules.repeats > 1:
+        raise ParameterError(f"repeats={rules.repeats} deals anew at random, which folds by {rules.by!r} do not.")
+    ranks, sizes = ratings.ranks_in_time(rules.by)
+    return rules.cv - ranks * (rules.cv + 1) // sizes
+
+
+def checked_rules(rules, ratings):
+    """Return Rules with defaults in place of None.
+
+    Raises ParameterError for invalid values.
+    """
+    most_folds = 255
+    n = len(ratings)
+    cv, judges = next(numbers for most, *numbers in FOLDS if n <= most) if rules.cv is None else (rules.cv, rules.cv)
+    check_integer("cv", cv, 2, most_folds)
+    if cv > n:
+        raise ParameterError(f"{n:,} ratings cannot be dealt into {cv} folds (cv): use {n} or fewer.")
+    epochs = 2 * default_epochs(n) if rules.epochs is None else rules.epochs
+    return Rules(
+        cv,
+        check_integer("repeats", rules.repeats, 1),
+        check_integer("epochs", epochs, 1),
+        None if rules.budget is None else check_real("budget", rules.budget, 0.0, strict=True),
+        n <= ALL_ON_ALL if rules.exhaustive is None else bool(rules.exhaustive),
+        rules.by,
+        judges,
+    )
+
+
+# The grid
+
+
+def check_grid(grid, spelled=None):
+    """Return {name: [values]} of a grid, each value once.
+
+    spelled: {name: its name in messages}. Raises ParameterError for an unknown name, for no values and for one out of
+    bounds.
+    """
+    if not isinstance(grid, dict) or not grid:
+        raise ParameterError(f"grid must be a dict of {', '.join(CHECKS)}, each with a list of values; got {grid!r}.")
+    found = {}
+    for name, values in grid.items():
+        if name not in CHECKS:
+            raise ParameterError(f"grid has no {name!r}; what can be tuned is {', '.join(CHECKS)}.")
+        values = list(values) if np.iterable(values) and not isinstance(values, str) else [values]
+        called = (spelled or {}).get(name, name)
+        if not values:
+            raise ParameterError(f"grid: {called} has no values. Give at least one, or leave it out.")
+        found[name] = list(dict.fromkeys(CHECKS[name](called, value) for value in values))
+    return found
+
+
+def settings_of(grid, estimator, ratings):
+    """Return the list of Settings of a checked grid.
+
+    The first is nearest to the estimator's own parameters; the others are sorted by size. Parameters that are not in
+    the grid are the estimator's. n_factors is limited by the numbers of users and items, n_neighbors by the number of
+    other items, with a UserWarning. ratings: Ratings. Raises ParameterError for too many settings.
+    """
+    most_settings = 10_000
+    own = own_setting(estimator, ratings)
+    axes = {name: grid.get(name, [getattr(own, name)]) for name in Setting._fields}
+    if np.prod([float(len(values)) for values in axes.values()]) > most_settings:
+        raise ParameterError(f"the grid has more than {most_settings:,} settings; name fewer values.")
+    axes.update({name: clamped(name, axes[name], ratings.shape) for name in ("n_factors", "n_neighbors")})
+    settings = [Setting(*values) for values in itertools.product(*axes.values())]
+    settings.sort(key=lambda one: size(one, ratings))
+    first = min(settings, key=lambda one: distance(one, own))
+    return [first, *(one for one in settings if one is not first)]
+
+
+def clamped(name, values, shape):
+    """Return distinct values of n_factors or n_neighbors, limited by shape (M, N)."""
+    most = min(shape) if name == "n_factors" else shape[1] - 1
+    if max(values) > most:
+        what = f"{name}={max(values)} is more than {shape[0]:,} users and {shape[1]:,} items allow"
+        warnings.warn(f"{what}: {most} is tried instead.", UserWarning, stacklevel=5)
+    return list(dict.fromkeys(min(value, most) for value in values))
+
+
+def own_setting(estimator, ratings):
+    """Return the Setting of an LSHMF with defaults.
+
+    Factors and neighbours are limited by the ratings' shape.
+    """
+    usual = defaults(estimator.rates, len(ratings))["regularization"]
+    factors, neighbors = known(estimator.n_factors, USUAL_FACTORS), known(estimator.n_neighbors, USUAL_NEIGHBORS)
+    factors, neighbors = min(factors, *ratings.shape), min(neighbors, ratings.shape[1] - 1)
+    return Setting(factors, neighbors, known(estimator.regularization, usual), estimator.learning_rate)
+
+
+def size(setting, ratings):
+    """Return the sort key of a setting: its number of parameters, then its freedom.
+
+    Simple settings come first, OPEN before all.
+    """
+    if setting == OPEN:
+        return 0, 0.0, 0.0
+    users, items = ratings.shape
+    numbers = (users + items) * setting.n_factors + 2 * items * setting.n_neighbors
+    return numbers, -setting.regularization, known(setting.learning_rate, 0.0)
+
+
+def distance(one, other):
+    """Return the distance of two settings, the sum of the log ratios.
+
+    K is counted from 1.
+    """
+    pairs = zip(one[:3], other[:3], strict=True)
+    return sum(abs(np.log((max(a, 1e-9) + (k == 1)) / (max(b, 1e-9) + (k == 1)))) for k, (a, b) in enumerate(pairs))
+
+
+def open_settings(estimator, ratings):
+    """Return [OPEN] if the estimator would choose settings itself, else [].
+
+    It would if it sets nothing and the ratings need it.
+    """
+    named = (estimator.n_factors, estimator.n_neighbors, estimator.regularization, estimator.learning_rate)
+    choosing = estimator.rates == "adaptive" and all(value is None for value in named)
+    return [OPEN] if choosing and is_doubtful(len(ratings), ratings.shape) else []
+
+
+def default_grid(ratings):
+    """Return the grid that fits the density of Ratings.
+
+    It has several numbers of factors, zero and some neighbours, and regularization around density_regularization.
+    """
+    steps = (0.4, 0.65, 1.0, 1.6, 2.5)  # regularization, relative to density_regularization
+    users, items = ratings.shape
+    middle = density_regularization(ratings)
+    return {
+        "n_factors": sorted({min(n, users, items) for n in FACTORS}),
+        "n_neighbors": sorted({min(n, items - 1) for n in NEIGHBORS}),
+        "regularization": [round_digits(middle * step) for step in steps],
+    }
+
+
+def around(best, step, usual_rate, shape):
+    """Return the list of Settings around a best one.
+
+    They have a regularization divided and multiplied by `step`, a smaller learning rate, and twice the factors if it
+    has the most that were tried. usual_rate: the learning rate for None.
+    """
+    slower = 0.75  # factor of an additional learning rate to try
+    rate = known(best.learning_rate, usual_rate)
+    return [
+        *(best._replace(regularization=round_digits(best.regularization * by)) for by in (1.0 / step, step)),
+        best._replace(learning_rate=round_digits(slower * rate)),
+        *([best._replace(n_factors=TWICE)] if 2 * best.n_factors == TWICE < min(shape) else []),
+    ]
+
+
+def density_regularization(ratings):
+    """Return an approximate regularization by the ratings per user and item."""
+    counts = [len(ratings) / max(1, np.unique(side).size) for side in (ratings.users, ratings.items)]
+    mean = 2.0 / (1.0 / counts[0] + 1.0 / counts[1])  # harmonic: the side with fewer decides
+    return float(np.clip(0.04 * (200.0 / mean) ** 0.4, 0.03, 1.0))
