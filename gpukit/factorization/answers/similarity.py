@@ -7,7 +7,7 @@ n common raters the similarity of two items is
     n / (n + damping)  (cosine(a_j, a_k) + factors cosine(v_j, v_k)) / (1 + factors)
 
 so that few common raters count little (Koren 2010, sec. 2.2, has the damping). Users are compared in the same way, by
-the items rated in common. docs/factorization.md compares this with alternatives.
+the items rated in common. docs/recommendations.md compares this with alternatives.
 """
 
 from typing import NamedTuple

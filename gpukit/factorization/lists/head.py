@@ -3,8 +3,8 @@
 A predicted rating assumes that the item is rated; most never would be, and the occurrence of ratings is more
 informative than their values (Steck, "Training and testing of recommender systems on data missing not at random", KDD
 2010). So lists are ranked by iALS (solvers/ials) over all pairs, rated or not, in which a rating has weight 1 + SHARE
-z, z in deviations from the mean: liked items have more weight. learning.py trains it. docs/factorization.md compares it
-with alternatives.
+z, z in deviations from the mean: liked items have more weight. learning.py trains it. docs/recommendations.md compares
+it with alternatives.
 """
 
 from typing import NamedTuple

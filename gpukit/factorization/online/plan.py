@@ -1,6 +1,6 @@
 """Options and replay of an update, and its entry of `updates_`.
 
-Found by trial on MovieLens 1M, in 20 parts and by the paper's split; docs/factorization.md lists the alternatives.
+Found by trial on MovieLens 1M, in 20 parts and by the paper's split; docs/updates.md lists the alternatives.
 """
 
 import math
