@@ -59,9 +59,12 @@ def test_both_devices_have_the_same_class(room):
 
 
 def methods_of(owner):
-    """Return {(name, arguments)} of the public methods of a class, and of its constructor."""
-    own = {name: part for name, part in vars(owner).items() if inspect.isfunction(part)}
-    own = {name: part for name, part in own.items() if not name.startswith("_") or name == "__init__"}
+    """Return {(name, arguments)} of the public methods of a class, also inherited, and of its constructor."""
+    own = {
+        name: part
+        for name, part in inspect.getmembers(owner, inspect.isfunction)
+        if not name.startswith("_") or name == "__init__"
+    }
     return {(name, *inspect.signature(part).parameters) for name, part in own.items()}
 
 

@@ -16,7 +16,7 @@ GPU = devices.Device("cuda", 0, "a GPU", (9, 0))
 
 @pytest.fixture
 def documents(monkeypatch):
-    monkeypatch.setattr(devices.memory, "free_memory", lambda device: 1 << 30)
+    monkeypatch.setattr(devices.memory, "_free_on_gpu", lambda: 1 << 30)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
     monkeypatch.setattr(ranking, "holder", lambda: None)
     monkeypatch.setattr(ranking, "queued_milliseconds", lambda step, repeat, hold: [step() or 1.0] * repeat)

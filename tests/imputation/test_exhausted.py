@@ -30,7 +30,7 @@ def fail(*arguments, **options):
     ],
 )
 def test_a_line_with_sizes(module, step, what, monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda device: 1 << 30)
+    monkeypatch.setattr(memory, "_free_on_gpu", lambda: 1 << 30)
     monkeypatch.setattr(basis, "fourier_basis", lambda *arguments, **options: None)
     monkeypatch.setattr(run, "decide", lambda *arguments: (None, [], None))
     monkeypatch.setattr(module, step, fail)

@@ -24,7 +24,7 @@ PLACES = pytest.param("the other GPU", marks=SLOW), "on the CPU", pytest.param("
 @pytest.fixture(autouse=True)
 def a_small_gpu(monkeypatch):
     monkeypatch.setattr(arrays, "device_view", lambda array: array.there)
-    monkeypatch.setattr("gpukit.device.memory.free_memory", lambda device: 1 << 40)
+    monkeypatch.setattr("gpukit.device.memory._free_on_gpu", lambda: 1 << 40)
     monkeypatch.setattr("gpukit.device.gpu", lambda index: GPU)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
 

@@ -272,7 +272,7 @@ def test_a_gpu_without_enough_memory(verb, ratings_file, tmp_path, monkeypatch):
     monkeypatch.setattr("gpukit.device.place.gpu", lambda index: Device("cuda", index, "Small GPU", (9, 0)))
     monkeypatch.setattr("gpukit.cli.factorization.train_lshmf.capability_of", lambda device: (9, 0))
     monkeypatch.setattr("gpukit.compilation.helpers.begin", lambda *jobs, **rules: 0)
-    monkeypatch.setattr("gpukit.device.memory.free_memory", lambda device: 3 << 20)
+    monkeypatch.setattr("gpukit.device.memory._free_on_gpu", lambda: 3 << 20)
     model = tmp_path / "m"
     result = verb("train-lshmf", ratings_file, "--device", "cuda", "--model", model, "--quiet", "--neighbors", 5)
     assert result.code == 1 and result.out == "" and not model.exists()

@@ -21,6 +21,6 @@ another block is processed.
 
 Position of the minor rows in GPU memory (gpu.allocate_table): of several candidates the one with the fastest additions.
 Every rating adds to its minor row, and a few popular rows have a large share of all ratings. Their distribution over
-the parts of the L2 cache sets an epoch's time (docs/factorization.md, "How an epoch runs"). It depends on the address of
-the table by an unpublished rule.
+the parts of the L2 cache sets an epoch's time (docs/factorization.md, "How an epoch runs"). It depends on the address
+of the table by an unpublished rule.
 """
