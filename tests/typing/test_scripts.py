@@ -103,7 +103,7 @@ def test_snippets_of_the_documentation(lines_of, root, tmp_path):
     """Every Python snippet of README.md and docs/ passes, as a script of its own."""
     pages = set()
     for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
-        model = "GraphImputer" if page.stem == "imputation" else "LSHMF"
+        model = "GraphImputer" if page.stem.startswith("imputation") else "LSHMF"
         for at, code in enumerate(filter(is_python, blocks_of(page.read_text(encoding="utf-8")))):
             (tmp_path / f"{page.stem}_{at}.py").write_text(script_of(code, model), encoding="utf-8")
             pages.add(page.stem)
