@@ -7,7 +7,9 @@ import click
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
+from gpukit.errors import ParameterError
 from gpukit.factorization.answers import exporting
+from gpukit.persist import load_header
 
 
 @click.command()
@@ -34,14 +36,10 @@ def export(model, output, vectors, force, as_json, quiet):
     stages = Stages()
     aside = outputs.takes_stdout(output, as_json)
     outputs.check_output(output, "OUT", [model], force, text=True)
-    if Path(output).suffix == ".txt":
-        fitted, _ = models.open_model(model, "cpu", stages, models.RANKING)
-        fitted.save_text(output)
-        stages.done("writing")
-        facts = {"command": "export", "output": output, "bytes": outputs.size_of(output)}
-        if as_json:
-            report.print_json({**facts, "features": fitted.n_features_in_, "seconds": stages.seconds})
-        report.remark(f"{output}: weights of {fitted.n_features_in_:,} features. {stages.line()}", quiet or as_json)
+    if Path(output).suffix == ".txt" and load_header(model).get("class") in models.RANKING:
+        if vectors:
+            raise ParameterError(f"--vectors is about models of ratings, and {model} ranks documents: leave it out.")
+        export_weights(model, output, stages, as_json, quiet)
         return
     exporting.check_export(output)
     fitted, _ = models.open_model(model, "cpu", stages)
@@ -56,3 +54,14 @@ def export(model, output, vectors, force, as_json, quiet):
     whose = f"{facts['users']:,} users and {facts['items']:,} items"
     size = "" if aside else f"; {outputs.spelled_size(facts['bytes'])}"
     report.remark(f"{output}: {whose}, {facts['factors']} factors{size}. {stages.line()}", quiet)
+
+
+def export_weights(model, output, stages, as_json, quiet):
+    """Write the weights of a ranking model as text."""
+    fitted, _ = models.open_model(model, "cpu", stages, models.RANKING)
+    fitted.save_text(output)
+    stages.done("writing")
+    facts = {"command": "export", "output": output, "bytes": outputs.size_of(output)}
+    if as_json:
+        report.print_json({**facts, "features": fitted.n_features_in_, "seconds": stages.seconds})
+    report.remark(f"{output}: weights of {fitted.n_features_in_:,} features. {stages.line()}", quiet or as_json)
