@@ -1,6 +1,7 @@
 """Convert times in any spelling to int64 seconds since 1970-01-01 UTC."""
 
 import math
+import re
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -11,13 +12,16 @@ from gpukit.io.words import is_integer
 
 MISSING = np.int64(-(2**63))  # marks an invalid time
 MICRO = 10**6
+DOTTED = re.compile(r"^(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?!\d)")
+SLASHED = re.compile(r"^(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})(?!\d)")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def seconds_of(text, unit=1):
-    """Return the seconds (int) of a number or ISO 8601 date, or None.
+    """Return the seconds (int) of a number or a date, or None.
 
-    Fractions of seconds are cut off. Dates are UTC unless an offset is given. unit: MICRO returns microseconds.
+    A date is that of ISO 8601, 31.12.2020 or 2020/12/31, with or without a time of day; dates such as 1/2/2020 may mean
+    two days. Fractions of seconds are cut off. Dates are UTC unless an offset is given. unit: MICRO for microseconds.
     """
     try:
         seconds = math.floor(float(text) * unit)
@@ -25,10 +29,15 @@ def seconds_of(text, unit=1):
     except (ValueError, OverflowError):
         pass
     try:
-        when = datetime.fromisoformat(text.strip())
+        when = datetime.fromisoformat(SLASHED.sub(_iso, DOTTED.sub(_iso, text.strip())))
     except ValueError:
         return None
     return ((when if when.tzinfo else when.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=MICRO // unit)
+
+
+def _iso(date):
+    """Return a match of DOTTED or SLASHED as an ISO 8601 date."""
+    return f"{date['year']}-{date['month']:0>2}-{date['day']:0>2}"
 
 
 def unit_of(words, lenient):

@@ -147,8 +147,22 @@ def test_dates_are_those_of_the_calendar():
     for word in words.tolist():
         expected = datetime.fromisoformat(word).replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
         assert times.seconds_of(word) == int(expected.total_seconds()), word
-    for word in ("1900-02-29", "2005-04-31", "2005-00-10", "2005-01-00", "0000-01-01", "2005/01/01", "2005-1-001"):
+    for word in ("1900-02-29", "2005-04-31", "2005-00-10", "2005-01-00", "0000-01-01", "2005-1-001"):
         assert times.seconds_of(word) is None, word
+
+
+def test_dates_with_points_and_slashes():
+    expected = times.seconds_of("2020-02-01T10:05")
+    for word in ("1.2.2020 10:05", "01.02.2020T10:05", "2020/2/1 10:05:00.9", " 2020/02/01 10:05 "):
+        assert times.seconds_of(word) == expected, word
+    for word in ("1/2/2020", "30.2.2020", "1.2.20", "1.2.20201", "1.2.2020 soon", "2020/13/01", "2020.01.02"):
+        assert times.seconds_of(word) is None, word
+
+
+@pytest.mark.parametrize("early, late", [("31.12.2019", "1.1.2020"), ("2019/12/31", "2020/01/01")])
+def test_the_later_date_of_a_repeated_pair_wins(early, late, write):
+    path = write(f"user,item,rating,date\na,x,2,{late}\na,x,5,{early}\n")
+    assert read_ratings(path, duplicates="last").values.tolist() == [2.0]
 
 
 def test_weights_and_counts_by_request(write):
