@@ -102,3 +102,17 @@ def test_answers_stay_within_the_limit(kind, answer, memory, monkeypatch):
     assert memory.bytes == 0 and memory.limit < needed
     monkeypatch.setenv("GPUKIT_GPU_MEMORY", str(int(memory.limit)))
     np.testing.assert_allclose(work(model, *asked), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("spare, on_host", [(100, True), (30_000, False)])
+def test_neighbours_are_looked_up_without_tables(spare, on_host, memory, monkeypatch):
+    """On the host if the history does not fit, else pair by pair if a table a block does not."""
+    data, (users, items, _) = ratings(), all_pairs()
+    model = LSHMF(**NAMED, **KINDS["LSHMF"][1]).fit(data)
+    model._rated  # noqa: B018  (copies the history to the host)
+    expected = model.predict(users, items)
+    vars(model).pop("_serving")
+    monkeypatch.setattr(factorization, "spare_memory", lambda: spare)
+    monkeypatch.setattr(factorization, "neighbor_codes", None)
+    np.testing.assert_array_equal(model.predict(users, items), expected)
+    assert isinstance(model._session().history.items, np.ndarray) is on_host
