@@ -104,7 +104,7 @@ def test_answers_stay_within_the_limit(kind, answer, memory, monkeypatch):
     np.testing.assert_allclose(work(model, *asked), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("spare, on_host", [(100, True), (30_000, False)])
+@pytest.mark.parametrize("spare, on_host", [(100, True), pytest.param(30_000, False, marks=pytest.mark.slow)])
 def test_neighbours_are_looked_up_without_tables(spare, on_host, memory, monkeypatch):
     """On the host if the history does not fit, else pair by pair if a table a block does not."""
     data, (users, items, _) = ratings(), all_pairs()
