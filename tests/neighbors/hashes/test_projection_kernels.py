@@ -13,7 +13,7 @@ from gpukit.neighbors.hashes import plan as work
 
 
 @pytest.mark.parametrize("block", [32, 64])
-@pytest.mark.parametrize("name", ["two items, one bit", "unused high bits", "negative and zero", "one rating a chunk"])
+@pytest.mark.parametrize("name", ["two items, one bit", "unused high bits", "negative and zero", "cut columns"])
 def test_codes_are_signs_of_projections(name, block, monkeypatch):
     monkeypatch.setattr(gpu, "BLOCK", block)
     made, table, settings, chunk = case(name)
