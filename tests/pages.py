@@ -113,7 +113,7 @@ def run_snippet(interpreter, code):
 
 
 def environment():
-    """Return the environment of what a page runs."""
+    """Return the environment of the commands of a page."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     inherited = {name: value for name, value in os.environ.items() if name != "GPUKIT_DATA"}
     return {**inherited, "PYTHON": sys.executable, "PYTHONPATH": path, "MPLBACKEND": "agg", "COLUMNS": "200"}

@@ -131,7 +131,7 @@ class Heartbeat:
         """Send a message to all connected ranks."""
         with self.lock:
             for control in list(self.controls.values()):
-                with contextlib.suppress(OSError):  # it has ended, which its connection tells
+                with contextlib.suppress(OSError):  # it has ended, as its connection shows
                     control.send_bytes(message)
 
     def _read(self, rank, control):

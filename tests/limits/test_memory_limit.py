@@ -89,7 +89,7 @@ CASES = [
 
 @pytest.mark.parametrize("kind, answer", CASES)
 def test_answers_stay_within_the_limit(kind, answer, memory, monkeypatch):
-    """The model has room, and half of what the whole answer takes."""
+    """The model fits, with half of the memory that the whole answer needs."""
     (make, named), data, work = KINDS[kind], ratings(), ANSWERS[answer]
     asked = all_pairs()
     model = make(**NAMED, **named).fit(data)

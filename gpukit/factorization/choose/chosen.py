@@ -38,7 +38,7 @@ KEPT = {
 }
 
 
-TOLD = {
+REPORTED = {
     "predictor": str,
     "n_factors": int,
     "n_neighbors": int,
@@ -131,7 +131,7 @@ def check_facts(stored, feedback, n_factors):
     """
     most_epochs = 1 << 53
     implicit = feedback == "implicit"
-    kinds = {**TOLD, **({"feedback": str, **OF_CLICKS} if implicit else {})}
+    kinds = {**REPORTED, **({"feedback": str, **OF_CLICKS} if implicit else {})}
     if beyond := sorted(set(stored) - {*kinds, *FORMER, "trend"}):
         raise DataError(f"{beyond[0]!r:.80} is nothing that is chosen for a training.")
     trend = persist.entry_of({"trend": [], **stored}, "trend", list)
