@@ -31,7 +31,7 @@ class Unit(NamedTuple):
 
 
 def units(cases, seed, only=None):
-    """Return [Unit] of mutations, CUTS and FLIPS over kinds.
+    """Return [Unit] of mutations, CUTS and FLIPS over kinds, at least one of each.
 
     The units of a kind are adjacent.
     """
@@ -40,7 +40,7 @@ def units(cases, seed, only=None):
     planned = []
     for kind in chosen:
         for mode, of_all in (("mutate", cases), ("cut", CUTS * cases), ("flip", FLIPS * cases)):
-            count = round(of_all * kind.share / shares)
+            count = max(1, round(of_all * kind.share / shares))
             planned += [Unit(kind.name, mode, seed, first, min(UNIT, count - first)) for first in range(0, count, UNIT)]
     return planned
 
