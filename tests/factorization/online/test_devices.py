@@ -43,7 +43,7 @@ def test_an_update_is_the_same_on_both_devices(model, rows, monkeypatch):
     monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
     more = {"n_neighbors": 2, "lsh_q": 1, "lsh_p": 1} if model is LSHMF else {}
     fitted, updated = make(model, n_epochs=2, deterministic=True, **more).fit(few(5, 4)), []
-    monkeypatch.setattr(run.retrain, "is_due", lambda *arguments: False)
+    monkeypatch.setattr(run, "is_due", lambda *arguments: False)
     for device in (cpu(), Device("cuda", 0, "")):
         monkeypatch.setattr(run.devices, "resolve", lambda spec, device=device: device)
         updated.append(copy.copy(fitted).partial_fit(planted(6, 5, 0.7), rows=rows, hashes="kept"))
