@@ -144,19 +144,19 @@ class DeviceModel(steps.DeviceModel):
         self.sgd_epoch = make_sgd_epoch(*shape, half, self.vector)
         self.predict_pairs = make_predict_pairs(*shape, half)
 
-    def codes(self, query, count):
+    def codes(self, query, count, has_tables=True):
         """Return (count, slots) uint8 device lines of neighbor_codes for an arrays.Query.
 
-        The Query is on the device.
+        The Query is on the device. has_tables: whether the tables of all blocks fit, as `plan` makes sure for training.
         """
         few = 64  # ratings of the history per requested pair, from which on pairs are looked up one by one
         few_blocks = 1 << 14
         if not (self.layout.slots and count):
             return device_array((0, 0), np.uint8)
-        if self.looks_up_on_host or not self.holds_history():
+        if self.looks_up_on_host:
             return to_device(self.host_codes(Query(*map(fetch, query)), count))
         out = device_array((count, self.layout.slots), np.uint8)
-        if few * count <= self.history.items.size or CODE_BLOCKS * (self.item_rows + 1) > spare_memory():
+        if few * count <= self.history.items.size or not has_tables:
             grid = min(-(-count * LANES // BLOCK), few_blocks)
             launch(look_up_codes, grid, BLOCK, self.rated(), query, self.near, as_words(out))
             return out
@@ -164,12 +164,6 @@ class DeviceModel(steps.DeviceModel):
         launch(clear_tables, CODE_BLOCKS, BLOCK, tables)
         launch(neighbor_codes, CODE_BLOCKS, BLOCK, self.rated(), query, self.near, as_words(out), tables)
         return out
-
-    def holds_history(self):
-        """Return True if the history is on the device or fits there."""
-        if not isinstance(self.history.items, np.ndarray):
-            return True
-        return sum(part.nbytes for part in self.history) <= spare_memory() // 2
 
     def host_codes(self, query, count):
         """Return (count, slots) uint8 lines of neighbor_codes on the host; query and history are on the host."""
@@ -252,7 +246,9 @@ class DeviceModel(steps.DeviceModel):
         query = None
         if self.layout.slots and users.size:
             query = training_data.query_of(users, items, self.history.indptr.size - 2, preparing)
-        codes = as_words(self.codes(query, users.size))
+            self.looks_up_on_host |= isinstance(self.history.items, np.ndarray) and not self.holds_history()
+        has_tables = not query or self.holds_history(CODE_BLOCKS * (self.item_rows + 1))
+        codes = as_words(self.codes(query, users.size, has_tables))
         major, minor = layouts.major_first(self.walk, users, items)
         if self.places is not None and users.size:
             preparing.run("rename_rows", self.places, minor)
@@ -280,10 +276,19 @@ class DeviceModel(steps.DeviceModel):
         """See steps.DeviceModel; on the device."""
         return to_device(super().truth(values))
 
+    def holds_history(self, more=0):
+        """Return True if the device has room for the history and `more` bytes, next to the pairs or users asked for."""
+        return sum(part.nbytes for part in self.history) + more <= self.spare // 2
+
     @functools.cached_property
+    def spare(self):
+        """Bytes that are free when the session is first asked; to find out, unused memory goes back to the driver."""
+        return spare_memory()
+
+    @property
     def scratch(self):
-        """Bytes for what is predicted at once, of those that are free when it is first asked."""
-        return min(SCRATCH, spare_memory() // 2)
+        """Bytes for what is predicted at once."""
+        return min(SCRATCH, self.spare // 2)
 
     def pairs_at_once(self):
         """Number of pairs predicted at once."""

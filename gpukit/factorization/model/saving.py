@@ -310,7 +310,7 @@ def check_history(history, shape, what="rated"):
     trust.check_pointers(f"{what}.indptr", history.indptr, shape[0] + 1, count)
     nobody = count - history.indptr[-2]
     if nobody:
-        raise DataError(f"{what}.indptr gives {nobody:,} ratings to the row that stands for nobody.")
+        raise DataError(f"{what}.indptr gives {nobody:,} ratings to the row of unknown users.")
     trust.check_array(f"{what}.items", history.items, np.int32, (count,))
     trust.check_range(f"{what}.items", history.items, 0, shape[1])
     trust.check_array(f"{what}.codes", history.codes, np.uint8, (count,))
