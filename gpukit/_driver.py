@@ -9,6 +9,7 @@ of this.
 import contextlib
 import ctypes
 import functools
+import gc
 import math
 import os
 import struct
@@ -54,10 +55,10 @@ class Pool:
 
         Raises the driver's error, also beyond the limit of GPUKIT_GPU_MEMORY.
         """
-        self._check_limit(size)
         try:
-            address = asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
-        except api.CudaAPIError:  # what others have freed, and what numba has not yet
+            address = self._asked(size)
+        except api.CudaAPIError:
+            gc.collect()  # arrays in cycles, such as tracebacks within a first compilation
             self.context.deallocations.clear()
             self.trim()
             address = self._asked(size)
@@ -70,16 +71,12 @@ class Pool:
         """Return the bytes that are in use."""
         return sum(list(self._taken.values()))
 
-    def _check_limit(self, size):
-        limit = gpu_memory_limit()
-        if limit is not None and self.taken() + size > limit:
-            error = api.CudaAPIError(2, "out of memory: the limit of GPUKIT_GPU_MEMORY is reached")
-            error.bytes_asked = size
-            raise error
-
     def _asked(self, size):
         """Return the address of `size` bytes; an error has `bytes_asked`, for device.memory.reported."""
+        limit = gpu_memory_limit()
         try:
+            if limit is not None and self.taken() + size > limit:
+                raise api.CudaAPIError(2, "out of memory: the limit of GPUKIT_GPU_MEMORY is reached")
             return asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
         except api.CudaAPIError as error:
             error.bytes_asked = size

@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from gpukit._cores import cores
 
@@ -20,74 +20,39 @@ def within():
     return threading.current_thread().name.startswith(NAME)
 
 
-def shared_out(function, tasks):
-    """Return [function(task)] in order, computed on all cores.
-
-    A single task, a single core, or a call from a worker uses no threads.
-    """
-    tasks = list(tasks)
-    # cores() comes last: it reads several files, which takes as long as a small task.
-    if len(tasks) < 2 or within() or (workers := min(cores(), MOST, len(tasks))) < 2:
-        return [function(task) for task in tasks]
-    pool = _stay.borrow()
-    if pool is None:
-        with ThreadPoolExecutor(workers, NAME) as pool:
-            return list(pool.map(function, tasks))
-    try:
-        return list(pool.map(function, tasks))
-    finally:
-        _stay.leave()
+@functools.cache
+def _threads(count):
+    """Return the process's pool of `count` threads, which end at its exit."""
+    return ThreadPoolExecutor(count, NAME)
 
 
-class _Stay:
-    """Thread pool that is shared within staying(); a forked child has none."""
-
-    def __init__(self):
-        self.lock, self.count, self.kept, self.process = threading.Lock(), 0, None, None
-
-    def enter(self):
-        """Register a user; the first one starts the threads."""
-        with self.lock:
-            self.count += 1
-            if self.count == 1:
-                self.kept, self.process = ThreadPoolExecutor(min(cores(), MOST), NAME), os.getpid()
-
-    def borrow(self):
-        """Return the pool and register a user, or None without a pool.
-
-        The pool stays until leave().
-        """
-        if self.process != os.getpid():
-            return None
-        with self.lock:
-            self.count += self.kept is not None
-            return self.kept
-
-    def leave(self):
-        """Unregister a user; the last one ends the threads."""
-        with self.lock:
-            self.count -= 1
-            done = None if self.count else self.kept
-            if done:
-                self.kept = self.process = None
-        if done:
-            done.shutdown()
-
-
-_stay = _Stay()
+os.register_at_fork(after_in_child=_threads.cache_clear)  # a child has none of its parent's threads
 
 
 @contextlib.contextmanager
-def staying():
-    """Keep the threads of shared_out alive within the context.
-
-    For many short tasks, whose time starting threads would double.
-    """
-    _stay.enter()
+def _all_ended(futures):
+    """After the context, cancel those of the futures that have not started and wait for the others."""
     try:
         yield
     finally:
-        _stay.leave()
+        for future in futures:
+            future.cancel()
+        wait(futures)
+
+
+def shared_out(function, tasks):
+    """Return [function(task)] in order, computed on all cores.
+
+    A single task, a single core, or a call from a worker uses no threads. After an error or a request to stop, tasks
+    that have started end, others are cancelled.
+    """
+    tasks = list(tasks)
+    # cores() comes last: it reads several files, which takes as long as a small task.
+    if len(tasks) < 2 or within() or (workers := min(cores(), MOST)) < 2:
+        return [function(task) for task in tasks]
+    futures = [_threads(workers).submit(function, task) for task in tasks]
+    with _all_ended(futures):
+        return [future.result() for future in futures]
 
 
 def by_rows(function, shape):
@@ -112,17 +77,13 @@ def in_order(function, tasks, consume, threads):
             consume(function(task))
         return
     threads, ahead = min(threads, MOST), collections.deque()
-    with ThreadPoolExecutor(threads, NAME) as pool:
-        try:
-            for task in tasks:
-                ahead.append(pool.submit(function, task))
-                while ahead and (len(ahead) > threads or ahead[0].done()):
-                    consume(ahead.popleft().result())
-            while ahead:
+    with _all_ended(ahead):
+        for task in tasks:
+            ahead.append(_threads(threads).submit(function, task))
+            while ahead and (len(ahead) > threads or ahead[0].done()):
                 consume(ahead.popleft().result())
-        finally:
-            for future in ahead:
-                future.cancel()
+        while ahead:
+            consume(ahead.popleft().result())
 
 
 def run_on_threads(calls, aside, begin, heard):

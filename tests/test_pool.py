@@ -1,6 +1,7 @@
 """Concurrent calls: ordered results, the requested threads, BLAS limited for the duration of a request."""
 
 import os
+import signal
 import threading
 
 import numpy as np  # noqa: F401  (its BLAS is limited)
@@ -82,7 +83,7 @@ def test_in_order_runs_side_by_side():
 @pytest.mark.parametrize("where", ["function", "consume", "tasks"])
 @pytest.mark.parametrize("threads", [1, 4])
 def test_in_order_ends_at_the_first_error(where, threads):
-    begun, before = [], threading.active_count()
+    begun = []
 
     def fail(at, place):
         if (place, at) == (where, 5):
@@ -96,7 +97,7 @@ def test_in_order_ends_at_the_first_error(where, threads):
 
     with pytest.raises(KeyboardInterrupt):
         _pool.in_order(lambda at: fail(at, "function"), tasks(), lambda at: fail(at, "consume"), threads)
-    assert len(begun) < 20 and threading.active_count() == before
+    assert len(begun) < 20
 
 
 def test_the_last_one_takes_the_limit_back():
@@ -111,8 +112,7 @@ def test_the_last_one_takes_the_limit_back():
     assert blas() == before
 
 
-def test_threads_stay_for_who_asks(monkeypatch):
-    """Within staying() the same threads serve all calls, for two overlapping callers; afterwards none is left."""
+def test_calls_share_threads(monkeypatch):
     monkeypatch.setattr(_pool, "cores", lambda: 3)
     gate = threading.Barrier(3, timeout=60)
 
@@ -120,46 +120,34 @@ def test_threads_stay_for_who_asks(monkeypatch):
         gate.wait()
         return threading.current_thread()
 
-    with _pool.staying():
-        first = _pool.shared_out(who, range(3))
-        with _pool.staying():
-            pass
-        again = _pool.shared_out(who, range(3))
+    first, again = (_pool.shared_out(who, range(3)) for _ in range(2))
     assert set(first) == set(again) and len(set(first)) == 3
-    assert not any(thread.is_alive() for thread in first)
-    assert not set(first) & set(_pool.shared_out(who, range(3)))
 
 
-def test_a_forked_child_does_without_the_threads_that_stay(monkeypatch):
+def test_a_forked_child_has_threads_of_its_own(monkeypatch):
     monkeypatch.setattr(_pool, "cores", lambda: 2)
-    with _pool.staying():
-        _pool.shared_out(abs, range(2))
-        child = os.getpid() + 1  # without the parent's threads
-        monkeypatch.setattr(os, "getpid", lambda: child)
-        assert _pool._stay.borrow() is None
-        assert _pool.shared_out(abs, range(-3, 0)) == [3, 2, 1]
+    _pool.shared_out(abs, range(2))
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        os._exit(_pool.shared_out(abs, range(-3, 0)) != [3, 2, 1])
+    assert os.waitpid(child, 0)[1] == 0
 
 
-def test_threads_stay_for_one_who_borrows_them_while_their_owner_leaves(monkeypatch):
+def test_shared_out_ends_at_the_first_error(monkeypatch):
+    """What has started ends before the error is raised; the rest does not start."""
     monkeypatch.setattr(_pool, "cores", lambda: 2)
-    inside, leave = threading.Event(), threading.Event()
+    begun, ended, failing = [], [], threading.Event()
 
-    def stay():
-        with _pool.staying():
-            inside.set()
-            leave.wait()
+    def task(at):
+        begun.append(at)
+        if at == 0:
+            failing.set()
+            raise ZeroDivisionError
+        assert failing.wait(60)
+        threading.Event().wait(0.05)  # until the caller has seen the error
+        ended.append(at)
 
-    owner = threading.Thread(target=stay)
-    owner.start()
-    inside.wait()
-    pool = _pool._stay.kept
-    share = pool.map
-
-    def late(function, tasks):
-        leave.set()
-        owner.join()
-        return share(function, tasks)
-
-    monkeypatch.setattr(pool, "map", late)
-    assert _pool.shared_out(str, range(3)) == ["0", "1", "2"]
-    assert _pool._stay.kept is None and _pool._stay.count == 0
+    with pytest.raises(ZeroDivisionError):
+        _pool.shared_out(task, range(200))
+    assert sorted(begun) == [0, *sorted(ended)] and len(begun) < 200

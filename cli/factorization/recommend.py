@@ -208,7 +208,7 @@ def ranked(tiles, total, stages, progress, remark):
             chosen = items[shown]
             chosen = np.array(chosen.tolist()) if chosen.dtype == object else chosen
             yield [users[row], rank + 1, chosen, scores[shown]]
-        done, filled = done + len(users), filled + len(np.unique(row))
+        done, filled = done + len(users), filled + np.count_nonzero(shown.any(axis=1))
         progress("recommending", done, total)
         stages.done("writing")
     if filled < total:

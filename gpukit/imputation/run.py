@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
-from gpukit._pool import staying
 from gpukit.base.arrays import place_like
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import GraphBasis
@@ -64,7 +63,7 @@ class Run(NamedTuple):
     def found(self, progress):
         """Return fitted(), by vertex and in order of time."""
         settings, place, data = self.settings, self.place, self.data
-        with place.workspace, staying(), devices.reported(place.device, "The imputation"):
+        with place.workspace, devices.reported(place.device, "The imputation"):
             if data.complete or settings.method == SPECTRAL:
                 return self.by_spectrum(decide(settings, place, data, progress), progress)
             problem = self.problem()

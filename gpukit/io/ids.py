@@ -145,11 +145,18 @@ def numbered(ids):
 
     ids: (n,) int32 or int64. None if their range is too wide for a table.
     """
-    low, high = (int(ids.min()), int(ids.max())) if len(ids) else (0, 0)
-    if not len(ids) or not are_close(low, high, len(ids)):
+    if not len(ids):
+        return None
+    ends = shared_out(lambda start: _ends(ids[start : start + PIECE]), range(0, len(ids), PIECE))
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    if not are_close(low, high, len(ids)):
         return None
     ranks, known = ranked(used_rows(ids, high - low + 1, low), low)
     return take_values(ranks, ids, low), known
+
+
+def _ends(ids):
+    return int(ids.min()), int(ids.max())
 
 
 def used_rows(rows, count, low=0):
@@ -157,7 +164,8 @@ def used_rows(rows, count, low=0):
     present = np.zeros(count, np.bool_)
 
     def mark(start):
-        present[np.subtract(rows[start : start + PIECE], low, dtype=np.int64)] = True
+        places = np.subtract(rows[start : start + PIECE], low, dtype=np.int64)
+        present[places[~present[places]]] = True  # writing again would take the memory from the other threads
 
     shared_out(mark, range(0, len(rows), PIECE))
     return present

@@ -131,6 +131,17 @@ def test_a_limit_is_kept(driver, monkeypatch):
     assert pool.taken() == 40 and pool.take(20).size == 20 and one.size == 40
 
 
+@pytest.mark.parametrize("limit", ["1GiB", "60"])
+def test_memory_in_cycles_is_collected(driver, limit, monkeypatch):
+    """Also within the limit, below what the driver has."""
+    monkeypatch.setenv("GPUKIT_GPU_MEMORY", limit)
+    pool, _ = pool_of()
+    cycle = [pool.take(60)]
+    cycle.append(cycle)
+    del cycle
+    assert pool.take(60).size == 60
+
+
 @pytest.mark.slow
 def test_memory_goes_back_to_its_own_gpu(driver):
     pool, _ = pool_of()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base import check_choice, check_integer
 from gpukit.device.engine import engine
+from gpukit.errors import DeviceMemoryError
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.lists import filters as filtering
 from gpukit.factorization.lists.diversity import directions, diversified, pool_size
@@ -280,15 +282,25 @@ class Recommending(Serving):
 
     def _learned_head(self):
         """Return the lists.head.Head, learned at the first call."""
-        from gpukit.factorization.lists import learning
-
         if not self.has_lists:
             with _learning:
                 if not self.has_lists:  # another thread may have learned them meanwhile
-                    device, shape = devices.resolve(self.device), (len(self.user_ids_), len(self.item_ids_))
-                    with devices.reported(device, "Learning lists"):
-                        self._head = learning.learned(self._history_on(device), shape, device)
+                    self._head = self._learn_head(devices.resolve(self.device))
         return self._head
+
+    def _learn_head(self, device):
+        """Return a new lists.head.Head; the CPU learns it if a GPU's memory is too small."""
+        from gpukit.factorization.lists import learning
+
+        shape = len(self.user_ids_), len(self.item_ids_)
+        try:
+            with devices.reported(device, "Learning lists"):
+                return learning.learned(self._history_on(device), shape, device)
+        except DeviceMemoryError:
+            if not device.is_cuda:
+                raise
+        warnings.warn(f"The memory of {device} is too small for learning lists: the CPU learns them.", stacklevel=2)
+        return learning.learned(self._rated, shape, devices.resolve("cpu"))
 
     def _ranking(self, by):
         """Return the Ranking of a name in BY."""

@@ -216,8 +216,10 @@ class StreamedTraining(schedule.Epochs):
         return self.packing.packed * sum(block.n for block in self.blocks if not block.kept)
 
     def report(self):
-        """Warn that the ratings do not fit in GPU memory."""
+        """Warn if ratings do not fit in GPU memory."""
         kept = sum(block.kept for block in self.blocks)
+        if kept == len(self.blocks):
+            return
         warnings.warn(
             f"The ratings do not fit in GPU memory: {self.bytes_sent / 1e9:.2f} GB an epoch stream from host memory, "
             f"at {self.packing.packed} bytes a rating; {kept} of {len(self.blocks)} blocks stay on the GPU.",
