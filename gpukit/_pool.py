@@ -86,6 +86,16 @@ def in_order(function, tasks, consume, threads):
             consume(ahead.popleft().result())
 
 
+def read_ahead(items):
+    """Yield what an iterator yields; a thread gets the next one meanwhile, and is waited for when this closes."""
+    items, end = iter(items), object()
+    with ThreadPoolExecutor(1, NAME) as thread:
+        coming = thread.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = thread.submit(next, items, end)
+            yield item
+
+
 def run_on_threads(calls, aside, begin, heard):
     """Return [call()] in order; run those in `aside` on other threads.
 

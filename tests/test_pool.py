@@ -100,6 +100,37 @@ def test_in_order_ends_at_the_first_error(where, threads):
     assert len(begun) < 20
 
 
+def test_the_next_is_made_meanwhile():
+    begun = [threading.Event() for _ in range(4)]
+
+    def items():
+        for at, event in enumerate(begun):
+            event.set()
+            yield at
+        raise ZeroDivisionError
+
+    found = _pool.read_ahead(items())
+    assert next(found) == 0 and begun[1].wait(60) and not begun[2].is_set()
+    assert [next(found), next(found), next(found)] == [1, 2, 3]
+    with pytest.raises(ZeroDivisionError):
+        next(found)
+
+
+def test_what_is_made_ahead_ends_before_it_is_closed():
+    made, gate = [], threading.Event()
+
+    def items():
+        yield 0
+        gate.wait(0.2)
+        made.append(1)
+        yield 1
+
+    found = _pool.read_ahead(items())
+    next(found)
+    found.close()
+    assert made == [1]
+
+
 def test_the_last_one_takes_the_limit_back():
     """Two overlapping requests, the first to start is the first to end; otherwise one thread would keep the limit."""
     before = blas()

@@ -6,6 +6,7 @@ a little over twice the features.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from typing import TYPE_CHECKING, Literal
@@ -211,9 +212,9 @@ def _read_text(stream, groups, null, n_features, dtype):
     head = stream.text_head()
     groups = [] if _has_qids(head) else groups
     builder = DocumentsBuilder(stream, not groups, null, dtype)
-    blocks = stream.blocks(len(sources.BOM) if head.startswith(sources.BOM) else 0)
-    for block in without_blank_end(blocks, " ", stream.name):
-        builder.add(block)
+    with contextlib.closing(stream.blocks(len(sources.BOM) if head.startswith(sources.BOM) else 0)) as blocks:
+        for block in without_blank_end(blocks, " ", stream.name):
+            builder.add(block)
     builder.finish()
     X = assembled(builder, _width(builder.largest, n_features, stream.name))
     offsets, qids = builder.queries() if not groups else _groups(groups, stream.name, builder.rows)

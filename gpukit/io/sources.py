@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gpukit._pool import read_ahead
 from gpukit.errors import DataError
 from gpukit.io.container import FORMATS, format_of
 from gpukit.io.records import hidden
@@ -150,7 +151,7 @@ class Source:
             self._refuse_strange()
             unpacker = UNPACKERS.get(self.compression)
             raw = Peeked(unpacker(io.BufferedReader(self._raw, CHUNK))) if unpacker else self._raw
-            self._text = Stream(self.name, raw, plain=unpacker is None)
+            self._text = Stream(self.name, raw, self._file is not None, plain=unpacker is None)
         yield self._text
 
     def _refuse_strange(self):
@@ -352,12 +353,12 @@ UNPACKERS = {
 class Stream:
     """Decompressed bytes of a source, in order.
 
-    name: for messages; plain: True if the bytes are the source's own; unended: True after reading a last line without a
-    newline.
+    name: for messages; is_file: False for a pipe, whose next bytes may never come; plain: True if the bytes are the
+    source's own; unended: True after reading a last line without a newline.
     """
 
-    def __init__(self, name, raw, plain=False):
-        self.name, self.raw, self.plain, self.unended = name, raw, plain, False
+    def __init__(self, name, raw, is_file=True, plain=False):
+        self.name, self.raw, self.is_file, self.plain, self.unended = name, raw, is_file, plain, False
 
     def head(self, size=HEAD):
         """Return the first whole lines without consuming them.
@@ -414,13 +415,16 @@ class Stream:
         return raw
 
     def blocks(self, skip=0, size=None):
-        """Yield uint8 arrays of whole lines, each ending in a newline.
+        """Return a generator of uint8 arrays of whole lines, each ending in a newline; close it if it is left early.
 
         skip: bytes to leave out first, fewer than head has. size: bytes read at a time (default BLOCK); a longer line
-        enlarges the block. Raises DataError for a zero byte.
+        enlarges the block. The generator raises DataError for a zero byte.
         """
+        blocks = self._blocks(skip, size or BLOCK)
+        return read_ahead(blocks) if self.is_file else blocks
+
+    def _blocks(self, skip, size):
         newline = 10
-        size = size or BLOCK
         length, rest, before = min(FIRST, size), np.empty(0, np.uint8), skip
         self._read(memoryview(bytearray(skip)))
         while True:

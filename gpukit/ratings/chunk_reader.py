@@ -1,5 +1,7 @@
 """Read blocks of lines in parallel, or batches of Parquet; encode ids and join columns."""
 
+import contextlib
+
 import numpy as np
 
 from gpukit._pool import in_order, shared_out
@@ -94,13 +96,13 @@ class RatingsBuilder:
         """Append one text Stream; raises DataError."""
         layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
         self.shape, place = layout.shape, Place(stream.name, layout)
-        blocks = without_blank_end(stream.blocks(layout.skip, BLOCK), layout.sep, stream.name)
-        in_order(
-            lambda raw: (raw, by_columns(raw, layout, request.bounds, self._columns_of_words())),
-            whole_rows(blocks, layout.sep),
-            lambda read: self._take(*read, place, request),
-            get_num_threads(),
-        )
+        with contextlib.closing(stream.blocks(layout.skip, BLOCK)) as blocks:
+            in_order(
+                lambda raw: (raw, by_columns(raw, layout, request.bounds, self._columns_of_words())),
+                whole_rows(without_blank_end(blocks, layout.sep, stream.name), layout.sep),
+                lambda read: self._take(*read, place, request),
+                get_num_threads(),
+            )
         place.check_commas()
 
     def _columns_of_words(self):
