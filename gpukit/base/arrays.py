@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.errors import DataError
 
 EXACT = 2**53  # float64 represents all whole numbers up to it
@@ -394,3 +395,10 @@ def differ(mine, name, order, first):
     if not len(lone):
         lone, whose, other = mine.difference(order), name, first
     return f"the labels (index) of {name} are not those of {first}: {whose} has {lone.tolist()[0]!r}, {other} has not"
+
+
+def cast(array, dtype):
+    """Return a copy of an array (n, ...) in another dtype that holds its values, made on all cores."""
+    out = np.empty(array.shape, dtype)
+    by_rows(lambda rows: np.copyto(out[rows], array[rows], casting="unsafe"), (len(array), 1))
+    return out

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import persist
+from gpukit.base.arrays import cast
 from gpukit.errors import DataError, ModelError
 from gpukit.factorization.arrays import History, Scale
 from gpukit.factorization.choose.chosen import check_facts, kept_choice
@@ -20,7 +21,7 @@ from gpukit.io import trust
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
 STATE, HISTORY, BEST, HEAD, SECOND = "state", "rated", "best", "head", "beside"
-BEFORE, SEEN, WEIGHTS = "before", "seen", f"{STATE}.item_weights"
+BEFORE, SEEN, WEIGHTS, RATED = "before", "seen", f"{STATE}.item_weights", f"{HISTORY}.items"
 FACTS = {
     "history": list,
     "timings": dict,
@@ -201,6 +202,8 @@ def packed(model):
     if model._state.item_weights.size:
         arrays[WEIGHTS] = upper_halves(model._state.item_weights)
     ids = {"user_ids": model.user_ids_, "item_ids": model.item_ids_}
+    if len(model.item_ids_) <= 1 << 16:
+        arrays[RATED] = cast(arrays[RATED], np.uint16)
     if hasattr(model, "_head"):
         arrays |= persist.spread(HEAD, model._head)
     if hasattr(model, "_seen"):
@@ -221,6 +224,8 @@ def unpack(model, facts, arrays):
     if WEIGHTS in arrays:
         trust.check_array(WEIGHTS, state.item_weights, np.uint16, (None, None))
         state = state._replace(item_weights=from_upper_halves(state.item_weights))
+    if rated.items.dtype == np.uint16:
+        rated = rated._replace(items=cast(rated.items, np.int32))
     ids = {name: arrays[name] for name in ("user_ids", "item_ids")}
     for name, column in ids.items():
         trust.check_ids(name, column)

@@ -10,6 +10,7 @@ from factorization.inputs import make, planted, same_state
 from gpukit import persist
 from gpukit.errors import DataError, GpukitError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization, run
+from gpukit.ratings import Ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
@@ -54,6 +55,18 @@ def test_a_file_cut_short(saved, tmp_path, kept):
 def test_a_file_of_another_class(saved):
     with pytest.raises(ModelError, match="holds a MatrixFactorization, not a LSHMF"):
         LSHMF.load(saved)
+
+
+@pytest.mark.parametrize("n_items, dtype", [(1 << 16, np.uint16), ((1 << 16) + 1, np.int32)])
+def test_rated_items_take_two_bytes_where_they_fit(n_items, dtype, tmp_path):
+    items = np.array([0, n_items - 1, 5], np.int32)
+    ratings = Ratings(np.arange(3, dtype=np.int32), items, np.float32([1, 2, 3]), np.arange(3), np.arange(n_items))
+    model = MatrixFactorization(n_factors=2, n_epochs=1, regularization=0.1, device="cpu").fit(ratings)
+    model.save(tmp_path / "model")
+    assert persist.load_arrays(tmp_path / "model")[1]["rated.items"].dtype == dtype
+    loaded = MatrixFactorization.load(tmp_path / "model")._rated.items
+    np.testing.assert_array_equal(loaded, items)
+    assert loaded.dtype == np.int32
 
 
 def test_files_that_are_no_models(saved, tmp_path):
