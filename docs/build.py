@@ -21,16 +21,33 @@ added, by
 
     gpukit bench --output docs/benchmarks.csv
 
-and the tables show the newest row of each measurement on each device. p50 is the median of the samples, p20 and p80 are
-percentiles. Data is `real`, or `generated` with the shape and the skew of the named data set (`gpukit synth ratings`,
+A table has the measurements of one shape, a column for each device, or those of several shapes on one device. Each
+cell is the newest row: the median (p50) and, if it is at least 0.1 %, half the distance from the 20th to the 80th
+percentile, relative to the median. Versions, commit, number of samples and a note are in benchmarks.csv. Empty cells
+were not measured.
+
+Data is `real`, or `generated` with the shape and the skew of the named data set (`gpukit synth ratings`,
 `gpukit synth letor`), never the data set itself: an RMSE or an f on it compares with nothing but other figures on it.
-`real graph` is a real graph with generated values on it.
+`real graph` is a real graph with generated values on it. A column "the paper" has the value that the paper prints, on
+the data that it names.
 """
 NO_BENCHMARKS = "No figures are recorded yet.\n"
 KEY = ("device", "what", "shape", "data")
-FIGURES = ("p20", "p50", "p80")
-SORTS, LETOR = re.compile(r"^segmented sort|^torch\.sort"), re.compile(r"mslr|mq200|lambdarank|planted", re.IGNORECASE)
-SLICES, GRAPHS = re.compile(r"^\d+ x \d+ x \d+$"), re.compile(r"^(ego-facebook|random|METR-LA|\d+x\d+x\d+)\b")
+LEAST_SPREAD = 0.1  # percent
+SERIES = 3  # shapes with the same measurements on one device, from which on they share a table
+PAPER = re.compile(r"the paper: ([\d.]+(?: \w+)?(?:, [^;\d][^;]*)?)(?:;|$)")
+THREADS, GPU_NAME = re.compile(r"(\d+) thread"), re.compile(r"^cuda:\d+ \((?:NVIDIA )?(.+)\)$")
+SUBJECTS = {  # by "what | shape"; the first that fits
+    "Sorting": re.compile(r"^segmented sort|^torch\.sort"),
+    "Learning to rank": re.compile(r"\| .*(mslr|mq200|lambdarank|planted)", re.IGNORECASE),
+    "Singular-value thresholding": re.compile(r"\| \d+ x \d+ x \d+$"),
+    "Imputation on graphs": re.compile(r"missing: |\| (ego-facebook|random|METR-LA|Molene|\d+x\d+x\d+)\b"),
+    "Clicks": re.compile(r"iALS|EASE|\| .*\bNCF\b|\| ncf\b"),
+    "Tables and figures of LSH-MF": re.compile(r"^(Table|Fig\.) \d"),
+    "Reading files": re.compile(r"\| .*million rows"),
+    "Similarity": re.compile(r"^liked together"),
+}
+OTHERS = "Matrix factorization and neighbours"
 
 
 def cli_reference():
@@ -60,12 +77,12 @@ def section(title, text):
 
 
 def benchmark_tables(path=FOLDER / "benchmarks.csv"):
-    """The text of docs/benchmarks.md: a table a device, its rows in the order in which they were first measured."""
-    newest = newest_rows(path)
-    parts = [BENCHMARKS_HEAD]
-    for device in dict.fromkeys(row["device"] for row in newest):
-        parts.append(device_table(device, [row for row in newest if row["device"] == device]))
-    return "\n".join(parts if newest else [BENCHMARKS_HEAD, NO_BENCHMARKS])
+    """The text of docs/benchmarks.md: a section a subject, a table a shape, a column a device."""
+    sections = grouped(newest_rows(path), subject)
+    if not sections:
+        return "\n".join([BENCHMARKS_HEAD, NO_BENCHMARKS])
+    names = [*SUBJECTS, OTHERS]
+    return "\n".join([BENCHMARKS_HEAD, *(subject_section(name, sections[name]) for name in names if name in sections)])
 
 
 def newest_rows(path=FOLDER / "benchmarks.csv"):
@@ -81,32 +98,87 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-def device_table(device, rows):
-    """A heading, the tables of one device's rows, and the versions that they were measured with."""
-    sections = {}
+def grouped(rows, key):
+    """Return {key: [row]} in the order of the first row of each."""
+    groups = {}
     for row in rows:
-        sections.setdefault(subject(row), []).append(row)
-    lines = [f"## {device or 'unnamed device'}", ""]
-    for name, own in sections.items():
-        lines += [f"**{name}**", "", *table(own), ""]
-    versions = dict.fromkeys(row["versions"] for row in rows if row.get("versions"))
-    return "\n".join([*lines, *(f"Measured with {one}." for one in versions), ""])
+        groups.setdefault(key(row), []).append(row)
+    return groups
 
 
 def subject(row):
-    """What a row is about: the sort, or the job that its shape is of."""
-    if SORTS.search(row["what"]):
-        return "Sorting"
-    kinds = {LETOR: "Learning to rank", SLICES: "Singular-value thresholding", GRAPHS: "Imputation on graphs"}
-    found = (name for kind, name in kinds.items() if kind.match(row["shape"]))
-    return next(found, "Matrix factorization and neighbours")
+    """Return the subject of a row."""
+    text = f"{row['what']} | {row['shape']}"
+    return next((name for name, pattern in SUBJECTS.items() if pattern.search(text)), OTHERS)
+
+
+def subject_section(name, rows):
+    """Return the section of a subject: its heading and its tables."""
+    shapes = grouped(rows, lambda row: (row["shape"], row["data"])).values()
+    lines = [f"## {name}", ""]
+    for alike in grouped(shapes, measured).values():
+        if len(alike) >= SERIES and len({row["device"] for row in alike[0]}) == 1:
+            lines += [f"**{short(alike[0][0]['device'])}, {alike[0][0]['data']}**", "", *series_table(alike), ""]
+            continue
+        for own in alike:
+            lines += [f"**{own[0]['shape']}, {own[0]['data']}**", "", *table(own), ""]
+    return "\n".join(lines)
+
+
+def measured(rows):
+    """Return what the rows of one shape measure, on which devices."""
+    return rows[0]["data"], tuple((row["device"], row["what"], row["unit"]) for row in rows)
+
+
+def series_table(shapes):
+    """Return the lines of a table of one device: a line a shape, a column a measurement."""
+    names = [f"{row['what']}, {row['unit']}" for row in shapes[0]]
+    lines = [line(["shape", *names]), line(["---"] + ["---:"] * len(names))]
+    return lines + [line([rows[0]["shape"], *map(cell, rows)]) for rows in shapes]
 
 
 def table(rows):
-    """[line] of a table."""
-    names = ("what", "shape", "data", *FIGURES, "unit", "commit", "note")
-    rule = ["---:" if name in FIGURES else "---" for name in names]
-    return [line(names), line(rule), *(line([row.get(name) or "" for name in names]) for row in rows)]
+    """Return the lines of a table: a line a measurement, a column a device."""
+    devices = sorted({row["device"] for row in rows}, key=device_order)
+    measurements = grouped(rows, lambda row: (row["what"], row["unit"]))
+    published = {what: paper_value(own) for what, own in measurements.items()}
+    columns = [*map(short, devices), *(["the paper"] if any(published.values()) else [])]
+    lines = [line(["what", "unit", *columns]), line(["---"] * 2 + ["---:"] * len(columns))]
+    for what, own in measurements.items():
+        cells = {row["device"]: cell(row) for row in own}
+        values = [*(cells.get(device, "") for device in devices), published[what]]
+        lines.append(line([*what, *values[: len(columns)]]))
+    return lines
+
+
+def device_order(device):
+    """Return the sort key of a device: GPUs first, then CPUs by falling number of threads."""
+    threads = THREADS.search(device)
+    return (threads is not None, -int(threads[1]) if threads else 0, device)
+
+
+def short(device):
+    """Return the name of a device without its index and maker."""
+    return GPU_NAME.sub(r"\1", device) or "unnamed device"
+
+
+def cell(row):
+    """Return the median of a row, and half the distance from p20 to p80 relative to it."""
+    low, middle, high = (float(row[name]) for name in ("p20", "p50", "p80"))
+    spread = 50 * (high - low) / abs(middle) if middle else 0
+    if spread < LEAST_SPREAD:
+        return shortened(middle)
+    return f"{shortened(middle)} ±{spread:.{0 if spread >= 0.95 else 1}f} %"
+
+
+def shortened(value):
+    """Return a number of four significant digits, large ones as whole numbers."""
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+
+
+def paper_value(rows):
+    """Return the value that a paper prints for a measurement, '' without one."""
+    return next((found[1] for row in rows if (found := PAPER.search(row.get("note") or ""))), "")
 
 
 def line(cells):

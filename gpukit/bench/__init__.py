@@ -20,6 +20,7 @@
 | clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
 | ranks/            | two and more GPUs or processes compared with one                                      |
 | reproduce/        | tables and figures of the papers                                                      |
+| plan.py           | cost model of training on many GPUs                                                   |
 | kernels.py, twins.py | kernels as the papers describe them, and their CPU twins                           |
 
     gpukit bench [NAME ...] [--device cuda] [--output docs/benchmarks.csv]

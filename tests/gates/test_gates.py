@@ -283,45 +283,77 @@ def test_the_reference_shows_every_option(build):
     assert "gpukit doctor" in text and "--json" in text and "## gpukit synth ratings" in text
 
 
-def test_benchmark_tables_show_the_newest_row(build, tmp_path):
-    head = "what,shape,data,device,versions,commit,p20,p50,p80,unit,samples,note\n"
-    rows = [
-        "epoch,big,generated,gpu,v1,a,1,2,3,ms,9,old\n",
-        "hash,big,generated,gpu,v2,b,4,5,6,ms,9,x | y\n",
-        "epoch,big,generated,cpu,v2,b,7,8,9,ms,9,\n",
-        "epoch,big,generated,gpu,v2,b,0.1,0.2,0.3,ms,9,new\n",
-    ]
-    text = build.benchmark_tables(write(tmp_path, {"b.csv": head + "".join(rows)}) / "b.csv")
-    tables = text.split("## ")[1:]
-    assert [table.splitlines()[0] for table in tables] == ["gpu", "cpu"]
-    assert "| epoch | big | generated | 0.1 | 0.2 | 0.3 | ms | b | new |\n| hash |" in tables[0]
-    assert "old" not in tables[0]
-    assert "x \\| y" in tables[0] and "Measured with v2." in tables[0] and "v1" not in text
+def benchmark_text(build, tmp_path, *rows):
+    """Return the page of rows "what,shape,device,p20,p50,p80,unit,note"."""
+    lines = ["what,shape,data,device,versions,commit,p20,p50,p80,unit,samples,note"]
+    for row in rows:
+        what, shape, device, *figures, unit, note = row.split(",", 7)
+        lines.append(",".join([what, shape, "generated", device, "v1", "c1", *figures, unit, "9", note]))
+    return build.benchmark_tables(write(tmp_path, {"b.csv": "\n".join([*lines, ""])}) / "b.csv")
+
+
+def test_benchmark_tables_show_the_newest_row_of_each_device(build, tmp_path):
+    text = benchmark_text(
+        build,
+        tmp_path,
+        "epoch,big,cpu (2 threads),7,8,9,ms,",
+        "epoch,big,cuda:0 (NVIDIA H200),1,2,3,ms,old",
+        "epoch,big,cpu (16 threads),4,4,4,ms,",
+        "hash | sort,big,cuda:0 (NVIDIA H200),12345,12345.6,12346,ms,y",
+        "epoch,big,cuda:0 (NVIDIA H200),0.19995,0.2,0.20015,ms,new",
+    )
+    lines = text[text.index("**big, generated**") :].splitlines()
+    assert lines[2] == "| what | unit | H200 | cpu (16 threads) | cpu (2 threads) |"
+    assert lines[4] == "| epoch | ms | 0.2 | 4 | 8 ±12 % |"
+    assert lines[5] == "| hash \\| sort | ms | 12,346 |  |  |"
+    assert "v1" not in text and "old" not in text
+
+
+def test_benchmark_tables_show_values_of_the_papers(build, tmp_path):
+    text = benchmark_text(
+        build,
+        tmp_path,
+        'time,big,gpu,1,1,1,ms,"fast; the paper: 27.15 s, MovieLens 10M; slow"',
+        'rise,big,gpu,0,0,0,RMSE,"the paper: 475,388 users"',
+    )
+    assert "| what | unit | gpu | the paper |" in text
+    assert "| time | ms | 1 | 27.15 s, MovieLens 10M |" in text and "| rise | RMSE | 0 |  |" in text
+
+
+def test_shapes_with_the_same_measurements_share_a_table(build, tmp_path):
+    rows = [f"{what},length {n},gpu,{n},{n},{n},ms," for n in (16, 32, 64) for what in ("sort", "hash")]
+    text = benchmark_text(build, tmp_path, *rows, "sort,length 128,gpu,1,1,1,ms,")
+    assert "| shape | sort, ms | hash, ms |\n| --- | ---: | ---: |\n| length 16 | 16 | 16 |\n| length 32 |" in text
+    assert "**length 128, generated**" in text and "**length 16" not in text
+    assert benchmark_text(build, tmp_path, *rows[:4]).count("**length ") == 2
 
 
 def test_benchmark_tables_have_a_section_a_subject(build, tmp_path):
-    head = "what,shape,data,device,versions,commit,p20,p50,p80,unit,samples,note\n"
     shapes = {
-        "one epoch": "netflix",
-        "segmented sort float32": "mslr-web30k",
-        "training": "mq2007-list x 0.1",
-        "test MAP": "MQ2008",
-        "torch.sort float32": "length 16",
-        "the whole command": "MovieLens 1M",
-        "thresholding": "50 x 50 x 8",
-        "20 iterations": "ego-facebook 50x50 x 0.1",
-        "a pass": "64x64x2100",
-        "20 % missing": "random 32x32",
-        "sensors": "METR-LA 7x288",
+        ("one epoch", "netflix"): "Matrix factorization and neighbours",
+        ("segmented sort float32", "mslr-web30k"): "Sorting",
+        ("torch.sort float32", "length 16"): "Sorting",
+        ("training", "mq2007-list x 0.1"): "Learning to rank",
+        ("test MAP", "MQ2008"): "Learning to rank",
+        ("the whole command", "MovieLens 1M"): "Matrix factorization and neighbours",
+        ("thresholding", "50 x 50 x 8"): "Singular-value thresholding",
+        ("20 iterations", "ego-facebook 50x50 x 0.1"): "Imputation on graphs",
+        ("a pass", "64x64x2100"): "Imputation on graphs",
+        ("blocks missing: CRPS", "danish"): "Imputation on graphs",
+        ("sensors", "METR-LA 7x288"): "Imputation on graphs",
+        ("Table 10 HR@10 iALS", "MovieLens 1M; NCF's split"): "Clicks",
+        ("Table 7 time GSM", "ml-10m"): "Tables and figures of LSH-MF",
+        ("reading a csv file", "20.1 million rows"): "Reading files",
+        ("liked together, factors", "MovieLens 1M"): "Similarity",
     }
-    rows = [f"{what},{shape},generated,gpu,v1,a,1,2,3,ms,9,\n" for what, shape in shapes.items()]
-    text = build.benchmark_tables(write(tmp_path, {"b.csv": head + "".join(rows)}) / "b.csv")
-    _, factorization, sorting, ranking, slices, graphs = text.split("\n**")
-    assert slices.startswith("Singular-value thresholding**") and slices.count("\n| ") == 3
-    assert graphs.startswith("Imputation on graphs**") and graphs.count("\n| ") == 6
-    assert factorization.startswith("Matrix factorization") and factorization.count("\n| ") == 4
-    assert sorting.startswith("Sorting**") and "| torch.sort" in sorting and sorting.count("\n| ") == 4
-    assert ranking.startswith("Learning to rank**") and "MQ2008" in ranking and "mq2007" in ranking
+    rows = [f"{what.replace(',', ';')},{shape},gpu,1,2,3,ms," for what, shape in shapes]
+    text = benchmark_text(build, tmp_path, *rows).replace("liked together;", "liked together,")
+    sections = dict(section.split("\n", 1) for section in text.split("\n## ")[1:])
+    assert list(sections) == [*build.SUBJECTS, build.OTHERS]
+    for (what, shape), name in shapes.items():
+        section = sections[name]
+        assert f"| {what} | ms |" in section and f"**{shape}, generated**" in section
+    assert sum(section.count("\n| ") for section in sections.values()) == 3 * len(shapes)
 
 
 def test_benchmarks_may_be_missing(build, tmp_path):
