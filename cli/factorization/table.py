@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.evaluation.metrics import errors
 from gpukit.factorization.choose.rule import BIASES
 from gpukit.io.ids import rows_of, used_rows
@@ -46,7 +47,8 @@ def mean_of(model):
     if not model.chosen_.get("trend"):
         return model.mean_
     rated = model._rated
-    return model.mean_ + model._scale.deviation * float(rated.levels[rated.codes].mean(dtype=np.float64))
+    sums = by_rows(lambda rows: rated.levels[rated.codes[rows]].sum(dtype=np.float64), (len(rated.codes), 1))
+    return model.mean_ + model._scale.deviation * float(sum(sums) / len(rated.codes))
 
 
 def count_unknown(train, test):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
 from gpukit.factorization.prepare.formulas import first_factor
 from gpukit.random import key
@@ -118,9 +119,15 @@ def shrunk(state, share):
     if share == 1.0:
         return state
     root, share = np.float32(share**0.5), np.float32(share)
-    users, items = state.user_factors * root, state.item_factors * root
+    users, items = _scaled(state.user_factors, root), _scaled(state.item_factors, root)
     extras = [_nearer_baseline(side, share) for side in (state.user_extras, state.item_extras)]
     return State(users, extras[0], items, extras[1], state.influence * share, state.neighbors)
+
+
+def _scaled(factors, scale):
+    out = np.empty_like(factors)
+    by_rows(lambda rows: np.multiply(factors[rows], scale, out=out[rows]), factors.shape)
+    return out
 
 
 def _nearer_baseline(extras, share):
