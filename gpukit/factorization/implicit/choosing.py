@@ -21,6 +21,7 @@ from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.objective import goal_of
 from gpukit.factorization.solvers.ease.training import memory_of, memory_served, work_of
 from gpukit.factorization.solvers.rates import EASE_GROWTH
+from gpukit.model_selection.search import round_digits
 from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import Budget, best_of, simplest_of
 from gpukit.neighbors.item_knn import ItemKNN
@@ -32,10 +33,8 @@ AXES = ("regularization", "unobserved_weight")
 COARSE = ("regularization", 2.0), ("regularization", 1.4), ("unobserved_weight", 3.0)  # (axis, factor of a step)
 FINE = (("regularization", 1.4),)
 MOST_STEPS = 4
-DRAWS, DECIDED = (
-    2,
-    2.0,
-)  # draws of held-out clicks for the search; standard errors of a difference that one draw decides
+DRAWS = 2  # of held-out clicks, for the search
+DECIDED = 2.0  # standard errors of a difference that one draw decides
 RECENCY = 2.0
 POPULAR, MIXED = 0.1, 0.5  # root mean square of an addition, relative to that of the scores
 WEIGHTED = 0.25, 0.5  # the same, of item weights
@@ -141,7 +140,9 @@ def choose(estimator, clicks, settings, device, progress):
         best = base = contest.run(settings)
     else:
         base = search_settings(contest, settings._replace(solver="ials", loss="squared", biases=False))
-        start = base if larger is contest else search_again(larger, contest.scaled(base.candidate, larger.clicks))
+        start = base
+        if larger is not contest:
+            start = search_coarsely(larger, contest.scaled(base.candidate, larger.clicks))
         best = add_factors(larger, start)
     leader = larger.scaled(best.candidate, clicks)
     if goal.open:
@@ -184,14 +185,6 @@ def enlarge_contest(contest, large, settings, device):
     return larger._replace(rows=contest.rows)
 
 
-def search_again(contest, plan):
-    """Return the best Trial on a larger sample, from settings.Settings.
-
-    The more users, the less regularization; with twice the number it changes by less than a step.
-    """
-    return add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
-
-
 def final_settings(plan, settings, has_epochs):
     """Return settings.Settings of the final training. has_epochs: whether its epochs are those of `plan`."""
     has_epochs = has_epochs or plan.solver == "ease"
@@ -205,10 +198,15 @@ def search_settings(contest, settings):
     plan = settings if contest.patience else settings._replace(epochs=min(EPOCHS[0], settings.epochs))
     if "n_factors" in contest.free:
         plan = plan._replace(n_factors=limit_factors(SEARCHED, clicks.shape))
-    best = add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
+    best = search_coarsely(contest, plan)
     for change in click_weights(clicks):
         best = simplest_of(contest.compare(best, best.candidate._replace(**change)))
     return follow_steps(contest._replace(evaluators=contest.evaluators[:1]), FINE, contest.run(best.candidate))
+
+
+def search_coarsely(contest, plan):
+    """Return the best Trial of coarse steps from settings.Settings, and of more epochs."""
+    return add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
 
 
 def add_epochs(contest, best):
@@ -267,11 +265,6 @@ def move_along(plan, axis, factor, free):
     return plan._replace(**{name: round_digits(getattr(plan, name) * step) for name, step in steps.items()})
 
 
-def round_digits(value):
-    """Return a number with two significant digits."""
-    return float(f"{value:.2g}")
-
-
 def click_weights(clicks):
     """Yield changes of settings: weights of clicks by their counts or times, if these are known."""
     if clicks.counts is not None and np.ptp(clicks.counts) > 0:
@@ -286,7 +279,8 @@ def add_factors(contest, best):
     It may be the one that is passed. The first of FACTORS is taken unless it is worse, since more clicks are trained on
     in the end; others if better.
     """
-    sizes = factor_counts(contest)
+    is_open, shape = "n_factors" in contest.free, contest.clicks.shape
+    sizes = sorted({limit_factors(size, shape) for size in FACTORS}) if is_open else []
     for size in sizes:
         plan = best.candidate._replace(n_factors=size)
         if trial_work(contest, plan) > contest.budget.left / 2:
@@ -299,12 +293,6 @@ def add_factors(contest, best):
             break
         best = trial
     return best
-
-
-def factor_counts(contest):
-    """Return FACTORS within the limit of a sample; none if the number of factors is not open."""
-    shape = contest.clicks.shape
-    return sorted({limit_factors(size, shape) for size in FACTORS}) if "n_factors" in contest.free else []
 
 
 def limit_factors(size, shape):

@@ -6,6 +6,7 @@ from gpukit.evaluation.lists.judge import measured
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import matrix_of, solve, with_share
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.model_selection.search import EarlyStopping
 from gpukit.model_selection.trial import Trial
 
 DEPTH, SHOWN = 20, 10  # length of the lists that are judged, of those that are reported
@@ -51,7 +52,7 @@ class Evaluator:
     """
 
     def __init__(self, estimator, clicks, judges, device, budget):
-        self.prepared, self.judges, self.near = PreparedClicks(estimator, clicks, device), judges, {}
+        self.prepared, self.judges = PreparedClicks(estimator, clicks, device), judges
         self.users, self.budget, self.states, self.weights = np.unique(judges.users), budget, {}, {}
 
     def measure(self, session):
@@ -85,8 +86,8 @@ class Evaluator:
         done, state = (0, None) if patience else self.states.get(bare, (0, None))
         if done >= plan.epochs:
             done, state = 0, None
-        session, training = course.begin(state or course.first(self.neighbors(plan)))
-        curve, best = [], None
+        session, training = course.begin(state or course.first(self.prepared.neighbors(plan)))
+        curve, stopping = [], EarlyStopping(-(-patience // 2))  # every second epoch is judged
         for epoch in range(done, plan.epochs):
             training.epoch(epoch)
             self.budget.spend(units(plan, len(self.prepared.clicks), self.prepared.clicks.shape))
@@ -94,18 +95,13 @@ class Evaluator:
                 continue
             values = self.measure(session)
             curve.append({"epoch": epoch + 1, "ndcg": float(values[0].mean())})
-            if best is None or curve[-1]["ndcg"] > best[0]:
-                best = curve[-1]["ndcg"], epoch, values
-            if patience and epoch - best[1] >= patience:
+            is_over = stopping.is_over(-curve[-1]["ndcg"])
+            if stopping.best == len(curve) - 1:
+                best = values
+            if is_over:
                 break
         self.states[bare] = epoch + 1, session.state()
-        return best[2], best[1] + 1, curve, self.states[bare][1]
-
-    def neighbors(self, plan):
-        """Return the neighbours (N, K) of settings.Settings; the search is run once."""
-        if plan.learned_neighbors not in self.near:
-            self.near[plan.learned_neighbors] = self.prepared.neighbors(plan)
-        return self.near[plan.learned_neighbors]
+        return best, curve[stopping.best]["epoch"], curve, self.states[bare][1]
 
     def item_weights(self, decay):
         """Return the weights (N, N) float32 between items for a regularization; the last ones are kept."""

@@ -9,7 +9,8 @@ from gpukit.factorization.model.state import round_weights
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease import gpu, training
 from gpukit.factorization.solvers.rates import EASE_GROWTH
-from gpukit.model_selection.trial import TRAININGS
+from gpukit.model_selection.search import round_digits
+from gpukit.model_selection.trial import TRAININGS, best_of
 
 STEP = 3.0  # factor of a step of the search
 MOST_TRIALS = 6  # of a search, about
@@ -56,7 +57,7 @@ class Ridge(NamedTuple):
 
     def at(self, n_clicks):
         """Return the regularization for n_clicks."""
-        return float(f"{self.trial.candidate.regularization * (n_clicks / self.count) ** EASE_GROWTH:.2g}")
+        return round_digits(self.trial.candidate.regularization * (n_clicks / self.count) ** EASE_GROWTH)
 
 
 def choose_ridge(contests, plan):
@@ -84,7 +85,7 @@ class RidgeSearch:
     @property
     def best(self):
         """The Trial with the highest mean."""
-        return max(self.trials.values(), key=lambda trial: trial.mean)
+        return best_of(self.trials.values())
 
     @property
     def work(self):
@@ -113,7 +114,7 @@ class RidgeSearch:
 
     def measure(self, decay):
         """Return the Trial of a regularization."""
-        decay = float(f"{decay:.2g}")
+        decay = round_digits(decay)
         if decay not in self.trials:
             measures = []
             for evaluator, matrix in zip(self.contest.evaluators, self.matrices):

@@ -57,16 +57,6 @@ class Walked(NamedTuple):
     walk: str = "users"
 
 
-class Extent:
-    """Size and shape (M, N) of sorted clicks, for a PreparedClicks."""
-
-    def __init__(self, size, shape):
-        self.size, self.shape = size, shape
-
-    def __len__(self):
-        return self.size
-
-
 def learned(history, shape, device):
     """Return the Head of an arrays.History of ratings of shape (M, N).
 
@@ -74,7 +64,7 @@ def learned(history, shape, device):
     """
     walked, orders = Walked(True), orders_of(history, shape, device)
     plan = chosen(plan_of(shape), walked, history, shape, device)
-    course = Course(PreparedClicks(walked, Extent(len(orders), shape), device, orders), plan)
+    course = Course(PreparedClicks(walked, orders, device, orders), plan)
     clicks = tuple(np.diff(order.indptr[: rows + 1]) for order, rows in zip((orders.by_user, orders.by_item), shape))
     first = start.start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), SEED)
     session, training = course.begin(first)
