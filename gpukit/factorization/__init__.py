@@ -12,7 +12,7 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022. `MatrixFactorization` is CU
     run.py       one training run: epochs, judge, checkpoints  solvers/   SGD, Hogwild, ALS, least squares for clicks
     model/       a model's numbers, their layout, files        serve.py   predictions, recommendations
     arrays.py    named tuples of arrays                        answers/   similarity, explanations, judging, exports
-    steps.py     protocol of cpu.py and gpu.py                 choose/    model selection on a hold-out
+    steps.py     common part of cpu.py and gpu.py              choose/    model selection on a hold-out
     lists/       content and order of recommendations          plan.py    memory that a training needs
     online/      online updates of a fitted model              tuning     hyperparameters by cross-validation
     shared/      training on the ranks of a parallel.Team      weights.py sample weights
