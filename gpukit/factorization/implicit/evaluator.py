@@ -6,6 +6,7 @@ from gpukit.evaluation.lists.judge import measured
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import matrix_of, solve, with_share
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.solvers.ease.training import best_columns
 from gpukit.model_selection.search import EarlyStopping
 from gpukit.model_selection.trial import Trial
 
@@ -67,14 +68,12 @@ class Evaluator:
 
     def measure_scores(self, scores):
         """Return the measures of lists by scores (users, N) float32, which are changed; known clicks are left out."""
-        clicks, lines = self.prepared.clicks, np.arange(len(self.users))[:, None]
+        clicks = self.prepared.clicks
         is_judged = np.isin(clicks.users, self.users)
         scores[np.searchsorted(self.users, clicks.users[is_judged]), clicks.items[is_judged]] = -np.inf
-        depth = min(DEPTH, scores.shape[1])
-        best = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
-        best = best[lines, np.argsort(-scores[lines, best], axis=1, kind="stable")]
+        best, values = best_columns(scores, min(DEPTH, scores.shape[1]))
         self.budget.spend(RANKED * scores.size)
-        return measure_lists(np.where(np.isneginf(scores[lines, best]), -1, best), self.judges)
+        return measure_lists(np.where(np.isneginf(values), -1, best), self.judges)
 
     def train(self, plan, patience=0):
         """Return (measures, epochs, curve, State) of settings.Settings.

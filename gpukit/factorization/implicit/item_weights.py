@@ -18,10 +18,7 @@ MOST_TRIALS = 6  # of a search, about
 
 def matrix_of(clicks):
     """Return Ratings as a scipy.sparse.csr_array of ones (M, N)."""
-    from scipy.sparse import csr_array
-
-    indptr, items, _ = clicks.csr()
-    return csr_array((np.ones(len(items), np.float32), items, indptr), clicks.shape)
+    return training.matrix_of(*clicks.csr()[:2], clicks.shape[1])
 
 
 def solve(clicks, decay, device):

@@ -27,17 +27,12 @@ def arrange(task):
     return steps, Clicks(side.starts, side.minor), chunks, workers, steps.sampled_workspace(workers, n_items)
 
 
-def begin(session, task, arranged):
-    """Return the Training of a session."""
-    return Training(session, task, *arranged)
-
-
 class Training:
     """Epochs over a session's parameters."""
 
-    def __init__(self, session, task, steps, clicks, chunks, workers, workspace):
-        self.session, self.settings, self.layout, self.steps = session, task.settings, task.layout, steps
-        self.clicks, self.chunks, self.workers, self.workspace = clicks, chunks, workers, workspace
+    def __init__(self, session, task, arranged):
+        self.session, self.settings, self.layout = session, task.settings, task.layout
+        self.steps, self.clicks, self.chunks, self.workers, self.workspace = arranged
 
     def epoch(self, number):
         """Make one pass over all clicks; return when complete."""
@@ -48,6 +43,9 @@ class Training:
         steps = settings.epoch_rates(number), turn_key(settings.seed, number), draw
         self.steps.run_sampled(self.layout, self.workspace, self.chunks, self.clicks, *tables, *steps, self.workers)
         session.finish()
+
+
+begin = Training
 
 
 def worker_count(n_clicks, n_items, settings, most):
