@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
+from gpukit.factorization.decisions import RULES
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare import trend as trends
@@ -17,11 +18,6 @@ from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
-
-ONE_THREAD = 200_000  # ratings up to which synchronization costs more than threads save
-SHARE, LARGEST_SHARE = 0.1, 0.2  # fraction of the ratings in one part; its maximum, for few ratings
-ENOUGH, MOST = 6_000, 50_000  # target of judging ratings over all parts; maximum of one part
-MOST_PARTS = 5
 
 
 class RatingTrial(NamedTuple):
@@ -177,13 +173,14 @@ def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse:
 def folds(ratings, seed, share=None):
     """Return a list of (train, held_out), Ratings with the same id maps.
 
-    Held-out parts are random and disjoint. share: fraction of the ratings in a part; None: SHARE, more for few ratings,
-    less for very many.
+    Held-out parts are random and disjoint. share: fraction of the ratings in a part; None: part_share, more for few
+    ratings, less for very many.
     """
     n = len(ratings)
-    share = share or min(max(SHARE, ENOUGH / (MOST_PARTS * n)), LARGEST_SHARE)
-    size = max(1, min(int(share * n), n // 2, MOST))
-    parts = max(1, min(-(-ENOUGH // size), MOST_PARTS, n // size))
+    most, target = RULES.most_parts, RULES.judging_ratings
+    share = share or min(max(RULES.part_share, target / (most * n)), RULES.largest_part_share)
+    size = max(1, min(int(share * n), n // 2, RULES.most_judging))
+    parts = max(1, min(-(-target // size), most, n // size))
     order = np.random.default_rng([seed, Numpy.JUDGES[0]]).permutation(n)
     return [_parted(ratings, order[part * size : (part + 1) * size]) for part in range(parts)]
 

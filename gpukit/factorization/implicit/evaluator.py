@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.evaluation.lists.judge import measured
+from gpukit.factorization.decisions import RULES
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import matrix_of, solve, with_share
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
@@ -10,14 +11,12 @@ from gpukit.factorization.solvers.ease.training import best_columns
 from gpukit.model_selection.search import EarlyStopping
 from gpukit.model_selection.trial import Trial
 
-DEPTH, SHOWN = 20, 10  # length of the lists that are judged, of those that are reported
-RANKED = 12  # units of work to rank a pair; a unit is a multiplication of training
 REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
 ADDED = ("counted", "recency", "popular", "mixed", "ease", "ease_decay")
 
 
 def measure_lists(lists, judges):
-    """Return (3, users) float64: NDCG, and HR and NDCG of the first SHOWN items, of lists (users, n).
+    """Return (3, users) float64: NDCG, and HR and NDCG of the first ten items, of lists (users, n).
 
     judges: Judges, whose users in rising order have the lists.
     """
@@ -25,7 +24,7 @@ def measure_lists(lists, judges):
     hits, depth = np.zeros(lists.shape, np.bool_), lists.shape[1]
     rows, places = np.nonzero(lists[owners] == judges.items[:, None])
     hits[owners[rows], places] = True
-    whole, short = (measured(hits, counts, min(k, depth)) for k in (DEPTH, SHOWN))
+    whole, short = (measured(hits, counts, min(k, depth)) for k in (RULES.judged_length, RULES.reported_length))
     return np.stack((whole["ndcg"], short["hr"], short["ndcg"]))
 
 
@@ -58,12 +57,12 @@ class Evaluator:
 
     def measure(self, session):
         """Return the measures of a session's lists."""
-        depth, step, lists = min(DEPTH, session.item_rows), session.tile_users(), []
+        depth, step, lists = min(RULES.judged_length, session.item_rows), session.tile_users(), []
         worth = np.zeros(session.item_rows, np.float32)
         for first in range(0, len(self.users), step):
             rows, scores = session.best(self.users[first : first + step], depth, worth, True)
             lists.append(np.where(np.isnan(scores), -1, rows))
-        self.budget.spend(RANKED * len(self.users) * session.item_rows)
+        self.budget.spend(RULES.ranking_work * len(self.users) * session.item_rows)
         return measure_lists(np.concatenate(lists), self.judges)
 
     def measure_scores(self, scores):
@@ -71,8 +70,8 @@ class Evaluator:
         clicks = self.prepared.clicks
         is_judged = np.isin(clicks.users, self.users)
         scores[np.searchsorted(self.users, clicks.users[is_judged]), clicks.items[is_judged]] = -np.inf
-        best, values = best_columns(scores, min(DEPTH, scores.shape[1]))
-        self.budget.spend(RANKED * scores.size)
+        best, values = best_columns(scores, min(RULES.judged_length, scores.shape[1]))
+        self.budget.spend(RULES.ranking_work * scores.size)
         return measure_lists(np.where(np.isneginf(values), -1, best), self.judges)
 
     def train(self, plan, patience=0):

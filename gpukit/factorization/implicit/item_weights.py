@@ -5,15 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device import require_host
+from gpukit.factorization.decisions import RULES
 from gpukit.factorization.model.state import round_weights
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease import gpu, training
 from gpukit.factorization.solvers.rates import EASE_GROWTH
 from gpukit.model_selection.search import round_digits
 from gpukit.model_selection.trial import TRAININGS, best_of
-
-STEP = 3.0  # factor of a step of the search
-MOST_TRIALS = 6  # of a search, about
 
 
 def matrix_of(clicks):
@@ -64,7 +62,7 @@ def choose_ridge(contests, plan):
     """
     for contest in contests:
         search = RidgeSearch(contest, plan)
-        if MOST_TRIALS * search.work <= contest.budget.limit / TRAININGS:
+        if RULES.ridge_trials * search.work <= contest.budget.limit / TRAININGS:
             return Ridge(search.run(), len(contest.clicks))
     return None
 
@@ -90,13 +88,13 @@ class RidgeSearch:
         return sum(training.work_of_scores(matrix.shape, matrix.nnz) for matrix in self.matrices)
 
     def run(self):
-        """Return the best Trial of steps by STEP while the mean rises, and of one between the best and a neighbour.
+        """Return the best Trial of steps while the mean rises, and of one between the best and a neighbour.
 
         The search ends with the Budget.
         """
         most_steps = 4
         self.measure(usual("ease", "adaptive", len(self.contest.clicks))["regularization"])
-        for factor in (1.0 / STEP, STEP):
+        for factor in (1.0 / RULES.ridge_step, RULES.ridge_step):
             for _ in range(most_steps):
                 if self.contest.budget.is_spent:
                     return self.best
