@@ -33,11 +33,7 @@ if TYPE_CHECKING:
     from gpukit.factorization.estimator import MatrixFactorization as MatrixFactorization
     from gpukit.factorization.lists.filters import Filters as Filters
 
-_HOMES = {
-    "MatrixFactorization": "estimator",
-    "LSHMF": "estimator",
-    "Filters": "lists.filters",
-}
+_HOMES = {"MatrixFactorization": "estimator", "LSHMF": "estimator", "Filters": "lists.filters"}
 __all__ = sorted(_HOMES)
 if not TYPE_CHECKING:
     __getattr__, __dir__ = on_demand(__name__, _HOMES)

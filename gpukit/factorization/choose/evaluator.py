@@ -62,7 +62,7 @@ class Evaluator:
         self.neighbors = estimator.find_neighbors(self.orders, self.steps, n_neighbors)
 
     def begin(self, settings):
-        """Return the Attempt of a candidate before its first epoch."""
+        """Return a function of an epoch's number that trains it and returns the errors (n,) of held-out ratings."""
         self.settle(settings.damping, settings.trend)
         steps, side = self.steps, self.made.side
         layout, solver = steps.layout(settings.n_factors, settings.n_neighbors), training_of(settings.solver)
@@ -73,7 +73,14 @@ class Evaluator:
         minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
         made = self.made._replace(side=side._replace(minor=minor))
         task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, self.in_batches)
-        return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
+        training = solver.begin(session, task, solver.arrange(task))
+        asked = session.ask(self.held_out.users, self.held_out.items)
+
+        def epoch(number):
+            training.epoch(number)
+            return self.errors(session.predict(asked))
+
+        return epoch
 
     def settle(self, damping, trend=()):
         """Prepare for candidates with these biases, which may change the mean.
@@ -112,19 +119,6 @@ class Evaluator:
         return trends.biases(self.orders, z, steps, damping, trend, self.weights)
 
 
-class Attempt:
-    """Candidate in training on an Evaluator."""
-
-    def __init__(self, session, training, evaluator):
-        self.session, self.training, self.evaluator = session, training, evaluator
-        self.asked = session.ask(evaluator.held_out.users, evaluator.held_out.items)
-
-    def epoch(self, number):
-        """Train one epoch and return the errors (n,) of the judging ratings."""
-        self.training.epoch(number)
-        return self.evaluator.errors(self.session.predict(self.asked))
-
-
 def rms(errors):
     """Return the root mean square of errors (n,) float64; infinite if training has diverged."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -144,9 +138,9 @@ def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse:
     stopping: a model_selection EarlyStopping.
     """
     begun, curve, units = work_clock(), [], work_of_epoch(evaluators, settings)
-    attempts = [evaluator.begin(settings) for evaluator in evaluators]
+    trainings = [evaluator.begin(settings) for evaluator in evaluators]
     for epoch in range(settings.epochs):
-        errors = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
+        errors = np.concatenate([train_epoch(epoch) for train_epoch in trainings])
         rmse = rms(errors)
         if stopping.budget is not None:
             stopping.budget.spend(units)

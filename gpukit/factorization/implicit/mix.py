@@ -22,14 +22,7 @@ def partner(estimator, plan, n_clicks, shape):
     given = {own: value for own, name in named.items() if (value := getattr(estimator, name)) is not None}
     loss = plan.loss if plan.solver == "sampled" else LOSS
     biases, factors = bool(getattr(estimator, "biases", True)), min(RULES.second_factors, *shape)
-    own = {
-        "solver": "sampled",
-        "loss": loss,
-        "biases": biases,
-        "n_factors": factors,
-        "mixed": 0.0,
-        "popular": 0.0,
-    }
+    own = {"solver": "sampled", "loss": loss, "biases": biases, "n_factors": factors, "mixed": 0.0, "popular": 0.0}
     return plan._replace(**{**standard, **given, **own, "counted": False, "recency": 0.0})
 
 
