@@ -252,9 +252,9 @@ def convert_ids(ids, known, what):
         return as_text(ids)
     if ids.dtype.kind in "iu":
         return ids.astype(np.int64)
-    numbers = [spelled for text in ids.tolist() if (spelled := parse_whole(text)) is not None]
-    if len(numbers) < len(ids):
-        text = next(text for text in ids.tolist() if parse_whole(text) is None)
+    numbers = [parse_whole(text) for text in ids.tolist()]
+    if None in numbers:
+        text = ids[numbers.index(None)].item()
         raise DataError(
             f"The new {what} {text!r} is text, and the model's {len(known):,} {what} ids are whole numbers. Use an "
             "unused number as its id, or train again with ids that are text."
