@@ -254,7 +254,7 @@ def convert_ids(ids, known, what):
         return ids.astype(np.int64)
     numbers = [parse_whole(text) for text in ids.tolist()]
     if None in numbers:
-        text = ids[numbers.index(None)].item()
+        text = ids.tolist()[numbers.index(None)]
         raise DataError(
             f"The new {what} {text!r} is text, and the model's {len(known):,} {what} ids are whole numbers. Use an "
             "unused number as its id, or train again with ids that are text."
