@@ -174,6 +174,25 @@ def test_longer_trainings_continue_shorter_ones():
     assert one.budget.limit - one.budget.left == pytest.approx(other.budget.limit - other.budget.left + 2 * judging)
 
 
+@pytest.mark.parametrize(
+    "patience, scores, trained, best",
+    [
+        (3, (0.1, 0.5, 0.4, 0.5, 0.9), 8, 4),  # judged after epochs 2, 4, ...: two judgements without a better one
+        (2, (0.1, 0.5, 0.4, 0.9), 6, 4),
+        (4, (0.1, 0.2, 0.1, 0.3, 0.2, 0.1), 11, 8),
+    ],
+)
+def test_patience_counts_epochs_of_which_every_second_is_judged(monkeypatch, patience, scores, trained, best):
+    train, judges = hold_out.hold_out(clicks()[0], 0, 0)
+    evaluator = choosing.Evaluator(MatrixFactorization(device="cpu"), train, judges, cpu(), trial.Budget(1e12))
+    values = iter(scores)
+    monkeypatch.setattr(evaluator, "measure", lambda session: np.full((3, 2), next(values)))
+    settings = plan(solver="ials", n_factors=2, epochs=11)
+    measures, epochs, curve, _ = evaluator.train(settings, patience)
+    assert evaluator.states[settings._replace(epochs=0)][0] == trained
+    assert epochs == best and measures[0, 0] == max(scores[: len(curve)])
+
+
 def test_too_few_to_hold_any_out():
     fitted = MatrixFactorization(device="cpu").fit((np.repeat(np.arange(6), 2), np.tile([0, 1, 1, 2], 3)))
     assert "too few" in fitted.chosen_["why"] and not fitted.trials_
