@@ -218,14 +218,7 @@ class Serving(Estimator):
 
         Unknown ids have the row behind the last.
         """
-        from gpukit.ratings import as_ratings
-        from gpukit.ratings.pairs import pairs_of
-
-        if isinstance(X, Ratings) or hasattr(X, "tocoo"):
-            pairs = in_rows_of(as_ratings(X), self.user_ids_, self.item_ids_)
-            return pairs.users, pairs.items
-        users, items = pairs_of(X)
-        return self._rows_of(users, "user"), self._rows_of(items, "item")
+        return pairs_in_rows(X, self.user_ids_, self.item_ids_, self._rows_of)
 
     def evaluate(self, X: RatingsLike, y: ArrayLike | None = None) -> dict[str, float]:
         """Return {'rmse', 'mae'} on ratings X, or ratings y of pairs X.
@@ -315,3 +308,15 @@ def in_rows_of(ratings, user_ids, item_ids):
         return ratings
     users, items = rows_or_unknown(ratings.user_ids, user_ids), rows_or_unknown(ratings.item_ids, item_ids)
     return Ratings(users[ratings.users], items[ratings.items], ratings.values, user_ids, item_ids)
+
+
+def pairs_in_rows(X, user_ids, item_ids, find_rows):
+    """Return (user rows, item rows) int32 of pairs as predict takes them; find_rows(ids, 'user' or 'item')."""
+    from gpukit.ratings import as_ratings
+    from gpukit.ratings.pairs import pairs_of
+
+    if isinstance(X, Ratings) or hasattr(X, "tocoo"):
+        pairs = in_rows_of(as_ratings(X), user_ids, item_ids)
+        return pairs.users, pairs.items
+    users, items = pairs_of(X)
+    return find_rows(users, "user"), find_rows(items, "item")

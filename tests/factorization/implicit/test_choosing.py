@@ -13,6 +13,7 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.decisions import RULES
 from gpukit.factorization.implicit import choosing, hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import measure_lists, units
+from gpukit.factorization.implicit.prepared import PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.settings import check
 from gpukit.model_selection import trial
@@ -191,6 +192,14 @@ def test_patience_counts_epochs_of_which_every_second_is_judged(monkeypatch, pat
     measures, epochs, curve, _ = evaluator.train(settings, patience)
     assert evaluator.states[settings._replace(epochs=0)][0] == trained
     assert epochs == best and measures[0, 0] == max(scores[: len(curve)])
+
+
+def test_prepared_clicks_are_kept_by_all_that_they_depend_on():
+    settings, prepared = plan(), PreparedClicks(MatrixFactorization(), clicks()[0], cpu())
+    users, items = (prepared.ready(settings, walk, False) for walk in ("users", "items"))
+    assert [len(made.side.indptr) for made in (users, items)] == [121, 61] and users.query is None
+    assert prepared.ready(settings, "users", False) is users is not prepared.ready(settings, "users", True)
+    assert prepared.orders(settings) is not prepared.orders(settings._replace(counted=True))
 
 
 def test_too_few_to_hold_any_out():
