@@ -19,8 +19,6 @@ from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.run import unscale
 from gpukit.scheduler import by_block
 
-EARLIER = (0, 1, 5, 20, 100)  # numbers of earlier ratings from which a row of the report begins
-
 
 class Sequences(NamedTuple):
     """Ratings of users in the order in which they are learned, those that the model knows before those of the test.
@@ -45,7 +43,8 @@ class Sequential(NamedTuple):
     def rows(self, truth: np.ndarray) -> list[dict]:
         """Return the report for the true ratings (n,): a row for all of them and one a number of earlier ratings."""
         parts = [("all", np.ones(len(truth), np.bool_))]
-        for low, high in zip(EARLIER, (*EARLIER[1:], np.inf)):
+        earlier = 0, 1, 5, 20, 100  # ratings from which a row of the report begins
+        for low, high in zip(earlier, (*earlier[1:], np.inf)):
             name = f"{low}" if high == low + 1 else f"{low} to {high - 1}" if high < np.inf else f"from {low} on"
             parts.append((name, (self.earlier >= low) & (self.earlier < high)))
         return [

@@ -14,7 +14,6 @@ from gpukit.random import key
 from gpukit.streams import Keyed
 
 PAIRWISE = "bpr"
-WORKERS_AN_ITEM = 8
 
 
 def arrange(task):
@@ -51,11 +50,12 @@ begin = Training
 def worker_count(n_clicks, n_items, settings, most):
     """Return the number of workers of an epoch for settings.Settings, at most `most`.
 
-    It is bounded by the number of examples, by WORKERS_AN_ITEM, so that workers seldom share an item, and by memory.
+    It is bounded by the numbers of examples and of items, so that workers seldom share an item, and by memory.
     """
+    workers_an_item = 8
     most_bits = 1 << 34  # of the workspace: a bit per item and worker
     examples = n_clicks * examples_of(settings.n_negatives, settings.loss == PAIRWISE)
-    return schedule.worker_count(examples, max(1, min(most, WORKERS_AN_ITEM * n_items, most_bits // n_items)))
+    return schedule.worker_count(examples, max(1, min(most, workers_an_item * n_items, most_bits // n_items)))
 
 
 def chunks_of(side, workers, settings, steps):
