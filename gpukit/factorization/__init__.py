@@ -18,7 +18,7 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022. `MatrixFactorization` is CU
     shared/      training on the ranks of a parallel.Team      weights.py sample weights
     begin.py     preparation before the first epoch            lookup.py  rows of ids, unknown ids included
     baseline.py  bias-only predictor                           implicit/  clicks: detection, model selection, updates
-    objective.py feedback, loss and solver of a training       decisions.py decisions that were found by trial
+    objective.py feedback, loss and solver of a training       constants.py decisions that were found by trial
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
 the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU, with

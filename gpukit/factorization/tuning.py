@@ -28,7 +28,7 @@ from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.choose.evaluator import Evaluator, rms, train_candidate
 from gpukit.factorization.choose.rule import is_doubtful
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
 from gpukit.factorization.solvers.rates import default_epochs, defaults

@@ -7,7 +7,7 @@ from factorization.inputs import planted
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization import LSHMF, tuning
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.tuning import OPEN, Candidate, Fold, Rules, Search, Setting, checked_rules, estimator_of, tune
 from gpukit.ratings import Ratings
 

@@ -12,7 +12,7 @@ from gpukit.factorization.choose import rule
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_biases, blended, share_of
 from gpukit.factorization.choose.evaluator import Evaluator, folds, rms, train_candidate, work_of_epoch
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.settings import USUAL_FACTORS, USUAL_NEIGHBORS
 from gpukit.model_selection.search import EarlyStopping
 from gpukit.model_selection.splits import draw_sample

@@ -19,7 +19,7 @@ import functools
 
 import numpy as np
 
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 
 NOTHING_ELSE = RULES.damping_grid[-1], RULES.damping_grid[-1]
 LEVEL, ITEMS = (0.0, 0.0), (0.0, 1.0)  # shares of the users' and of the items' slope

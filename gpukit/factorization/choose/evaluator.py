@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare import trend as trends

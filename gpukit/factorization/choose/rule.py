@@ -3,7 +3,7 @@
 The density is the number of ratings per user and item. A large number of ratings alone is not enough.
 """
 
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 
 BIASES = "damped biases"  # name of the predictor in chosen_
 OPEN = ("n_factors", "n_neighbors", "n_epochs", "regularization")  # parameters whose None means: choose

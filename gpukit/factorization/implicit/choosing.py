@@ -14,7 +14,7 @@ from gpukit.device import available_memory, free_memory
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.choose.chosen import Choice
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import Evaluator, make_trial, measure_lists, units
 from gpukit.factorization.implicit.item_weights import choose_ridge

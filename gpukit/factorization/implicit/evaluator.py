@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.evaluation.lists.judge import measured
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import matrix_of, solve, with_share
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device import require_host
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.state import round_weights
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease import gpu, training

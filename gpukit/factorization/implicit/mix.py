@@ -7,7 +7,7 @@ State like any other.
 
 import numpy as np
 
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import State, state_of_factors
 from gpukit.factorization.solvers import usual

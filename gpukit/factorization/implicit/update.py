@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device import cpu
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks

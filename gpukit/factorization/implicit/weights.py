@@ -5,7 +5,7 @@ The weight is 1, more for frequent clicks and for a user's latest ones.
 
 import numpy as np
 
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 
 
 def weighted(clicks, settings):

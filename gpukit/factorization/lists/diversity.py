@@ -11,7 +11,7 @@ k over the items taken before (none at first), r_i the item's score, scaled from
 
 import numpy as np
 
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 
 TILE = 1 << 22  # factors of pools at once
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import start
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import state_of_factors

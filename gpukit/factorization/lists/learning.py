@@ -10,7 +10,7 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.choose.rule import is_doubtful
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import start
 from gpukit.factorization.implicit.choosing import AXES, make_contest, search_settings
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BASE, BIAS, SQUARES
 from gpukit.factorization.model.state import State, without_factors
 from gpukit.factorization.online.new_rows import begin_training, run_epochs

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.weights import counted
 from gpukit.io import trust
 from gpukit.io.ids import rows_of

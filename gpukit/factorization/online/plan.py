@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, get_args
 from gpukit import persist
 from gpukit.base import check_choice, check_real
 from gpukit.errors import DataError
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 
 Rows = Literal["move", "frozen"]
 Hashes = Literal["recount", "kept"]

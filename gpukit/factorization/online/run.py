@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit import interrupt
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.online import all_rows, inputs, merge, new_rows, plan
 from gpukit.factorization.online.device_state import DeviceRatings, DeviceState

@@ -12,7 +12,7 @@ from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.choose import damping, rule
 from gpukit.factorization.choose.evaluator import Evaluator, folds, rms
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -233,7 +233,7 @@ def test_each_user_has_one_rating():
 
 
 def test_judges_are_many_and_nobody_judges_twice():
-    from gpukit.factorization.decisions import RULES
+    from gpukit.factorization.constants import RULES
 
     ratings = planted(50, 40, 0.5)
     ratings = ratings.take(slice(0, 1000))

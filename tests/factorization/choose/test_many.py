@@ -9,7 +9,7 @@ from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.choose import choice
 from gpukit.factorization.choose.evaluator import rms, train_candidate, work_of_epoch
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers import rates
 from gpukit.model_selection import search, trial
 

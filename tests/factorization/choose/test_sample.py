@@ -7,7 +7,7 @@ from factorization.inputs import planted
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.choose import choice, rule
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
 

@@ -10,7 +10,7 @@ from factorization.implicit.planted import clicks
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import choosing, hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import measure_lists, units
 from gpukit.factorization.implicit.prepared import PreparedClicks

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import choosing
 from gpukit.factorization.settings import check
 from gpukit.model_selection.trial import Budget

@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.device import cpu
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.lists import learning
 from gpukit.ratings import as_ratings
 

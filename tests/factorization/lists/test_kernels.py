@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit._cuda import cuda
 from gpukit.device import Device, cpu
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.lists import learning
 from gpukit.model_selection.trial import Trial
 

@@ -6,7 +6,7 @@ import pytest
 from factorization.inputs import make, planted
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.online import inputs, merge, run
 from gpukit.factorization.online.device_state import DeviceState

@@ -14,7 +14,7 @@ from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import Scale
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.online import inputs, run
 from gpukit.interrupt import Interrupted

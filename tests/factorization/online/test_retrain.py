@@ -11,7 +11,7 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization, settings
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.online import plan, run
 from gpukit.factorization.online.plan import Options
 from gpukit.persist import load_model

@@ -9,7 +9,7 @@ from parallel.test_team import together
 from factorization.shared.data import generated, ratings
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 
 FACTORS = {"n_factors": 16, "learning_rate": 0.2, "regularization": 0.04, "device": "cpu"}
 NEAR = {**FACTORS, "n_neighbors": 5, "lsh_q": 20}

@@ -10,7 +10,7 @@ from gpukit.device import Device, cpu
 from gpukit.errors import ModelError, ParameterError
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization import cpu as cpu_steps
-from gpukit.factorization.decisions import RULES
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import begin, choosing, item_weights
 from gpukit.persist import load_arrays, save_arrays
 from gpukit.ratings import Ratings
