@@ -11,7 +11,7 @@ efficiently in the presence of tied scores", ECIR 2008).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -33,6 +33,24 @@ NDCG_KINDS, TIES = get_args(NdcgKind), get_args(Ties)
 CUTS = (1, 3, 5, 10)
 WHOLE = ("pa", "pa_ties", "tau", "mean_ndcg", "map", "mrr")  # metrics without a cut
 AT_CUT = re.compile(r"(ndcg|p|err)@([1-9]\d{0,8})")
+
+
+class Ranked(NamedTuple):
+    """Documents of queries: y, scores (l,) float64, offsets (m + 1,) int64; order (l,): of falling scores."""
+
+    y: np.ndarray
+    scores: np.ndarray
+    offsets: np.ndarray
+    order: np.ndarray
+
+
+class Grading(NamedTuple):
+    """Rules of the metrics: lowest relevant label; NDCG by LETOR's rules; labels as gains; ties are averaged."""
+
+    relevant: float
+    letor: bool
+    linear: bool
+    average: bool
 
 
 class Metrics(dict):
@@ -122,14 +140,14 @@ def evaluate(
     y, scores = _column("y", y), _column("scores", scores)
     if not y.size or y.size != scores.size:
         raise DataError(f"evaluation needs a label and a score a document; got {y.size} labels, {scores.size} scores.")
-    offsets = np.asarray(offsets, np.int64)
-    order = segmented_argsort(-scores, offsets, device="cpu")
-    table, pairs = _judged(y, scores, offsets, order, cuts, relevant, ndcg, ties == "average")
+    ranked, grading = rank(y, scores, offsets), grading_of(ndcg, relevant, ties)
+    offsets = ranked.offsets
+    table, pairs = _judged(ranked, cuts, grading)
     there = offsets[1:] > offsets[:-1]
     reasons = undefined(y, offsets, ndcg, relevant, cuts, int(pairs[:, 0].sum()), more)
     values = _summary(table[there], pairs[there], cuts, ndcg == "skip-blank")
     if others := [name for name in dict.fromkeys(more) if name not in values]:
-        tops = _tops(y, scores, offsets, order, others, relevant, ties == "average")
+        tops = _tops(ranked, others, grading)
         values |= {name: float(column[there].mean()) for name, column in tops.items()}
     tied = {"pairs": int(pairs[:, 2].sum()), "queries": int((pairs[:, 2] > 0).sum())}
     return Metrics({name: np.nan if name in reasons else value for name, value in values.items()}, reasons, tied)
@@ -178,9 +196,7 @@ def pair_counts(y, scores, offsets):
 
     y, scores, offsets: as in evaluate, already checked.
     """
-    offsets = np.asarray(offsets, np.int64)
-    order = segmented_argsort(-scores, offsets, device="cpu")
-    return _judged(y, scores, offsets, order, (), 1.0, "standard")[1]
+    return _judged(rank(y, scores, offsets), (), grading_of("standard", 1.0, "average"))[1]
 
 
 def values_by_query(names, y, scores, offsets, ndcg="letor", relevant=1.0, ties="average", tied=0.5):
@@ -189,17 +205,20 @@ def values_by_query(names, y, scores, offsets, ndcg="letor", relevant=1.0, ties=
     A metric is the weighted mean of its values over the queries. y, scores, offsets: as in evaluate, already checked.
     tied: value of a pair of equal scores in pa.
     """
-    offsets, parsed = np.asarray(offsets, np.int64), {name: parse_metric(name) for name in names}
+    parsed, ranked = {name: parse_metric(name) for name in names}, rank(y, scores, offsets)
     cuts = list(dict.fromkeys(k for kind, k in parsed.values() if kind == "ndcg"))
-    order, average = segmented_argsort(-scores, offsets, device="cpu"), ties == "average"
-    table, pairs = _judged(y, scores, offsets, order, cuts, relevant, ndcg, average)
+    grading = grading_of(ndcg, relevant, ties)
+    table, pairs = _judged(ranked, cuts, grading)
     found = dict(zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg", "map", "tau"], table.T))
     tops = [name for name, (kind, _) in parsed.items() if kind in ("p", "err", "mrr")]
-    found |= _tops(y, scores, offsets, order, tops, relevant, average)
+    found |= _tops(ranked, tops, grading)
     total, right, equal = pairs.T.astype(np.float64)
     for name, value in (("pa", tied), ("pa_ties", 1.0)):
         found[name] = np.divide(right + value * equal, total, out=np.zeros(len(total)), where=total > 0)
-    return {name: (np.nan_to_num(found[name]), _weights_of(name, found[name], total, offsets, ndcg)) for name in names}
+    return {
+        name: (np.nan_to_num(found[name]), _weights_of(name, found[name], total, ranked.offsets, ndcg))
+        for name in names
+    }
 
 
 def _weights_of(name, values, pairs, offsets, ndcg):
@@ -210,24 +229,33 @@ def _weights_of(name, values, pairs, offsets, ndcg):
     return (counted & (np.diff(offsets) > 0)).astype(np.float64)
 
 
-def _judged(y, scores, offsets, order, cuts, relevant, ndcg, average=True):
-    """Return (table, pairs) of `_queries`; order: of decreasing scores."""
-    longest = int(np.diff(offsets).max())
-    table, pairs = np.empty((offsets.size - 1, len(cuts) + 3)), np.empty((offsets.size - 1, 3), np.int64)
-    ranks, rules = np.array(cuts, np.int64), (ndcg == "letor", ndcg == "linear", average)
-    _queries(y, scores, offsets, order, _discounts(longest, rules[0]), ranks, relevant, *rules, table, pairs)
+def rank(y, scores, offsets):
+    """Return the Ranked of labels and scores that are already checked."""
+    offsets = np.asarray(offsets, np.int64)
+    return Ranked(y, scores, offsets, segmented_argsort(-scores, offsets, device="cpu"))
+
+
+def grading_of(ndcg, relevant, ties):
+    """Return the Grading of parameters of `evaluate`."""
+    return Grading(float(relevant), ndcg == "letor", ndcg == "linear", ties == "average")
+
+
+def _judged(ranked, cuts, grading):
+    """Return (table, pairs) of `_queries`."""
+    sizes = np.diff(ranked.offsets)
+    table, pairs = np.empty((sizes.size, len(cuts) + 3)), np.empty((sizes.size, 3), np.int64)
+    discounts = _discounts(int(sizes.max()), grading.letor)
+    _queries(ranked, discounts, np.array(cuts, np.int64), grading, table, pairs)
     return table, pairs
 
 
-def _tops(y, scores, offsets, order, names, relevant, average=True):
-    """Return {name: values (m,)} of p@k, err@k and mrr; order: of decreasing scores."""
+def _tops(ranked, names, grading):
+    """Return {name: values (m,)} of p@k, err@k and mrr."""
     found = {}
     for name in names:
         kind, k = parse_metric(name)
-        found[name] = np.empty(offsets.size - 1)
-        _top(
-            y, scores, offsets, order, ("p", "err", "mrr").index(kind), k or 0, relevant, average, y.max(), found[name]
-        )
+        found[name] = np.empty(ranked.offsets.size - 1)
+        _top(ranked, ("p", "err", "mrr").index(kind), k or 0, grading, ranked.y.max(), found[name])
     return found
 
 
@@ -326,20 +354,21 @@ def _summary(table, pairs, cuts, skip_blank):
     return found
 
 
-@by_block(lambda offsets: offsets.size - 1)
-def _queries(start, stop, y, scores, offsets, order, discounts, cuts, relevant, letor, linear, average, table, pairs):
+@by_block(lambda ranked: ranked.offsets.size - 1)
+def _queries(start, stop, ranked, discounts, cuts, grading, table, pairs):
     """Fill table (m, cuts + 3) and pairs (m, 3) of each query.
 
     table: NDCG at each of cuts, its mean over all k, AP, tau. pairs: total, correct, tied.
     """
+    offsets, linear = ranked.offsets, grading.linear
     for t in range(start, stop):
-        rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
-        labels, ranked = y[rows], scores[rows]
-        ends = _tie_ends(ranked, average)
+        rows = offsets[t] + ranked.order[offsets[t] : offsets[t + 1]]
+        labels, scores = ranked.y[rows], ranked.scores[rows]
+        ends = _tie_ends(scores, grading.average)
         gained = _cumulated(labels, ends, discounts, linear)
-        table[t, cuts.size + 1] = _average_precision(labels, ends, relevant)
+        table[t, cuts.size + 1] = _average_precision(labels, ends, grading.relevant)
         spare = np.empty_like(labels)
-        equal, tied = _sort_ties(ranked, labels, spare)
+        equal, tied = _sort_ties(scores, labels, spare)
         wrong = _sort(labels, spare)
         all_pairs = rows.size * (rows.size - 1) // 2
         ordered = all_pairs - _equal_pairs(labels)
@@ -347,21 +376,23 @@ def _queries(start, stop, y, scores, offsets, order, discounts, cuts, relevant, 
         pairs[t, 0], pairs[t, 1], pairs[t, 2] = ordered, right, tied
         size = np.sqrt(float(ordered) * float(all_pairs - equal))
         table[t, cuts.size + 2] = (right - wrong) / size if size > 0.0 else 0.0
-        _gains(gained, _cumulated(labels, _tie_ends(labels, False), discounts, linear), cuts, letor, table[t])
+        ideal = _cumulated(labels, _tie_ends(labels, False), discounts, linear)
+        _gains(gained, ideal, cuts, grading.letor, table[t])
 
 
-@by_block(lambda offsets: offsets.size - 1)
-def _top(start, stop, y, scores, offsets, order, kind, k, relevant, average, highest, values):
+@by_block(lambda ranked: ranked.offsets.size - 1)
+def _top(start, stop, ranked, kind, k, grading, highest, values):
     """Fill values (m,) with precision at k (kind 0), expected reciprocal rank at k (1) or the reciprocal rank (2)."""
+    offsets = ranked.offsets
     for t in range(start, stop):
-        rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
-        labels, ends = y[rows], _tie_ends(scores[rows], average)
+        rows = offsets[t] + ranked.order[offsets[t] : offsets[t + 1]]
+        labels, ends = ranked.y[rows], _tie_ends(ranked.scores[rows], grading.average)
         if kind == 0:
-            values[t] = _precision(labels, ends, relevant, k)
+            values[t] = _precision(labels, ends, grading.relevant, k)
         elif kind == 1:
             values[t] = _expected_reciprocal_rank(labels, ends, highest, k)
         else:
-            values[t] = _reciprocal_rank(labels, ends, relevant)
+            values[t] = _reciprocal_rank(labels, ends, grading.relevant)
 
 
 @njit

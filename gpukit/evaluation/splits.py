@@ -1,13 +1,11 @@
 """Random and temporal splits of a table, independent of threads."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
+from gpukit._pool import shared_out
 from gpukit.scheduler import by_block
 
-ALONE = 1 << 20  # numbers that one thread draws faster than several
+ALONE = 1 << 20  # numbers that a thread draws at once
 PARTS = 64  # parts of the rows that are split in parallel
 
 
@@ -17,19 +15,13 @@ def drawn(n, fraction, seed):
     Drawn on all threads.
     """
     out = np.empty(n, np.bool_)
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    cuts = [n * part // threads for part in range(threads + 1)] if n > ALONE else [0, n]
 
-    def draw(first, last):
-        stream = np.random.PCG64(seed)  # default_rng's generator; one step per number
-        stream.advance(first)
-        generator = np.random.Generator(stream)
-        for begin in range(first, last, ALONE):
-            end = min(begin + ALONE, last)
-            np.greater_equal(generator.random(end - begin), fraction, out=out[begin:end])
+    def draw(first):
+        stream, part = np.random.PCG64(seed), out[first : first + ALONE]
+        stream.advance(first)  # default_rng's generator; one step per number
+        np.greater_equal(np.random.Generator(stream).random(len(part)), fraction, out=part)
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(draw, cuts, cuts[1:]))
+    shared_out(draw, range(0, n, ALONE))
     return out
 
 

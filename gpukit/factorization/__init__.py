@@ -12,13 +12,13 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022. `MatrixFactorization` is CU
     run.py       one training run: epochs, judge, checkpoints  solvers/   SGD, Hogwild, ALS, least squares for clicks
     model/       a model's numbers, their layout, files        serve.py   predictions, recommendations
     arrays.py    named tuples of arrays                        answers/   similarity, explanations, judging, exports
-    steps.py     protocol of cpu.py and gpu.py                 choose/    model selection on a hold-out
+    steps.py     common part of cpu.py and gpu.py              choose/    model selection on a hold-out
     lists/       content and order of recommendations          plan.py    memory that a training needs
     online/      online updates of a fitted model              tuning     hyperparameters by cross-validation
     shared/      training on the ranks of a parallel.Team      weights.py sample weights
     begin.py     preparation before the first epoch            lookup.py  rows of ids, unknown ids included
     baseline.py  bias-only predictor                           implicit/  clicks: detection, model selection, updates
-    objective.py feedback, loss and solver of a training
+    objective.py feedback, loss and solver of a training       constants.py decisions that were found by trial
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
 the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU, with
@@ -33,11 +33,7 @@ if TYPE_CHECKING:
     from gpukit.factorization.estimator import MatrixFactorization as MatrixFactorization
     from gpukit.factorization.lists.filters import Filters as Filters
 
-_HOMES = {
-    "MatrixFactorization": "estimator",
-    "LSHMF": "estimator",
-    "Filters": "lists.filters",
-}
+_HOMES = {"MatrixFactorization": "estimator", "LSHMF": "estimator", "Filters": "lists.filters"}
 __all__ = sorted(_HOMES)
 if not TYPE_CHECKING:
     __getattr__, __dir__ = on_demand(__name__, _HOMES)

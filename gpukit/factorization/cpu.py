@@ -47,7 +47,8 @@ class DeviceModel(steps.DeviceModel):
     """A State on the CPU: epochs over ratings, predictions, scores.
 
     layout: layout.Layout; walk 'users' or 'items', the major side; history: arrays.History; made: (P, Q, neighbors,
-    packed neighborhood or None) in place of a State.
+    packed neighborhood or None) in place of a State; spread: whether `train_on` may move the minor side's rows on a
+    GPU, which takes one pass over them.
     """
 
     preparing = preparing
@@ -86,7 +87,7 @@ class DeviceModel(steps.DeviceModel):
         return batch_of(side, self.codes(query, len(side.minor)), self.history.levels)
 
     def start_epoch(self, rates, turn):
-        """Run one epoch over all ratings."""
+        """Run one epoch over all ratings; a GPU queues it and returns at once."""
         with limited(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
             for table in schedule.order_tables(self.tables, turn):
                 sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)

@@ -185,16 +185,7 @@ class Factorization(Answering, Updating):
         return settings.check(self, n_ratings, feedback)
 
     def prepare(
-        self,
-        X,
-        y=None,
-        *,
-        sample_weight=None,
-        validation=None,
-        progress=None,
-        resume_from=None,
-        team=None,
-        choice=None,
+        self, X, y=None, *, sample_weight=None, validation=None, progress=None, resume_from=None, team=None, choice=None
     ):
         """Return the run.Run of a training before its first epoch.
 

@@ -273,7 +273,7 @@ class DeviceModel(steps.DeviceModel):
         return predicted
 
     def truth(self, values):
-        """See steps.DeviceModel; on the device."""
+        """See cpu.DeviceModel; on the device."""
         return to_device(super().truth(values))
 
     def holds_history(self, more=0):

@@ -4,10 +4,7 @@ from gpukit.factorization.solvers.sgd import stream_plan
 from gpukit.neighbors.plan import STRIPE_BYTES, stripe_rows
 
 CODE_BLOCKS = 1056  # blocks that look up ratings of neighbours in parallel, each with a table of a byte an item
-SORTED, SEARCHED, CODED = 34, 31, 8  # bytes a rating: while they are sorted; while neighbours are searched; for the
-# positions of ratings and codes, in addition to what is kept
-COLUMNS = 5  # bytes of a rating in one order
-HASHED = 300  # bytes of an item's hashings at the usual settings
+SORTED = 34  # bytes of a rating while they are sorted
 
 
 def memory_kept(n_ratings, sides, layout):
@@ -26,16 +23,21 @@ def memory_needed(n_ratings, sides, layout):
 
     Arguments as memory_kept.
     """
-    kept = memory_kept(n_ratings, sides, layout) + CODED * n_ratings
+    searched, coded = (
+        31,
+        8,
+    )  # bytes of a rating: while neighbours are searched; more than is kept, for positions and codes
+    kept = memory_kept(n_ratings, sides, layout) + coded * n_ratings
     steps = [SORTED * n_ratings, kept + _rows(sides[1], layout.minor)]  # the minor side's rows move to another table
     if layout.slots:
-        steps += [SEARCHED * n_ratings + _search(sides[0], layout), kept + CODE_BLOCKS * (sides[0] + 1)]
+        steps += [searched * n_ratings + _search(sides[0], layout), kept + CODE_BLOCKS * (sides[0] + 1)]
     return max(steps)
 
 
 def memory_searched(n_ratings, items, layout):
     """Return the bytes on a GPU of a search for neighbours whose ratings were sorted on the host, in both orders."""
-    return 2 * COLUMNS * n_ratings + _search(items, layout)
+    order_bytes = 5  # of a rating in one order
+    return 2 * order_bytes * n_ratings + _search(items, layout)
 
 
 def pair_bytes(layout):
@@ -76,4 +78,5 @@ def _rows(count, rows):
 
 def _search(items, layout):
     """Return the bytes of a search for neighbours: hashings, keys of a stripe, lists."""
-    return items * (HASHED + 4 * stripe_rows(items, STRIPE_BYTES) + 8 * layout.slots)
+    hashed = 300  # bytes of an item's hashings at the usual settings
+    return items * (hashed + 4 * stripe_rows(items, STRIPE_BYTES) + 8 * layout.slots)

@@ -147,13 +147,14 @@ def unscale(z, scale):
 class Checkpoints:
     """Checkpoints of a run, every CHECKPOINT_SECONDS and on request.
 
-    Without a path nothing is written. before: the saving.Part of the reported model, which a second training keeps in
+    Without a path nothing is written. first: final State of the first of two mixed models, once the second one trains,
+    which is not for several ranks. before: the saving.Part of the reported model, which a second training keeps in
     the file. ended: the Part at the end of the training, in memory only.
     """
 
     def __init__(self, path, estimator, data, choice, team=ALONE, before=None):
         self.path, self.estimator, self.data, self.choice, self.team = path, estimator, data, choice, team
-        self.before = before
+        self.before, self.first = before, None
         self.written, self.ended = time.monotonic(), None
 
     def write(self, session, best, done):
@@ -165,25 +166,18 @@ class Checkpoints:
             self.team.barrier()
         self.written = time.monotonic()
 
-    def write_second(self, first, session, done):
-        """Write the first model's final State and the second model's session.
-
-        done: epochs of the second model. Not for several ranks.
-        """
-        if self.path is not None:
-            second, epochs = saving.SecondModel(session.state(), done), len(self.estimator.history_)
-            saving.save_checkpoint(self.path, *self._facts(first, None, epochs, second))
-        self.written = time.monotonic()
-
-    def end(self, state, best, done, second=None):
+    def end(self, state, best, done):
         """Keep the end of the training in memory, for a second training.
 
         Arguments as saving.part_of.
         """
         if self.path is not None:
-            self.ended = saving.part_of(*self._facts(state, best, done, second))
+            self.ended = saving.part_of(*self._facts(state, best, done))
 
-    def _facts(self, state, best, done, second=None):
+    def _facts(self, state, best, done):
+        second = None
+        if self.first is not None:
+            state, done, second = self.first, len(self.estimator.history_), saving.SecondModel(state, done)
         return self.estimator, state, best, done, self.data, self.choice, second, self.before
 
     def due(self):

@@ -131,7 +131,7 @@ class Serving(Estimator):
 
     def _session(self):
         """Return the session of the fitted State on the device; cached."""
-        return self._kept_session("_serving", self._made_session)
+        return self._kept_session("_serving", self._make_session)
 
     def _kept_session(self, name, make):
         """Return the session cached under a name, made by make(device) if necessary.
@@ -154,10 +154,11 @@ class Serving(Estimator):
         self._check_fitted()
         return devices.reported(devices.resolve(self.device), what)
 
-    def _made_session(self, device):
-        steps = engine(device, "gpukit.factorization")
-        layout = steps.layout(self._state.user_factors.shape[1], self._state.neighbors.shape[1])
-        return steps.DeviceModel(self._state, layout, self.walk, self._history_on(device))
+    def _make_session(self, device, state=None, walk=None):
+        """Return a session of a State on a Device, by default of the fitted one."""
+        steps, state = engine(device, "gpukit.factorization"), state or self._state
+        layout = steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])
+        return steps.DeviceModel(state, layout, walk or self.walk, self._history_on(device))
 
     def _history_on(self, device):
         """Return the History, on the fit's device or on the host."""
@@ -217,14 +218,7 @@ class Serving(Estimator):
 
         Unknown ids have the row behind the last.
         """
-        from gpukit.ratings import as_ratings
-        from gpukit.ratings.pairs import pairs_of
-
-        if isinstance(X, Ratings) or hasattr(X, "tocoo"):
-            pairs = in_rows_of(as_ratings(X), self.user_ids_, self.item_ids_)
-            return pairs.users, pairs.items
-        users, items = pairs_of(X)
-        return self._rows_of(users, "user"), self._rows_of(items, "item")
+        return pairs_in_rows(X, self.user_ids_, self.item_ids_, self._rows_of)
 
     def evaluate(self, X: RatingsLike, y: ArrayLike | None = None) -> dict[str, float]:
         """Return {'rmse', 'mae'} on ratings X, or ratings y of pairs X.
@@ -290,13 +284,6 @@ class Serving(Estimator):
         found = predict_sequentially(self, ratings, *rows)
         return found, found.rows(ratings.values), ratings
 
-    def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:
-        """Return the negative RMSE on X, or on y of X.
-
-        Larger is better, as model selection requires.
-        """
-        return -self.evaluate(X, y)["rmse"]
-
     def _packed(self):
         from gpukit.factorization.model import saving
 
@@ -321,3 +308,15 @@ def in_rows_of(ratings, user_ids, item_ids):
         return ratings
     users, items = rows_or_unknown(ratings.user_ids, user_ids), rows_or_unknown(ratings.item_ids, item_ids)
     return Ratings(users[ratings.users], items[ratings.items], ratings.values, user_ids, item_ids)
+
+
+def pairs_in_rows(X, user_ids, item_ids, find_rows):
+    """Return (user rows, item rows) int32 of pairs as predict takes them; find_rows(ids, 'user' or 'item')."""
+    from gpukit.ratings import as_ratings
+    from gpukit.ratings.pairs import pairs_of
+
+    if isinstance(X, Ratings) or hasattr(X, "tocoo"):
+        pairs = in_rows_of(as_ratings(X), user_ids, item_ids)
+        return pairs.users, pairs.items
+    users, items = pairs_of(X)
+    return find_rows(users, "user"), find_rows(items, "item")

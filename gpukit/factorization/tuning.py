@@ -26,8 +26,9 @@ from gpukit.base import check_integer, check_real
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization.baseline import USUAL
-from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, rms, train_candidate
+from gpukit.factorization.choose.evaluator import Evaluator, rms, train_candidate
 from gpukit.factorization.choose.rule import is_doubtful
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
 from gpukit.factorization.solvers.rates import default_epochs, defaults
@@ -45,15 +46,10 @@ if TYPE_CHECKING:
     from gpukit.ratings.table import By
     from gpukit.typing import Progress, RatingsLike
 
-PATIENCE = 5  # epochs without a lower RMSE that end a training
 # (maximum number of ratings, folds, judged folds). RMSE on a tenth is close to that on all ratings.
 FOLDS = ((200_000, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
-ALL_ON_ALL = 200_000  # ratings up to which trainings are so short that every setting runs on every fold
-MARGIN, MOST = 0.01, 5  # relative RMSE margin of the settings that run on all folds; their maximum number
 BUDGET = 900.0
-FACTORS, NEIGHBORS = (16, 64, 256), (0, 32)
-FINER = (1.25, 1.12)  # steps of regularization around the best of the default grid, one per round
-TWICE = 2 * FACTORS[-1]  # factors to try if the largest number is best
+TWICE = 2 * RULES.grid_factors[-1]  # factors to try if the largest number is best
 
 
 class Setting(NamedTuple):
@@ -97,7 +93,7 @@ class Fold:
         if not len(test):
             raise DataError("a fold has no ratings to judge by: use fewer folds (cv).")
         self.train, self.test, self.template, self.most = train, test, template, most
-        self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= ONE_THREAD else None
+        self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= RULES.one_thread else None
         self.evaluators = {}
 
     def evaluator(self, model, seed):
@@ -117,7 +113,7 @@ class Fold:
                 return self.evaluate_open()
             model = estimator_of(self.template, setting, epochs)
             plan = model.check(len(self.train))
-            stopping = EarlyStopping(PATIENCE, leader=leader, margin=margin)
+            stopping = EarlyStopping(RULES.tuning_patience, leader=leader, margin=margin)
             return train_candidate([self.evaluator(model, plan.seed)], plan, stopping).row["curve"]
 
     def evaluate_open(self):
@@ -251,7 +247,7 @@ def tune(
     repeats : repetitions with other folds
     epochs : the maximum; the number is chosen by the averaged curve
     budget : seconds after which no training begins (None: no limit)
-    exhaustive : every setting on every fold; None: up to ALL_ON_ALL ratings, otherwise only settings within MARGIN of
+    exhaustive : every setting on every fold; None: up to 200,000 ratings, otherwise only settings within 1 % of
         the best on the first fold continue
     by : 'random' folds, or 'time' or 'user-time', where each fold is later than its training ratings
     estimator : an LSHMF with the other parameters; its random_state draws the folds
@@ -298,7 +294,7 @@ class Search:
         if grid is None:
             settings[1:1] = open_settings(self.template, self.ratings)
         self.candidates, self.means, self.stopped = [Candidate(setting, []) for setting in settings], [], False
-        self.finer = FINER if grid is None else ()
+        self.finer = RULES.finer_steps if grid is None else ()
 
     def run(self):
         """Run all rounds within the budget."""
@@ -337,7 +333,7 @@ class Search:
             self.progress(stage, done, count, {"rmse": candidate.rmse if candidate.curves else None})
             if self.is_over(number):
                 return False
-            curve = fold.evaluate(candidate.setting, self.rules.epochs, self.leader(number), MARGIN)
+            curve = fold.evaluate(candidate.setting, self.rules.epochs, self.leader(number), RULES.finalist_margin)
             candidate.curves.append(curve)
         self.progress(stage, count, count, {"rmse": ranked(self.candidates)[0].rmse})
         return True
@@ -372,7 +368,8 @@ class Search:
         order = ranked(self.candidates)
         if self.rules.exhaustive:
             return order
-        return [order[index] for index in finalists([one.rmse for one in order], 1.0 + MARGIN, MOST)]
+        limits = 1.0 + RULES.finalist_margin, RULES.most_finalists
+        return [order[index] for index in finalists([one.rmse for one in order], *limits)]
 
     def found(self):
         """Return the Tuned so far.
@@ -430,7 +427,7 @@ def checked_rules(rules, ratings):
         check_integer("repeats", rules.repeats, 1),
         check_integer("epochs", epochs, 1),
         None if rules.budget is None else check_real("budget", rules.budget, 0.0, strict=True),
-        n <= ALL_ON_ALL if rules.exhaustive is None else bool(rules.exhaustive),
+        n <= RULES.all_on_all if rules.exhaustive is None else bool(rules.exhaustive),
         rules.by,
         judges,
     )
@@ -538,8 +535,8 @@ def default_grid(ratings):
     users, items = ratings.shape
     middle = density_regularization(ratings)
     return {
-        "n_factors": sorted({min(n, users, items) for n in FACTORS}),
-        "n_neighbors": sorted({min(n, items - 1) for n in NEIGHBORS}),
+        "n_factors": sorted({min(n, users, items) for n in RULES.grid_factors}),
+        "n_neighbors": sorted({min(n, items - 1) for n in RULES.grid_neighbors}),
         "regularization": [round_digits(middle * step) for step in steps],
     }
 

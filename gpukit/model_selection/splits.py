@@ -11,8 +11,6 @@ import numpy as np
 
 from gpukit._pool import by_rows
 
-ROUNDS = 3
-BITS = 24  # of a hash: sums over up to 2**29 pairs of a row are exact in float64
 MANY_TIMES = 4  # the limit of a sample: from as many ratings on, users are thinned before their keys are computed
 
 
@@ -26,14 +24,15 @@ def keys_of(users, items, shape, seed=0, values=None):
     seed : int, mixed into the keys; another seed gives another order
     values : (n,) float or None, of the pairs
     """
+    rounds, hash_bits = 3, 24  # sums of hashes over up to 2**29 pairs of a row are exact in float64
     start = np.uint64(seed % 2**63)
     sides, keys = (users, items), [np.full(size, start) for size in shape]
     bits = None if values is None else hash_floats(values)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for side, other in ((0, 1), (1, 0)):
             hashes = hash_numbers(keys[other])[sides[other]]
             hashes = hashes if values is None else hash_numbers(hashes ^ bits)
-            weights = (hashes >> np.uint64(64 - BITS)).astype(np.float64)
+            weights = (hashes >> np.uint64(64 - hash_bits)).astype(np.float64)
             keys[side] = np.bincount(sides[side], weights, shape[side]).astype(np.uint64)
     return [hash_numbers(key) for key in keys]
 

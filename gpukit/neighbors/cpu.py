@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from gpukit.device.cpu_arrays import fetch, resident  # noqa: F401  (of plan.Steps)
+from gpukit.device.cpu_arrays import fetch, resident  # noqa: F401  (steps)
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import cpu as hashes
 from gpukit.neighbors.hashes import plan as work

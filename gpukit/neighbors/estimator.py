@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 FACTS = {"random_share": float, "device": str, "timings": dict}  # facts in a model file
 ARRAYS = ("neighbors", "scores", "item_ids")
-MANY_RANDOM = 0.2
 Psi = Literal[1, 2, 4]
 ADVICE = {  # against a large fraction of random slots
     "hamming": "most items have no ratings, or fewer items are rated than n_neighbors: use fewer neighbours",
@@ -221,8 +220,9 @@ class Run(NamedTuple):
 
 
 def warn_if_random(share, settings):
-    """Warn (UserWarning) with advice if more than MANY_RANDOM of the slots are random; also for the factorization."""
-    if share <= MANY_RANDOM or settings.search == "random":
+    """Warn (UserWarning) with advice if more than a fifth of the slots are random; also for the factorization."""
+    many = 0.2
+    if share <= many or settings.search == "random":
         return
     advice = ADVICE[settings.search]
     warnings.warn(f"{share:.0%} of the neighbour slots are random: {advice}.", UserWarning, stacklevel=3)

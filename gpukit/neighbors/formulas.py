@@ -37,7 +37,6 @@ SHRINKAGE = 100  # lambda_rho of the paper's section 5.3
 DAMPING = 10  # of the cosine: common users at which a pair of rare items counts half, about
 SQUARE_BITS = 35  # bits of a 64-bit word for the sum of squares or products
 COUNT_BITS = 28  # bits for the plain sum or the count
-PART = 12  # bits of the number of users of a part
 SQUARES = I64((1 << SQUARE_BITS) - 1)
 SCALE = np.float64(1 << 31)
 ONE = np.float64(1.0)
@@ -209,7 +208,7 @@ def table_offsets(q, n_items):
 @njit
 def packing(most):
     """Return (users of a part, shift of the upper half of its 32-bit words) for ratings of at most `most`."""
-    part = PART
+    part = 12  # bits of the number of users of a part
     while True:
         users = (1 << part) - 1
         shift = bit_length(users * most * most)

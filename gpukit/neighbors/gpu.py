@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from gpukit._driver import Mark
-from gpukit.device.gpu_arrays import fetch, resident  # noqa: F401  (of plan.Steps)
+from gpukit.device.gpu_arrays import fetch, resident  # noqa: F401  (steps)
 from gpukit.device.upload import to_device
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import gpu as hashes

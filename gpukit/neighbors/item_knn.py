@@ -66,13 +66,13 @@ class ItemKNN(Popularity):
     def pair_scores(self, rows, items):
         """Return scores (B, C) float32 of items (B, C) for users (B,), known clicks included."""
         out = np.empty(items.shape, np.float32)
-        score_pairs(self.known.indptr, self.known.items, rows, *self.naming, items, self._sums(rows), out)
+        score_pairs(self.known, rows, *self.naming, items, self._sums(rows), out)
         return out
 
     def best(self, rows, n):
         """Return the items (b, n) int32 with the best positive scores, -1 after the last."""
         lists = np.empty((len(rows), n), np.int32)
-        list_best(self.known.indptr, self.known.items, rows, *self.naming, self._sums(rows), lists)
+        list_best(self.known, rows, *self.naming, self._sums(rows), lists)
         return lists
 
     def _sums(self, rows):
@@ -129,13 +129,13 @@ def take_best(listed, sums, best):
 
 # A worker of the next two has a row of sums (workers, N), zero before and after, and every workers-th user.
 @by_block(lambda sums: len(sums), heavy=True)
-def score_pairs(start, stop, indptr, clicked, rows, starts, naming, cosines, items, sums, out):
+def score_pairs(start, stop, known, rows, starts, naming, cosines, items, sums, out):
     """Write the scores out (B, C) of items (B, C) for users rows (B,)."""
     listed = np.empty(sums.shape[1] + 1, np.int32)
     for worker in range(start, stop):
         own = sums[worker]
         for line in range(worker, len(rows), len(sums)):
-            mine = clicked[indptr[rows[line]] : indptr[rows[line] + 1]]
+            mine = known.items[known.indptr[rows[line]] : known.indptr[rows[line] + 1]]
             met = add_votes(mine, starts, naming, cosines, own, listed)
             for column in range(items.shape[1]):
                 out[line, column] = own[items[line, column]]
@@ -143,13 +143,13 @@ def score_pairs(start, stop, indptr, clicked, rows, starts, naming, cosines, ite
 
 
 @by_block(lambda sums: len(sums), heavy=True)
-def list_best(start, stop, indptr, clicked, rows, starts, naming, cosines, sums, lists):
+def list_best(start, stop, known, rows, starts, naming, cosines, sums, lists):
     """Write the best items lists (B, n) of users rows (B,) without their clicks, -1 after the last."""
     listed, best = np.empty(sums.shape[1] + 1, np.int32), np.empty(lists.shape[1], U64)
     for worker in range(start, stop):
         own = sums[worker]
         for line in range(worker, len(rows), len(sums)):
-            mine = clicked[indptr[rows[line]] : indptr[rows[line] + 1]]
+            mine = known.items[known.indptr[rows[line]] : known.indptr[rows[line] + 1]]
             met = add_votes(mine, starts, naming, cosines, own, listed)
             for item in mine:
                 own[item] = 0

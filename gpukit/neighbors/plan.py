@@ -1,6 +1,6 @@
-"""Data exchanged by hashes, searches and the supplement, the same on CPU and GPU; the protocol of both devices."""
+"""Data exchanged by hashes, searches and the supplement, the same on CPU and GPU."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -87,19 +87,6 @@ def cut_runs(runs, most):
 def blocks(n, block):
     """Return the number of blocks of `block` threads for n threads, at least one, as a plain int."""
     return int(max(1, -(-n // block)))
-
-
-class Steps(Protocol):
-    """A module of steps: cpu.py or gpu.py."""
-
-    def search(self, items, settings, rows=None):
-        """Return the plan.Lists of hashed items; see search.host.search."""
-
-    def find(self, columns, settings):
-        """Return the plan.Found of a Columns, arrays on the device; ParameterError if K is too large."""
-
-    def fetch(self, array):
-        """Return an array of `find` on the host."""
 
 
 class Columns(NamedTuple):

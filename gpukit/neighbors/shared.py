@@ -5,8 +5,6 @@ items. The sums stay bit-sliced (formulas.py). For a stripe of items, every rank
 one array, which is zero elsewhere, so that the sum of the ranks' arrays contains all units.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gpukit.device.engine import engine
@@ -20,13 +18,6 @@ from gpukit.parallel.nccl import make_gpu_transport
 SUM_BYTES = 256 << 20  # bytes of the sums of a stripe of items
 
 
-class Counts(NamedTuple):
-    """lengths (ranks, N): ratings of items on each rank; pieces (ranks, N): their units."""
-
-    lengths: np.ndarray
-    pieces: np.ndarray
-
-
 def found(columns, settings, team, device):
     """Return (neighbors (N, K) int32, random slots) of all items on the host; see neighbors.cpu.find.
 
@@ -37,7 +28,7 @@ def found(columns, settings, team, device):
     steps, codes = engine(device, "gpukit.neighbors"), None
     lengths = np.stack(team.allgather(np.diff(columns.indptr)))
     if CARDS[settings.search].reads_codes:
-        codes = shared_codes(columns, settings, counts_of(lengths), team, device)
+        codes = shared_codes(columns, settings, lengths, team, device)
     rated = steps.resident(lengths.sum(axis=0) > 0, np.uint8)
     first, last = (n_items * rank // team.size for rank in (team.rank, team.rank + 1))
     lists = steps.search(plan.Items(columns, codes, rated), settings, (first, last))
@@ -46,20 +37,15 @@ def found(columns, settings, team, device):
     return neighbors, int(random_slots.sum())
 
 
-def counts_of(lengths, chunk=work.CHUNK):
-    """Return the Counts of (ranks, N) ratings of items."""
-    return Counts(lengths, np.maximum(-(-lengths // chunk), 1))
-
-
-def shared_codes(columns, settings, counts, team, device):
-    """Return the codes of all ranks' ratings, (N, n_words) uint32 on the device."""
+def shared_codes(columns, settings, lengths, team, device, chunk=work.CHUNK):
+    """Return the codes of all ranks' ratings, (N, n_words) uint32 on the device; lengths (ranks, N): of the items."""
     steps = engine(device, "gpukit.neighbors.hashes")
     lines = make_gpu_transport(team, device) if device.is_cuda else HostTransport(team)
     weights = work.level_weights(columns.values, settings.psi)
-    whole = np.append(0, np.cumsum(counts.lengths.sum(axis=0)))
+    whole, pieces = np.append(0, np.cumsum(lengths.sum(axis=0))), np.maximum(-(-lengths // chunk), 1)
     adder = steps.Adder(columns, weights, sum_slices(whole, weights), settings)
-    for first, last in stripes(counts.pieces.sum(axis=0), adder.unit_bytes):
-        units, joins = units_of(columns.indptr, counts.pieces, team.rank, first, last)
+    for first, last in stripes(pieces.sum(axis=0), adder.unit_bytes):
+        units, joins = units_of(columns.indptr, pieces, team.rank, first, last)
         partials, totals = adder.add_up(units, int(joins[-1, 2]))
         lines.allreduce(partials)
         lines.allreduce(totals)

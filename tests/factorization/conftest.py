@@ -18,6 +18,6 @@ def as_of_many(monkeypatch):
 
     A model is retrained when its ratings have doubled, and not whenever the whole history would be replayed.
     """
-    from gpukit.factorization.online import run
+    from gpukit.factorization.constants import RULES
 
-    monkeypatch.setattr(run, "FEW", 0)
+    monkeypatch.setattr(RULES, "early_retraining", 0)

@@ -7,19 +7,8 @@ from factorization.inputs import planted
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization import LSHMF, tuning
-from gpukit.factorization.choose import rule
-from gpukit.factorization.tuning import (
-    ALL_ON_ALL,
-    OPEN,
-    Candidate,
-    Fold,
-    Rules,
-    Search,
-    Setting,
-    checked_rules,
-    estimator_of,
-    tune,
-)
+from gpukit.factorization.constants import RULES
+from gpukit.factorization.tuning import OPEN, Candidate, Fold, Rules, Search, Setting, checked_rules, estimator_of, tune
 from gpukit.ratings import Ratings
 
 TEMPLATE = LSHMF(lsh_q=8, device="cpu", random_state=3)
@@ -179,7 +168,8 @@ def test_fewer_folds_of_more_ratings():
     found = [checked_rules(Rules(), range(n)) for n in sizes]
     assert [(one.cv, one.judges) for one in found] == [(5, 5), (10, 5), (10, 3), (10, 2)]
     assert checked_rules(Rules(4), range(10**7)).judges == 4
-    assert [checked_rules(Rules(), range(n)).exhaustive for n in (ALL_ON_ALL, ALL_ON_ALL + 1)] == [True, False]
+    sizes = RULES.all_on_all, RULES.all_on_all + 1
+    assert [checked_rules(Rules(), range(n)).exhaustive for n in sizes] == [True, False]
 
 
 # --- results
@@ -260,7 +250,7 @@ def test_the_default_grid_is_refined_around_the_best():
 def test_what_an_estimator_chooses_for_itself_is_tried_too(monkeypatch):
     assert tuning.open_settings(TEMPLATE, planted()) == [OPEN]
     assert tuning.open_settings(LSHMF(n_factors=4), planted()) == []
-    monkeypatch.setattr(rule, "FEW", 0)
+    monkeypatch.setattr(RULES, "few_ratings", 0)
     assert tuning.open_settings(TEMPLATE, planted(400, 200, 0.9)) == []  # nothing is chosen for many ratings
     search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
     assert [one.setting for one in search.candidates].index(OPEN) == 1

@@ -35,7 +35,7 @@ def test_codes_are_those_of_all_ratings(size, chunk, values, monkeypatch):
     def work(team):
         own = columns(table, team)
         lengths = np.stack(team.allgather(np.diff(own.indptr)))
-        return shared.shared_codes(own, SETTINGS, shared.counts_of(lengths, chunk), team, cpu())
+        return shared.shared_codes(own, SETTINGS, lengths, team, cpu(), chunk)
 
     for codes in together(size, work):
         np.testing.assert_array_equal(codes, expected)

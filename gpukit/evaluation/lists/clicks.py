@@ -44,7 +44,9 @@ def clicks_of(users, items, shape):
     shape: (M, N).
     """
     keys = np.unique(np.asarray(users, np.int64) * shape[1] + items)
-    return Clicks(_starts(keys // max(1, shape[1]), shape[0]), (keys % max(1, shape[1])).astype(np.int32))
+    rows, columns = np.divmod(keys, max(1, shape[1]))
+    starts = np.append(0, np.cumsum(np.bincount(rows, minlength=shape[0])))
+    return Clicks(starts.astype(np.int64), columns.astype(np.int32))
 
 
 def clicks_in_rows(indptr, items):
@@ -53,10 +55,6 @@ def clicks_in_rows(indptr, items):
     if ((items[1:] > items[:-1]) | (rows[1:] > rows[:-1])).all():
         return Clicks(np.asarray(indptr, np.int64), np.asarray(items, np.int32))
     return clicks_of(rows, items, (len(indptr) - 1, int(items.max()) + 1))
-
-
-def _starts(rows, n_rows):
-    return np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_rows)))).astype(np.int64)
 
 
 def contained(clicks, rows, items):

@@ -57,40 +57,10 @@ class Explanation(NamedTuple):
         return self.prediction != float(np.float32(self.total))
 
 
-class PairTerms(NamedTuple):
-    """Numbers of one pair in z; zeros and empty arrays for unknown ids.
-
-    u, v (F,) float64; user, item (3,): extras; near (K,) int32, influence (2, K): w and c; codes (K,) uint8: the user's
-    ratings of the neighbours, 0 unrated.
-    """
-
-    u: np.ndarray
-    v: np.ndarray
-    user: np.ndarray
-    item: np.ndarray
-    near: np.ndarray
-    influence: np.ndarray
-    codes: np.ndarray
-
-
-def rows_of_pair(user, item, state, history):
-    """Return the PairTerms of user and item rows.
-
-    An unknown id has the row behind the last.
-    """
-    (m, f), (n, k) = state.user_factors.shape, state.neighbors.shape
-    nobody = np.zeros(f), np.zeros(state.user_extras.shape[1])
-    u, of_user = (state.user_factors[user], state.user_extras[user]) if user < m else nobody
-    v, of_item = (state.item_factors[item], state.item_extras[item]) if item < n else nobody
-    k = k if item < n else 0
-    near, influence = (state.neighbors[item], state.influence[item]) if k else (np.zeros(0, int), np.zeros((2, 0)))
-    mine = slice(*history.indptr[user : user + 2])
-    return PairTerms(
-        *(np.asarray(array, np.float64) for array in (u, v, of_user, of_item)),
-        near,
-        influence,
-        codes_of(near, history.items[mine], history.codes[mine]),
-    )
+def row_of(factors, extras, row):
+    """Return (factors (F,), extras (3,)) of a row, float64; zeros for an unknown id, the row behind the last."""
+    sides = factors, extras
+    return (side[row].astype(np.float64) if row < len(side) else np.zeros(side.shape[1]) for side in sides)
 
 
 def codes_of(near, items, codes):
@@ -101,34 +71,29 @@ def codes_of(near, items, codes):
     return np.where(items[places] == near, codes[places], np.uint8(0))
 
 
-def neighbours(rows, bases, history, scale, item_ids):
-    """Return ((Rated, ...), the share of unrated neighbours, their number).
+def neighbours(model, item_row, base, items, codes):
+    """Return ((Rated, ...), the share of unrated neighbours, their number) of an item.
 
-    bases (K,): baseline biases of rows.near. The largest share is first.
+    base: baseline bias of the user; items, codes (n,): ratings of the user. The largest share is first.
     """
-    is_rated = rows.codes > 0
+    state, scale, levels = model._state, model._scale, model._rated.levels
+    is_known = item_row < len(state.neighbors)
+    near = state.neighbors[item_row] if is_known else np.zeros(0, int)
+    w, c = state.influence[item_row] if is_known else np.zeros((2, 0))
+    codes = codes_of(near, items, codes)
+    is_rated = codes > 0
     n_rated, n_unrated = int(is_rated.sum()), int((~is_rated).sum())
-    z = history.levels[rows.codes].astype(np.float64)
-    expected = rows.user[BASE] + bases
-    weights = rows.influence[0] / np.sqrt(max(n_rated, 1))
+    z = levels[codes].astype(np.float64)
+    expected = base + state.item_extras[near, BASE].astype(np.float64)
+    weights = w / np.sqrt(max(n_rated, 1))
     found = []
     for k in np.flatnonzero(is_rated):
         usual, rating = float(expected[k]) * scale.deviation + scale.mean, float(as_read(z[k : k + 1], scale)[0])
         share = float((z[k] - expected[k]) * weights[k]) * scale.deviation
-        found.append(Rated(item_ids[rows.near[k]].item(), rating, usual, float(weights[k]), share))
+        found.append(Rated(model.item_ids_[near[k]].item(), rating, usual, float(weights[k]), share))
     found.sort(key=lambda one: -abs(one.share))
-    silent = float(rows.influence[1][~is_rated].astype(np.float64).sum()) / np.sqrt(max(n_unrated, 1))
+    silent = float(c[~is_rated].astype(np.float64).sum()) / np.sqrt(max(n_unrated, 1))
     return tuple(found), float(silent * scale.deviation), n_unrated
-
-
-def parts_of(rows, scale):
-    """Return {name: part} of Eq. (1) without neighbours, in rating units."""
-    return {
-        "mean": float(scale.mean),
-        "user_bias": float(rows.user[BIAS] * scale.deviation),
-        "item_bias": float(rows.item[BIAS] * scale.deviation),
-        "factors": float(rows.u @ rows.v * scale.deviation),
-    }
 
 
 def explain(model, asked, user_row, item_row, by, terms_of):
@@ -146,26 +111,28 @@ def explain(model, asked, user_row, item_row, by, terms_of):
 
 def rating_terms(model, user_row, item_row):
     """Return the fields prediction to n_unrated of a predicted rating's Explanation."""
-    history, scale = model._rated, model._scale
-    rows = rows_of_pair(user_row, item_row, model._state, history)
-    bases = model._state.item_extras[rows.near, BASE].astype(np.float64)
-    rated, unrated, n_unrated = neighbours(rows, bases, history, scale, model.item_ids_)
-    rated = with_item_weights(rated, model, user_row, item_row)
-    parts = parts_of(rows, scale)
-    total = sum(parts.values()) + sum(one.share for one in rated) + unrated
+    history, scale, state = model._rated, model._scale, model._state
+    u, of_user = row_of(state.user_factors, state.user_extras, user_row)
+    v, of_item = row_of(state.item_factors, state.item_extras, item_row)
+    mine = slice(*history.indptr[user_row : user_row + 2])
+    items = history.items[mine]
+    rated, unrated, n_unrated = neighbours(model, item_row, of_user[BASE], items, history.codes[mine])
+    rated = with_item_weights(rated, model, items, item_row)
+    parts = float(scale.mean), *(float(part * scale.deviation) for part in (of_user[BIAS], of_item[BIAS], u @ v))
+    total = sum(parts) + sum(one.share for one in rated) + unrated
     prediction = float(np.clip(np.float32(total), np.float32(scale.low), np.float32(scale.high)))
-    return prediction, total, *parts.values(), rated, unrated, n_unrated
+    return prediction, total, *parts, rated, unrated, n_unrated
 
 
-def with_item_weights(rated, model, user_row, item_row):
+def with_item_weights(rated, model, clicked, item_row):
     """Return (Rated, ...) with the weights of the user's clicked items added, the largest share first.
 
-    Clicks have no expected value, so that the weights of an item in both are added. rated: those of `neighbours`.
+    Clicks have no expected value, so that the weights of an item in both are added. rated: those of `neighbours`;
+    clicked (n,): item rows of the user.
     """
-    weights, history = model._state.item_weights, model._rated
+    weights = model._state.item_weights
     if not weights.size or item_row == len(model.item_ids_):
         return rated
-    clicked = history.items[slice(*history.indptr[user_row : user_row + 2])]
     found = {one.item: one for one in rated}
     for item, weight in zip(model.item_ids_[clicked].tolist(), weights[clicked, item_row].tolist()):
         other = found.get(item, Rated(item, 1.0, 0.0, 0.0, 0.0))

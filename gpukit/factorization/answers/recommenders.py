@@ -9,11 +9,9 @@ from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_in_rows, clicks_of
 from gpukit.evaluation.splits import before_last
 from gpukit.factorization.lookup import rows_or_unknown
-from gpukit.factorization.serve import in_rows_of
+from gpukit.factorization.serve import pairs_in_rows
 from gpukit.factorization.solvers.ease.baseline import Ease
 from gpukit.neighbors.item_knn import ItemKNN
-from gpukit.ratings import Ratings
-from gpukit.ratings.pairs import pairs_of
 
 
 class Lister:
@@ -97,11 +95,10 @@ class Newcomers(Lister):
 
     def rows(self, X):
         """Return rows as in Lister."""
-        if isinstance(X, Ratings):
-            pairs = in_rows_of(X, self.user_ids, self.item_ids)
-            return pairs.users, pairs.items
-        users, items = pairs_of(X)
-        return rows_or_unknown(users, self.user_ids), rows_or_unknown(items, self.item_ids, "item")
+        return pairs_in_rows(X, self.user_ids, self.item_ids, self._rows_of)
+
+    def _rows_of(self, ids, what):
+        return rows_or_unknown(ids, getattr(self, f"{what}_ids"), what)
 
     def tiles(self, users, n):
         """Yield tiles as in Lister."""

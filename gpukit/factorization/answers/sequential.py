@@ -19,8 +19,6 @@ from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.run import unscale
 from gpukit.scheduler import by_block
 
-EARLIER = (0, 1, 5, 20, 100)  # numbers of earlier ratings from which a row of the report begins
-
 
 class Sequences(NamedTuple):
     """Ratings of users in the order in which they are learned, those that the model knows before those of the test.
@@ -45,7 +43,8 @@ class Sequential(NamedTuple):
     def rows(self, truth: np.ndarray) -> list[dict]:
         """Return the report for the true ratings (n,): a row for all of them and one a number of earlier ratings."""
         parts = [("all", np.ones(len(truth), np.bool_))]
-        for low, high in zip(EARLIER, (*EARLIER[1:], np.inf)):
+        earlier = 0, 1, 5, 20, 100  # ratings from which a row of the report begins
+        for low, high in zip(earlier, (*earlier[1:], np.inf)):
             name = f"{low}" if high == low + 1 else f"{low} to {high - 1}" if high < np.inf else f"from {low} on"
             parts.append((name, (self.earlier >= low) & (self.earlier < high)))
         return [
@@ -76,7 +75,7 @@ def predict_sequentially(model, ratings, users, items):
     features = features_of(np.vstack((state.item_factors, np.zeros((1, state.item_factors.shape[1])))), prior)
     found = np.empty((len(sequences.items), 2))
     numbers = features, extras[:, BIAS].copy(), extras[:, BASE].copy(), prior.noise
-    learn_in_order(*sequences, *numbers, state.neighbors, state.influence, found)
+    learn_in_order(sequences, *numbers, state.neighbors, state.influence, found)
     places, counts = np.arange(len(found)), np.diff(sequences.indptr)
     is_asked = places >= np.repeat(sequences.first, counts)
     earlier = places - np.repeat(sequences.indptr[:-1], counts)
@@ -149,14 +148,15 @@ def _product(feature, P, moment):
     return total
 
 
-@by_block(lambda first: len(first))
-def learn_in_order(start, stop, indptr, first, items, z, features, bias, baseline, noise, neighbors, influence, found):
+@by_block(lambda sequences: len(sequences.first))
+def learn_in_order(start, stop, sequences, features, bias, baseline, noise, neighbors, influence, found):
     """Predict ratings of Sequences from `first` on, each before it is learned.
 
     features (N + 1, 1 + F) float64; bias, baseline (N + 1,) float64: b_j and its baseline, the last row for unknown
     items, which are not learned; noise: fold_in.Prior's; neighbors (N, K) int32, influence (N, 2, K) float32; found
     (m, 2) float64, overwritten: z by the model and by the baselines; unchanged for ratings before `first`.
     """
+    indptr, first, items, z = sequences
     size, n_items = features.shape[1], neighbors.shape[0]
     P, moment, gain = np.empty((size, size)), np.empty(size), np.empty(size)
     residual, is_rated = np.zeros(n_items), np.zeros(n_items, np.bool_)

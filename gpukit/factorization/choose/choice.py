@@ -11,14 +11,13 @@ from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.choose import rule
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_biases, blended, share_of
-from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, folds, rms, train_candidate, work_of_epoch
+from gpukit.factorization.choose.evaluator import Evaluator, folds, rms, train_candidate, work_of_epoch
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.settings import USUAL_FACTORS, USUAL_NEIGHBORS
 from gpukit.model_selection.search import EarlyStopping
 from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import Budget, best_of
 from gpukit.runtime import thread_count
-
-SIZE = 50_000  # approximate number of ratings in a sample: a twentieth of MovieLens 1M
 
 
 def usual_suits(estimator, ratings, settings, device):
@@ -30,13 +29,13 @@ def usual_suits(estimator, ratings, settings, device):
     n = len(ratings)
     if rule.is_doubtful(n, ratings.shape):
         return False
-    if n >= rule.VERY_MANY or not settings.biases or settings.solver != "sgd":
+    if n >= RULES.very_many_ratings or not settings.biases or settings.solver != "sgd":
         return True
     with thread_count.limited(1):
-        train, held_out = folds(draw_sample(ratings, settings.seed, SIZE, least=2), settings.seed)[0]
+        train, held_out = folds(draw_sample(ratings, settings.seed, RULES.check_sample, least=2), settings.seed)[0]
         evaluator = Evaluator(estimator, train, held_out, settings.seed, device)
         candidate = settings._replace(n_neighbors=0, n_factors=min(settings.n_factors, *train.shape))
-        trial = train_candidate([evaluator], candidate, EarlyStopping(rule.PATIENCE))
+        trial = train_candidate([evaluator], candidate, EarlyStopping(RULES.choice_patience))
         return share_of(trial.errors, evaluator.biased(USUAL), settings.epochs) > 0.0
 
 
@@ -66,10 +65,10 @@ def choose(estimator, ratings, settings, device, judged, progress):
     stopping = settings.patience > 0 and not judged
     if not (doubtful or stopping):
         return Choice(settings, [], _usual(estimator, ratings, settings, free))
-    if n < rule.LEAST:
+    if n < RULES.least_ratings:
         return _of_too_few(estimator, settings, n)
-    sample = draw_sample(ratings, settings.seed, rule.SAMPLE) if doubtful else ratings
-    with thread_count.limited(1 if estimator.deterministic or len(sample) <= ONE_THREAD else None):
+    sample = draw_sample(ratings, settings.seed, RULES.choice_sample) if doubtful else ratings
+    with thread_count.limited(1 if estimator.deterministic or len(sample) <= RULES.one_thread else None):
         contest = _contest(estimator, sample, settings, device, stopping, progress)
         chosen = _contested(estimator, settings, contest) if doubtful else _stopped(settings, contest)
         if len(sample) < n and chosen.settings.epochs:  # the fewer ratings of an item, the sooner it is overfitted
@@ -88,9 +87,9 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
     options = settings.seed, device, settings.n_neighbors
     evaluators = [Evaluator(estimator, *fold, *options) for fold in folds(ratings, settings.seed, share)]
     free = rule.left_open(estimator)
-    patience = settings.patience if stopping else rule.PATIENCE if "n_epochs" in free else 0
+    patience = settings.patience if stopping else RULES.choice_patience if "n_epochs" in free else 0
     training = settings._replace(n_factors=USUAL_FACTORS, n_neighbors=USUAL_NEIGHBORS)
-    budget = Budget.of_trainings(rule.EPOCHS * work_of_epoch(evaluators, training))
+    budget = Budget.of_trainings(RULES.choice_epochs * work_of_epoch(evaluators, training))
     return Contest(evaluators, free, patience, progress, budget)
 
 
@@ -127,8 +126,8 @@ def _contested(estimator, settings, contest):
     damping, trend, plain = settings.damping, settings.trend, None
     if settings.biases:
         damping, trend, plain = best_biases(contest.evaluators)
-    most = settings.epochs if contest.patience else min(settings.epochs, rule.LONGEST)
-    epochs = rule.EPOCHS if "n_epochs" in contest.free else most
+    most = settings.epochs if contest.patience else min(settings.epochs, RULES.most_choice_epochs)
+    epochs = RULES.choice_epochs if "n_epochs" in contest.free else most
     first = settings._replace(damping=damping, trend=trend, held=True, epochs=epochs)
     trials = _try_all(rule.decays(first, contest.free), contest, [])
     leader = best_of(trials).candidate._replace(epochs=epochs)
@@ -174,7 +173,7 @@ def _try(settings, contest, leader=None):
     return train_candidate(
         contest.evaluators,
         settings,
-        EarlyStopping(contest.patience, leader=leader, margin=-rule.WORTH, budget=contest.budget),
+        EarlyStopping(contest.patience, leader=leader, margin=-RULES.least_gain, budget=contest.budget),
         lambda epoch, rmse: contest.progress("choosing", epoch, settings.epochs, {**facts, "rmse": rmse}),
     )
 

@@ -6,49 +6,20 @@ from gpukit import persist
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.choose.rule import BIASES
-from gpukit.factorization.settings import MOST_FACTORS, MOST_NEGATIVES
+from gpukit.factorization.settings import MOST_FACTORS, MOST_NEGATIVES, Settings
 from gpukit.factorization.solvers import LOSSES_OF
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
-OF_CLICKS = {
-    "solver": str,
-    "loss": str,
-    "n_negatives": int,
-    "unobserved_weight": float,
-    "exponent": float,
-    "counted": bool,
-    "recency": float,
-    "popular": float,
-    "mixed": float,
-    "ease": float,
-    "ease_decay": float,
-}
+# Fields of settings.Settings in a checkpoint, and those for clicks.
+KEPT = "n_factors n_neighbors epochs regularization damping trend held share patience".split()
+OF_CLICKS = "solver loss n_negatives unobserved_weight exponent counted recency popular mixed ease ease_decay".split()
 LATER = {"ease": 0.0, "ease_decay": 0.0}  # not in files of earlier versions
 FORMER = {"blend"}  # in files of earlier versions
-KEPT = {
-    "n_factors": int,
-    "n_neighbors": int,
-    "epochs": int,
-    "regularization": float,
-    "damping": list | tuple,
-    "trend": list | tuple,
-    "held": bool,
-    "share": float,
-    "patience": int,
-}
-
-
-REPORTED = {
-    "predictor": str,
-    "n_factors": int,
-    "n_neighbors": int,
-    "n_epochs": int,
-    "learning_rate": int | float | None,
-    "regularization": int | float | None,
-    "biases": str,
-    "damping": list,
-    "share": int | float,
-    "why": str,
+FACTS = {  # of `Choice.facts`
+    **dict.fromkeys(("predictor", "biases", "why"), str),
+    **dict.fromkeys(("n_factors", "n_neighbors", "n_epochs"), int),
+    **dict.fromkeys(("learning_rate", "regularization"), int | float | None),
+    **{"damping": list, "trend": list, "share": int | float},
 }
 
 
@@ -87,8 +58,8 @@ class Choice(NamedTuple):
 
     def kept(self):
         """Return the entries for a checkpoint, as a dict."""
-        kept = {**{name: getattr(self.settings, name) for name in KEPT}, **of_clicks(self.settings)}
-        return {**kept, "trials": self.trials, "why": self.why}
+        kept = {name: getattr(self.settings, name) for name in KEPT}
+        return {**kept, **of_clicks(self.settings), "trials": self.trials, "why": self.why}
 
 
 def of_clicks(settings):
@@ -104,24 +75,25 @@ def kept_choice(kept, settings, n_epochs):
     settings: settings.Settings of the same estimator; n_epochs: the estimator's own, or None. Raises DataError for
     entries that are not valid.
     """
-    kinds = {**KEPT, **(OF_CLICKS if settings.feedback == "implicit" else {}), "trials": list, "why": str}
+    kinds = {**kinds_of(KEPT), **(kinds_of(OF_CLICKS) if settings.feedback == "implicit" else {})}
     facts = {name: persist.entry_of({**LATER, **kept}, name, kind) for name, kind in kinds.items()}
-    trials, why = facts.pop("trials"), facts.pop("why")
-    damping, trend = facts["damping"], facts["trend"] = tuple(facts["damping"]), tuple(facts["trend"])
-    bounds = {"n_factors": (1, MOST_FACTORS), "n_neighbors": (0, MOST_NEIGHBORS), "epochs": (0, None)}
+    others = (persist.entry_of(kept, name, kind) for name, kind in (("trials", list), ("why", str)))
     try:
-        for name, limits in bounds.items():
-            check_integer(name, facts[name], *limits)
-        for number in (facts["regularization"], facts["share"], *damping, *trend):
-            check_real("a number of its settings", number, 0.0)
-        check_integer("numbers in damping", len(damping), 2, 2)
-        check_choice("numbers in trend", len(trend), (0, 2))
-        check_clicks(facts)
+        check_integer("epochs", facts["epochs"], 0)
+        check_real("a number of its settings", facts["regularization"], 0.0)
+        check_numbers(facts, 1)
     except ParameterError as error:
         raise DataError(str(error)) from None
+    facts |= {name: tuple(facts[name]) for name in ("damping", "trend")}
     if n_epochs is not None:
         facts["epochs"] = settings.epochs
-    return Choice(settings._replace(**facts), trials, why)
+    return Choice(settings._replace(**facts), *others)
+
+
+def kinds_of(names):
+    """Return {name: type in a file} of fields of settings.Settings."""
+    kinds = {name: Settings.__annotations__[name] for name in names}
+    return {name: list | tuple if kind is tuple else kind for name, kind in kinds.items()}
 
 
 def check_facts(stored, feedback, n_factors):
@@ -130,22 +102,18 @@ def check_facts(stored, feedback, n_factors):
     Updates depend on it. feedback: kind of feedback; n_factors: of the model.
     """
     most_epochs = 1 << 53
-    implicit = feedback == "implicit"
-    kinds = {**REPORTED, **({"feedback": str, **OF_CLICKS} if implicit else {})}
-    if beyond := sorted(set(stored) - {*kinds, *FORMER, "trend"}):
+    kinds = {**FACTS, **({"feedback": str, **kinds_of(OF_CLICKS)} if feedback == "implicit" else {})}
+    if beyond := sorted(set(stored) - {*kinds, *FORMER}):
         raise DataError(f"{beyond[0]!r:.80} is nothing that is chosen for a training.")
-    trend = persist.entry_of({"trend": [], **stored}, "trend", list)
-    facts = {name: persist.entry_of({**LATER, **stored}, name, kind) for name, kind in kinds.items()}
+    facts = {name: persist.entry_of({"trend": [], **LATER, **stored}, name, kind) for name, kind in kinds.items()}
     try:
-        for name, limits in {"n_factors": (0, MOST_FACTORS), "n_neighbors": (0, MOST_NEIGHBORS)}.items():
-            check_integer(name, facts[name], *limits)
         trained = check_integer("n_epochs", facts["n_epochs"], 0, most_epochs) > 0
         for name in ("regularization", "learning_rate"):
             if facts[name] is not None or (trained and name == "regularization"):
                 check_real(name, facts[name], 0.0)
-        _check_baseline(facts, trend)
-        if implicit:
-            check_clicks(facts)
+        check_choice("biases", facts["biases"], ("none", "held", "learned"))
+        check_numbers(facts, 0)
+        if feedback == "implicit":
             check_choice("feedback", facts["feedback"], ("implicit",))
             mixed = facts["mixed"] > 0
             check_integer("n_factors", facts["n_factors"], 1 if mixed else n_factors, n_factors - mixed)
@@ -153,17 +121,14 @@ def check_facts(stored, feedback, n_factors):
         raise DataError(f"what was chosen for it cannot be: {error}") from None
 
 
-def _check_baseline(facts, trend):
-    """Raise ParameterError for an invalid baseline in `Choice.facts`."""
-    check_choice("biases", facts["biases"], ("none", "held", "learned"))
+def check_numbers(facts, least_factors):
+    """Raise ParameterError for invalid numbers in the entries of a file; those for clicks are checked if present."""
+    check_integer("n_factors", facts["n_factors"], least_factors, MOST_FACTORS)
+    check_integer("n_neighbors", facts["n_neighbors"], 0, MOST_NEIGHBORS)
     check_integer("numbers in damping", len(facts["damping"]), 2, 2)
-    check_choice("numbers in trend", len(trend), (0, 2))
-    for number in (facts["share"], *facts["damping"], *trend):
+    check_choice("numbers in trend", len(facts["trend"]), (0, 2))
+    for number in (facts["share"], *facts["damping"], *facts["trend"]):
         check_real("a number of its settings", number, 0.0)
-
-
-def check_clicks(facts):
-    """Raise ParameterError for invalid settings for clicks."""
     if "solver" in facts:
         check_choice("solver", facts["solver"], tuple(LOSSES_OF))
         check_choice("loss", facts["loss"], LOSSES_OF[facts["solver"]])

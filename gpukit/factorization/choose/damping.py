@@ -19,9 +19,9 @@ import functools
 
 import numpy as np
 
-GRID = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1e3, 1e6)
-NOTHING_ELSE = GRID[-1], GRID[-1]
-START = 3.0  # damping of the users while that of the items is chosen
+from gpukit.factorization.constants import RULES
+
+NOTHING_ELSE = RULES.damping_grid[-1], RULES.damping_grid[-1]
 LEVEL, ITEMS = (0.0, 0.0), (0.0, 1.0)  # shares of the users' and of the items' slope
 
 
@@ -52,11 +52,11 @@ def blended(errors, than, share):
 def best_biases(evaluators):
     """Return (damping, trend, errors (n,) of the held-out ratings).
 
-    damping: of users and items, from GRID; trend: shares of their slopes.
+    damping: of users and items, from damping_grid; trend: shares of their slopes.
     """
     sides = 2  # number of trends that are tried
     errors_of = functools.cache(functools.partial(held_out_errors, evaluators))
-    damping, trend = best_damping(errors_of, LEVEL, START), LEVEL
+    damping, trend = best_damping(errors_of, LEVEL, RULES.first_damping), LEVEL
     sloped = best_damping(errors_of, ITEMS, damping[0])
     items = share_of(errors_of(sloped, ITEMS), errors_of(damping, trend), sides)
     if items:
@@ -70,12 +70,12 @@ def best_biases(evaluators):
 
 
 def best_damping(errors_of, trend, users):
-    """Return the dampings of GRID with the lowest squared error.
+    """Return the dampings of damping_grid with the lowest squared error.
 
     That of the items is chosen first, with the damping `users` of the users. errors_of(damping, trend): errors (n,).
     """
-    items = min(GRID, key=lambda items: squared(errors_of((users, items), trend)))
-    return min(GRID, key=lambda users: squared(errors_of((users, items), trend))), items
+    items = min(RULES.damping_grid, key=lambda items: squared(errors_of((users, items), trend)))
+    return min(RULES.damping_grid, key=lambda users: squared(errors_of((users, items), trend))), items
 
 
 def squared(errors):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare import trend as trends
@@ -17,11 +18,6 @@ from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
-
-ONE_THREAD = 200_000  # ratings up to which synchronization costs more than threads save
-SHARE, LARGEST_SHARE = 0.1, 0.2  # fraction of the ratings in one part; its maximum, for few ratings
-ENOUGH, MOST = 6_000, 50_000  # target of judging ratings over all parts; maximum of one part
-MOST_PARTS = 5
 
 
 class RatingTrial(NamedTuple):
@@ -66,7 +62,7 @@ class Evaluator:
         self.neighbors = estimator.find_neighbors(self.orders, self.steps, n_neighbors)
 
     def begin(self, settings):
-        """Return the Attempt of a candidate before its first epoch."""
+        """Return a function of an epoch's number that trains it and returns the errors (n,) of held-out ratings."""
         self.settle(settings.damping, settings.trend)
         steps, side = self.steps, self.made.side
         layout, solver = steps.layout(settings.n_factors, settings.n_neighbors), training_of(settings.solver)
@@ -77,7 +73,14 @@ class Evaluator:
         minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
         made = self.made._replace(side=side._replace(minor=minor))
         task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, self.in_batches)
-        return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
+        training = solver.begin(session, task, solver.arrange(task))
+        asked = session.ask(self.held_out.users, self.held_out.items)
+
+        def epoch(number):
+            training.epoch(number)
+            return self.errors(session.predict(asked))
+
+        return epoch
 
     def settle(self, damping, trend=()):
         """Prepare for candidates with these biases, which may change the mean.
@@ -116,19 +119,6 @@ class Evaluator:
         return trends.biases(self.orders, z, steps, damping, trend, self.weights)
 
 
-class Attempt:
-    """Candidate in training on an Evaluator."""
-
-    def __init__(self, session, training, evaluator):
-        self.session, self.training, self.evaluator = session, training, evaluator
-        self.asked = session.ask(evaluator.held_out.users, evaluator.held_out.items)
-
-    def epoch(self, number):
-        """Train one epoch and return the errors (n,) of the judging ratings."""
-        self.training.epoch(number)
-        return self.evaluator.errors(self.session.predict(self.asked))
-
-
 def rms(errors):
     """Return the root mean square of errors (n,) float64; infinite if training has diverged."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -148,9 +138,9 @@ def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse:
     stopping: a model_selection EarlyStopping.
     """
     begun, curve, units = work_clock(), [], work_of_epoch(evaluators, settings)
-    attempts = [evaluator.begin(settings) for evaluator in evaluators]
+    trainings = [evaluator.begin(settings) for evaluator in evaluators]
     for epoch in range(settings.epochs):
-        errors = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
+        errors = np.concatenate([train_epoch(epoch) for train_epoch in trainings])
         rmse = rms(errors)
         if stopping.budget is not None:
             stopping.budget.spend(units)
@@ -177,13 +167,14 @@ def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse:
 def folds(ratings, seed, share=None):
     """Return a list of (train, held_out), Ratings with the same id maps.
 
-    Held-out parts are random and disjoint. share: fraction of the ratings in a part; None: SHARE, more for few ratings,
-    less for very many.
+    Held-out parts are random and disjoint. share: fraction of the ratings in a part; None: part_share, more for few
+    ratings, less for very many.
     """
     n = len(ratings)
-    share = share or min(max(SHARE, ENOUGH / (MOST_PARTS * n)), LARGEST_SHARE)
-    size = max(1, min(int(share * n), n // 2, MOST))
-    parts = max(1, min(-(-ENOUGH // size), MOST_PARTS, n // size))
+    most, target = RULES.most_parts, RULES.judging_ratings
+    share = share or min(max(RULES.part_share, target / (most * n)), RULES.largest_part_share)
+    size = max(1, min(int(share * n), n // 2, RULES.most_judging))
+    parts = max(1, min(-(-target // size), most, n // size))
     order = np.random.default_rng([seed, Numpy.JUDGES[0]]).permutation(n)
     return [_parted(ratings, order[part * size : (part + 1) * size]) for part in range(parts)]
 

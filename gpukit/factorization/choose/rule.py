@@ -3,18 +3,10 @@
 The density is the number of ratings per user and item. A large number of ratings alone is not enough.
 """
 
+from gpukit.factorization.constants import RULES
+
 BIASES = "damped biases"  # name of the predictor in chosen_
-RATINGS_A_ROW = 100  # ratings of a user (or item, if those are more) from which the defaults suit
-FEW = 200_000  # ratings up to which choosing takes a second or two, so that it is always done
-VERY_MANY = 5_000_000  # ratings from which checking a sample takes a large part of the time of a training on a GPU
-LEAST = 30  # minimum number of ratings for a hold-out
 OPEN = ("n_factors", "n_neighbors", "n_epochs", "regularization")  # parameters whose None means: choose
-DECAYS = (0.06, 0.04, 0.09)
-EPOCHS, PATIENCE = 20, 2
-LONGEST = 50  # maximum epochs of a candidate if the user sets more
-FACTORS = (32, 128)
-SAMPLE = 1_000_000  # ratings on which candidates are tried, at most
-WORTH = 0.001  # relative improvement of RMSE that a candidate must be able to reach, or it is stopped
 
 
 def density(n_ratings, shape):
@@ -27,12 +19,12 @@ def density(n_ratings, shape):
 
 def is_sparse(n_ratings, shape):
     """Return True if the default settings may overfit."""
-    return density(n_ratings, shape) < RATINGS_A_ROW
+    return density(n_ratings, shape) < RULES.ratings_a_row
 
 
 def is_doubtful(n_ratings, shape):
     """Return True if the default settings may be unsuitable, by numbers alone."""
-    return n_ratings <= FEW or is_sparse(n_ratings, shape)
+    return n_ratings <= RULES.few_ratings or is_sparse(n_ratings, shape)
 
 
 def left_open(estimator):
@@ -52,17 +44,17 @@ def wants_factors(estimator):
 
 
 def decays(settings, free):
-    """Yield settings with each value of regularization in DECAYS.
+    """Yield settings with each value of regularization in RULES.decays.
 
     If it is not free, yield the settings alone.
     """
-    for decay in DECAYS if "regularization" in free else (settings.regularization,):
+    for decay in RULES.decays if "regularization" in free else (settings.regularization,):
         yield settings._replace(regularization=decay)
 
 
 def sizes(settings, free, shape):
     """Yield settings with other numbers of factors and neighbours."""
-    factors = [min(count, *shape) for count in FACTORS] if "n_factors" in free else [settings.n_factors]
+    factors = [min(count, *shape) for count in RULES.choice_factors] if "n_factors" in free else [settings.n_factors]
     neighbors = (settings.n_neighbors, 0) if "n_neighbors" in free else (settings.n_neighbors,)
     for pair in dict.fromkeys((f, k) for f in factors for k in neighbors):
         if pair != (settings.n_factors, settings.n_neighbors):

@@ -14,32 +14,23 @@ from gpukit.device import available_memory, free_memory
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.choose.chosen import Choice
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import hold_out, mix, start
-from gpukit.factorization.implicit.evaluator import DEPTH, Evaluator, make_trial, measure_lists, units
+from gpukit.factorization.implicit.evaluator import Evaluator, make_trial, measure_lists, units
 from gpukit.factorization.implicit.item_weights import choose_ridge
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.objective import goal_of
 from gpukit.factorization.solvers.ease.training import memory_of, memory_served, work_of
 from gpukit.factorization.solvers.rates import EASE_GROWTH
+from gpukit.model_selection.search import round_digits
 from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import Budget, best_of, simplest_of
 from gpukit.neighbors.item_knn import ItemKNN
 
-SEARCHED, FACTORS = 64, (128, 256, 512)  # factors during the search of AXES, and after it
-EPOCHS = 4, 8, 12  # of a trial: at first, and as long as more are better
 MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which no sampled negatives are tried; on a GPU
 AXES = ("regularization", "unobserved_weight")
 COARSE = ("regularization", 2.0), ("regularization", 1.4), ("unobserved_weight", 3.0)  # (axis, factor of a step)
 FINE = (("regularization", 1.4),)
-MOST_STEPS = 4
-DRAWS, DECIDED = (
-    2,
-    2.0,
-)  # draws of held-out clicks for the search; standard errors of a difference that one draw decides
-RECENCY = 2.0
-POPULAR, MIXED = 0.1, 0.5  # root mean square of an addition, relative to that of the scores
-WEIGHTED = 0.25, 0.5  # the same, of item weights
-GROWTH = 0.3  # of the scores of additions with the number of clicks, as a power: of 25,000 to 80,000 clicks
 ADDITIONS = ("popular", "ease", "ease_decay")
 OPEN = ("n_factors", "n_epochs", *AXES)
 
@@ -107,7 +98,7 @@ class Contest(NamedTuple):
         for draws in range(1, len(self.evaluators) + 1):
             one, other = self.run(best.candidate, draws), self.run(plan, draws)
             mean, error = other.gain(one)
-            if abs(mean) > DECIDED * error:
+            if abs(mean) > RULES.clear_errors * error:
                 break
         return one, other
 
@@ -123,14 +114,15 @@ def choose(estimator, clicks, settings, device, progress):
         return Choice(settings._replace(patience=0, n_neighbors=0), [], "named")
     if not goal.open and not settings.patience and (goal.solver == "sampled" or not free):
         return Choice(settings, [], "named")
-    sample = draw_sample(clicks, settings.seed, hold_out.LARGE, hold_out.FEW)
-    large, sample = sample, draw_sample(sample, settings.seed, hold_out.SAMPLE, hold_out.FEW)
+    sample = draw_sample(clicks, settings.seed, RULES.large_click_sample, RULES.least_users)
+    large, sample = sample, draw_sample(sample, settings.seed, RULES.click_sample, RULES.least_users)
     contest = make_contest(estimator, free, sample, settings, device, progress)
     if contest is None:
         return Choice(settings, [], f"{len(clicks):,} clicks are too few to hold any out")
     larger = enlarge_contest(contest, large, settings, device)
-    small = draw_sample(sample, settings.seed, hold_out.SMALL, hold_out.FEW) if larger is contest else sample
-    unseen = Evaluator(estimator, *hold_out.hold_out(small, settings.seed, DRAWS), device, larger.budget)
+    if larger is contest:
+        sample = draw_sample(sample, settings.seed, RULES.small_click_sample, RULES.least_users)
+    unseen = Evaluator(estimator, *hold_out.hold_out(sample, settings.seed, RULES.click_draws), device, larger.budget)
     last = contest._replace(evaluators=[unseen])
     contests = [larger, contest._replace(evaluators=contest.evaluators[:1]), last]
     if goal.solver == "ease":
@@ -141,7 +133,9 @@ def choose(estimator, clicks, settings, device, progress):
         best = base = contest.run(settings)
     else:
         base = search_settings(contest, settings._replace(solver="ials", loss="squared", biases=False))
-        start = base if larger is contest else search_again(larger, contest.scaled(base.candidate, larger.clicks))
+        start = base
+        if larger is not contest:
+            start = search_coarsely(larger, contest.scaled(base.candidate, larger.clicks))
         best = add_factors(larger, start)
     leader = larger.scaled(best.candidate, clicks)
     if goal.open:
@@ -165,31 +159,23 @@ def choose_ease(contests, settings, n_clicks):
     return Choice(final, contests[-1].rows + rows, reason(ridge.trial, evaluator, rows))
 
 
-def make_contest(estimator, free, sample, settings, device, progress, draws=DRAWS):
+def make_contest(estimator, free, sample, settings, device, progress, draws=RULES.click_draws):
     """Return the Contest on a sample, Ratings; None if too few users have held-out clicks."""
     parts = hold_out.hold_out_draws(sample, settings.seed, draws)
-    if len(np.unique(parts[0][1].users)) < hold_out.FEW:
+    if len(np.unique(parts[0][1].users)) < RULES.least_users:
         return None
-    training = settings._replace(solver="ials", n_factors=limit_factors(FACTORS[0], sample.shape))
-    budget = Budget.of_trainings(EPOCHS[1] * units(training, len(sample), sample.shape))
+    training = settings._replace(solver="ials", n_factors=limit_factors(RULES.click_factors[0], sample.shape))
+    budget = Budget.of_trainings(RULES.click_epochs[1] * units(training, len(sample), sample.shape))
     evaluators = [Evaluator(estimator, *part, device, budget) for part in parts]
     return Contest(estimator, free, evaluators, settings.patience, {}, [], progress)
 
 
 def enlarge_contest(contest, large, settings, device):
     """Return the Contest of a larger sample, Ratings; without many more clicks the smaller Contest."""
-    if len(large) <= 2 * hold_out.SAMPLE:
+    if len(large) <= 2 * RULES.click_sample:
         return contest
     larger = make_contest(contest.estimator, contest.free, large, settings, device, contest.progress, 1)
     return larger._replace(rows=contest.rows)
-
-
-def search_again(contest, plan):
-    """Return the best Trial on a larger sample, from settings.Settings.
-
-    The more users, the less regularization; with twice the number it changes by less than a step.
-    """
-    return add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
 
 
 def final_settings(plan, settings, has_epochs):
@@ -202,22 +188,27 @@ def final_settings(plan, settings, has_epochs):
 def search_settings(contest, settings):
     """Return the best Trial of AXES, epochs and click weights."""
     clicks = contest.clicks
-    plan = settings if contest.patience else settings._replace(epochs=min(EPOCHS[0], settings.epochs))
+    plan = settings if contest.patience else settings._replace(epochs=min(RULES.click_epochs[0], settings.epochs))
     if "n_factors" in contest.free:
-        plan = plan._replace(n_factors=limit_factors(SEARCHED, clicks.shape))
-    best = add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
+        plan = plan._replace(n_factors=limit_factors(RULES.search_factors, clicks.shape))
+    best = search_coarsely(contest, plan)
     for change in click_weights(clicks):
         best = simplest_of(contest.compare(best, best.candidate._replace(**change)))
     return follow_steps(contest._replace(evaluators=contest.evaluators[:1]), FINE, contest.run(best.candidate))
 
 
+def search_coarsely(contest, plan):
+    """Return the best Trial of coarse steps from settings.Settings, and of more epochs."""
+    return add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
+
+
 def add_epochs(contest, best):
-    """Return the best Trial of the larger EPOCHS.
+    """Return the best Trial of more epochs.
 
     They are tried if epochs are open, as long as the mean score rises.
     """
     is_open = "n_epochs" in contest.free and not contest.patience
-    for epochs in [epochs for epochs in EPOCHS if is_open and epochs > best.candidate.epochs]:
+    for epochs in [epochs for epochs in RULES.click_epochs if is_open and epochs > best.candidate.epochs]:
         best, trial = contest.compare(best, best.candidate._replace(epochs=epochs))
         if trial.mean <= best.mean:
             break
@@ -243,7 +234,7 @@ def search_axis(contest, start_trial, axis, step):
     """
     for factor in (1.0 / step, step):
         best = start_trial
-        for _ in range(MOST_STEPS):
+        for _ in range(RULES.most_steps):
             if contest.budget.is_spent:
                 return best
             best, trial = contest.compare(best, move_along(best.candidate, axis, factor, contest.free))
@@ -267,26 +258,22 @@ def move_along(plan, axis, factor, free):
     return plan._replace(**{name: round_digits(getattr(plan, name) * step) for name, step in steps.items()})
 
 
-def round_digits(value):
-    """Return a number with two significant digits."""
-    return float(f"{value:.2g}")
-
-
 def click_weights(clicks):
     """Yield changes of settings: weights of clicks by their counts or times, if these are known."""
     if clicks.counts is not None and np.ptp(clicks.counts) > 0:
         yield {"counted": True}
     if hold_out.times_differ(clicks):
-        yield {"recency": RECENCY}
+        yield {"recency": RULES.recency}
 
 
 def add_factors(contest, best):
     """Return the best Trial of more factors, within the Budget.
 
-    It may be the one that is passed. The first of FACTORS is taken unless it is worse, since more clicks are trained on
-    in the end; others if better.
+    It may be the one that is passed. The first of click_factors is taken unless it is worse, since more clicks are
+    trained on in the end; others if better.
     """
-    sizes = factor_counts(contest)
+    is_open, shape = "n_factors" in contest.free, contest.clicks.shape
+    sizes = sorted({limit_factors(size, shape) for size in RULES.click_factors}) if is_open else []
     for size in sizes:
         plan = best.candidate._replace(n_factors=size)
         if trial_work(contest, plan) > contest.budget.left / 2:
@@ -299,12 +286,6 @@ def add_factors(contest, best):
             break
         best = trial
     return best
-
-
-def factor_counts(contest):
-    """Return FACTORS within the limit of a sample; none if the number of factors is not open."""
-    shape = contest.clicks.shape
-    return sorted({limit_factors(size, shape) for size in FACTORS}) if "n_factors" in contest.free else []
 
 
 def limit_factors(size, shape):
@@ -322,8 +303,8 @@ def trial_work(contest, plan):
 
 def is_affordable(clicks, settings, device):
     """Return True if item weights of all clicks need at most the work of a training, and half of the free memory."""
-    plan = settings._replace(solver="ials", n_factors=limit_factors(FACTORS[0], clicks.shape))
-    work = units(plan, len(clicks), clicks.shape) * EPOCHS[1]
+    plan = settings._replace(solver="ials", n_factors=limit_factors(RULES.click_factors[0], clicks.shape))
+    work = units(plan, len(clicks), clicks.shape) * RULES.click_epochs[1]
     is_quick = work_of(clicks.shape, len(clicks)) <= work
     fits, free = 2 * memory_of(clicks.shape[1]) <= available_memory(), free_memory(device)
     return is_quick and fits and (free is None or 2 * memory_served(clicks.shape[1]) <= free)
@@ -339,7 +320,7 @@ def with_ridge(plan, ridge, before, n_clicks):
         return plan
     if plan.solver == "ease":
         return plan._replace(regularization=ridge.at(n_clicks))
-    share = round_digits(plan.ease * (n_clicks / before) ** GROWTH)
+    share = round_digits(plan.ease * (n_clicks / before) ** RULES.addition_growth)
     return plan._replace(ease=share, ease_decay=ridge.at(n_clicks))
 
 
@@ -384,7 +365,8 @@ class Additions:
 
     def add_popularity(self):
         """Return the Trial of popularity alone, of the model, or of their sum."""
-        ratio = POPULAR * mix.deviation(self.base) / start.deviation(np.bincount(self.contest.clicks.items))
+        popularity = start.deviation(np.bincount(self.contest.clicks.items))
+        ratio = RULES.popularity_ratio * mix.deviation(self.base) / popularity
         popular = self.measure("ials and popularity", self.base, popular=round_digits(ratio / (1.0 + ratio)))
         alone = self.measure("popularity alone", self.base, popular=1.0)
         return simplest_of([alone, self.measure("ials", self.base), popular])
@@ -396,12 +378,12 @@ class Additions:
         their sum gain; a sample has few.
         """
         unit, trials = mix.deviation(self.base) / self.evaluator.deviation_of_weights(ridge), []
-        for ratio in WEIGHTED:
+        for ratio in RULES.item_weight_ratios:
             changes = {"ease": round_digits(ratio * unit), "ease_decay": ridge}
             trials.append(self.measure("ials and ease", self.base, best, **changes))
         changes = {"solver": "ease", "n_factors": 1, "epochs": 0, "popular": 0.0, "ease": 1.0, "regularization": ridge}
         alone, weighted = self.measure("ease", without_factors(self.base), **changes), best_of(trials)
-        weighted = alone if alone.is_better(weighted, DECIDED) else weighted
+        weighted = alone if alone.is_better(weighted, RULES.clear_errors) else weighted
         return best if best.is_better(weighted) else weighted
 
     def add_second(self, best, second):
@@ -414,7 +396,8 @@ class Additions:
         if trial_work(self.contest, partner) > self.contest.budget.left:
             return best
         *_, other = self.evaluator.train(partner)
-        ratio = MIXED * mix.deviation(self.base) / mix.deviation(other) * (len(clicks) / second) ** GROWTH
+        ratio = RULES.second_ratio * mix.deviation(self.base) / mix.deviation(other)
+        ratio *= (len(clicks) / second) ** RULES.addition_growth
         changes = {"mixed": round_digits(ratio), "popular": 0.0}
         mixed = self.measure("ials and sampled", (self.base, other), best, **changes)
         return best if best.is_better(mixed) else mixed
@@ -426,7 +409,7 @@ def baseline_rows(evaluator):
     known, rows = clicks_of(clicks.users, clicks.items, clicks.shape), []
     n_items = clicks.shape[1]
     for plain in (Popularity(known, n_items), ItemKNN(known, n_items, device=evaluator.prepared.device)):
-        lists = np.concatenate([items for _, items in plain.lists(users, min(DEPTH, clicks.shape[1]))])
+        lists = np.concatenate([items for _, items in plain.lists(users, min(RULES.judged_length, clicks.shape[1]))])
         rows.append(make_trial(None, measure_lists(lists, evaluator.judges), [], plain.name).row)
     return rows
 
@@ -436,4 +419,4 @@ def reason(best, evaluator, rows):
     count = len(evaluator.judges.users)
     which = f"the latest {count:,} clicks" if evaluator.judges.latest else f"{count:,} held-out clicks"
     than = "".join(f"; {row['predictor']} had {row['ndcg']:.4f}" for row in rows if row["ndcg"] > best.mean)
-    return f"chosen on {which} of {len(best.scores):,} users, NDCG@{DEPTH} {best.mean:.4f}{than}"
+    return f"chosen on {which} of {len(best.scores):,} users, NDCG@{RULES.judged_length} {best.mean:.4f}{than}"

@@ -3,19 +3,20 @@
 import numpy as np
 
 from gpukit.evaluation.lists.judge import measured
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import matrix_of, solve, with_share
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.solvers.ease.training import best_columns
+from gpukit.model_selection.search import EarlyStopping
 from gpukit.model_selection.trial import Trial
 
-DEPTH, SHOWN = 20, 10  # length of the lists that are judged, of those that are reported
-RANKED = 12  # units of work to rank a pair; a unit is a multiplication of training
 REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
 ADDED = ("counted", "recency", "popular", "mixed", "ease", "ease_decay")
 
 
 def measure_lists(lists, judges):
-    """Return (3, users) float64: NDCG, and HR and NDCG of the first SHOWN items, of lists (users, n).
+    """Return (3, users) float64: NDCG, and HR and NDCG of the first ten items, of lists (users, n).
 
     judges: Judges, whose users in rising order have the lists.
     """
@@ -23,7 +24,7 @@ def measure_lists(lists, judges):
     hits, depth = np.zeros(lists.shape, np.bool_), lists.shape[1]
     rows, places = np.nonzero(lists[owners] == judges.items[:, None])
     hits[owners[rows], places] = True
-    whole, short = (measured(hits, counts, min(k, depth)) for k in (DEPTH, SHOWN))
+    whole, short = (measured(hits, counts, min(k, depth)) for k in (RULES.judged_length, RULES.reported_length))
     return np.stack((whole["ndcg"], short["hr"], short["ndcg"]))
 
 
@@ -51,29 +52,27 @@ class Evaluator:
     """
 
     def __init__(self, estimator, clicks, judges, device, budget):
-        self.prepared, self.judges, self.near = PreparedClicks(estimator, clicks, device), judges, {}
+        self.prepared, self.judges = PreparedClicks(estimator, clicks, device), judges
         self.users, self.budget, self.states, self.weights = np.unique(judges.users), budget, {}, {}
 
     def measure(self, session):
         """Return the measures of a session's lists."""
-        depth, step, lists = min(DEPTH, session.item_rows), session.tile_users(), []
+        depth, step, lists = min(RULES.judged_length, session.item_rows), session.tile_users(), []
         worth = np.zeros(session.item_rows, np.float32)
         for first in range(0, len(self.users), step):
             rows, scores = session.best(self.users[first : first + step], depth, worth, True)
             lists.append(np.where(np.isnan(scores), -1, rows))
-        self.budget.spend(RANKED * len(self.users) * session.item_rows)
+        self.budget.spend(RULES.ranking_work * len(self.users) * session.item_rows)
         return measure_lists(np.concatenate(lists), self.judges)
 
     def measure_scores(self, scores):
         """Return the measures of lists by scores (users, N) float32, which are changed; known clicks are left out."""
-        clicks, lines = self.prepared.clicks, np.arange(len(self.users))[:, None]
+        clicks = self.prepared.clicks
         is_judged = np.isin(clicks.users, self.users)
         scores[np.searchsorted(self.users, clicks.users[is_judged]), clicks.items[is_judged]] = -np.inf
-        depth = min(DEPTH, scores.shape[1])
-        best = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
-        best = best[lines, np.argsort(-scores[lines, best], axis=1, kind="stable")]
-        self.budget.spend(RANKED * scores.size)
-        return measure_lists(np.where(np.isneginf(scores[lines, best]), -1, best), self.judges)
+        best, values = best_columns(scores, min(RULES.judged_length, scores.shape[1]))
+        self.budget.spend(RULES.ranking_work * scores.size)
+        return measure_lists(np.where(np.isneginf(values), -1, best), self.judges)
 
     def train(self, plan, patience=0):
         """Return (measures, epochs, curve, State) of settings.Settings.
@@ -85,8 +84,8 @@ class Evaluator:
         done, state = (0, None) if patience else self.states.get(bare, (0, None))
         if done >= plan.epochs:
             done, state = 0, None
-        session, training = course.begin(state or course.first(self.neighbors(plan)))
-        curve, best = [], None
+        session, training = course.begin(state or course.first(self.prepared.neighbors(plan)))
+        curve, stopping = [], EarlyStopping(-(-patience // 2))  # every second epoch is judged
         for epoch in range(done, plan.epochs):
             training.epoch(epoch)
             self.budget.spend(units(plan, len(self.prepared.clicks), self.prepared.clicks.shape))
@@ -94,18 +93,13 @@ class Evaluator:
                 continue
             values = self.measure(session)
             curve.append({"epoch": epoch + 1, "ndcg": float(values[0].mean())})
-            if best is None or curve[-1]["ndcg"] > best[0]:
-                best = curve[-1]["ndcg"], epoch, values
-            if patience and epoch - best[1] >= patience:
+            is_over = stopping.is_over(-curve[-1]["ndcg"])
+            if stopping.best == len(curve) - 1:
+                best = values
+            if is_over:
                 break
         self.states[bare] = epoch + 1, session.state()
-        return best[2], best[1] + 1, curve, self.states[bare][1]
-
-    def neighbors(self, plan):
-        """Return the neighbours (N, K) of settings.Settings; the search is run once."""
-        if plan.learned_neighbors not in self.near:
-            self.near[plan.learned_neighbors] = self.prepared.neighbors(plan)
-        return self.near[plan.learned_neighbors]
+        return best, curve[stopping.best]["epoch"], curve, self.states[bare][1]
 
     def item_weights(self, decay):
         """Return the weights (N, N) float32 between items for a regularization; the last ones are kept."""

@@ -7,19 +7,18 @@ from gpukit.factorization.objective import goal_of, spoken_of
 from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts
 
 
-def resolved(estimator, ratings, kind=None):
+def resolved(estimator, ratings):
     """Return ('explicit' or 'implicit', the Ratings to learn).
 
     The estimator's parameters decide, otherwise the Ratings: if all values are equal they are clicks, which get values
-    of 1. kind: the kind of feedback, if known.
+    of 1.
 
     Raises ParameterError for inconsistent parameters. Raises DataError if no click is left, or for ratings with
     parameters for clicks unless feedback is 'implicit'.
     """
     named, positive_from = estimator.feedback, estimator.positive_from
-    alike = kind is None and are_clicks(ratings)
-    named = kind or named
-    kind = named if named != "auto" else "implicit" if alike or positive_from is not None else "explicit"
+    is_implicit = positive_from is not None or are_clicks(ratings)
+    kind = named if named != "auto" else "implicit" if is_implicit else "explicit"
     if kind == "explicit" and named == "auto" and spoken_of(estimator) == "implicit":
         low, high = ratings.scale
         raise DataError(

@@ -5,13 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.evaluation.splits import before_last
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.weights import times_differ
 from gpukit.streams import Numpy
-
-SHARE = 0.2  # of a user's clicks, rounded: one of three, but none of two
-FEW = 20  # users with a held-out click, at least
-SAMPLE, LARGE, SMALL = 100_000, 300_000, 33_000  # clicks: all candidates; a few more of them; additions
-PAIRS, JUDGES = 3_000_000, 100  # limit of (user, item) pairs that are ranked per candidate; at least these users
 
 
 class Judges(NamedTuple):
@@ -35,11 +31,11 @@ def hold_out(clicks, seed, draw):
 
 
 def hold_out_last(clicks, ranks, latest):
-    """Return (training clicks, Judges), the Judges limited by PAIRS.
+    """Return (training clicks, Judges), the Judges limited by RULES.ranked_pairs.
 
-    ranks: (rank of each click among its user's, number of its user's clicks); the last SHARE is held out.
+    ranks: (rank of each click among its user's, number of its user's clicks); the last held_out_share is held out.
     """
-    train, held_out = clicks.parted(before_last(*ranks, SHARE))
-    users = np.unique(held_out.users)[: max(JUDGES, PAIRS // clicks.shape[1])]
+    train, held_out = clicks.parted(before_last(*ranks, RULES.held_out_share))
+    users = np.unique(held_out.users)[: max(RULES.least_judges, RULES.ranked_pairs // clicks.shape[1])]
     chosen = np.isin(held_out.users, users)
     return train, Judges(held_out.users[chosen], held_out.items[chosen], latest)

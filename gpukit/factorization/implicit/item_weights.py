@@ -5,22 +5,18 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device import require_host
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.state import round_weights
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease import gpu, training
 from gpukit.factorization.solvers.rates import EASE_GROWTH
-from gpukit.model_selection.trial import TRAININGS
-
-STEP = 3.0  # factor of a step of the search
-MOST_TRIALS = 6  # of a search, about
+from gpukit.model_selection.search import round_digits
+from gpukit.model_selection.trial import TRAININGS, best_of
 
 
 def matrix_of(clicks):
     """Return Ratings as a scipy.sparse.csr_array of ones (M, N)."""
-    from scipy.sparse import csr_array
-
-    indptr, items, _ = clicks.csr()
-    return csr_array((np.ones(len(items), np.float32), items, indptr), clicks.shape)
+    return training.matrix_of(*clicks.csr()[:2], clicks.shape[1])
 
 
 def solve(clicks, decay, device):
@@ -56,7 +52,7 @@ class Ridge(NamedTuple):
 
     def at(self, n_clicks):
         """Return the regularization for n_clicks."""
-        return float(f"{self.trial.candidate.regularization * (n_clicks / self.count) ** EASE_GROWTH:.2g}")
+        return round_digits(self.trial.candidate.regularization * (n_clicks / self.count) ** EASE_GROWTH)
 
 
 def choose_ridge(contests, plan):
@@ -66,7 +62,7 @@ def choose_ridge(contests, plan):
     """
     for contest in contests:
         search = RidgeSearch(contest, plan)
-        if MOST_TRIALS * search.work <= contest.budget.limit / TRAININGS:
+        if RULES.ridge_trials * search.work <= contest.budget.limit / TRAININGS:
             return Ridge(search.run(), len(contest.clicks))
     return None
 
@@ -84,7 +80,7 @@ class RidgeSearch:
     @property
     def best(self):
         """The Trial with the highest mean."""
-        return max(self.trials.values(), key=lambda trial: trial.mean)
+        return best_of(self.trials.values())
 
     @property
     def work(self):
@@ -92,13 +88,13 @@ class RidgeSearch:
         return sum(training.work_of_scores(matrix.shape, matrix.nnz) for matrix in self.matrices)
 
     def run(self):
-        """Return the best Trial of steps by STEP while the mean rises, and of one between the best and a neighbour.
+        """Return the best Trial of steps while the mean rises, and of one between the best and a neighbour.
 
         The search ends with the Budget.
         """
         most_steps = 4
         self.measure(usual("ease", "adaptive", len(self.contest.clicks))["regularization"])
-        for factor in (1.0 / STEP, STEP):
+        for factor in (1.0 / RULES.ridge_step, RULES.ridge_step):
             for _ in range(most_steps):
                 if self.contest.budget.is_spent:
                     return self.best
@@ -113,7 +109,7 @@ class RidgeSearch:
 
     def measure(self, decay):
         """Return the Trial of a regularization."""
-        decay = float(f"{decay:.2g}")
+        decay = round_digits(decay)
         if decay not in self.trials:
             measures = []
             for evaluator, matrix in zip(self.contest.evaluators, self.matrices):

@@ -7,12 +7,12 @@ State like any other.
 
 import numpy as np
 
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import State, state_of_factors
 from gpukit.factorization.solvers import usual
 
 LOSS = "cross-entropy"
-FACTORS = 64
 
 
 def partner(estimator, plan, n_clicks, shape):
@@ -21,15 +21,8 @@ def partner(estimator, plan, n_clicks, shape):
     named = {"epochs": "n_epochs", "regularization": "regularization", "learning_rate": "learning_rate"}
     given = {own: value for own, name in named.items() if (value := getattr(estimator, name)) is not None}
     loss = plan.loss if plan.solver == "sampled" else LOSS
-    biases, factors = bool(getattr(estimator, "biases", True)), min(FACTORS, *shape)
-    own = {
-        "solver": "sampled",
-        "loss": loss,
-        "biases": biases,
-        "n_factors": factors,
-        "mixed": 0.0,
-        "popular": 0.0,
-    }
+    biases, factors = bool(getattr(estimator, "biases", True)), min(RULES.second_factors, *shape)
+    own = {"solver": "sampled", "loss": loss, "biases": biases, "n_factors": factors, "mixed": 0.0, "popular": 0.0}
     return plan._replace(**{**standard, **given, **own, "counted": False, "recency": 0.0})
 
 

@@ -32,31 +32,36 @@ class PreparedClicks:
         sides = self.clicks.users, self.clicks.items
         return tuple(np.bincount(rows, minlength=size) for rows, size in zip(sides, self.clicks.shape))
 
+    def once(self, key, make):
+        """Return the result of make(), which is called once for a key."""
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
+
     def orders(self, plan):
         """Return the clicks in two orders, with the weights of settings.Settings."""
         if self.given is not None:
             return self.given
-        way = "orders", plan.counted, plan.recency
-        if way not in self.made:
-            self.made[way] = order_ratings(weighted(self.clicks, plan), self.device)
-        return self.made[way]
+        key = "orders", plan.counted, plan.recency
+        return self.once(key, lambda: order_ratings(weighted(self.clicks, plan), self.device))
 
     def ready(self, plan, walk, near):
         """Return TrainingData of the clicks; walk, near: see PreparationOptions."""
-        way = "ready", plan.counted, plan.recency, walk, near
-        if way not in self.made:
-            self.made[way] = ready_of(self.orders(plan), walk, plan.seed, near, self.steps.preparing)
-        return self.made[way]
+        key = "ready", plan.counted, plan.recency, walk, near
+        return self.once(key, lambda: ready_of(self.orders(plan), walk, plan.seed, near, self.steps.preparing))
 
     def neighbors(self, plan, progress=None):
-        """Return (N, K) int32 on the host, K the neighbours in training.
+        """Return (N, K) int32 on the host, K the neighbours in training; the search is run once.
 
         progress: see fit; None for no reports.
         """
+        return self.once(("neighbors", plan.learned_neighbors), lambda: self._find_neighbors(plan, progress))
+
+    def _find_neighbors(self, plan, progress):
         if not plan.learned_neighbors:
             return np.zeros((self.clicks.shape[1], 0), np.int32)
-        where = self.orders(plan), self.steps, plan.learned_neighbors
-        found = self.estimator.searched(*where, progress)() if progress else self.estimator.find_neighbors(*where)
+        options = self.orders(plan), self.steps, plan.learned_neighbors
+        found = self.estimator.searched(*options, progress)() if progress else self.estimator.find_neighbors(*options)
         return found if isinstance(found, np.ndarray) else found.copy_to_host()
 
 

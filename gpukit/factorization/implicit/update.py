@@ -8,6 +8,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device import cpu
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
@@ -21,8 +22,6 @@ from gpukit.factorization.solvers.ials.fold import fold_in
 from gpukit.ratings.clicks import clicks_after
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
-
-ROUNDS, LATE = 2, 4  # rounds over both sides; epochs with sampled negatives
 
 
 def weights_of(model, ratings):
@@ -97,7 +96,7 @@ def solved(state, prepared, plan, which, asked):
         users /= np.float32(share)
     tables, count = (clicks.csr(), clicks.csc()), 0
     count += solve(items, users, tables[1], fresh[1], plan)
-    for _ in range(ROUNDS):
+    for _ in range(RULES.solve_rounds):
         count += solve(users, items, tables[0], moving[0], plan)
         count += solve(items, users, tables[1], moving[1], plan)
     users *= np.float32(share)
@@ -152,7 +151,7 @@ def walked(state, prepared, plan, which, asked):
         rows[name] = all_rows.restore_rows(own, with_rows(old, len(own)), new)
     influence = all_rows.carry_influence(state, neighbors)
     session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=influence))
-    epochs = range(max(0, plan.epochs - LATE), max(plan.epochs, 1))
+    epochs = range(max(0, plan.epochs - RULES.late_click_epochs), max(plan.epochs, 1))
     for epoch in epochs:
         training.epoch(epoch)
     return kept_still(session.state(), state, fresh, asked), len(epochs) * len(prepared.clicks)

@@ -5,19 +5,19 @@ The weight is 1, more for frequent clicks and for a user's latest ones.
 
 import numpy as np
 
-LATELY = 10.0  # clicks of a user after which the weight of recency has fallen to 1 / e
+from gpukit.factorization.constants import RULES
 
 
 def weighted(clicks, settings):
     """Return clicks as Ratings whose values are their weights by settings.Settings.
 
-    counted: 1 + log(count); recency a: multiplied by 1 + a exp(-k / LATELY) for the k-th last click of a user.
+    counted: 1 + log(count); recency a: multiplied by 1 + a exp(-k / 10) for the k-th last click of a user.
     """
     weights = np.ones(len(clicks), np.float32)
     if settings.counted and clicks.counts is not None:
         weights += np.log(np.maximum(clicks.counts, 1)).astype(np.float32)
     if settings.recency and clicks.times is not None:
-        weights *= (1.0 + settings.recency * np.exp(-places_from_last(clicks) / LATELY)).astype(np.float32)
+        weights *= (1.0 + settings.recency * np.exp(-places_from_last(clicks) / RULES.recent_clicks)).astype(np.float32)
     columns = {name: getattr(clicks, name) for name in ("users", "items")}
     return clicks.with_columns(**columns, values=weights)
 

@@ -1,7 +1,7 @@
 """Diverse lists by maximal marginal relevance (Carbonell and Goldstein 1998).
 
-The pool has a user's best items, POOL times the length of the list. The list repeatedly takes the item i with the
-largest
+The pool has a user's best items, diversity_pool times the length of the list. The list repeatedly takes the item i with
+the largest
 
     (1 - diversity) r_i - diversity max_k max(0, cosine(v_i, v_k)),
 
@@ -11,13 +11,14 @@ k over the items taken before (none at first), r_i the item's score, scaled from
 
 import numpy as np
 
-POOL = 5
+from gpukit.factorization.constants import RULES
+
 TILE = 1 << 22  # factors of pools at once
 
 
 def pool_size(n, diversity, n_items):
     """Return the size of the pool from which n items are taken."""
-    return min(n_items, n * (POOL if diversity else 1))
+    return min(n_items, n * (RULES.diversity_pool if diversity else 1))
 
 
 def directions(factors):

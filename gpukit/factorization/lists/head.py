@@ -2,7 +2,7 @@
 
 A predicted rating assumes that the item is rated; most never would be, and the occurrence of ratings is more
 informative than their values (Steck, "Training and testing of recommender systems on data missing not at random", KDD
-2010). So lists are ranked by iALS (solvers/ials) over all pairs, rated or not, in which a rating has weight 1 + SHARE
+2010). So lists are ranked by iALS (solvers/ials) over all pairs, rated or not, in which a rating has weight 1 + s
 z, z in deviations from the mean: liked items have more weight. learning.py trains it. docs/recommendations.md compares
 it with alternatives.
 """
@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import start
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.twins.influence import row_products
 from gpukit.io import trust
-
-SHARE, LEAST = 0.15, 0.1  # factor of z in a weight; minimum of a weight
 
 
 class Head(NamedTuple):
@@ -44,7 +43,7 @@ class SolvedBy(NamedTuple):
 
 def weights_of(z):
     """Return float32 weights of ratings z, in deviations from the mean."""
-    return np.maximum(1 + SHARE * z, LEAST).astype(np.float32)
+    return np.maximum(1 + RULES.rating_slope * z, RULES.least_rating_weight).astype(np.float32)
 
 
 def state_of(head):

@@ -10,7 +10,8 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.choose.rule import is_doubtful
-from gpukit.factorization.implicit import hold_out, start
+from gpukit.factorization.constants import RULES
+from gpukit.factorization.implicit import start
 from gpukit.factorization.implicit.choosing import AXES, make_contest, search_settings
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.lists.head import Head, weights_of
@@ -21,8 +22,6 @@ from gpukit.ratings.orders.levels import Levels
 from gpukit.ratings.orders.order import Order, Orders, key_of, taken
 from gpukit.ratings.table import Ratings
 
-FACTORS, EPOCHS = 64, 4
-REGULARIZATION, UNOBSERVED, EXPONENT = 0.005, 0.3, 1.0
 SEED = 0  # not the model's, which may have changed since it was fitted
 
 
@@ -34,7 +33,7 @@ def chosen(plan, estimator, history, shape, device):
     """
     if not is_doubtful(history.items.size, shape):
         return plan
-    sample = draw_sample(rated_pairs(history, shape, device), plan.seed, hold_out.SAMPLE, hold_out.FEW)
+    sample = draw_sample(rated_pairs(history, shape, device), plan.seed, RULES.click_sample, RULES.least_users)
     contest = make_contest(estimator, set(AXES), sample, plan, device, lambda *event: None)
     if contest is None:
         return plan
@@ -57,16 +56,6 @@ class Walked(NamedTuple):
     walk: str = "users"
 
 
-class Extent:
-    """Size and shape (M, N) of sorted clicks, for a PreparedClicks."""
-
-    def __init__(self, size, shape):
-        self.size, self.shape = size, shape
-
-    def __len__(self):
-        return self.size
-
-
 def learned(history, shape, device):
     """Return the Head of an arrays.History of ratings of shape (M, N).
 
@@ -74,7 +63,7 @@ def learned(history, shape, device):
     """
     walked, orders = Walked(True), orders_of(history, shape, device)
     plan = chosen(plan_of(shape), walked, history, shape, device)
-    course = Course(PreparedClicks(walked, Extent(len(orders), shape), device, orders), plan)
+    course = Course(PreparedClicks(walked, orders, device, orders), plan)
     clicks = tuple(np.diff(order.indptr[: rows + 1]) for order, rows in zip((orders.by_user, orders.by_item), shape))
     first = start.start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), SEED)
     session, training = course.begin(first)
@@ -90,8 +79,10 @@ def plan_of(shape):
 
     shape: (M, N) of the ratings.
     """
-    plan = Settings(EPOCHS, "ials", "adaptive", None, REGULARIZATION, 1.0, False, 0, SEED, min(FACTORS, *shape))
-    return plan._replace(feedback="implicit", unobserved_weight=UNOBSERVED, exponent=EXPONENT)
+    decay, n_factors = RULES.list_regularization, min(RULES.list_factors, *shape)
+    plan = Settings(RULES.list_epochs, "ials", "adaptive", None, decay, 1.0, False, 0, SEED, n_factors)
+    of_clicks = {"unobserved_weight": RULES.list_unobserved_weight, "exponent": RULES.list_exponent}
+    return plan._replace(feedback="implicit", **of_clicks)
 
 
 def orders_of(history, shape, device):

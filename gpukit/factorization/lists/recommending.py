@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import warnings
@@ -11,7 +12,6 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.base import check_choice, check_integer
-from gpukit.device.engine import engine
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.lists import filters as filtering
@@ -311,21 +311,8 @@ class Recommending(Serving):
 
         found = self._learned_head()
         state = self._prepare("lists", lambda: state_of(found))
-        return Ranking(lambda: self._kept_session("_listing", self._session_of(state)), state, AS_THEY_ARE, found)
-
-    def _session_of(self, state):
-        """Return a function of a device that makes a State's session.
-
-        The State has no neighbours.
-        """
-
-        def make(device):
-            steps = engine(device, "gpukit.factorization")
-            return steps.DeviceModel(
-                state, steps.layout(state.user_factors.shape[1], 0), "users", self._history_on(device)
-            )
-
-        return make
+        make = functools.partial(self._make_session, state=state, walk="users")
+        return Ranking(lambda: self._kept_session("_listing", make), state, AS_THEY_ARE, found)
 
     def _request(self, n, hide, by, filters):
         """Return the Request of validated arguments."""

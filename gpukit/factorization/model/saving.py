@@ -242,20 +242,12 @@ def unpack(model, facts, arrays):
         model.updates_ = plan.check_entries(facts["updates"])
     model.set_fitted(state, rated, scale, *ids.values())
     if any(name.startswith(f"{HEAD}.") for name in arrays):
-        model._head = kept_head(arrays, shape)
+        found = arrays.gathered(head.Head, HEAD)
+        head.check_head(found, shape)
+        model._head = found
     if SEEN in arrays:
         check_seen(arrays[SEEN], shape)
         model._seen = arrays[SEEN]
-
-
-def kept_head(arrays, shape):
-    """Return the validated lists.head.Head in the arrays of a file.
-
-    shape: (M, N) of the ratings.
-    """
-    found = arrays.gathered(head.Head, HEAD)
-    head.check_head(found, shape, HEAD)
-    return found
 
 
 def kept_facts(kept):

@@ -2,26 +2,24 @@
 
 import numpy as np
 
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BASE, BIAS, SQUARES
 from gpukit.factorization.model.state import State, without_factors
 from gpukit.factorization.online.new_rows import begin_training, run_epochs
-from gpukit.factorization.online.plan import GROWTH_POWER, SHRINKAGE
 from gpukit.ratings.orders.order import order_ratings
-
-ITEM_GROWTH = 1.1  # growth of an item's ratings that calls for a new search of its neighbours
 
 
 def find_changed_items(before, now, touched, replay, options):
     """Return the items whose neighbours are searched, (N,) bool.
 
-    These are new items. If rows may move, also items that have grown by ITEM_GROWTH, and all with new ratings if the
+    These are new items. If rows may move, also items that have grown by item_growth, and all with new ratings if the
     whole history is replayed. before, now (N,): numbers of ratings; touched (N,) bool: items with new or corrected
     ratings.
     """
     new = (before == 0) & (now > 0)
     if options.rows == "frozen" or options.hashes == "kept":
         return new
-    return (now >= ITEM_GROWTH * before) & touched | (touched & replay.is_whole) | new
+    return (now >= RULES.item_growth * before) & touched | (touched & replay.is_whole) | new
 
 
 def set_baseline(state, parameters, base, neighbors, held):
@@ -55,7 +53,7 @@ def carry_influence(state, neighbors):
 def shrink_factors(state, fresh, known, share):
     """Return the State before an epoch over the whole history, with smaller factors and higher rates.
 
-    Factors of rows with earlier ratings are multiplied by plan.SHRINKAGE; these and influences also by `share`
+    Factors of rows with earlier ratings are multiplied by shrinkage; these and influences also by `share`
     (run.fit_share). A row's sum of squared errors is multiplied by a power of its share of earlier ratings, so that
     grown rows learn faster. fresh ((M,), (N,)) bool: rows without earlier ratings; known: share of earlier ratings of
     each row, 1 without ratings.
@@ -63,8 +61,8 @@ def shrink_factors(state, fresh, known, share):
     sides = []
     for factors, extras, new, earlier in zip(factors_of(state), extras_of(state), fresh, known):
         extras = extras.copy()
-        extras[:, SQUARES] = extras[:, SQUARES] * np.where(new, 1, earlier**GROWTH_POWER)
-        sides += [factors * np.where(new, 1, share * SHRINKAGE).astype(np.float32)[:, None], extras]
+        extras[:, SQUARES] = extras[:, SQUARES] * np.where(new, 1, earlier**RULES.growth_power)
+        sides += [factors * np.where(new, 1, share * RULES.shrinkage).astype(np.float32)[:, None], extras]
     shares = np.where(fresh[1], 1, share).astype(np.float32)
     return State(*sides, state.influence * shares[:, None, None], state.neighbors)
 

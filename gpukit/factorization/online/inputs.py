@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.weights import counted
 from gpukit.io import trust
 from gpukit.io.ids import rows_of
@@ -13,9 +14,6 @@ from gpukit.ratings import check
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.pairs import merge_repeats, table_of
 from gpukit.ratings.table import Ratings
-
-MOST_DEVIATIONS = 1000.0  # standard deviations from the mean; farther ratings are not of the same scale
-LEAST_NEW, LEAST_KNOWN = 10, 30  # new and known ratings, at least, for a comparison of their scales
 
 
 class NewRatings(NamedTuple):
@@ -112,18 +110,18 @@ def check_ratings(ratings, scale, known=0):
             f"There are pairs without ratings, and the model is of ratings from {scale.low:g} to {scale.high:g}. Name "
             "the column of ratings, or train a model of clicks."
         )
-    if known >= LEAST_KNOWN:
+    if known >= RULES.least_known:
         check_scale(ratings.values, scale)
     return ratings
 
 
 def check_scale(values, scale):
-    """Raise DataError if most of at least LEAST_NEW values are outside the range of the model's ratings.
+    """Raise DataError if most of at least least_new values are outside the range of the model's ratings.
 
     Few ratings of the same scale are. Predictions of a model widened to them would be in the wider range, too.
     """
     beyond = np.count_nonzero((values < scale.low) | (values > scale.high))
-    if len(values) >= LEAST_NEW and 2 * beyond > len(values) and scale.low < scale.high:
+    if len(values) >= RULES.least_new and 2 * beyond > len(values) and scale.low < scale.high:
         raise DataError(
             f"{beyond:,} of {len(values):,} ratings ({values.min():g} to {values.max():g}) are outside the range of "
             f"the model's ratings ({scale.low:g} to {scale.high:g}). Convert them to that scale, or train again with "
@@ -140,9 +138,9 @@ def require_unweighted(ratings):
 
 
 def check_near(values, scale):
-    """Raise DataError for a rating more than MOST_DEVIATIONS from the mean of the model's ratings."""
+    """Raise DataError for a rating more than most_deviations from the mean of the model's ratings."""
     distance = np.abs(values.astype(np.float64) - scale.mean) / scale.deviation
-    if len(distance) and distance.max() > MOST_DEVIATIONS:
+    if len(distance) and distance.max() > RULES.most_deviations:
         raise DataError(
             f"A rating of {values[distance.argmax()]:g} is {distance.max():.3g} standard deviations from the mean of "
             f"the model's ratings ({scale.low:g} to {scale.high:g}). Correct it, or train again with it."
@@ -254,9 +252,9 @@ def convert_ids(ids, known, what):
         return as_text(ids)
     if ids.dtype.kind in "iu":
         return ids.astype(np.int64)
-    numbers = [spelled for text in ids.tolist() if (spelled := parse_whole(text)) is not None]
-    if len(numbers) < len(ids):
-        text = next(text for text in ids.tolist() if parse_whole(text) is None)
+    numbers = [parse_whole(text) for text in ids.tolist()]
+    if None in numbers:
+        text = ids.tolist()[numbers.index(None)]
         raise DataError(
             f"The new {what} {text!r} is text, and the model's {len(known):,} {what} ids are whole numbers. Use an "
             "unused number as its id, or train again with ids that are text."

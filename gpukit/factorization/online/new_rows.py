@@ -16,7 +16,6 @@ from gpukit.random import key as random_key
 from gpukit.ratings.orders.order import Orders, order_ratings, taken
 from gpukit.streams import Keyed
 
-FIXED_SQUARES = 1e30  # a sum of squared errors that fixes a row; with inf, differences in kernels would be NaN
 PARTS = 1024  # of the rows whose chunks are counted concurrently
 MARK = int(ASIDE).bit_length() - 1
 
@@ -120,16 +119,16 @@ def learn(orders, flags, state, plan, report, recompute_base):
 def initialize_rows(orders, flags, base, state, plan):
     """Return (users, items, influence): initial parameters of flagged rows, and fixed rows.
 
-    Rows are fixed by their sum of squared errors, FIXED_SQUARES. New rows take steps as if each of their ratings
+    Rows are fixed by their sum of squared errors. New rows take steps as if each of their ratings
     had been seen once (rates.row_rates). The other side's rows are trained already, unlike in a first training, and
     the steps of concurrent workers add up.
     """
-    steps, rows = state.ratings.steps, []
+    steps, rows, fixed = state.ratings.steps, [], np.float32(1e30)  # with inf, differences in kernels would be NaN
     sides = zip((state.users, state.items), (orders.by_user, orders.by_item), base, flags, Keyed.FIRST_FACTORS)
     for table, order, side_base, side_flags, stream in sides:
         n_factors = rows_of_side(state.layout, state.walk, stream == Keyed.FIRST_FACTORS[0]).n_factors
         n_factors, seed_key = n_factors * (plan.epochs > 0), np.uint32(random_key(plan.seed, stream))
-        initial = side_base, plan.biases or plan.held, n_factors, seed_key, np.float32(FIXED_SQUARES)
+        initial = side_base, plan.biases or plan.held, n_factors, seed_key, fixed
         rows.append(steps.empty(table.all.shape, np.float32))
         steps.run("begin_rows", table.all, side_flags, order.starts, *initial, rows[-1])
     if state.influence is None:

@@ -9,17 +9,11 @@ from typing import Literal, NamedTuple, get_args
 from gpukit import persist
 from gpukit.base import check_choice, check_real
 from gpukit.errors import DataError
+from gpukit.factorization.constants import RULES
 
 Rows = Literal["move", "frozen"]
 Hashes = Literal["recount", "kept"]
 ROWS, HASHES = get_args(Rows), get_args(Hashes)
-SHRINKAGE = 0.5  # factor of the factors before an epoch over the whole history
-GROWTH_POWER = 3  # power of a row's known share, which scales its sum of squared errors: grown rows learn faster
-LATE_EPOCHS = 2  # epochs then: a training's last ones, or earlier ones by LATE_RATE
-# The first of them starts where the rate is still LATE_RATE of the initial one: at a hundred million ratings the last
-# epochs have 0.005 of the first rate, and rows would not move.
-LATE_RATE = 0.45
-GROWTH_PART = 25  # the whole history is replayed once it has grown by a GROWTH_PART-th since the last time
 RETRAINED = "anew"  # value of "rows" after retraining (run.py)
 COUNTS = ("ratings", "corrected", "users", "items", "walked", "settled")
 
@@ -59,14 +53,14 @@ class Replay(NamedTuple):
 def check_options(rows, hashes, duplicates, replay, widen_scale=False):
     """Return the Options; raise ParameterError for values out of bounds."""
     most_replay = 1e9
-    from gpukit.ratings.repeats import RULES
+    from gpukit.ratings import repeats
 
     if replay is not None:
         replay = check_real("replay", replay, 0.0, most_replay)
     return Options(
         check_choice("rows", rows, ROWS),
         check_choice("hashes", hashes, HASHES),
-        check_choice("duplicates", duplicates, RULES),
+        check_choice("duplicates", duplicates, repeats.RULES),
         replay,
         check_choice("widen_scale", widen_scale, (False, True)),
     )
@@ -90,18 +84,18 @@ def plan_replay(replay, before, now, settled, plan):
 
 
 def has_grown(settled, now):
-    """Return True if the growth from `settled` ratings is at least a GROWTH_PART-th of those now."""
-    return (now - settled) * GROWTH_PART >= now
+    """Return True if the growth from `settled` ratings is at least a 25th of those now."""
+    return (now - settled) * RULES.growth_part >= now
 
 
 def late_epochs(epochs, annealing):
-    """Return the last LATE_EPOCHS epochs, moved to where the rate is still LATE_RATE times the first.
+    """Return the last epochs, moved to where the rate is still late_rate times the first.
 
     annealing: factor of the rate per epoch, 1 if the rate falls otherwise.
     """
-    first, count = max(0, epochs - LATE_EPOCHS), min(LATE_EPOCHS, epochs)
+    first, count = max(0, epochs - RULES.late_epochs), min(RULES.late_epochs, epochs)
     if annealing < 1:
-        first = min(first, math.log(LATE_RATE) / math.log(annealing))
+        first = min(first, math.log(RULES.late_rate) / math.log(annealing))
     return tuple(first + number for number in range(count))
 
 

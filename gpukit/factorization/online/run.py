@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit import interrupt
-from gpukit.factorization.choose.rule import FEW
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.online import all_rows, inputs, merge, new_rows, plan
 from gpukit.factorization.online.device_state import DeviceRatings, DeviceState
@@ -16,8 +16,6 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.settings import of_model
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
-
-LEAST_SHARE = 0.7  # smallest share of an update: below it retraining has the lower error (MovieLens 1M)
 
 
 class Update(NamedTuple):
@@ -89,7 +87,7 @@ def update(state, request):
     replay = plan_replay(options.replay, n_before, n_now, request.settled, plan)
     before = ratings.counts(changes.shape) if moves else None
     share = find_share(state, changes, before) if moves and replay.is_whole else 1.0
-    if share < LEAST_SHARE and options.may_retrain:
+    if share < RULES.least_share and options.may_retrain:
         return None
     with clock("merge"):
         state.grow(changes.shape)
@@ -111,7 +109,7 @@ def update(state, request):
         report = request.progress and report_epochs(request.progress, pressed)
         walked = new_rows.learn(orders, merged.fresh, state, plan, report, not moves)
         if moves:
-            walked += all_rows.learn(whole, counts, state, plan, report, replay, max(share, LEAST_SHARE))
+            walked += all_rows.learn(whole, counts, state, plan, report, replay, max(share, RULES.least_share))
         ratings.steps.finish()
     new = [np.count_nonzero(side) for side in flags] or (0, 0)
     settled = n_now if moves and replay.is_whole else request.settled
@@ -187,12 +185,12 @@ def is_due(model, n_changed, options):
     neighbours may start to help. Such a training takes about a second, including the choice of settings. It replaces
     the epochs over the whole history, which would take a tenth of that.
     """
-    growth = 2.0  # growth since the settings were chosen that calls for retraining, above FEW ratings
+    growth = 2.0  # growth since the settings were chosen that calls for retraining, above early_retraining ratings
     if not options.may_retrain:
         return False
     known = len(model._rated.items)
     now, then = known + n_changed, plan.count_when_chosen(getattr(model, "updates_", []), known)
-    return has_grown(then, now) if now <= FEW else now >= growth * then
+    return has_grown(then, now) if now <= RULES.early_retraining else now >= growth * then
 
 
 def retrain_model(model, ratings, n_corrected, progress):

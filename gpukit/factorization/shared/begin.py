@@ -108,12 +108,12 @@ def ratings_of_rank(ratings, owner, rank):
 
 
 class SharedSearch:
-    """The find_neighbors of steps.Steps for items whose ratings are on all ranks."""
+    """The find_neighbors of factorization/cpu.py for items whose ratings are on all ranks."""
 
     def __init__(self, team, device):
         self.team, self.device = team, device
 
     def find_neighbors(self, table, settings):
-        """See steps.Steps; return the lists of all ratings, on the host of every rank."""
+        """Return the lists of all ratings, on the host of every rank."""
         lists, random_slots = found(table, settings, self.team, self.device)
         return lambda: (lists, random_slots)

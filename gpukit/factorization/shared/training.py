@@ -66,26 +66,26 @@ def training_of(settings, session, parts, laps, team, device):
 
 
 class SharedModel:
-    """The DeviceModel (factorization/steps.py) of a team, as far as training needs it; local: that of this rank."""
+    """The DeviceModel (factorization/cpu.py) of a team, as far as training needs it; local: that of this rank."""
 
     def __init__(self, local, training, parts, team):
         self.local, self.training, self.parts, self.team = local, training, parts, team
 
     def pairs_at_once(self):
-        """See steps.DeviceModel; the same on all ranks."""
+        """See cpu.DeviceModel; the same on all ranks."""
         return sys.maxsize
 
     def ask(self, users, items):
-        """See steps.DeviceModel; each rank asks for its users, rank 0 also for unknown ones."""
+        """See cpu.DeviceModel; each rank asks for its users, rank 0 also for unknown ones."""
         self.mask = np.append(self.parts.owner, 0)[users] == self.team.rank
         return (self.local.ask(users[self.mask], items[self.mask]) if self.mask.any() else None,)
 
     def truth(self, values):
-        """See steps.DeviceModel; of the pairs of the last `ask`."""
+        """See cpu.DeviceModel; of the pairs of the last `ask`."""
         return self.local.truth(values[self.mask]) if self.mask.any() else None
 
     def errors(self, asked, truth, scale):
-        """See steps.DeviceModel; summed over ranks."""
+        """See cpu.DeviceModel; summed over ranks."""
         self.training.gather()
         sums = (0.0, 0.0) if truth is None else self.local.errors(*asked, truth, scale)
         return tuple(map(float, self.team.allreduce(np.array(sums))))

@@ -11,8 +11,6 @@ from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunk_table import cut_table
 
 LAPS = tuple(share / 8 for share in range(9))  # bounds of the rounds of the blocks in the first epoch
-FEWER = 4  # see match_workers
-START = 9.0  # STALENESS at the full learning rate: that of one H200 at Netflix shape; twice that increases errors
 
 
 class RankMeans(NamedTuple):
@@ -64,9 +62,10 @@ def match_workers(first, workers):
     """Return (workers of the first epoch, of later ones) that share the chunks evenly.
 
     The first epoch uses all later workers or a divisor of them. With another number, some would get twice the chunks of
-    others, and all would wait. Up to one worker in FEWER is given up for that.
+    others, and all would wait. Up to one worker in four is given up for that.
     """
-    if first >= workers - workers // FEWER:
+    quarter = workers // 4
+    if first >= workers - quarter:
         return first, first
     times, quad = -(-workers // first), schedule.QUAD
     first = workers // times if workers < times * quad else workers // (times * quad) * quad
@@ -78,8 +77,8 @@ def bound_workers(most, parts, walk, plan):
 
     If items are the major side, a user on one of R ranks has R times its share of the ratings. Steps of the
     first epoch start at the learning rate, later ones have the rate of the row. Two ranks with copies of a row may take
-    twice START together, since changes are exchanged often enough. More than two take no more concurrent steps in the
-    first epoch than one GPU: with four times as many, four H200s diverged.
+    twice this staleness together, since changes are exchanged often enough. More than two take no more concurrent steps
+    in the first epoch than one GPU: with four times as many, four H200s diverged.
     """
     counts = major_first(walk, *parts.counts)[1]
     concentration = 1 if walk == "users" else parts.schedule.ranks
@@ -87,7 +86,8 @@ def bound_workers(most, parts, walk, plan):
     shares = concentration * counts / counts.sum()
     at_start = copies * shares.max() * plan.learning_rate
     later = (shares * row_rates(plan.rates, plan.learning_rate, counts)).max()
-    bounds = (START / at_start, schedule.STALENESS / later)
+    start = 9.0  # staleness at the full learning rate: of one H200 at Netflix shape; twice that increases errors
+    bounds = (start / at_start, schedule.STALENESS / later)
     limits = (int(max(1, min(most, bound))) for bound in bounds)
     first, workers = (n if n <= schedule.QUAD else n // schedule.QUAD * schedule.QUAD for n in limits)
     return min(first, workers), workers

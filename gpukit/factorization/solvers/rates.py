@@ -6,20 +6,13 @@ from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 
 # sgd. Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units
 # of the ratings' deviation, so the rating scale does not matter. The number of ratings does: few are soon overfitted.
-RATE = (0.2, 0.3)  # learning rate at a million ratings and at a hundred million
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
-FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
-BIAS_RATE, BIAS_DECAY = 0.05, 0.01
-INFLUENCE_RATE, INFLUENCE_DECAY = 0.02, 0.002
+FACTOR_GAIN = 1.0 / 32.0
 BETA = 0.05  # of Eq. (7), for hogwild, and for sampled at the paper's rates
 # sampled. Found on a held-out click of each user of MovieLens 1M. Errors are those of probabilities, so the scale does
 # not matter. Rates fall with a row's squared errors, so the number of clicks hardly matters.
 SAMPLED = {"learning_rate": 0.15, "regularization": 0.0075, "annealing": 0.9}
 SAMPLED_PAPER = {"learning_rate": 0.035, "regularization": 0.005, "annealing": 1.0}
-SQUARES, CURVATURE = 0.3, 0.3  # of a click and its negatives: total e^2; curvature of the loss by the user
-# als. In units of the ratings' deviation; found on MovieLens 1M and on FilmTrust, with 32 thousand ratings.
-ALS_DECAY = 0.06  # lambda at a million ratings
-ALS_EPOCHS = 15
 # hogwild. alpha of Eq. (7) and lambda, in units of the ratings' deviation; found on MovieLens 1M.
 HOGWILD = {"epochs": 30, "learning_rate": 0.06, "regularization": 0.05, "annealing": 1.0}
 # ials. Those of Rendle et al. 2022 for MovieLens 1M; unobserved_weight is alpha0, exponent nu.
@@ -31,8 +24,7 @@ IALS = {
     "unobserved_weight": 0.3,
     "exponent": 1.0,
 }
-# ease. lambda of MovieLens 1M at a million clicks; the best value grows with the root of the number of clicks.
-EASE_DECAY, EASE_GROWTH = 500.0, 0.5
+EASE_GROWTH = 0.5  # power of the number of clicks with which the best lambda of ease grows
 
 
 def decades(n_ratings):
@@ -47,6 +39,7 @@ def between(ends, share):
 
 def defaults(kind, n_ratings):
     """Return {'learning_rate', 'regularization', 'annealing'} of a kind of rates for n_ratings ratings."""
+    rates = (0.2, 0.3)  # learning rate at a million ratings and at a hundred million
     decay = 0.04  # regularization at a million ratings, times 0.75 for each power of ten above
     decay_bounds = (0.03, 0.06)
     annealing = (0.87, 0.8, 0.7)  # factor of the adaptive rate from epoch to epoch at a million ratings, ten, a hundred
@@ -55,7 +48,7 @@ def defaults(kind, n_ratings):
     beyond = decades(n_ratings)
     regularization = float(np.clip(decay * 0.75**beyond, *decay_bounds))
     return {
-        "learning_rate": between(RATE, beyond / 2),
+        "learning_rate": between(rates, beyond / 2),
         "regularization": regularization,
         "annealing": between(annealing[:2], beyond) if beyond < 1 else between(annealing[1:], beyond - 1),
     }
@@ -86,15 +79,16 @@ def epoch_rates(settings, epoch):
     Table 5.
     """
     paper_beta, paper_influence = 0.3, 0.002 / 0.035
+    bias_rate, bias_gain, bias_decay, influence_rate, influence_decay = 0.05, 1.0, 0.01, 0.02, 0.002
     sampled, decay = settings.solver == "sampled", settings.regularization
     if settings.rates == "adaptive":
-        factor, bias = settings.learning_rate * settings.annealing**epoch, BIAS_RATE
-        influence, gains = 0.05 if sampled else INFLUENCE_RATE, (FACTOR_GAIN, BIAS_GAIN)
-        decays = BIAS_DECAY, INFLUENCE_DECAY
+        factor, bias = settings.learning_rate * settings.annealing**epoch, bias_rate
+        influence, gains = 0.05 if sampled else influence_rate, (FACTOR_GAIN, bias_gain)
+        decays = bias_decay, influence_decay
     else:
         factor = bias = falling_rate(settings.learning_rate, BETA if sampled else paper_beta, epoch)
         influence, gains = factor if sampled else factor * paper_influence, (0.0, 0.0)
-        decays = decay, decay if sampled else INFLUENCE_DECAY
+        decays = decay, decay if sampled else influence_decay
     biases = bias if settings.biases and not settings.held else 0.0
     values = factor, gains[0], decay, biases, gains[1], decays[0], influence, decays[1]
     return Rates(*(np.float32(value) for value in values))
@@ -110,21 +104,23 @@ def sampled_usual(kind, n_ratings):
 
 def user_rates(learning_rate, counts):
     """Return the approximate step of a click for users with counts clicks, (M,), after one epoch."""
-    return learning_rate * CURVATURE / np.sqrt(1.0 + FACTOR_GAIN * SQUARES * counts)
+    squares, curvature = 0.3, 0.3  # of a click and its negatives: total e^2; curvature of the loss by the user
+    return learning_rate * curvature / np.sqrt(1.0 + FACTOR_GAIN * squares * counts)
 
 
 def als_usual(kind, n_ratings):
     """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} for n_ratings ratings; the learning rate is
     None."""
-    als_a_decade = 1.8  # factor for each power of ten below
-    als_decay_bounds = (0.05, 0.3)
-    regularization = float(np.clip(ALS_DECAY * als_a_decade ** -decades(n_ratings), *als_decay_bounds))
-    return {"epochs": ALS_EPOCHS, "learning_rate": None, "regularization": regularization, "annealing": 1.0}
+    # In units of the ratings' deviation; found on MovieLens 1M and on FilmTrust, with 32 thousand ratings.
+    epochs, decay, decay_bounds = 15, 0.06, (0.05, 0.3)  # decay: at a million ratings, times 1.8 per power of ten below
+    regularization = float(np.clip(decay * 1.8 ** -decades(n_ratings), *decay_bounds))
+    return {"epochs": epochs, "learning_rate": None, "regularization": regularization, "annealing": 1.0}
 
 
 def ease_usual(kind, n_ratings):
     """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} for n_ratings clicks; there are no epochs."""
-    regularization = float(f"{EASE_DECAY * 10 ** (EASE_GROWTH * decades(n_ratings)):.2g}")
+    decay = 500.0  # of MovieLens 1M, at a million clicks
+    regularization = float(f"{decay * 10 ** (EASE_GROWTH * decades(n_ratings)):.2g}")
     return {"epochs": 0, "learning_rate": None, "regularization": regularization, "annealing": 1.0}
 
 

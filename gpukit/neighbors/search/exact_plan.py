@@ -22,8 +22,6 @@ import numpy as np
 from gpukit.neighbors.formulas import COUNT_BITS, SQUARE_BITS
 from gpukit.neighbors.plan import whole_multiples
 
-CHUNKS = 64  # of a stripe: several for each thread
-
 
 def most_steps(longest):
     """Return the finest scale for which the sums over `longest` users fit a word of formulas.py."""
@@ -70,7 +68,8 @@ def stripes(pairs, runs, n_neighbors, most):
 def chunk_edges(begins, n_items):
     """Return the first rows (C,) of chunks of a stripe, and its end, for threads.
 
-    A chunk clears n_items sums, so it lists half as many items or has one row. There are about CHUNKS or fewer.
+    A chunk clears n_items sums, so it lists half as many items or has one row. There are about 64 or fewer.
     """
-    marks = np.arange(0, begins[-1], max(1, n_items // 2, begins[-1] // CHUNKS))
+    chunks = 64  # several for each thread
+    marks = np.arange(0, begins[-1], max(1, n_items // 2, begins[-1] // chunks))
     return np.unique(np.append(np.searchsorted(begins, marks), len(begins) - 1))

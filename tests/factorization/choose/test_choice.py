@@ -12,6 +12,7 @@ from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.choose import damping, rule
 from gpukit.factorization.choose.evaluator import Evaluator, folds, rms
+from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -99,8 +100,8 @@ def test_nothing_is_tried_where_all_is_named_or_ratings_are_plenty(monkeypatch):
     ratings = sparse()[0]
     named = make(MatrixFactorization, n_factors=2, n_epochs=1, regularization=0.1).fit(ratings)
     paper = make(MatrixFactorization, n_factors=2, n_epochs=1, rates="paper").fit(ratings)
-    for name in ("RATINGS_A_ROW", "FEW", "VERY_MANY"):
-        monkeypatch.setattr(rule, name, 2)
+    for name in ("ratings_a_row", "few_ratings", "very_many_ratings"):
+        monkeypatch.setattr(RULES, name, 2)
     plenty = make(LSHMF).fit(ratings)
     assert named.trials_ == paper.trials_ == plenty.trials_ == []
     chosen = plenty.chosen_
@@ -232,7 +233,7 @@ def test_each_user_has_one_rating():
 
 
 def test_judges_are_many_and_nobody_judges_twice():
-    from gpukit.factorization.choose.evaluator import ENOUGH, MOST
+    from gpukit.factorization.constants import RULES
 
     ratings = planted(50, 40, 0.5)
     ratings = ratings.take(slice(0, 1000))
@@ -244,7 +245,8 @@ def test_judges_are_many_and_nobody_judges_twice():
     many = Ratings(
         *(rng.integers(0, 900, (2, 40_000)).astype(np.int32)), np.ones(40_000, np.float32), *[np.arange(900)] * 2
     )
-    assert [len(held) for _, held in folds(many, 0)] == [4000, 4000] and ENOUGH <= 8000 <= MOST
+    assert [len(held) for _, held in folds(many, 0)] == [4000, 4000]
+    assert RULES.judging_ratings <= 8000 <= RULES.most_judging
 
 
 def test_candidates_share_what_is_prepared(monkeypatch):
@@ -254,9 +256,9 @@ def test_candidates_share_what_is_prepared(monkeypatch):
     calls = []
     original = evaluator.order_ratings
     monkeypatch.setattr(evaluator, "order_ratings", lambda *given: calls.append(1) or original(*given))
-    monkeypatch.setattr("gpukit.factorization.choose.evaluator.MOST_PARTS", 2)
+    monkeypatch.setattr(RULES, "most_parts", 2)
     fitted = make(LSHMF, n_epochs=1).fit(sparse()[0])
-    assert len(calls) == 2 and len(fitted.trials_) in (len(rule.DECAYS) + 3, len(rule.DECAYS) + 4)
+    assert len(calls) == 2 and len(fitted.trials_) in (len(RULES.decays) + 3, len(RULES.decays) + 4)
 
 
 def test_many_epochs_that_are_named_are_trained_and_not_tried():
@@ -303,4 +305,4 @@ def test_dampings_and_trends_are_those_of_the_least_error():
     chosen, trend, errors = damping.best_biases([Biases()])
     assert chosen == (20.0, 3.0) and trend == pytest.approx((0.5, 0.8), abs=0.05)
     np.testing.assert_array_equal(errors, Biases().biased(chosen, trend))
-    assert damping.best_damping(Biases().biased, damping.LEVEL, damping.START) == (20.0, 8.0)
+    assert damping.best_damping(Biases().biased, damping.LEVEL, RULES.first_damping) == (20.0, 8.0)

@@ -8,8 +8,8 @@ import pytest
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.choose import choice
-from gpukit.factorization.choose import rule as candidates
 from gpukit.factorization.choose.evaluator import rms, train_candidate, work_of_epoch
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers import rates
 from gpukit.model_selection import search, trial
 
@@ -26,7 +26,7 @@ class Part:
         self.errors, self.orders = errors, range(2)
 
     def begin(self, settings):
-        return self
+        return self.epoch
 
     def epoch(self, number):
         return np.full(1, self.errors[number])
@@ -83,7 +83,7 @@ def test_settings_are_chosen_on_a_sample_of_users(monkeypatch, epochs):
     sizes, make = [], choice.Evaluator
     monkeypatch.setattr(rates, "default_epochs", lambda n_ratings: 30)
     monkeypatch.setattr(choice, "Evaluator", lambda *it: sizes.append(len(it[1]) + len(it[2])) or make(*it))
-    monkeypatch.setattr(candidates, "SAMPLE", 700)
+    monkeypatch.setattr(RULES, "choice_sample", 700)
     for n_users in (60, 120):
         ratings = planted(n_users, 40, 0.5, seed=1)
         fitted = MatrixFactorization(n_epochs=epochs, device="cpu").fit(ratings)
@@ -104,7 +104,7 @@ def limited(monkeypatch, trainings, **named):
     ratings = planted(100, 40, 0.5, seed=1)
     fitted = MatrixFactorization(device="cpu", **named).fit(ratings)
     spent = [len(row["curve"]) * (row["n_factors"] + 8) for row in fitted.trials_]
-    return fitted, sum(spent) / (trainings * candidates.EPOCHS * 104)
+    return fitted, sum(spent) / (trainings * RULES.choice_epochs * 104)
 
 
 @pytest.mark.slow

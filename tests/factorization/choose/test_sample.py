@@ -7,6 +7,7 @@ from factorization.inputs import planted
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.choose import choice, rule
+from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
 
@@ -23,9 +24,9 @@ def plenty(monkeypatch):
 
     There are 60 users.
     """
-    monkeypatch.setattr(rule, "FEW", 0)
-    monkeypatch.setattr(rule, "RATINGS_A_ROW", 40)
-    monkeypatch.setattr(choice, "SIZE", 1200)
+    monkeypatch.setattr(RULES, "few_ratings", 0)
+    monkeypatch.setattr(RULES, "ratings_a_row", 40)
+    monkeypatch.setattr(RULES, "check_sample", 1200)
 
 
 def suits(ratings, **named):
@@ -58,10 +59,11 @@ def test_plenty_of_noise_is_damped_biases(plenty):
 def test_few_ratings_are_always_chosen_for():
     """For any number of ratings per row."""
     fitted = LSHMF(device="cpu", lsh_q=8).fit(planted(250, 12, 1.0))
-    assert len(fitted.trials_) > 3 and rule.is_doubtful(rule.FEW, (2, 2)) and not rule.is_doubtful(rule.FEW + 1, (2, 2))
+    assert len(fitted.trials_) > 3
+    assert rule.is_doubtful(RULES.few_ratings, (2, 2)) and not rule.is_doubtful(RULES.few_ratings + 1, (2, 2))
 
 
 def test_very_many_are_not_looked_at(plenty, monkeypatch):
-    monkeypatch.setattr(rule, "VERY_MANY", 3000)
+    monkeypatch.setattr(RULES, "very_many_ratings", 3000)
     monkeypatch.setattr(choice, "folds", lambda *_: pytest.fail("they are sampled"))
     assert suits(noise())

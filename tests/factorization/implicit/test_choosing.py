@@ -10,8 +10,10 @@ from factorization.implicit.planted import clicks
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import choosing, hold_out, mix, start
-from gpukit.factorization.implicit.evaluator import DEPTH, SHOWN, measure_lists, units
+from gpukit.factorization.implicit.evaluator import measure_lists, units
+from gpukit.factorization.implicit.prepared import PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.settings import check
 from gpukit.model_selection import trial
@@ -84,7 +86,7 @@ def test_choosing_costs_at_most_ten_trainings(monkeypatch):
     (contest,) = budgets
     training = units(plan(n_factors=choosing.limit_factors(128, train.shape)), len(train), train.shape)
     assert contest.budget.limit == trial.TRAININGS * 8 * training and len(fitted.trials_) > 4
-    last = 3 * choosing.EPOCHS[-1] * training  # the last trial of the search on both draws; a training for additions
+    last = 3 * RULES.click_epochs[-1] * training  # the last trial of the search on both draws; a training for additions
     assert contest.budget.left > -last
 
 
@@ -92,7 +94,7 @@ def test_many_clicks_decide_after_a_sample(monkeypatch):
     """The search on all clicks starts from a sample's best settings."""
     train, _ = clicks()
     monkeypatch.setattr(choosing.Contest, "scaled", lambda contest, plan, clicks: plan)
-    monkeypatch.setattr(hold_out, "SAMPLE", len(train) // 3)
+    monkeypatch.setattr(RULES, "click_sample", len(train) // 3)
     fitted = MatrixFactorization(n_factors=5, solver="ials", device="cpu").fit(train)
     rows = [row for row in fitted.trials_ if row["solver"]]
     small, large = ([row for row in rows if (row["users"] == 120) == whole] for whole in (False, True))
@@ -117,9 +119,9 @@ def test_regularization_falls_with_the_root_of_the_clicks(free, found):
 def test_all_trainings_have_the_regularization_of_their_clicks(monkeypatch, few):
     """The search on more clicks, the model of the additions, and the final training."""
     train, _ = clicks()
-    sizes = {"SMALL": 6} if few else {"SAMPLE": 3, "SMALL": 6}  # few clicks: one search, additions on fewer
+    sizes = {"small_click_sample": 6, **({} if few else {"click_sample": 3})}  # few: one search, additions on fewer
     for name, parts in sizes.items():
-        monkeypatch.setattr(hold_out, name, len(train) // parts)
+        monkeypatch.setattr(RULES, name, len(train) // parts)
     scaled, calls, budgets, add = choosing.Contest.scaled, [], [], choosing.choose_addition
 
     def record(contest, plan, clicks):
@@ -173,6 +175,33 @@ def test_longer_trainings_continue_shorter_ones():
     assert one.budget.limit - one.budget.left == pytest.approx(other.budget.limit - other.budget.left + 2 * judging)
 
 
+@pytest.mark.parametrize(
+    "patience, scores, trained, best",
+    [
+        (3, (0.1, 0.5, 0.4, 0.5, 0.9), 8, 4),  # judged after epochs 2, 4, ...: two judgements without a better one
+        (2, (0.1, 0.5, 0.4, 0.9), 6, 4),
+        (4, (0.1, 0.2, 0.1, 0.3, 0.2, 0.1), 11, 8),
+    ],
+)
+def test_patience_counts_epochs_of_which_every_second_is_judged(monkeypatch, patience, scores, trained, best):
+    train, judges = hold_out.hold_out(clicks()[0], 0, 0)
+    evaluator = choosing.Evaluator(MatrixFactorization(device="cpu"), train, judges, cpu(), trial.Budget(1e12))
+    values = iter(scores)
+    monkeypatch.setattr(evaluator, "measure", lambda session: np.full((3, 2), next(values)))
+    settings = plan(solver="ials", n_factors=2, epochs=11)
+    measures, epochs, curve, _ = evaluator.train(settings, patience)
+    assert evaluator.states[settings._replace(epochs=0)][0] == trained
+    assert epochs == best and measures[0, 0] == max(scores[: len(curve)])
+
+
+def test_prepared_clicks_are_kept_by_all_that_they_depend_on():
+    settings, prepared = plan(), PreparedClicks(MatrixFactorization(), clicks()[0], cpu())
+    users, items = (prepared.ready(settings, walk, False) for walk in ("users", "items"))
+    assert [len(made.side.indptr) for made in (users, items)] == [121, 61] and users.query is None
+    assert prepared.ready(settings, "users", False) is users is not prepared.ready(settings, "users", True)
+    assert prepared.orders(settings) is not prepared.orders(settings._replace(counted=True))
+
+
 def test_too_few_to_hold_any_out():
     fitted = MatrixFactorization(device="cpu").fit((np.repeat(np.arange(6), 2), np.tile([0, 1, 1, 2], 3)))
     assert "too few" in fitted.chosen_["why"] and not fitted.trials_
@@ -181,7 +210,7 @@ def test_too_few_to_hold_any_out():
 def test_the_latest_share_is_held_out():
     whole = timed()
     (train, judges), *more = hold_out.hold_out_draws(whole, 0, 3)
-    expected = naive.latest(whole.users.tolist(), whole.times.tolist(), hold_out.SHARE)
+    expected = naive.latest(whole.users.tolist(), whole.times.tolist(), RULES.held_out_share)
     pairs = {(int(whole.users[k]), int(whole.items[k])) for k in expected}
     assert not more and judges.latest
     assert set(zip(judges.users.tolist(), judges.items.tolist())) == pairs
@@ -195,7 +224,7 @@ def test_draws_of_clicks_without_times():
     first, second, _ = (set(zip(judges.users.tolist(), judges.items.tolist())) for _, judges in draws)
     sizes = np.bincount(plain.users)
     for _, judges in draws:
-        assert np.bincount(judges.users).tolist() == [int(hold_out.SHARE * size + 0.5) for size in sizes]
+        assert np.bincount(judges.users).tolist() == [int(RULES.held_out_share * size + 0.5) for size in sizes]
     assert len(first & second) < len(first) / 2
 
 
@@ -210,8 +239,8 @@ def test_users_with_too_few_clicks_judge_nothing():
 
 def test_fewer_users_judge_among_many_items(monkeypatch):
     plain, _ = clicks()
-    monkeypatch.setattr(hold_out, "PAIRS", 25 * plain.shape[1])
-    monkeypatch.setattr(hold_out, "JUDGES", 2)
+    monkeypatch.setattr(RULES, "ranked_pairs", 25 * plain.shape[1])
+    monkeypatch.setattr(RULES, "least_judges", 2)
     train, judges = hold_out.hold_out(plain, 0, 0)
     assert np.unique(judges.users).tolist() == list(range(25)) and len(train) < 0.9 * len(plain)
 
@@ -265,7 +294,7 @@ def test_times_that_do_not_tell():
 def test_weights_of_clicks_are_tried_if_something_is_known():
     plain, same = clicks()[0], timed()
     same.counts[:], same.times[:] = 3, 7
-    assert list(choosing.click_weights(timed())) == [{"counted": True}, {"recency": choosing.RECENCY}]
+    assert list(choosing.click_weights(timed())) == [{"counted": True}, {"recency": RULES.recency}]
     assert not list(choosing.click_weights(plain)) and not list(choosing.click_weights(same))
 
 
@@ -283,16 +312,16 @@ def test_what_clicks_weigh():
 
 def test_what_lists_are_worth():
     random = np.random.default_rng(0)
-    lists = np.stack([random.permutation(40)[:DEPTH] for _ in range(7)])
+    lists = np.stack([random.permutation(40)[: RULES.judged_length] for _ in range(7)])
     lists[2, 5:] = -1  # a user has clicked everything else
     held = [(user, item) for user in range(7) for item in random.permutation(40)[: 1 + 2 * user]]
     users, items = random.permutation(held).T
     found = measure_lists(lists, hold_out.Judges(users, items, False))
     for user in range(7):
         own = {item for one, item in held if one == user}
-        worth = [naive.ndcg(lists[user].tolist(), own, k) for k in (DEPTH, SHOWN)]
+        worth = [naive.ndcg(lists[user].tolist(), own, k) for k in (RULES.judged_length, RULES.reported_length)]
         np.testing.assert_allclose(found[::2, user], worth, rtol=1e-12)
-        assert found[1, user] == bool(own & set(lists[user, :SHOWN].tolist()))
+        assert found[1, user] == bool(own & set(lists[user, : RULES.reported_length].tolist()))
 
 
 def test_the_deviation_of_scores():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import MatrixFactorization
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import choosing
 from gpukit.factorization.settings import check
 from gpukit.model_selection.trial import Budget
@@ -39,7 +40,7 @@ class Draw:
 def contest_of(worth, free=OPEN, limit=1e12):
     """Return a choosing.Contest on such draws."""
     budget = Budget(limit)
-    draws = [Draw(worth, budget) for _ in range(choosing.DRAWS)]
+    draws = [Draw(worth, budget) for _ in range(RULES.click_draws)]
     return choosing.Contest(None, set(free), draws, 0, {}, [], lambda *event: None)
 
 
@@ -65,7 +66,7 @@ def peak(settings, weight=1.1, decay=0.01):
 def test_the_search_comes_near():
     best = choosing.search_settings(contest_of(peak), plan()).candidate
     assert far(best.unobserved_weight, 1.1) < np.log(3.0) / 2 and far(best.regularization, 0.01) < np.log(2.0) / 2
-    assert best.n_factors == choosing.SEARCHED and best.epochs == 4
+    assert best.n_factors == RULES.search_factors and best.epochs == 4
 
 
 @pytest.mark.parametrize(
@@ -222,7 +223,7 @@ def test_popularity_is_added_if_it_is_better(monkeypatch):
     for size in (1.0, 0.5):
         better = lambda one: 0.1 * (one.popular < 1) + 0.1 * (0 < one.popular < 1)  # noqa: E731
         popular = added_to(better, monkeypatch, 0, (size, 1.0))[1].popular
-        assert popular / (1 - popular) == pytest.approx(size * choosing.POPULAR, rel=0.05)
+        assert popular / (1 - popular) == pytest.approx(size * RULES.popularity_ratio, rel=0.05)
     worth = lambda one: 0.1 * (one.popular < 1) + LUCKY * (0 < one.popular < 1)  # noqa: E731
     assert added_to(worth, monkeypatch, 0)[1].popular == 0.0
 
@@ -232,7 +233,7 @@ def test_a_second_model_is_added_unless_it_is_worse(monkeypatch):
     worth = lambda change: lambda one: 0.1 * (one.popular < 1) + change * (one.mixed > 0)  # noqa: E731
     for change in (0.1, -LUCKY):
         mixed = added_to(worth(change), monkeypatch, sizes=(3.0, 2.0))[1]
-        assert mixed.mixed == choosing.round_digits(1.5 * choosing.MIXED) and mixed.popular == 0.0
+        assert mixed.mixed == choosing.round_digits(1.5 * RULES.second_ratio) and mixed.popular == 0.0
     for change, second in ((-0.1, 50_000), (0.1, 0)):
         contest, plain = added_to(worth(change), monkeypatch, second)
         assert (plain.mixed, len(contest.evaluators[0].asked)) == (0.0, 1 + (second > 0))
@@ -240,7 +241,7 @@ def test_a_second_model_is_added_unless_it_is_worse(monkeypatch):
 
 def test_the_weight_of_a_second_model_is_that_for_more_clicks(monkeypatch):
     mixed = added_to(lambda one: 0.1 * (one.popular < 1), monkeypatch, 100_000)[1].mixed
-    assert mixed == choosing.round_digits(0.5**choosing.GROWTH * choosing.MIXED) < choosing.MIXED
+    assert mixed == choosing.round_digits(0.5**RULES.addition_growth * RULES.second_ratio) < RULES.second_ratio
 
 
 def test_the_search_ends_where_its_budget_is_spent():
@@ -273,7 +274,7 @@ def test_item_weights_are_added_unless_they_are_worse(monkeypatch):
     """Of two shares the one with the higher mean; the size of an addition is relative to that of the scores."""
     for size in (0.5, 2.0):
         added = weighted(lambda one: 0.01 * one.ease * (one.solver == "ials"), monkeypatch, size)
-        assert added.ease == choosing.round_digits(choosing.WEIGHTED[-1] / size)
+        assert added.ease == choosing.round_digits(RULES.item_weight_ratios[-1] / size)
         assert (added.solver, added.ease_decay, added.n_factors) == ("ials", 70.0, 256)
     assert weighted(lambda one: -LUCKY * (0 < one.ease < 0.6), monkeypatch).ease > 0
     assert weighted(lambda one: -0.01 * (one.ease > 0), monkeypatch).ease == 0.0
@@ -296,6 +297,6 @@ def test_regularization_of_item_weights_for_all_clicks():
     ridge = type("Ridge", (), {"at": staticmethod(lambda n_clicks: float(n_clicks))})
     assert choosing.with_ridge(plan(ease=0.0), None, 5, 50).ease_decay == 0.0
     added = choosing.with_ridge(plan(ease=0.3, ease_decay=1.0), ridge, 5, 50)
-    assert added.ease_decay == 50.0 and added.ease == choosing.round_digits(0.3 * 10**choosing.GROWTH)
+    assert added.ease_decay == 50.0 and added.ease == choosing.round_digits(0.3 * 10**RULES.addition_growth)
     alone = choosing.with_ridge(plan(ease=1.0, solver="ease"), ridge, 5, 50)
     assert (alone.regularization, alone.ease) == (50.0, 1.0)

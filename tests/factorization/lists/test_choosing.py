@@ -5,13 +5,12 @@ import pytest
 
 from gpukit.device import cpu
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.choose import rule
-from gpukit.factorization.implicit import hold_out
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.lists import learning
 from gpukit.ratings import as_ratings
 
 USERS, ITEMS, KINDS = 150, 80, 4
-PLENTY = [learning.REGULARIZATION, learning.UNOBSERVED, learning.EXPONENT]
+PLENTY = [RULES.list_regularization, RULES.list_unobserved_weight, RULES.list_exponent]
 
 
 def tastes(seed=0, share=0.12):
@@ -52,17 +51,17 @@ def test_the_choice_is_the_same_on_every_run():
     assert all(np.array_equal(one, other) for one, other in zip(first, second))
 
 
-@pytest.mark.parametrize("limits", [{"FEW": 100, "RATINGS_A_ROW": 0.1}])
+@pytest.mark.parametrize("limits", [{"few_ratings": 100, "ratings_a_row": 0.1}])
 def test_plenty_of_ratings_are_not_asked(monkeypatch, limits):
     for name, value in limits.items():
-        monkeypatch.setattr(rule, name, value)
+        monkeypatch.setattr(RULES, name, value)
     monkeypatch.setattr(learning, "search_settings", None)
     assert fitted_of(tastes()).fit_lists()._head.numbers.tolist() == PLENTY
 
 
 def test_too_few_users_cannot_judge():
     ratings = tastes()
-    few = ratings.take(ratings.users < hold_out.FEW - 1)
+    few = ratings.take(ratings.users < RULES.least_users - 1)
     assert fitted_of(few).fit_lists()._head.numbers.tolist() == PLENTY
 
 

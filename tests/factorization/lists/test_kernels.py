@@ -10,22 +10,21 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit._cuda import cuda
 from gpukit.device import Device, cpu
-from gpukit.factorization.implicit import choosing as clicks
-from gpukit.factorization.implicit import hold_out
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.lists import learning
 from gpukit.model_selection.trial import Trial
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("judges", [2, hold_out.FEW])
+@pytest.mark.parametrize("judges", [2, RULES.least_users])
 @pytest.mark.parametrize("resident", [False, True])
 def test_as_on_the_cpu(resident, judges, monkeypatch):
     """With chosen settings, and with the defaults if too few users have clicks."""
     small_launches(monkeypatch)
-    monkeypatch.setattr(learning, "FACTORS", 3)
-    monkeypatch.setattr(learning, "EPOCHS", 2)
-    monkeypatch.setattr(hold_out, "FEW", judges)
-    monkeypatch.setattr(clicks, "MOST_STEPS", 1)
+    monkeypatch.setattr(RULES, "list_factors", 3)
+    monkeypatch.setattr(RULES, "list_epochs", 2)
+    monkeypatch.setattr(RULES, "least_users", judges)
+    monkeypatch.setattr(RULES, "most_steps", 1)
     monkeypatch.setattr(Trial, "is_better", lambda trial, other: True)
     case = problem(1, 0, shape=(7, 9), n_ratings=25)
     rated = history(case)
@@ -36,6 +35,6 @@ def test_as_on_the_cpu(resident, judges, monkeypatch):
     for one, other in zip(found, expected):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
-    usual = [learning.REGULARIZATION, learning.UNOBSERVED, learning.EXPONENT]
-    assert (found.numbers.tolist() == usual) == (judges == hold_out.FEW and judges > 2)
+    usual = [RULES.list_regularization, RULES.list_unobserved_weight, RULES.list_exponent]
+    assert (found.numbers.tolist() == usual) == (judges == RULES.least_users and judges > 2)
     assert found.clicks.sum() == 25 and np.abs(found.item_factors).max() > 0.01

@@ -6,6 +6,7 @@ import pytest
 from factorization.inputs import make, planted
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.online import inputs, merge, run
 from gpukit.factorization.online.device_state import DeviceState
@@ -70,7 +71,7 @@ def merge_keys(users, items):
 )
 def test_a_few_contrary_users_cost_the_others_little(how, rows, bound, monkeypatch):
     """Ratings of known users that contradict all factors change little for the others."""
-    monkeypatch.setattr(run, "FEW", 0)
+    monkeypatch.setattr(RULES, "early_retraining", 0)
     whole = planted(60, 30, 0.5)
     model = make(MatrixFactorization, n_epochs=40).fit(whole)
     others, (_, pairs, values) = whole.take(whole.users < 50), contrary(model, -2, 2000)

@@ -14,6 +14,7 @@ from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import Scale
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.online import inputs, run
 from gpukit.interrupt import Interrupted
@@ -378,9 +379,9 @@ def test_the_last_epoch_over_all_ratings_is_recorded(early):
 
 
 def test_a_low_share_shrinks_the_factors(early, monkeypatch):
-    """At least to run.LEAST_SHARE, if the model may not be retrained."""
+    """At least to RULES.least_share, if the model may not be retrained."""
     late, updated = parts()[1], []
-    for share in (1.0, 0.8, run.LEAST_SHARE, 0.1):
+    for share in (1.0, 0.8, RULES.least_share, 0.1):
         monkeypatch.setattr(run, "fit_share", lambda *arguments, share=share: share)
         updated.append(copy.copy(early).partial_fit(late, hashes="kept"))
     assert not same_state(updated[0], updated[1]) and not same_state(updated[1], updated[2])

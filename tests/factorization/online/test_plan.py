@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import settings as of_training
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.online.all_rows import find_changed_items
-from gpukit.factorization.online.plan import LATE_EPOCHS, LATE_RATE, Options, late_epochs, plan_replay
+from gpukit.factorization.online.plan import Options, late_epochs, plan_replay
 from gpukit.factorization.solvers.rates import sgd_usual
 
 
@@ -55,7 +56,8 @@ def test_rows_move_however_many_ratings_anneal(n_ratings):
     """
     plan = sgd_usual("adaptive", n_ratings)
     places = late_epochs(plan["epochs"], plan["annealing"])
-    assert len(places) == LATE_EPOCHS and plan["annealing"] ** places[0] == pytest.approx(LATE_RATE, rel=0.03)
+    assert len(places) == RULES.late_epochs
+    assert plan["annealing"] ** places[0] == pytest.approx(RULES.late_rate, rel=0.03)
     assert places[1] - places[0] == 1
 
 

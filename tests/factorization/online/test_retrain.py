@@ -11,6 +11,7 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization, settings
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.online import plan, run
 from gpukit.factorization.online.plan import Options
 from gpukit.persist import load_model
@@ -79,7 +80,7 @@ def test_few_are_retrained_where_all_would_be_replayed():
 def test_few_and_many(monkeypatch):
     model, (part,) = fitted(), cut(0.5)[1]
     for few, due in ((300, True), (299, False)):
-        monkeypatch.setattr(run, "FEW", few)
+        monkeypatch.setattr(RULES, "early_retraining", few)
         assert run.is_due(model, len(part), Options()) == due
 
 

@@ -9,7 +9,7 @@ from parallel.test_team import together
 from factorization.shared.data import generated, ratings
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.choose import rule
+from gpukit.factorization.constants import RULES
 
 FACTORS = {"n_factors": 16, "learning_rate": 0.2, "regularization": 0.04, "device": "cpu"}
 NEAR = {**FACTORS, "n_neighbors": 5, "lsh_q": 20}
@@ -124,7 +124,7 @@ def test_what_is_chosen_is_chosen_once():
 
 def test_biases_alone():
     """Too few ratings for anything else."""
-    table = ratings(n=rule.LEAST - 1)
+    table = ratings(n=RULES.least_ratings - 1)
     alone = MatrixFactorization(device="cpu").fit(table)
     for model in together(2, lambda team: MatrixFactorization(device="cpu").fit(table, team=team)):
         assert model.chosen_ == alone.chosen_ and not model.history_

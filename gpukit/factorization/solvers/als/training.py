@@ -76,16 +76,11 @@ class Elimination(NamedTuple):
             self.equations.solve(batch, half.data, other, terms, table)
 
 
-def begin(session, task, arranged):
-    """Return the Training of a session."""
-    return Training(session, task.share, *arranged)
-
-
 class Training:
     """Epochs of alternating least squares over a session's parameters."""
 
-    def __init__(self, session, share, solver, halves):
-        self.session, self.share, self.solver, self.halves = session, share, solver, halves
+    def __init__(self, session, task, arranged):
+        self.session, self.share, (self.solver, self.halves) = session, task.share, arranged
 
     def epoch(self, number):
         """Solve for all users, then for all items; return when complete."""
@@ -94,3 +89,6 @@ class Training:
             self.solver.solve(half, other, table)
             self.share.exchange(side, table)
         self.session.finish()
+
+
+begin = Training

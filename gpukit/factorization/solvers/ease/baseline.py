@@ -21,8 +21,8 @@ class Ease(Popularity):
         """Arguments as Popularity."""
         super().__init__(learned, n_items, known)
         decay = usual("ease", "adaptive", len(learned.items))["regularization"]
-        self.weights = training.solve_weights(matrix_of(learned, n_items), decay)
-        self.clicked = matrix_of(self.known, n_items)
+        self.weights = training.solve_weights(training.matrix_of(*learned, n_items), decay)
+        self.clicked = training.matrix_of(*self.known, n_items)
 
     @staticmethod
     def is_affordable(learned: Clicks, n_items):
@@ -46,17 +46,6 @@ class Ease(Popularity):
             mine = self.clicked[rows[tile]]
             scores = mine @ self.weights
             scores[np.repeat(np.arange(len(scores)), np.diff(mine.indptr)), mine.indices] = -np.inf
-            best = np.argpartition(-scores, n - 1, axis=1)[:, :n]
-            values = np.take_along_axis(scores, best, 1)
-            order = np.argsort(-values, axis=1, kind="stable")
-            best, values = (np.take_along_axis(part, order, 1) for part in (best, values))
+            best, values = training.best_columns(scores, n)
             lists[tile] = np.where(values > 0, best, -1)
         return lists
-
-
-def matrix_of(clicks, n_items):
-    """Return Clicks as a scipy.sparse.csr_array of ones (M, N)."""
-    from scipy.sparse import csr_array
-
-    ones = np.ones(len(clicks.items), np.float32)
-    return csr_array((ones, clicks.items, clicks.indptr), (len(clicks.indptr) - 1, n_items))

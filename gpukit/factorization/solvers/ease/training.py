@@ -60,6 +60,21 @@ def memory_served(n_items):
     return 4 * n_items**2
 
 
+def matrix_of(indptr, items, n_items):
+    """Return clicks as a scipy.sparse.csr_array of ones (M, N); user i clicked items[indptr[i]:indptr[i + 1]]."""
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(items), np.float32), items, indptr), (len(indptr) - 1, n_items))
+
+
+def best_columns(scores, n):
+    """Return (columns (b, n), their scores (b, n)): the n highest of each row of scores (b, N), best first."""
+    best = np.argpartition(-scores, n - 1, axis=1)[:, :n]
+    values = np.take_along_axis(scores, best, 1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    return np.take_along_axis(best, order, 1), np.take_along_axis(values, order, 1)
+
+
 def solve_weights(X, ridge):
     """Return B (N, N) float32 with a diagonal of 0; ridge: lambda."""
     if uses_users(X.shape, X.nnz):

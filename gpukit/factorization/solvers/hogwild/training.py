@@ -46,17 +46,12 @@ def most_useful(orders):
     return max(1, int(MEETINGS / chance))
 
 
-def begin(session, task, arranged):
-    """Return the Training of a session."""
-    return Training(session, task, *arranged)
-
-
 class Training:
     """Epochs of batch-Hogwild over a session's parameters."""
 
-    def __init__(self, session, task, samples, workers, steps):
-        self.session, self.settings, self.layout, self.steps = session, task.settings, task.layout, steps
-        self.samples, self.workers = samples, workers
+    def __init__(self, session, task, arranged):
+        self.session, self.settings, self.layout = session, task.settings, task.layout
+        self.samples, self.workers, self.steps = arranged
 
     def epoch(self, number):
         """Make one pass over all ratings; return when complete."""
@@ -67,3 +62,6 @@ class Training:
             self.layout, self.samples, *sides, *rates, BATCH, turn_key(settings.seed, number), self.workers
         )
         self.session.finish()
+
+
+begin = Training

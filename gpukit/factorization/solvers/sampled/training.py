@@ -14,7 +14,6 @@ from gpukit.random import key
 from gpukit.streams import Keyed
 
 PAIRWISE = "bpr"
-WORKERS_AN_ITEM = 8
 
 
 def arrange(task):
@@ -27,17 +26,12 @@ def arrange(task):
     return steps, Clicks(side.starts, side.minor), chunks, workers, steps.sampled_workspace(workers, n_items)
 
 
-def begin(session, task, arranged):
-    """Return the Training of a session."""
-    return Training(session, task, *arranged)
-
-
 class Training:
     """Epochs over a session's parameters."""
 
-    def __init__(self, session, task, steps, clicks, chunks, workers, workspace):
-        self.session, self.settings, self.layout, self.steps = session, task.settings, task.layout, steps
-        self.clicks, self.chunks, self.workers, self.workspace = clicks, chunks, workers, workspace
+    def __init__(self, session, task, arranged):
+        self.session, self.settings, self.layout = session, task.settings, task.layout
+        self.steps, self.clicks, self.chunks, self.workers, self.workspace = arranged
 
     def epoch(self, number):
         """Make one pass over all clicks; return when complete."""
@@ -50,14 +44,18 @@ class Training:
         session.finish()
 
 
+begin = Training
+
+
 def worker_count(n_clicks, n_items, settings, most):
     """Return the number of workers of an epoch for settings.Settings, at most `most`.
 
-    It is bounded by the number of examples, by WORKERS_AN_ITEM, so that workers seldom share an item, and by memory.
+    It is bounded by the numbers of examples and of items, so that workers seldom share an item, and by memory.
     """
+    workers_an_item = 8
     most_bits = 1 << 34  # of the workspace: a bit per item and worker
     examples = n_clicks * examples_of(settings.n_negatives, settings.loss == PAIRWISE)
-    return schedule.worker_count(examples, max(1, min(most, WORKERS_AN_ITEM * n_items, most_bits // n_items)))
+    return schedule.worker_count(examples, max(1, min(most, workers_an_item * n_items, most_bits // n_items)))
 
 
 def chunks_of(side, workers, settings, steps):

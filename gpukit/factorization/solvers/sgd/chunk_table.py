@@ -10,7 +10,6 @@ from gpukit.streams import Keyed
 
 CLASSES = 8  # of length per octave; with more, quads are more even, but chunks of a row are concurrent more often
 UNEVEN = 1.1  # largest work of four workers in a part over the mean; beyond it rows are cut, if that helps
-LEVELLING = 24  # last rounds that are balanced exactly
 RANDOM_BITS, LENGTH_BITS = 16, 7  # of the sort keys of chunks
 
 
@@ -146,11 +145,12 @@ def order_of_parts(lengths, order, shape, parts):
 def balance_quads(lengths, rounds, fours):
     """Return the quads of every four workers, (rounds, fours), from rounds * fours quads by falling length.
 
-    Half a round of quads at a time goes to the workers with the least work. All but the last LEVELLING rounds are dealt
+    Half a round of quads at a time goes to the workers with the least work. All but the last 24 rounds are dealt
     in alternating direction, which is as even. Source: Graham, Bounds on multiprocessing timing anomalies (1969),
     longest first; here with an equal number of quads.
     """
-    before = rounds if fours == 1 else max(0, rounds - LEVELLING)
+    balanced = 24
+    before = rounds if fours == 1 else max(0, rounds - balanced)
     n_dealt, hands = before * fours, np.empty((rounds, fours), np.int64)
     hands[:before] = np.arange(n_dealt).reshape(before, fours)
     hands[1:before:2] = hands[1:before:2, ::-1]

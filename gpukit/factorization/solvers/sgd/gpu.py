@@ -17,7 +17,6 @@ from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 
 BLOCK = 128
 BLOCKS_A_PROCESSOR = 32
-SHARED_BYTES = 32 << 10  # of a team's sums
 TIMED_FROM = 1 << 25  # ratings, at least; for fewer, the attempts take longer than they save
 PLACES, APART = 32, 33280  # number of places and bytes between them: over half a page of 2 MiB, all different
 ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt, number of places kept after the round
@@ -37,8 +36,9 @@ def team_warps(layout):
 
     It is a function of the layout alone, since it sets the order of additions.
     """
+    shared_bytes = 32 << 10  # of a team's sums
     bytes_a_warp = 4 * layout.lanes * (layout.factors + 1 + 2 * layout.near)
-    return max(1, min(BLOCK // 32, SHARED_BYTES // bytes_a_warp))
+    return max(1, min(BLOCK // 32, shared_bytes // bytes_a_warp))
 
 
 def cut(array, at, beyond=0):

@@ -18,9 +18,6 @@ WHOLE = 1024  # ratings of the longest chunk, for a row in one chunk
 STALENESS = 1.6  # bound on the rate-weighted stale steps, found by trial: from 3 on, skewed data diverges
 QUAD = 4
 RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, since long chunks learn best
-LEAST_CHUNKS = 4  # of a worker if most rows are fixed
-LEAST_STILL = 64  # ratings of a worker if most rows are fixed
-SHY = 2.0  # factor of RATINGS_A_WORKER up to a million ratings with neighbourhoods, which suffer more from staleness
 
 
 def worker_count(n_ratings, most, near=False):
@@ -28,8 +25,9 @@ def worker_count(n_ratings, most, near=False):
 
     near: with neighbourhoods. Twice as many workers on MovieLens 1M cost 0.0004 of RMSE (one H200, ten seeds).
     """
+    shy = 2.0  # factor up to a million ratings with neighbourhoods, which suffer more from staleness
     tenfold = min(max(math.log10(max(n_ratings, 1)) - 6.0, 0.0), 1.0)
-    per_worker = RATINGS_A_WORKER * (SHY ** (1.0 - tenfold) if near else 1.0)
+    per_worker = RATINGS_A_WORKER * (shy ** (1.0 - tenfold) if near else 1.0)
     workers = min(most, max(1, int(n_ratings / per_worker)))
     return int(workers if workers <= QUAD else workers // QUAD * QUAD)
 
@@ -55,16 +53,18 @@ def still_workers(n_ratings, steps, bounds):
     The bound is STALENESS for single ratings of the row with the most steps (see chunk_lengths). bounds: (fewest,
     most).
     """
+    least_ratings = 64  # of a worker
     steepest = max(float(np.max(steps, initial=0.0)), 1e-9)
     fewest, most = bounds
-    workers = int(min(most, STALENESS * n_ratings / steepest, n_ratings / LEAST_STILL))
+    workers = int(min(most, STALENESS * n_ratings / steepest, n_ratings / least_ratings))
     return max(fewest, workers if workers <= QUAD else workers // QUAD * QUAD)
 
 
 def longest_still(n_ratings, workers):
     """Return the longest chunk of fixed rows, such that each worker has several: the longest chunk bounds an epoch's
     time."""
-    return int(np.clip(n_ratings // (LEAST_CHUNKS * workers), SHORTEST, LONGEST))
+    least_chunks = 4  # of a worker
+    return int(np.clip(n_ratings // (least_chunks * workers), SHORTEST, LONGEST))
 
 
 def chunk_lengths(counts, workers, rate, bounds=(SHORTEST, LONGEST)):

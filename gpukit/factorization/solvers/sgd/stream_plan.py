@@ -6,7 +6,6 @@ LEAST_BLOCKS = 8  # so that the first transfers of an epoch are short
 BUFFERS = 2  # on the device, for the blocks that travel: one is read while the other is filled
 SHARE = 4  # the buffers take at most one part in SHARE of the memory, if blocks may be that small
 UNEVEN = 1.1  # largest block over the mean, about: see chunk_table.UNEVEN
-SMALLEST = 64  # blocks of an epoch when the least memory is estimated
 ROUNDS = 3  # chunks of a worker in a block, at least: with 1.2, too many chunks of a row are concurrent: SGD diverges
 
 
@@ -92,4 +91,5 @@ def is_kept(plan):
 
 def least_memory(n_ratings, packing, rows):
     """Return the least bytes for n_ratings ratings of `rows` major rows: buffers of small blocks and a chunk table."""
-    return buffer_bytes(packing, -(-n_ratings // SMALLEST)) + 24 * rows
+    most_blocks = 64
+    return buffer_bytes(packing, -(-n_ratings // most_blocks)) + 24 * rows

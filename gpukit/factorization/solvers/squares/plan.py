@@ -11,7 +11,7 @@ import numpy as np
 from gpukit.errors import ParameterError
 
 TILE = 8
-WARP, MOST_THREADS = 32, 256
+WARP = 32
 DIRECT_TILES = 33  # tiles per side, at most, of a matrix that one block eliminates in registers: F <= 260
 MOST_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
 
@@ -40,11 +40,11 @@ class Shape(NamedTuple):
 
 def shape_of(n_factors):
     """Return the Shape for F factors."""
-    stage_bytes = 32 << 10  # of shared memory for the rows that a block multiplies
+    most_threads, stage_bytes = 256, 32 << 10  # of a block; of shared memory for the rows that a block multiplies
     quads = -(-n_factors // 4)
     tile_rows = -(-(4 * quads + 2) // TILE)
     tiles = tile_rows * (tile_rows + 1) // 2
-    groups = -(-tiles // MOST_THREADS)
+    groups = -(-tiles // most_threads)
     threads = -(-tiles // (WARP * groups)) * WARP
     slices = 1 << (WARP // tiles).bit_length() - 1 if tiles <= WARP else 1
     staged = max(4, min(WARP, stage_bytes // (4 * (TILE * tile_rows + 4))))

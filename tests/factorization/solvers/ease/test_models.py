@@ -10,6 +10,7 @@ from gpukit.device import Device, cpu
 from gpukit.errors import ModelError, ParameterError
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization import cpu as cpu_steps
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import begin, choosing, item_weights
 from gpukit.persist import load_arrays, save_arrays
 from gpukit.ratings import Ratings
@@ -235,7 +236,7 @@ def test_the_search_follows_the_mean_and_ends_between_the_best_two(monkeypatch):
     search = item_weights.RidgeSearch(contest, settings)
     assert search.run().candidate.regularization == pytest.approx(40, rel=0.35)
     tried = sorted(search.trials)
-    assert 4 <= len(tried) <= item_weights.MOST_TRIALS and min(tried) < 40 < max(tried)
+    assert 4 <= len(tried) <= RULES.ridge_trials and min(tried) < 40 < max(tried)
     contest.budget.spend(contest.budget.left)
     spent = item_weights.RidgeSearch(contest, settings)
     spent.run()
