@@ -18,6 +18,7 @@ from gpukit.neighbors.plan import columns_of
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
 from gpukit.ratings.orders.resident import ratings_where
+from gpukit.ratings.parts import check_same_part
 
 if TYPE_CHECKING:
     from gpukit.factorization.model.layout import Precision
@@ -213,6 +214,7 @@ class Factorization(Answering, Updating):
         feedback, ratings = resolved(self, ratings)
         if feedback == "explicit" and choice is None:
             warn_of_counts(self, ratings)
+        check_same_part(ratings, validation, team)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
         weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)
         check_shape(ratings)

@@ -12,6 +12,7 @@ from gpukit.ratings.check import sound
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.convert import made_of, times_of
 from gpukit.ratings.headers import IDS, MAYBE, find_columns, has_ids
+from gpukit.ratings.parts import RatingsPart
 from gpukit.ratings.repeats import checked, merged_line, without_repeats
 from gpukit.ratings.table import Ratings, without_times
 
@@ -28,7 +29,9 @@ def ratings_of(X, y=None, repeats=True):
 
 
 def table_of(X, y=None):
-    """Return Ratings as ratings_of, with repeated pairs and a DataFrame's times."""
+    """Return Ratings as ratings_of, with repeated pairs and a DataFrame's times; a RatingsPart as it is."""
+    if isinstance(X, RatingsPart):
+        return X
     if y is None or not is_pairs(X):
         return sound(made_of(X if hasattr(X, "iloc") else plain(X), times=MAYBE))
     X, y = aligned(X=X, y=y)
