@@ -15,7 +15,7 @@ from gpukit.ratings.table import DISTINCT, Ratings, marked
 if TYPE_CHECKING:
     from gpukit.parallel import Team
 
-PIECE = 1 << 18  # ratings that a rank sends at a time
+PIECE = 1 << 16  # ratings that a rank sends at a time
 
 
 @dataclass(eq=False)
@@ -165,9 +165,9 @@ def moved(ratings, owner, team):
     They are in the order of the ranks that had them. PIECE ratings are sent at a time, so a rank needs little more than
     the ratings that it has and gets.
     """
-    columns, n = ratings.columns(), len(ratings)
-    targets = [owner[ratings.users[first : first + PIECE]] for first in range(0, n, PIECE)]
-    sizes = sum((np.bincount(piece, minlength=team.size) for piece in targets), np.zeros(team.size, np.int64))
+    columns, sizes = ratings.columns(), np.zeros(team.size, np.int64)
+    for first in range(0, len(ratings), PIECE):
+        sizes += np.bincount(owner[ratings.users[first : first + PIECE]], minlength=team.size)
     table = np.array(team.allgather(sizes))  # ratings from each rank to each
     ends = np.cumsum(table[:, team.rank])
     places = ends - table[:, team.rank]

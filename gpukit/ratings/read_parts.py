@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gpukit.typing import Path
 
 SCANNED = 1 << 22  # bytes of text that are searched at once
-BATCHES = 16  # of a rank's users, whose ratings are sorted one after the other
+BATCHES = 32  # of a rank's users, whose ratings are sorted one after the other
 SAMPLES = 64  # ids of a rank that determine the ranges of ids
 DIVIDED = ("csv", "tsv", "movielens", "ml-100k", "ncf")  # formats of text whose lines do not depend on each other
 
@@ -67,9 +67,11 @@ class Content(NamedTuple):
 class Piece(NamedTuple):
     """Part of a file that a rank reads.
 
-    number: of the file; its row groups or bytes are first to last - 1; lines: lines of ratings before it in the file.
+    content: of the file; number: of the file; the row groups or bytes are first to last - 1; lines: lines of ratings
+    before them in the file.
     """
 
+    content: Content
     number: int
     first: int
     last: int
@@ -131,7 +133,7 @@ def _read(files, request, duplicates, team):
         return None
     builder = RatingsBuilder()
     for piece in plan_pieces(contents, team):
-        read_piece(builder, contents[piece.number], piece, request)
+        read_piece(builder, piece, request)
     ratings = number_rows(builder, "times" in first[1], team)
     counts = team.allreduce(np.bincount(ratings.users, minlength=ratings.shape[0]))
     ratings = moved(ratings, in_ranges(counts, team.size), team)
@@ -179,9 +181,9 @@ def plan_pieces(contents, team):
 
     A piece of text with an odd number of quotes ends or begins in a quoted field. One rank then reads the whole file.
     """
-    pieces = [align(contents[piece.number], piece) for piece in share_of_rank(contents, team.rank, team.size)]
+    pieces = [align(piece) for piece in share_of_rank(contents, team.rank, team.size)]
     pieces = [piece for piece in pieces if piece.first < piece.last]
-    marks = [(piece.number, *count_marks(contents[piece.number], piece)) for piece in pieces]
+    marks = [(piece.number, *count_marks(piece)) for piece in pieces]
     tables = team.allgather(np.array(marks, np.int64).reshape(-1, 3))
     odd = {int(number) for table in tables for number, _, quotes in table if quotes % 2}
     if odd:
@@ -202,13 +204,14 @@ def share_of_rank(contents, rank, size):
         if content.is_divided:
             first, last = max(0, low - int(starts[0])), min(content.sizes[0], high - int(starts[0]))
             if first < last:
-                yield Piece(number, first, last)
+                yield Piece(content, number, first, last)
         elif len(own):
-            yield Piece(number, int(own[0]), int(own[-1]) + 1)
+            yield Piece(content, number, int(own[0]), int(own[-1]) + 1)
 
 
-def align(content, piece):
+def align(piece):
     """Return a Piece of divided text whose bytes are the lines that begin in it; another Piece as it is."""
+    content = piece.content
     if not content.is_divided:
         return piece
     with open(content.path, "rb") as file:
@@ -224,11 +227,11 @@ def line_start(file, offset, content):
     return file.tell()
 
 
-def count_marks(content, piece):
+def count_marks(piece):
     """Return the numbers of (line ends, quotes) in a Piece of divided text; (0, 0) for another Piece."""
     lines = quotes = 0
-    if content.is_divided:
-        with open(content.path, "rb") as file:
+    if piece.content.is_divided:
+        with open(piece.content.path, "rb") as file:
             section = Section(file, piece.first, piece.last)
             while block := section.read(SCANNED):
                 letters = np.frombuffer(block, np.uint8)
@@ -255,8 +258,9 @@ class Section(io.RawIOBase):
         return count
 
 
-def read_piece(builder, content, piece, request):
+def read_piece(builder, piece, request):
     """Append the ratings of a Piece to a RatingsBuilder."""
+    content = piece.content
     with sources.opened(content.path) as source:
         if content.layout is None:
             read_parquet(source, request, builder, range(piece.first, piece.last))
