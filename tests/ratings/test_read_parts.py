@@ -19,9 +19,8 @@ def frame(n=500, users=60, items=40, seed=0):
     """Return n different pairs with ratings, in random order."""
     rng = np.random.default_rng(seed)
     pairs = rng.choice(users * items, n, replace=False)
-    return pandas.DataFrame(
-        {"user": pairs // items - 7, "item": pairs % items * 10**9, "rating": rng.integers(1, 6, n)}
-    )
+    columns = pairs // items - 7, pairs % items * 10**9, rng.integers(1, 6, n)
+    return pandas.DataFrame(dict(zip(("user", "item", "rating"), columns)))
 
 
 def pieces(table, count):
