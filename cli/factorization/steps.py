@@ -54,9 +54,8 @@ def load(ask, stages, described, times=False, team=ALONE):
         given = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
         return read_by_first(lambda: read_ratings(*given), team)
 
-    train = read_in_parts(ask, team) if team.size > 1 and is_pattern(ask.ratings) else None
-    if train is None:
-        train = read(ask.ratings, True if ask.split in BY_TIME else times)
+    in_parts = team.size > 1 and is_pattern(ask.ratings) and can_be_in_parts(ask)
+    train = read_in_parts(ask, team) if in_parts else read(ask.ratings, True if ask.split in BY_TIME else times)
     test = None if ask.test is None else read(ask.test)
     remark = described(ask, train)
     stages.done("reading")
@@ -74,22 +73,18 @@ def load(ask, stages, described, times=False, team=ALONE):
 
 
 def read_in_parts(ask, team):
-    """Return the RatingsPart of this rank; None, with a remark, if rank 0 must read all ratings."""
+    """Return the RatingsPart of this rank; Ratings, with a remark, if rank 0 must read all."""
     from gpukit.ratings.read_parts import read_parts
 
-    reason = reason_to_read_whole(ask)
-    if reason is None:
-        part = read_parts(ask.ratings, team, ask.file_format, ask.columns, ask.duplicates, ask.sep)
-        if part is not None:
-            return part
-        reason = "Ratings in parts are text or Parquet with user, item and rating"
-    report.remark(f"{reason}: rank 0 reads all ratings.", ask.quiet or ask.as_json)
-    return None
+    ratings = read_parts(ask.ratings, team, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+    if not isinstance(ratings, RatingsPart):
+        remark_whole(ask, "Ratings in parts are text or Parquet with user, item and rating")
+    return ratings
 
 
-def reason_to_read_whole(ask):
-    """Return why the options need all ratings on one rank, None if they do not."""
-    options = {
+def can_be_in_parts(ask):
+    """Return True if the options work on ratings in parts; else print which one does not."""
+    wrong = {
         "--solver": ask.solver not in ("auto", "sgd"),
         "--feedback": ask.feedback == "implicit",
         "--positive-from": ask.positive_from is not None,
@@ -100,8 +95,14 @@ def reason_to_read_whole(ask):
         "--no-refit": ask.no_refit and ask.model is not None,
         "--duplicates": ask.duplicates == "error",
     }
-    name = next(filter(options.get, options), None)
-    return name and f"{name} does not work on ratings in parts"
+    if (name := next(filter(wrong.get, wrong), None)) is not None:
+        remark_whole(ask, f"{name} does not work on ratings in parts")
+    return name is None
+
+
+def remark_whole(ask, reason):
+    """Print why rank 0 reads all ratings."""
+    report.remark(f"{reason}: rank 0 reads all ratings.", ask.quiet or ask.as_json)
 
 
 def check_parts(ask, train, test):

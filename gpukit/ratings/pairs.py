@@ -25,6 +25,8 @@ def ratings_of(X, y=None, repeats=True):
     scikit-learn's pipelines expect. Masked entries are not rated. Of a repeated pair the later rating is kept if a
     DataFrame or Ratings have times, with a UserWarning of their number. repeats: as in as_ratings. Raises DataError.
     """
+    if isinstance(X, RatingsPart):
+        raise DataError("Ratings in parts are for fit. Pass those of this rank, which are its attribute local.")
     return checked(merge_repeats(table_of(X, y), X, stacklevel=3), repeats)
 
 

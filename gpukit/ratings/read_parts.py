@@ -32,6 +32,8 @@ from gpukit.ratings.read import (
     files_of,
     from_numbers,
     noted,
+    read_by_first,
+    read_ratings,
     wanted_files,
 )
 from gpukit.ratings.repeats import without_repeats
@@ -85,8 +87,8 @@ def read_parts(
     columns: str | Sequence[str] | None = None,
     duplicates: str = "last",
     sep: str | None = None,
-) -> RatingsPart | None:
-    """Read the ratings of Parquet or text files in parts; call it on all ranks of a team of several.
+) -> Ratings | RatingsPart:
+    """Read the ratings of Parquet or text files in parts; call it on all ranks of a team.
 
     Row groups of Parquet and lines of csv, tsv and the like are divided. Compressed files, Netflix's and texts with
     line ends in quotes are read whole, each by one rank.
@@ -97,33 +99,35 @@ def read_parts(
         A file, or a pattern of files that all ranks see.
     team : parallel.Team
     format, columns, duplicates, sep
-        As in read_ratings; duplicates is 'last' or 'mean'.
+        As in read_ratings.
 
     Returns
     -------
-    RatingsPart or None
-        For `fit(part, team=team)`. None on all ranks if the files do not hold ratings alone (clicks, weights, counts)
-        or are of a format that one process must read.
+    RatingsPart or Ratings
+        For `fit(part, team=team)`. All ranks get the Ratings that rank 0 reads if there is one rank, for
+        duplicates='error', clicks, columns of weights or counts, and formats that one process must read.
 
     Raises DataError with file and line, or row, as read_ratings does, and for parts with different columns.
     """
     request = formats.Request(format, columns, SPELLED.get(sep, sep))
-    files = files_of(path)
-    part = _read(files, request, duplicates, team)
-    if part is not None and part.merged and duplicates == "last":
+    part = None if team.size == 1 or duplicates == "error" else _read(path, request, duplicates, team)
+    if part is None:
+        return read_by_first(lambda: read_ratings(path, format, columns, duplicates, sep), team)
+    if part.merged and duplicates == "last":
         with notes.muted():
-            part = _read(files, replace(request, times=MAYBE), duplicates, team)
+            part = _read(path, replace(request, times=MAYBE), duplicates, team)
         part.local = without_times(part.local)
-    return part if part is None else noted(part, str(path), duplicates)
+    return noted(part, str(path), duplicates)
 
 
-def _read(files, request, duplicates, team):
+def _read(path, request, duplicates, team):
     """Return the RatingsPart of files, None if one process must read them."""
+    files = files_of(path)
     with notes.muted():
         contents = [content for file in files if (content := describe(file, request, len(files) > 1)) is not None]
     check_same_contents(contents, team)
     if not contents:
-        raise DataError(f"{files[0]} and {len(files) - 1:,} other files hold no ratings.")
+        raise DataError(f"{path} holds no ratings.")
     if not all(content.roles for content in contents):
         return None
     first = None

@@ -9,7 +9,7 @@ from parallel.test_team import together
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import ALONE
-from gpukit.ratings import parts, read_parts, read_ratings, synth_ratings
+from gpukit.ratings import Ratings, parts, read_parts, read_ratings, synth_ratings
 from gpukit.ratings.parts import RatingsPart, in_ranges, moved, split_by_pair
 
 SIZES = (2, 3, 4)
@@ -245,9 +245,16 @@ def test_decimal_commas_are_for_one_process(tmp_path):
     ["user,item\n1,2\n3,4\n", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 3\n"],
     ids=["clicks", "Matrix Market"],
 )
-def test_other_data_are_for_one_process(tmp_path, text):
+def test_other_data_are_read_by_one_rank(tmp_path, text):
     (tmp_path / "a.csv").write_text(text)
-    assert read_on(2, tmp_path / "*.csv") == [None, None]
+    for result in read_on(2, tmp_path / "*.csv"):
+        assert type(result) is Ratings and triples(result) == triples(read_ratings(tmp_path / "*.csv"))
+
+
+def test_a_single_rank_and_refused_repeats_need_all_ratings(tmp_path):
+    pattern = write(tmp_path, frame(60), "csv")
+    assert type(read_parts.read_parts(pattern, ALONE)) is Ratings
+    assert [type(result) for result in read_on(2, pattern, duplicates="error")] == [Ratings] * 2
 
 
 def test_formats_of_whole_data_sets_are_no_parts(tmp_path):

@@ -139,7 +139,7 @@ def test_equal_ratings_are_clicks(tmp_path):
         assert "not learned as clicks, which equal ratings are" in str(error)
 
 
-def test_a_checkpoint_and_another_team_are_refused(folder, tmp_path):
+def test_checkpoints_other_teams_and_other_methods_are_refused(folder, tmp_path):
     def checkpoint(model, part, team):
         return model.fit(part, team=team, checkpoint=tmp_path / "c")
 
