@@ -80,7 +80,10 @@ def prepare(request):
         near = plan.n_neighbors > 0
         options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
         parts = parts_of(ratings, team.size, options, steps.preparing)
-        rank_ratings = ratings_of_rank(ratings, request.held_out, parts.owner, team.rank)
+        for divided in (ratings, request.held_out):
+            if isinstance(divided, RatingsPart):
+                divided.move(parts.owner)
+        rank_ratings = ratings_of_rank(ratings, parts.owner, team.rank)
         layout = layout_of(estimator, plan, ratings, device, steps, len(rank_ratings))
         orders = order_ratings(rank_ratings, device, team)
         scale = scale_over_ranks(orders, ratings)
@@ -117,11 +120,8 @@ def sample_to_choose(estimator, ratings, settings):
     return ratings.sample(thinned_users(n, shape[0], settings.seed, MANY_TIMES * rule.SAMPLE))
 
 
-def ratings_of_rank(ratings, held_out, owner, rank):
-    """Return the Ratings of a rank's users, in the rows of all; ratings in parts move to their ranks."""
-    for part in (ratings, held_out):
-        if isinstance(part, RatingsPart):
-            part.move(owner)
+def ratings_of_rank(ratings, owner, rank):
+    """Return the Ratings of a rank's users, in the rows of all; ratings in parts have moved to their owners."""
     if isinstance(ratings, RatingsPart):
         return ratings.local
     return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values).take(
