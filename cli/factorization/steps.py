@@ -21,6 +21,7 @@ from gpukit.factorization.implicit.feedback import resolved
 from gpukit.parallel import ALONE
 from gpukit.ratings.chunk_reader import concatenate
 from gpukit.ratings.clicks import are_clicks, are_pairs
+from gpukit.ratings.parts import RatingsPart, split_by_pair
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
 REFIT = "refit"  # the stage of a second training, on all ratings
@@ -28,7 +29,10 @@ COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "tes
 
 
 class Done(NamedTuple):
-    """Result of a run: estimator, Ratings (test or None), rows, texts, Stages."""
+    """Result of a run: estimator, Ratings (test or None), rows, texts, Stages.
+
+    unknown: numbers of test ratings of unknown users and items, None without a test.
+    """
 
     model: object
     train: object
@@ -36,6 +40,7 @@ class Done(NamedTuple):
     table: list
     warnings: list
     stages: object
+    unknown: tuple | None
 
 
 def load(ask, stages, described, times=False, team=ALONE):
@@ -43,24 +48,61 @@ def load(ask, stages, described, times=False, team=ALONE):
 
     described(ask, Ratings): describes the data in words; times: read times even if the split does not need them; team:
     the parallel.Team whose first rank reads."""
-    from gpukit.ratings.read import read_by_first, read_ratings
+    from gpukit.ratings.read import is_pattern, read_by_first, read_ratings
 
     def read(path, times=False):
         given = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
         return read_by_first(lambda: read_ratings(*given), team)
 
-    train = read(ask.ratings, True if ask.split in BY_TIME else times)
+    in_parts = team.size > 1 and is_pattern(ask.ratings) and can_be_in_parts(ask)
+    train = read_in_parts(ask, team) if in_parts else read(ask.ratings, True if ask.split in BY_TIME else times)
     test = None if ask.test is None else read(ask.test)
     remark = described(ask, train)
     stages.done("reading")
     if ask.test_fraction:
         what = "clicks" if are_pairs(train) else "ratings"
-        train, test = train.split(ask.test_fraction, ask.seed, ask.split)
+        if ask.split == "random" and is_pattern(ask.ratings):  # the same in any order of the parts
+            train, test = split_by_pair(train, ask.test_fraction, ask.seed)
+        else:
+            train, test = train.split(ask.test_fraction, ask.seed, ask.split)
         check_parts(ask, train, test)
         remark += f"; {len(test):,} of the {what}{since(ask, test)} are held out for testing"
     report.remark(remark + ".", ask.quiet or ask.as_json)
     stages.done("splitting")
     return train, test
+
+
+def read_in_parts(ask, team):
+    """Return the RatingsPart of this rank; Ratings, with a remark, if rank 0 must read all."""
+    from gpukit.ratings.read_parts import read_parts
+
+    ratings = read_parts(ask.ratings, team, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+    if not isinstance(ratings, RatingsPart):
+        remark_whole(ask, "Ratings in parts are text or Parquet with user, item and rating")
+    return ratings
+
+
+def can_be_in_parts(ask):
+    """Return True if the options work on ratings in parts; else print which one does not."""
+    wrong = {
+        "--solver": ask.solver not in ("auto", "sgd"),
+        "--feedback": ask.feedback == "implicit",
+        "--positive-from": ask.positive_from is not None,
+        "--split": bool(ask.test_fraction) and ask.split != "random",
+        "--test": ask.test is not None,
+        "--early-stop": ask.early_stop is not None,
+        "--checkpoint": ask.checkpoint is not None,
+        "--no-refit": ask.no_refit and ask.model is not None,
+        "--duplicates": ask.duplicates == "error",
+    }
+    if (name := next(filter(wrong.get, wrong), None)) is not None:
+        remark_whole(ask, f"{name} does not work on ratings in parts")
+    return name is None
+
+
+def remark_whole(ask, reason):
+    """Print why rank 0 reads all ratings."""
+    report.remark(f"{reason}: rank 0 reads all ratings.", ask.quiet or ask.as_json)
 
 
 def check_parts(ask, train, test):
@@ -223,7 +265,9 @@ def refit(ctx, ask, model, ratings, stages, team=ALONE):
 
 
 def together(one, other):
-    """Return the Ratings of two parts of one table."""
+    """Return the Ratings, or the RatingsPart, of two parts of one table."""
+    if isinstance(one, RatingsPart):
+        return one.together(other)
     parts = other.columns()
     whole = {name: concatenate([*np.array_split(own, cores()), parts[name]]) for name, own in one.columns().items()}
     return one.with_columns(**whole)
@@ -277,6 +321,18 @@ def what_is_left(checkpoint, error=None):
     if not Path(checkpoint).is_file():
         return f"Training had not begun, so there is no checkpoint {checkpoint} yet."
     return f"The checkpoint {checkpoint} is whole: the same command with --resume goes on from it."
+
+
+def judge(ask, model, train, test, team):
+    """Return (closing table, numbers of test ratings of unknown users and items); None for ranks that do not print.
+
+    The ranks of RatingsParts judge together.
+    """
+    if team.rank and not isinstance(train, RatingsPart):
+        return None, None
+    implicit = model.feedback_ == "implicit"
+    unknown = None if test is None or implicit and not ask.as_json else count_unknown(train, test)
+    return table_of(ask, model, train, test), unknown
 
 
 def table_of(ask, model, train, test):
@@ -336,19 +392,18 @@ def show_table(ask, run):
 def show_rest(ask, run):
     """Print the seconds and the remarks, or the result as a JSON object."""
     implicit = run.model.feedback_ == "implicit"
-    unknown = None if run.test is None or implicit and not ask.as_json else count_unknown(run.train, run.test)
     if ask.as_json:
-        report.print_json(result(ask, run, unknown))
+        report.print_json(result(ask, run))
         return
     report.echo(run.stages.line())
-    for text in (*(judged.training_remarks(run) if implicit else remarks(ask, run, unknown)), *what_next(ask, run)):
+    for text in (*(judged.training_remarks(run) if implicit else remarks(ask, run)), *what_next(ask, run)):
         report.remark(text, ask.quiet)
 
 
-def remarks(ask, run, unknown):
+def remarks(ask, run):
     """Yield the settings, unknown users and items of the test, and written files."""
     yield chosen_line(run.model.chosen_)
-    if unknown and (line := unknown_line(len(run.test), *unknown, "test ratings")):
+    if run.unknown and (line := unknown_line(len(run.test), *run.unknown, "test ratings")):
         yield line
     if run.test is not None:
         simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
@@ -363,12 +418,12 @@ def what_next(ask, run):
     if (line := refit_line(ask, run.train, run.test, run.stages)) is not None:
         yield line
     if ask.model is not None:
-        user = run.train.user_ids[run.train.users[0]]
+        user = run.train.user_ids[next(iter(run.train.users[:1]), 0)]
         following = shlex.join(["gpukit", "recommend", ask.model, "--user", str(user)])
         yield f"Model saved in {ask.model}. Next: {following}"
 
 
-def result(ask, run, unknown):
+def result(ask, run):
     """Return the --json output."""
     model, (users, items) = run.model, run.train.shape
     return {
@@ -377,7 +432,7 @@ def result(ask, run, unknown):
         "parameters": model.get_params(),
         **{"users": users, "items": items, "train_ratings": len(run.train)},
         "test_ratings": None if run.test is None else len(run.test),
-        "unknown_in_test": None if unknown is None else {"users": unknown[0], "items": unknown[1]},
+        "unknown_in_test": None if run.unknown is None else dict(zip(("users", "items"), run.unknown)),
         **report.pick(model, "device chosen trials feedback history", "_"),
         "results": run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0]),
         "epochs": len(model.history_),

@@ -5,30 +5,43 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.evaluation.metrics import errors
 from gpukit.factorization.choose.rule import BIASES
-from gpukit.io.ids import rows_of, used_rows
+from gpukit.io.ids import rows_of
+from gpukit.ratings.parts import RatingsPart, count_rows, over_ranks, rows_here
 
 
 def closing_table(model, train, test):
     """Return a row per predictor: global mean, damped biases and the model.
 
     Keys: predictor, train_rmse, train_mae; with a test set also test_rmse, test_mae. model: estimator fitted on train;
-    train: Ratings; test: Ratings, with its own ids if needed, or None.
+    train: Ratings; test: Ratings, with its own ids if needed, or None. All ranks of RatingsParts call this, and rank 0
+    gets the errors of all ratings.
     """
     user_bias, item_bias = (biases.astype(np.float64) for biases in (model.user_baseline_, model.item_baseline_))
     name, won = type(model).__name__, model.chosen_["predictor"]
     rows = [{"predictor": label} for label in ("global mean", BIASES, name if won == name else f"{name}: {won}")]
-    mean = mean_of(model)
+    mean = mean_of(model, train)
     for part, ratings in (("train", train), ("test", test)):
         if ratings is None:
             continue
-        scores = (
-            errors(ratings.values, lambda part: mean),
-            errors(ratings.values, _biased(model, ratings, user_bias, item_bias)),
-            model.evaluate(ratings),
+        own = rows_here(ratings)
+        predictors = (
+            lambda own: errors(own.values, lambda part: mean),
+            lambda own: errors(own.values, _biased(model, own, user_bias, item_bias)),
+            model.evaluate,
         )
-        for row, score in zip(rows, scores):
+        scores = [predict(own) for predict in predictors] if len(own) else [dict.fromkeys(("rmse", "mae"), 0.0)] * 3
+        for row, score in zip(rows, _of_all(ratings, scores)):
             row[f"{part}_rmse"], row[f"{part}_mae"] = float(score["rmse"]), float(score["mae"])
     return rows
+
+
+def _of_all(ratings, scores):
+    """Return dicts of rmse and mae of all ratings of a RatingsPart, from those of each rank; of Ratings the same."""
+    own, n = rows_here(ratings), len(ratings)
+    if own is ratings:
+        return scores
+    sums = len(own) * np.array([(score["rmse"] ** 2, score["mae"]) for score in scores])
+    return [{"rmse": squares**0.5, "mae": size} for squares, size in over_ranks(ratings, sums) / n]
 
 
 def _biased(model, ratings, user_bias, item_bias):
@@ -42,10 +55,12 @@ def _biased(model, ratings, user_bias, item_bias):
     return predict
 
 
-def mean_of(model):
+def mean_of(model, train=None):
     """Return the mean of a model's training ratings; mean_ is the cold-start prediction."""
     if not model.chosen_.get("trend"):
         return model.mean_
+    if isinstance(train, RatingsPart):
+        return float(over_ranks(train, train.values.sum(dtype=np.float64))) / len(train)
     rated = model._rated
     sums = by_rows(lambda rows: rated.levels[rated.codes[rows]].sum(dtype=np.float64), (len(rated.codes), 1))
     return model.mean_ + model._scale.deviation * float(sum(sums) / len(rated.codes))
@@ -54,12 +69,10 @@ def mean_of(model):
 def count_unknown(train, test):
     """Return the numbers of test ratings of users, and of items, without a training rating."""
     known = (
-        _known_values(getattr(test, f"{side}_ids"), getattr(train, f"{side}_ids"), used_rows(rows, n))[tested]
-        for side, rows, n, tested in zip(
-            ("user", "item"), (train.users, train.items), train.shape, (test.users, test.items)
-        )
+        _known_values(getattr(test, f"{side}_ids"), getattr(train, f"{side}_ids"), counts > 0)[tested]
+        for side, counts, tested in zip(("user", "item"), count_rows(train), (test.users, test.items))
     )
-    return tuple(len(test) - int(np.count_nonzero(values)) for values in known)
+    return tuple(len(test) - int(over_ranks(test, np.count_nonzero(values))) for values in known)
 
 
 def unknown_pairs(fitted, users, items):

@@ -1,5 +1,6 @@
 """`gpukit train-lshmf`: train a model on ratings or clicks."""
 
+import glob
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from gpukit.factorization.model.layout import PRECISIONS, is_half
 from gpukit.factorization.objective import ALL_SOLVERS
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.search import CARDS, SEARCHES
+from gpukit.ratings.read import is_pattern
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -106,6 +108,7 @@ def train_lshmf(ctx, **values):
     gpukit train-lshmf ratings.csv --model my.gpukit
     gpukit train-lshmf ratings.dat --factors 64 --early-stop 3 --plot curve.png
     gpukit train-lshmf ratings.csv --gpus 2
+    gpukit train-lshmf 'ratings/*.parquet' --dask tcp://scheduler:8786
     gpukit train-lshmf clicks.csv --model lists.gpukit
     gpukit train-lshmf ratings.csv --positive-from 4 --model lists.gpukit
     """
@@ -120,14 +123,15 @@ def train_lshmf(ctx, **values):
     with run_as_team(ctx, ask, work=lambda: teams.of_ratings(ask.ratings, steps.build(ask))) as team:
         if team.size > 1:
             steps.check_shared(ask)
-        report.compile_ahead(ask, team, "ratings", "clicks", capability=capability, reads=(ask.ratings, ask.test))
+        reads = None if is_pattern(ask.ratings) else ask.ratings, ask.test
+        report.compile_ahead(ask, team, "ratings", "clicks", capability=capability, reads=reads)
         stages.done("start")
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
         steps.check_test(ask, train, test)
         report.compile_ahead(ask, team, steps.job_of(ask, train), capability=capability)
         model, messages = steps.fit(ctx, ask, train, test, stages, team)
-        table = None if team.rank else steps.table_of(ask, model, train, test)
-        run, saved = steps.Done(model, train, test, table, messages, stages), model
+        table, unknown = steps.judge(ask, model, train, test, team)
+        run, saved = steps.Done(model, train, test, table, messages, stages, unknown), model
         stages.done("evaluating")
         if not team.rank:
             steps.show_table(ask, run)
@@ -172,7 +176,7 @@ def check(ask):
 
 def check_files(ask):
     """Raise DataError for files that are unwritable or exist without --force."""
-    reads = [path for path in (ask.ratings, ask.test) if path is not None]
+    reads = [path for path in (ask.ratings, *glob.glob(ask.ratings), ask.test) if path is not None]
     for name in ("model", "plot"):
         outputs.check_output(getattr(ask, name), f"--{name}", reads, ask.force)
     outputs.check_output(ask.checkpoint, "--checkpoint", reads, force=True)

@@ -18,6 +18,7 @@ from gpukit.neighbors.plan import columns_of
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
 from gpukit.ratings.orders.resident import ratings_where
+from gpukit.ratings.parts import RatingsPart, check_same_part
 
 if TYPE_CHECKING:
     from gpukit.factorization.model.layout import Precision
@@ -46,11 +47,11 @@ class Factorization(Answering, Updating):
 
     def fit(
         self,
-        X: RatingsLike,
+        X: RatingsLike | RatingsPart,
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
-        validation: RatingsLike | None = None,
+        validation: RatingsLike | RatingsPart | None = None,
         progress: Progress | None = None,
         checkpoint: Path | None = None,
         resume: bool = False,
@@ -60,7 +61,7 @@ class Factorization(Answering, Updating):
 
         Parameters
         ----------
-        X : Ratings, matrix of users x items (sparse, or dense with NaN), DataFrame of triples, or pairs
+        X : Ratings, matrix of users x items (sparse, or dense with NaN), DataFrame of triples, pairs, or RatingsPart
             With y, X are user and item ids: an (n, 2) array, a DataFrame, a tuple (users, items). Pandas' X and y are
             matched by their labels. Arrays on a GPU, of integer ids and of ratings, are read there if that GPU trains.
             They are copied to the host for more than 254 different ratings, clicks, sample_weight, validation_fraction,
@@ -99,7 +100,7 @@ class Factorization(Answering, Updating):
 
     def refit(
         self,
-        X: RatingsLike,
+        X: RatingsLike | RatingsPart,
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
@@ -204,12 +205,14 @@ class Factorization(Answering, Updating):
         feedback, ratings = resolved(self, ratings)
         if feedback == "explicit" and choice is None:
             warn_of_counts(self, ratings)
+        check_same_part(ratings, validation, team)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
         weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)
         check_shape(ratings)
         checked, seen = choice.settings if choice else settings.clamped(self, checked, ratings.shape), None
         if validation is not None:
-            judges = judges_of(self, ratings_of(validation), feedback)
+            of_ranks = isinstance(validation, RatingsPart)
+            judges = judges_of(self, validation if of_ranks else ratings_of(validation), feedback)
             held_out = in_rows_of(judges, ratings.user_ids, ratings.item_ids)
         elif choice is None and self.validation_fraction and not checked.patience:  # patience has its own hold-out
             ratings, held_out = ratings.split(self.validation_fraction, checked.seed)

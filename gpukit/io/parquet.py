@@ -41,31 +41,36 @@ class Reader:
             self.file = library()[1].ParquetFile(source.seekable())
             self.names, self.rows = list(self.file.schema_arrow.names), self.file.metadata.num_rows
             self.metadata = self.file.schema_arrow.metadata or {}
-            groups = [self.file.metadata.row_group(at).num_rows for at in range(self.file.num_row_groups)]
-        if self.rows != sum(groups) or min(groups, default=0) < 0:
+            groups = [self.file.metadata.row_group(at) for at in range(self.file.num_row_groups)]
+            self.group_rows = [group.num_rows for group in groups]
+            self.group_bytes = [group.total_byte_size for group in groups]
+        if self.rows != sum(self.group_rows) or min(self.group_rows, default=0) < 0:
             raise DataError(
-                f"{self.name} is damaged: it says {self.rows:,} rows, and its groups of rows {sum(groups):,}."
+                f"{self.name} is damaged: it says {self.rows:,} rows, and its groups of rows {sum(self.group_rows):,}."
             )
 
-    def batches(self, names):
+    def batches(self, names, groups=None):
         """Yield (first row from 0, {name: pyarrow array}) of some columns per batch.
 
-        Each batch is validated fully once: text is UTF-8 and list offsets are in range.
+        Each batch is validated fully once: text is UTF-8 and list offsets are in range. groups: range of row groups;
+        None: all.
         """
         numbers = 1 << 22  # per batch
-        start = 0
+        groups = range(len(self.group_rows)) if groups is None else groups
+        start = sum(self.group_rows[: groups.start])
+        end = start + sum(self.group_rows[groups.start : groups.stop])
         names = list(names)
         twice = next((name for name in names if self.names.count(name) > 1), None)
         if twice is not None:
             raise DataError(f"{self.name} has several columns named {twice!r}. Rename them, or leave all but one out.")
         rows = max(1, min(ROWS, numbers // max(1, len(names))))
         with _translated(self.name):
-            for batch in self.file.iter_batches(rows, columns=names):
+            for batch in self.file.iter_batches(rows, list(groups), names):
                 batch.validate(full=True)
                 yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
                 start += len(batch)
-        if start != self.rows:
-            raise DataError(f"{self.name} is damaged or cut short: it says {self.rows:,} rows and holds {start:,}.")
+        if start != end:
+            raise DataError(f"{self.name} is damaged or cut short: it says {end:,} rows and holds {start:,}.")
 
     def frame(self):
         """Return the file as a pandas DataFrame; a meaningful index comes first."""

@@ -143,13 +143,21 @@ def thin_users(ratings, seed, limit, least):
 
     One pass over the column of users finds their ratings; only these are copied.
     """
-    n, users = len(ratings), ratings.shape[0]
-    if n <= limit:
+    if len(ratings) <= limit:
         return ratings
+    return ratings.take(thinned_users(len(ratings), ratings.shape[0], seed, limit, least)[ratings.users])
+
+
+def thinned_users(n, users, seed, limit, least=1):
+    """Return a mask (users,) of random users that have about `limit` of n ratings; all if there are no more.
+
+    Those of a lower limit are among those of a higher one.
+    """
+    count = users if n <= limit else max(least, users * limit // n)
+    if count >= users:
+        return np.ones(users, np.bool_)
     keys = hash_numbers(hash_numbers(np.arange(users, dtype=np.uint64)) ^ np.uint64(seed % 2**63))
-    count = max(least, users * limit // n)
-    chosen = keys < np.partition(keys, count)[count] if count < users else np.ones(users, np.bool_)
-    return ratings.take(chosen[ratings.users])
+    return keys < np.partition(keys, count)[count]
 
 
 def renumber(rows, keys):

@@ -2,7 +2,7 @@
 
 | file               | contents                                                                               |
 |--------------------|----------------------------------------------------------------------------------------|
-| team.py            | `Team`: broadcast, reduce, allreduce, allgather, barrier, errors on all ranks          |
+| team.py            | `Team`: broadcast, reduce, allreduce, allgather, alltoall, errors on all ranks         |
 | rendezvous.py      | how ranks meet: environment variables, keys, versions, connections                     |
 | heartbeat.py       | a thread of each rank that reports errors, and lost, stopped and unreachable ranks     |
 | sockets.py         | messages between ranks of one or several machines                                      |

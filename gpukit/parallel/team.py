@@ -118,6 +118,12 @@ class Team:
             self.send(rank, array)
         return [np.array(array) if rank == self.rank else self.receive(rank) for rank in range(self.size)]
 
+    def alltoall(self, arrays):
+        """Return [array that rank 0 has for this rank, that rank 1 has, ...]; arrays: one for each rank."""
+        for rank in self.others:
+            self.send(rank, arrays[rank])
+        return [np.array(arrays[rank]) if rank == self.rank else self.receive(rank) for rank in range(self.size)]
+
     def barrier(self):
         """Return when all ranks have called it."""
         self.allreduce(np.zeros(1, np.int8))

@@ -7,6 +7,7 @@
 | table.py, check.py     | `Ratings` (triples, id maps; split, csr, csc, take, scale) and its checks   |
 | convert.py             | `as_ratings`: matrices, data frames, arrays                                 |
 | read.py                | `read_ratings`, `read_pairs`: files to Ratings, on one rank or on all       |
+| parts.py, read_parts.py| `RatingsPart`: each rank has the ratings of some users, and reads a share   |
 | formats.py, headers.py | detect a file's format by its first bytes, and the roles of its columns     |
 | text.py                | a block of lines to arrays; errors with their line                          |
 | chunk_reader.py        | blocks of text read on threads, batches of Parquet, joined to Ratings       |

@@ -13,11 +13,11 @@ from gpukit.io.ids import factorize, take_values
 from gpukit.io.times import as_seconds
 from gpukit.io.words import SHOWN, as_ids, is_integer, text_array
 from gpukit.ratings import formats, headers
-from gpukit.ratings.check import check_declared, sound
+from gpukit.ratings.check import check_declared, check_range, sound
 from gpukit.ratings.clicks import with_values
 from gpukit.ratings.headers import IDS
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
-from gpukit.ratings.text import TYPES, Place, by_columns, by_lines
+from gpukit.ratings.text import TYPES, Place, by_columns, by_lines, narrowed
 from gpukit.runtime.thread_count import get_num_threads
 
 NEEDED = "Save it as csv (UTF-8) with user, item and rating."
@@ -91,10 +91,15 @@ class RatingsBuilder:
     def __init__(self):
         self.users, self.items, self.shape = Column(), Column(), None
         self.chunks = {name: [] for name in ("values", *OPTIONAL)}
+        self.columns = None
 
-    def read(self, stream, request):
-        """Append one text Stream; raises DataError."""
-        layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
+    def read(self, stream, request, layout=None):
+        """Append one text Stream and return the Place of its end; raises DataError.
+
+        layout: formats.Layout of a Stream that begins within a file; None: that of its first lines.
+        """
+        layout = layout or formats.recognise(stream.text_head(NEEDED), stream.name, request)
+        self.columns = headers.check_same_columns(stream.name, {*IDS, *layout.places}, self.columns)
         self.shape, place = layout.shape, Place(stream.name, layout)
         with contextlib.closing(stream.blocks(layout.skip, BLOCK)) as blocks:
             in_order(
@@ -104,6 +109,7 @@ class RatingsBuilder:
                 get_num_threads(),
             )
         place.check_commas()
+        return place
 
     def _columns_of_words(self):
         """Return the names of columns whose last block has words."""
@@ -129,9 +135,12 @@ class RatingsBuilder:
             if name in columns:
                 chunks.append(as_counts(columns[name]) if name == "counts" else columns[name])
 
+    def __len__(self):
+        return sum(map(len, self.chunks["values"]))
+
     def ratings(self, name):
         """Return all ratings read, and empty the builder."""
-        if not any(map(len, self.chunks["values"])):
+        if not len(self):
             raise DataError(f"{name} holds no ratings.")
         if self.shape:
             self._check_declared(name)
@@ -144,7 +153,7 @@ class RatingsBuilder:
         return sound(Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids))
 
     def _check_declared(self, name):
-        count = sum(map(len, self.chunks["values"]))
+        count = len(self)
         if count != self.shape[2]:
             raise DataError(
                 f"{name} declares {self.shape[2]:,} ratings and holds {count:,}: it is cut short or put "
@@ -153,19 +162,20 @@ class RatingsBuilder:
         check_declared(name, self.shape[:2], count)
 
 
-def read_parquet(source, request):
-    """Return the Ratings of Parquet in an open Source, repeated pairs included.
+def read_parquet(source, request, builder, groups=None):
+    """Append Parquet in an open Source to a RatingsBuilder, repeated pairs included.
 
-    request: see read_ratings. Ids are integers or text. Raises DataError with the row for missing values and for
-    invalid numbers or times.
+    request: see read_ratings; groups: range of row groups, None: all. Ids are integers or text. Raises DataError with
+    the row for missing values and for invalid numbers or times.
     """
     source = parquet.Reader(source)
     places, _ = headers.columns_of(source.names, request, source.name, is_header=True)
-    names, builder = {role: source.names[place] for role, place in places.items()}, RatingsBuilder()
-    for start, batch in source.batches(dict.fromkeys(names.values())):
+    builder.columns = headers.check_same_columns(source.name, set(places), builder.columns)
+    names = {role: source.names[place] for role, place in places.items()}
+    for start, batch in source.batches(dict.fromkeys(names.values()), groups):
         columns = {role: batch[name] for role, name in names.items()}
         for role in headers.IDS:
-            columns[role] = _ids(source, columns[role], start, headers.WORDS[role])
+            columns[role] = narrowed(role, _ids(source, columns[role], start, headers.WORDS[role]))
             getattr(builder, role).are_words |= isinstance(columns[role], Words)
         if "times" in columns:
             columns["times"] = _times(source, columns["times"], start, request.times == headers.MAYBE)
@@ -173,8 +183,19 @@ def read_parquet(source, request):
             if role in columns:
                 numbers = source.numbers(columns[role], start, headers.WORDS[role])
                 columns[role] = numbers.astype(TYPES.get(role, np.float64))
+        if "values" in columns:
+            _check_ratings(columns["values"], request.bounds, (source.name, start + 1))
         builder.add(columns, request.need_rating)
-    return builder.ratings(source.name)
+
+
+def _check_ratings(values, bounds, where):
+    """Raise DataError for the first rating that is not finite or is outside bounds; where: (file, first row)."""
+    name, first = where
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        what = f"the rating {values[bad[0]]} is not a finite number"
+        raise DataError(f"{name}, row {first + bad[0]:,}: {what}. Remove such rows first.")
+    check_range(values, bounds, lambda row: f"{name}, row {first + row:,}")
 
 
 def _ids(source, ids, start, what):

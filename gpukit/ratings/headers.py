@@ -166,6 +166,20 @@ def refuse_times(what):
     )
 
 
+def check_same_columns(name, roles, first):
+    """Return (name, roles of the columns) of the first part of a table; DataError if another part has other roles.
+
+    name, roles: of a part; first: the result for the part before, None for the first part.
+    """
+    if first is None or roles == first[1]:
+        return first or (name, roles)
+    here, there = (", ".join(WORDS[role] for role in ROLES if role in some) for some in (roles, first[1]))
+    raise DataError(
+        f"{name} has the columns {here}, but {first[0]} has {there}. Give all parts the same columns, or name those to "
+        "read with --columns."
+    )
+
+
 def check_reach(places, count, name):
     """Raise DataError if a named column is beyond the file's columns."""
     if max(places.values()) >= count:

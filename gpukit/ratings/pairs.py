@@ -12,6 +12,7 @@ from gpukit.ratings.check import sound
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.convert import made_of, times_of
 from gpukit.ratings.headers import IDS, MAYBE, find_columns, has_ids
+from gpukit.ratings.parts import RatingsPart
 from gpukit.ratings.repeats import checked, merged_line, without_repeats
 from gpukit.ratings.table import Ratings, without_times
 
@@ -24,11 +25,15 @@ def ratings_of(X, y=None, repeats=True):
     scikit-learn's pipelines expect. Masked entries are not rated. Of a repeated pair the later rating is kept if a
     DataFrame or Ratings have times, with a UserWarning of their number. repeats: as in as_ratings. Raises DataError.
     """
+    if isinstance(X, RatingsPart):
+        raise DataError("Ratings in parts are for fit. Pass those of this rank, which are its attribute local.")
     return checked(merge_repeats(table_of(X, y), X, stacklevel=3), repeats)
 
 
 def table_of(X, y=None):
-    """Return Ratings as ratings_of, with repeated pairs and a DataFrame's times."""
+    """Return Ratings as ratings_of, with repeated pairs and a DataFrame's times; a RatingsPart as it is."""
+    if isinstance(X, RatingsPart):
+        return X
     if y is None or not is_pairs(X):
         return sound(made_of(X if hasattr(X, "iloc") else plain(X), times=MAYBE))
     X, y = aligned(X=X, y=y)

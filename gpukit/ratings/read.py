@@ -6,6 +6,8 @@ A text file is parsed in blocks of whole lines, one per core (text.py). Until al
 
 from __future__ import annotations
 
+import glob
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io import notes, sources
 from gpukit.ratings import copies, formats
 from gpukit.ratings.check import check_range
@@ -30,11 +32,7 @@ if TYPE_CHECKING:
     from gpukit.ratings.repeats import Rule
     from gpukit.typing import Ids, Input
 
-READERS = {
-    "gkr": copies.read_gkr,
-    "npz": copies.read_npz,
-    "parquet": read_parquet,
-}  # of binary formats; others are text
+READERS = {"gkr": copies.read_gkr, "npz": copies.read_npz}  # of formats that are read whole
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
 NEEDED = "a file with a line user,item,rating for each rating"
@@ -51,13 +49,14 @@ def read_ratings(
     times: bool | Literal["auto"] = False,
     bounds: tuple[float, float] | None = None,
 ) -> Ratings:
-    """Read Ratings from a file or a folder of Netflix files.
+    """Read Ratings from a file, a folder of Netflix files, or the files that a pattern such as 'a/*.parquet' matches.
 
     Parameters
     ----------
     path : str, Path or Source
         csv, tsv, MovieLens, ML-100K, Netflix, netflix_mm, NCF, scipy .npz, Parquet or .gkr. Text may be compressed as
-        .gz, .bz2, .xz or .zip. Also the name of a pipe, '-' for standard input, or an open Source.
+        .gz, .bz2, .xz or .zip. Also the name of a pipe, '-' for standard input, or an open Source. A pattern (*, ?, [)
+        names text or Parquet files, which are read in the order of their names; empty ones are left out.
     format : str
         Name of the format, or 'auto' to detect it from the content (see `formats`).
     columns : str or sequence of str
@@ -121,7 +120,7 @@ def _file_of(path):
     path = path.path if isinstance(path, sources.Source) else path
     if path is None or str(path) in sources.STANDARD_INPUT:
         return None
-    return path if Path(path).is_file() or Path(path).is_dir() else None
+    return path if Path(path).is_file() or Path(path).is_dir() or is_pattern(path) else None
 
 
 def read_pairs(
@@ -138,45 +137,80 @@ def read_pairs(
 
 
 def _read(path, request):
-    paths = _files(path)
-    builder = RatingsBuilder()
+    paths, builder = files_of(path), RatingsBuilder()
     for one in paths:
         with sources.opened(one, NEEDED) as source:
             format = source.format if request.format == "auto" else request.format
-            if len(paths) == 1 and format in READERS:
-                ratings = READERS[format](source, request)
-                if ratings.times is None and request.times not in OPTIONAL_TIMES:
-                    raise DataError(
-                        f"{source.name} has no times. Convert the ratings again with --times, or do not ask for them."
-                    )
-                if not are_pairs(ratings):
-                    check_range(ratings.values, request.bounds, _row_of(source.name))
-                return ratings
-            for stream in source.streams(_wanted):
-                builder.read(stream, request)
+            if format in READERS:
+                check_part(source.name, format, paths)
+                return _read_whole(READERS[format], source, request)
+            if format == "parquet":
+                read_parquet(source, request, builder)
+            else:
+                _read_text(builder, source, request, paths)
             if len(paths) == 1:
                 return builder.ratings(source.name)
     return builder.ratings(str(path))
 
 
-def _row_of(name):
-    """Return a function that describes a row by file name and number."""
-    return lambda row: f"{name}, row {row + 1:,}"
+def _read_whole(reader, source, request):
+    """Return the Ratings that a reader of READERS makes of a Source."""
+    ratings = reader(source, request)
+    if ratings.times is None and request.times not in OPTIONAL_TIMES:
+        raise DataError(f"{source.name} has no times. Convert the ratings again with --times, or do not ask for them.")
+    if not are_pairs(ratings):
+        check_range(ratings.values, request.bounds, lambda row: f"{source.name}, row {row + 1:,}")
+    return ratings
 
 
-def _files(path):
-    """Return [path], or the rating files in a folder.
+def _read_text(builder, source, request, paths):
+    """Append the text of a Source; of several paths some may have no rows."""
+    for stream in source.streams(wanted_files):
+        try:
+            builder.read(stream, request)
+        except NoRowsError:
+            if len(paths) == 1:
+                raise
+        if builder.shape:
+            check_part(source.name, "netflix-mm", paths)
 
-    These are Netflix's files, or one ratings.* or u.data.
+
+def check_part(name, format, paths):
+    """Raise DataError for a format whose files are whole data sets, if there are several paths."""
+    if len(paths) > 1:
+        raise DataError(f"{name} is {format}, which is read alone: parts are text or Parquet. Name this file itself.")
+
+
+def is_pattern(path):
+    """Return True for a name with *, ? or [ that no file has: a pattern of file names."""
+    return not isinstance(path, sources.Source) and glob.has_magic(str(path)) and not Path(path).exists()
+
+
+def matching_files(pattern):
+    """Return the names of the files that a pattern matches, sorted, without empty ones."""
+    names = sorted(name for name in glob.glob(str(pattern), recursive=True) if Path(name).is_file())
+    if not names:
+        raise DataError(f"No file matches {pattern}. Check the pattern; gpukit looks from {Path.cwd()}.")
+    if not any(filled := [Path(name).stat().st_size > 0 for name in names]):
+        raise DataError(f"{pattern} holds no ratings: all {len(names):,} files are empty.")
+    return list(itertools.compress(names, filled))
+
+
+def files_of(path):
+    """Return [path], the files that a pattern matches, or the rating files in a folder.
+
+    The latter are Netflix's files, or one ratings.* or u.data.
     """
+    if is_pattern(path):
+        return matching_files(path)
     if isinstance(path, sources.Source) or not Path(path).is_dir():
         return [path]
     folder = Path(path)
-    found = _wanted(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
+    found = wanted_files(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
     if not found:
         deeper = folder / "training_set"  # where Netflix's archive keeps mv_*.txt
         if deeper.is_dir():
-            return _files(deeper)
+            return files_of(deeper)
         raise DataError(
             f"The folder {path} holds no ratings that gpukit knows by name (combined_data_*.txt, mv_*.txt, "
             "ratings.csv, ratings.dat, u.data). Name the file itself."
@@ -184,7 +218,7 @@ def _files(path):
     return [folder / name for name in found]
 
 
-def _wanted(names):
+def wanted_files(names):
     """Return Netflix's files, or the only rating file, or []."""
     netflix = [name for name in names if NETFLIX_FILE.search(name)]
     if netflix:  # both kinds in one folder hold the same ratings
@@ -204,13 +238,12 @@ def read_by_first(read, team):
     table = read() if team.rank == 0 else None
     header = None
     if table is not None:
-        arrays = {**table.columns(), "user_ids": _as_numbers(table.user_ids), "item_ids": _as_numbers(table.item_ids)}
-        texts = [name for name in ("user_ids", "item_ids") if getattr(table, name).dtype.kind == "U"]
-        header = np.frombuffer(json.dumps([list(arrays), texts, table._state]).encode(), np.uint8)
-    names, texts, state = json.loads(bytes(team.broadcast(header)))
+        arrays = {**table.columns(), "user_ids": as_numbers(table.user_ids), "item_ids": as_numbers(table.item_ids)}
+        header = np.frombuffer(json.dumps([list(arrays), table._state]).encode(), np.uint8)
+    names, state = json.loads(bytes(team.broadcast(header)))
     got = {name: _broadcast(None if table is None else arrays[name], team) for name in names}
-    for name in texts:
-        got[name] = got[name].view(f"U{got[name].shape[1]}").reshape(-1)
+    for name in ("user_ids", "item_ids"):
+        got[name] = from_numbers(got[name])
     return table if team.rank == 0 else marked(Ratings(**got), state)
 
 
@@ -228,8 +261,13 @@ def _broadcast(array, team):
     return (pieces[0] if len(pieces) == 1 else np.concatenate([first, *pieces])).reshape(shape)
 
 
-def _as_numbers(ids):
+def as_numbers(ids):
     """Return ids as they are sent: texts as (n, characters) uint32."""
     if ids.dtype.kind != "U":
         return ids
     return np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), ids.dtype.itemsize // 4)
+
+
+def from_numbers(array):
+    """Return the ids of `as_numbers`."""
+    return array if array.ndim == 1 else np.ascontiguousarray(array).view(f"U{array.shape[1]}").reshape(-1)

@@ -76,7 +76,7 @@ def _block(found, count, movies, layout, bounds):
         columns["times"] = _times(columns["times"], layout.lenient)
     if not all(_is_sound(name, column, bounds) for name, column in columns.items()):
         return None
-    columns = {name: _narrowed(name, column) for name, column in columns.items()}
+    columns = {name: narrowed(name, column) for name, column in columns.items()}
     if movies is None:
         return Block(columns, count, commas)
     movies, rows = movies
@@ -86,7 +86,7 @@ def _block(found, count, movies, layout, bounds):
     return Block(columns, count, commas, rows[0], movies[-1])
 
 
-def _narrowed(name, column):
+def narrowed(name, column):
     """Return a column in its stored dtype; small ids as int32."""
     if name in IDS and not isinstance(column, Words):
         is_small = not len(column) or (column.min() >= SMALL.min and column.max() <= SMALL.max)

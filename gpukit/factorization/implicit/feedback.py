@@ -2,9 +2,10 @@
 
 import warnings
 
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.objective import goal_of, spoken_of
 from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts
+from gpukit.ratings.parts import RatingsPart
 
 
 def resolved(estimator, ratings):
@@ -29,6 +30,11 @@ def resolved(estimator, ratings):
     goal_of(estimator, kind)
     if kind == "explicit":
         return kind, ratings
+    if isinstance(ratings, RatingsPart):
+        raise ParameterError(
+            "Ratings in parts are not learned as clicks, which equal ratings are. Read them on one rank (name a file "
+            "instead of a pattern), or give feedback='explicit'."
+        )
     from gpukit.ratings.repeats import checked
 
     return kind, clicks_of(checked(ratings), positive_from)

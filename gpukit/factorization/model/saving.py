@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit import persist
 from gpukit.base.arrays import cast
-from gpukit.errors import DataError, ModelError
+from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization.arrays import History, Scale
 from gpukit.factorization.choose.chosen import check_facts, kept_choice
 from gpukit.factorization.lists import head
@@ -19,6 +19,7 @@ from gpukit.factorization.online import plan
 from gpukit.factorization.settings import MOST_FACTORS
 from gpukit.io import trust
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
+from gpukit.ratings.parts import RatingsPart
 
 STATE, HISTORY, BEST, HEAD, SECOND = "state", "rated", "best", "head", "beside"
 BEFORE, SEEN, WEIGHTS, RATED = "before", "seen", f"{STATE}.item_weights", f"{HISTORY}.items"
@@ -66,8 +67,10 @@ class Part(NamedTuple):
 def fingerprint(ratings):
     """Return a checksum of the ratings.
 
-    It prevents resuming a checkpoint on other data.
+    It prevents resuming a checkpoint on other data. Raises ParameterError for ratings in parts.
     """
+    if isinstance(ratings, RatingsPart):
+        raise ParameterError("Ratings in parts have no checkpoint. Read them on one rank, or leave checkpoint out.")
     total = 0
     for array in (ratings.users, ratings.items, ratings.values):
         total = zlib.crc32(np.ascontiguousarray(array).data, total)

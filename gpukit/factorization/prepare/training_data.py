@@ -102,7 +102,6 @@ def prepare_ratings(orders, scale, options, steps, weights=None, ranks=None, ass
 
 def scale_of(orders, values, weights=None):
     """Return the Scale of ratings in orders; values, weights (n,) float32 on the host, weights may be None."""
-    least_deviation = 1e-30  # of ratings; float32 divides by it
     low, high = orders.levels.values[[0, -1]] if orders.levels.exact else (values.min(), values.max())
     if weights is not None:
         mean, deviation = weighted_moments(values, weights)
@@ -110,8 +109,14 @@ def scale_of(orders, values, weights=None):
         mean, deviation = moments_of_levels(orders.levels)
     else:
         mean, deviation = moments_of_values(values)
+    return scale_from(mean, deviation, low, high)
+
+
+def scale_from(mean, deviation, low, high):
+    """Return the Scale of ratings with these moments and bounds; its deviation is 1 if they hardly differ."""
+    least_deviation = 1e-30  # of ratings; float32 divides by it
     least = max(least_deviation, 1e-6 * abs(mean))
-    return Scale(mean, deviation if deviation > least else 1.0, float(low), float(high))
+    return Scale(float(mean), float(deviation) if deviation > least else 1.0, float(low), float(high))
 
 
 def z_of_levels(orders, scale):

@@ -4,18 +4,21 @@ from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
 from gpukit.factorization.begin import layout_of
 from gpukit.factorization.begin import prepare as of_ratings
+from gpukit.factorization.choose import rule
 from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.objective import goal_of
 from gpukit.factorization.prepare import conflict_free_blocks, training_data
-from gpukit.factorization.prepare.training_data import PreparationOptions, scale_of
+from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.shared.parts import parts_of
 from gpukit.factorization.shared.training import SharedModel, training_of
-from gpukit.factorization.shared.training_data import chunk_tables, rank_means
+from gpukit.factorization.shared.training_data import chunk_tables, rank_means, scale_over_ranks
+from gpukit.model_selection.splits import MANY_TIMES, thinned_users
 from gpukit.neighbors.shared import found
 from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ratings.orders.order import order_ratings
+from gpukit.ratings.parts import RatingsPart
 from gpukit.timing import Clock
 
 REMEDY = "Leave --ranks and --gpus (team) out"
@@ -27,6 +30,10 @@ def check_supported(estimator, ratings, checked, device):
     check_parameters(estimator, checked, device.is_cuda)
     if checked.solver not in LEAST_SQUARES and ratings.weights is not None:
         raise ParameterError(f"Ratings with weights are not trained over ranks. {REMEDY}, or drop the weights.")
+    options = {"early_stopping": checked.patience, "validation_fraction": estimator.validation_fraction}
+    options[f"solver={checked.solver!r}"] = checked.solver != "sgd"
+    if isinstance(ratings, RatingsPart) and (name := next(filter(options.get, options), None)):
+        raise ParameterError(f"{name} does not work on ratings in parts. Read them on one rank, or leave it out.")
 
 
 def check_parameters(estimator, checked, on_gpus):
@@ -63,7 +70,8 @@ def prepare(request):
     if checked.solver in LEAST_SQUARES:  # each rank solves for some rows and has all ratings
         return of_clicks(request) if checked.feedback == "implicit" else of_ratings(request)
     clock, steps, own_steps = Clock(), engine(device, "gpukit.factorization"), engine(device, __package__)
-    options = estimator, ratings, checked, device, request.held_out is not None, progress
+    sample = sample_to_choose(estimator, ratings, checked)
+    options = estimator, sample, checked, device, request.held_out is not None, progress
     resumed, choice = request.resume_or_choose(clock, lambda: choose(*options))
     plan = choice.settings
     progress("preparing", 0, 1, {})
@@ -72,10 +80,13 @@ def prepare(request):
         near = plan.n_neighbors > 0
         options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
         parts = parts_of(ratings, team.size, options, steps.preparing)
+        for divided in (ratings, request.held_out):
+            if isinstance(divided, RatingsPart):
+                divided.move(parts.owner)
         rank_ratings = ratings_of_rank(ratings, parts.owner, team.rank)
         layout = layout_of(estimator, plan, ratings, device, steps, len(rank_ratings))
         orders = order_ratings(rank_ratings, device, team)
-        scale = scale_of(orders, ratings.values)
+        scale = scale_over_ranks(orders, ratings)
         ranks = rank_means(orders, parts, team)
         scale = training_data.center_scale(orders, scale, steps.preparing, options, ranks=ranks)
         given = orders, scale, options, steps.preparing
@@ -96,12 +107,23 @@ def prepare(request):
     with clock("prepare"):
         session.train_on(data.side, data.query, *tables, parts.order_of_minor(estimator.walk))
         training = training_of(plan, session, parts, laps, team, device)
-        shared = SharedModel(session, training, parts, team)
+        shared = SharedModel(session, training, parts, team, isinstance(ratings, RatingsPart))
     return request.run(shared, training, clock, scale, resumed, choice)
 
 
+def sample_to_choose(estimator, ratings, settings):
+    """Return Ratings by which rank 0 chooses open settings; of a RatingsPart a sample with the users that it draws."""
+    n, shape = len(ratings), ratings.shape
+    is_read = rule.left_open(estimator) and (rule.is_doubtful(n, shape) or n < rule.VERY_MANY)
+    if not (isinstance(ratings, RatingsPart) and is_read):
+        return ratings
+    return ratings.sample(thinned_users(n, shape[0], settings.seed, MANY_TIMES * rule.SAMPLE))
+
+
 def ratings_of_rank(ratings, owner, rank):
-    """Return the Ratings of a rank's users, in the rows of all."""
+    """Return the Ratings of a rank's users, in the rows of all; ratings in parts have moved to their owners."""
+    if isinstance(ratings, RatingsPart):
+        return ratings.local
     return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values).take(
         owner[ratings.users] == rank
     )

@@ -11,6 +11,7 @@ from gpukit.factorization.prepare.conflict_free_blocks import assign_blocks
 from gpukit.factorization.shared.block_schedule import Copies, Ring, Strata
 from gpukit.factorization.solvers import WHOLE
 from gpukit.factorization.solvers.sgd import schedule
+from gpukit.ratings.parts import count_rows
 
 
 class Parts(NamedTuple):
@@ -50,7 +51,7 @@ def parts_of(ratings, size, options, steps):
     options: PreparationOptions; steps: prepare.cpu or prepare.gpu. Raises DataError if a rank has no ratings or no
     block of items. In strata, ranks beyond the number of blocks may have none.
     """
-    counts = tuple(np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
+    counts = count_rows(ratings)
     if options.deterministic:
         parts = strata_parts(counts, size, options, steps)
     elif options.walk == "items":
@@ -124,8 +125,7 @@ def share_of(ratings, n_factors, team, device):
     """Return the Share of a rank of a Team in solving for rows of F factors; solvers.WHOLE for a single process."""
     if team.size == 1:
         return WHOLE
-    counts = (np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
-    return Share(counts, n_factors, team, device)
+    return Share(count_rows(ratings), n_factors, team, device)
 
 
 def spans_of(counts, n_factors, size):

@@ -1,6 +1,7 @@
 """Training over ranks, for either device."""
 
 import sys
+import tempfile
 
 import numpy as np
 
@@ -8,6 +9,8 @@ from gpukit.device.engine import engine
 from gpukit.factorization.arrays import History
 from gpukit.factorization.shared.block_schedule import Copies, Lap, plan_moves
 from gpukit.factorization.solvers.sgd import schedule
+
+PIECE = 1 << 20  # ratings of a history that a rank sends at a time
 
 
 class Training:
@@ -66,10 +69,14 @@ def training_of(settings, session, parts, laps, team, device):
 
 
 class SharedModel:
-    """The DeviceModel (factorization/cpu.py) of a team, as far as training needs it; local: that of this rank."""
+    """The DeviceModel (factorization/cpu.py) of a team, as far as training needs it.
 
-    def __init__(self, local, training, parts, team):
+    local: that of this rank; is_divided: the ratings are in parts, so only rank 0 gets the history of all users.
+    """
+
+    def __init__(self, local, training, parts, team, is_divided=False):
         self.local, self.training, self.parts, self.team = local, training, parts, team
+        self.is_divided = is_divided
 
     def pairs_at_once(self):
         """See cpu.DeviceModel; the same on all ranks."""
@@ -104,17 +111,53 @@ class SharedModel:
 
     @property
     def history(self):
-        """Return the arrays.History of all users on the host of every rank, gathered on each access."""
+        """Return the arrays.History of all users on the host of every rank, gathered on each access.
+
+        Of ratings in parts rank 0 gets it in temporary files, other ranks have that of their users.
+        """
         local = History(*(fetch_array(array) for array in self.local.history))
-        counts, size = self.parts.counts[0], int(local.indptr[-1])
+        if self.is_divided and self.team.rank:
+            for first, last, _ in self._history_pieces(self.team.rank):
+                for column in (local.items, local.codes):
+                    self.team.send(0, column[first:last])
+            return local
+        counts, size, empty = self.parts.counts[0], int(local.indptr[-1]), empty_file if self.is_divided else np.empty
         indptr = np.zeros(len(counts) + 2, np.int64)
         indptr[1:-1] = np.cumsum(counts)
         indptr[-1] = indptr[-2]
-        items, codes = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.uint8)
+        items, codes = empty(indptr[-1], np.int32), empty(indptr[-1], np.uint8)
+        if self.is_divided:
+            self._receive_history(local, indptr, items, codes)
+            return History(indptr, items, codes, local.levels)
         for column, whole in ((local.items, items), (local.codes, codes)):
             for rank, part in enumerate(self.team.allgather(column[:size])):
                 whole[row_positions(self.parts.users_of(rank), indptr)] = part
         return History(indptr, items, codes, local.levels)
+
+    def _receive_history(self, local, indptr, items, codes):
+        """Fill items and codes with the histories of all ranks, a piece at a time."""
+        for rank in range(self.team.size):
+            for first, last, users in self._history_pieces(rank):
+                places = row_positions(users, indptr)
+                for column, whole in ((local.items, items), (local.codes, codes)):
+                    whole[places] = self.team.receive(rank) if rank else column[first:last]
+
+    def _history_pieces(self, rank):
+        """Yield (first, last + 1, users) of pieces of a rank's history, of PIECE ratings or a user's."""
+        users = self.parts.users_of(rank)
+        ends = np.cumsum(self.parts.counts[0][users])
+        cuts = np.unique(np.searchsorted(ends, np.arange(PIECE, ends[-1], PIECE))) if len(users) else []
+        for rows in np.split(np.arange(len(users)), cuts):
+            if len(rows):
+                counts = self.parts.counts[0][users[rows]]
+                yield int(ends[rows[0]] - counts[0]), int(ends[rows[-1]]), users[rows]
+
+
+def empty_file(size, dtype):
+    """Return an array (size,) in an unnamed temporary file, whose pages need not stay in memory."""
+    with tempfile.TemporaryFile() as file:
+        file.truncate(max(1, size) * np.dtype(dtype).itemsize)
+        return np.memmap(file, dtype)[:size]
 
 
 def fetch_array(array):

@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.factorization.baseline import moments
 from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.prepare.training_data import scale_from, scale_of
 from gpukit.factorization.shared.block_schedule import Copies, Lap
 from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunk_table import cut_table
+from gpukit.ratings.parts import RatingsPart, over_ranks
 
 LAPS = tuple(share / 8 for share in range(9))  # bounds of the rounds of the blocks in the first epoch
 
@@ -28,6 +31,18 @@ class RankMeans(NamedTuple):
         own = self.own[side]
         sums = self.team.allreduce(np.where(own > 0, means * (own + damping), 0.0))
         return sums / np.maximum(self.counts[side] + damping, np.finfo(np.float64).tiny)
+
+
+def scale_over_ranks(orders, ratings):
+    """Return the Scale of Ratings or of a RatingsPart, whose ratings on this rank are in orders.
+
+    Of ratings with many different values the moments of a RatingsPart differ from those of Ratings by rounding.
+    """
+    if orders.levels.exact or not isinstance(ratings, RatingsPart):
+        return scale_of(orders, ratings.values)
+    own, n = moments(ratings.values), len(ratings.values)
+    sums = over_ranks(ratings, np.array([n * own[0], n * (own[1] ** 2 + own[0] ** 2)])) / len(ratings)
+    return scale_from(sums[0], np.sqrt(max(0.0, sums[1] - sums[0] ** 2)), *ratings.scale)
 
 
 def rank_means(orders, parts, team):

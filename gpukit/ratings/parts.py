@@ -1,0 +1,190 @@
+"""Ratings in parts: each rank of a parallel.Team has the ratings of some users, and no rank has all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpukit.errors import ParameterError
+from gpukit.model_selection.splits import hash_numbers
+from gpukit.parallel import ALONE
+from gpukit.ratings.table import DISTINCT, Ratings, marked
+
+if TYPE_CHECKING:
+    from gpukit.parallel import Team
+
+PIECE = 1 << 16  # ratings that a rank sends at a time
+
+
+@dataclass(eq=False)
+class RatingsPart:
+    """Ratings of all ranks, without repeated pairs, of which this rank has `local`.
+
+    len, shape and scale are those of all ratings; users, items and values are the columns of `local`, whose row numbers
+    and ids are those of all. Make it by `part_of` on all ranks together.
+
+    local : Ratings
+    team : parallel.Team
+    count : int, ratings of all ranks
+    scale : (float, float), the lowest and highest of all
+    merged : int, repeated pairs that reading has removed on all ranks
+    """
+
+    local: Ratings
+    team: Team
+    count: int
+    scale: tuple
+    merged: int = 0
+    times = weights = counts = None
+    _state = DISTINCT
+
+    def __len__(self):
+        return self.count
+
+    @property
+    def users(self):
+        """(n,) int32 of this rank."""
+        return self.local.users
+
+    @property
+    def items(self):
+        """(n,) int32 of this rank."""
+        return self.local.items
+
+    @property
+    def values(self):
+        """(n,) float32 of this rank."""
+        return self.local.values
+
+    @property
+    def user_ids(self):
+        """(M,) ids of all users."""
+        return self.local.user_ids
+
+    @property
+    def item_ids(self):
+        """(N,) ids of all items."""
+        return self.local.item_ids
+
+    @property
+    def shape(self):
+        """(M, N) of all ratings."""
+        return self.local.shape
+
+    def first_values(self, count):
+        """Return two values, which differ if any of all ratings do."""
+        return np.array(self.scale, np.float32)
+
+    def take(self, which):
+        """Return Ratings of this rank, see Ratings.take."""
+        return self.local.take(which)
+
+    def split(self, fraction=0.1, seed=0, by="random"):
+        """Return two RatingsParts by `split_by_pair`; another `by` raises ParameterError."""
+        if by != "random":
+            raise ParameterError(f"Ratings in parts are split at random; got by={by!r}. Read them on one rank.")
+        return split_by_pair(self, fraction, seed)
+
+    def together(self, other):
+        """Return the RatingsPart of this one's ratings and those of another, of the same ids."""
+        theirs = other.local.columns()
+        columns = {name: np.concatenate([column, theirs[name]]) for name, column in self.local.columns().items()}
+        return part_of(marked(self.local.with_columns(**columns), DISTINCT), self.team)
+
+    def move(self, owner):
+        """Give each rating to the rank owner[user]; owner (M,) int32."""
+        self.local = moved(self.local, owner, self.team)
+
+    def sample(self, chosen):
+        """Return, on rank 0, a RatingsPart with all ratings of the chosen users (M,) bool; None on other ranks."""
+        own = self.local.take(chosen[self.users]).columns()
+        if self.team.rank:
+            for column in own.values():
+                self.team.send(0, column)
+            return None
+        parts = [own, *({name: self.team.receive(rank) for name in own} for rank in self.team.others)]
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in own}
+        return RatingsPart(marked(self.local.with_columns(**columns), DISTINCT), ALONE, self.count, self.scale)
+
+
+def part_of(local, team, merged=0):
+    """Return the RatingsPart of all ranks' Ratings; call it on all ranks. merged: pairs that this rank has removed."""
+    count, merged = map(int, team.allreduce(np.array([len(local), merged])))
+    low = team.allreduce(local.values.min(initial=np.inf), "min")
+    high = team.allreduce(local.values.max(initial=-np.inf), "max")
+    return RatingsPart(local, team, count, (float(low), float(high)), merged)
+
+
+def check_same_part(ratings, validation, team):
+    """Raise ParameterError for a RatingsPart of another team, or with another one's ids for validation."""
+    for part in (ratings, validation):
+        if not isinstance(part, RatingsPart):
+            continue
+        if team is not part.team:
+            raise ParameterError("Ratings in parts are learned by the ranks that read them: pass their team= to fit.")
+        if part.user_ids is not ratings.user_ids or part.item_ids is not ratings.item_ids:
+            raise ParameterError("validation in parts must be a split of X. Read it with read_ratings on every rank.")
+
+
+def rows_here(ratings):
+    """Return the Ratings that this rank has, of Ratings or a RatingsPart."""
+    return ratings.local if isinstance(ratings, RatingsPart) else ratings
+
+
+def over_ranks(ratings, array, operation="sum"):
+    """Return the sum ('max', 'min') of an array over the ranks of a RatingsPart; of Ratings the array itself."""
+    return ratings.team.allreduce(array, operation) if isinstance(ratings, RatingsPart) else array
+
+
+def count_rows(ratings):
+    """Return the numbers of ratings ((M,), (N,)) of the users and of the items of all ranks."""
+    sides = zip((ratings.users, ratings.items), ratings.shape)
+    return tuple(over_ranks(ratings, np.bincount(rows, minlength=size)) for rows, size in sides)
+
+
+def split_by_pair(ratings, fraction, seed=0):
+    """Return two parts of Ratings or of a RatingsPart, the second with about a fraction of them.
+
+    A hash of the rows of user and item decides, so neither the order of the ratings nor the rank does.
+    """
+    if isinstance(ratings, RatingsPart):
+        return tuple(part_of(part, ratings.team) for part in split_by_pair(ratings.local, fraction, seed))
+    kept, start = np.empty(len(ratings), np.bool_), hash_numbers(np.array([seed], np.uint64))
+    for first in range(0, len(kept), PIECE):
+        piece = slice(first, first + PIECE)
+        pairs = (ratings.users[piece].astype(np.uint64) << np.uint64(32)) | ratings.items[piece].astype(np.uint64)
+        kept[piece] = hash_numbers(pairs ^ start) >= np.uint64(int(fraction * 2.0**64))
+    return ratings.parted(kept)
+
+
+def moved(ratings, owner, team):
+    """Return the Ratings of this rank after each rating went to the rank owner[user].
+
+    They are in the order of the ranks that had them. PIECE ratings are sent at a time, so a rank needs little more than
+    the ratings that it has and gets.
+    """
+    columns, sizes = ratings.columns(), np.zeros(team.size, np.int64)
+    for first in range(0, len(ratings), PIECE):
+        sizes += np.bincount(owner[ratings.users[first : first + PIECE]], minlength=team.size)
+    table = np.array(team.allgather(sizes))  # ratings from each rank to each
+    ends = np.cumsum(table[:, team.rank])
+    places = ends - table[:, team.rank]
+    out = {name: np.empty(ends[-1], column.dtype) for name, column in columns.items()}
+    for first in range(0, int(table.sum(axis=1).max()), PIECE):
+        piece = slice(first, first + PIECE)
+        target = owner[ratings.users[piece]]
+        chosen = [np.flatnonzero(target == rank) for rank in range(team.size)]
+        for name, column in columns.items():
+            received = team.alltoall([column[piece][rows] for rows in chosen])
+            for place, part in zip(places, received):
+                out[name][place : place + len(part)] = part
+        places += [len(part) for part in received]
+    return marked(ratings.with_columns(**out), ratings._state)
+
+
+def in_ranges(counts, size):
+    """Return the rank of each user (M,) int32: ranges of users with about equal numbers of ratings."""
+    before = np.cumsum(counts) - counts
+    return np.minimum(before * size // max(1, int(counts.sum())), size - 1).astype(np.int32)

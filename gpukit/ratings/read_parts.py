@@ -1,0 +1,364 @@
+"""Read ratings in parts: each rank of a parallel.Team reads its share of the files' row groups or lines.
+
+Ids are numbered by a distributed sort, so rows and ids are those of one process that reads all files, whatever the
+order and the number of the parts.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from gpukit.base.arrays import as_text
+from gpukit.errors import DataError, NoRowsError
+from gpukit.io import notes, parquet, sources
+from gpukit.io.delimited import NEWLINE, QUOTE
+from gpukit.io.ids import take_values
+from gpukit.parallel.current_team import find_difference
+from gpukit.ratings import formats, headers
+from gpukit.ratings.chunk_reader import RatingsBuilder, concatenate, read_parquet
+from gpukit.ratings.headers import MAYBE, TRIPLE
+from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
+from gpukit.ratings.parts import in_ranges, moved, part_of
+from gpukit.ratings.read import (
+    NEEDED,
+    READERS,
+    SPELLED,
+    as_numbers,
+    files_of,
+    from_numbers,
+    noted,
+    read_by_first,
+    read_ratings,
+    wanted_files,
+)
+from gpukit.ratings.repeats import without_repeats
+from gpukit.ratings.table import DISTINCT, SOUND, Ratings, marked, without_times
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpukit.parallel import Team
+    from gpukit.ratings.parts import RatingsPart
+    from gpukit.typing import Path
+
+SCANNED = 1 << 22  # bytes of text that are searched at once
+BATCHES = 32  # of a rank's users, whose ratings are sorted one after the other
+SAMPLES = 64  # ids of a rank that determine the ranges of ids
+DIVIDED = ("csv", "tsv", "movielens", "ml-100k", "ncf")  # formats of text whose lines do not depend on each other
+
+
+class Content(NamedTuple):
+    """What a file holds.
+
+    path; roles: of its columns; layout: formats.Layout of text, None for Parquet; sizes: bytes of each row group, or
+    [bytes] of text; is_divided: True if several ranks may read the text.
+    """
+
+    path: str
+    roles: set
+    layout: object
+    sizes: list
+    is_divided: bool = False
+
+
+class Piece(NamedTuple):
+    """Part of a file that a rank reads.
+
+    content: of the file; number: of the file; the row groups or bytes are first to last - 1; lines: lines of ratings
+    before them in the file.
+    """
+
+    content: Content
+    number: int
+    first: int
+    last: int
+    lines: int = 0
+
+
+def read_parts(
+    path: Path,
+    team: Team,
+    format: str = "auto",
+    columns: str | Sequence[str] | None = None,
+    duplicates: str = "last",
+    sep: str | None = None,
+) -> Ratings | RatingsPart:
+    """Read the ratings of Parquet or text files in parts; call it on all ranks of a team.
+
+    Row groups of Parquet and lines of csv, tsv and the like are divided. Compressed files, Netflix's and texts with
+    line ends in quotes are read whole, each by one rank.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or a pattern of files that all ranks see.
+    team : parallel.Team
+    format, columns, duplicates, sep
+        As in read_ratings.
+
+    Returns
+    -------
+    RatingsPart or Ratings
+        For `fit(part, team=team)`. All ranks get the Ratings that rank 0 reads if there is one rank, for
+        duplicates='error', clicks, columns of weights or counts, and formats that one process must read.
+
+    Raises DataError with file and line, or row, as read_ratings does, and for parts with different columns.
+    """
+    request = formats.Request(format, columns, SPELLED.get(sep, sep))
+    part = None if team.size == 1 or duplicates == "error" else _read(path, request, duplicates, team)
+    if part is None:
+        return read_by_first(lambda: read_ratings(path, format, columns, duplicates, sep), team)
+    if part.merged and duplicates == "last":
+        with notes.muted():
+            part = _read(path, replace(request, times=MAYBE), duplicates, team)
+        part.local = without_times(part.local)
+    return noted(part, str(path), duplicates)
+
+
+def _read(path, request, duplicates, team):
+    """Return the RatingsPart of files, None if one process must read them."""
+    files = files_of(path)
+    with notes.muted():
+        contents = [content for file in files if (content := describe(file, request, len(files) > 1)) is not None]
+    check_same_contents(contents, team)
+    if not contents:
+        raise DataError(f"{path} holds no ratings.")
+    if not all(content.roles for content in contents):
+        return None
+    first = None
+    for content in contents:
+        first = headers.check_same_columns(content.path, content.roles, first)
+    if not set(TRIPLE) <= first[1] <= {*TRIPLE, "times"}:
+        return None
+    builder = RatingsBuilder()
+    for piece in plan_pieces(contents, team):
+        read_piece(builder, piece, request)
+    ratings = number_rows(builder, "times" in first[1], team)
+    counts = team.allreduce(np.bincount(ratings.users, minlength=ratings.shape[0]))
+    ratings = moved(ratings, in_ranges(counts, team.size), team)
+    ratings, merged = in_order(ratings, duplicates)
+    return part_of(ratings, team, merged)
+
+
+def describe(path, request, is_one_of_several):
+    """Return the Content of a file; its roles are empty if one process must read it.
+
+    None for a file without rows that is one of several.
+    """
+    with sources.opened(path, NEEDED) as source:
+        format = source.format if request.format == "auto" else request.format
+        if format == "parquet":
+            file = parquet.Reader(source)
+            places, _ = headers.columns_of(file.names, request, source.name, is_header=True)
+            return Content(path, set(places), None, file.group_bytes) if file.rows else None
+        if format in READERS:
+            return Content(path, set(), None, [])
+        stream = next(source.streams(wanted_files))
+        try:
+            layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
+        except NoRowsError:
+            if is_one_of_several:
+                return None
+            raise
+        roles, is_divided = {*headers.IDS, *layout.places}, stream.plain and layout.format in DIVIDED
+        return Content(path, roles if layout.shape is None else set(), layout, [source.size], is_divided)
+
+
+def check_same_contents(contents, team):
+    """Raise DataError on all ranks if their files differ in number, names or sizes."""
+    names = "\n".join(f"{content.path} {sum(content.sizes)}" for content in contents).encode()
+    if difference := find_difference(team, f"{len(contents):,} files ({zlib.crc32(names):08x})"):
+        first, expected, rank, host, text = difference
+        raise DataError(
+            f"Ranks see different files: {expected} for rank 0 on {first}, {text} for rank {rank} on {host}. Put them "
+            "into a folder that all ranks share."
+        )
+
+
+def plan_pieces(contents, team):
+    """Return this rank's Pieces of the files, in their order.
+
+    A piece of text with an odd number of quotes ends or begins in a quoted field. One rank then reads the whole file.
+    """
+    pieces = [align(piece) for piece in share_of_rank(contents, team.rank, team.size)]
+    pieces = [piece for piece in pieces if piece.first < piece.last]
+    marks = [(piece.number, *count_marks(piece)) for piece in pieces]
+    tables = team.allgather(np.array(marks, np.int64).reshape(-1, 3))
+    odd = {int(number) for table in tables for number, _, quotes in table if quotes % 2}
+    if odd:
+        contents = [one._replace(is_divided=one.is_divided and at not in odd) for at, one in enumerate(contents)]
+        return plan_pieces(contents, team)
+    number, lines, _ = np.concatenate([tables[0][:0], *tables[: team.rank]]).T
+    return [piece._replace(lines=int(lines[number == piece.number].sum())) for piece in pieces]
+
+
+def share_of_rank(contents, rank, size):
+    """Yield the Pieces of a rank: an equal part of all bytes, in the order of the files."""
+    total, base = sum(sum(content.sizes) for content in contents), 0
+    low, high = total * rank // size, total * (rank + 1) // size
+    for number, content in enumerate(contents):
+        starts = base + np.cumsum(content.sizes) - content.sizes
+        own = np.flatnonzero((low <= starts) & (starts < high))  # units that begin in the rank's part
+        base += sum(content.sizes)
+        if content.is_divided:
+            first, last = max(0, low - int(starts[0])), min(content.sizes[0], high - int(starts[0]))
+            if first < last:
+                yield Piece(content, number, first, last)
+        elif len(own):
+            yield Piece(content, number, int(own[0]), int(own[-1]) + 1)
+
+
+def align(piece):
+    """Return a Piece of divided text whose bytes are the lines that begin in it; another Piece as it is."""
+    content = piece.content
+    if not content.is_divided:
+        return piece
+    with open(content.path, "rb") as file:
+        return piece._replace(first=line_start(file, piece.first, content), last=line_start(file, piece.last, content))
+
+
+def line_start(file, offset, content):
+    """Return the offset of the first line of ratings that begins at an offset or later."""
+    if offset <= content.layout.skip:
+        return content.layout.skip
+    file.seek(offset - 1)
+    file.readline()
+    return file.tell()
+
+
+def count_marks(piece):
+    """Return the numbers of (line ends, quotes) in a Piece of divided text; (0, 0) for another Piece."""
+    lines = quotes = 0
+    if piece.content.is_divided:
+        with open(piece.content.path, "rb") as file:
+            section = Section(file, piece.first, piece.last)
+            while block := section.read(SCANNED):
+                letters = np.frombuffer(block, np.uint8)
+                lines += int(np.count_nonzero(letters == NEWLINE))
+                quotes += int(np.count_nonzero(letters == QUOTE))
+    return lines, quotes
+
+
+class Section(io.RawIOBase):
+    """The bytes from first to last - 1 of an open binary file."""
+
+    def __init__(self, file, first, last):
+        self.file, self.left = file, last - first
+        file.seek(first)
+
+    def readable(self):
+        """Return True."""
+        return True
+
+    def readinto(self, buffer):
+        """Fill a buffer; return the number of bytes, 0 at the end."""
+        count = self.file.readinto(memoryview(buffer)[: self.left])
+        self.left -= count
+        return count
+
+
+def read_piece(builder, piece, request):
+    """Append the ratings of a Piece to a RatingsBuilder."""
+    content = piece.content
+    with sources.opened(content.path) as source:
+        if content.layout is None:
+            read_parquet(source, request, builder, range(piece.first, piece.last))
+        elif content.is_divided:
+            stream = sources.Stream(source.name, Section(source.seekable(), piece.first, piece.last), plain=True)
+            layout = content.layout
+            layout = replace(layout, skip=0, first_line=layout.first_line + piece.lines)
+            refuse_commas(builder.read(stream, request, layout), source.name)
+        else:
+            for stream in source.streams(wanted_files):
+                builder.read(stream, request)
+
+
+def refuse_commas(place, name):
+    """Raise DataError for a decimal comma in a piece, whose meaning depends on the other pieces of the file."""
+    for commas in place.commas.values():
+        if commas.first is not None:
+            line, word = commas.first
+            raise DataError(
+                f"{name}, line {line:,}: {word!r} has a comma, which only one process reads. Write a point, or leave "
+                "--ranks, --gpus and --dask out."
+            )
+
+
+def number_rows(builder, has_times, team):
+    """Return the Ratings of a RatingsBuilder, with the rows and ids of all ranks; empties the builder."""
+    sides = []
+    for column, what in ((builder.users, "user"), (builder.items, "item")):
+        rows, ids = column.rows(what) if len(builder) else (np.empty(0, np.int32), np.empty(0, np.int64))
+        codes, ids = number_ids(ids, team)
+        sides.append((take_values(codes, rows), ids))
+    (users, user_ids), (items, item_ids) = sides
+    types = {"values": np.float32, **({"times": np.int64} if has_times else {})}
+    columns = {name: join_chunks(builder.chunks[name], dtype) for name, dtype in types.items()}
+    return marked(Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids), SOUND)
+
+
+def number_ids(ids, team):
+    """Return (code (m,) int32 of each id, sorted ids of all ranks).
+
+    ids: (m,) distinct ids of this rank. Each rank numbers a range of all ids; a sample of them determines the ranges.
+    """
+    ids, ranks = as_common_type(ids, team), range(team.size)
+    chosen = np.linspace(0, len(ids) - 1, min(SAMPLES, len(ids))).astype(np.int64)
+    sample = np.sort(np.concatenate(receive_ids(team.allgather(as_numbers(np.sort(ids)[chosen])))))
+    cuts = sample[len(sample) * np.arange(1, team.size) // team.size]
+    part = np.searchsorted(cuts, ids, side="right")
+    received = receive_ids(team.alltoall([as_numbers(ids[part == rank]) for rank in ranks]))
+    known = np.unique(np.concatenate(received))
+    all_known = receive_ids(team.allgather(as_numbers(known)))
+    first = sum(map(len, all_known[: team.rank]))
+    codes = np.empty(len(ids), np.int32)
+    sent = [(first + np.searchsorted(known, some)).astype(np.int32) for some in received]
+    for rank, some in zip(ranks, team.alltoall(sent)):
+        codes[part == rank] = some
+    return codes, np.concatenate(all_known)
+
+
+def as_common_type(ids, team):
+    """Return ids as text of one width if those of any rank are text."""
+    if not team.allreduce(np.array(ids.dtype.kind == "U"), "max"):
+        return ids
+    ids = as_text(ids)
+    width = int(team.allreduce(np.array(np.char.str_len(ids).max(initial=1)), "max"))
+    return ids.astype(f"U{width}")
+
+
+def receive_ids(arrays):
+    """Return the ids of which arrays are the `as_numbers`."""
+    return [from_numbers(array) for array in arrays]
+
+
+def join_chunks(chunks, dtype):
+    """Return the concatenation of arrays, of which there may be none; empties the list."""
+    return concatenate(chunks) if chunks else np.empty(0, dtype)
+
+
+def in_order(ratings, rule):
+    """Return (Ratings by user, then by item, without repeated pairs, number of removed ones).
+
+    rule: see repeats.without_repeats. Users are processed in BATCHES, because sorting takes several times the memory of
+    the ratings.
+    """
+    columns, filled, merged = ratings.columns(), 0, 0
+    out = {name: np.empty_like(column) for name, column in columns.items()}
+    low, high = int(ratings.users.min(initial=0)), int(ratings.users.max(initial=0)) + 1
+    bounds = np.linspace(low, high, BATCHES + 1).astype(np.int64)
+    for first, last in zip(bounds, bounds[1:]):
+        batch = ratings.take((ratings.users >= first) & (ratings.users < last))
+        batch = without_repeats(batch, rule)
+        keys, _ = packed_pairs(batch.users, batch.items, batch.shape)
+        places = sorted_pairs(keys, batch.shape, np.arange(len(batch), dtype=np.uint32))[1]
+        for name, column in out.items():
+            column[filled : filled + len(batch)] = getattr(batch, name)[places]
+        filled, merged = filled + len(batch), merged + batch.merged
+    out = {name: column[:filled] for name, column in out.items()}
+    return marked(ratings.with_columns(**out), DISTINCT), merged

@@ -1,0 +1,153 @@
+"""`gpukit train-lshmf 'parts/*'` over ranks: no rank has all ratings, and the model is that of one process."""
+
+import json
+import os
+import subprocess
+import sys
+
+import distributed
+import numpy as np
+import pandas
+import pytest
+from ratings.test_read_parts import frame, pieces
+
+from gpukit.factorization import MatrixFactorization
+from gpukit.parallel.rendezvous import make_rendezvous
+from parallel.test_commands import command, mpiexec
+
+pytestmark = pytest.mark.slow
+SETTINGS = ("--factors", 6, "--no-neighbors", "--learning-rate", 0.2, "--regularization", 0.05, "--epochs", 3)
+SETTINGS = (*SETTINGS, "--device", "cpu", "--json", "--deterministic")
+ROWS, USERS, ITEMS = 5_000_000, 40_000, 2_000
+PEAK = """
+import os, sys, tracemalloc
+import pyarrow
+from gpukit.parallel.current_team import join_team
+from gpukit.ratings.read_parts import read_parts
+
+pattern, warm_up = sys.argv[1:]
+with join_team() as team:
+    read_parts(warm_up, team)
+    tracemalloc.start()
+    part = read_parts(pattern, team)
+    print(len(part), part.local.nbytes, tracemalloc.get_traced_memory()[1], pyarrow.default_memory_pool().max_memory())
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder of 30,000 ratings in parts: Parquet, csv, and one csv; text ids."""
+    folder, table = tmp_path_factory.mktemp("parts"), frame(30_000, 2000, 300).astype({"user": str})
+    table["user"] = "u" + table["user"]
+    for k, part in enumerate(pieces(table, 3)):
+        part.to_parquet(folder / f"{2 - k}.parquet", row_group_size=3000)
+        part.to_csv(folder / f"{k}.csv", index=False)
+    table.to_csv(folder / "whole.txt", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reference(folder):
+    """Return (model, JSON output) of one process; the model is that of a file named as such."""
+    code, out, err = command("train-lshmf", folder / "*.csv", *SETTINGS)
+    assert code == 0, err
+    code, _, err = command("train-lshmf", folder / "whole.txt", *SETTINGS, "--model", folder / "one.gpukit")
+    assert code == 0, err
+    return MatrixFactorization.load(folder / "one.gpukit"), json.loads(out)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.parametrize(
+    "launcher, kind", [("--ranks", "parquet"), ("--ranks", "csv"), ("--dask", "parquet"), ("mpiexec", "csv")]
+)
+def test_the_model_of_one_process(folder, tmp_path, reference, cluster, launcher, kind):
+    """To the bit, with the errors of the same held-out ratings."""
+    options = {"--ranks": ("--ranks", 2), "--dask": ("--dask", cluster), "mpiexec": ()}[launcher]
+    before, path = mpiexec() if launcher == "mpiexec" else (), tmp_path / "many.gpukit"
+    code, out, err = command("train-lshmf", folder / f"*.{kind}", *SETTINGS, *options, "--model", path, before=before)
+    assert code == 0, err
+    model, result = MatrixFactorization.load(path), json.loads(out)
+    for part in ("_state", "_rated"):
+        for name, array in getattr(reference[0], part)._asdict().items():
+            np.testing.assert_array_equal(getattr(getattr(model, part), name), array, name)
+    np.testing.assert_array_equal(model.user_ids_, reference[0].user_ids_)
+    for name in ("users", "items", "train_ratings", "test_ratings", "unknown_in_test"):
+        assert result[name] == reference[1][name], name
+    for row, expected in zip(result["results"], reference[1]["results"], strict=True):
+        assert list(row.values())[1:] == pytest.approx(list(expected.values())[1:], rel=1e-9)
+        assert row["predictor"] == expected["predictor"]
+
+
+@pytest.mark.parametrize("launcher", ["--ranks", "--dask", "mpiexec"])
+def test_a_bad_value_ends_all_ranks(tmp_path, cluster, launcher):
+    """One line with file and line, exit code 2."""
+    for k, part in enumerate(pieces(frame(600).astype({"rating": str}), 2)):
+        if k:
+            part.iloc[250, 2] = "hello"
+        part.to_csv(tmp_path / f"{k}.csv", index=False)
+    options = {"--ranks": ("--ranks", 2), "--dask": ("--dask", cluster), "mpiexec": ()}[launcher]
+    before = mpiexec() if launcher == "mpiexec" else ()
+    code, out, err = command("train-lshmf", tmp_path / "*.csv", "--device", "cpu", "--quiet", *options, before=before)
+    assert code == 2 and out == ""
+    assert err.count("Error: ") == 1 and "1.csv, line 252: the rating 'hello' is not a number" in err
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [(("--early-stop", 2), "--early-stop does not work"), (("--solver", "als"), "--solver does not work")],
+    ids=str,
+)
+def test_one_rank_reads_all_for_some_options(folder, tmp_path, options, reason):
+    given = ("train-lshmf", folder / "*.csv", "--factors", 4, "--epochs", 2, "--device", "cpu", *options)
+    models = []
+    for name, ranks in (("one", ()), ("two", ("--ranks", 2))):
+        code, _, err = command(*given, "--no-neighbors", "--deterministic", *ranks, "--model", tmp_path / name)
+        assert code == 0 and (f"{reason} on ratings in parts: rank 0 reads all" in err) == bool(ranks), err
+        models.append(MatrixFactorization.load(tmp_path / name))
+    np.testing.assert_array_equal(models[0].user_factors_, models[1].user_factors_)
+
+
+def test_equal_ratings_are_refused_with_the_remedy(tmp_path):
+    frame(100).assign(rating=1).to_csv(tmp_path / "a.csv", index=False)
+    code, _, err = command("train-lshmf", tmp_path / "*.csv", "--device", "cpu", "--quiet", "--ranks", 2)
+    assert code == 2 and "name a file instead of a pattern" in err and err.count("\n") == 1
+
+
+def test_a_part_is_not_overwritten(folder):
+    code, _, err = command("train-lshmf", folder / "*.csv", "--ranks", 2, "--model", folder / "0.csv", "--force")
+    assert code == 2 and "would overwrite a file that this command reads" in err
+
+
+def write_large(folder, kind):
+    """Write ROWS ratings in four parts of a kind."""
+    rng, k = np.random.default_rng(0), np.arange(ROWS, dtype=np.int64)
+    pairs = rng.permutation(k) * (USERS * ITEMS // ROWS)
+    table = pandas.DataFrame({"user": pairs // ITEMS, "item": pairs % ITEMS, "rating": np.float32(k % 5 + 1)})
+    for number, part in enumerate(pieces(table, 4)):
+        if kind == "parquet":
+            part.to_parquet(folder / f"{number}.parquet", row_group_size=1 << 18, index=False)
+        else:
+            part.to_csv(folder / f"{number}.csv", index=False)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_memory_of_a_rank(folder, tmp_path, kind):
+    """At most 2.5 times its share, and some numbers for each user and item; pyarrow's blocks do not grow with it."""
+    write_large(tmp_path, kind)
+    arguments = [sys.executable, "-P", "-c", PEAK, str(tmp_path / f"*.{kind}"), str(folder / f"*.{kind}")]
+    environment, meeting = {**os.environ, "GPUKIT_NUM_THREADS": "1"}, make_rendezvous(2)  # tracemalloc needs the GIL
+    ranks = [
+        subprocess.Popen(arguments, env={**environment, **meeting.environment(rank)}, stdout=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]
+    for process in ranks:
+        total, share, peak, pool = map(int, process.communicate(timeout=100)[0].split())
+        assert process.returncode == 0
+        assert total == ROWS and 0.45 < share / (12 * ROWS) < 0.55
+        assert peak <= 2.5 * share + 60 * (USERS + ITEMS)
+        assert pool < 48 << 20
