@@ -115,7 +115,7 @@ def types_in(table, found, frame, values):
         return types_of_frame(frame[list(found.values)], by_vertex)
     seen = ~np.isnan(values)
     kept = seen.any(axis=1)
-    some = np.flatnonzero(kept & ((values % 1 == 0) | ~seen).all(axis=1))
+    some = np.flatnonzero(kept & (~seen | np.isfinite(values) & (values == np.floor(values))).all(axis=1))
     if not len(some):
         return None
     spelled = [found.values[at] for at in some] if by_vertex else found.values
