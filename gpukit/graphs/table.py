@@ -69,7 +69,7 @@ def known_of(ids):
 
 
 def times_of(table, frame, found):
-    """Return the times of a wide table as (T,) int64 seconds, or None."""
+    """Return the times of a wide table as seconds (T,), or None."""
     if found.layout == "rows":
         head = sensors_of(table, found)
         has_times = time_parsing.are_dates(head) or time_parsing.are_years(head)
@@ -84,7 +84,7 @@ def times_of(table, frame, found):
 
 
 def seconds_of(columns, order, place):
-    """Return combined time columns [[str]] as (R,) int64 seconds.
+    """Return combined time columns [[str]] as seconds (R,).
 
     None if one column holds no times. Raises DataError for a line whose time differs in format from the first one.
     place: function that describes a row.
@@ -137,7 +137,7 @@ class Long(NamedTuple):
     time     (R,) int64: each line's time, an index in moments
     ids      (N,) int64 or str: known ones in their order, then others by appearance
     moments  [str] of length T: the times as spelled, ascending
-    seconds  (T,) int64, or None if times are neither dates nor numbers
+    seconds  (T,), or None if times are neither dates nor numbers
     values   (N, T) float64, NaN for missing lines and values
     frame    the table as a pandas DataFrame, columns 0 to C-1
     """
@@ -176,7 +176,7 @@ def long_of(table, found, frame, ids=None):
 
 
 def times(table, frame, found):
-    """Return ((R,) indices of times, times [str], (T,) int64 seconds or None).
+    """Return ((R,) indices of times, times [str], (T,) seconds or None).
 
     Dates and numbers ascend; other times are in order of appearance.
     """

@@ -48,10 +48,10 @@ def unit_of(words, lenient):
 def as_seconds(values, what="times", lenient=False):
     """Return an array as seconds (n,) int64.
 
-    values: whole numbers, datetime64 or text. Raises DataError with the invalid row. lenient: only the order of the
+    values: whole numbers, datetime64, timedelta64 or text. Raises DataError with the invalid row. lenient: only the order of the
     result counts, so it has microseconds where there are fractions, and invalid times are MISSING.
     """
-    array = as_array(values, what)
+    array = _from_durations(as_array(values, what))
     if array.dtype.kind in "Vc" or array.ndim != 1:
         raise DataError(
             f"{what} are {array.dtype} of shape {array.shape}. Give one column of seconds since 1970 or of dates such "
@@ -80,3 +80,31 @@ def as_seconds(values, what="times", lenient=False):
             "dates such as 2005-09-06."
         )
     return found
+
+
+def exact_seconds(values, what="times"):
+    """Return an array as seconds (n,): int64, or float64 if there are fractions, to the microsecond.
+
+    Arguments and errors as in as_seconds.
+    """
+    array, whole = _from_durations(as_array(values, what)), as_seconds(values, what)
+    if array.dtype.kind in "iu":
+        return whole
+    if array.dtype.kind == "f":
+        fractions = array.astype(np.float64) - whole
+    else:
+        micro = array.astype("datetime64[us]").astype(np.int64) if array.dtype.kind == "M" else _micro(array)
+        fractions = np.where(micro == MISSING, 0, micro - whole * MICRO) / MICRO
+    return whole + fractions if fractions.any() else whole
+
+
+def _from_durations(array):
+    """Return durations as dates after 1970-01-01; other arrays unchanged."""
+    return np.datetime64(0, "s") + array if array.dtype.kind == "m" else array
+
+
+def _micro(texts):
+    """Return texts of times as microseconds (n,) int64, MISSING beyond int64."""
+    different, which = np.unique(as_text(texts), return_inverse=True)
+    each = [seconds_of(word, MICRO) for word in different.tolist()]
+    return np.array([MISSING if one is None else one for one in each], np.int64)[which]

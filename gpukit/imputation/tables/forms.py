@@ -21,7 +21,7 @@ class Form(NamedTuple):
     """A tensor from labelled input.
 
     tensor, mask  arrays with a row a vertex, in the order of `vertices`; mask may be None
-    times         (T,) int64 seconds, or None if neither side has times
+    times         (T,) seconds, or None if neither side has times
     vertices      (N,) ids
     give          give(array of the tensor's shape, known): the array in the user's form; known: whether observed cells
                   keep their values (False for deviations)

@@ -6,7 +6,7 @@ from gpukit.errors import DataError
 from gpukit.graphs import time_parsing
 from gpukit.graphs.columns import REPEATED, role_of
 from gpukit.graphs.labels import counted
-from gpukit.io.times import as_seconds
+from gpukit.io.times import exact_seconds
 from gpukit.io.words import shown
 
 
@@ -108,17 +108,20 @@ def are_texts_of_dates(side):
     return are_texts and time_parsing.are_dates([*side])
 
 
-def times_of(side):
-    """Return times (T,) int64 seconds of labels, or None.
+def has_unequal_steps(numbers):
+    """Return True for numbers that rise, or fall, by steps of different lengths."""
+    steps = np.diff(numbers.astype(np.float64))
+    return bool(len(steps) and ((steps > 0).all() or (steps < 0).all()) and not np.allclose(steps, steps[0]))
 
-    None: the labels are not times.
+
+def times_of(side):
+    """Return times (T,) of labels as seconds, int64 or float64, or None.
+
+    None: the labels are not times. Numbers are, if the side is named so, or if they rise or fall by unequal steps.
     """
     side = plain_side(side)
-    if side.dtype.kind == "M":
-        return as_seconds(side.to_numpy(dtype="datetime64[ns]"))
-    if side.dtype.kind == "m":
-        return side.to_numpy(dtype="timedelta64[s]").astype(np.int64)
-    whole = side.dtype.kind in "iu" or (side.dtype.kind == "f" and bool((side == np.floor(side)).all()))
-    if role_of(side.name) == "time" and whole:
-        return as_seconds(side.to_numpy())
+    if side.dtype.kind in "Mm":
+        return exact_seconds(side.to_numpy())
+    if side.dtype.kind in "iuf" and (role_of(side.name) == "time" or has_unequal_steps(side.to_numpy())):
+        return exact_seconds(side.to_numpy()) if side.dtype.kind == "f" else time_parsing.seconds([*map(str, side)])
     return time_parsing.seconds(list(side)) if are_texts_of_dates(side) else None
