@@ -48,8 +48,8 @@ def unit_of(words, lenient):
 def as_seconds(values, what="times", lenient=False):
     """Return an array as seconds (n,) int64.
 
-    values: whole numbers, datetime64, timedelta64 or text. Raises DataError with the invalid row. lenient: only the order of the
-    result counts, so it has microseconds where there are fractions, and invalid times are MISSING.
+    values: whole numbers, datetime64, timedelta64 or text. Raises DataError with the invalid row. lenient: only the
+    order of the result counts, so it has microseconds where there are fractions, and invalid times are MISSING.
     """
     array = _from_durations(as_array(values, what))
     if array.dtype.kind in "Vc" or array.ndim != 1:
