@@ -20,7 +20,7 @@ from gpukit.io import trust
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
 STATE, HISTORY, BEST, HEAD, SECOND = "state", "rated", "best", "head", "beside"
-BEFORE, SEEN, WEIGHTS = "before", "seen", f"{STATE}.item_weights"
+BEFORE, MARKED, WEIGHTS = "before", ("seen", "low"), f"{STATE}.item_weights"
 FACTS = {
     "history": list,
     "timings": dict,
@@ -203,8 +203,7 @@ def packed(model):
     ids = {"user_ids": model.user_ids_, "item_ids": model.item_ids_}
     if hasattr(model, "_head"):
         arrays |= persist.spread(HEAD, model._head)
-    if hasattr(model, "_seen"):
-        arrays[SEEN] = model._seen
+    arrays |= {name: getattr(model, f"_{name}") for name in MARKED if hasattr(model, f"_{name}")}
     later = {"updates": model.updates_} if getattr(model, "updates_", None) else {}
     return {"standard": list(model._scale), "kept": facts, **later}, arrays | ids
 
@@ -238,9 +237,10 @@ def unpack(model, facts, arrays):
     model.set_fitted(state, rated, scale, *ids.values())
     if any(name.startswith(f"{HEAD}.") for name in arrays):
         model._head = kept_head(arrays, shape)
-    if SEEN in arrays:
-        check_seen(arrays[SEEN], shape)
-        model._seen = arrays[SEEN]
+    for name in MARKED:
+        if name in arrays:
+            check_seen(arrays[name], shape, name)
+            setattr(model, f"_{name}", arrays[name])
 
 
 def kept_head(arrays, shape):
@@ -319,7 +319,7 @@ def check_history(history, shape, what="rated"):
     trust.check_finite(f"{what}.levels", history.levels, LARGEST)
 
 
-def check_seen(seen, shape, what="seen"):
+def check_seen(seen, shape, what):
     """Raise DataError unless seen (n, 2) int32 has sorted pairs of rows.
 
     The rows are of users and items of a model of shape (M, N).
