@@ -3,6 +3,7 @@
 A wide table has one vertex per row or column, a long one one reading per line.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from gpukit.graphs.column_types import (
 )
 from gpukit.graphs.columns import columns_of, labels_of, role_of, sensors_of, warn_of_kept, words_of
 from gpukit.io.sheet import FrameTable, Table, open_table
-from gpukit.io.words import as_ids, refuse_repeated, shown
+from gpukit.io.words import as_ids, is_number, refuse_repeated, shown
 
 SEVERAL = "Give each time of a sensor once; where clocks are set back, give times in UTC or with their offset."
 
@@ -78,9 +79,19 @@ def times_of(table, frame, found):
         return None
     columns = [words_of(frame[at]).tolist() for at in found.time]
     name = table.first[found.time[0]] if found.header else None
-    if found.order is not None or len(columns) > 1 or role_of(name) == "time" or time_parsing.are_dates(columns[0]):
-        return seconds_of(columns, found.order, lambda row: place_of(table, row))
-    return None
+    words, are_numbers = columns[0], all(map(is_number, columns[0]))
+    is_uneven = are_numbers and time_parsing.has_unequal_steps(np.array(words, np.float64))
+    if not (found.order or len(columns) > 1 or role_of(name) == "time" or is_uneven or time_parsing.are_dates(words)):
+        return None
+    seconds = seconds_of(columns, found.order, lambda row: place_of(table, row))
+    if seconds is None:
+        shown_words = ", ".join(map(shown, words[:2]))
+        warnings.warn(
+            f"{table.path}: {shown_words}, ... are no times that are known: lines count as in order, at equal steps. "
+            "Write them as 2005-09-06 18:00.",
+            stacklevel=2,
+        )
+    return seconds
 
 
 def seconds_of(columns, order, place):

@@ -163,6 +163,12 @@ def are_years(words):
     return whole and len({int(b) - int(a) for a, b in zip(words, words[1:])}) == 1
 
 
+def has_unequal_steps(numbers):
+    """Return True for numbers that rise, or fall, by steps of different lengths."""
+    steps = np.diff(numbers.astype(np.float64))
+    return bool(len(steps) and ((steps > 0).all() or (steps < 0).all()) and not np.allclose(steps, steps[0]))
+
+
 def check_times(times, path):
     """Return the times of a file; None stays None.
 

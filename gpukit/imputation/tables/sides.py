@@ -108,12 +108,6 @@ def are_texts_of_dates(side):
     return are_texts and time_parsing.are_dates([*side])
 
 
-def has_unequal_steps(numbers):
-    """Return True for numbers that rise, or fall, by steps of different lengths."""
-    steps = np.diff(numbers.astype(np.float64))
-    return bool(len(steps) and ((steps > 0).all() or (steps < 0).all()) and not np.allclose(steps, steps[0]))
-
-
 def times_of(side):
     """Return times (T,) of labels as seconds, int64 or float64, or None.
 
@@ -122,6 +116,6 @@ def times_of(side):
     side = plain_side(side)
     if side.dtype.kind in "Mm":
         return exact_seconds(side.to_numpy())
-    if side.dtype.kind in "iuf" and (role_of(side.name) == "time" or has_unequal_steps(side.to_numpy())):
+    if side.dtype.kind in "iuf" and (role_of(side.name) == "time" or time_parsing.has_unequal_steps(side.to_numpy())):
         return exact_seconds(side.to_numpy()) if side.dtype.kind == "f" else time_parsing.seconds([*map(str, side)])
     return time_parsing.seconds(list(side)) if are_texts_of_dates(side) else None

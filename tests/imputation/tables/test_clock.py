@@ -152,3 +152,24 @@ def test_numbers_that_spell_months():
     assert np.array_equal(
         found, pandas.to_datetime(["2000-11", "2000-12", "2001-01", "2001-03"]).astype("M8[s]").astype(int)
     )
+
+
+@pytest.mark.parametrize("name", ["", "index", "step", "time"])
+def test_numbers_of_unequal_steps_in_a_file(tmp_path, name):
+    gaps, full = gappy(OFFSETS)
+    gaps.insert(0, name, np.round(200 * OFFSETS).astype(int) + START)
+    gaps.to_csv(tmp_path / "table.csv", index=False)
+    data = read_graph(tmp_path / "table.csv")
+    filled = GraphImputer(method="interpolation", device="cpu").fit_transform(data)
+    np.testing.assert_allclose(np.squeeze(filled).T, full, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["%y-%m-%d %H:%M:%S", "%H:%M:%S %d.%m.%Y", "%A, %d %B %Y %H:%M:%S", "%Y-%j %H:%M:%S"])
+def test_times_of_an_unknown_spelling_are_named(tmp_path, form):
+    gaps, _ = gappy(OFFSETS)
+    gaps.insert(0, "time", pandas.date_range("2024", periods=len(gaps), freq="61min").strftime(form))
+    gaps.to_csv(tmp_path / "table.csv", index=False)
+    with pytest.warns(
+        UserWarning, match=r"table.csv: '.*', '.*', ... are no times that are known: lines count as in order"
+    ):
+        assert read_graph(tmp_path / "table.csv").times is None
