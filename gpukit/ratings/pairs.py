@@ -51,7 +51,7 @@ def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
         return ratings
     merged = without_repeats(ratings, rule)
     if merged.merged > ratings.merged and not are_clicks(ratings):
-        warnings.warn(f"{merged_line(merged.merged, len(merged), rule)}.", stacklevel=stacklevel + 1)
+        warnings.warn(f"{merged_line(merged, rule)}.", stacklevel=stacklevel + 1)
     return merged if isinstance(X, Ratings) or merged.times is None else without_times(merged)
 
 
