@@ -45,7 +45,8 @@ def id_array(ids, what="user"):
     NaN, NA).
     """
     try:
-        ids = np.atleast_1d(np.asarray(ids.astype(object).filled(np.nan) if np.ma.is_masked(ids) else ids))
+        is_masked = isinstance(ids, np.ma.MaskedArray)
+        ids = np.atleast_1d(np.asarray(ids.astype(object).filled(np.nan) if is_masked and ids.mask.any() else ids))
     except (TypeError, ValueError) as error:
         raise DataError(f"the {what} ids are no list of ids ({error}).") from error
     if ids.ndim != 1 or ids.dtype.kind not in "biufUSOMm":
@@ -59,9 +60,7 @@ def id_array(ids, what="user"):
 def as_whole(ids):
     """Return ids (n,) with whole floats and decimals as integers: 7.0 is 7."""
     if ids.dtype.kind == "f":
-        if not (np.isfinite(ids) & (ids == np.floor(ids))).all():
-            return ids
-        if (np.abs(ids.astype(np.float64)) < 2.0**63).all():
+        if (np.abs(ids.astype(np.float64)) < 2.0**63).all() and (ids == np.floor(ids)).all():
             return ids.astype(np.int64)
         ids = ids.astype(object)
     if ids.dtype.kind == "O":
