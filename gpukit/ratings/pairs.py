@@ -29,7 +29,11 @@ def table_of(X, y=None):
     """Return Ratings as ratings_of, with repeated pairs and a DataFrame's times."""
     if y is None or not is_pairs(X):
         return sound(made_of(X if hasattr(X, "iloc") else plain(X), times=MAYBE))
-    X, y = aligned(X=X, y=y)
+    if isinstance(X, tuple):
+        users, items, y = aligned(users=X[0], items=X[1], y=y)
+        X = users, items
+    else:
+        X, y = aligned(X=X, y=y)
     users, items = pairs_of(X)
     values = as_values(y)
     if values.shape != users.shape:

@@ -330,3 +330,10 @@ def test_frames_whose_columns_are_not_the_triples():
     assert triples(as_ratings(renamed)) == triples(as_ratings(FRAME.set_axis(range(3), axis=1))) == TRIPLES
     assert triples(as_ratings(FRAME.set_index("userId", drop=False))) == TRIPLES
     assert len(as_ratings(pivot.stack().rename("rating").reset_index())) == 4
+
+
+def test_pairs_and_y_are_matched_by_their_labels():
+    users, items, values = (FRAME[name] for name in FRAME.columns)
+    shuffled = values.sample(frac=1, random_state=1)
+    for pairs in ((users, items), (users, items[::-1]), FRAME[["userId", "movieId"]]):
+        assert triples(ratings_of(pairs, shuffled)) == TRIPLES
