@@ -117,8 +117,8 @@ def train_lshmf(ctx, **values):
     check(ask)
     capability = capability_of(ask.device)
     start_warm_up(ask.device)
-    is_half(ask.precision, capability is not None, 0)  # this and check() raise for invalid options
     with options_named():
+        is_half(ask.precision, capability is not None, 0)  # this and check() raise for invalid options
         steps.build(ask).check()
     with run_as_team(ctx, ask, work=lambda: teams.of_ratings(ask.ratings, steps.build(ask))) as team:
         if team.size > 1:

@@ -25,6 +25,7 @@ OPTIONS = {
 }
 OPTIONS_TOO = {
     "hash": "--hash",
+    "precision": "--precision",
     "search": "--search",
     "columns": "--columns",
 }  # options of their own, except hash='minhash'

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit.base.arrays import as_array, as_labels, as_numbers, as_text
+from gpukit.base.arrays import aligned, as_array, as_labels, as_numbers, as_text
 from gpukit.documents.check import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
@@ -37,7 +37,7 @@ def as_documents(
         Relevance. Whole labels beyond 2^53 stay int64.
     qid : (l,) or str
         Query ids, int64 or text. The documents of a query are made adjacent; queries are in order of their first
-        documents.
+        documents. Pandas' X, y and qid are matched by their labels.
     group : (m,)
         Alternative to qid: the number of documents of each query, in order; the ids are then 1 to m.
     weights : (m,)
@@ -50,6 +50,7 @@ def as_documents(
     if isinstance(X, Documents):
         return sound(_regular(X))
     X, y, qid = _columns(as_frame(X), y, qid)
+    X, y, qid = aligned(X=X, y=y, qid=qid)
     names, matrix = feature_names(X), _features(X)
     y = _relevance(y, matrix.shape[0])
     order, offsets, qids = _queries(qid, group, matrix.shape[0])

@@ -17,6 +17,7 @@ from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.neighbors.plan import columns_of
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
+from gpukit.ratings.clicks import rated_below
 from gpukit.ratings.orders.resident import ratings_where
 from gpukit.ratings.parts import RatingsPart, check_same_part
 
@@ -168,11 +169,13 @@ class Factorization(Answering, Updating):
         self.timings_, self.device_, self.feedback_ = run.clock.seconds, str(run.device), run.settings.feedback
         self.chosen_, self.trials_ = run.choice.facts(type(self).__name__), run.choice.trials
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
-        for name in ("updates_", "_seen"):
+        for name in ("updates_", "_seen", "_low"):
             vars(self).pop(name, None)
         self._choice, self._ended = run.choice, checkpoints.ended
         if run.seen is not None:
             self.mark_seen(run.seen)
+        if run.low is not None:
+            self._mark_low(run.low)
         device = run.device
         del run, judge  # frees their device memory
         devices.release(device)
@@ -202,14 +205,16 @@ class Factorization(Answering, Updating):
         ratings = ratings_where(X, y, spec, lambda: table_of(X, y))
         ratings = weights.counted(weights.weighted(ratings, sample_weight, X, y))
         ratings = merge_repeats(ratings, X, stacklevel=3)
-        feedback, ratings = resolved(self, ratings)
+        feedback, learned = resolved(self, ratings)
+        low, seen = rated_below(ratings, self.positive_from) if feedback == "implicit" else None, None
+        ratings = learned
         if feedback == "explicit" and choice is None:
             warn_of_counts(self, ratings)
         check_same_part(ratings, validation, team)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
         weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)
         check_shape(ratings)
-        checked, seen = choice.settings if choice else settings.clamped(self, checked, ratings.shape), None
+        checked = choice.settings if choice else settings.clamped(self, checked, ratings.shape)
         if validation is not None:
             of_ranks = isinstance(validation, RatingsPart)
             judges = judges_of(self, validation if of_ranks else ratings_of(validation), feedback)
@@ -229,7 +234,7 @@ class Factorization(Answering, Updating):
         with devices.reported(device, "Training"):
             if team is not None and team.size > 1:
                 from gpukit.factorization.shared import begin
-            return begin.prepare(FitRequest(*given))._replace(seen=seen)
+            return begin.prepare(FitRequest(*given))._replace(seen=seen, low=low)
 
     def find_neighbors(self, orders, steps, n_neighbors):
         """Return the neighbours (N, n_neighbors) int32 on the host, best first.
@@ -272,7 +277,7 @@ class MatrixFactorization(Factorization):
     feedback : {'auto', 'explicit', 'implicit'}
         'explicit': ratings; 'implicit': clicks; 'auto': clicks if all ratings are equal, as those of pairs are.
     positive_from : float or None
-        Ratings, or counts, from here on are clicks; the others are ignored.
+        Ratings, or counts, from here on are clicks; the others only exclude items from lists.
     loss : {'auto', 'squared', 'cross-entropy', 'bpr'}
         For clicks: 'squared' (solvers 'ials', over all pairs, and 'ease'), 'cross-entropy' (the paper's) or 'bpr' (both
         of solver 'sampled').

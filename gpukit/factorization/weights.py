@@ -7,7 +7,7 @@ excluded.
 
 import numpy as np
 
-from gpukit.base.arrays import as_array, plain
+from gpukit.base.arrays import aligned, as_numbers, labels
 from gpukit.errors import DataError, ParameterError
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.ratings.pairs import is_pairs
@@ -19,12 +19,14 @@ TAKE = ("sgd", "als")  # solvers that support weights
 def weighted(ratings, given, X, y):
     """Return Ratings with sample weights in place of their own.
 
-    given (n,): a number a rating; of a matrix X (M,), a number a user; None keeps the Ratings as they are. Raises
-    DataError for values that are not weights.
+    given (n,): a number a rating; of a matrix X (M,), a number a user; None keeps the Ratings as they are. Pandas'
+    weights are matched with X by their labels. Raises DataError for values that are not weights.
     """
     if given is None:
         return ratings
-    weights = numbers(given)
+    rows = X[0] if isinstance(X, tuple) and X else X
+    rows = y if labels(rows) is None and not is_matrix(X, y) else rows
+    weights = as_numbers("sample_weight", aligned(X=rows, sample_weight=given)[1]).astype(np.float32)
     a_user = is_matrix(X, y)
     count, what = (ratings.shape[0], "row of the matrix") if a_user else (len(ratings), "rating")
     if weights.shape != (count,):
@@ -44,14 +46,6 @@ def is_matrix(X, y):
     """
     table = isinstance(X, (Ratings, tuple)) or is_frame(as_frame(X))
     return not (table or (y is not None and is_pairs(X)))
-
-
-def numbers(given):
-    """Return weights as float32; raise DataError for values that are not numbers."""
-    try:
-        return as_array(plain(given), "sample_weight").astype(np.float32)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight must be numbers, one a rating ({error}).") from None
 
 
 def counted(ratings):

@@ -35,7 +35,9 @@ def sound(data):
         trust.check_array("GraphTensor.truth", data.truth, data.tensor.dtype.type, shape)
         trust.check_finite("GraphTensor.truth", data.truth)
     if data.times is not None:
-        trust.check_array("GraphTensor.times", data.times, np.int64, shape[3 - max(1, min(2, np.ndim(data.times))) :])
+        trust.check_array(
+            "GraphTensor.times", data.times, (np.int64, np.float64), shape[3 - max(1, min(2, np.ndim(data.times))) :]
+        )
     if data.vertices is not None:
         _check_vertices(data.vertices, count)
     if data.given is not None:

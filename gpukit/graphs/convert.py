@@ -13,7 +13,7 @@ from gpukit.graphs import labels
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.column_types import types_of
 from gpukit.graphs.tensor import GraphTensor
-from gpukit.io.times import as_seconds
+from gpukit.io.times import exact_seconds
 
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, GraphLike, Table
@@ -234,7 +234,7 @@ def _filled(values, mask):
 
 
 def _times(times, given, shape):
-    """Return the times of the input's last axis as int64, or None.
+    """Return the times of the input's last axis in seconds, or None.
 
     Their shape is (n,), or (m, n) after reshaping.
     """
@@ -246,7 +246,7 @@ def _times(times, given, shape):
         raise DataError(
             f"times has the shape {times.shape}; it needs one for each place of the tensor's last axis, ({last},)."
         )
-    seconds = as_seconds(times.ravel())
+    seconds = exact_seconds(times.ravel())
     return seconds if times.size == shape[2] else seconds.reshape(shape[1:])
 
 

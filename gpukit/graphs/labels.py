@@ -8,7 +8,7 @@ from gpukit.errors import DataError
 from gpukit.graphs.column_types import is_object
 from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame
-from gpukit.io.times import as_seconds
+from gpukit.io.times import exact_seconds
 
 
 def of_graph(graph):
@@ -47,7 +47,7 @@ def aligned(values, vertices, what):
 
     vertices: (N,) ids of the graph, or None; what: name of the frame in errors. A frame whose index, or else whose
     columns, are the vertices' labels is put in their order. A frame without labels, or with a graph without, keeps its
-    order, a vertex per row. Other values are returned unchanged. times: the dates of the other axis, int64 seconds.
+    order, a vertex per row. Other values are returned unchanged. times: the dates of the other axis, in seconds.
     Raises DataError with labels that do not match.
     """
     values = as_frame(values)
@@ -128,5 +128,5 @@ def numbers(frame, what, turned):
 
 
 def _times(index):
-    """Return an index of dates as int64 seconds, else None."""
-    return as_seconds(index.to_numpy(dtype="datetime64[ns]")) if index.dtype.kind == "M" else None
+    """Return an index of dates as seconds, else None."""
+    return exact_seconds(index.to_numpy(dtype="datetime64[ns]")) if index.dtype.kind == "M" else None

@@ -3,6 +3,7 @@
 A wide table has one vertex per row or column, a long one one reading per line.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from gpukit.graphs.column_types import (
 )
 from gpukit.graphs.columns import columns_of, labels_of, role_of, sensors_of, warn_of_kept, words_of
 from gpukit.io.sheet import FrameTable, Table, open_table
-from gpukit.io.words import as_ids, refuse_repeated, shown
+from gpukit.io.words import as_ids, is_number, refuse_repeated, shown
 
 SEVERAL = "Give each time of a sensor once; where clocks are set back, give times in UTC or with their offset."
 
@@ -69,7 +70,7 @@ def known_of(ids):
 
 
 def times_of(table, frame, found):
-    """Return the times of a wide table as (T,) int64 seconds, or None."""
+    """Return the times of a wide table as seconds (T,), or None."""
     if found.layout == "rows":
         head = sensors_of(table, found)
         has_times = time_parsing.are_dates(head) or time_parsing.are_years(head)
@@ -78,13 +79,23 @@ def times_of(table, frame, found):
         return None
     columns = [words_of(frame[at]).tolist() for at in found.time]
     name = table.first[found.time[0]] if found.header else None
-    if found.order is not None or len(columns) > 1 or role_of(name) == "time" or time_parsing.are_dates(columns[0]):
-        return seconds_of(columns, found.order, lambda row: place_of(table, row))
-    return None
+    words, are_numbers = columns[0], all(map(is_number, columns[0]))
+    is_uneven = are_numbers and time_parsing.has_unequal_steps(np.array(words, np.float64))
+    if not (found.order or len(columns) > 1 or role_of(name) == "time" or is_uneven or time_parsing.are_dates(words)):
+        return None
+    seconds = seconds_of(columns, found.order, lambda row: place_of(table, row))
+    if seconds is None:
+        shown_words = ", ".join(map(shown, words[:2]))
+        warnings.warn(
+            f"{table.path}: {shown_words}, ... are no times that are known: lines count as in order, at equal steps. "
+            "Write them as 2005-09-06 18:00.",
+            stacklevel=2,
+        )
+    return seconds
 
 
 def seconds_of(columns, order, place):
-    """Return combined time columns [[str]] as (R,) int64 seconds.
+    """Return combined time columns [[str]] as seconds (R,).
 
     None if one column holds no times. Raises DataError for a line whose time differs in format from the first one.
     place: function that describes a row.
@@ -115,7 +126,7 @@ def types_in(table, found, frame, values):
         return types_of_frame(frame[list(found.values)], by_vertex)
     seen = ~np.isnan(values)
     kept = seen.any(axis=1)
-    some = np.flatnonzero(kept & ((values % 1 == 0) | ~seen).all(axis=1))
+    some = np.flatnonzero(kept & (~seen | np.isfinite(values) & (values == np.floor(values))).all(axis=1))
     if not len(some):
         return None
     spelled = [found.values[at] for at in some] if by_vertex else found.values
@@ -137,7 +148,7 @@ class Long(NamedTuple):
     time     (R,) int64: each line's time, an index in moments
     ids      (N,) int64 or str: known ones in their order, then others by appearance
     moments  [str] of length T: the times as spelled, ascending
-    seconds  (T,) int64, or None if times are neither dates nor numbers
+    seconds  (T,), or None if times are neither dates nor numbers
     values   (N, T) float64, NaN for missing lines and values
     frame    the table as a pandas DataFrame, columns 0 to C-1
     """
@@ -176,7 +187,7 @@ def long_of(table, found, frame, ids=None):
 
 
 def times(table, frame, found):
-    """Return ((R,) indices of times, times [str], (T,) int64 seconds or None).
+    """Return ((R,) indices of times, times [str], (T,) seconds or None).
 
     Dates and numbers ascend; other times are in order of appearance.
     """

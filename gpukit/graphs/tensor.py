@@ -20,9 +20,9 @@ class GraphTensor(NamedTuple):
         Ids, numbers or text; None if the vertices have only their numbers.
     truth : (N, m, n) or None
         The complete tensor, in the tensor's dtype, if known.
-    times : int64 or None
-        Seconds since 1970-01-01 UTC: (n,) of the columns of the slices, or (m, n) of their entries if rows of m n
-        values were reshaped to slices.
+    times : int64 or float64, or None
+        Seconds since 1970-01-01 UTC, float64 if there are fractions: (n,) of the columns of the slices, or (m, n) of
+        their entries if rows of m n values were reshaped to slices.
     types : column_types.ColumnTypes or None
         Of the input values; None: those of tensor.
     given : tuple or None

@@ -11,7 +11,7 @@ import numpy as np
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
 from gpukit.io import archives, sources, trust
-from gpukit.io.times import as_seconds, seconds_of
+from gpukit.io.times import exact_seconds, seconds_of
 from gpukit.io.words import decoded, is_number, shown
 
 FORMS = {  # of days and months, by their order if both are numbers
@@ -34,16 +34,16 @@ FORMS = {  # of days and months, by their order if both are numbers
 COMPACT = {6: "%Y%m", 8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits
 QUARTER = re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE)
 SPLIT = re.compile(r"(.*?)(?: (\d{1,2}:\d\d.*))?", re.DOTALL)  # a day and a clock
-CLOCK = re.compile(r"(\d{1,2})(?:[:.]?(\d\d))?(?:[:.](\d\d)(?:[.,]\d+)?)?(?: ?([ap])m)?", re.IGNORECASE)
+CLOCK = re.compile(r"(\d{1,2})(?:[:.]?(\d\d))?(?:[:.](\d\d(?:[.,]\d+)?))?(?: ?([ap])m)?", re.IGNORECASE)
 NEEDED = "times, one a line, or an .npy of them"
 YEAR = re.compile(r"(?:1[5-9]|2[0-4])\d\d")
 DATE = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")  # a date or a clock
 
 
 def seconds(words, order=None):
-    """Return words [str] as int64 seconds (n,) since 1970-01-01 UTC, or None.
+    """Return words [str] as seconds (n,) since 1970-01-01 UTC, int64 or float64, or None.
 
-    None if they are not times of one format. Numbers are seconds, fractions cut off, unless all are dates without
+    None if they are not times of one format. Numbers are seconds, unless all are dates without
     separators (20060905, 200609). order: 'mdy' or 'dmy', if the month or the day comes first; DataError if the result
     depends on it and it is not given.
     """
@@ -54,7 +54,7 @@ def seconds(words, order=None):
         return parsed(words, COMPACT[len(words[0])])
     found = [seconds_of(word) for word in words]
     if None not in found:
-        return np.array(found, np.int64)
+        return exact_seconds(np.array(words))
     days, clocks = zip(*(SPLIT.fullmatch(word).groups() for word in words))
     later = of_clocks([clock or "0" for clock in clocks])
     ways = {kind: day for kind in FORMS if not order or kind in (None, order) for day in [of_days(days, kind)]}
@@ -99,7 +99,7 @@ def parsed(words, form):
 
 
 def of_clocks(words):
-    """Return clocks or hours as (n,) int64 seconds, or None.
+    """Return clocks or hours as seconds (n,), int64 or float64, or None.
 
     Clocks: 18:00, 18.00.00, 6:00 PM; hours: 18; hours and minutes: 1800.
     """
@@ -107,17 +107,18 @@ def of_clocks(words):
     out = []
     for word in words:
         found = CLOCK.fullmatch(word.zfill(4) if wide else word)
-        hours, minutes, rest = (int(one or 0) for one in found.groups()[:3]) if found else (99, 0, 0)
+        hours, minutes = (int(one or 0) for one in found.groups()[:2]) if found else (99, 0)
+        rest = float((found and found[3] or "0").replace(",", "."))
         if found and found[4]:
             hours = hours % 12 + 12 * (found[4].lower() == "p")
-        if hours > 24 or minutes > 59 or rest > 59:
+        if hours > 24 or minutes > 59 or rest >= 60:
             return None
         out.append(3600 * hours + 60 * minutes + rest)
-    return np.array(out, np.int64)
+    return exact_seconds(np.array(out))
 
 
 def together(columns, order=None):
-    """Return combined time columns [[str]] as (n,) int64 seconds, or None.
+    """Return combined time columns [[str]] as seconds (n,), or None.
 
     They are one column of times; a date and a clock; or year, month, day, hour, minute, second, the first ones of
     these.
@@ -162,22 +163,28 @@ def are_years(words):
     return whole and len({int(b) - int(a) for a, b in zip(words, words[1:])}) == 1
 
 
+def has_unequal_steps(numbers):
+    """Return True for numbers that rise, or fall, by steps of different lengths."""
+    steps = np.diff(numbers.astype(np.float64))
+    return bool(len(steps) and ((steps > 0).all() or (steps < 0).all()) and not np.allclose(steps, steps[0]))
+
+
 def check_times(times, path):
     """Return the times of a file; None stays None.
 
-    Raises DataError if two are equal as whole seconds, or if one is invalid.
+    Raises DataError if two are equal, or if one is invalid.
     """
     if times is None:
         return None
     times = as_array(times, f"{path}: times")
-    whole = as_seconds(times.ravel(), f"{path}: times")
-    twice = trust.repeated(whole)
+    seconds = exact_seconds(times.ravel(), f"{path}: times")
+    twice = trust.repeated(seconds)
     if twice is not None:
-        one, other = np.flatnonzero(whole == twice)[:2]
+        one, other = np.flatnonzero(seconds == twice)[:2]
         value, same = (shown(str(times.flat[at])) for at in (one, other))
         raise DataError(
-            f"{path}: times: entries {one + 1:,} and {other + 1:,} are the same second, {value} and {same}. Give each "
-            "column a time of its own, as whole seconds or dates."
+            f"{path}: times: entries {one + 1:,} and {other + 1:,} are the same time, {value} and {same}. Give each "
+            "column a time of its own."
         )
     return times
 
@@ -185,7 +192,7 @@ def check_times(times, path):
 def read_times(path):
     """Read the times of a tensor's columns from text or .npy.
 
-    Text has one time per line and an optional header. path: a file's name, or '-'. Returns numbers or int64 seconds,
+    Text has one time per line and an optional header. path: a file's name, or '-'. Returns numbers or seconds,
     validated. Raises DataError for other files, invalid times and repeated times.
     """
     with sources.opened(path, NEEDED) as source:

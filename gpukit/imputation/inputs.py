@@ -31,7 +31,7 @@ from gpukit.imputation.tables import bare
 from gpukit.imputation.tables.clock import clock_of
 from gpukit.imputation.tables.forms import form_of, refuse_datasets
 from gpukit.io.arrays import as_frame, is_frame, is_series
-from gpukit.io.times import as_seconds
+from gpukit.io.times import exact_seconds
 from gpukit.svt.plan import MOST
 
 NO_GRAPH = "no graph was passed: each vertex is joined to the vertices with the most similar series."
@@ -348,14 +348,14 @@ def check_shape(array, vertices):
 
 
 def times_of(times, data):
-    """Return (m n,) int64 seconds of the entries of slices.
+    """Return (m n,) seconds of the entries of slices, int64 or float64.
 
     Entries are row by row. None if times are None or are those of the columns of several rows. Raises DataError for
     another number of times.
     """
     if times is None:
         return None
-    seconds = as_seconds(as_array(times, "times").ravel())
+    seconds = exact_seconds(as_array(times, "times").ravel())
     m, n = data.tensor.shape[1:]
     if len(seconds) not in (m * n, n):
         raise DataError(

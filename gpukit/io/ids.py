@@ -6,6 +6,7 @@ Shared by ids.py (host) and ratings/orders (GPU).
 """
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from gpukit.errors import DataError
 SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
 EMPTY = np.int32(-1)
 NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset, Iterator)
-FLOATS = (float, np.floating)
+FLOATS = (float, np.floating, Decimal)
 PIECE = 1 << 20  # ids per task
 
 
@@ -44,7 +45,8 @@ def id_array(ids, what="user"):
     NaN, NA).
     """
     try:
-        ids = np.atleast_1d(np.asarray(ids.astype(object).filled(np.nan) if np.ma.is_masked(ids) else ids))
+        is_masked = isinstance(ids, np.ma.MaskedArray)
+        ids = np.atleast_1d(np.asarray(ids.astype(object).filled(np.nan) if is_masked and ids.mask.any() else ids))
     except (TypeError, ValueError) as error:
         raise DataError(f"the {what} ids are no list of ids ({error}).") from error
     if ids.ndim != 1 or ids.dtype.kind not in "biufUSOMm":
@@ -52,6 +54,18 @@ def id_array(ids, what="user"):
     lacking = missing(ids)
     if lacking.any():
         raise DataError(f"Row {int(np.argmax(lacking)) + 1:,} has no {what} id. Remove such rows first.")
+    return as_whole(ids)
+
+
+def as_whole(ids):
+    """Return ids (n,) with whole floats and decimals as integers: 7.0 is 7."""
+    if ids.dtype.kind == "f":
+        if (np.abs(ids.astype(np.float64)) < 2.0**63).all() and (ids == np.floor(ids)).all():
+            return ids.astype(np.int64)
+        ids = ids.astype(object)
+    if ids.dtype.kind == "O":
+        whole = [int(one) if isinstance(one, FLOATS) and one == one // 1 else one for one in ids]
+        ids = np.fromiter(whole, object, len(ids))
     return ids
 
 
@@ -121,13 +135,12 @@ def _is_missing(one):
 def factorize(ids, what="user"):
     """Return (rows (n,) int32, sorted ids (M,)) of an array of ids.
 
-    what: name of the ids in the DataError for missing ones.
+    what: name of the ids in the DataError for missing ones and fractions.
     """
     import pyarrow
 
     ids = id_array(ids, what)
-    if ids.dtype.kind == "f" and (np.abs(ids.astype(np.float64)) < 2.0**63).all() and (ids == np.floor(ids)).all():
-        ids = ids.astype(np.int64)
+    check_fractions(ids, np.full(len(ids), EMPTY), what)
     if ids.dtype.kind in "biu" and not _beyond(ids).any():
         ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
         close = numbered(ids)

@@ -111,7 +111,7 @@ class Reader:
         """
         pyarrow, _ = library()
         kind = _kind(column)
-        if _is_strange(kind):
+        if _is_strange(kind) or pyarrow.types.is_boolean(kind):
             raise DataError(f"{self.name}: the column of the {what} holds {kind}, not integers or text.")
         if pyarrow.types.is_float16(column.type):
             column = column.cast(pyarrow.float32())  # pyarrow 19 has no is_nan of halves

@@ -30,7 +30,7 @@ SIGNS = {"?", "-", "--", "---"}  # marks of missing values
 MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan", *SIGNS}  # of values, lower case
 UNKNOWN = (*sorted(MISSING - {"nan", "-nan"}), "NA", "N/A", "#N/A", "<NA>", "NULL", "None", "NaN", "-NaN", "nan")
 EMPTY = "Correct it, or leave the field empty where the value is missing."
-NO_NUMBERS = "Nor is anything else in its column: leave the column out. Times of sensors are the first column."
+NO_NUMBERS = "Nor is anything else in its column: leave the column out."
 HEAD, BLOCK = 1 << 20, 1 << 24  # bytes searched for the first rows; bytes parsed at once
 IN_QUOTES = re.compile(r'"(?:[^"]|"")*+"')
 # A quoted field, which stays; a line end; a comment: from # or % at the start of a line, or # after a blank.

@@ -40,18 +40,29 @@ def _iso(date):
     return f"{date['year']}-{date['month']:0>2}-{date['day']:0>2}"
 
 
-def unit_of(words, lenient):
-    """Return MICRO for times that are only to be ordered and are not all whole numbers, else 1."""
-    return MICRO if lenient and not all(map(is_integer, filter(None, words))) else 1
+def order_of(text):
+    """Return an int by which a time is ordered among those of its column, None if it is none.
+
+    It is in microseconds. Whole numbers that are too large for it are kept, as all of their column are.
+    """
+    if not is_integer(text):
+        return seconds_of(text, MICRO)
+    return order_of_whole(np.array([int(text)]))[0] if abs(int(text)) < 2**63 else None
+
+
+def order_of_whole(numbers):
+    """Return whole numbers (n,) int64 as order_of returns them."""
+    largest = 2**63 // MICRO
+    return np.where((numbers < largest) & (numbers > -largest), numbers * MICRO, numbers)
 
 
 def as_seconds(values, what="times", lenient=False):
     """Return an array as seconds (n,) int64.
 
-    values: whole numbers, datetime64 or text. Raises DataError with the invalid row. lenient: only the order of the
-    result counts, so it has microseconds where there are fractions, and invalid times are MISSING.
+    values: whole numbers, datetime64, timedelta64 or text. Raises DataError with the invalid row. lenient: only the
+    order of the result counts, which is that of order_of, and invalid times are MISSING.
     """
-    array = as_array(values, what)
+    array = _from_durations(as_array(values, what))
     if array.dtype.kind in "Vc" or array.ndim != 1:
         raise DataError(
             f"{what} are {array.dtype} of shape {array.shape}. Give one column of seconds since 1970 or of dates such "
@@ -59,16 +70,17 @@ def as_seconds(values, what="times", lenient=False):
         )
     if array.dtype.kind in "iu":
         found, bad = array.astype(np.int64), array > np.uint64(2**63 - 1) if array.dtype == np.uint64 else np.False_
+        found = order_of_whole(found) if lenient else found
     elif array.dtype.kind == "M":
         found, bad = array.astype(f"datetime64[{'us' if lenient else 's'}]").astype(np.int64), np.isnat(array)
     elif array.dtype.kind == "f":
-        array = array.astype(np.float64) * (MICRO if lenient and (array[np.isfinite(array)] % 1).any() else 1)
+        array = array.astype(np.float64)
+        array = np.where(np.abs(array) < 2.0**63 / MICRO, array * MICRO, array) if lenient else array
         bad = ~(np.abs(array) < 2.0**63)
         found = np.floor(np.where(bad, 0, array)).astype(np.int64)
     else:
         different, which = np.unique(as_text(array), return_inverse=True)
-        unit = unit_of(different.tolist(), lenient)
-        each = [seconds_of(word, unit) for word in different.tolist()]
+        each = [(order_of if lenient else seconds_of)(word) for word in different.tolist()]
         bad = np.array([one is None for one in each], dtype=bool)[which]
         found = np.array([one or 0 for one in each], dtype=np.int64)[which]
     if lenient:
@@ -80,3 +92,31 @@ def as_seconds(values, what="times", lenient=False):
             "dates such as 2005-09-06."
         )
     return found
+
+
+def exact_seconds(values, what="times"):
+    """Return an array as seconds (n,): int64, or float64 if there are fractions, to the microsecond.
+
+    Arguments and errors as in as_seconds.
+    """
+    array, whole = _from_durations(as_array(values, what)), as_seconds(values, what)
+    if array.dtype.kind in "iu":
+        return whole
+    if array.dtype.kind == "f":
+        fractions = array.astype(np.float64) - whole
+    else:
+        micro = array.astype("datetime64[us]").astype(np.int64) if array.dtype.kind == "M" else _micro(array)
+        fractions = np.where(micro == MISSING, 0, micro - whole * MICRO) / MICRO
+    return whole + fractions if fractions.any() else whole
+
+
+def _from_durations(array):
+    """Return durations as dates after 1970-01-01; other arrays unchanged."""
+    return np.datetime64(0, "s") + array if array.dtype.kind == "m" else array
+
+
+def _micro(texts):
+    """Return texts of times as microseconds (n,) int64, MISSING beyond int64."""
+    different, which = np.unique(as_text(texts), return_inverse=True)
+    each = [seconds_of(word, MICRO) for word in different.tolist()]
+    return np.array([MISSING if one is None else one for one in each], np.int64)[which]

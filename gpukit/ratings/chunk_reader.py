@@ -9,7 +9,7 @@ from gpukit.errors import DataError
 from gpukit.io import parquet
 from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.delimited import Words, concatenate_words, whole_rows
-from gpukit.io.ids import factorize, take_values
+from gpukit.io.ids import as_whole, check_fractions, factorize, take_values
 from gpukit.io.times import as_seconds
 from gpukit.io.words import SHOWN, as_ids, is_integer, text_array
 from gpukit.ratings import formats, headers
@@ -208,8 +208,12 @@ def _ids(source, ids, start, what):
         if plain.type != pyarrow.uint64():
             return plain.cast(pyarrow.int64()).to_numpy()
         ids = plain
-    if kind == pyarrow.float16():  # older pyarrow cannot encode halves
-        ids = ids.cast(pyarrow.float32())
+    if pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
+        whole = as_whole(ids.to_numpy(zero_copy_only=False))
+        check_fractions(whole, np.full(len(whole), -1), what)
+        if whole.dtype == np.int64 or all(-(2**63) <= one < 2**63 for one in whole):
+            return whole.astype(np.int64)
+        ids = pyarrow.array([str(one) for one in whole])
     encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
     used, index = np.unique(encoded.indices.to_numpy(), return_inverse=True)  # a dictionary may hold unused words
     words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]

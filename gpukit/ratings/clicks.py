@@ -67,6 +67,19 @@ def clicks_of(ratings, positive_from=None):
     return kept.with_columns(**columns, values=np.ones(len(kept), np.float32))
 
 
+def rated_below(ratings, positive_from):
+    """Return the Ratings that are no clicks because of positive_from, values of 0 aside; None without any.
+
+    Their users know these items. A 0 may mean that there is no rating.
+    """
+    alike = are_clicks(ratings)
+    if positive_from is None or alike and (ratings.counts is None or np.ptp(ratings.counts) == 0):
+        return None
+    score = ratings.counts if alike else ratings.values
+    below = (score < positive_from) & (score != 0)
+    return ratings.take(below) if below.any() else None
+
+
 def clicks_after(ratings, positive_from=None):
     """Convert ratings that arrive after training with positive_from, as `clicks_of`.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gpukit.base.arrays import as_array, axes, plain
+from gpukit.base.arrays import aligned, as_array, axes, plain
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
@@ -114,13 +114,18 @@ def as_rows(rows, size, what):
 
 
 def as_values(values):
-    """Return ratings as float32; DataError for values that are not real numbers."""
+    """Return ratings as float32; DataError for values that are not real numbers, or too large."""
     values = as_array(values, "the ratings")
     _check_real(values)
     try:
-        return values.astype(np.float32, copy=False)
+        with np.errstate(over="ignore"):
+            narrow = values.astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
         raise DataError(f"The ratings are not numbers ({error}).") from error
+    if np.isinf(narrow).any() and np.isfinite(wide := values.astype(np.float64))[np.isinf(narrow)].any():
+        large = wide[np.isinf(narrow) & np.isfinite(wide)][0]
+        raise DataError(f"The rating {large:g} is larger than float32 holds. Scale the ratings.")
+    return narrow
 
 
 def _from_sparse(matrix):
@@ -133,11 +138,10 @@ def _from_sparse(matrix):
 
 def _from_dense(array):
     array = as_array(array, "the matrix")
-    _check_real(array)
     try:
-        dense = array.astype(np.float32, copy=False)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"The dense ratings are not numbers ({error}). Ratings are {FORMS}.") from error
+        dense = as_values(array)
+    except DataError as error:
+        raise DataError(f"{error} Ratings are {FORMS}.") from error
     if dense.ndim != 2:
         raise DataError(f"Dense ratings must be a users x items array (NaN = not rated); got {dense.ndim}-D.")
     _refuse_columns(array)
@@ -164,6 +168,8 @@ def _refuse_columns(array):
 def _check_real(values):
     if np.iscomplexobj(values):
         raise DataError("Complex data not supported: ratings are real numbers. Give the real part, say.")
+    if values.dtype.kind in "mM":
+        raise DataError(f"The ratings are dates or durations ({values.dtype}), not numbers. Convert them first.")
 
 
 def numbered(users, items, values, shape):
@@ -173,6 +179,7 @@ def numbered(users, items, values, shape):
 
 
 def _from_triples(users, items, values=None):
+    users, items, values = aligned(users=users, items=items, values=values)
     users, items = plain(users), plain(items)
     check_types(users, "user")
     check_types(items, "item")
@@ -198,8 +205,8 @@ def _from_frame(frame, columns, times):
     if frame.shape[1] < 2:
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
     places, is_header = headers.columns_of(list(frame.columns), Request(columns=columns, times=times), "The DataFrame")
-    if not is_header and columns is None and frame.shape[1] > headers.MOST_UNNAMED:
-        headers.refuse_unclear(frame.columns, "The DataFrame", "columns=")
+    if not is_header and columns is None:
+        _check_unnamed(frame, places)
     out, ids = {}, {}
     for role in headers.IDS:
         what = headers.WORDS[role]
@@ -211,8 +218,26 @@ def _from_frame(frame, columns, times):
     for role in headers.NUMBERS:
         if role in places:
             numbers = _numbers(frame, places[role], headers.WORDS[role])
-            out[role] = as_counts(numbers) if role == "counts" else numbers.astype(np.float32)
+            out[role] = as_counts(numbers) if role == "counts" else as_values(numbers)
     return Ratings(**with_values(out), **ids)
+
+
+def _check_unnamed(frame, places):
+    """Raise DataError if the first columns of a frame may not be user, item and rating, in this order.
+
+    places: {role: position}. The index or the columns may be users or items, or a name may contradict its position.
+    """
+    labels = [*frame.index.names, *frame.columns.names]
+    if any(headers.plain(label) in headers.USER | headers.ITEM for label in labels if label is not None):
+        raise DataError(
+            f"The index or the columns of the DataFrame are {' and '.join(repr(label) for label in labels if label)}. "
+            "Pass frame.reset_index(), or, of a table with a column for each item, frame.stack().reset_index()."
+        )
+    named = headers.find_columns(frame.columns)
+    is_numbered = all(isinstance(name, int | np.integer) for name in frame.columns)
+    is_pivot = is_numbered and list(frame.columns) != list(range(frame.shape[1]))
+    if is_pivot or frame.shape[1] > headers.MOST_UNNAMED or any(places.get(role) != named[role] for role in named):
+        headers.refuse_unclear(frame.columns, "The DataFrame", "columns=")
 
 
 def times_of(column, lenient):

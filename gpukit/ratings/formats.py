@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io.delimited import words_in
 from gpukit.io.records import hidden
+from gpukit.io.times import seconds_of
 from gpukit.io.words import (
     comma_error,
     commas_are_decimal,
@@ -210,7 +211,8 @@ def _delimited(lines, name, request, format):
     number = places.get("values", places.get("counts"))
     in_words = headers.heads(words, places) or (need and number is not None and not _is_rating(words[number]))
     has_names = is_header or (request.columns is not None and in_words)
-    if not has_names and _is_unknown_header(words, places, sep, name, lines):
+    is_unclear = request.columns is None and _is_unclear(words, split(lines.below() or "", sep), places)
+    if not has_names and (is_unclear or _is_unknown_header(words, places, sep, name, lines)):
         headers.refuse_unclear(words, where)
     if need and not is_header and request.columns is None and len(words) > headers.MOST_UNNAMED:
         headers.refuse_unclear(words, where)
@@ -223,8 +225,9 @@ def _refuse_json(line, name):
     """Raise DataError for a first line that begins a JSON object."""
     if line.lstrip().startswith(('{"', '[{"')):
         raise DataError(
-            f"{name} holds JSON ({shown(line)}), not a table. Make one of it first, in Python: pandas.read_json(path, "
-            "lines=True)[[user, item, rating]].to_csv('ratings.csv', index=False), with the names that it has for them."
+            f"{name} holds JSON ({shown(line)}), not a table. Make one of it first, in Python: pandas.read_json(path"
+            f"{', lines=True' * line.lstrip().startswith('{')})[[user, item, rating]].to_csv('ratings.csv', "
+            "index=False), with the names that it has for them."
         )
 
 
@@ -238,6 +241,13 @@ def _is_unknown_header(words, places, sep, name, lines):
     if comma_error(rating) or any(word.lstrip("-").isdecimal() for word in words[:2]):
         raise bad_rating(name, lines.number, rating)
     return True
+
+
+def _is_unclear(words, below, places):
+    """Return True if a column's first word names a role above a number, or an id column has a date."""
+    is_header = any(is_number(number) and headers.is_role(word) for word, number in zip(words, below))
+    ids = [words[places[role]] for role in headers.IDS]
+    return is_header or any(seconds_of(word) is not None and not is_number(word) for word in ids)
 
 
 def _heads_pairs(words, below, places):

@@ -46,6 +46,11 @@ def find_columns(names):
     return {role: place for role, place in places.items() if place >= 0}
 
 
+def is_role(name):
+    """Return True if a name stands for a column that is known."""
+    return any(plain(name) in known for known in ROLES.values())
+
+
 def has_ids(places):
     """Return True if a user and an item column are among {role: position}."""
     return all(role in places for role in IDS)

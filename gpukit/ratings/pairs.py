@@ -2,15 +2,13 @@
 
 import warnings
 
-import numpy as np
-
 from gpukit.base.arrays import aligned, as_array, plain
 from gpukit.errors import DataError
 from gpukit.io.arrays import is_frame
 from gpukit.io.ids import check_types, factorize
 from gpukit.ratings.check import sound
 from gpukit.ratings.clicks import are_clicks
-from gpukit.ratings.convert import made_of, times_of
+from gpukit.ratings.convert import as_values, made_of, times_of
 from gpukit.ratings.headers import IDS, MAYBE, find_columns, has_ids
 from gpukit.ratings.parts import RatingsPart
 from gpukit.ratings.repeats import checked, merged_line, without_repeats
@@ -36,9 +34,13 @@ def table_of(X, y=None):
         return X
     if y is None or not is_pairs(X):
         return sound(made_of(X if hasattr(X, "iloc") else plain(X), times=MAYBE))
-    X, y = aligned(X=X, y=y)
+    if isinstance(X, tuple):
+        users, items, y = aligned(users=X[0], items=X[1], y=y)
+        X = users, items
+    else:
+        X, y = aligned(X=X, y=y)
     users, items = pairs_of(X)
-    values = numbers(y)
+    values = as_values(y)
     if values.shape != users.shape:
         raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {values.shape}.")
     users, user_ids = factorize(users, "user")
@@ -58,16 +60,8 @@ def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
         return ratings
     merged = without_repeats(ratings, rule)
     if merged.merged > ratings.merged and not are_clicks(ratings):
-        warnings.warn(f"{merged_line(merged.merged, len(merged), rule)}.", stacklevel=stacklevel + 1)
+        warnings.warn(f"{merged_line(merged, rule)}.", stacklevel=stacklevel + 1)
     return merged if isinstance(X, Ratings) or merged.times is None else without_times(merged)
-
-
-def numbers(y):
-    """Return y as float32, NaN where missing."""
-    try:
-        return np.asarray(plain(y)).astype(np.float32)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"y must be numbers, the rating of each pair ({error}).") from None
 
 
 def is_pairs(X):

@@ -96,18 +96,14 @@ def read_ratings(
         del ratings, merged
         with notes.muted():
             merged = without_repeats(_read(again, replace(request, times=MAYBE)), duplicates)
-    merged = merged if times or merged.times is None else without_times(merged)
-    return noted(merged, _name_of(path), rule)
+    note_merged(merged, _name_of(path), rule)
+    return merged if times or merged.times is None else without_times(merged)
 
 
-def noted(ratings, name, rule):
-    """Note how many ratings of a file were merged; return them.
-
-    rule: as in repeats.merged_line.
-    """
-    line = merged_line(ratings.merged, len(ratings), rule) if ratings.merged else ""
+def note_merged(ratings, name, rule):
+    """Note how many ratings of a file were merged. rule: as in repeats.merged_line."""
+    line = merged_line(ratings, rule) if ratings.merged else ""
     notes.add(name, line, ratings=len(ratings), merged=ratings.merged)
-    return ratings
 
 
 def _name_of(path):

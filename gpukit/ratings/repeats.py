@@ -31,18 +31,23 @@ def checked(ratings, repeats=True):
     return without_repeats(ratings, "last" if is_merged else "error")
 
 
-def merged_line(merged, left, rule):
-    """Return a message on merged ratings, without its end.
+def merged_line(ratings, rule):
+    """Return a message on merged Ratings, without its end.
 
-    rule: one of RULES, or 'clicks'.
+    ratings: with their times, if they were read; rule: one of RULES, or 'clicks'.
     """
+    merged, left = ratings.merged, len(ratings)
+    unknown = 0 if ratings.times is None else np.count_nonzero(ratings.times == MISSING)
     what = "clicks" if rule == "clicks" else "ratings"
     how = {
         "last": "the later one counts by its time, without times the last one",
         "mean": "their mean counts",
         "clicks": "their counts are added up",
     }[rule]
-    return f"{merged:,} of {merged + left:,} {what} repeat a pair and were merged ({how}); {left:,} are left"
+    line = f"{merged:,} of {merged + left:,} {what} repeat a pair and were merged ({how}); {left:,} are left"
+    if unknown and rule == "last":
+        line += f". Of these, {unknown:,} have a time that is not known: write it as 2005-09-06 18:00"
+    return line
 
 
 def without_repeats(ratings, rule):

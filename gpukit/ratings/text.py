@@ -11,7 +11,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io.delimited import Wanted, Words, columns_of, count_lines, lines
-from gpukit.io.times import MISSING, seconds_of, unit_of
+from gpukit.io.times import MISSING, order_of, order_of_whole, seconds_of
 from gpukit.io.words import FLOAT32_MAX, decoded, is_decimal_comma, is_integer, is_number, with_point
 from gpukit.ratings import formats
 from gpukit.ratings.check import check_counts, check_range
@@ -127,16 +127,17 @@ def _times(column, lenient):
     lenient: as in as_seconds.
     """
     if not isinstance(column, Words):
-        return column
-    unit = unit_of(column.texts(), lenient)
-    times = [time_of(word, lenient, unit) for word in column.texts()]
+        return order_of_whole(column) if lenient else column
+    times = [time_of(word, lenient) for word in column.texts()]
     return None if None in times else np.array(times, np.int64)[column.index]
 
 
-def time_of(word, lenient, unit=1):
-    """Return the seconds that a word spells, else None (lenient: MISSING). unit: as in seconds_of."""
-    seconds = int(word) if unit == 1 and is_integer(word) else None if "_" in word else seconds_of(word, unit)
-    return MISSING if seconds is None and lenient else seconds
+def time_of(word, lenient):
+    """Return the seconds that a word spells, else None; lenient: its order_of, or MISSING."""
+    if lenient:
+        order = None if "_" in word else order_of(word)
+        return MISSING if order is None else order
+    return int(word) if is_integer(word) else None if "_" in word else seconds_of(word)
 
 
 def _without_movies(raw):

@@ -145,3 +145,15 @@ def test_wrong_by_hand(changes, message):
     assert as_documents(made) is made
     with pytest.raises(DataError, match=message):
         as_documents(made._replace(**changes))
+
+
+def test_rows_are_matched_by_their_labels():
+    y, qid = pandas.Series(Y), pandas.Series(QID)
+    for found in (
+        as_documents(FRAME[["a", "b"]], y[::-1], qid.sample(frac=1, random_state=1)),
+        as_documents(pyarrow.table(FRAME[["a", "b"]]).to_pandas(), Y, qid[::-1]),
+        as_documents(FRAME.drop(columns="rel"), y[::-1], "q"),
+    ):
+        assert_documents(found)
+    with pytest.raises(DataError, match="labels"):
+        as_documents(FRAME[["a", "b"]], y.set_axis(range(6, 12)), qid)

@@ -157,3 +157,22 @@ def test_new_users_with_ratings_outside_the_scale(fitted, value):
 def test_filters_count_unknown_items(fitted):
     with pytest.warns(UserWarning, match=r"does not know 1 of 2 items of the filters \(such as -7\)"):
         fitted.recommend([100], 3, by="rating", filters=Filters(without=[1, -7]))
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "boolean", "string", "int64[pyarrow]", "category"])
+def test_missing_ids_of_any_dtype(fitted, kind):
+    users = pd.array(["1", None, "1"] if kind == "string" else [1, None, 1], dtype=kind)
+    for work in (lambda: fitted.recommend(users, 3), lambda: fitted.predict((users, [1, 2, 3]), unknown="baseline")):
+        with pytest.raises(DataError, match="Row 2 has no user id|must be text or whole numbers; got True"):
+            work()
+
+
+@pytest.mark.parametrize("kind", [float, object, "float32", "Float64"])
+def test_whole_floats_are_ids(fitted, worded, frame, kind):
+    items = pd.Series([1, 2, 3]).astype(kind)
+    np.testing.assert_array_equal(
+        fitted.predict(([100, 101, 102], items)), fitted.predict(([100, 101, 102], [1, 2, 3]))
+    )
+    users = pd.Series([100, 101]).astype(kind)
+    for known in (fitted, MatrixFactorization(**worded.get_params()).fit(frame.astype({"user": str}))):
+        np.testing.assert_array_equal(known.recommend(users, 3)[0], known.recommend([100, 101], 3)[0])

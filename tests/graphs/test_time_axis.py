@@ -36,8 +36,8 @@ def test_an_archive_carries_times(save, tmp_path, times):
     "times, words",
     [
         ([1, 2, 3], "shape .3,.*needs one for each place"),
-        ([1, 2, 3, 2], "g.npz: times: entries 2 and 4 are the same second, '2' and '2'"),
-        ([0.1, 0.2, 1, 2], "g.npz: times: entries 1 and 2 are the same second, '0.1' and '0.2'"),
+        ([1, 2, 3, 2], "g.npz: times: entries 2 and 4 are the same time, '2' and '2'"),
+        ([0.1, 0.2, 1, 0.1], "g.npz: times: entries 1 and 4 are the same time, '0.1' and '0.1'"),
         ([1, 2, np.nan, 4], "row 3 has 'nan', which is no time"),
         ([1, 2, np.inf, 4], "row 3 has 'inf', which is no time"),
         (np.array([*DAYS[:3], "NaT"], "datetime64[D]"), "row 4 has 'NaT', which is no time"),
@@ -66,7 +66,7 @@ def test_times_in_an_array_for_a_table(tmp_path):
 
 @pytest.mark.parametrize(
     "text, words",
-    [("", "empty"), ("2020-03-01\nnoon\n", "line 2 is 'noon'"), ("5\n5\n", "entries 1 and 2 are the same second")],
+    [("", "empty"), ("2020-03-01\nnoon\n", "line 2 is 'noon'"), ("5\n5\n", "entries 1 and 2 are the same time")],
 )
 def test_a_file_without_times(tmp_path, text, words):
     (tmp_path / "times.txt").write_text(text)
@@ -81,3 +81,10 @@ def test_times_are_not_given_twice(save, tmp_path):
     (tmp_path / "long.csv").write_text("time,sensor,value\n1,a,3\n1,b,4\n2,a,5\n2,b,6\n")
     with pytest.raises(ParameterError, match="long.csv has times of its own"):
         read_graph(tensor=tmp_path / "long.csv", layout="long", times=tmp_path / "times.txt")
+
+
+def test_fractions_of_a_second_in_an_archive(save, tmp_path):
+    found = read_graph(save(times=[0.25, 0.5, 7, 8.125]))
+    assert found.times.tolist() == [0.25, 0.5, 7, 8.125]
+    write_graph(tmp_path / "again.npz", found)
+    assert read_graph(tmp_path / "again.npz").times.tolist() == [0.25, 0.5, 7, 8.125]

@@ -180,8 +180,9 @@ def test_two_columns_of_one_name(tmp_path):
 @pytest.mark.parametrize("line", ['{"rating": 4, "asin": "B1", "user_id": "A2"}', ' [{"user": 1, "item": 2}]'])
 def test_json_is_told(tmp_path, line):
     (tmp_path / "reviews.jsonl").write_text(f"{line}\n{line}\n")
-    with pytest.raises(DataError, match="reviews.jsonl holds JSON .* not a table. Make one of it first"):
+    with pytest.raises(DataError, match="reviews.jsonl holds JSON .* not a table. Make one of it first") as caught:
         read_ratings(tmp_path / "reviews.jsonl")
+    assert ("lines=True" in str(caught.value)) == line.startswith("{")
     with pytest.raises(DataError, match="reviews.jsonl holds JSON"):
         read_pairs(tmp_path / "reviews.jsonl")
 
@@ -211,3 +212,30 @@ def test_many_columns_without_names(tmp_path, line):
     ):
         as_ratings(frame)
     assert as_ratings(frame.iloc[:, :4]).values.tolist() == as_ratings(frame, columns=named).values.tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "user,10,20,30\n1,3.0,5.0,0.0\n2,0.0,4.0,0.0\n",  # a column for each item
+        "user,10,20\n1,3.0,5.0\n2,0.0,4.0\n",
+        "user,10\n1,3.0\n2,0.0\n",
+        "itemid;3;4\nx;1;2\n7;3;4\n".replace("x", "5"),
+        "1,2014-04-07T10:51:09.277Z,214536502,0\n1,2014-04-07T10:54:09.868Z,214536500,0\n",  # a session, clicked then
+        "user_1\t2009-05-04\t5\nuser_2\t2009-05-05\t4\n",
+        "2009-05-04 user_1 5\n2009-05-05 user_2 4\n",
+    ],
+)
+def test_first_lines_that_are_not_user_item_and_rating(tmp_path, text):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"line 1: .*: which columns are user, item and rating is not clear"):
+        read_ratings(path)
+
+
+def test_items_that_are_called_like_columns(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("alice,book,5\nbob,game,4\nu,count,3\n")
+    assert read_ratings(path).item_ids.tolist() == ["book", "count", "game"]
+    path.write_text("user,item,rating\n1,2014-04-07,5\n2,2014-04-08,4\n")
+    assert read_ratings(path).item_ids.tolist() == ["2014-04-07", "2014-04-08"]

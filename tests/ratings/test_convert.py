@@ -1,5 +1,7 @@
 """as_ratings: common forms of data, and errors of one line."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas
 import pyarrow
@@ -271,3 +273,67 @@ def test_a_list_of_columns_is_columns():
 def test_small_matrices_of_fractions_or_gaps_are_ratings():
     for X in (np.array([[1.5, 2, 3], [4, 5, 0.5]]), np.array([[1, np.nan, 3], [np.nan, 5, 4]])):
         assert as_ratings(X).shape == (2, 3)
+
+
+@pytest.mark.parametrize("kind", [float, object, "Float64", "float32"])
+def test_whole_floats_are_integers(kind):
+    """A column of ids with a missing value is a column of floats in pandas, also after the row is dropped."""
+    frame = FRAME.assign(userId=FRAME.userId.astype(float).astype(kind))
+    assert triples(as_ratings(frame)) == TRIPLES
+    mixed = pandas.Series([9.0, Decimal("2.00"), "9"], dtype=object)
+    assert triples(as_ratings(FRAME.assign(userId=mixed))) == TRIPLES
+    with pytest.raises(DataError, match=r"The user id 2\.5 is not a whole number"):
+        as_ratings(FRAME.assign(userId=pandas.Series([9, 2.5, 9]).astype(kind)))
+
+
+@pytest.mark.parametrize("kind", ["datetime64[s]", "timedelta64[s]", complex])
+@pytest.mark.parametrize("form", ["frame", "tuple", "y", "dense"])
+def test_ratings_that_are_not_numbers(kind, form):
+    values = np.array([4, 0, 2]).astype(kind)
+    with pytest.raises(DataError, match="dates or durations|Complex data not supported"):
+        if form == "y":
+            ratings_of(([9, 2, 9], [1, 0, 0]), values)
+        forms = {"frame": FRAME.assign(stars=values), "tuple": ([9, 2, 9], [1, 0, 0], values)}
+        as_ratings(forms.get(form, np.array([values, values[::-1]])))
+
+
+@pytest.mark.parametrize("form", [list, np.array])
+def test_ratings_beyond_float32(form, recwarn):
+    with pytest.raises(DataError, match=r"The rating -1e\+300 is larger than float32 holds. Scale the ratings"):
+        as_ratings(([9, 2, 9], [1, 0, 0], form([4, -1e300, 1e200])))
+    assert not recwarn.list
+
+
+def test_columns_are_matched_by_their_labels():
+    users, items, values = (FRAME[name] for name in FRAME.columns)
+    assert triples(as_ratings((users, items[::-1], values.sample(frac=1, random_state=1)))) == TRIPLES
+    with pytest.raises(DataError, match="labels"):
+        as_ratings((users, items, values.set_axis([5, 6, 7])))
+
+
+def test_frames_whose_columns_are_not_the_triples():
+    pivot = pandas.DataFrame({"user": [1, 1, 2, 2], "item": [0, 1, 0, 1], "rating": [1, 2, 3, 4]}).pivot_table(
+        index="user", columns="item", values="rating"
+    )
+    plain = pivot.rename_axis(None).rename_axis(None, axis=1)
+    for frame, message in (
+        (pivot, "are 'user' and 'item'. Pass frame.reset_index"),
+        (pivot.rename_axis(None), r"are 'item'. Pass frame.reset_index\(\), or, .* frame.stack\(\).reset_index\(\)"),
+        (plain.set_axis([10, 20], axis=1), "which columns are user, item and rating is not clear"),
+        (FRAME.set_index("userId"), "are 'userId'. Pass frame.reset_index"),
+        (FRAME.set_index("userId").reset_index(drop=True), "which columns are user, item and rating is not clear"),
+        (FRAME.rename(columns={"movieId": "x"})[["x", "userId", "stars"]], r"such as -,user,rating|item,user,rating"),
+    ):
+        with pytest.raises(DataError, match=message):
+            as_ratings(frame)
+    renamed = FRAME.set_axis(["u", "movieId", "v"], axis=1)
+    assert triples(as_ratings(renamed)) == triples(as_ratings(FRAME.set_axis(range(3), axis=1))) == TRIPLES
+    assert triples(as_ratings(FRAME.set_index("userId", drop=False))) == TRIPLES
+    assert len(as_ratings(pivot.stack().rename("rating").reset_index())) == 4
+
+
+def test_pairs_and_y_are_matched_by_their_labels():
+    users, items, values = (FRAME[name] for name in FRAME.columns)
+    shuffled = values.sample(frac=1, random_state=1)
+    for pairs in ((users, items), (users, items[::-1]), FRAME[["userId", "movieId"]]):
+        assert triples(ratings_of(pairs, shuffled)) == TRIPLES

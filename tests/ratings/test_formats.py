@@ -5,11 +5,13 @@ import lzma
 import zipfile
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.ratings import read_pairs, read_ratings
+from gpukit.io import parquet
+from gpukit.ratings import chunk_reader, read_pairs, read_ratings
 from ratings import naive
 
 ROWS = [("3", "10", 4.0), ("1", "10", 3.5), ("3", "7", 0.0), ("20", "9000000000", 5.0)]
@@ -310,3 +312,22 @@ def test_parquet_and_npz_with_times_of_repeated_pairs(tmp_path):
              user_ids=np.array([1, 2]), item_ids=ones[1:], times=np.array([9, 4, 6]))  # fmt: skip
     for name in ("a.parquet", "a.npz"):
         assert read_ratings(tmp_path / name).values.tolist() == [5, 3]
+
+
+@pytest.mark.parametrize("late, early", [("900", "100.5"), ("900.5", "100"), ("2020-01-01T00:00:00.5", "1500000000")])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_times_with_and_without_fractions_in_blocks_of_their_own(tmp_path, monkeypatch, late, early, form):
+    """The later rating of a repeated pair wins, though other blocks have other spellings."""
+    monkeypatch.setattr(chunk_reader, "BLOCK", 64)
+    monkeypatch.setattr(parquet, "ROWS", 30)
+    times = [late, *map(str, range(10, 40)), early, *(f"{k}.5" for k in range(40, 70))]
+    frame = pandas.DataFrame(
+        {"user": [1, *range(2, 32), 1, *range(32, 62)], "item": 7, "rating": 3, "timestamp": times}
+    )
+    frame.loc[0, "rating"] = 5
+    if form == "csv":
+        frame.to_csv(tmp_path / "r.csv", index=False)
+    else:
+        is_number = "-" not in late
+        frame.astype({"timestamp": float} if is_number else {}).to_parquet(tmp_path / "r.parquet", index=False)
+    assert ("1", "7", 5.0) in triples(read_ratings(tmp_path / f"r.{form}"))

@@ -1,5 +1,7 @@
 """Parquet of other programs is read in batches; errors give the row."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas
 import pyarrow
@@ -178,3 +180,18 @@ def test_the_caller_says_which_column_counts(tmp_path):
         read_ratings(path, columns="-,user,item,rating")
     path = repeated(tmp_path / "c.parquet", "user", "note", "item", "rating", "note", "rank")
     assert read_ratings(path).user_ids.tolist() == [5, 6, 7]
+
+
+@pytest.mark.parametrize("kind", [pyarrow.float64(), pyarrow.float16(), pyarrow.decimal128(30, 2)])
+def test_whole_floats_are_integers(tmp_path, rows, kind):
+    """pandas writes ids as floats if one of them was missing."""
+    users = pyarrow.array(np.array(USERS, np.float16)) if kind == pyarrow.float16() else pyarrow.array(USERS).cast(kind)
+    path = write(tmp_path / "a.parquet", user=users, item=ITEMS, rating=STARS)
+    assert triples(read_ratings(path)) == list(zip(USERS, ITEMS, STARS, strict=True))
+    half = pyarrow.array([Decimal("0.50")] * 4).cast(kind) if kind != pyarrow.float16() else np.full(4, 0.5, np.float16)
+    path = write(tmp_path / "b.parquet", user=half, item=ITEMS, rating=STARS)
+    with pytest.raises(DataError, match=r"The user id .*0\.5.* is not a whole number"):
+        read_ratings(path)
+    path = write(tmp_path / "c.parquet", user=[True, False, True, True], item=ITEMS, rating=STARS)
+    with pytest.raises(DataError, match="the user id holds bool, not integers or text"):
+        read_ratings(path)

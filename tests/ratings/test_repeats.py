@@ -155,3 +155,19 @@ def test_one_repeated_pair_among_parts(monkeypatch, shape, n):
         one, other = rng.choice(len(keys), 2, replace=False)
         keys[one] = keys[other]
         assert repeats._has_repeats(keys, shift)
+
+
+UNKNOWN = [("12/31/2020", "01/31/2020"), ("1:00 PM", "2:00 AM"), ("Feb 2 2020", "Jan 1 2020")]
+
+
+@pytest.mark.parametrize("times", UNKNOWN)
+def test_times_that_are_not_known_are_counted(tmp_path, heard, times):
+    """The last line counts then, which a user with times does not expect."""
+    pandas = pytest.importorskip("pandas")
+    data = pandas.DataFrame({"user": [1, 1, 2], "item": [7, 7, 7], "rating": [5.0, 2.0, 3.0], "date": [*times, "3"]})
+    data.to_csv(tmp_path / "a.csv", index=False)
+    read_ratings(tmp_path / "a.csv")
+    advice = "Of these, 1 have a time that is not known: write it as 2005-09-06 18:00"
+    assert heard[str(tmp_path / "a.csv")][0].endswith(advice)
+    with pytest.warns(UserWarning, match=advice):
+        ratings_of(data)

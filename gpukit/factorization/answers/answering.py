@@ -14,6 +14,8 @@ from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.lookup import known_rows
 from gpukit.factorization.serve import MOST_ANSWERS
+from gpukit.io.ids import rows_of
+from gpukit.ratings.clicks import rated_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from gpukit.factorization.answers.exporting import Side
     from gpukit.factorization.answers.judging import Report
     from gpukit.factorization.lists.filters import Filters
-    from gpukit.factorization.lists.recommending import RankedBy
+    from gpukit.factorization.lists.recommending import ExcludeSeen, RankedBy
     from gpukit.ratings import Ratings
     from gpukit.ratings.repeats import Rule
     from gpukit.typing import ArrayLike, Float32, Ids, IdsLike, Int64, Path, RatingsLike
@@ -373,7 +375,7 @@ class Answering(Recommending):
         X: RatingsLike | Mapping[Any, float],
         y: ArrayLike | None = None,
         n: int = 10,
-        exclude_seen: bool = True,
+        exclude_seen: ExcludeSeen = True,
         duplicates: Rule = "last",
         *,
         by: RankedBy = "lists",
@@ -436,7 +438,7 @@ class Answering(Recommending):
         self,
         ratings: Ratings,
         n: int = 10,
-        exclude_seen: bool = True,
+        exclude_seen: ExcludeSeen = True,
         *,
         by: RankedBy = "lists",
         filters: Filters | None = None,
@@ -465,8 +467,14 @@ class Answering(Recommending):
         learned = self._as_learned(ratings)
         known_rows(self, learned.item_ids[np.unique(learned.items)], "item", unknown, "skip")
         known = self.item_ids_, self._order_of("item")
+        below = (
+            rated_below(ratings, self.positive_from) if self.feedback_ == "implicit" and request.hide is True else None
+        )
+        rated = None if below is None else rows_of(below.item_ids, known[0], "item", known[1])[below.items]
         for user, user_ratings in fold_in.iterate_users(learned, *known, self._scale):
             scores = score(user_ratings) + request.worth
+            if below is not None:
+                scores[rated[(below.users == user) & (rated >= 0)]] = np.nan
             pools = fold_in.rank_items(scores, user_ratings, request.pool, request.hide)
             yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
 

@@ -66,7 +66,7 @@ class Lister:
 
     def tiles(self, users, n):
         """Yield (user ids, item ids, scores) as recommend_batches does."""
-        return self.model.recommend_batches(users, n, by=self.by, unknown="popular")
+        return self.model.recommend_batches(users, n, "clicks", by=self.by, unknown="popular")
 
     def baselines(self):
         """Return (Popularity, ItemKNN, Ease) trained on the clicks of the model; without Ease for too many items."""
@@ -105,7 +105,7 @@ class Newcomers(Lister):
         wanted = np.zeros(len(self.user_ids), np.bool_)
         wanted[rows_or_unknown(users, self.user_ids)] = True
         given = self.given.take(wanted[self.given.users])
-        return self.model.recommend_for_batches(given, n, by=self.by, unknown="skip")
+        return self.model.recommend_for_batches(given, n, "clicks", by=self.by, unknown="skip")
 
 
 def given_and_later(ratings, fraction=0.2, seed=0):

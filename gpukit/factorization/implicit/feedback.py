@@ -3,7 +3,7 @@
 import warnings
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.objective import goal_of, spoken_of
+from gpukit.factorization.objective import goal_of
 from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts
 from gpukit.ratings.parts import RatingsPart
 
@@ -14,19 +14,12 @@ def resolved(estimator, ratings):
     The estimator's parameters decide, otherwise the Ratings: if all values are equal they are clicks, which get values
     of 1.
 
-    Raises ParameterError for inconsistent parameters. Raises DataError if no click is left, or for ratings with
-    parameters for clicks unless feedback is 'implicit'.
+    Raises ParameterError for inconsistent parameters, and for ratings with parameters for clicks unless feedback is
+    'implicit'. Raises DataError if no click is left.
     """
     named, positive_from = estimator.feedback, estimator.positive_from
     is_implicit = positive_from is not None or are_clicks(ratings)
     kind = named if named != "auto" else "implicit" if is_implicit else "explicit"
-    if kind == "explicit" and named == "auto" and spoken_of(estimator) == "implicit":
-        low, high = ratings.scale
-        raise DataError(
-            f"solver={estimator.solver!r} and loss={estimator.loss!r} speak of clicks, and these are ratings from "
-            f"{low:g} to {high:g}. Name feedback='implicit' to count every one as often as it says, or positive_from=4 "
-            "(say) to take those from 4 on as clicks."
-        )
     goal_of(estimator, kind)
     if kind == "explicit":
         return kind, ratings

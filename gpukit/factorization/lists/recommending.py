@@ -18,7 +18,7 @@ from gpukit.factorization.lists import filters as filtering
 from gpukit.factorization.lists.diversity import directions, diversified, pool_size
 from gpukit.factorization.lookup import refuse_unknown
 from gpukit.factorization.model.layout import pair_keys
-from gpukit.factorization.serve import MOST_ANSWERS, Serving
+from gpukit.factorization.serve import MOST_ANSWERS, Serving, in_rows_of
 from gpukit.io.ids import id_array
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from gpukit.typing import Float32, Ids, IdsLike, Int32, RatingsLike
 
 RankedBy = Literal["lists", "rating"]  # rankings of recommendations
+ExcludeSeen = bool | Literal["clicks"]  # what lists leave out
 UnknownUsers = Literal["error", "popular", "skip"]
 BY, UNKNOWN = get_args(RankedBy), get_args(UnknownUsers)
+NO_PAIRS = np.empty((0, 2), np.int32)
 AS_THEY_ARE = Scale(0.0, 1.0, float("-inf"), float("inf"))  # scores of lists
 _learning = threading.Lock()  # of heads: the first threads that use a model share one
 os.register_at_fork(after_in_child=lambda: globals().update(_learning=threading.Lock()))
@@ -53,7 +55,7 @@ class Request(NamedTuple):
     """Validated arguments of recommend.
 
     ranking: Ranking; n: items; pool: number of best items from which they are taken; worth (N,) float32 of the items,
-    NaN excludes one; diversity, 0 to 1; hide: whether to exclude rated items.
+    NaN excludes one; diversity, 0 to 1; hide: as exclude_seen of recommend.
     """
 
     ranking: Ranking
@@ -95,7 +97,7 @@ class Recommending(Serving):
         self,
         users: IdsLike | None = None,
         n: int = 10,
-        exclude_seen: bool = True,
+        exclude_seen: ExcludeSeen = True,
         *,
         by: RankedBy = "lists",
         filters: Filters | None = None,
@@ -109,8 +111,9 @@ class Recommending(Serving):
             User ids; None: all users.
         n : int
             Items per user, default 10.
-        exclude_seen : bool
-            Exclude items that the user has rated, or that mark_seen marked.
+        exclude_seen : bool or 'clicks'
+            Exclude items that the user has rated, or that mark_seen marked. 'clicks': keep ratings below positive_from,
+            as evaluations of lists do.
         by : {'lists', 'rating'}
             'lists': by factors for the occurrence and value of ratings (lists/head.py), which a model of ratings learns
             at the first call, or in fit_lists, and keeps; scores are about 1 for a sure choice, 0 for none. 'rating':
@@ -150,7 +153,7 @@ class Recommending(Serving):
         self,
         users: IdsLike | None = None,
         n: int = 10,
-        exclude_seen: bool = True,
+        exclude_seen: ExcludeSeen = True,
         *,
         by: RankedBy = "lists",
         filters: Filters | None = None,
@@ -205,22 +208,37 @@ class Recommending(Serving):
         """
         self._check_fitted()
         users, items = self._pairs(X)
-        known = (users < len(self.user_ids_)) & (items < len(self.item_ids_))
-        pairs = np.column_stack((users[known], items[known])).astype(np.int32)
-        self._seen = np.unique(np.concatenate((self.seen_pairs(), pairs)), axis=0)
-        prepared = dict(getattr(self, "_prepared", {}))  # a thread that has read the pairs before keeps the other dict
-        prepared.pop("seen", None)
-        self._prepared = prepared
+        self._add_pairs("_seen", users, items)
         return self
 
     def seen_pairs(self) -> Int32:
         """Return (n, 2) int32 rows of the pairs that mark_seen marked, sorted."""
-        return getattr(self, "_seen", np.empty((0, 2), np.int32))
+        return getattr(self, "_seen", NO_PAIRS)
+
+    def _mark_low(self, ratings):
+        """Exclude Ratings below positive_from from recommendations."""
+        pairs = in_rows_of(ratings, self.user_ids_, self.item_ids_)
+        self._add_pairs("_low", pairs.users, pairs.items)
+
+    def _add_pairs(self, name, users, items):
+        """Add pairs of rows to the sorted ones of an attribute; ignore unknown rows, behind the last."""
+        known = (users < len(self.user_ids_)) & (items < len(self.item_ids_))
+        keys = np.concatenate((pair_keys(*getattr(self, name, NO_PAIRS).T), pair_keys(users[known], items[known])))
+        setattr(self, name, np.column_stack(np.divmod(np.unique(keys), 1 << 32)).astype(np.int32))
+        prepared = dict(getattr(self, "_prepared", {}))  # a thread that has read the pairs before keeps the other dict
+        for hide in (True, "clicks"):
+            prepared.pop(("seen", hide), None)
+        self._prepared = prepared
+
+    def _seen_keys(self, hide):
+        """Return the sorted keys of marked pairs that lists exclude; hide: as exclude_seen."""
+        low = NO_PAIRS if hide == "clicks" else getattr(self, "_low", NO_PAIRS)
+        return np.sort(pair_keys(*np.concatenate((self.seen_pairs(), low)).T))
 
     def _pools(self, session, rows, request):
         """Return (item rows, scores) of the best items of user rows; NaN where too few are left."""
-        limits = request.worth, request.hide
-        seen = self._prepare("seen", lambda: pair_keys(*self.seen_pairs().T))
+        limits = request.worth, bool(request.hide)
+        seen = self._prepare(("seen", request.hide), lambda: self._seen_keys(request.hide))
         starts, ends = (np.searchsorted(seen, pair_keys(rows + more, 0)) for more in (0, 1))
         most = int((ends - starts).max(initial=0)) if request.hide else 0
         if not most:
@@ -318,6 +336,8 @@ class Recommending(Serving):
         """Return the Request of validated arguments."""
         self._check_fitted()
         check_integer("n", n, 1, MOST_ANSWERS)
+        hide = hide if isinstance(hide, str) else bool(hide)
+        check_choice("exclude_seen", hide, (True, False, "clicks"))
         n_items, ranking = len(self.item_ids_), self._ranking(by)
         if filters is None:
             filters, worth = filtering.Filters(), self._prepare("worth", lambda: np.zeros(n_items, np.float32))

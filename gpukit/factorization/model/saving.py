@@ -22,7 +22,7 @@ from gpukit.neighbors.estimator import MOST_NEIGHBORS
 from gpukit.ratings.parts import RatingsPart
 
 STATE, HISTORY, BEST, HEAD, SECOND = "state", "rated", "best", "head", "beside"
-BEFORE, SEEN, WEIGHTS, RATED = "before", "seen", f"{STATE}.item_weights", f"{HISTORY}.items"
+BEFORE, MARKED, WEIGHTS, RATED = "before", ("seen", "low"), f"{STATE}.item_weights", f"{HISTORY}.items"
 FACTS = {
     "history": list,
     "timings": dict,
@@ -209,8 +209,7 @@ def packed(model):
         arrays[RATED] = cast(arrays[RATED], np.uint16)
     if hasattr(model, "_head"):
         arrays |= persist.spread(HEAD, model._head)
-    if hasattr(model, "_seen"):
-        arrays[SEEN] = model._seen
+    arrays |= {name: getattr(model, f"_{name}") for name in MARKED if hasattr(model, f"_{name}")}
     later = {"updates": model.updates_} if getattr(model, "updates_", None) else {}
     return {"standard": list(model._scale), "kept": facts, **later}, arrays | ids
 
@@ -248,9 +247,10 @@ def unpack(model, facts, arrays):
         found = arrays.gathered(head.Head, HEAD)
         head.check_head(found, shape)
         model._head = found
-    if SEEN in arrays:
-        check_seen(arrays[SEEN], shape)
-        model._seen = arrays[SEEN]
+    for name in MARKED:
+        if name in arrays:
+            check_seen(arrays[name], shape, name)
+            setattr(model, f"_{name}", arrays[name])
 
 
 def kept_facts(kept):
@@ -319,7 +319,7 @@ def check_history(history, shape, what="rated"):
     trust.check_finite(f"{what}.levels", history.levels, LARGEST)
 
 
-def check_seen(seen, shape, what="seen"):
+def check_seen(seen, shape, what):
     """Raise DataError unless seen (n, 2) int32 has sorted pairs of rows.
 
     The rows are of users and items of a model of shape (M, N).

@@ -11,7 +11,7 @@ from gpukit.factorization.weights import counted
 from gpukit.io import trust
 from gpukit.io.ids import rows_of
 from gpukit.ratings import check
-from gpukit.ratings.clicks import are_pairs
+from gpukit.ratings.clicks import are_pairs, rated_below
 from gpukit.ratings.pairs import merge_repeats, table_of
 from gpukit.ratings.table import Ratings
 
@@ -39,17 +39,19 @@ class NewRatings(NamedTuple):
 
 
 def read_batch(X, y, options, model):
-    """Return the validated Ratings of fit's arguments (X, y) as a fitted model learns them, each pair once.
+    """Return (the validated Ratings of fit's arguments (X, y) as a fitted model learns them, each pair once; low).
 
+    low: those below positive_from, which are not learned, or None.
     options: plan.Options. Raises DataError, ParameterError.
     """
     ratings = table_of(X, y)
     if not (options.widen_scale or are_pairs(ratings)):
         check.check_range(ratings.values, bounds_of(model), lambda row: locate(ratings, row))
     ratings = require_unweighted(merge_repeats(ratings, X, options.duplicates, timed=False, stacklevel=4))
+    low = rated_below(ratings, model.positive_from) if model.feedback_ == "implicit" else None
     ratings = model._as_learned(ratings, options.widen_scale)
     check_near(ratings.values, model._scale)
-    return ratings
+    return ratings, low
 
 
 def read_unchecked(X, y, known, scale):

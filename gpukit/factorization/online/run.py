@@ -197,7 +197,7 @@ def retrain_model(model, ratings, n_corrected, progress):
     """Return a copy of a fitted model, trained on merged Ratings, with the entry in updates_. Raises as fit does."""
     fitted = copy.copy(model).fit(ratings, progress=progress)
     if len(model.seen_pairs()):  # rows keep their numbers
-        fitted._seen = np.unique(np.concatenate((model.seen_pairs(), fitted.seen_pairs())), axis=0)
+        fitted._add_pairs("_seen", *model.seen_pairs().T)
     n_new, walked = len(ratings) - len(model._rated.items), len(ratings) * fitted.chosen_["n_epochs"]
     new_rows = count_new_rows(model._rated, ratings)
     log = (n_new, n_corrected), new_rows, plan.RETRAINED, walked, len(ratings), dict(fitted.timings_)

@@ -123,7 +123,7 @@ class Live:
             new = batch and merge.sort_batch(batch, stored)
         if new is None or new.has_repeats or new.has_unknown:
             with clock("reading"):
-                batch = inputs.in_rows(inputs.read_batch(*given, options, self._model), *where)
+                batch = inputs.in_rows(inputs.read_batch(*given, options, self._model)[0], *where)
             with clock("orders"):
                 new = merge.sort_batch(batch, stored)
         levels = stored.levels

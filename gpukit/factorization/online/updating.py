@@ -85,12 +85,14 @@ class Updating(Serving):
         from gpukit.factorization.online import inputs, run
 
         self.check()
-        ratings = inputs.read_batch(X, y, options, self)
+        ratings, low = inputs.read_batch(X, y, options, self)
         if self.feedback_ == "implicit":
             from gpukit.factorization.implicit.update import update_clicks as update
         else:
             update = run.update_model
         update(self, ratings, options, progress or (lambda *news: None))
+        if low is not None:
+            self._mark_low(low)
         return self
 
     def live(self, device: DeviceLike | None = None) -> Live:

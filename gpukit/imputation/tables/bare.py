@@ -8,7 +8,7 @@ import numpy as np
 from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError
 from gpukit.graphs.column_types import types_of
-from gpukit.graphs.convert import is_list
+from gpukit.graphs.convert import is_list, real
 from gpukit.graphs.tensor import Graph
 from gpukit.imputation.periods import in_time
 from gpukit.imputation.tables.forms import Form
@@ -22,15 +22,16 @@ def shape_of(values):
 def is_table(values):
     """Return True for an array alone, fit(X), that is not a graph.
 
-    It is a series, a table with gaps, or an array of another shape.
+    It is a series, a table with gaps, or an array of another shape. Raises DataError for words, dates and objects.
     """
     from scipy import sparse
 
     if isinstance(values, tuple | dict | Graph) or sparse.issparse(values) or not axes(values):
         return False
     array = as_array(values, "the table")
-    if array.dtype.kind not in "biuf" or array.ndim > 3:
+    if array.ndim > 3:
         return False
+    array = real(array, "the table")
     return array.ndim != 2 or not np.isfinite(array).all() or not is_graph(array)
 
 

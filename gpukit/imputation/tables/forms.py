@@ -21,7 +21,7 @@ class Form(NamedTuple):
     """A tensor from labelled input.
 
     tensor, mask  arrays with a row a vertex, in the order of `vertices`; mask may be None
-    times         (T,) int64 seconds, or None if neither side has times
+    times         (T,) seconds, or None if neither side has times
     vertices      (N,) ids
     give          give(array of the tensor's shape, known): the array in the user's form; known: whether observed cells
                   keep their values (False for deviations)
@@ -280,11 +280,17 @@ def is_observed(array, mask):
 def numbers_of(frame, turned):
     """Return the numbers of a frame, NaN for words for missing values.
 
-    Raises DataError for other words; it names their column.
+    Raises DataError for other words, dates, durations and complex numbers; it names their column.
     """
     out = frame.copy(deep=False)
     for at, kind in enumerate(frame.dtypes):
-        if kind.kind not in "biufcmM":
+        if kind.kind in "cmM":
+            name = frame.columns[at]
+            raise DataError(
+                f"the table has {kind}, no readings, in {str(name)!r}: leave such columns out, frame.drop(columns="
+                f"[{name!r}]); times belong in the index, frame.index = pandas.to_datetime(...)."
+            )
+        if kind.kind not in "biuf":
             out.isetitem(at, frame.iloc[:, at].map(lambda one: np.nan if says_nothing(one) else one))
             word = next((one for one in out.iloc[:, at] if isinstance(one, str) and not is_number(one, False)), None)
             if word is not None:

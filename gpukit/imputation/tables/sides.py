@@ -6,7 +6,7 @@ from gpukit.errors import DataError
 from gpukit.graphs import time_parsing
 from gpukit.graphs.columns import REPEATED, role_of
 from gpukit.graphs.labels import counted
-from gpukit.io.times import as_seconds
+from gpukit.io.times import exact_seconds
 from gpukit.io.words import shown
 
 
@@ -109,16 +109,13 @@ def are_texts_of_dates(side):
 
 
 def times_of(side):
-    """Return times (T,) int64 seconds of labels, or None.
+    """Return times (T,) of labels as seconds, int64 or float64, or None.
 
-    None: the labels are not times.
+    None: the labels are not times. Numbers are, if the side is named so, or if they rise or fall by unequal steps.
     """
     side = plain_side(side)
-    if side.dtype.kind == "M":
-        return as_seconds(side.to_numpy(dtype="datetime64[ns]"))
-    if side.dtype.kind == "m":
-        return side.to_numpy(dtype="timedelta64[s]").astype(np.int64)
-    whole = side.dtype.kind in "iu" or (side.dtype.kind == "f" and bool((side == np.floor(side)).all()))
-    if role_of(side.name) == "time" and whole:
-        return as_seconds(side.to_numpy())
+    if side.dtype.kind in "Mm":
+        return exact_seconds(side.to_numpy())
+    if side.dtype.kind in "iuf" and (role_of(side.name) == "time" or time_parsing.has_unequal_steps(side.to_numpy())):
+        return exact_seconds(side.to_numpy()) if side.dtype.kind == "f" else time_parsing.seconds([*map(str, side)])
     return time_parsing.seconds(list(side)) if are_texts_of_dates(side) else None

@@ -198,7 +198,7 @@ def test_a_share_that_holds_out_nothing(refused, tmp_path):
 def test_half_precision_without_a_gpu(refused, tmp_path):
     """Rejected before reading: the file does not exist."""
     line = refused("train-lshmf", tmp_path / "ratings.csv", "--precision", "half", "--device", "cpu")
-    assert "precision='half' needs a GPU" in line
+    assert "--precision half needs a GPU" in line
 
 
 def test_a_solver_without_neighbours(verb, refused, ratings_file):

@@ -109,7 +109,7 @@ def test_masked_entries_are_not_rated():
         (np.ones((3, 2)), [1, 2], r"y must hold a rating a pair, 3; its shape is \(2,\)"),
         (np.array([[1, 1], [1, 2]]), [1, np.nan], "is nan, not a finite number"),
         (np.array([[1, 1], [2, 2], [1, 1]]), [1, 2, 3], "User 1 has rated item 1 more than once"),
-        (np.array([[1, 1], [1, 2]]), ["good", "bad"], "y must be numbers"),
+        (np.array([[1, 1], [1, 2]]), ["good", "bad"], "The ratings are not numbers"),
         (pandas.DataFrame({"user": [1], "item": [2], "rating": [3]}), [4], "'rating'.*y is given too"),
         (pandas.DataFrame({"user": [1], "item": [2]}, ["a"]), pandas.Series([1], ["b"]), "labels .* of y"),
         (([1, 2], [1]), [1, 2], r"the users have shape \(2,\), the items \(1,\)"),

@@ -124,8 +124,9 @@ def test_data_that_do_not_fit():
         make(positive_from=6).fit(ratings)
     with pytest.raises(DataError, match="have none"):
         make(positive_from=4).fit(train)
-    with pytest.raises(DataError, match="speak of clicks, and these are ratings from 1 to 5"):
-        make(solver="ials").fit(ratings)
+    for name, value in {"solver": "ials", "loss": "bpr", "n_negatives": 2, "unobserved_weight": 0.1}.items():
+        with pytest.raises(ParameterError, match=f"^{name}={value!r} is for clicks, and these are ratings"):
+            make(**{"solver": "auto", name: value}).fit(ratings)
     with pytest.raises(ParameterError, match="learns ratings, and these are clicks"):
         make(solver="sgd").fit(train)
     with pytest.raises(ParameterError, match="'auto', 'sgd', 'ials', 'ease', 'sampled'"):

@@ -1,10 +1,11 @@
 """Held-out pairs: lists omit them; predictions and counts ignore them."""
 
 import numpy as np
+import pandas
 import pytest
 
 from factorization.inputs import make, planted
-from gpukit import load_model
+from gpukit import as_ratings, load_model
 from gpukit.errors import ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.persist import load_arrays, save_arrays
@@ -71,13 +72,15 @@ def test_a_training_anew_holds_out_others():
 
 
 def test_a_damaged_file(tmp_path):
-    train, test = planted().split(0.3, 0)
-    make(MatrixFactorization).fit(train).mark_seen(test).save(tmp_path / "m")
+    model = make(MatrixFactorization, solver="ials", positive_from=3, validation_fraction=0.3)
+    model.fit(with_low_ones()).save(tmp_path / "m")
     header, arrays = load_arrays(tmp_path / "m")
-    for seen in (arrays["seen"][::-1].copy(), arrays["seen"] + 1000, arrays["seen"].astype(np.int64), np.zeros(3)):
-        save_arrays(tmp_path / "forged", header, {**arrays, "seen": seen})
-        with pytest.raises(ModelError, match="seen"):
-            load_model(tmp_path / "forged")
+    for name in ("seen", "low"):
+        pairs = arrays[name]
+        for wrong in (pairs[::-1].copy(), pairs + 1000, pairs.astype(np.int64), np.zeros(3)):
+            save_arrays(tmp_path / "forged", header, {**arrays, name: wrong})
+            with pytest.raises(ModelError, match=name):
+                load_model(tmp_path / "forged")
 
 
 def test_refit_is_for_fitted_estimators(tmp_path):
@@ -85,3 +88,46 @@ def test_refit_is_for_fitted_estimators(tmp_path):
     model.save(tmp_path / "m")
     with pytest.raises(ParameterError, match="call fit first"):
         load_model(tmp_path / "m").refit(planted())
+
+
+def with_low_ones(users=30, items=20, seed=0):
+    """Ratings of 1 to 5 in columns: a user, an item and a rating."""
+    rng = np.random.default_rng(seed)
+    pairs = rng.permutation(users * items)[: users * items // 3]
+    return pairs // items, pairs % items, rng.integers(1, 6, len(pairs)).astype(float)
+
+
+@BOTH
+@pytest.mark.parametrize("solver", ["ials", "ease"])
+@pytest.mark.parametrize("held_out", [0.0, 0.3])
+def test_ratings_below_the_threshold_of_clicks_are_not_listed(kind, solver, held_out, tmp_path):
+    """Users know what they rated low; a 0 may mean that there is no rating."""
+    users, items, values = with_low_ones()
+    values[:40] = 0
+    pairs = set(zip(users[40:].tolist(), items[40:].tolist()))
+    chosen = dict(solver=solver, positive_from=4, validation_fraction=held_out, n_factors=None, n_epochs=None)
+    model = make(kind, **chosen).fit((users, items, values))
+    assert not shown(model) & pairs
+    assert shown(model) & set(zip(users[:40].tolist(), items[:40].tolist()))
+    model.save(tmp_path / "m")
+    assert not shown(load_model(tmp_path / "m").set_params(device="cpu")) & pairs
+    assert not shown(model.refit((users, items, values))) & pairs
+    learned = dict(zip(zip(users.tolist(), items.tolist()), values.tolist()))
+    assert {pair for pair, value in learned.items() if value < 4} <= shown(model, exclude_seen="clicks")
+    later = np.array([[0, 1, 2, 0, 77, 5], [3, 4, 5, 6, 3, 88], [1, 5, 2, 3, 1, 2]])  # 77 and 88 have no click
+    before = shown(model)
+    model.partial_fit((later[0], later[1], later[2].astype(float)))
+    assert shown(model) == before - set(zip(later[0].tolist(), later[1].tolist()))
+    model.save(tmp_path / "m")
+    assert shown(load_model(tmp_path / "m").set_params(device="cpu")) == shown(model)
+    given = (np.full(4, 99), np.arange(4), np.array([5.0, 2.0, 0.0, 5.0]))
+    listed = model.recommend_for(given, n=20)[1].ravel().tolist()
+    assert not {0, 1, 3} & set(listed) and 2 in listed
+    assert {0, 1, 2, 3} <= set(model.recommend_for(given, n=20, exclude_seen=False)[1].ravel().tolist())
+
+
+def test_counts_below_the_threshold_of_clicks_are_not_listed():
+    users, items, values = with_low_ones()
+    frame = pandas.DataFrame({"user": users, "item": items, "count": values})
+    model = make(MatrixFactorization, solver="ials", positive_from=3).fit(as_ratings(frame))
+    assert not shown(model) & set(zip(users.tolist(), items.tolist()))

@@ -184,3 +184,27 @@ def test_weights_are_routed():
         wanted = cross_val_score(model, X, ratings.values, params={"sample_weight": weights + 1}, cv=3)
         plain = cross_val_score(make(MatrixFactorization), X, ratings.values, cv=3)
     assert np.isfinite(wanted).all() and not (wanted == plain).any()
+
+
+def test_weights_are_matched_by_their_labels(one_thread):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    pairs = rng.permutation(30 * 20)[:200]
+    frame = pandas.DataFrame({"user": pairs // 20, "item": pairs % 20, "rating": rng.integers(1, 6, 200).astype(float)})
+    given = pandas.Series(rng.integers(1, 4, 200).astype(float))
+    shuffled, values = given.sample(frac=1, random_state=1), frame.rating.sample(frac=1, random_state=2)
+    expected = make(MatrixFactorization).fit(frame, sample_weight=given.to_numpy())
+    columns = frame.user, frame.item
+    for X, y in (
+        (frame, None),
+        (frame[["user", "item"]], values),
+        ((*columns, values), None),
+        (columns, values),
+        (tuple(column.to_numpy() for column in columns), frame.rating),
+    ):
+        assert same_state(make(MatrixFactorization).fit(X, y, sample_weight=shuffled), expected)
+    with pytest.raises(DataError, match="labels"):
+        make(MatrixFactorization).fit(frame, sample_weight=given.set_axis(range(1, 201)))
+    for kind in ("datetime64[s]", complex, str):
+        with pytest.raises(DataError, match="sample_weight"):
+            make(MatrixFactorization).fit(frame, sample_weight=given.to_numpy().astype(kind))

@@ -133,3 +133,19 @@ def test_datasets_are_refused_by_name():
         imputer().fit(frame.to_xarray())
     with pytest.raises(DataError, match="dimensions t, y, x: .*array.stack"):
         imputer().fit(None, xarray.DataArray(np.ones((2, 2, 2)), dims=("t", "y", "x")))
+
+
+@pytest.mark.parametrize("kind", [object, str, complex, "datetime64[s]", "timedelta64[s]"])
+def test_arrays_of_other_things_than_numbers(kind):
+    with pytest.raises(DataError, match="the table holds .*, not real numbers"):
+        GraphImputer(device="cpu").fit(np.ones((6, 3)).astype(kind))
+
+
+@pytest.mark.parametrize("kind", [complex, "datetime64[s]", "timedelta64[s]"])
+def test_columns_of_other_things_than_numbers(kind):
+    frame = pandas.DataFrame({"a": [1, np.nan, 3], "b": [1.0, 2, 3]}, index=pandas.date_range("2024", periods=3))
+    values = frame.assign(when=np.array([1, 2, 3]).astype(kind))
+    with pytest.raises(DataError, match=r"the table has .*, no readings, in 'when': .*drop\(columns=\['when'\]\)"):
+        GraphImputer(device="cpu").fit(values)
+    with pytest.raises(DataError, match="no readings"):
+        GraphImputer(device="cpu").fit(values.when)

@@ -4,7 +4,8 @@ import numpy as np
 import pandas
 import pytest
 
-from gpukit import GraphImputer
+from gpukit import GraphImputer, read_graph
+from gpukit.imputation.tables import sides
 from gpukit.imputation.tables.clock import HOUR, clock_of
 
 START = 1_583_000_000
@@ -91,3 +92,84 @@ def test_series_at_odd_times_are_filled_in_well(kind):
     model = GraphImputer(method="interpolation", device="cpu").fit(frame.iloc[order])
     got = model.completed_.iloc[np.argsort(order)].to_numpy().T
     assert np.abs(got - truth)[hidden].max() < 0.15 and np.array_equal(got[~hidden], truth[~hidden])
+
+
+OFFSETS = np.sort(np.random.default_rng(5).choice(4_000, 40, replace=False)) / 200  # seconds, of unequal distances
+DATES = pandas.Timestamp(START, unit="s") + pandas.to_timedelta(OFFSETS, unit="s")
+CLOCKS = {
+    "dates": DATES,
+    "a zone": DATES.tz_localize("UTC").tz_convert("Asia/Tokyo"),
+    "durations": pandas.to_timedelta(OFFSETS, unit="s"),
+    "texts": DATES.strftime("%Y-%m-%d %H:%M:%S.%f"),
+    "a day and a clock": DATES.strftime("%d.%m.%Y %H:%M:%S.%f"),
+    "numbers": OFFSETS,
+    "named numbers": pandas.Index(OFFSETS, name="time"),
+    "falling numbers": -OFFSETS,
+    "whole numbers": np.round(200 * OFFSETS).astype(int),
+    "years": 2 * np.arange(1_900, 1_940) - (np.arange(40) % 3 == 0),
+}
+
+
+def gappy(offsets):
+    """A table of lines in time with gaps, and without."""
+    full = pandas.DataFrame({"a": 2 * offsets, "b": 5 - offsets, "c": offsets / 3})
+    seen = np.random.default_rng(1).random(full.shape) > 0.2
+    seen[[0, -1]] = True
+    return full.where(seen), full
+
+
+@pytest.mark.parametrize("kind", CLOCKS)
+@pytest.mark.parametrize("side", ["index", "column", "times"])
+def test_steps_below_a_second_and_of_numbers(kind, side):
+    """A line is filled in exactly only if each value is at its own time."""
+    clock = CLOCKS[kind]
+    offsets = OFFSETS if clock is not CLOCKS["years"] else clock - 1_900.0
+    offsets = -offsets if kind == "falling numbers" else offsets
+    gaps, full = gappy(offsets)
+    imputer = GraphImputer(method="interpolation", device="cpu")
+    if side == "times":
+        filled = imputer.fit_transform(gaps.to_numpy(), times=np.array(clock))
+    elif side == "index":
+        filled = imputer.fit_transform(gaps.set_axis(clock))
+    else:
+        gaps.insert(0, "time", clock)
+        filled = imputer.fit_transform(gaps).drop(columns="time")
+    np.testing.assert_allclose(filled, full, atol=1e-4)
+
+
+@pytest.mark.parametrize("form", ["{:.3f}", "{:.3f} "])
+def test_steps_below_a_second_in_a_file(tmp_path, form):
+    gaps, full = gappy(OFFSETS)
+    gaps.insert(0, "time", [form.format(one) for one in OFFSETS])
+    gaps.to_csv(tmp_path / "table.csv", index=False)
+    data = read_graph(tmp_path / "table.csv")
+    filled = GraphImputer(method="interpolation", device="cpu").fit_transform(data)
+    np.testing.assert_allclose(np.squeeze(filled).T, full, atol=1e-6)
+
+
+def test_numbers_that_spell_months():
+    found = sides.times_of(pandas.Index([200011, 200012, 200101, 200103]))
+    assert np.array_equal(
+        found, pandas.to_datetime(["2000-11", "2000-12", "2001-01", "2001-03"]).astype("M8[s]").astype(int)
+    )
+
+
+@pytest.mark.parametrize("name", ["", "index", "step", "time"])
+def test_numbers_of_unequal_steps_in_a_file(tmp_path, name):
+    gaps, full = gappy(OFFSETS)
+    gaps.insert(0, name, np.round(200 * OFFSETS).astype(int) + START)
+    gaps.to_csv(tmp_path / "table.csv", index=False)
+    data = read_graph(tmp_path / "table.csv")
+    filled = GraphImputer(method="interpolation", device="cpu").fit_transform(data)
+    np.testing.assert_allclose(np.squeeze(filled).T, full, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["%y-%m-%d %H:%M:%S", "%H:%M:%S %d.%m.%Y", "%A, %d %B %Y %H:%M:%S", "%Y-%j %H:%M:%S"])
+def test_times_of_an_unknown_spelling_are_named(tmp_path, form):
+    gaps, _ = gappy(OFFSETS)
+    gaps.insert(0, "time", pandas.date_range("2024", periods=len(gaps), freq="61min").strftime(form))
+    gaps.to_csv(tmp_path / "table.csv", index=False)
+    with pytest.warns(
+        UserWarning, match=r"table.csv: '.*', '.*', ... are no times that are known: lines count as in order"
+    ):
+        assert read_graph(tmp_path / "table.csv").times is None
