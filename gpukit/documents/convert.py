@@ -40,8 +40,8 @@ def as_documents(
         documents.
     group : (m,)
         Alternative to qid: the number of documents of each query, in order; the ids are then 1 to m.
-    weights : (m,)
-        Weights of the queries, in that order.
+    weights : (m,) or (l,)
+        Weights of the queries, in that order, or of the documents, in the order of X.
     comments : (l,)
         Text.
 
@@ -60,6 +60,8 @@ def as_documents(
     if weights is not None:
         weights = as_numbers("weights", weights).astype(np.float64, copy=False)
     if order is not None:
+        if weights is not None and weights.shape == y.shape != qids.shape:
+            weights = weights[order]
         matrix, y, comments = matrix[order], y[order], None if comments is None else comments[order]
     return sound(Documents(matrix, y, offsets, qids, comments, weights, names))
 

@@ -84,13 +84,14 @@ class Inputs(NamedTuple):
     """Validated inputs in their original order.
 
     X (l, n): dense or CSR, float32 or float64, or a base.arrays.Resident, which `placed` checks; y (l,) float64; names:
-    column names, an Occurring for a reduced X, or None.
+    column names, an Occurring for a reduced X, or None; weights (l,) float64 of the documents or None for 1 each.
     """
 
     X: object
     y: np.ndarray
     queries: Queries
     names: object
+    weights: np.ndarray | None = None
 
 
 def is_wide(X, names):
@@ -215,10 +216,30 @@ def query_weights(given, queries, group=None):
             f"query_weight must hold a weight a query, {count:,}, in the order of their first documents, or a weight a "
             f"document, {queries.offsets[-1]:,}, or be a dict by query id; its shape is {weights.shape}."
         )
+    return check_weights("query_weight", weights)
+
+
+def document_weights(given, X, count):
+    """Return sample_weight of fit as (l,) float64 in the order of the input, or None; it may be in Documents."""
+    if isinstance(X, Documents):
+        own = X.weights is not None and len(X.weights) != len(X.qids)
+        given = X.weights if given is None and own else given
+    elif given is not None:
+        given = aligned(X=X, sample_weight=given)[1]
+    if given is None:
+        return None
+    weights = as_numbers("sample_weight", plain(given)).astype(np.float64)
+    if weights.shape != (count,):
+        raise DataError(f"sample_weight must hold a weight a document, {count:,}; its shape is {weights.shape}.")
+    return check_weights("sample_weight", weights)
+
+
+def check_weights(name, weights):
+    """Return weights; DataError for one that is negative or not finite, or if all are 0."""
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any() or not weights.any():
-        what = f"query_weight[{np.argmax(wrong)}] is {weights[np.argmax(wrong)]}" if wrong.any() else "All are 0"
-        raise DataError(f"Weights of queries are numbers from 0 up, not all 0. {what}.")
+        what = f"{name}[{np.argmax(wrong)}] is {weights[np.argmax(wrong)]}" if wrong.any() else "All are 0"
+        raise DataError(f"Weights are numbers from 0 up, not all 0. {what}.")
     return weights
 
 
@@ -229,7 +250,7 @@ def weights_given(weights, X):
     (or X's length, if X has no labels), otherwise {query id: weight}.
     """
     if weights is None:
-        return getattr(X, "weights", None) if isinstance(X, Documents) else None
+        return X.weights if isinstance(X, Documents) and np.shape(X.weights) == X.qids.shape else None
     if labels(weights) is None:
         return weights
     if isinstance(X, Documents) or (labels(X) is None and len(weights) != np.shape(X)[0]):

@@ -36,10 +36,12 @@ class PairSums:
         """Return the loss at the current scores, added pair by pair; None on a GPU and for too many pairs."""
         if not isinstance(self.scores, np.ndarray):
             return None
-        return loss_of_pairs(self.scores, self.problem.tree, self.problem.weights)
+        return loss_of_pairs(self.scores, self.problem)
 
     def _pulls(self):
-        """Return the number of pairs of each document times its query's weight, (l,) on the device."""
+        """Return the sum of the weights of the pairs of each document, (l,) on the device."""
+        if self.problem.document_weights is not None:
+            return self.steps.put(self.problem.pulls())
         pulls = self.steps.empty(self.size, np.float64)
         self.steps.pair_pulls(self.ranks, self.level, self.offsets, self.weights, pulls)
         return pulls
@@ -90,21 +92,29 @@ class SortedSums(PairSums):
         tree, empty = problem.tree, steps.empty
         self.solver = getattr(steps, solver)
         self.plan = steps.sorting.plan(tree.offsets.astype(np.int64), np.float64)
-        self.order, self.ones = empty(self.size, np.int32), steps.put(np.ones(self.size))
-        self.document_weights = steps.put(problem.weights[tree.query])
+        ones = np.ones(self.size)
+        own = ones if problem.document_weights is None else problem.document_weights
+        self.order, self.own = empty(self.size, np.int32), steps.put(own)
+        self.document_weights = steps.put(problem.weights[tree.query] * own)
+        one, none = steps.put(ones), steps.put(0.0 * ones)
+        self.once = Sums(one, none), Sums(none, none)
         self.u, self.z, self.loss = (empty(self.size, np.float64) for _ in range(3))
         self.counts, self.sums = (Sums(*(empty(self.size, np.float64) for _ in range(2))) for _ in range(2))
 
     def move(self, w):
-        """Compute the scores of w, their order in each query, beta+ and beta-."""
+        """Compute the scores of w, their order in each query, beta+ and beta-, which add up weights of documents."""
         self.matrix.scores(w, self.scores)
         self.steps.sorting.argsort(self.scores, self.plan, self.order)
-        self.solver(self.order, self.scores, self.level, self.offsets, self.ones, self.counts)
+        self.solver(self.order, self.scores, self.level, self.offsets, self.own, self.counts)
 
     def walk(self, v, margin, exact=True):
         """See PairSums."""
         self.matrix.scores(v, self.u)
-        self.solver(self.order, self.scores, self.level, self.offsets, self.u, self.sums)
+        u = self.u
+        if self.problem.document_weights is not None:  # z = own u: `once` counts each document once, without partners
+            u = self.z
+            self.steps.combine(self.u, 0.0, *self.once, self.own, u, self.loss)
+        self.solver(self.order, self.scores, self.level, self.offsets, u, self.sums)
         self.steps.combine(self.u, margin, self.counts, self.sums, self.document_weights, self.z, self.loss)
         return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
 

@@ -13,11 +13,15 @@ QUERY_COST = 64  # cost of a query in addition to its documents, in documents
 
 
 class Problem(NamedTuple):
-    """X (l, n) float32 or float64, C-contiguous or CSR; tree of its labels; weights (m,) float64 of the queries."""
+    """X (l, n) float32 or float64, C-contiguous or CSR; tree of its labels; weights (m,) float64 of the queries.
+
+    document_weights (l,) float64 or None for 1 each: the loss of a pair is multiplied by both and the query's.
+    """
 
     X: object
     tree: level_tree.LevelTree
     weights: np.ndarray
+    document_weights: np.ndarray | None = None
 
     @property
     def n_pairs(self):
@@ -27,10 +31,19 @@ class Problem(NamedTuple):
     @property
     def weighted_pairs(self):
         """Sum of the weights of all preference pairs."""
-        return float(self.tree.pair_counts() @ self.weights[self.tree.query]) / 2
+        return float(self.pulls().sum()) / 2
+
+    def pulls(self):
+        """Return the sum of the weights of the pairs of each document, (l,) float64."""
+        tree, own = self.tree, self.document_weights
+        if own is None:
+            return tree.pair_counts() * self.weights[tree.query]
+        groups = tree.first_group[tree.query] + tree.level
+        others = np.bincount(tree.query, own)[tree.query] - np.bincount(groups, own)[groups]
+        return self.weights[tree.query] * own * others
 
 
-def make_problem(X, y, offsets, weights=None):
+def make_problem(X, y, offsets, weights=None, document_weights=None):
     """Return the Problem of documents in the order of their queries; DataError if no query has two levels."""
     made = level_tree.build(y, offsets)
     weights = np.ones(len(offsets) - 1) if weights is None else np.asarray(weights, np.float64)
@@ -39,7 +52,7 @@ def make_problem(X, y, offsets, weights=None):
             f"No query has two different relevance labels ({len(y):,} documents, {len(offsets) - 1:,} queries), so "
             "there are no pairs to learn from. Check the labels, or the column that was taken for them."
         )
-    return Problem(X, made, weights)
+    return Problem(X, made, weights, document_weights)
 
 
 def share_out(problem, blocks):

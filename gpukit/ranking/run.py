@@ -51,9 +51,12 @@ class Run:
             n = feature_map.width(self.map, count)
             preconditioned = settings.precondition and n <= (WIDEST_MAP if is_mapped else WIDEST)
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
-            whole = make_problem(X, y, queries.offsets, weights)
+            own = None if inputs.weights is None else queries.ordered(inputs.weights)
+            whole = make_problem(X, y, queries.offsets, weights, own)
             self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)
-            self.solver = choose_solver(settings.solver, self.device, whole.tree.planes, preconditioned)
+            self.solver = choose_solver(
+                settings.solver, self.device, whole.tree.planes, preconditioned, own is not None
+            )
             self.problem = self._scaled(own_part(whole, y, team))
             pairs, largest = whole.weighted_pairs, self._largest(X, on_host)
             del whole, X, scaled  # the unscaled data are not kept

@@ -29,7 +29,9 @@ def own_part(problem, y, team):
         return None
     rows = slice(offsets[first], offsets[last])
     own = offsets[first : last + 1] - offsets[first]
-    return make_problem(problem.X[rows], y[rows], own, problem.weights[first:last])
+    weights = problem.document_weights
+    weights = problem.weights[first:last], None if weights is None else weights[rows]
+    return make_problem(problem.X[rows], y[rows], own, *weights)
 
 
 class SharedPairSums:

@@ -130,6 +130,13 @@ def test_a_file_of_weights_is_read_or_named(verb, tmp_path):
     (tmp_path / "a.txt.weight").write_text("1\n2\n0.5\n1\n")
     assert verb("convert", tmp_path / "a.txt", tmp_path / "a.gkl").code == 0
     assert read_letor(tmp_path / "a.gkl").weights.tolist() == [1, 2, 0.5, 1]
-    (tmp_path / "a.txt.weight").write_text("1\n" * 32)
+    arguments = "ranksvm", tmp_path / "a.txt", "--c", "1", "--force", "--model"
+    objectives = []
+    for weights in ("1\n" * 32, "1\n0\n2\n1\n" * 8):
+        (tmp_path / "a.txt.weight").write_text(weights)
+        assert verb(*arguments, tmp_path / "m", *CPU).code == 0
+        objectives.append(load_model(tmp_path / "m").objective_)
+    assert objectives[0] != pytest.approx(objectives[1], rel=0.01)
+    (tmp_path / "a.txt.weight").write_text("1\n" * 31)
     result = verb("ranksvm", tmp_path / "a.txt", *CPU)
-    assert result.code == 0 and "a.txt.weight is not read: it has 32 values (one a document; " in result.err, result
+    assert result.code == 0 and "a.txt.weight is not read: it has 31 values, and " in result.err, result

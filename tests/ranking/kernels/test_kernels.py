@@ -263,20 +263,24 @@ def test_gram(n, lengths, shares):
     np.testing.assert_allclose(partial.sum(axis=0), twin.sum(axis=0), rtol=0, atol=1e-12 * scale)
 
 
-@pytest.mark.parametrize("solver, sparse", [("scan", False), ("scan", True), ("p-swx", False), ("p-swx", True)])
-def test_sessions(solver, sparse, monkeypatch):
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("solver, weighted", [("scan", False), ("p-swx", False), ("p-swx", True)])
+def test_sessions(solver, sparse, weighted, monkeypatch):
     """Scores, sorting, search, products and covariance, launched as in a training."""
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
     at = inputs.queries([20, 1, 33], 3, "margins")
     (X, w), weights = sessions.documents(at, 6, np.float32), np.array([1.0, 3.0, 0.5])
     v = np.random.default_rng(8).normal(size=6)
-    problem = sessions.problem_of(at, scipy.sparse.csr_array(X) if sparse else X, weights=weights)
+    own = sessions.own_weights(at) if weighted else np.ones(54)
+    problem = sessions.problem_of(
+        at, scipy.sparse.csr_array(X) if sparse else X, None, weights, own if weighted else None
+    )
     session, twin = make_pair_sums(problem, solver, gpu), make_pair_sums(problem, solver, cpu)
     for session_of in (session, twin):
         session_of.move(v)
         session_of.move(w)
     for u, margin in ((w, 1.0), (v, 0.0)):
-        expected = sessions.expected_walk(at, X, w, u, margin, weights)
+        expected = sessions.expected_walk(at, X, w, u, margin, weights, own=own)
         sessions.assert_close(session.walk(u, margin), expected)
         sessions.assert_close(session.walk(u, margin, exact=False), expected, 1e-6)
     gram = twin.gram()
