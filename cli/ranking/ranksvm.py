@@ -54,6 +54,12 @@ NAMING = options.Naming({"eps": "--eps"})
     ("auto", "linear", "thresholds", "fourier"),
     "linear",
 )
+@option(
+    "--pair-weights",
+    "Weight of a pair's loss: 1, or the difference of NDCG's gains (2^label).",
+    ("equal", "gain"),
+    "equal",
+)
 @options.null
 @option(
     "--eps",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Scale = Literal["auto", "none", "minmax", "deviation", "query"]
 Features = Literal["auto", "linear", "thresholds", "fourier"]
+PairWeights = Literal["equal", "gain"]
 
 
 class Settings(NamedTuple):
@@ -38,6 +39,7 @@ class Settings(NamedTuple):
     device: object
     precondition: bool
     features: str
+    pair_weights: str = "equal"
     chosen: object = None  # selection.Choice if C was "auto"
     loose: bool = False  # for trials, whose minimum is not certified
 
@@ -71,6 +73,9 @@ class RankSVM(Estimator):
         'thresholds': also steps at up to eight values of each feature. 'fourier': also random Fourier features
         (gpukit.ranking.feature_map). Both run on the CPU; a sparse X has at most 4096 columns. 'auto': chosen with C,
         and 'linear' with an explicit C or a requested GPU.
+    pair_weights : {'equal', 'gain'}
+        'gain': the loss of a pair is multiplied by 2^y_i - 2^y_j, the difference of NDCG's gains; its discounts are not
+        used, because they depend on the ranks of all documents.
 
     Attributes
     ----------
@@ -153,6 +158,7 @@ class RankSVM(Estimator):
         device: DeviceLike = "auto",
         precondition: bool = True,
         features: Features = "linear",
+        pair_weights: PairWeights = "equal",
     ) -> None:
         self.C = C
         self.solver = solver
@@ -162,6 +168,7 @@ class RankSVM(Estimator):
         self.device = device
         self.precondition = precondition
         self.features = features
+        self.pair_weights = pair_weights
 
     def check(self):
         """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""
@@ -175,6 +182,7 @@ class RankSVM(Estimator):
             self.device,
             bool(self.precondition),
             choose.check_features(self.features, self.device, get_args(Features)),
+            check_choice("pair_weights", self.pair_weights, get_args(PairWeights)),
         )
 
     def fit(

@@ -40,7 +40,7 @@ class PairSums:
 
     def _pulls(self):
         """Return the sum of the weights of the pairs of each document, (l,) on the device."""
-        if self.problem.document_weights is not None:
+        if self.problem.is_weighted:
             return self.steps.put(self.problem.pulls())
         pulls = self.steps.empty(self.size, np.float64)
         self.steps.pair_pulls(self.ranks, self.level, self.offsets, self.weights, pulls)
@@ -100,23 +100,43 @@ class SortedSums(PairSums):
         self.once = Sums(one, none), Sums(none, none)
         self.u, self.z, self.loss = (empty(self.size, np.float64) for _ in range(3))
         self.counts, self.sums = (Sums(*(empty(self.size, np.float64) for _ in range(2))) for _ in range(2))
+        self.gains = None if problem.gains is None else steps.put(problem.gains)
+        if self.gains is not None:
+            above, below, self.product = (empty(self.size, np.float64) for _ in range(3))
+            self.raised, self.minus = Sums(above, below), steps.put(-ones)
 
     def move(self, w):
         """Compute the scores of w, their order in each query, beta+ and beta-, which add up weights of documents."""
         self.matrix.scores(w, self.scores)
         self.steps.sorting.argsort(self.scores, self.plan, self.order)
-        self.solver(self.order, self.scores, self.level, self.offsets, self.own, self.counts)
+        self.add_partners(self.own, self.counts)
 
     def walk(self, v, margin, exact=True):
         """See PairSums."""
         self.matrix.scores(v, self.u)
         u = self.u
-        if self.problem.document_weights is not None:  # z = own u: `once` counts each document once, without partners
+        if self.problem.document_weights is not None:
             u = self.z
-            self.steps.combine(self.u, 0.0, *self.once, self.own, u, self.loss)
-        self.solver(self.order, self.scores, self.level, self.offsets, u, self.sums)
+            self.multiply(self.u, self.own, u)
+        self.add_partners(u, self.sums)
         self.steps.combine(self.u, margin, self.counts, self.sums, self.document_weights, self.z, self.loss)
         return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
+
+    def add_partners(self, u, sums):
+        """sums = the sums of u over the partners of each document, times the differences of gains if there are any."""
+        places = self.order, self.scores, self.level, self.offsets
+        self.solver(*places, u, sums)
+        if self.gains is None:
+            return
+        one, none = self.once[0]
+        self.multiply(u, self.gains, self.product)
+        self.solver(*places, self.product, self.raised)
+        for own, raised, sign in zip(sums, self.raised, (self.minus, one)):  # own = sign (gains own - raised)
+            self.steps.combine(self.gains, 0.0, Sums(own, none), Sums(raised, none), sign, own, self.loss)
+
+    def multiply(self, a, b, out):
+        """out = a b: `once` counts each document once, without partners."""
+        self.steps.combine(a, 0.0, *self.once, b, out, self.loss)
 
 
 def make_pair_sums(problem, solver, steps):

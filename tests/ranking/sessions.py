@@ -17,10 +17,10 @@ def documents(at, n, dtype=np.float64, seed=0):
     return X, np.eye(n)[0]
 
 
-def problem_of(at, X, arity=None, weights=None, own=None):
-    """Return the Problem of queries of `inputs`; arity: forced on the level tree; own (l,): weights of documents."""
+def problem_of(at, X, arity=None, weights=None, own=None, gains=None):
+    """Return the Problem of queries of `inputs`; arity: forced on the level tree; own, gains (l,): of documents."""
     weights = np.ones(len(at.offsets) - 1) if weights is None else weights
-    return Problem(X, level_tree.build(at.y, at.offsets, arity), weights, own)
+    return Problem(X, level_tree.build(at.y, at.offsets, arity), weights, own, gains)
 
 
 def own_weights(at, seed=0):

@@ -38,8 +38,9 @@ def test_features_are_scaled_by_all_queries(scale):
     X, y, qid = documents(9, seed=1)
     given = {"query_weight": np.random.default_rng(2).random(9)}
     given["sample_weight"] = np.random.default_rng(3).random(len(y)) if scale == "query" else None
-    alone = RankSVM(device="cpu", scale=scale).fit(X, y, qid, **given)
-    for model in together(2, lambda team: RankSVM(device="cpu", scale=scale).fit(X, y, qid, **given, team=team)):
+    settings = {"device": "cpu", "scale": scale, "pair_weights": "gain" if scale == "query" else "equal"}
+    alone = RankSVM(**settings).fit(X, y, qid, **given)
+    for model in together(2, lambda team: RankSVM(**settings).fit(X, y, qid, **given, team=team)):
         np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-10, atol=1e-12)
 
 

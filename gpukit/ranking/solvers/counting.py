@@ -127,22 +127,28 @@ def loss_of_pairs(scores, problem):
 
     scores (l,) float64; problem: a problem.Problem.
     """
-    tree, own = problem.tree, problem.document_weights
+    tree = problem.tree
     most_visits = 50_000_000  # pairs visited one by one: a tenth of a second
     group = np.repeat(np.arange(len(tree.group_starts) - 1), np.diff(tree.group_starts))
-    by_rank, own_by_rank = np.empty(len(scores)), np.ones(len(scores))
-    by_rank[tree.place] = scores
-    if own is not None:
-        own_by_rank[tree.place] = own
-    order = np.lexsort((by_rank, group))
-    documents = by_rank[order], own_by_rank[order]
-    loss = _loss_of_pairs(*documents, tree.first_group, tree.group_starts, problem.weights, most_visits)
+    by_rank, gains = np.empty((3, len(scores))), problem.gains
+    own = 1.0 if problem.document_weights is None else problem.document_weights
+    by_rank[0, tree.place], by_rank[1, tree.place], by_rank[2, tree.place] = (
+        scores,
+        own,
+        0.0 if gains is None else gains,
+    )
+    documents = by_rank[:, np.lexsort((by_rank[0], group))]
+    groups = tree.first_group, tree.group_starts
+    loss = _loss_of_pairs(*documents, float(gains is None), *groups, problem.weights, most_visits)
     return None if loss < 0.0 else loss
 
 
 @njit
-def _loss_of_pairs(scores, own, first_group, group_starts, weights, most):
-    """See `loss_of_pairs`; scores rise within each group of documents of one level. -1 after `most` visits."""
+def _loss_of_pairs(scores, own, gains, equal, first_group, group_starts, weights, most):
+    """See `loss_of_pairs`; scores rise within each group of documents of one level. -1 after `most` visits.
+
+    equal: 1, and gains of 0, for pairs without differences of gains.
+    """
     total, visits = 0.0, 0
     for t in range(weights.size):
         loss = 0.0
@@ -151,7 +157,8 @@ def _loss_of_pairs(scores, own, first_group, group_starts, weights, most):
                 for i in range(group_starts[high], group_starts[high + 1]):
                     j = group_starts[low + 1] - 1
                     while j >= group_starts[low] and active(scores[i], scores[j]):
-                        loss += own[i] * own[j] * (1.0 - (scores[i] - scores[j])) ** 2
+                        pair = own[i] * own[j] * (equal + gains[i] - gains[j])
+                        loss += pair * (1.0 - (scores[i] - scores[j])) ** 2
                         j -= 1
                     visits += group_starts[low + 1] - j
                     if j == group_starts[low + 1] - 1 or visits > most:

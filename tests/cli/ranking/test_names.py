@@ -125,6 +125,19 @@ def test_features_unseen_in_training_are_reported(verb, tmp_path):
     assert load_model(tmp_path / "m").coef_.size == 2
 
 
+def test_pair_weights(verb, tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"{k % 3} qid:{k // 8} 1:{k}\n" for k in range(32)))
+    objectives = []
+    for name in ("equal", "gain"):
+        arguments = "--c", "1", "--pair-weights", name, "--model", tmp_path / name, *CPU
+        assert verb("ranksvm", tmp_path / "a.txt", *arguments).code == 0
+        objectives.append(load_model(tmp_path / name).objective_)
+    assert objectives[1] > 1.2 * objectives[0]
+    (tmp_path / "a.txt").write_text("0.5 qid:1 1:1\n1 qid:1 1:2\n")
+    result = verb("ranksvm", tmp_path / "a.txt", "--pair-weights", "gain", *CPU)
+    assert result.code == 2 and "The label 0.5 has no gain: " in result.err and "--pair-weights gain" in result.err
+
+
 def test_a_file_of_weights_is_read_or_named(verb, tmp_path):
     (tmp_path / "a.txt").write_text("".join(f"{k % 2} qid:{k // 8} 1:{k}\n" for k in range(32)))
     (tmp_path / "a.txt.weight").write_text("1\n2\n0.5\n1\n")

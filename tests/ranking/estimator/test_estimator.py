@@ -290,10 +290,34 @@ def test_weights_of_documents_that_cannot_be(given, words):
     assert "\n" not in str(caught.value)
 
 
-def test_the_level_tree_takes_no_weights_of_documents():
+@pytest.mark.parametrize("solver", SOLVERS[1:])
+def test_pairs_weigh_the_difference_of_their_gains(solver):
+    at = make(levels=4)
+    y, own = 2 * at.y + 2, np.random.default_rng(5).gamma(1.0, size=len(at.y))
+    best = naive.minimize(at.X, y, at.offsets, 0.3, 1e-11, sample_weight=own, gains=2.0**y)
+    model = tight(C=0.3, solver=solver, pair_weights="gain").fit(at.X, y, at.qid, sample_weight=own)
+    assert model.objective_ == pytest.approx(best.f, rel=1e-12) and relative(model.coef_, best.w) < 1e-6
+    assert model.converged_
+    two = tight(pair_weights="gain").fit(at.X, y > 1, at.qid)  # one difference: 1
+    assert relative(two.coef_, tight().fit(at.X, y > 1, at.qid).coef_) < 1e-6 and two.solver_ == "ost"
+
+
+@pytest.mark.parametrize("label", [0.5, -1, 31])
+def test_labels_without_a_gain(label):
     at = make()
-    with pytest.raises(ParameterError, match="'scan' takes no weights of documents. Use 'ost'"):
-        RankSVM(1.0, solver="scan").fit(at.X, at.y, at.qid, sample_weight=np.ones(85))
+    model = RankSVM(1.0, pair_weights="gain")
+    with pytest.raises(DataError, match=f"The label {label:g} has no gain: .* whole labels from 0 to 30. Change"):
+        model.fit(at.X, np.where(np.arange(85) == 3, label, 2 * at.y + 2), at.qid)
+    with pytest.raises(ParameterError, match="pair_weights"):
+        RankSVM(pair_weights="ndcg").check()
+
+
+def test_the_level_tree_takes_no_weights_of_documents_or_pairs():
+    at = make()
+    for model, given in ((RankSVM(), {"sample_weight": np.ones(85)}), (RankSVM(pair_weights="gain"), {})):
+        model.set_params(C=1.0, solver="scan")
+        with pytest.raises(ParameterError, match="'scan' takes no weights of documents or pairs. Use 'auto'"):
+            model.fit(at.X, 2 * at.y + 2, at.qid, **given)
 
 
 # Difficult shapes

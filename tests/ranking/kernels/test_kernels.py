@@ -287,6 +287,21 @@ def test_sessions(solver, sparse, weighted, monkeypatch):
     np.testing.assert_allclose(session.gram(), gram, rtol=0, atol=1e-12 * np.abs(gram).max())
 
 
+def test_sessions_with_gains(monkeypatch):
+    """On the GPU as on the CPU, which the oracle checks."""
+    monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
+    at = inputs.queries([20, 1, 33], 3, "margins")
+    (X, w), gains = sessions.documents(at, 6), 2.0**at.level
+    problem = sessions.problem_of(at, X, None, np.array([1.0, 3.0, 0.5]), sessions.own_weights(at), gains)
+    session, twin = make_pair_sums(problem, "p-swx", gpu), make_pair_sums(problem, "p-swx", cpu)
+    for session_of in (session, twin):
+        session_of.move(w)
+    for margin in (1.0, 0.0):
+        expected = twin.walk(w, margin)
+        np.testing.assert_allclose(session.walk(w, margin), expected, rtol=0, atol=1e-12 * abs(expected).max())
+    np.testing.assert_array_equal(session._pulls().copy_to_host(), twin._pulls())
+
+
 def test_a_matrix_too_wide_for_registers(monkeypatch):
     """It is stored by rows."""
     monkeypatch.setattr(gpu, "LIMIT", 5)
