@@ -19,10 +19,9 @@ from gpukit.base.arrays import (
 from gpukit.device import gpu_count
 from gpukit.device.engine import engine
 from gpukit.documents.check import check_names
-from gpukit.documents.convert import as_documents, feature_names, given_names
+from gpukit.documents.convert import as_documents, feature_names, given_names, sparse_rows
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
-from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.ranking import cpu
 from gpukit.ranking.problem import group_rows, group_sizes
@@ -314,29 +313,13 @@ def features(X, may_stay=False):
     if isinstance(X, Documents):
         return X.X, X.names
     X = X if is_frame(X) else as_frame(X)
-    if hasattr(X, "tocsr"):
-        return _check_finite(_sparse(X), None), None
-    names = feature_names(X)
-    X = as_numbers("X", X)
+    names = None if hasattr(X, "tocsr") else feature_names(X)
+    X = sparse_rows(X) if hasattr(X, "tocsr") else as_numbers("X", X)
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
-    X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
+    if not hasattr(X, "tocsr"):
+        X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
     return _check_finite(X, names), names
-
-
-def _sparse(X):
-    """Return X as CSR, sorted, without duplicates."""
-    trust.check_sparse("X", X)
-    X = X.tocsr()
-    if X.ndim != 2 or not X.shape[1]:
-        raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
-    if X.dtype not in (np.float32, np.float64):
-        as_numbers("X", X.data)
-        X = X.astype(np.float64)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 def _check_finite(X, names):
