@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device.engine import engine
+from gpukit.errors import DataError
 from gpukit.parallel import ALONE
 from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ranking import feature_map, scaling
@@ -59,6 +60,8 @@ class Run:
             self.solver = choose_solver(settings.solver, self.device, planes, preconditioned, whole.is_weighted)
             self.problem = self._scaled(own_part(whole, y, team))
             pairs, largest = whole.weighted_pairs, self._largest(X, on_host)
+            if not pairs:
+                raise DataError("The weights of all pairs are 0, so there is nothing to learn from. Check the weights.")
             del whole, X, scaled  # the unscaled data are not kept
             self.session = self._session(n)
         with self.stage("precondition"):

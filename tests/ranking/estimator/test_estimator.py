@@ -280,6 +280,7 @@ def test_a_weight_of_a_document_is_a_number_of_copies():
         (np.where(np.arange(85) == 3, np.nan, 1), r"sample_weight\[3\] is nan"),
         (np.where(np.arange(85) == 3, np.inf, 1), r"sample_weight\[3\] is inf"),
         (np.zeros(85), "not all 0. All are 0"),
+        (1.0 * (np.arange(85) == 3), "The weights of all pairs are 0, so there is nothing to learn from. Check"),
         (["x"] * 85, "sample_weight"),
     ],
 )
@@ -529,6 +530,7 @@ def test_conventions():
             "device": "cpu",
             "precondition": False,
             "features": "linear",
+            "pair_weights": "equal",
         }
     )
     assert model.set_params(C=2.0).C == 2.0 and repr(RankSVM(C=3.0)) == "RankSVM(C=3.0)"
