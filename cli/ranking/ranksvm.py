@@ -54,6 +54,12 @@ NAMING = options.Naming({"eps": "--eps"})
     ("auto", "linear", "thresholds", "fourier"),
     "linear",
 )
+@option(
+    "--pair-weights",
+    "Weight of a pair's loss: 1, or the difference of NDCG's gains (2^label).",
+    ("equal", "gain"),
+    "equal",
+)
 @options.null
 @option(
     "--eps",
@@ -87,9 +93,9 @@ def ranksvm(ctx, **values):
 
     PATH is a LETOR folder (Fold1 to FoldN, each is trained), one fold's folder, or a training file: svmlight with
     qid:ID, or with FILE.query or FILE.group next to it, csv or Parquet with columns label and qid, compressed or not,
-    or a binary copy (.gkl). FILE.weight may hold a weight a query. C weighs each pair; it is not divided by their
-    number. What --c and --scale leave open is chosen on the validation set, or on queries held out of the training
-    set. Small sets are trained on the CPU, where a GPU is slower, unless --device asks for one.
+    or a binary copy (.gkl). FILE.weight may hold a weight per query or per document. C weighs each pair; it is not
+    divided by their number. What --c and --scale leave open is chosen on the validation set, or on queries held out of
+    the training set. Small sets are trained on the CPU, where a GPU is slower, unless --device asks for one.
 
     \b
     gpukit ranksvm MQ2008

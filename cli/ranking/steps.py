@@ -49,7 +49,7 @@ def build(ask):
     """Return the unfitted estimator of the options."""
     from gpukit.ranking import RankSVM
 
-    return RankSVM(C=ask.c, **report.pick(ask, "solver eps scale device features"))
+    return RankSVM(C=ask.c, **report.pick(ask, "solver eps scale device features pair_weights"))
 
 
 def device_of(ask):

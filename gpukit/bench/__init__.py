@@ -47,6 +47,7 @@ BENCHES = {  # name: module and function
     "serve": "serve.serve",
     "sorting": "sorting.sorting",
     "lengths": "sorting.lengths",
+    "orders": "sorting.orders",
     "ranking": "ranking.ranking",
     "product": "ranking.product",
     "mq2008": "letor.mq2008",

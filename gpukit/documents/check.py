@@ -20,7 +20,7 @@ def sound(documents):
     columns = (
         ("y", rows, "fi"),
         ("comments", rows, "U"),
-        ("weights", queries, "f"),
+        ("weights", rows if np.shape(documents.weights) == (rows,) else queries, "f"),
         ("names", documents.X.shape[1], "U"),
     )
     for name, size, kind in columns:
@@ -86,8 +86,8 @@ def _check_numbers(documents):
         row, column = place
         raise DataError(f"X[{row}, {column}] is {X[row, column]}. Fill it in, or leave the document out.")
     if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
-        query = int(np.argmin((weights >= 0) & np.isfinite(weights)))
-        raise DataError(f"weights[{query}] is {weights[query]}; weights of queries are finite numbers from 0 up.")
+        wrong = int(np.argmin((weights >= 0) & np.isfinite(weights)))
+        raise DataError(f"weights[{wrong}] is {weights[wrong]}; weights are finite numbers from 0 up.")
 
 
 def _not_finite(X):

@@ -40,8 +40,8 @@ def as_documents(
         documents. Pandas' X, y and qid are matched by their labels.
     group : (m,)
         Alternative to qid: the number of documents of each query, in order; the ids are then 1 to m.
-    weights : (m,)
-        Weights of the queries, in that order.
+    weights : (m,) or (l,)
+        Weights of the queries, in that order, or of the documents, in the order of X.
     comments : (l,)
         Text.
 
@@ -61,6 +61,8 @@ def as_documents(
     if weights is not None:
         weights = as_numbers("weights", weights).astype(np.float64, copy=False)
     if order is not None:
+        if weights is not None and weights.shape == y.shape != qids.shape:
+            weights = weights[order]
         matrix, y, comments = matrix[order], y[order], None if comments is None else comments[order]
     return sound(Documents(matrix, y, offsets, qids, comments, weights, names))
 
@@ -108,14 +110,7 @@ def _columns(X, y, qid):
 def _features(X):
     """Return X as C-contiguous float32 or float64, or CSR of these."""
     if hasattr(X, "tocsr"):
-        trust.check_sparse("X", X)
-        X = X.tocsr()
-        if X.dtype not in (np.float32, np.float64):
-            as_numbers("X", X.data)
-            X = X.astype(np.float64)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = sparse_rows(X)
     elif is_frame(X):
         X = _of_frame(X)
     else:
@@ -124,6 +119,19 @@ def _features(X):
         X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
     if len(X.shape) != 2 or not X.shape[0] or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of each; its shape is {X.shape}.")
+    return X
+
+
+def sparse_rows(X):
+    """Return a sparse X as CSR of float32 or float64, sorted, without duplicates."""
+    trust.check_sparse("X", X)
+    X = X.tocsr()
+    if X.dtype not in (np.float32, np.float64):
+        as_numbers("X", X.data)
+        X = X.astype(np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     return X
 
 

@@ -45,7 +45,9 @@ def write_letor(documents: Documents, path: PathLike) -> None:
     writers = {".gkl": _write_gkl, ".parquet": write_parquet, ".txt": _write_text}
     suffix = check_copy(path)
     if suffix == ".txt" and documents.weights is not None:
-        raise ParameterError(f"{path}: svmlight text has no place for the weights of queries. Write .gkl or .parquet.")
+        raise ParameterError(
+            f"{path}: svmlight text has no place for the weights. Write .gkl, or .parquet for those of queries."
+        )
     if suffix == ".txt" and documents.names is not None:
         warnings.warn(
             f"{path}: svmlight text has no place for the names of features. They are numbered 1 to "

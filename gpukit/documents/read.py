@@ -55,7 +55,8 @@ def read_letor(
         open Source. Also a file without query ids if FILE.query or FILE.group next to it has the number of documents of
         each query, one per line (LightGBM, XGBoost; the ids are then 1 to m); Parquet with columns label, qid and
         features (a missing value is NULL); csv with such a header; a binary copy (.gkl).
-        FILE.weight next to it is read if it has one weight per query; otherwise a UserWarning gives the reason.
+        FILE.weight next to it is read if it has a weight per query or per document; otherwise a UserWarning gives the
+        reason.
     null : {'error', 'zero', 'min'}
         Replacement of the token NULL; 'min' is the smallest value of the feature in the query (LETOR's min.txt), 0 if
         all are NULL.
@@ -137,7 +138,7 @@ def _in_order(documents, names, name):
 
 
 def _weighted(documents, path, name):
-    """Return documents with the query weights in a file.
+    """Return documents with the weights in a file, of queries or documents.
 
     If the file has other weights, return them unchanged with a warning.
     """
@@ -146,9 +147,8 @@ def _weighted(documents, path, name):
     why = None
     if documents.weights is not None:
         why = f"{name} has weights of its own"
-    elif len(words) != queries:
-        each = "one a document; " if len(words) == rows else ""
-        why = f"it has {len(words):,} values ({each}a weight is a query's, and {name} has {queries:,} queries)"
+    elif len(words) not in (queries, rows):
+        why = f"it has {len(words):,} values, and {name} has {queries:,} queries and {rows:,} documents"
     if why is not None:
         warnings.warn(f"{path} is not read: {why}.", stacklevel=3)
         return documents

@@ -25,8 +25,9 @@ class Documents(NamedTuple):
         Query ids as in the file.
     comments : (l,) str or None
         Text after each line's '#'; None if the file has none.
-    weights : (m,) float64 or None
-        Weights of the queries, >= 0. Training uses pairs of a query's documents, so documents have no weights.
+    weights : (m,) or (l,) float64 or None
+        Weights of the queries, or of the documents, >= 0. The loss of a pair has the weight of its query, or the
+        product of the weights of its documents.
     names : (n,) str or None
         Unique names of the features; None if they are numbered.
     """
@@ -47,6 +48,8 @@ def take_queries(documents: Documents, queries: ArrayLike) -> Documents:
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     rows = np.repeat(documents.offsets[queries] - offsets[:-1], sizes) + np.arange(offsets[-1])
     comments = None if documents.comments is None else documents.comments[rows]
-    weights = None if documents.weights is None else documents.weights[queries]
+    weights = documents.weights
+    if weights is not None:
+        weights = weights[queries if len(weights) == len(documents.qids) else rows]
     X, y, qids = documents.X[rows], documents.y[rows], documents.qids[queries]
     return Documents(X, y, offsets, qids, comments, weights, documents.names)

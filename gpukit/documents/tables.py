@@ -351,6 +351,8 @@ def write_parquet(documents, file):
     sizes = np.diff(documents.offsets)
     columns = {"label": documents.y, "qid": np.repeat(documents.qids, sizes)}
     if documents.weights is not None:
+        if len(documents.weights) != len(documents.qids):
+            raise ParameterError("Parquet's column of weights is for queries. Write the weights of documents as .gkl.")
         columns["weight"] = np.repeat(documents.weights, sizes)
     if documents.comments is not None:
         columns["comment"] = documents.comments

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Scale = Literal["auto", "none", "minmax", "deviation", "query"]
 Features = Literal["auto", "linear", "thresholds", "fourier"]
+PairWeights = Literal["equal", "gain"]
 
 
 class Settings(NamedTuple):
@@ -38,6 +39,7 @@ class Settings(NamedTuple):
     device: object
     precondition: bool
     features: str
+    pair_weights: str = "equal"
     chosen: object = None  # selection.Choice if C was "auto"
     loose: bool = False  # for trials, whose minimum is not certified
 
@@ -71,6 +73,9 @@ class RankSVM(Estimator):
         'thresholds': also steps at up to eight values of each feature. 'fourier': also random Fourier features
         (gpukit.ranking.feature_map). Both run on the CPU; a sparse X has at most 4096 columns. 'auto': chosen with C,
         and 'linear' with an explicit C or a requested GPU.
+    pair_weights : {'equal', 'gain'}
+        'gain': the loss of a pair is multiplied by 2^y_i - 2^y_j, the difference of NDCG's gains; its discounts are not
+        used, because they depend on the ranks of all documents.
 
     Attributes
     ----------
@@ -138,7 +143,7 @@ class RankSVM(Estimator):
 
     _fitted_by = "coef_"
     _facts = ("C_", "n_features_in_", "n_queries_", "n_pairs_", "stop_reason_", "solver_", "device_")
-    __metadata_request__fit = {"qid": True, "query_weight": True}
+    __metadata_request__fit = {"qid": True, "query_weight": True, "sample_weight": True}
     __metadata_request__predict = {"qid": True}
     __metadata_request__score = {"qid": True}
 
@@ -153,6 +158,7 @@ class RankSVM(Estimator):
         device: DeviceLike = "auto",
         precondition: bool = True,
         features: Features = "linear",
+        pair_weights: PairWeights = "equal",
     ) -> None:
         self.C = C
         self.solver = solver
@@ -162,6 +168,7 @@ class RankSVM(Estimator):
         self.device = device
         self.precondition = precondition
         self.features = features
+        self.pair_weights = pair_weights
 
     def check(self):
         """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""
@@ -175,6 +182,7 @@ class RankSVM(Estimator):
             self.device,
             bool(self.precondition),
             choose.check_features(self.features, self.device, get_args(Features)),
+            check_choice("pair_weights", self.pair_weights, get_args(PairWeights)),
         )
 
     def fit(
@@ -185,6 +193,7 @@ class RankSVM(Estimator):
         *,
         group: ArrayLike | None = None,
         query_weight: ArrayLike | Mapping[Any, float] | None = None,
+        sample_weight: ArrayLike | None = None,
         eval_set: Sequence[DocumentsLike] | None = None,
         eval_group: Sequence[ArrayLike] | None = None,
         eval_qid: Sequence[ArrayLike] | None = None,
@@ -213,6 +222,9 @@ class RankSVM(Estimator):
         query_weight : (m,), (l,) or dict
             In the order of the queries' first documents; one per document, equal within a query; or {qid: weight},
             which may have further queries.
+        sample_weight : (l,)
+            Weights of the documents. The loss of a pair is multiplied by both: a document of weight 2 counts as twice
+            the same document. Metrics, by which C is chosen, and scales do not use them.
         eval_set : list of Documents or (X, y)
             Sets that are not trained on; their metrics are in evals_result_. C 'auto' is chosen on the last one.
         eval_group, eval_qid : list
@@ -255,7 +267,8 @@ class RankSVM(Estimator):
         from gpukit.ranking import inputs, serve
 
         sets = [inputs.read(*one) for one in inputs.eval_sets(eval_set, eval_group, eval_qid)]
-        given = {"group": group, "query_weight": query_weight, "feature_names": feature_names, "metric": metric}
+        given = {"group": group, "query_weight": query_weight, "sample_weight": sample_weight, "metric": metric}
+        given["feature_names"] = feature_names
         if validation is not None:
             warnings.warn("validation= is deprecated: write eval_set=[...] instead.", FutureWarning, stacklevel=2)
         run = self.prepare(X, y, qid, **given, team=team, validation=validation, eval_sets=sets)
@@ -272,6 +285,7 @@ class RankSVM(Estimator):
         *,
         group=None,
         query_weight=None,
+        sample_weight=None,
         feature_names=None,
         team=None,
         choose=True,
@@ -291,6 +305,7 @@ class RankSVM(Estimator):
         held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
         weights = inputs.weights_given(query_weight, X)
         read = inputs.narrowed(inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1))
+        read = read._replace(weights=inputs.document_weights(sample_weight, X, len(read.y)))
         settings = selection.choose_settings(read, settings, weights, group, team, choose, held_out, metric)
         return run.Run(read, settings, weights, group, team)
 

@@ -19,10 +19,9 @@ from gpukit.base.arrays import (
 from gpukit.device import gpu_count
 from gpukit.device.engine import engine
 from gpukit.documents.check import check_names
-from gpukit.documents.convert import as_documents, feature_names, given_names
+from gpukit.documents.convert import as_documents, feature_names, given_names, sparse_rows
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
-from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.ranking import cpu
 from gpukit.ranking.problem import group_rows, group_sizes
@@ -84,13 +83,14 @@ class Inputs(NamedTuple):
     """Validated inputs in their original order.
 
     X (l, n): dense or CSR, float32 or float64, or a base.arrays.Resident, which `placed` checks; y (l,) float64; names:
-    column names, an Occurring for a reduced X, or None.
+    column names, an Occurring for a reduced X, or None; weights (l,) float64 of the documents or None for 1 each.
     """
 
     X: object
     y: np.ndarray
     queries: Queries
     names: object
+    weights: np.ndarray | None = None
 
 
 def is_wide(X, names):
@@ -215,10 +215,30 @@ def query_weights(given, queries, group=None):
             f"query_weight must hold a weight a query, {count:,}, in the order of their first documents, or a weight a "
             f"document, {queries.offsets[-1]:,}, or be a dict by query id; its shape is {weights.shape}."
         )
+    return check_weights("query_weight", weights)
+
+
+def document_weights(given, X, count):
+    """Return sample_weight of fit as (l,) float64 in the order of the input, or None; it may be in Documents."""
+    if isinstance(X, Documents):
+        own = X.weights is not None and len(X.weights) != len(X.qids)
+        given = X.weights if given is None and own else given
+    elif given is not None:
+        given = aligned(X=X, sample_weight=given)[1]
+    if given is None:
+        return None
+    weights = as_numbers("sample_weight", plain(given)).astype(np.float64)
+    if weights.shape != (count,):
+        raise DataError(f"sample_weight must hold a weight a document, {count:,}; its shape is {weights.shape}.")
+    return check_weights("sample_weight", weights)
+
+
+def check_weights(name, weights):
+    """Return weights; DataError for one that is negative or not finite, or if all are 0."""
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any() or not weights.any():
-        what = f"query_weight[{np.argmax(wrong)}] is {weights[np.argmax(wrong)]}" if wrong.any() else "All are 0"
-        raise DataError(f"Weights of queries are numbers from 0 up, not all 0. {what}.")
+        what = f"{name}[{np.argmax(wrong)}] is {weights[np.argmax(wrong)]}" if wrong.any() else "All are 0"
+        raise DataError(f"Weights are numbers from 0 up, not all 0. {what}.")
     return weights
 
 
@@ -229,7 +249,7 @@ def weights_given(weights, X):
     (or X's length, if X has no labels), otherwise {query id: weight}.
     """
     if weights is None:
-        return getattr(X, "weights", None) if isinstance(X, Documents) else None
+        return X.weights if isinstance(X, Documents) and np.shape(X.weights) == X.qids.shape else None
     if labels(weights) is None:
         return weights
     if isinstance(X, Documents) or (labels(X) is None and len(weights) != np.shape(X)[0]):
@@ -293,29 +313,13 @@ def features(X, may_stay=False):
     if isinstance(X, Documents):
         return X.X, X.names
     X = X if is_frame(X) else as_frame(X)
-    if hasattr(X, "tocsr"):
-        return _check_finite(_sparse(X), None), None
-    names = feature_names(X)
-    X = as_numbers("X", X)
+    names = None if hasattr(X, "tocsr") else feature_names(X)
+    X = sparse_rows(X) if hasattr(X, "tocsr") else as_numbers("X", X)
     if X.ndim != 2 or not X.shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
-    X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
+    if not hasattr(X, "tocsr"):
+        X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
     return _check_finite(X, names), names
-
-
-def _sparse(X):
-    """Return X as CSR, sorted, without duplicates."""
-    trust.check_sparse("X", X)
-    X = X.tocsr()
-    if X.ndim != 2 or not X.shape[1]:
-        raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
-    if X.dtype not in (np.float32, np.float64):
-        as_numbers("X", X.data)
-        X = X.astype(np.float64)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 def _check_finite(X, names):

@@ -36,10 +36,12 @@ class PairSums:
         """Return the loss at the current scores, added pair by pair; None on a GPU and for too many pairs."""
         if not isinstance(self.scores, np.ndarray):
             return None
-        return loss_of_pairs(self.scores, self.problem.tree, self.problem.weights)
+        return loss_of_pairs(self.scores, self.problem)
 
     def _pulls(self):
-        """Return the number of pairs of each document times its query's weight, (l,) on the device."""
+        """Return the sum of the weights of the pairs of each document, (l,) on the device."""
+        if self.problem.is_weighted:
+            return self.steps.put(self.problem.pulls())
         pulls = self.steps.empty(self.size, np.float64)
         self.steps.pair_pulls(self.ranks, self.level, self.offsets, self.weights, pulls)
         return pulls
@@ -90,23 +92,51 @@ class SortedSums(PairSums):
         tree, empty = problem.tree, steps.empty
         self.solver = getattr(steps, solver)
         self.plan = steps.sorting.plan(tree.offsets.astype(np.int64), np.float64)
-        self.order, self.ones = empty(self.size, np.int32), steps.put(np.ones(self.size))
-        self.document_weights = steps.put(problem.weights[tree.query])
+        ones = np.ones(self.size)
+        own = ones if problem.document_weights is None else problem.document_weights
+        self.order, self.own = empty(self.size, np.int32), steps.put(own)
+        self.document_weights = steps.put(problem.weights[tree.query] * own)
+        one, none = steps.put(ones), steps.put(0.0 * ones)
+        self.once = Sums(one, none), Sums(none, none)
         self.u, self.z, self.loss = (empty(self.size, np.float64) for _ in range(3))
         self.counts, self.sums = (Sums(*(empty(self.size, np.float64) for _ in range(2))) for _ in range(2))
+        self.gains = None if problem.gains is None else steps.put(problem.gains)
+        if self.gains is not None:
+            above, below, self.product = (empty(self.size, np.float64) for _ in range(3))
+            self.raised, self.minus = Sums(above, below), steps.put(-ones)
 
     def move(self, w):
-        """Compute the scores of w, their order in each query, beta+ and beta-."""
+        """Compute the scores of w, their order in each query, beta+ and beta-, which add up weights of documents."""
         self.matrix.scores(w, self.scores)
         self.steps.sorting.argsort(self.scores, self.plan, self.order)
-        self.solver(self.order, self.scores, self.level, self.offsets, self.ones, self.counts)
+        self.add_partners(self.own, self.counts)
 
     def walk(self, v, margin, exact=True):
         """See PairSums."""
         self.matrix.scores(v, self.u)
-        self.solver(self.order, self.scores, self.level, self.offsets, self.u, self.sums)
+        u = self.u
+        if self.problem.document_weights is not None:
+            u = self.z
+            self.multiply(self.u, self.own, u)
+        self.add_partners(u, self.sums)
         self.steps.combine(self.u, margin, self.counts, self.sums, self.document_weights, self.z, self.loss)
         return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
+
+    def add_partners(self, u, sums):
+        """sums = the sums of u over the partners of each document, times the differences of gains if there are any."""
+        places = self.order, self.scores, self.level, self.offsets
+        self.solver(*places, u, sums)
+        if self.gains is None:
+            return
+        one, none = self.once[0]
+        self.multiply(u, self.gains, self.product)
+        self.solver(*places, self.product, self.raised)
+        for own, raised, sign in zip(sums, self.raised, (self.minus, one)):  # own = sign (gains own - raised)
+            self.steps.combine(self.gains, 0.0, Sums(own, none), Sums(raised, none), sign, own, self.loss)
+
+    def multiply(self, a, b, out):
+        """out = a b: `once` counts each document once, without partners."""
+        self.steps.combine(a, 0.0, *self.once, b, out, self.loss)
 
 
 def make_pair_sums(problem, solver, steps):

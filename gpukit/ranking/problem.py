@@ -13,11 +13,17 @@ QUERY_COST = 64  # cost of a query in addition to its documents, in documents
 
 
 class Problem(NamedTuple):
-    """X (l, n) float32 or float64, C-contiguous or CSR; tree of its labels; weights (m,) float64 of the queries."""
+    """X (l, n) float32 or float64, C-contiguous or CSR; tree of its labels; weights (m,) float64 of the queries.
+
+    document_weights (l,) float64 or None for 1 each: the loss of a pair is multiplied by both and the query's; gains
+    (l,) float64 or None: and by their difference.
+    """
 
     X: object
     tree: level_tree.LevelTree
     weights: np.ndarray
+    document_weights: np.ndarray | None = None
+    gains: np.ndarray | None = None
 
     @property
     def n_pairs(self):
@@ -27,10 +33,53 @@ class Problem(NamedTuple):
     @property
     def weighted_pairs(self):
         """Sum of the weights of all preference pairs."""
-        return float(self.tree.pair_counts() @ self.weights[self.tree.query]) / 2
+        return float(self.pulls().sum()) / 2
+
+    def pulls(self):
+        """Return the sum of the weights of the pairs of each document, (l,) float64."""
+        tree, own, gains = self.tree, self.document_weights, self.gains
+        if not self.is_weighted:
+            return tree.pair_counts() * self.weights[tree.query]
+        own = np.ones(len(tree.query)) if own is None else own
+        groups = tree.first_group[tree.query] + tree.level
+        others = np.bincount(tree.query, own)[tree.query] - np.bincount(groups, own)[groups]
+        if gains is not None:
+            others = sum_differences(tree, own, gains)[groups]
+        return self.weights[tree.query] * own * others
+
+    @property
+    def is_weighted(self):
+        """True if pairs of one query have different weights."""
+        return self.document_weights is not None or self.gains is not None
 
 
-def make_problem(X, y, offsets, weights=None):
+def sum_differences(tree, own, gains):
+    """Return the sum of own_j |g - g_j| over the documents j of its query, for the gain g of each group, (G,)."""
+    groups, starts = tree.first_group[tree.query] + tree.level, tree.first_group[:-1]
+    query = np.repeat(np.arange(len(starts)), np.diff(tree.first_group))
+    gain = gains[np.unique(groups, return_index=True)[1]]
+    weight = np.bincount(groups, own)
+    sums = np.zeros(len(gain))
+    for level in range(int(np.diff(tree.first_group).max(initial=0))):  # a query has at most 31 gains
+        other = starts[query] + level
+        known = other < tree.first_group[query + 1]
+        sums[known] += weight[other[known]] * np.abs(gain[known] - gain[other[known]])
+    return sums
+
+
+def check_gains(y):
+    """Return 2^y (l,); DataError unless labels are whole numbers from 0 to 30, as in NDCG."""
+    most = 30
+    wrong = np.flatnonzero((y < 0) | (y > most) | (y != np.floor(y)))
+    if len(wrong):
+        raise DataError(
+            f"The label {y[wrong[0]]:g} has no gain: pair_weights='gain' (--pair-weights gain) takes whole labels from "
+            f"0 to {most}. Change the labels, or use pair_weights='equal'."
+        )
+    return 2.0**y
+
+
+def make_problem(X, y, offsets, weights=None, document_weights=None, gains=None):
     """Return the Problem of documents in the order of their queries; DataError if no query has two levels."""
     made = level_tree.build(y, offsets)
     weights = np.ones(len(offsets) - 1) if weights is None else np.asarray(weights, np.float64)
@@ -39,7 +88,7 @@ def make_problem(X, y, offsets, weights=None):
             f"No query has two different relevance labels ({len(y):,} documents, {len(offsets) - 1:,} queries), so "
             "there are no pairs to learn from. Check the labels, or the column that was taken for them."
         )
-    return Problem(X, made, weights)
+    return Problem(X, made, weights, document_weights, gains)
 
 
 def share_out(problem, blocks):

@@ -6,12 +6,13 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device.engine import engine
+from gpukit.errors import DataError
 from gpukit.parallel import ALONE
 from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ranking import feature_map, scaling
 from gpukit.ranking.inputs import placed, query_weights
 from gpukit.ranking.pair_sums import make_pair_sums
-from gpukit.ranking.problem import make_problem
+from gpukit.ranking.problem import check_gains, make_problem
 from gpukit.ranking.shared import SharedPairSums, own_part
 from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values
 from gpukit.ranking.solvers.hard_margins import find_minimum
@@ -51,11 +52,16 @@ class Run:
             n = feature_map.width(self.map, count)
             preconditioned = settings.precondition and n <= (WIDEST_MAP if is_mapped else WIDEST)
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
-            whole = make_problem(X, y, queries.offsets, weights)
+            own = None if inputs.weights is None else queries.ordered(inputs.weights)
+            gains = check_gains(y) if settings.pair_weights == "gain" else None
+            whole = make_problem(X, y, queries.offsets, weights, own, gains)
             self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)
-            self.solver = choose_solver(settings.solver, self.device, whole.tree.planes, preconditioned)
+            planes = whole.tree.planes
+            self.solver = choose_solver(settings.solver, self.device, planes, preconditioned, whole.is_weighted)
             self.problem = self._scaled(own_part(whole, y, team))
             pairs, largest = whole.weighted_pairs, self._largest(X, on_host)
+            if not pairs:
+                raise DataError("The weights of all pairs are 0, so there is nothing to learn from. Check the weights.")
             del whole, X, scaled  # the unscaled data are not kept
             self.session = self._session(n)
         with self.stage("precondition"):

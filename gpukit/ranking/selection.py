@@ -45,12 +45,16 @@ TRIAL = {"eps": 1e-2, "max_iter": 50, "loose": True}  # settings of all training
 
 
 class Sample(NamedTuple):
-    """Documents in the order of queries: X (l, n), y (l,), query (l,) ascending, weight (l,) of the query."""
+    """Documents in the order of queries: X (l, n), y (l,), query (l,) ascending, weight (l,) of the query.
+
+    own (l,): weights of the documents, or None.
+    """
 
     X: object
     y: np.ndarray
     query: np.ndarray
     weight: np.ndarray
+    own: np.ndarray | None = None
 
     @property
     def starts(self):
@@ -65,7 +69,7 @@ class Sample(NamedTuple):
     @property
     def inputs(self):
         """These documents as inputs.Inputs."""
-        return Inputs(self.X, self.y, Queries(None, np.append(self.starts, len(self.y)), None), None)
+        return Inputs(self.X, self.y, Queries(None, np.append(self.starts, len(self.y)), None), None, self.own)
 
     @property
     def unit(self):
@@ -75,7 +79,7 @@ class Sample(NamedTuple):
 
     def part(self, rows):
         """Return the Sample of the documents `rows`."""
-        return Sample(*(array[rows] for array in self))
+        return Sample(*(None if array is None else array[rows] for array in self))
 
     def has_pairs(self):
         """Return True if a query has two levels."""
@@ -90,6 +94,8 @@ def draw_sample(inputs, weights, group):
     """
     queries, lengths = inputs.queries, np.diff(inputs.queries.offsets)
     y, keys = (queries.ordered(array) for array in (inputs.y, hash_rows(inputs.X) ^ hash_floats(inputs.y)))
+    own = None if inputs.weights is None else queries.ordered(inputs.weights)
+    keys = keys if own is None else keys ^ hash_floats(own)
     weights = query_weights(weights, queries, group)
     weights = np.ones(len(lengths)) if weights is None else weights
     query, query_keys = np.repeat(np.arange(len(lengths)), lengths), hash_groups(keys, queries.offsets)
@@ -109,7 +115,7 @@ def draw_sample(inputs, weights, group):
     order = np.lexsort((keys[rows], numbers))
     rows = rows[order]
     X = inputs.X[rows if queries.rows is None else queries.rows[rows]]
-    return Sample(X, y[rows], numbers[order], weights[query[rows]])
+    return Sample(X, y[rows], numbers[order], weights[query[rows]], None if own is None else own[rows])
 
 
 def split_folds(sample):

@@ -29,7 +29,8 @@ def own_part(problem, y, team):
         return None
     rows = slice(offsets[first], offsets[last])
     own = offsets[first : last + 1] - offsets[first]
-    return make_problem(problem.X[rows], y[rows], own, problem.weights[first:last])
+    more = (None if array is None else array[rows] for array in (problem.document_weights, problem.gains))
+    return make_problem(problem.X[rows], y[rows], own, problem.weights[first:last], *more)
 
 
 class SharedPairSums:

@@ -26,7 +26,8 @@ def segmented_argsort(
     Parameters
     ----------
     keys : array (n,), float32, float64 or integers
-        Integers of at most 2**53 in size are sorted as float64. Arrays on a GPU have __cuda_array_interface__.
+        Integers above 2**53 in size are sorted twice, by their lower and upper halves. Arrays on a GPU have
+        __cuda_array_interface__ and are float32 or float64.
     offsets : array (m + 1,) of integers
         Ascending from 0 to n. Segment s is keys[offsets[s]:offsets[s + 1]] and may be empty.
     device : {'auto', 'cpu', 'cuda', 'cuda:N'}
@@ -62,11 +63,26 @@ def segmented_argsort(
     offsets = checked_offsets(offsets, len(keys))
     steps = devices.engine(place, "gpukit.sorting")
     with devices.reported(place, f"sorting {len(keys)} keys"):
-        keys = steps.resident(keys)
-        refuse_nan(steps.first_nan(keys), len(keys))
-        order = steps.empty(len(keys), np.int32)
-        steps.argsort(keys, steps.plan(offsets, keys.dtype, seed), order)
+        if keys.dtype.kind in "iu":
+            return sort_halves(keys, offsets, lambda half: steps.fetch(argsort(steps, half, offsets, seed)))
+        order = argsort(steps, keys, offsets, seed)
         return order if there else steps.fetch(order)
+
+
+def argsort(steps, keys, offsets, seed):
+    """Return the order of keys (n,) float32 or float64, an array on the device of the steps; DataError for a NaN."""
+    keys = steps.resident(keys)
+    refuse_nan(steps.first_nan(keys), len(keys))
+    order = steps.empty(len(keys), np.int32)
+    steps.argsort(keys, steps.plan(offsets, keys.dtype, seed), order)
+    return order
+
+
+def sort_halves(keys, offsets, sort):
+    """Return the order of 64-bit integers: sorted by the lower 32 bits, then stably by the upper ones."""
+    begins = np.repeat(offsets[:-1], np.diff(offsets))
+    order = sort((keys & 0xFFFFFFFF).astype(np.float64))
+    return order[begins + sort((keys >> 32)[begins + order].astype(np.float64))]
 
 
 def refuse_nan(index, size):
@@ -82,13 +98,13 @@ def require_row(array, what):
 
 
 def host_keys(keys):
-    """keys as a contiguous numpy array of float32 or float64 with the same values."""
+    """keys as a contiguous numpy array of float32 or float64 with the same values; integers beyond 2^53 unchanged."""
     exact = 1 << 53  # integers up to here are exact in float64
     keys = as_array(keys, "keys")
     require_row(keys, "keys")
     if keys.dtype.kind in "iub":
         if len(keys) and (int(keys.max()) > exact or int(keys.min()) < -exact):
-            raise DataError("integer keys above 2**53 in size are not exact in float64: use smaller ones.")
+            return np.ascontiguousarray(keys)
         return keys.astype(np.float64)
     if keys.dtype.kind != "f" or keys.dtype.itemsize > 8:
         raise DataError(f"keys must be float32, float64 or integers; they are {keys.dtype}.")

@@ -8,7 +8,8 @@ from gpukit.primitives.search import lower_bound
 from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
-RUN = 12  # entries that insertion puts in order
+SHORT = 96  # keys up to which insertion is faster than counting bytes
+RUNS = 4  # runs of a segment that are merged, one for each 64 keys
 PARTS = 256  # pieces of the work, each of whole segments and about as many keys
 
 
@@ -19,11 +20,11 @@ def integer_key(value):
 
 
 @njit
-def insertion(keys, places, begin, end):
-    """Put entries [begin, end) in ascending order; equal keys stay in theirs."""
-    for i in range(begin + 1, end):
+def insertion(keys, places, size):
+    """Put entries [0, size) in ascending order; equal keys stay in theirs."""
+    for i in range(1, size):
         key, place, slot = keys[i], places[i], i
-        while slot > begin and keys[slot - 1] > key:
+        while slot > 0 and keys[slot - 1] > key:
             keys[slot] = keys[slot - 1]
             places[slot] = places[slot - 1]
             slot -= 1
@@ -32,39 +33,114 @@ def insertion(keys, places, begin, end):
 
 
 @njit
-def merge(keys, places, begin, middle, end, to_keys, to_places):
-    """Runs [begin, middle) and [middle, end) as one run; of equal keys the first run's come first."""
+def find_runs(keys, most, ends, strict):
+    """The number of runs of a segment's keys (n,); 0 if there are more than `most`, or a NaN.
+
+    ends[k]: the end of run k; strict[k]: the end of its strictly falling start, or 0 for a run that does not fall.
+    """
+    count, i = 0, 1
+    while count < most:
+        begin = i
+        while i < keys.size and keys[i - 1] > keys[i]:
+            i += 1
+        strict[count] = i if i > begin else 0
+        if i > begin:
+            while i < keys.size and keys[i - 1] >= keys[i]:
+                i += 1
+        else:
+            while i < keys.size and keys[i - 1] <= keys[i]:
+                i += 1
+        ends[count] = i
+        count += 1
+        if i >= keys.size:
+            return count
+        if not (keys[i - 1] < keys[i] or keys[i - 1] > keys[i]):
+            return 0
+        i += 1
+    return 0
+
+
+@njit
+def place_run(keys, begin, end, strict, order):
+    """order[begin:end] = the positions of a run's keys, ascending, equal ones by position; see `find_runs`."""
+    own = order[begin:end]
+    if not strict:
+        for i in range(own.size):
+            own[i] = begin + i
+        return
+    for i in range(own.size):
+        own[i] = end - 1 - i
+    first = strict - 1  # of equal keys, up to i
+    for i in range(strict, end + 1):
+        if i == end or keys[i] != keys[first]:
+            for k in range(first, i):
+                own[end - i + k - first] = k
+            first = i
+
+
+@njit
+def merge(keys, order, begin, middle, end, target):
+    """Runs [begin, middle) and [middle, end) of order as one run; of equal keys the first run's come first."""
     a, b = begin, middle
     slot = begin
     while a < middle and b < end:
-        second = keys[b] < keys[a]
-        taken = b if second else a
-        to_keys[slot] = keys[taken]
-        to_places[slot] = places[taken]
+        second = keys[order[b]] < keys[order[a]]
+        target[slot] = order[b if second else a]
         b += second
         a += not second
         slot += 1
     rest = a if a < middle else b
     for i in range(rest, rest + end - slot):
-        to_keys[slot + i - rest] = keys[i]
-        to_places[slot + i - rest] = places[i]
+        target[slot + i - rest] = order[i]
 
 
 @njit
-def merge_sort(keys, places, other_keys, other_places, size):
-    """True when the ascending entries [0, size) end up in the other arrays, False when in the first."""
-    for begin in range(0, size, RUN):
-        insertion(keys, places, begin, min(begin + RUN, size))
-    width, turned = RUN, False
-    while width < size:
-        for begin in range(0, size, 2 * width):
-            middle, end = min(begin + width, size), min(begin + 2 * width, size)
-            if turned:
-                merge(other_keys, other_places, begin, middle, end, keys, places)
-            else:
-                merge(keys, places, begin, middle, end, other_keys, other_places)
-        width, turned = 2 * width, not turned
-    return turned
+def merge_runs(keys, order, ends, count, target):
+    """Merge the runs of order, which end at ends[:count], into target and back; the last result is in either."""
+    while count > 1:
+        low = 0
+        for run in range(0, count, 2):
+            middle, end = ends[run], ends[min(run + 1, count - 1)]
+            merge(keys, order, low, middle, end, target)
+            ends[run // 2] = low = end
+        count, order, target = (count + 1) // 2, target, order
+
+
+@njit
+def byte_of(key, byte):
+    """A byte of a uint64, 0 the lowest."""
+    return U32((key >> U64(8 * byte)) & U64(255))
+
+
+@njit
+def sort_byte(keys, places, size, byte, counts, to_keys, to_places):
+    """Move entries [0, size) in the order of a byte of their keys; counts (256,) of its values: overwritten."""
+    total = 0
+    for value in range(counts.size):
+        counts[value], total = total, total + counts[value]
+    for i in range(size):
+        value = byte_of(keys[i], byte)
+        to_keys[counts[value]] = keys[i]
+        to_places[counts[value]] = places[i]
+        counts[value] += 1
+
+
+@njit
+def radix_sort(entries, places, size, counts):
+    """Sort row 0 by the bytes in which keys differ, the lowest first; returns the row of the result.
+
+    counts (8, 256): scratch.
+    """
+    counts[:] = 0
+    for i in range(size):
+        for byte in range(8):
+            counts[byte, byte_of(entries[0, i], byte)] += 1
+    row = 0
+    for byte in range(8):
+        if counts[byte, byte_of(entries[0, 0], byte)] < size:
+            sort_byte(entries[row], places[row], size, byte, counts[byte], entries[1 - row], places[1 - row])
+            row = 1 - row
+    return row
 
 
 @njit
@@ -73,20 +149,32 @@ def argsort_range(keys, offsets, first, last, order):
     longest = 0
     for segment in range(first, last):
         longest = max(longest, offsets[segment + 1] - offsets[segment])
-    entries, places = np.empty((2, longest), np.uint64), np.empty((2, longest), np.uint32)
+    entries, places = np.empty((2, longest), np.uint64), np.empty((2, longest), np.int32)
+    ends, strict, counts = np.empty(RUNS, np.int64), np.empty(RUNS, np.int64), np.empty((8, 256), np.uint32)
     for segment in range(first, last):
-        begin, size = offsets[segment], offsets[segment + 1] - offsets[segment]
-        for i in range(size):
-            entries[0, i] = integer_key(keys[begin + i])
-            places[0, i] = i
-        found = places[1 if merge_sort(entries[0], places[0], entries[1], places[1], size) else 0]
-        for i in range(size):
-            order[begin + i] = found[i]
+        begin, end = offsets[segment], offsets[segment + 1]
+        own, out = keys[begin:end], order[begin:end]
+        runs = find_runs(own, min(1 + own.size // 64, RUNS), ends, strict)
+        if runs:
+            source, target = (places[0], out) if runs == 2 else (out, places[0])  # so that the last result is in out
+            for run in range(runs):
+                place_run(own, ends[run - 1] if run else 0, ends[run], strict[run], source)
+            merge_runs(own, source, ends, runs, target)
+            continue
+        for i in range(own.size):
+            entries[0, i], places[0, i] = integer_key(own[i]), i
+        row = 0
+        if own.size <= SHORT:
+            insertion(entries[0], places[0], own.size)
+        else:
+            row = radix_sort(entries, places, own.size, counts)
+        for i in range(own.size):
+            out[i] = places[row, i]
 
 
 @by_block(lambda: PARTS)
 def argsort_segments(start, stop, keys, offsets, order):
-    """Twin of kernels.argsort_segments: a merge sort a segment over runs sorted by insertion."""
+    """Twin of kernels.argsort_segments: runs merged, else insertion or radix sort, segment by segment."""
     total, segments = offsets[-1], offsets.size - 1
     for part in range(start, stop):
         first = lower_bound(offsets, total * part // PARTS, 0, segments)

@@ -79,6 +79,7 @@ OTHER = {  # another value for every parameter
     **{
         "scale": "query",
         "features": "fourier",
+        "pair_weights": "gain",
         "precondition": False,
         "weights": "frequency",
         "exponent": 2.0,

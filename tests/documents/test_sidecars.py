@@ -68,12 +68,37 @@ def test_weights_of_queries(plain):
             read_letor(plain)
 
 
-@pytest.mark.parametrize("count, words", [(5, "5 values .one a document; "), (3, r"3 values \(a weight is a query's")])
-def test_other_weights_are_not_read(plain, count, words):
+@pytest.mark.parametrize("count", [1, 3, 4, 6])
+def test_other_weights_are_not_read(plain, count):
     plain.with_name("a.txt.query").write_text("2\n3\n")
     plain.with_name("a.txt.weight").write_text("1\n" * count)
-    with pytest.warns(UserWarning, match=f"a.txt.weight is not read: it has {words}"):
+    with pytest.warns(UserWarning, match=f"a.txt.weight is not read: it has {count} values, and .*2 queries and 5 doc"):
         assert read_letor(plain).weights is None
+
+
+def test_weights_of_documents(plain, tmp_path):
+    plain.with_name("a.txt.query").write_text("2\n3\n")
+    plain.with_name("a.txt.weight").write_text("1\n0\n2.5\n3\n1e-3\n")
+    documents = read_letor(plain)
+    assert documents.weights.tolist() == [1, 0, 2.5, 3, 1e-3]
+    assert take_queries(documents, [1]).weights.tolist() == [2.5, 3, 1e-3]
+    write_letor(documents, tmp_path / "a.gkl")
+    assert read_letor(tmp_path / "a.gkl").weights.tolist() == documents.weights.tolist()
+    for suffix, words in ((".txt", "no place for the weights"), (".parquet", "column of weights is for queries")):
+        with pytest.raises(ParameterError, match=words):
+            write_letor(documents, tmp_path / f"b{suffix}")
+    plain.with_name("a.txt.weight").write_text("1\n0\n2.5\n-3\n1\n")
+    with pytest.raises(DataError, match="a.txt.weight, line 4: '-3' is not a weight"):
+        read_letor(plain)
+    X, y, ids = np.arange(5.0)[:, None], [1, 0, 1, 0, 2], [7, 8, 7, 8, 8]
+    made = as_documents(X, y, ids, weights=[5, 6, 7, 8, 9])
+    assert made.weights.tolist() == [5, 7, 6, 8, 9] and as_documents(X, y, ids, weights=[1, 2]).weights.tolist() == [
+        1,
+        2,
+    ]
+    for wrong in ([1] * 3, [1] * 4 + [-1], [1] * 4 + [np.nan]):
+        with pytest.raises(DataError, match="weights"):
+            as_documents(X, y, ids, weights=wrong)
 
 
 def test_weights_next_to_a_table(tmp_path):

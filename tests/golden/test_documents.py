@@ -60,6 +60,7 @@ CASES = (
     train("a C of 1e300", ROWS, options="--c 1e300"),
     train("a C below 0", ROWS, options="--c -1"),
     train("weights of queries", ROWS, **{"train.txt.weight": "1\n2\n"}),
+    train("weights of documents", ROWS, **{"train.txt.weight": "1\n2\n0.5\n1\n"}),
     train("weights that do not fit", ROWS, **{"train.txt.weight": "1\n2\n3\n"}),
     Case(
         "columns in another order",

@@ -52,15 +52,21 @@ def pair_count(y, offsets):
     return len(pairs(y, offsets)[0])
 
 
-def objective(w, X, y, offsets, C, query_weight=None):
-    """Return the Point at w; query_weight (m,) multiplies C in the pairs of each query."""
-    return _point(w, np.asarray(X, np.float64), pairs(y, offsets), _costs(y, offsets, C, query_weight))
+def objective(w, X, y, offsets, C, query_weight=None, sample_weight=None, gains=None):
+    """Return the Point at w; query_weight (m,) multiplies C in the pairs of each query, sample_weight (l,) twice.
+
+    gains (l,): their difference multiplies it, too.
+    """
+    costs = _costs(y, offsets, C, query_weight, sample_weight, gains)
+    return _point(w, np.asarray(X, np.float64), pairs(y, offsets), costs)
 
 
-def _costs(y, offsets, C, query_weight):
+def _costs(y, offsets, C, query_weight, sample_weight=None, gains=None):
     """Return the factor (p,) of each pair's loss."""
     weight = np.ones(len(offsets) - 1) if query_weight is None else np.asarray(query_weight, np.float64)
-    return C * np.repeat(weight, np.diff(offsets))[pairs(y, offsets)[0]]
+    own = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    i, j = pairs(y, offsets)
+    return C * np.repeat(weight, np.diff(offsets))[i] * own[i] * own[j] * (1 if gains is None else gains[i] - gains[j])
 
 
 def _point(w, X, of, costs):
@@ -79,9 +85,10 @@ def _point(w, X, of, costs):
     return Point(float(f), w - 2 * transposed(costs * slack), hessian_vector)
 
 
-def minimize(X, y, offsets, C, eps, query_weight=None, most=1000):
+def minimize(X, y, offsets, C, eps, query_weight=None, most=1000, sample_weight=None, gains=None):
     """Return the Minimum of Eq. (1): TRON of LIBLINEAR 1.94 from w = 0, until ||g|| <= eps ||g0||."""
-    X, of, costs = np.asarray(X, np.float64), pairs(y, offsets), _costs(y, offsets, C, query_weight)
+    X, of = np.asarray(X, np.float64), pairs(y, offsets)
+    costs = _costs(y, offsets, C, query_weight, sample_weight, gains)
     w = np.zeros(X.shape[1])
     point = _point(w, X, of, costs)
     delta = start = np.linalg.norm(point.gradient)

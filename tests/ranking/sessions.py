@@ -17,10 +17,16 @@ def documents(at, n, dtype=np.float64, seed=0):
     return X, np.eye(n)[0]
 
 
-def problem_of(at, X, arity=None, weights=None):
-    """Return the Problem of queries of `inputs`; arity: forced on the level tree."""
+def problem_of(at, X, arity=None, weights=None, own=None, gains=None):
+    """Return the Problem of queries of `inputs`; arity: forced on the level tree; own, gains (l,): of documents."""
     weights = np.ones(len(at.offsets) - 1) if weights is None else weights
-    return Problem(X, level_tree.build(at.y, at.offsets, arity), weights)
+    return Problem(X, level_tree.build(at.y, at.offsets, arity), weights, own, gains)
+
+
+def own_weights(at, seed=0):
+    """Return (l,) weights of documents, a third of them 0."""
+    rng = np.random.default_rng(seed)
+    return rng.gamma(0.5, size=len(at.y)) * (rng.random(len(at.y)) < 0.67)
 
 
 def ranks_of(made):
@@ -50,16 +56,19 @@ def sums_by_levels(y, s, u, offsets):
     return plus, minus
 
 
-def expected_walk(at, X, w, v, margin, weights, pair_sums=naive.pair_sums):
-    """Return (row (n + 1,), scale (n + 1,)): walk(v, margin) after move(w), and the size of its summands."""
+def expected_walk(at, X, w, v, margin, weights, pair_sums=naive.pair_sums, own=1.0):
+    """Return (row (n + 1,), scale (n + 1,)): walk(v, margin) after move(w), and the size of its summands.
+
+    own (l,): weights of documents.
+    """
     X = X.toarray().astype(np.float64) if hasattr(X, "toarray") else X.astype(np.float64)
-    s, u, weight = X @ w, X @ v, np.repeat(weights, np.diff(at.offsets))
-    above, below = pair_sums(at.y, s, np.ones(len(s)), at.offsets)
-    plus, minus = pair_sums(at.y, s, u, at.offsets)
+    s, u, weight = X @ w, X @ v, np.repeat(weights, np.diff(at.offsets)) * own
+    above, below = pair_sums(at.y, s, np.ones(len(s)) * own, at.offsets)
+    plus, minus = pair_sums(at.y, s, u * own, at.offsets)
     product = (above + below) * u - plus - minus
     z = weight * (product - margin * (below - above))
     loss = weight @ (u * (product - 2 * margin * (below - above)) + margin * (above + below) / 2)
-    sizes = np.add(*pair_sums(at.y, s, abs(u), at.offsets)) + (above + below) * (abs(u) + margin)
+    sizes = np.add(*pair_sums(at.y, s, abs(u) * own, at.offsets)) + (above + below) * (abs(u) + margin)
     scale = np.append(abs(X).T @ (weight * sizes), weight @ ((abs(u) + margin) * sizes))
     return np.append(X.T @ z, loss), scale
 

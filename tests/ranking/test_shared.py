@@ -36,11 +36,11 @@ def test_ranks_have_the_answer_of_one(size, solver, precondition):
 @pytest.mark.parametrize("scale", ["minmax", "query"])
 def test_features_are_scaled_by_all_queries(scale):
     X, y, qid = documents(9, seed=1)
-    weights = np.random.default_rng(2).random(9)
-    alone = RankSVM(device="cpu", scale=scale).fit(X, y, qid, query_weight=weights)
-    for model in together(
-        2, lambda team: RankSVM(device="cpu", scale=scale).fit(X, y, qid, query_weight=weights, team=team)
-    ):
+    given = {"query_weight": np.random.default_rng(2).random(9)}
+    given["sample_weight"] = np.random.default_rng(3).random(len(y)) if scale == "query" else None
+    settings = {"device": "cpu", "scale": scale, "pair_weights": "gain" if scale == "query" else "equal"}
+    alone = RankSVM(**settings).fit(X, y, qid, **given)
+    for model in together(2, lambda team: RankSVM(**settings).fit(X, y, qid, **given, team=team)):
         np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-10, atol=1e-12)
 
 

@@ -33,6 +33,26 @@ def test_many_segments_and_a_long_one(dtype):
     np.testing.assert_array_equal(argsort(keys, offsets), naive.argsort(keys, offsets))
 
 
+@pytest.mark.parametrize("kind", inputs.KEYS)
+def test_a_kind_between_others(kind):
+    """Runs of a segment end with it, also if its neighbours continue them."""
+    sizes = [700, 64, 63, 65, 130, 0, 1, 257]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    keys = np.concatenate([inputs.keys(kind, size, np.float64) for size in sizes])
+    np.testing.assert_array_equal(argsort(keys, offsets), naive.argsort(keys, offsets))
+
+
+@pytest.mark.parametrize("kind", ["ascending", "descending", "descending with ties", "normal"])
+@pytest.mark.parametrize("size", [1, 2, 3, 70, 300])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_nan_is_sorted_to_an_end_by_its_sign(kind, size, sign):
+    for place in {0, size // 2, size - 1}:
+        keys, offsets = inputs.keys(kind, size, np.float64), np.array([0, size])
+        expected = keys.copy()
+        keys[place], expected[place] = np.copysign(np.nan, sign), sign * np.inf
+        np.testing.assert_array_equal(argsort(keys, offsets), naive.argsort(expected, offsets))
+
+
 @pytest.mark.parametrize("nans", [[], [0], [5, 2]])
 def test_first_nan(nans):
     keys = np.zeros(7)

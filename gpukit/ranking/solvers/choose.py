@@ -48,13 +48,18 @@ def choose_device(solver, device, stored):
     return devices.resolve(device)
 
 
-def choose_solver(solver, device, planes, preconditioned):
+def choose_solver(solver, device, planes, preconditioned, is_weighted=False):
     """Return the solver on a device.Device for a level tree with this number of planes.
 
     'auto' is scan: the level tree costs more to make than a tree of sums, and each product costs less. Only on the CPU
     with many levels and few products this does not pay off: docs/ranking.md has the times. Direct counting and P-SWX
-    are not faster than both for any measured data.
+    are not faster than both for any measured data. is_weighted: pairs have weights, which the level tree does not add
+    up.
     """
+    if is_weighted and solver == "scan":
+        raise ParameterError("solver 'scan' takes no weights of documents or pairs. Use 'auto'.")
+    if is_weighted and solver == "auto":
+        return "p-swx" if device.is_cuda else "ost"
     if solver != "auto":
         return solver
     return "ost" if not device.is_cuda and preconditioned and planes > DEEP else "scan"

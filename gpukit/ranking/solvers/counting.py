@@ -122,37 +122,48 @@ def _sum_above(tree, node):
     return total
 
 
-def loss_of_pairs(scores, tree, weights):
+def loss_of_pairs(scores, problem):
     """Return the loss of all active pairs, added pair by pair to avoid cancellation; None for too many pairs.
 
-    scores (l,) float64; tree: a level_tree.LevelTree; weights (m,) float64 of the queries.
+    scores (l,) float64; problem: a problem.Problem.
     """
+    tree = problem.tree
     most_visits = 50_000_000  # pairs visited one by one: a tenth of a second
     group = np.repeat(np.arange(len(tree.group_starts) - 1), np.diff(tree.group_starts))
-    by_rank = np.empty(len(scores))
-    by_rank[tree.place] = scores
-    ordered = by_rank[np.lexsort((by_rank, group))]
-    loss = _loss_of_pairs(ordered, tree.first_group, tree.group_starts, weights, most_visits)
+    by_rank, gains = np.empty((3, len(scores))), problem.gains
+    own = 1.0 if problem.document_weights is None else problem.document_weights
+    by_rank[0, tree.place], by_rank[1, tree.place], by_rank[2, tree.place] = (
+        scores,
+        own,
+        0.0 if gains is None else gains,
+    )
+    documents = by_rank[:, np.lexsort((by_rank[0], group))]
+    groups = tree.first_group, tree.group_starts
+    loss = _loss_of_pairs(*documents, float(gains is None), *groups, problem.weights, most_visits)
     return None if loss < 0.0 else loss
 
 
 @njit
-def _loss_of_pairs(scores, first_group, group_starts, weights, most):
-    """See `loss_of_pairs`; scores rise within each group of documents of one level. -1 after `most` visits."""
+def _loss_of_pairs(scores, own, gains, equal, first_group, group_starts, weights, most):
+    """See `loss_of_pairs`; scores rise within each group of documents of one level. -1 after `most` visits.
+
+    equal: 1, and gains of 0, for pairs without differences of gains.
+    """
     total, visits = 0.0, 0
     for t in range(weights.size):
-        own = 0.0
+        loss = 0.0
         for high in range(first_group[t] + 1, first_group[t + 1]):
             for low in range(first_group[t], high):
                 for i in range(group_starts[high], group_starts[high + 1]):
                     j = group_starts[low + 1] - 1
                     while j >= group_starts[low] and active(scores[i], scores[j]):
-                        own += (1.0 - (scores[i] - scores[j])) ** 2
+                        pair = own[i] * own[j] * (equal + gains[i] - gains[j])
+                        loss += pair * (1.0 - (scores[i] - scores[j])) ** 2
                         j -= 1
                     visits += group_starts[low + 1] - j
                     if j == group_starts[low + 1] - 1 or visits > most:
                         break
                 if visits > most:
                     return -1.0
-        total += weights[t] * own
+        total += weights[t] * loss
     return total

@@ -23,8 +23,8 @@ class Preconditioner:
     def __init__(self, gram):
         if not np.isfinite(gram).all():
             raise DataError(
-                "The features are so large that their products overflow. Give them in other units, or scale them "
-                "(--scale minmax, scale='minmax')."
+                "The features are so large that their products overflow. Give them, or the weights, in other units, or "
+                "scale them (--scale minmax, scale='minmax')."
             )
         self.gram = gram
 
@@ -72,7 +72,7 @@ def check_not_too_large(C, numbers):
     if not np.isfinite(numbers).all():
         raise DataError(
             f"With C={C:g} the objective is beyond the largest number of float64. Choose a smaller C or smaller "
-            "weights of queries, or scale the features (--scale deviation, scale='deviation')."
+            "weights, or scale the features (--scale deviation, scale='deviation')."
         )
 
 

@@ -125,11 +125,31 @@ def test_features_unseen_in_training_are_reported(verb, tmp_path):
     assert load_model(tmp_path / "m").coef_.size == 2
 
 
+def test_pair_weights(verb, tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"{k % 3} qid:{k // 8} 1:{k}\n" for k in range(32)))
+    objectives = []
+    for name in ("equal", "gain"):
+        arguments = "--c", "1", "--pair-weights", name, "--model", tmp_path / name, *CPU
+        assert verb("ranksvm", tmp_path / "a.txt", *arguments).code == 0
+        objectives.append(load_model(tmp_path / name).objective_)
+    assert objectives[1] > 1.2 * objectives[0]
+    (tmp_path / "a.txt").write_text("0.5 qid:1 1:1\n1 qid:1 1:2\n")
+    result = verb("ranksvm", tmp_path / "a.txt", "--pair-weights", "gain", *CPU)
+    assert result.code == 2 and "The label 0.5 has no gain: " in result.err and "--pair-weights gain" in result.err
+
+
 def test_a_file_of_weights_is_read_or_named(verb, tmp_path):
     (tmp_path / "a.txt").write_text("".join(f"{k % 2} qid:{k // 8} 1:{k}\n" for k in range(32)))
     (tmp_path / "a.txt.weight").write_text("1\n2\n0.5\n1\n")
     assert verb("convert", tmp_path / "a.txt", tmp_path / "a.gkl").code == 0
     assert read_letor(tmp_path / "a.gkl").weights.tolist() == [1, 2, 0.5, 1]
-    (tmp_path / "a.txt.weight").write_text("1\n" * 32)
+    arguments = "ranksvm", tmp_path / "a.txt", "--c", "1", "--force", "--model"
+    objectives = []
+    for weights in ("1\n" * 32, "1\n0\n2\n1\n" * 8):
+        (tmp_path / "a.txt.weight").write_text(weights)
+        assert verb(*arguments, tmp_path / "m", *CPU).code == 0
+        objectives.append(load_model(tmp_path / "m").objective_)
+    assert objectives[0] != pytest.approx(objectives[1], rel=0.01)
+    (tmp_path / "a.txt.weight").write_text("1\n" * 31)
     result = verb("ranksvm", tmp_path / "a.txt", *CPU)
-    assert result.code == 0 and "a.txt.weight is not read: it has 32 values (one a document; " in result.err, result
+    assert result.code == 0 and "a.txt.weight is not read: it has 31 values, and " in result.err, result

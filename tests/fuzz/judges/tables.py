@@ -194,8 +194,8 @@ def documents(answer, files):
         return "a query id comes twice"
     if not np.isfinite(y).all():
         return "a relevance is not finite"
-    for name, length in (("comments", l), ("weights", m)):
-        if answer[name] is not None and answer[name].shape != (length,):
+    for name, shapes in (("comments", [(l,)]), ("weights", [(m,), (l,)])):
+        if answer[name] is not None and answer[name].shape not in shapes:
             return f"{name} are {answer[name].shape}"
     if answer["weights"] is not None and not (np.isfinite(answer["weights"]) & (answer["weights"] >= 0)).all():
         return "a weight is not finite and 0 or more"

@@ -59,9 +59,13 @@ def table_samples():
 
 
 def group_samples():
-    """Text without ids, and its file of groups."""
+    """Text without ids, with its file of groups; with a file of weights of queries, or of documents."""
     data = {"rank.train": lines(qids=False), "rank.train.query": b"6\n1\n9\n5\n3\n"}
-    return [Sample(data, "rank.train", ("rank.train", "rank.train.query", "rank.train.query"))]
+    weights = b"1\n0\n2.5\n1e-3\n7\n", b"".join(b"%d.5\n" % row for row in range(24))
+    return [
+        Sample(data, "rank.train", ("rank.train", "rank.train.query", "rank.train.query")),
+        *(Sample({**data, "rank.train.weight": text}, "rank.train", ("rank.train.weight",)) for text in weights),
+    ]
 
 
 def packed_samples():

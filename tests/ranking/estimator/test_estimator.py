@@ -234,6 +234,93 @@ def test_weights_that_cannot_be(given, words):
         RankSVM().fit(at.X, at.y, group=np.diff(at.offsets), query_weight={1: 1.0})
 
 
+# Weights of documents
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("solver", SOLVERS[1:])
+def test_weights_of_documents_follow_shuffled_documents(solver, sparse):
+    at = make()
+    rng = np.random.default_rng(5)
+    rows, own = rng.permutation(len(at.y)), rng.gamma(1.0, size=len(at.y)) * (rng.random(len(at.y)) < 0.8)
+    weights = {qid: 0.5 + k for k, qid in enumerate(at.qid[at.offsets[:-1]].tolist())}
+    best = naive.minimize(at.X, at.y, at.offsets, 0.3, 1e-11, list(weights.values()), sample_weight=own)
+    X, y, qid = at.taken(rows)
+    X = scipy.sparse.csr_array(X) if sparse else X
+    model = tight(C=0.3, solver=solver).fit(X, y, qid, query_weight=weights, sample_weight=own[rows])
+    assert model.objective_ == pytest.approx(best.f, rel=1e-12) and relative(model.coef_, best.w) < 1e-6
+    assert model.converged_
+
+
+def test_a_weight_of_a_document_is_a_number_of_copies():
+    """Copies have one label, so they are no pair; 0 leaves a document out; documents may bring their weights."""
+    at = make()
+    own = np.random.default_rng(6).integers(0, 4, len(at.y))
+    copies = np.repeat(np.arange(len(at.y)), own)
+    expected = tight().fit(*at.taken(copies))
+    model = tight().fit(at.X, at.y, at.qid, sample_weight=own.tolist())
+    assert relative(model.coef_, expected.coef_) < 1e-7 and model.solver_ == "ost"
+    documents = as_documents(at.X, at.y, at.qid, weights=own)
+    np.testing.assert_array_equal(tight().fit(documents).coef_, model.coef_)
+    rows = np.random.default_rng(7).permutation(len(at.y))
+    pandas = pytest.importorskip("pandas")
+    labelled = pandas.DataFrame(at.X), pandas.Series(at.y), pandas.Series(at.qid)
+    shuffled = tight().fit(*labelled, sample_weight=pandas.Series(own)[rows])
+    np.testing.assert_array_equal(shuffled.coef_, model.coef_)
+    ones = tight(solver="ost").fit(at.X, at.y, at.qid)
+    np.testing.assert_array_equal(tight().fit(at.X, at.y, at.qid, sample_weight=np.ones(len(at.y))).coef_, ones.coef_)
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        (np.ones(84), r"a weight a document, 85; its shape is \(84,\)"),
+        (np.ones((85, 1)), "its shape"),
+        (np.where(np.arange(85) == 3, -1.0, 1), r"sample_weight\[3\] is -1"),
+        (np.where(np.arange(85) == 3, np.nan, 1), r"sample_weight\[3\] is nan"),
+        (np.where(np.arange(85) == 3, np.inf, 1), r"sample_weight\[3\] is inf"),
+        (np.zeros(85), "not all 0. All are 0"),
+        (1.0 * (np.arange(85) == 3), "The weights of all pairs are 0, so there is nothing to learn from. Check"),
+        (["x"] * 85, "sample_weight"),
+    ],
+)
+def test_weights_of_documents_that_cannot_be(given, words):
+    at = make()
+    with pytest.raises(DataError, match=words) as caught:
+        RankSVM().fit(at.X, at.y, at.qid, sample_weight=given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("solver", SOLVERS[1:])
+def test_pairs_weigh_the_difference_of_their_gains(solver):
+    at = make(levels=4)
+    y, own = 2 * at.y + 2, np.random.default_rng(5).gamma(1.0, size=len(at.y))
+    best = naive.minimize(at.X, y, at.offsets, 0.3, 1e-11, sample_weight=own, gains=2.0**y)
+    model = tight(C=0.3, solver=solver, pair_weights="gain").fit(at.X, y, at.qid, sample_weight=own)
+    assert model.objective_ == pytest.approx(best.f, rel=1e-12) and relative(model.coef_, best.w) < 1e-6
+    assert model.converged_
+    two = tight(pair_weights="gain").fit(at.X, y > 1, at.qid)  # one difference: 1
+    assert relative(two.coef_, tight().fit(at.X, y > 1, at.qid).coef_) < 1e-6 and two.solver_ == "ost"
+
+
+@pytest.mark.parametrize("label", [0.5, -1, 31])
+def test_labels_without_a_gain(label):
+    at = make()
+    model = RankSVM(1.0, pair_weights="gain")
+    with pytest.raises(DataError, match=f"The label {label:g} has no gain: .* whole labels from 0 to 30. Change"):
+        model.fit(at.X, np.where(np.arange(85) == 3, label, 2 * at.y + 2), at.qid)
+    with pytest.raises(ParameterError, match="pair_weights"):
+        RankSVM(pair_weights="ndcg").check()
+
+
+def test_the_level_tree_takes_no_weights_of_documents_or_pairs():
+    at = make()
+    for model, given in ((RankSVM(), {"sample_weight": np.ones(85)}), (RankSVM(pair_weights="gain"), {})):
+        model.set_params(C=1.0, solver="scan")
+        with pytest.raises(ParameterError, match="'scan' takes no weights of documents or pairs. Use 'auto'"):
+            model.fit(at.X, 2 * at.y + 2, at.qid, **given)
+
+
 # Difficult shapes
 
 
@@ -443,6 +530,7 @@ def test_conventions():
             "device": "cpu",
             "precondition": False,
             "features": "linear",
+            "pair_weights": "equal",
         }
     )
     assert model.set_params(C=2.0).C == 2.0 and repr(RankSVM(C=3.0)) == "RankSVM(C=3.0)"

@@ -263,24 +263,43 @@ def test_gram(n, lengths, shares):
     np.testing.assert_allclose(partial.sum(axis=0), twin.sum(axis=0), rtol=0, atol=1e-12 * scale)
 
 
-@pytest.mark.parametrize("solver, sparse", [("scan", False), ("scan", True), ("p-swx", False), ("p-swx", True)])
-def test_sessions(solver, sparse, monkeypatch):
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("solver, weighted", [("scan", False), ("p-swx", False), ("p-swx", True)])
+def test_sessions(solver, sparse, weighted, monkeypatch):
     """Scores, sorting, search, products and covariance, launched as in a training."""
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
     at = inputs.queries([20, 1, 33], 3, "margins")
     (X, w), weights = sessions.documents(at, 6, np.float32), np.array([1.0, 3.0, 0.5])
     v = np.random.default_rng(8).normal(size=6)
-    problem = sessions.problem_of(at, scipy.sparse.csr_array(X) if sparse else X, weights=weights)
+    own = sessions.own_weights(at) if weighted else np.ones(54)
+    problem = sessions.problem_of(
+        at, scipy.sparse.csr_array(X) if sparse else X, None, weights, own if weighted else None
+    )
     session, twin = make_pair_sums(problem, solver, gpu), make_pair_sums(problem, solver, cpu)
     for session_of in (session, twin):
         session_of.move(v)
         session_of.move(w)
     for u, margin in ((w, 1.0), (v, 0.0)):
-        expected = sessions.expected_walk(at, X, w, u, margin, weights)
+        expected = sessions.expected_walk(at, X, w, u, margin, weights, own=own)
         sessions.assert_close(session.walk(u, margin), expected)
         sessions.assert_close(session.walk(u, margin, exact=False), expected, 1e-6)
     gram = twin.gram()
     np.testing.assert_allclose(session.gram(), gram, rtol=0, atol=1e-12 * np.abs(gram).max())
+
+
+def test_sessions_with_gains(monkeypatch):
+    """On the GPU as on the CPU, which the oracle checks."""
+    monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
+    at = inputs.queries([20, 1, 33], 3, "margins")
+    (X, w), gains = sessions.documents(at, 6), 2.0**at.level
+    problem = sessions.problem_of(at, X, None, np.array([1.0, 3.0, 0.5]), sessions.own_weights(at), gains)
+    session, twin = make_pair_sums(problem, "p-swx", gpu), make_pair_sums(problem, "p-swx", cpu)
+    for session_of in (session, twin):
+        session_of.move(w)
+    for margin in (1.0, 0.0):
+        expected = twin.walk(w, margin)
+        np.testing.assert_allclose(session.walk(w, margin), expected, rtol=0, atol=1e-12 * abs(expected).max())
+    np.testing.assert_array_equal(session._pulls().copy_to_host(), twin._pulls())
 
 
 def test_a_matrix_too_wide_for_registers(monkeypatch):

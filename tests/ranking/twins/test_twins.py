@@ -129,6 +129,37 @@ def test_results_do_not_depend_on_where_arrays_lie():
     assert len(found) == 1
 
 
+@pytest.mark.parametrize("name", [name for name in sessions.WITH_PAIRS if name != "2,000 levels"])
+@pytest.mark.parametrize("solver", SOLVERS[1:])
+@pytest.mark.parametrize("weighted, with_gains", [(True, False), (False, True), (True, True)])
+def test_weights_of_documents_and_pairs(solver, name, weighted, with_gains):
+    """Objective, gradient, product, sums pair by pair and the weights of all pairs, next to weights of queries."""
+    at = inputs.case(name)
+    (X, w), weights, own = sessions.documents(at, 3), sessions.weights_of(at), sessions.own_weights(at)
+    own, gains = own if weighted else None, np.sqrt(5 + at.level) if with_gains else None
+    v = np.random.default_rng(1).normal(size=3)
+    session = make_pair_sums(sessions.problem_of(at, X, None, weights, own, gains), solver, cpu)
+    session.move(v)
+    session.move(w)
+    given = X, at.y, at.offsets, 1.0, weights, own, gains
+    point = naive.objective(w, *given)
+    size = naive.objective(np.zeros(3), *given).f * (1 + abs(X).max()) ** 2
+    size *= 100 if with_gains else 1
+    row, product = session.walk(w, 1.0), session.walk(v, 0.0)
+    assert 0.5 * w @ w + row[-1] == pytest.approx(point.f, rel=1e-12, abs=1e-13 * size)
+    np.testing.assert_allclose(w + 2 * row[:-1], point.gradient, rtol=0, atol=1e-13 * size)
+    np.testing.assert_allclose(v + 2 * product[:-1], point.hessian_vector(v), rtol=0, atol=1e-13 * size)
+    assert session.pair_loss() == pytest.approx(point.f - 0.5 * w @ w, rel=1e-12)
+    i, j = naive.pairs(at.y, at.offsets)
+    costs = np.repeat(weights, np.diff(at.offsets))[i] * (own[i] * own[j] if weighted else 1.0)
+    costs *= gains[i] - gains[j] if with_gains else 1.0
+    pulls = np.bincount(i, costs, len(at.y)) + np.bincount(j, costs, len(at.y))
+    np.testing.assert_allclose(session._pulls(), pulls, rtol=0, atol=1e-13 * pulls.max())
+    assert session.problem.weighted_pairs == pytest.approx(costs.sum(), rel=1e-12)
+    unweighted = sessions.problem_of(at, X, weights=weights)
+    np.testing.assert_array_equal(unweighted.pulls(), make_pair_sums(unweighted, "scan", cpu)._pulls())
+
+
 def test_pair_sums_and_combine():
     """Both give z and the loss of a pass, by different methods; z is unchanged for a query without pairs."""
     at = inputs.queries([30, 1, 40], 4, "margins")
