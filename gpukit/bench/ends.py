@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.bench.measurement import QUANTILE, Row, absolute_error, crps
 from gpukit.bench.process import map_in_processes
-from gpukit.bench.record import Row
-from gpukit.bench.recovery import QUANTILE, absolute_error, crps
 from gpukit.imputation.estimator import GraphImputer
 
 SEEDS = range(3)

@@ -8,11 +8,9 @@ import time
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.checks import check_learned
 from gpukit.bench.clicks import ncf_data
+from gpukit.bench.measurement import Row, check_learned, seconds
 from gpukit.bench.ratings import generate_split
-from gpukit.bench.record import Row
-from gpukit.bench.timing import seconds
 from gpukit.evaluation.lists.judge import FEW
 from gpukit.factorization.answers import judging
 

@@ -12,9 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.checks import check_near
-from gpukit.bench.record import Row
-from gpukit.bench.timing import milliseconds
+from gpukit.bench.measurement import Row, check_near, milliseconds
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization.implicit.start import start_state
 from gpukit.factorization.lists.head import Head

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.bench.ratings import MOVIELENS, drop_unused_ids, read_movielens
-from gpukit.bench.record import Row
+from gpukit.bench.measurement import MOVIELENS, Row
+from gpukit.bench.ratings import drop_unused_ids, read_movielens
+from gpukit.factorization.answers import similarity
 
 SEEDS = range(3)
 LIST_LENGTH = 10
@@ -43,8 +44,6 @@ def top_rows(score, row):
 
 def make_measures(model, side):
     """Return {name: function of a row, the scores of all rows} of a fitted model; side: 'item' or 'user'."""
-    from gpukit.factorization.answers import similarity
-
     history, state = model._rated, model._state
     counts = model.rating_counts()[side == "item"].astype(np.float64)
     compare = similarity.of_item if side == "item" else similarity.of_user

@@ -4,10 +4,8 @@ import importlib.util
 
 import numpy as np
 
-from gpukit.bench.checks import check_error
-from gpukit.bench.record import Row
+from gpukit.bench.measurement import Row, check_error, gpu_milliseconds, milliseconds, queued_milliseconds
 from gpukit.bench.sorting import holder
-from gpukit.bench.timing import gpu_milliseconds, milliseconds, queued_milliseconds
 from gpukit.svt import products
 from gpukit.svt.products import ProductThresholding
 

@@ -8,10 +8,8 @@ import functools
 import numpy as np
 
 from gpukit.bench import ratings, shape_name
-from gpukit.bench.checks import require_data
 from gpukit.bench.clicks import ncf_data
-from gpukit.bench.record import Row
-from gpukit.bench.timing import milliseconds
+from gpukit.bench.measurement import Row, milliseconds, require_data
 from gpukit.errors import DataError
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.solvers.ials import formulas

@@ -8,13 +8,12 @@ import itertools
 
 import numpy as np
 
-from gpukit.bench.ratings import synchronize, time_convergence
-from gpukit.bench.record import Row
-from gpukit.bench.reproduce.inputs import curve_text, printed_column, read_inputs
-from gpukit.bench.timing import milliseconds
+from gpukit.bench.measurement import Row, milliseconds
+from gpukit.bench.ratings import curve_text, printed_column, read_inputs, synchronize, time_convergence
 from gpukit.device.engine import engine
 from gpukit.neighbors import plan, search
 from gpukit.neighbors.plan import columns_of
+from gpukit.ratings.orders.order import order_ratings
 
 F = K = 32
 SEARCHES = {  # parameters of SimLSH, by the names of Table 7
@@ -80,7 +79,6 @@ def overlap(result, exact):
 def make_search(train, device):
     """Return a function of parameters: (plan.Found on the host, plan.Settings, milliseconds of warm searches)."""
     from gpukit.neighbors import SimLSH
-    from gpukit.ratings.orders.order import order_ratings
 
     steps, columns = engine(device, "gpukit.neighbors"), columns_of(order_ratings(train, device))
 

@@ -8,9 +8,8 @@ import time
 
 import numpy as np
 
-from gpukit.bench.checks import require_data
+from gpukit.bench.measurement import Row, require_data
 from gpukit.bench.ranking import EPS, MOST, PAPER, C, generate_documents, prepare_run, time_minimize
-from gpukit.bench.record import Row
 from gpukit.documents import read_letor
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM

@@ -21,7 +21,7 @@ from gpukit.bench.imputation import (
     release,
     time_sessions,
 )
-from gpukit.bench.record import Row
+from gpukit.bench.measurement import Row
 from gpukit.device.workspace import Workspace
 from gpukit.graphs import synth_graph
 from gpukit.graphs.basis import fourier_basis
