@@ -10,12 +10,12 @@ from gpukit.cli import report, teams
 from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph
-from gpukit.graphs.check import sound
 from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_completed
+from gpukit.graphs.convert import sound
 from gpukit.graphs.graph_builders import read_coordinates
 from gpukit.graphs.read import check_copy
-from gpukit.imputation.compare import compare, sample_of
 from gpukit.imputation.serve import setting_of
+from gpukit.imputation.spectral.choose import compare, sample_of
 from gpukit.io import sinks
 from gpukit.persist import atomic_write
 from gpukit.timing import COMPILING

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.cli import report
 from gpukit.cli.imputation import steps as impute_steps
-from gpukit.imputation.compare import OURS
+from gpukit.imputation.spectral.choose import OURS
 
 ROWS = {"name": "", "setting": "setting", "error": "mean |error|"}
 METRICS = {"absolute": "mean |error|", "squared": "root mean square"}

@@ -16,14 +16,13 @@ from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.uncertainty import least_of
 from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.options import fitted_options
-from gpukit.imputation.problem import as_problem
+from gpukit.imputation.problem import as_problem, in_units, units_for
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
 from gpukit.imputation.spectral import choose
 from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
 from gpukit.imputation.spectral.method import competes, packed, unpacked
 from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
 from gpukit.imputation.tables.window import Held
-from gpukit.imputation.units import in_units, units_for
 from gpukit.parallel import ALONE
 from gpukit.timing import work_clock
 

@@ -7,11 +7,10 @@ from gpukit.device.workspace import Workspace
 from gpukit.graphs.column_types import inner_limits
 from gpukit.imputation.centering import spread
 from gpukit.imputation.constants import ZEROS
-from gpukit.imputation.problem import as_problem
+from gpukit.imputation.problem import as_problem, in_units
 from gpukit.imputation.spectral.path import Fit, PathRun
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
 from gpukit.imputation.tables.window import Held, check_series, check_window, follows, joined
-from gpukit.imputation.units import in_units
 
 
 def setting_of(model):
