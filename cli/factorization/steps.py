@@ -10,8 +10,14 @@ import numpy as np
 from gpukit._cores import cores
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import lists as judged
-from gpukit.cli.factorization.table import closing_table, count_unknown, unknown_line
-from gpukit.cli.factorization.words import chosen_line, options_named, spoken
+from gpukit.cli.factorization.table import (
+    chosen_line,
+    closing_table,
+    count_unknown,
+    options_named,
+    spoken,
+    unknown_line,
+)
 from gpukit.cli.main import survived
 from gpukit.cli.pictures import picture
 from gpukit.device import resolve

@@ -7,7 +7,7 @@ import click
 
 from gpukit.cli import options, outputs, report, teams
 from gpukit.cli.factorization import steps
-from gpukit.cli.factorization.words import options_named
+from gpukit.cli.factorization.table import options_named
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
