@@ -232,7 +232,7 @@ def tiles_of(fitted, team, **asked):
                 hand_over(*made, fitted, team)
         elif team.rank == 0:
             items, scores = team.receive(rank), team.receive(rank)
-            yield its, ids_of(items, fitted), scores
+            yield its, fitted.item_ids_[items], scores
 
 
 def hand_over(items, scores, fitted, team):
@@ -242,8 +242,3 @@ def hand_over(items, scores, fitted, team):
     rows[there] = rows_of(items[there], fitted.item_ids_)
     team.send(0, rows)
     team.send(0, scores)
-
-
-def ids_of(rows, fitted):
-    """Return the ids of item numbers; an arbitrary id for -1."""
-    return fitted.item_ids_[rows]

@@ -64,7 +64,8 @@ def recommend(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text="plain")
+    read = filter(None, (ask.model, ask.titles, ask.ratings, *listing.files_of(ask)))
+    outputs.check_output(ask.output, "--output", list(read), ask.force, text="plain")
     sources = [ask.model, *filter(None, listing.files_of(ask))] if ask.everyone else ()
     with run_as_team(ctx, ask, sources) as team, options_named():
         run(ask, stages, team)
@@ -119,11 +120,6 @@ def check(ask):
     listing.check(ask)
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
-
-
-def read_by(ask):
-    """Return the files that the command reads; None for those not given."""
-    return ask.model, ask.titles, ask.ratings, *listing.files_of(ask)
 
 
 def answers(ask, fitted, team):

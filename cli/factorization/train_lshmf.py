@@ -122,7 +122,8 @@ def train_lshmf(ctx, **values):
             steps.check_shared(ask)
         report.compile_ahead(ask, team, "ratings", "clicks", capability=capability, reads=(ask.ratings, ask.test))
         stages.done("start")
-        train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
+        times = "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False  # the latest clicks
+        train, test = steps.load(ask, stages, steps.of_either, times, team)
         steps.check_test(ask, train, test)
         report.compile_ahead(ask, team, steps.job_of(ask, train), capability=capability)
         model, messages = steps.fit(ctx, ask, train, test, stages, team)
@@ -131,7 +132,7 @@ def train_lshmf(ctx, **values):
         stages.done("evaluating")
         if not team.rank:
             steps.show_table(ask, run)
-        if steps.refits(ask):
+        if ask.model is not None and ask.test_fraction and not ask.no_refit:
             saved = steps.refit(ctx, ask, model, steps.together(train, test), stages, team)
     if team.rank:  # the first rank prints and writes
         return

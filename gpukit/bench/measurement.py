@@ -1,5 +1,6 @@
 """Rows of the benchmark table and their file; samples of the time of a step; checks and errors of results."""
 
+import contextlib
 import csv
 import os
 import subprocess
@@ -168,3 +169,21 @@ def crps(residuals, deviations):
 def absolute_error(completed, truth, mask):
     """Return the mean absolute error on the hidden values."""
     return float(np.abs(completed - truth)[~mask].mean(dtype=np.float64))
+
+
+@contextlib.contextmanager
+def environment(**variables):
+    """Set environment variables within the context, also for processes that are started in it; None removes one."""
+    before = {name: os.environ.get(name) for name in variables}
+    set_environment(variables)
+    try:
+        yield
+    finally:
+        set_environment(before)
+
+
+def set_environment(variables):
+    """Set {name: text} in the environment; None removes a name."""
+    for name, value in variables.items():
+        os.environ.pop(name, None)
+        os.environ.update({} if value is None else {name: value})

@@ -1,10 +1,8 @@
 """Benchmarks in fresh processes: readers of csv files, first runs of commands, and tasks that are not timed."""
 
-import contextlib
 import functools
 import importlib.util
 import multiprocessing
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import cores
-from gpukit.bench.measurement import MOVIELENS, MOVIELENS_FILE, Row, require_data, seconds
+from gpukit.bench.measurement import MOVIELENS, MOVIELENS_FILE, Row, environment, require_data, seconds
 from gpukit.errors import DataError
 from gpukit.runtime.thread_count import get_num_threads
 
@@ -69,24 +67,6 @@ def map_in_processes(function, tasks, workers):
         ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
     ):
         yield from pool.map(function, *zip(*tasks))
-
-
-@contextlib.contextmanager
-def environment(**variables):
-    """Set environment variables within the context, also for processes that are started in it; None removes one."""
-    before = {name: os.environ.get(name) for name in variables}
-    set_environment(variables)
-    try:
-        yield
-    finally:
-        set_environment(before)
-
-
-def set_environment(variables):
-    """Set {name: text} in the environment; None removes a name."""
-    for name, value in variables.items():
-        os.environ.pop(name, None)
-        os.environ.update({} if value is None else {name: value})
 
 
 READERS = {

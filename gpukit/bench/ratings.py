@@ -13,10 +13,18 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.bench.measurement import MOVIELENS, MOVIELENS_FILE, Row, gpu_milliseconds, milliseconds, require_data
-from gpukit.bench.process import environment
+from gpukit.bench.measurement import (
+    MOVIELENS,
+    MOVIELENS_FILE,
+    Row,
+    environment,
+    gpu_milliseconds,
+    milliseconds,
+    require_data,
+)
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
 from gpukit.factorization.model.layout import major_first
@@ -66,16 +74,8 @@ def drop_unused_ids(ratings):
     return Ratings(users, items, ratings.values, user_ids, item_ids)
 
 
-def as_clicks(ratings):
-    """Return the ratings with values of 1."""
-    ones = np.ones(len(ratings), np.float32)
-    return ratings.with_columns(users=ratings.users, items=ratings.items, values=ones)
-
-
 def make_estimators(factors):
     """Return (name, unfitted estimator) of both models with F = factors and K = 32."""
-    from gpukit.factorization import LSHMF, MatrixFactorization
-
     return (("CUSGD++", MatrixFactorization(n_factors=factors)), ("CULSH-MF", LSHMF(n_factors=factors)))
 
 
@@ -188,8 +188,6 @@ def paper_step(train, device):
 
 def ladder(conditions):
     """Time an epoch of the paper's kernel (Eq. (7), racy stores, no biases) and of single precision."""
-    from gpukit.factorization import MatrixFactorization
-
     if not conditions.device.is_cuda:
         return
     for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
@@ -230,8 +228,6 @@ def free_after_collection(device):
 
 def accuracy(conditions):
     """Measure the test RMSE of the defaults and of the paper's control group on MovieLens 1M, five seeds."""
-    from gpukit.factorization import LSHMF, MatrixFactorization
-
     train, test = split_movielens(conditions.data)
     cases = (
         ("CUSGD++ F=32", MatrixFactorization, {}),
@@ -301,8 +297,6 @@ def time_call(function):
 
 def make_deterministic():
     """Return {name: (estimator class, parameters)} with all hyperparameters fixed."""
-    from gpukit.factorization import LSHMF, MatrixFactorization
-
     parameters = {"n_factors": 32, "n_epochs": 13, "regularization": 0.04}
     with_neighbors = {**parameters, "n_neighbors": 32}
     return {

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpukit.bench.measurement import MOVIELENS, Row
 from gpukit.bench.ratings import drop_unused_ids, read_movielens
+from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import similarity
 
 SEEDS = range(3)
@@ -116,8 +117,6 @@ def read_shapes(folder):
 
 def measure_gains(ratings, conditions):
     """Return {what: [gain a seed]} of all measures, models and sides."""
-    from gpukit.factorization import LSHMF, MatrixFactorization
-
     samples = {}
     for seed in SEEDS:
         train, test = split(ratings, seed)

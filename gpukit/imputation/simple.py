@@ -160,7 +160,8 @@ def trend_settings(problem):
 def trend(problem, setting):
     """Return (N, T): interpolations between observations, damped trends beyond them."""
     out = interpolation(problem, {})
-    at, ends = problem.at / step_of(problem.at), beyond_ends(problem.seen)
+    step = float(np.median(np.diff(problem.at))) if len(problem.at) > 1 else 1.0  # the usual one between columns
+    at, ends = problem.at / step, beyond_ends(problem.seen)
     for time, part, seen, beyond in (
         (at, out, problem.seen, ends),
         (-at[::-1], out[:, ::-1], problem.seen[:, ::-1], ends[:, ::-1]),
@@ -169,11 +170,6 @@ def trend(problem, setting):
         if len(rows):
             part[rows] = continued(time, part[rows], seen[rows], setting)
     return out
-
-
-def step_of(at):
-    """Return the usual step between columns."""
-    return float(np.median(np.diff(at))) if len(at) > 1 else 1.0
 
 
 def continued(at, values, seen, setting):

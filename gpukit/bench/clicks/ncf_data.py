@@ -11,7 +11,6 @@ import numpy as np
 from gpukit import factorization
 from gpukit.bench import shape_name
 from gpukit.bench.measurement import require_data
-from gpukit.bench.ratings import as_clicks
 from gpukit.evaluation.lists import sampled
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.evaluation.lists.negatives import Negatives, read_negatives
@@ -72,6 +71,12 @@ def read_split(folder, share=1.0):
     is_chosen = rows_of(tests.users, ids) >= 0
     rated = Ratings(train.users, train.items, train.values, ids, train.item_ids)
     return rated, Negatives(*(part[is_chosen] for part in tests))
+
+
+def as_clicks(ratings):
+    """Return the ratings with values of 1."""
+    ones = np.ones(len(ratings), np.float32)
+    return ratings.with_columns(users=ratings.users, items=ratings.items, values=ones)
 
 
 def make_ncf(clicks, tests):

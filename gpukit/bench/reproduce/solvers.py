@@ -26,13 +26,13 @@ from gpukit.bench.ratings import (
     time_convergence,
 )
 from gpukit.errors import DataError
+from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.ratings import synth
 from gpukit.runtime.thread_count import limited
 
 F = K = 32
 FEW = 20_000  # ratings to warm up with
 SEEDS = range(3)
-CPU_RATINGS = 2_000_000  # ratings of a generated shape that a CPU trains on as well
 WORSE = 0.002  # RMSE above the CPU twin's from which a solver fails, in stars
 TABLE_4 = {  # seconds on a P100 by column of inputs.PAPER_DATA
     "ALS": (15.00, 1.30, 15.60),
@@ -73,8 +73,6 @@ def train_serially(estimator, train, test):
 
 def make_estimators(seed=0):
     """Return {name: unfitted estimator} of Table 4 and CULSH-MF."""
-    from gpukit.factorization import LSHMF, MatrixFactorization
-
     solvers = {"ALS": "als", "batch-Hogwild": "hogwild", "CUSGD++": "sgd"}
     models = {name: MatrixFactorization(solver=solver, random_state=seed) for name, solver in solvers.items()}
     return {**models, "CULSH-MF": LSHMF(n_neighbors=K, random_state=seed)}
@@ -87,8 +85,6 @@ def train_solvers(train, test, device):
 
 def train_neighbourhoods(train, test, device):
     """Return {name: Training} of Table 6."""
-    from gpukit.factorization import LSHMF
-
     return {
         "GSM, serial": train_serially(LSHMF(n_neighbors=K, search="exact"), train, test),
         "LSH-MF, serial": train_serially(LSHMF(n_neighbors=K), train, test),
@@ -128,7 +124,7 @@ def agreement(conditions):
     Raises DataError after the last row if a mean over SEEDS is WORSE or more.
     """
     worse = []
-    small = min([1.0, *(CPU_RATINGS / synth.SHAPES[name].ratings for name in conditions.select(SHAPES, MORE))])
+    small = min([1.0, *(2e6 / synth.SHAPES[name].ratings for name in conditions.select(SHAPES, MORE))])
     for train, test, *data in read_inputs(conditions._replace(scale=small * conditions.scale), SHAPES, MORE):
         for name in make_estimators():
             errors, twins = (lowest_errors(name, train, test, device) for device in (conditions.device, devices.cpu()))
@@ -205,8 +201,6 @@ def add_noise(ratings, rate, seed):
 
 def make_model(name, device, seed):
     """Return the unfitted estimator of a row of Table 8."""
-    from gpukit.factorization import LSHMF, MatrixFactorization
-
     common = {"n_factors": FACTORS[name], "deterministic": True, "device": device, "random_state": seed}
     return MatrixFactorization(**common) if name == "CUSGD++" else LSHMF(n_neighbors=NEIGHBORS, **common)
 

@@ -72,7 +72,8 @@ def draw_folds(seen, seed, count, options):
         return []
     rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
     vertices, free, hidden_folds, units = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), [], 0
-    vertex_folds = count or count_vertex_folds(vertices, seen)
+    few = len(vertices) <= min(FEW_UNITS, len(seen) - 1)
+    vertex_folds = count or (max(FOLDS, len(vertices)) if few else FOLDS)
     for fold in range(count or max(FOLDS, min(max(MOST_FOLDS, vertex_folds), SAMPLE_NUMBERS // seen.size))):
         whole = dead_vertices(seen, vertices, fold, vertex_folds) & free
         runs = overlay_runs(seen, free & ~whole, rng, options)
@@ -86,11 +87,6 @@ def draw_folds(seen, seed, count, options):
         if count is None and fold + 1 >= vertex_folds and units >= ENOUGH_UNITS:
             break
     return hidden_folds
-
-
-def count_vertex_folds(vertices, seen):
-    """Return the number of folds over observed vertices: one per vertex if they are few."""
-    return max(FOLDS, len(vertices)) if len(vertices) <= min(FEW_UNITS, len(seen) - 1) else FOLDS
 
 
 def nothing(seen):
@@ -132,8 +128,8 @@ def overlay_runs(seen, free, rng, options):
     ordered, anywhere = options
     if ordered:
         pattern, own, others = split_pattern(pattern, anywhere)
-        hidden_rows, lost = hide_at_ends(observed, free[alive], own)
-        hidden_rows = hidden_rows | hide_in_other_rows(observed, free[alive] & ~lost, others, rng)
+        hidden_rows, lost = at_both_ends(hide_at_start, observed, free[alive], own)
+        hidden_rows = hidden_rows | at_both_ends(hide_in_other_rows, observed, free[alive] & ~lost, others, rng)
     blocked, at_ends, size = (seen & ~free)[alive] | lost, hidden_rows, np.count_nonzero(pattern)
     count, idle = np.count_nonzero(hidden_rows), 0
     for _ in range(200 if size else 0):
@@ -213,17 +209,20 @@ def split_pattern(pattern, anywhere):
     return inner, common + partial * is_rare, partial
 
 
-def hide_at_ends(seen, free, lengths):
-    """Return (hidden, lost) (n, T) bool of runs of `lengths` (2, n) at the ends of free values.
+def at_both_ends(hide, seen, free, lengths, *more):
+    """Return the union of hide(seen, free, lengths (n,), *more) at the start of rows (n, T) and at their end.
 
-    No run hides more than half of a row.
+    lengths (2, n): of runs at the start and at the end.
     """
-    first, last = hide_at_start(seen, free, lengths[0]), hide_at_start(seen[:, ::-1], free[:, ::-1], lengths[1])
-    return tuple(at_first | at_last[:, ::-1] for at_first, at_last in zip(first, last))
+    first = np.asarray(hide(seen, free, lengths[0], *more))
+    return first | np.asarray(hide(seen[:, ::-1], free[:, ::-1], lengths[1], *more))[..., ::-1]
 
 
 def hide_at_start(seen, free, lengths):
-    """Apply hide_at_ends to the first values only."""
+    """Return (hidden, lost) (n, T) bool of runs of `lengths` (n,) at the start of free values.
+
+    No run hides more than half of a row.
+    """
     if not lengths.any():
         return np.zeros((2, *seen.shape), bool)
     columns, start, count = np.arange(seen.shape[1]), free.argmax(axis=1), np.count_nonzero(seen, axis=1)
@@ -235,19 +234,10 @@ def hide_at_start(seen, free, lengths):
 
 
 def hide_in_other_rows(seen, free, lengths, rng):
-    """Return (n, T) bool of runs of `lengths` (2, n) at the same ends of other, random rows.
+    """Return (n, T) bool of runs of `lengths` (n,) at the start of other, random rows.
 
     At most 1 / FOLDS of the rows observed and free there, and at most the number of rows with runs. One row stays.
     """
-    ends = (
-        hide_in_other_rows_at_start(seen, free, lengths[0], rng),
-        hide_in_other_rows_at_start(seen[:, ::-1], free[:, ::-1], lengths[1], rng),
-    )
-    return ends[0] | ends[1][:, ::-1]
-
-
-def hide_in_other_rows_at_start(seen, free, lengths, rng):
-    """Apply hide_in_other_rows to the first columns only."""
     hidden = np.zeros(seen.shape, bool)
     rows, others = np.flatnonzero(lengths), np.flatnonzero(lengths == 0)
     count = min(len(rows), int(np.ceil(len(others) / FOLDS)), len(others) - 1)

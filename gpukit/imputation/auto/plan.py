@@ -184,7 +184,6 @@ METHODS = (
     spectral.METHOD,
 )
 BY_NAME = {method.name: method for method in METHODS}
-NAMES = tuple(BY_NAME)
 CANDIDATES = (
     *("vertex-median", "interpolation", "akima", "seasonal", "trend"),
     *("regression", "kriging", "regularized-em", "smoothness", "local", "spectral"),

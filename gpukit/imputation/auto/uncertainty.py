@@ -166,7 +166,7 @@ def learn(parts, units=np.inf, least=0.0):
         [widening_factor(scored, sizes, GROUPS[scored.kinds] == group, one) for group, one in enumerate(targets)]
     )
     by_kind, sizes = model.by_kind * factors[GROUPS], np.maximum(sizes * factors[GROUPS[scored.kinds]], least)
-    shares = {share: coverage(scored.residuals, sizes, z) for share, z in ((0.5, HALF), (0.9, WIDE))}
+    shares = {share: float((np.abs(scored.residuals) <= z * sizes).mean()) for share, z in ((0.5, HALF), (0.9, WIDE))}
     return Deviations(np.maximum(by_kind, least), model.law, shares, no_growth())
 
 
@@ -261,7 +261,3 @@ def scale(residuals):
     """
     sizes = np.abs(residuals)
     return max(float(np.quantile(sizes, 0.9)) / WIDE, ERROR_FLOOR * float(sizes.mean()))
-
-
-def coverage(residuals, deviations, z):
-    return float((np.abs(residuals) <= z * deviations).mean())

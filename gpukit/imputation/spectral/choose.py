@@ -127,7 +127,7 @@ def choose(place, setting, data, seed, progress=None):
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
     for number, trial in enumerate(trials):
         run_trial(search, trial)
-        if is_recovered(trial, tensor, search.splits[0]):
+        if trial.error <= goal(trial.setting, tensor, search.splits[0]):
             return Chosen(trial.setting, trials[: number + 1])
     best = min(trials, key=lambda trial: trial.error)
     others = [Trial(best.setting._replace(center=center), []) for center in centers[1:]]
@@ -252,11 +252,6 @@ def centre_split(search, number, center):
 def goal(setting, tensor, split):
     """Return the error at which a setting recovers the data; 0 if the stopping point is needed too."""
     return SOLVED * error_of_mean(tensor, split, setting.center) if setting.options.rank_phase else 0.0
-
-
-def is_recovered(trial, tensor, split):
-    """Return True if the trial has reached its goal."""
-    return trial.error <= goal(trial.setting, tensor, split)
 
 
 def is_solved(trials):

@@ -180,7 +180,7 @@ def first_thresholds(weights, exponent, frequencies, largest):
         return largest.astype(np.float64)
     if weights == "common":
         return np.full(len(largest), float(largest.max()))
-    weight = frequency_weight(frequencies, max(float(frequencies.max()), 1e-300), exponent)
+    weight = (FREQUENCY_FLOOR + frequencies / max(float(frequencies.max()), 1e-300)) ** exponent
     return weight * float((largest / weight).max())
 
 
@@ -191,11 +191,6 @@ def next_momentum(t):
     """
     following = (1.0 + (1.0 + 4.0 * t * t) ** 0.5) / 2.0
     return following, (t - 1.0) / following
-
-
-def frequency_weight(mu, largest, exponent):
-    """Return (FREQUENCY_FLOOR + mu / largest)^exponent: relative threshold of a slice of eigenvalue mu."""
-    return (FREQUENCY_FLOOR + mu / largest) ** exponent
 
 
 def usual_decay(iterations):

@@ -149,7 +149,7 @@ def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
     np.testing.assert_allclose([row[2:] for row in again.report_], [row[2:] for row in model.report_])
 
 
-@pytest.mark.parametrize("name", thinned(sorted({*methods.NAMES, *options.METHODS})))
+@pytest.mark.parametrize("name", thinned(sorted({*methods.BY_NAME, *options.METHODS})))
 def test_every_method_by_its_name(name):
     """Every name in either table is accepted."""
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2

@@ -151,7 +151,7 @@ def test_a_few_at_both_ends():
     lengths = masking.split_pattern(~seen, False)[2]
     free = seen.copy()
     free[8:12] = False
-    hidden = masking.hide_in_other_rows(seen, free, lengths, np.random.default_rng(0))
+    hidden = masking.at_both_ends(masking.hide_in_other_rows, seen, free, lengths, np.random.default_rng(0))
     first, last = hidden[:, :50].sum(axis=1), hidden[:, 50:].sum(axis=1)
     assert sorted(first)[-4:] == [9] * 4 and first.sum() == 36 and not first[:4].any() and hidden[first > 0, :9].all()
     assert sorted(last)[-6:] == [30] * 6 and last.sum() == 180 and not last[2:8].any() and hidden[last > 0, -30:].all()
