@@ -59,7 +59,7 @@ def bench(names, shapes, scale, workers, output, device):
     gpukit bench --device cuda --output docs/benchmarks.csv
     gpukit bench reproduce ranksvm table2 --scale 0.01      (see gpukit bench reproduce --help)
     """
-    from gpukit.bench import record
+    from gpukit.bench import measurement
 
     conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"), workers)
     empty = []
@@ -67,10 +67,10 @@ def bench(names, shapes, scale, workers, output, device):
         is_empty = True
         for row in find(name)(conditions):
             is_empty = False
-            line = record.line(row, conditions.device)
+            line = measurement.line(row, conditions.device)
             report.echo(f"{row.what} | {row.shape} | {line[6]} {line[7]} {line[8]} {row.unit} | {row.note}")
             if output is not None:
-                record.append(output, [line])
+                measurement.append(output, [line])
         if is_empty:
             empty.append(name)
             if not names:  # a run of all benchmarks skips those that do not apply

@@ -132,6 +132,15 @@ def describe_documents(documents):
     return {**facts, "longest_query": int(longest)}, line
 
 
+def describe_graph(data):
+    """Return (facts, line of text) of a graph tensor."""
+    (N, m, n), edges, share = data.tensor.shape, data.adjacency.nnz // 2, data.missing_share
+    kind = "slices" if data.mask.ndim == 1 else "entries"
+    facts = {"vertices": N, "edges": edges, "slice": [m, n], "values": data.tensor.size, "missing": share}
+    line = f"{N:,} vertices, {edges:,} edges, slices of {m} x {n}, {share:.1%} of the {kind} missing"
+    return {**facts, "missing_kind": kind}, line
+
+
 def show(output, described, stages, ask, rate):
     """Print what was written as JSON or as lines.
 

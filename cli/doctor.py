@@ -15,6 +15,7 @@ from gpukit._cores import cores
 from gpukit._version import __version__
 from gpukit.cli import options, report
 from gpukit.cli.options import option
+from gpukit.cli.outputs import size_of
 from gpukit.device.memory import available_memory
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.runtime.thread_count import get_num_threads
@@ -289,13 +290,8 @@ def code_cache():
         return None
 
     folder = cache_folder()
-    mine, everything = folder_size(folder), folder_size(folder.parent)
+    mine, everything = size_of(folder), size_of(folder.parent)
     return {"path": str(folder), "bytes": mine, "other_bytes": everything - mine}
-
-
-def folder_size(folder):
-    """Return the bytes of all files below a folder, 0 without one."""
-    return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
 
 
 def show(found):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli import options, outputs, report
-from gpukit.cli.convert import describe_documents, describe_ratings, show
+from gpukit.cli.convert import describe_documents, describe_graph, describe_ratings, show
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
@@ -158,13 +158,4 @@ def synth_graph(**values):
     stages.done("generating")
     write_graph(ask.output, data)
     stages.done("writing")
-    show(ask.output, _describe_graph(data), stages, ask, rate=("generating", "values"))
-
-
-def _describe_graph(data):
-    """Return (facts, line of text) of a graph tensor."""
-    (N, m, n), edges, share = data.tensor.shape, data.adjacency.nnz // 2, data.missing_share
-    kind = "slices" if data.mask.ndim == 1 else "entries"
-    facts = {"vertices": N, "edges": edges, "slice": [m, n], "values": data.tensor.size, "missing": share}
-    line = f"{N:,} vertices, {edges:,} edges, slices of {m} x {n}, {share:.1%} of the {kind} missing"
-    return {**facts, "missing_kind": kind}, line
+    show(ask.output, describe_graph(data), stages, ask, rate=("generating", "values"))

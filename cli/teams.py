@@ -52,7 +52,8 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
     wanted = wished(ask, work) if by_others and launched_ranks()[0] == 1 else 1
     if wanted > 1:
         check_sources(sources)
-        ctx.exit(started(ctx, wanted, bool(ask.gpus)))
+        settings = make_rank_settings(wanted, bool(ask.gpus))
+        ctx.exit(launch(ctx.find_root().meta["gpukit.arguments"], wanted, settings))
     with contextlib.ExitStack() as left:
         errors = hush() if launched_ranks()[1] else None
         by_mpi = "GPUKIT_RANKS" not in os.environ
@@ -134,11 +135,6 @@ def hush():
         os.dup2(nowhere, stream)
     os.close(nowhere)
     return before
-
-
-def started(ctx, size, gpus):
-    """Start ranks with the same command line; return the exit code."""
-    return launch(ctx.find_root().meta["gpukit.arguments"], size, make_rank_settings(size, gpus))
 
 
 def check_standard_input(ctx, reason="mpiexec does not hand standard input on reliably"):

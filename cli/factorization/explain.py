@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli import models, options, report
-from gpukit.cli.factorization.listing import kept
+from gpukit.cli.factorization import listing
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.factorization.lists.recommending import BY
@@ -41,11 +41,11 @@ def explain(**values):
     gpukit explain my.gpukit --user 42 --item 2571 --titles movies.dat
     """
     ask, stages = SimpleNamespace(**values), Stages()
-    stamp, quiet = kept.stamp(ask.model), ask.quiet or ask.as_json
+    stamp, quiet = listing.stamp(ask.model), ask.quiet or ask.as_json
     fitted, chosen = models.open_model(ask.model, "cpu", stages)
     title_of = models.read_title_of(ask.titles)
     if ask.by == "lists":
-        kept.learn_lists(fitted, ask, stamp, stages)
+        listing.learn_lists(fitted, ask, stamp, stages)
     stages.done("reading")
     found = fitted.explain(ask.user, ask.item, by=ask.by, unknown="baseline")
     stages.done("explaining")

@@ -7,10 +7,9 @@ import click
 import numpy as np
 
 from gpukit.cli import models, options, outputs, report
-from gpukit.cli.factorization.ids import check_known
-from gpukit.cli.factorization.listing import filters, kept, shared
-from gpukit.cli.factorization.listing.given import read_lists
-from gpukit.cli.factorization.words import options_named
+from gpukit.cli.factorization import listing
+from gpukit.cli.factorization.listing import read_lists
+from gpukit.cli.factorization.table import check_known, options_named
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
@@ -36,7 +35,7 @@ from gpukit.ratings.clicks import clicks_after
     BY,
 )
 @option("-n count", "Items a user.", click.IntRange(min=1), 10)
-@filters.options
+@listing.options
 @models.titles
 @models.evidence
 @option("--output FILE", "Write user,rank,item,score[,title] here as csv; - is stdout.")
@@ -65,8 +64,9 @@ def recommend(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    outputs.check_output(ask.output, "--output", [path for path in read_by(ask) if path], ask.force, text="plain")
-    sources = [ask.model, *filter(None, filters.files_of(ask))] if ask.everyone else ()
+    read = filter(None, (ask.model, ask.titles, ask.ratings, *listing.files_of(ask)))
+    outputs.check_output(ask.output, "--output", list(read), ask.force, text="plain")
+    sources = [ask.model, *filter(None, listing.files_of(ask))] if ask.everyone else ()
     with run_as_team(ctx, ask, sources) as team, options_named():
         run(ask, stages, team)
 
@@ -78,12 +78,12 @@ def run(ask, stages, team):
     """
     if team.rank and not ask.everyone:
         return
-    found = kept.stamp(ask.model)
+    found = listing.stamp(ask.model)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     title_of = {} if team.rank else models.read_title_of(ask.titles)
     total, tiles, count = answers(ask, fitted, team)  # a wrong input ends the command before lists are learned
     if ask.by == "lists":
-        kept.learn_lists(fitted, ask, found, stages, team)
+        listing.learn_lists(fitted, ask, found, stages, team)
     stages.done("reading")
     if team.rank:
         return list(tiles)
@@ -117,14 +117,9 @@ def check(ask):
         )
     if not {ask.ranks, ask.gpus} <= {None, options.AUTO} and not ask.everyone:
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
-    filters.check(ask)
+    listing.check(ask)
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
-
-
-def read_by(ask):
-    """Return the files that the command reads; None for those not given."""
-    return ask.model, ask.titles, ask.ratings, *filters.files_of(ask)
 
 
 def answers(ask, fitted, team):
@@ -132,7 +127,7 @@ def answers(ask, fitted, team):
 
     Tiles are those of recommend_batches; the function counts ratings as `evidence` does.
     """
-    shown = filters.filters_of(ask, fitted.item_ids_)
+    shown = listing.filters_of(ask, fitted.item_ids_)
     if ask.ratings is not None:
         from gpukit.factorization.online.inputs import bounds_of
 
@@ -145,7 +140,7 @@ def answers(ask, fitted, team):
         return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)
     asked = {"n": ask.count, "by": ask.by, "filters": shown}
     if team.size > 1 and ask.everyone:
-        return len(fitted.user_ids_), shared.tiles_of(fitted, team, **asked), fitted.evidence
+        return len(fitted.user_ids_), listing.tiles_of(fitted, team, **asked), fitted.evidence
     wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
     total = len(fitted.user_ids_ if wanted is None else wanted)
     if ask.by == BY[0]:

@@ -3,7 +3,7 @@
 import click
 
 from gpukit.cli import models, options, report
-from gpukit.cli.factorization.ids import check_known
+from gpukit.cli.factorization.table import check_known
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError

@@ -10,8 +10,14 @@ import numpy as np
 from gpukit._cores import cores
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import lists as judged
-from gpukit.cli.factorization.table import closing_table, count_unknown, unknown_line
-from gpukit.cli.factorization.words import chosen_line, options_named, spoken
+from gpukit.cli.factorization.table import (
+    chosen_line,
+    closing_table,
+    count_unknown,
+    options_named,
+    spoken,
+    unknown_line,
+)
 from gpukit.cli.main import survived
 from gpukit.cli.pictures import picture
 from gpukit.device import resolve
@@ -126,11 +132,6 @@ def check_test(ask, train, test):
     if ask.test is not None and are_pairs(test):
         with options_named():
             check_kind(resolved(build(ask), train)[0], test)
-
-
-def times_wanted(ask):
-    """Return 'auto' for clicks, whose latest are held out, else False."""
-    return "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False
 
 
 def of_ratings(ask, ratings):
@@ -251,11 +252,6 @@ def fit(ctx, ask, train, test, stages, team=ALONE):
     return model, messages
 
 
-def refits(ask):
-    """Return True if the saved model is retrained on all ratings."""
-    return bool(ask.model is not None and ask.test_fraction and not ask.no_refit)
-
-
 def refit(ctx, ask, model, ratings, stages, team=ALONE):
     """Return a model trained on all Ratings with a fitted model's settings."""
     with training(ctx, ask, True) as (_, progress):
@@ -348,7 +344,8 @@ def draw(ask, run):
     constants = {} if ask.early_stop else {biased["predictor"]: biased["test_rmse"]}
     over, curve = "test set", run.model.history_
     if ask.early_stop:
-        over, curve = "held-out part of the training set", best_trial(run.model.trials_)["curve"]
+        over, trials = "held-out part of the training set", (row for row in run.model.trials_ if row["curve"])
+        curve = min(trials, key=lambda row: row["rmse"])["curve"]
     training_curve(curve, f"{type(run.model).__name__}, {over}", constants, ask.plot)
 
 
@@ -369,11 +366,6 @@ def training_curve(history, name, references, path):
             axis.grid(alpha=0.3)
         axes[0].set_ylabel("RMSE")
         axes[1].legend()
-
-
-def best_trial(trials):
-    """Return the row of estimator.trials_ with the lowest RMSE."""
-    return min((row for row in trials if row["curve"]), key=lambda row: row["rmse"])
 
 
 def show_table(ask, run):

@@ -1,8 +1,10 @@
-"""The closing table: the model, the global mean and damped biases."""
+"""The closing table: the model, the global mean and damped biases; names of options and ids in messages."""
 
 import numpy as np
 
 from gpukit._pool import by_rows
+from gpukit.cli.options import Naming
+from gpukit.errors import DataError
 from gpukit.evaluation.metrics import errors
 from gpukit.factorization.choose.rule import BIASES
 from gpukit.io.ids import rows_of
@@ -97,3 +99,54 @@ def _known_values(ids, known, values):
     values: of the known ids.
     """
     return np.append(values, values.dtype.type(0))[rows_of(ids, known)]  # -1, unknown, is the appended 0
+
+
+RENAMED = {"early_stopping": "--early-stop", "random_state": "--seed", "deterministic=True": "--deterministic"}
+NAMES = "n_factors n_neighbors n_epochs learning_rate regularization feedback positive_from loss solver n_negatives"
+NAMES += " unobserved_weight row_solver min_support lsh_p lsh_q lsh_bits"
+OPTIONS = {name: f"--{name.removeprefix('n_').replace('_', '-')}" for name in NAMES.split()} | RENAMED
+# ordinary words, except hash='minhash'
+OPTIONS_TOO = {name: f"--{name}" for name in ("hash", "precision", "search", "columns")}
+NAMING = Naming(OPTIONS, OPTIONS_TOO)
+spoken, options_named = NAMING.spoken, NAMING.named
+
+
+def chosen_line(chosen):
+    """Describe the settings of a training and their reason in a line."""
+    users, items = chosen["damping"]
+    biases = f"biases damped by {users:g} ratings a user, {items:g} an item"
+    if any(chosen["trend"]):
+        biases += ", to a line in their numbers"
+    if chosen["n_epochs"]:
+        biases = (
+            f"F={chosen['n_factors']}, K={chosen['n_neighbors']}, {chosen['n_epochs']} epochs, lambda "
+            f"{chosen['regularization']:.3g}, {biases if chosen['biases'] == 'held' else 'biases learned'}"
+        )
+    return f"Settings: {biases} ({chosen['why']})."
+
+
+def check_known(typed, known, what):
+    """Return the ids of `known` that the typed texts denote.
+
+    typed: texts; known: (n,) ids of the model, int64 or str; what: "user" or "item", for the message. Raises DataError
+    with the first unknown id and the nearest known id.
+    """
+    rows = rows_of(np.array(typed, dtype=str), known)
+    for text, row in zip(typed, rows):
+        if row < 0:
+            raise DataError(
+                f"{what} {text} is not in the model, which knows {len(known):,} {what}s; "
+                f"the nearest id is {_nearest(text, np.sort(known))}."
+            )
+    return np.asarray(known)[rows]
+
+
+def _nearest(text, known):
+    """Return the nearest id: by value for integers, else the next in sorted order."""
+    if known.dtype.kind not in "iu":
+        return known[min(np.searchsorted(known, text), len(known) - 1)]
+    try:
+        wanted = int(text)
+    except ValueError:
+        return f"{known[0]} (ids are integers here)"
+    return min(map(int, known), key=lambda value: abs(value - wanted))

@@ -8,7 +8,7 @@ import click
 
 from gpukit.cli import options, outputs, report, teams
 from gpukit.cli.factorization import steps
-from gpukit.cli.factorization.words import options_named
+from gpukit.cli.factorization.table import options_named
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
@@ -126,7 +126,8 @@ def train_lshmf(ctx, **values):
         reads = None if is_pattern(ask.ratings) else ask.ratings, ask.test
         report.compile_ahead(ask, team, "ratings", "clicks", capability=capability, reads=reads)
         stages.done("start")
-        train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
+        times = "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False  # the latest clicks
+        train, test = steps.load(ask, stages, steps.of_either, times, team)
         steps.check_test(ask, train, test)
         report.compile_ahead(ask, team, steps.job_of(ask, train), capability=capability)
         model, messages = steps.fit(ctx, ask, train, test, stages, team)
@@ -135,7 +136,7 @@ def train_lshmf(ctx, **values):
         stages.done("evaluating")
         if not team.rank:
             steps.show_table(ask, run)
-        if steps.refits(ask):
+        if ask.model is not None and ask.test_fraction and not ask.no_refit:
             saved = steps.refit(ctx, ask, model, steps.together(train, test), stages, team)
     if team.rank:  # the first rank prints and writes
         return

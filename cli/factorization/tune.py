@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.factorization import steps
-from gpukit.cli.factorization.words import OPTIONS, spoken
+from gpukit.cli.factorization.table import OPTIONS, spoken
 from gpukit.cli.main import survived
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages

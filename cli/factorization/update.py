@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli import models, options, outputs, report
-from gpukit.cli.factorization.words import chosen_line
+from gpukit.cli.factorization.table import chosen_line
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import NoRowsError, ParameterError

@@ -15,7 +15,7 @@ from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.graphs.graph_builders import select
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.options import METHODS, METRICS
-from gpukit.imputation.spectral.thresholds import WEIGHTS
+from gpukit.imputation.spectral.path import WEIGHTS
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 AT_LEAST_1 = click.IntRange(min=1)

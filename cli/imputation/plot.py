@@ -4,10 +4,9 @@ import numpy as np
 
 from gpukit.cli.imputation.table import called, lacking_vertices
 from gpukit.cli.pictures import canvas, limits_of
+from gpukit.imputation.centering import spread
 
 SHOWN = 3  # sensors, or vertices
-HEIGHT = 2.4  # inches per row
-AROUND = 2.0  # times the gap, on either side of it
 LEAST = 48  # columns that are drawn
 SIGMAS = 1.645  # either way of 90 % of a normal distribution
 
@@ -20,7 +19,7 @@ def draw(path, done, coordinates=None):
     paints = [lambda axis: draw_methods(axis, done.rows)] if done.rows else []
     paints += [] if coordinates is None else [lambda axis: draw_map(axis, done, coordinates)]
     rows, paint = (some_gaps(done), draw_series) if are_series(done) else (some_vertices(done), draw_slices)
-    with canvas(path, 11, 1.2 + HEIGHT * (bool(paints) + len(rows))) as figure:
+    with canvas(path, 11, 1.2 + 2.4 * (bool(paints) + len(rows))) as figure:
         parts = figure.subfigures(max(1, bool(paints) + len(rows)), 1, squeeze=False)[:, 0]
         for axis, above in zip(parts[0].subplots(1, len(paints), squeeze=False)[0] if paints else (), paints):
             above(axis)
@@ -39,11 +38,10 @@ def some_gaps(done):
 
     At most one vertex that misses everything comes first.
     """
-    mask, shape = done.data.mask, done.data.tensor.shape
-    seen = np.broadcast_to(mask if mask.ndim == 3 else mask[:, None, None], shape)
+    seen = np.broadcast_to(spread(done.data.mask), done.data.tensor.shape)
     lengths, firsts = longest_runs(~seen[:, 0][:, order_of(done)])
     order = [int(vertex) for vertex in np.argsort(-lengths, kind="stable") if lengths[vertex]]
-    whole = [vertex for vertex in order if lengths[vertex] == shape[2]]
+    whole = [vertex for vertex in order if lengths[vertex] == seen.shape[2]]
     order = whole[:1] + [vertex for vertex in order if vertex not in whole] + whole[1:]
     return [(vertex, int(firsts[vertex]), int(firsts[vertex] + lengths[vertex])) for vertex in order[:SHOWN]]
 
@@ -78,7 +76,7 @@ def draw_series(figure, done, gap):
     """Draw observed, imputed and true values around a gap, with the band of 90 %."""
     data, model, (vertex, first, end) = done.data, done.model, gap
     axis, T = figure.subplots(), data.tensor.shape[2]
-    margin = max(int(AROUND * (end - first)), LEAST // 2)
+    margin = max(2 * (end - first), LEAST // 2)
     shown = slice(max(0, first - margin), min(T, end + margin))
     columns = order_of(done)[shown]
     at = np.arange(T)[shown] if data.times is None else data.times[columns].astype("datetime64[s]")

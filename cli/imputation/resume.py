@@ -4,6 +4,7 @@ import click
 import numpy as np
 
 from gpukit.cli import models, outputs, report
+from gpukit.cli.convert import describe_graph
 from gpukit.cli.imputation import steps
 from gpukit.errors import ModelError, ParameterError
 from gpukit.graphs.completed import is_table
@@ -25,15 +26,10 @@ def check(ctx, ask):
     default = click.core.ParameterSource.DEFAULT
     unused = [name for name in ctx.params if name not in TAKEN and ctx.get_parameter_source(name) != default]
     if unused:
-        named = ", ".join(ctx_option(ctx, name) for name in unused)
+        named = ", ".join(one.opts[0] for name in unused for one in ctx.command.params if one.name == name)
         raise ParameterError(f"--model fills in as it was fitted, on its graph: leave out {named}.")
     if ask.window is not None and ask.save_model is None:
         raise ParameterError("--window is how much the imputer of --save-model keeps: give that too.")
-
-
-def ctx_option(ctx, name):
-    """Return the name of a parameter on the command line."""
-    return next(one.opts[0] for one in ctx.command.params if one.name == name)
 
 
 def run(ctx, ask, stages):
@@ -83,7 +79,8 @@ def show(ask, data, model, stages):
         more = {"missing": data.missing_share, "output": ask.output, "save_model": ask.save_model}
         report.print_json({**header, **more, "files": [steps.values_file(ask)], "seconds": stages.seconds})
         return
-    report.echo(f"{type(model).__name__} of {ask.model}: {steps.sizes(data)}; method {model.method_}, as it was fitted")
+    _, line = describe_graph(data)
+    report.echo(f"{type(model).__name__} of {ask.model}: {line}; method {model.method_}, as it was fitted")
     report.echo(stages.line())
     if ask.output is not None:
         report.remark(f"The completed tensor is in {ask.output}.", ask.quiet)

@@ -7,15 +7,17 @@ import numpy as np
 
 from gpukit._version import __version__
 from gpukit.cli import report, teams
+from gpukit.cli.convert import describe_graph
 from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph
-from gpukit.graphs.check import sound
 from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_completed
+from gpukit.graphs.convert import sound
 from gpukit.graphs.graph_builders import read_coordinates
 from gpukit.graphs.read import check_copy
-from gpukit.imputation.compare import compare, sample_of
+from gpukit.imputation.centering import spread
 from gpukit.imputation.serve import setting_of
+from gpukit.imputation.spectral.choose import compare, sample_of
 from gpukit.io import sinks
 from gpukit.persist import atomic_write
 from gpukit.timing import COMPILING
@@ -129,7 +131,7 @@ def load(ask, edges=None):
         data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, coordinates=ask.places, **arguments)
     if ask.missing_value is not None:
         data = without(data, ask.missing_value)
-    report.remark(f"{values_file(ask)}: {sizes(data)}.", ask.quiet or ask.as_json)
+    report.remark(f"{values_file(ask)}: {describe_graph(data)[1]}.", ask.quiet or ask.as_json)
     if ask.model is None and made_of_series(ask):
         report.remark(
             "No graph was given: vertices are joined to those with the most similar series. --edges, --coordinates or "
@@ -150,7 +152,7 @@ def without(data, value):
 
     DataError if no value is left.
     """
-    mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], data.tensor.shape)
+    mask = np.broadcast_to(spread(data.mask), data.tensor.shape)
     with np.errstate(over="ignore"):  # values beyond the range of float32 do not occur
         mask = mask & (data.tensor != data.tensor.dtype.type(value))
     if not mask.any():
@@ -158,14 +160,6 @@ def without(data, value):
     whole = mask.all(axis=(1, 2))
     reduced = whole if (mask.any(axis=(1, 2)) == whole).all() else mask
     return sound(data._replace(tensor=np.where(mask, data.tensor, 0), mask=reduced))
-
-
-def sizes(data):
-    """Return a description of the sizes of a GraphTensor."""
-    N, m, n = data.tensor.shape
-    kind = "slices" if data.mask.ndim == 1 else "entries"
-    edges = data.adjacency.nnz // 2
-    return f"{N:,} vertices, {edges:,} edges, slices of {m} x {n}, {data.missing_share:.1%} of the {kind} missing"
 
 
 def take_sample(ask, data):
@@ -201,13 +195,12 @@ def write(ask, data, model):
 
 def write_table(ask, data, model, completed):
     """Write the input table with missing values filled in."""
-    N, m, n = data.tensor.shape
-    mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
-    completed = completed.reshape(N, -1)
+    mask = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(len(data.mask), -1)
+    completed = completed.reshape(mask.shape)
     alone = ask.edges is None and ask.model is None
     options = {"ids": data.vertices, "layout": ask.layout, "columns": ask.columns, "alone": alone}
     options["spelling"] = Spelling(np.dtype(model.dtype), model._fitted_options.minimum, model._fitted_options.maximum)
-    write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), **options)
+    write_completed(ask.output, values_file(ask), completed, mask, **options)
 
 
 def write_arrays(path, data, model):
@@ -219,18 +212,13 @@ def write_arrays(path, data, model):
         "observed": mask,
         "deviation": model.deviation_.reshape(shape),
         "ranks": model.ranks_,
-        **spectrum_of(model),
+        **({"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}),
         **histories(model),
         "options": np.array(json.dumps(report.plain(described(model)))),
     }
     arrays |= labels(data)
     with atomic_write(path) as aside, open(aside, "wb") as file:
         np.savez(file, **arrays)
-
-
-def spectrum_of(model):
-    """Return {"confidence", "frequencies"} of a model with a Fourier basis, else {}."""
-    return {"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}
 
 
 def labels(data):

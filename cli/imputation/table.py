@@ -3,8 +3,9 @@
 import numpy as np
 
 from gpukit.cli import report
+from gpukit.cli.convert import describe_graph
 from gpukit.cli.imputation import steps as impute_steps
-from gpukit.imputation.compare import OURS
+from gpukit.imputation.spectral.choose import OURS
 
 ROWS = {"name": "", "setting": "setting", "error": "mean |error|"}
 METRICS = {"absolute": "mean |error|", "squared": "root mean square"}
@@ -31,7 +32,7 @@ def show(ask, done, stages):
 def title(done):
     """Yield the lines above the table."""
     model, data = done.model, done.data
-    yield f"{type(model).__name__} on {model.device_}, {model.dtype}: {impute_steps.sizes(data)}"
+    yield f"{type(model).__name__} on {model.device_}, {model.dtype}: {describe_graph(data)[1]}"
     if model._basis.is_made:
         yield f"Fourier basis: {basis(model.basis_)}"
     if data.mask.all():
@@ -218,15 +219,14 @@ def remarks(ask, done):
 def result(ask, done, stages):
     """Return the --json output."""
     data, model = done.data, done.model
-    N, m, n = data.tensor.shape
+    sizes, _ = describe_graph(data)
     rank = {"phase": model.rank_phase_, "mean": mean(model.ranks_), "largest": int(model.ranks_.max(initial=0))}
     return {
         "command": "impute",
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
         "files": impute_steps.sources(ask),
-        **{"vertices": N, "edges": data.adjacency.nnz // 2, "slice": [m, n], "missing": data.missing_share},
-        "missing_kind": "slices" if data.mask.ndim == 1 else "entries",
+        **{name: sizes[name] for name in ("vertices", "edges", "slice", "missing", "missing_kind")},
         "complete": bool(data.mask.all()),
         "decided": impute_steps.described(model)["decided"],
         "trials": [trial_result(trial) for trial in model.trials_],

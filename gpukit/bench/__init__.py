@@ -2,21 +2,17 @@
 
 | file              | contents                                                                              |
 |-------------------|---------------------------------------------------------------------------------------|
-| record.py         | a row with the machine and the versions, and the file of rows                         |
-| timing.py, process.py | samples of a step on a CPU or GPU; fresh processes                                |
-| checks.py         | checks of results that the benchmarks share                                           |
-| ratings.py, reading.py | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; csv files     |
-| streaming.py      | epochs with less GPU memory than the ratings need                                     |
+| measurement.py    | rows and their file, samples of the time of a step, checks of results                 |
+| process.py        | fresh processes: csv files by several packages, first runs of commands                |
+| ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; deterministic      |
+|                   | training; epochs with less GPU memory than the ratings need                           |
 | similarity.py, lists.py | similar items and users; recommendation lists                                   |
 | serve.py          | single answers, batches and threads of a fitted model; loading its file               |
 | sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
-| ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers                               |
-| features.py       | RankSVM compared with LightGBM and XGBoost                                            |
+| ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost          |
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
 | ends.py           | imputation at ends, in blocks and at points compared with eight rivals                 |
-| defaults.py, predictors.py | default factorizations compared with other packages on real ratings          |
-| deterministic.py  | deterministic compared with plain training                                            |
-| first_run.py      | the first runs of commands, which compile                                             |
+| defaults.py       | default factorizations compared with other packages on real ratings                   |
 | clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
 | ranks/            | two and more GPUs or processes compared with one                                      |
 | reproduce/        | tables and figures of the papers                                                      |
@@ -32,16 +28,16 @@ from typing import NamedTuple
 from gpukit.device import Device
 
 BENCHES = {  # name: module and function
-    "reading": "reading.reading",
+    "reading": "process.reading",
     "preparation": "ratings.preparation",
     "epochs": "ratings.epochs",
     "convergence": "ratings.convergence",
     "hashing": "ratings.hashing",
     "ladder": "ratings.ladder",
     "memory": "ratings.memory",
-    "out-of-core": "streaming.out_of_core",
+    "out-of-core": "ratings.out_of_core",
     "accuracy": "ratings.accuracy",
-    "first-run": "first_run.first_run",
+    "first-run": "process.first_run",
     "similar": "similarity.similar",
     "lists": "lists.lists",
     "serve": "serve.serve",
@@ -52,7 +48,7 @@ BENCHES = {  # name: module and function
     "product": "ranking.product",
     "mq2008": "letor.mq2008",
     "solvers": "letor.solvers",
-    "features": "features.features",
+    "features": "letor.features",
     "thresholding": "svt.thresholding",
     "impute-speed": "imputation.speed",
     "impute-accuracy": "recovery.accuracy",
@@ -62,12 +58,12 @@ BENCHES = {  # name: module and function
     "ranks": "ranks.launcher.ranks",
     "table9": "reproduce.online.table9",
     "stream": "reproduce.online.stream",
-    "live": "reproduce.live.live",
+    "live": "reproduce.online.live",
     "agreement": "reproduce.solvers.agreement",
     "table4": "reproduce.solvers.table4",
     "table6": "reproduce.solvers.table6",
     "fig6": "reproduce.solvers.fig6",
-    "table8": "reproduce.noise.table8",
+    "table8": "reproduce.solvers.table8",
     "ials": "clicks.epochs.ials",
     "clicks": "clicks.table10.clicks",
     "gmf": "clicks.table10.gmf",
@@ -77,7 +73,7 @@ BENCHES = {  # name: module and function
     "quality": "clicks.quality.quality",
     "head": "lists.head",
     "defaults": "defaults.defaults",
-    "deterministic": "deterministic.deterministic",
+    "deterministic": "ratings.deterministic",
     "table7": "reproduce.neighbors.table7",
     "fig7": "reproduce.neighbors.fig7",
     "fig8": "reproduce.neighbors.fig8",

@@ -11,15 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.bench.measurement import QUANTILE, Row, absolute_error, crps
 from gpukit.bench.process import map_in_processes
-from gpukit.bench.record import Row
-from gpukit.bench.recovery import QUANTILE, absolute_error, crps
 from gpukit.imputation.estimator import GraphImputer
 
 SEEDS = range(3)
 PATTERNS = ("points", "blocks", "ends")
 MISSING = 0.1  # fraction of the values that are hidden, as points or in blocks
-ENDS, SERIES = 0.2, 1 / 3  # fraction of the times, at their end, that a fraction of the series misses
 NEIGHBORS = 5
 
 
@@ -121,8 +119,8 @@ def hide(shape, pattern, seed):
             for start in rng.integers(1, max(2, times - length), size=2 if times > 4 * length else 1):
                 hidden[start : start + length, column] = True
     else:
-        chosen = rng.permutation(series)[: max(1, round(SERIES * series))]
-        hidden[times - max(1, round(ENDS * times)) :, chosen] = True
+        chosen = rng.permutation(series)[: max(1, round(series / 3))]  # a third misses the last fifth of the times
+        hidden[times - max(1, round(0.2 * times)) :, chosen] = True
     hidden[0] = False
     return hidden
 

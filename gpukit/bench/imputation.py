@@ -12,9 +12,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.bench import shape_name
-from gpukit.bench.checks import check_error, check_near, require_data
-from gpukit.bench.record import Row
-from gpukit.bench.timing import seconds
+from gpukit.bench.measurement import Row, check_error, check_near, require_data, seconds
 from gpukit.device.engine import engine
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DataError

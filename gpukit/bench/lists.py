@@ -8,12 +8,11 @@ import time
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.checks import check_learned
 from gpukit.bench.clicks import ncf_data
+from gpukit.bench.measurement import Row, check_learned, seconds
 from gpukit.bench.ratings import generate_split
-from gpukit.bench.record import Row
-from gpukit.bench.timing import seconds
 from gpukit.evaluation.lists.judge import FEW
+from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import judging
 
 SHAPES, MORE = ("netflix",), ("ml-10m",)
@@ -37,8 +36,6 @@ def learn_lists(model):
 
 def lists(conditions):
     """Time lists for all users, from a model in memory to ids and scores in memory."""
-    from gpukit.factorization import LSHMF
-
     for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
         model = LSHMF(n_factors=32, n_neighbors=32, n_epochs=2, device=conditions.device).fit(train)
         yield Row(LEARNING, shape, "generated", seconds(lambda model=model: learn_lists(model), REPEAT), "s")
@@ -50,8 +47,6 @@ def lists(conditions):
 
 def head(conditions):
     """Measure lists on NCF's MovieLens 1M with its ratings; on a CPU, the time is CPU time."""
-    from gpukit.factorization import MatrixFactorization
-
     ratings, tests = ncf_data.read_split(conditions.data, conditions.scale)
     model = MatrixFactorization(n_factors=4, n_epochs=2, device=conditions.device).fit(ratings)
     data = shape_name(ncf_data.NAME, conditions.scale), "real"

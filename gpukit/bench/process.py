@@ -1,14 +1,22 @@
-"""Benchmarks in fresh processes: readers and commands with cached code, and tasks that are not timed."""
+"""Benchmarks in fresh processes: readers of csv files, first runs of commands, and tasks that are not timed."""
 
-import contextlib
+import functools
+import importlib.util
 import multiprocessing
-import os
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from gpukit._pool import cores
+from gpukit.bench.measurement import MOVIELENS, MOVIELENS_FILE, Row, environment, require_data, seconds
+from gpukit.errors import DataError
+from gpukit.runtime.thread_count import get_num_threads
 
 READER = """
 import sys, time
@@ -61,19 +69,97 @@ def map_in_processes(function, tasks, workers):
         yield from pool.map(function, *zip(*tasks))
 
 
-@contextlib.contextmanager
-def environment(**variables):
-    """Set environment variables within the context, also for processes that are started in it; None removes one."""
-    before = {name: os.environ.get(name) for name in variables}
-    set_environment(variables)
-    try:
-        yield
-    finally:
-        set_environment(before)
+READERS = {
+    "gpukit": "from gpukit import read_ratings as read",
+    "pyarrow": """
+import pyarrow
+from pyarrow import csv
+words = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+types = {"user": words, "item": words, "rating": pyarrow.float32()}
+def read(path):
+    return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types)).unify_dictionaries()
+""",
+    "pandas": """
+import pandas
+def read(path):
+    frame = pandas.read_csv(path, dtype={"rating": "float32"})
+    return frame.assign(**{name: pandas.factorize(frame[name], sort=True)[0] for name in ("user", "item")})
+""",
+    "polars": """
+import polars
+def read(path):
+    rows = [polars.col(name).rank("dense") for name in ("user", "item")]
+    return polars.read_csv(path, schema_overrides={"rating": polars.Float32}).with_columns(*rows)
+""",
+}  # each converts users and items to row numbers, pyarrow in order of appearance
 
 
-def set_environment(variables):
-    """Set {name: text} in the environment; None removes a name."""
-    for name, value in variables.items():
-        os.environ.pop(name, None)
-        os.environ.update({} if value is None else {name: value})
+def reading(conditions):
+    """Read 99 million ratings from csv files with numeric ids and with text ids, by gpukit and other packages."""
+    from gpukit.ratings import synth_ratings, write_ratings
+
+    ratings = synth_ratings("netflix", conditions.scale, 0)
+    shape = f"{len(ratings) / 1e6:.1f} million rows"
+    with tempfile.TemporaryDirectory() as folder:
+        big, small = Path(folder) / "big.csv", Path(folder) / "small.csv"
+        for kind, prefix in (("", ""), (", ids as text", "u")):
+            if prefix:
+                ids = [np.char.add(prefix, ids.astype(str)) for ids in (ratings.user_ids, ratings.item_ids)]
+                ratings = replace(ratings, user_ids=ids[0], item_ids=ids[1])
+            write_ratings(ratings, big)
+            write_ratings(ratings.take(slice(100)), small)
+            for name in filter(importlib.util.find_spec, READERS):
+                yield from reading_rows(name, kind, shape, ratings, big, small)
+
+
+def reading_rows(name, kind, shape, ratings, big, small):
+    """Yield the rows of the time and the memory of one of READERS."""
+    result = read_in_processes(READERS[name], "len(table)", big, small)
+    if result.figures != [len(ratings)]:
+        raise DataError(f"{name} read {result.figures[0]:.0f} of the csv file's {len(ratings)} ratings.")
+    what = f"reading a csv file{kind}{'' if name == 'gpukit' else ' by ' + name}"
+    yield Row(what, shape, "generated", result.seconds, "s")
+    times = [peak / ratings.nbytes for peak in result.peaks]
+    yield Row(f"memory of {what}", shape, "generated", times, "times the arrays", "peak above the start")
+
+
+SAMPLES = 3
+
+
+def first_run(conditions):
+    """Time the first run of the commands of each job, and the second one."""
+    ratings, documents = (require_data(conditions.data, name) for name in (MOVIELENS_FILE, "MQ2008"))
+    device = "cpu" if not conditions.device.is_cuda else f"cuda:{conditions.device.index}"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        graph, model = folder / "graph.npz", folder / "model.gpukit"
+        run(["synth", "graph", "--like", "random", "--slice", "20x20", "--rank", "2", "--output", graph])
+        train = ["train-lshmf", ratings, "--model", model, "--force"]
+        ranking = ["ranksvm", documents, "--fold", "1", "--c", "1"]
+        jobs = (
+            ("train-lshmf", MOVIELENS, "real", [train]),
+            ("recommend after train-lshmf", MOVIELENS, "real", [train, ["recommend", model, "--user", "1"]]),
+            ("ranksvm --c 1, a fold", "mq2008", "real", [ranking]),
+            ("impute", "random", "generated", [["impute", graph, "--output", folder / "out.npz", "--force"]]),
+        )
+        for what, shape, data, commands in jobs:
+            yield from rows_of(folder, what, shape, data, [[*words, "--device", device] for words in commands])
+
+
+def rows_of(folder, what, shape, data, commands):
+    """Yield the Rows of the first and of the second run of the last one of some commands, after the others."""
+    samples = []
+    for number in range(SAMPLES):
+        with environment(GPUKIT_CACHE=str(folder / f"{what.split()[0]}-{number}")):
+            *before, last = commands
+            for words in before:
+                run(words)
+            samples.append([*seconds(functools.partial(run, last), 2, warm_up=0)])
+    note = f"fresh process, {get_num_threads()} threads"
+    for run_name, column in zip(("first", "second"), zip(*samples)):
+        yield Row(f"the {run_name} run of {what}", shape, data, list(column), "s", note)
+
+
+def run(words):
+    """Run a command of gpukit."""
+    subprocess.run([sys.executable, "-m", "gpukit", *map(str, words), "--quiet"], check=True, capture_output=True)

@@ -8,10 +8,8 @@ import functools
 import numpy as np
 
 from gpukit._driver import Repeated
-from gpukit.bench.checks import check_near, to_host
-from gpukit.bench.record import Row
+from gpukit.bench.measurement import Row, check_near, milliseconds, queued_milliseconds, seconds, to_host
 from gpukit.bench.sorting import holder
-from gpukit.bench.timing import milliseconds, queued_milliseconds, seconds
 from gpukit.documents import synth_letor
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM, cpu

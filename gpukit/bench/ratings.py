@@ -1,49 +1,60 @@
-"""Benchmarks of factorization and neighbours on ratings, and the ratings that other benchmarks use."""
+"""Benchmarks of factorization and neighbours on ratings, and the ratings that other benchmarks use.
+
+They include `deterministic=True` and epochs with less GPU memory than a training needs.
+"""
 
 import functools
 import gc
 import itertools
 import time
+import warnings
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.bench.checks import require_data
-from gpukit.bench.record import Row
-from gpukit.bench.timing import gpu_milliseconds, milliseconds
+from gpukit.bench.measurement import (
+    MOVIELENS,
+    MOVIELENS_FILE,
+    Row,
+    environment,
+    gpu_milliseconds,
+    milliseconds,
+    require_data,
+)
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import plan as plans
+from gpukit.factorization import run as runs
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.plan import memory_kept, memory_needed
+from gpukit.factorization.prepare import training_data
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.formulas import falling_rate
 from gpukit.neighbors.plan import Settings, columns_of
-from gpukit.ratings import Ratings
+from gpukit.ratings import Ratings, read_ratings, synth, synth_ratings
+from gpukit.ratings.orders.order import order_ratings
 
 CLOSE = 0.001  # stars: an RMSE this close to the lowest one counts as converged
 SEEDS = range(5)
 SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
-MOVIELENS, MOVIELENS_FILE = "MovieLens 1M", "ml-1m/ratings.dat"
 
 
 @functools.lru_cache(maxsize=1)
 def generate_split(name, scale):
     """Return (train, test) ratings generated with a shape and the paper's test fraction."""
-    from gpukit.ratings import synth, synth_ratings
-
     shape = synth.SHAPES[name]
     return synth_ratings(name, scale, 0).split(shape.test / shape.ratings, 1)
 
 
 def convert_stars(name, stars):
     """Convert stars of a 1-5 scale to the scale of a shape."""
-    from gpukit.ratings import synth
-
     return stars * synth.SHAPES[name].unit
 
 
 def read_movielens(folder):
     """Return the Ratings of MovieLens 1M; raise DataError if the folder lacks it."""
-    from gpukit.ratings import read_ratings
-
     return read_ratings(require_data(folder, MOVIELENS_FILE))
 
 
@@ -63,16 +74,8 @@ def drop_unused_ids(ratings):
     return Ratings(users, items, ratings.values, user_ids, item_ids)
 
 
-def as_clicks(ratings):
-    """Return the ratings with values of 1."""
-    ones = np.ones(len(ratings), np.float32)
-    return ratings.with_columns(users=ratings.users, items=ratings.items, values=ones)
-
-
 def make_estimators(factors):
     """Return (name, unfitted estimator) of both models with F = factors and K = 32."""
-    from gpukit.factorization import LSHMF, MatrixFactorization
-
     return (("CUSGD++", MatrixFactorization(n_factors=factors)), ("CULSH-MF", LSHMF(n_factors=factors)))
 
 
@@ -83,8 +86,6 @@ def model_label(name, factors):
 
 def time_convergence(estimator, train, test, device):
     """Return (RMSE after each epoch, seconds up to it, {stage: seconds} of the preparation) on a warm device."""
-    from gpukit.factorization import run as runs
-
     run = estimator.set_params(device=device).prepare(train)
     state, judge = run.session.state(), runs.Judge(run.session, test, run.scale, 0)
     run.training.epoch(0)  # compiles, warms up
@@ -113,8 +114,6 @@ def first_epoch(errors, target):
 
 def epoch_samples(run, device):
     """Return [milliseconds] of epochs of a run.Run after a check of the factors; on a GPU without launches."""
-    from gpukit.factorization.solvers.sgd import schedule
-
     numbers = itertools.count()
 
     def run_epoch():
@@ -163,8 +162,6 @@ def convergence(conditions):
 
 def hashing(conditions):
     """Time simLSH p=3 q=100 G=8 with the top 32 by both searches, ratings on the device."""
-    from gpukit.ratings.orders.order import order_ratings
-
     find = engine(conditions.device, "gpukit.neighbors").find
     for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
         columns = columns_of(order_ratings(train, conditions.device))
@@ -177,9 +174,7 @@ def paper_step(train, device):
     """Return (a function that queues an epoch of the paper's kernel, the device factors Q)."""
     from gpukit._cuda import cuda
     from gpukit.bench.kernels import make_paper_epoch
-    from gpukit.factorization.prepare import gpu, training_data
-    from gpukit.factorization.solvers.sgd.formulas import falling_rate
-    from gpukit.ratings.orders.order import order_ratings
+    from gpukit.factorization.prepare import gpu
 
     orders = order_ratings(train, device)
     side = training_data.side_of(orders, "users", training_data.scale_of(orders, train.values), 0, gpu)
@@ -193,8 +188,6 @@ def paper_step(train, device):
 
 def ladder(conditions):
     """Time an epoch of the paper's kernel (Eq. (7), racy stores, no biases) and of single precision."""
-    from gpukit.factorization import MatrixFactorization
-
     if not conditions.device.is_cuda:
         return
     for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
@@ -235,8 +228,6 @@ def free_after_collection(device):
 
 def accuracy(conditions):
     """Measure the test RMSE of the defaults and of the paper's control group on MovieLens 1M, five seeds."""
-    from gpukit.factorization import LSHMF, MatrixFactorization
-
     train, test = split_movielens(conditions.data)
     cases = (
         ("CUSGD++ F=32", MatrixFactorization, {}),
@@ -274,3 +265,126 @@ def prepare(estimator, data, device):
     """Prepare a training, and wait until the device has ended it."""
     estimator.set_params(device=device).prepare(data)
     synchronize(device)
+
+
+PAPER_DATA = {"netflix": "Netflix", "ml-10m": "MovieLens 10M", "yahoo": "Yahoo! Music"}  # columns of the tables
+
+
+def read_inputs(conditions, shapes=("ml-10m",), more=("netflix", "yahoo")):
+    """Yield (train, test, name, 'real' or 'generated') of MovieLens 1M and of the usual or named shapes."""
+    if conditions.data is not None and not conditions.shapes:
+        yield *split_movielens(conditions.data), MOVIELENS, "real"
+    for _, name, (train, test) in conditions.generate(generate_split, shapes, more):
+        yield train, test, name, "generated"
+
+
+def printed_column(shape):
+    """Return (index, name) of a shape's column in the printed tables; MovieLens 10M's for other shapes."""
+    key = shape.split()[0] if shape.split()[0] in PAPER_DATA else "ml-10m"
+    return list(PAPER_DATA).index(key), PAPER_DATA[key]
+
+
+def curve_text(times, errors, before):
+    """Return an error curve as text 'second RMSE; ...', with the seconds before the training added to each."""
+    return "; ".join(f"{before + second:.3f} s {error:.4f}" for second, error in zip(times, errors, strict=True))
+
+
+def time_call(function):
+    """Return (function(), its seconds)."""
+    start = time.perf_counter()
+    return function(), time.perf_counter() - start
+
+
+def make_deterministic():
+    """Return {name: (estimator class, parameters)} with all hyperparameters fixed."""
+    parameters = {"n_factors": 32, "n_epochs": 13, "regularization": 0.04}
+    with_neighbors = {**parameters, "n_neighbors": 32}
+    return {
+        model_label("CUSGD++", 32): (MatrixFactorization, parameters),
+        model_label("CULSH-MF", 32): (LSHMF, with_neighbors),
+    }
+
+
+def time_training(estimator, train, test, device):
+    """Return (milliseconds of the median epoch, test RMSE after the last one)."""
+    errors, times, _ = time_convergence(estimator, train, test, device)
+    return 1e3 * float(np.median(np.diff(times, prepend=0))), errors[-1]
+
+
+def deterministic(conditions):
+    """Time an epoch and measure the last RMSE of both kinds of training, alternating by seed."""
+    train, test = split_movielens(conditions.data)
+    for name, (kind, parameters) in make_deterministic().items():
+        results = {False: [], True: []}
+        for seed in SEEDS:
+            for is_deterministic, samples in results.items():
+                model = kind(deterministic=is_deterministic, random_state=seed, **parameters)
+                samples.append(time_training(model, train, test, conditions.device))
+        (plain_times, plain_errors), (times, errors) = (zip(*samples) for samples in results.values())
+        note = f"{np.median(np.divide(times, plain_times)):.2f} times {np.median(plain_times):.3g} ms of plain training"
+        yield Row(f"one epoch, deterministic, {name}", MOVIELENS, "real", times, "ms", note)
+        note = f"plain training {np.mean(plain_errors):.5f} in the mean, deterministic {np.mean(errors):.5f}"
+        yield Row(f"test RMSE, deterministic, {name}", MOVIELENS, "real", errors, "RMSE", note)
+
+
+CASES = ("CUSGD++", 32), ("CUSGD++", 128), ("CULSH-MF", 32)
+SHARES = {"a third": 3, "a seventh": 7}  # of the memory that a training needs
+QUEUED = 4  # epochs of a sample: some blocks of an epoch are sent during the epoch before
+
+
+class StreamedEpochs(NamedTuple):
+    """Milliseconds of epochs, test RMSE after the last epoch, and bytes that the training needs on the GPU."""
+
+    samples: list
+    rmse: float
+    needed: int
+    training: object
+
+
+def measure(estimator, train, test, device, limit=None, repeat=9):
+    """Return the StreamedEpochs of a training with a limit of GPU memory in bytes; None: no limit."""
+    with environment(GPUKIT_GPU_MEMORY=None if limit is None else str(limit)), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # ratings are streamed
+        run = estimator.set_params(device=device).prepare(train)
+        judge = runs.Judge(run.session, test, run.scale, 0)
+        for epoch in range(run.settings.epochs):
+            run.training.epoch(epoch)
+        rmse, samples = judge.rmse(), []
+        for _ in range(repeat):
+            start = time.perf_counter()
+            for epoch in range(QUEUED):
+                run.training.start(run.settings.epoch_rates(epoch), schedule.turn_key(run.settings.seed, epoch))
+            run.session.finish()
+            samples.append(1e3 * (time.perf_counter() - start) / QUEUED)
+        check_finite(run.session)
+    sides = major_first(estimator.walk, *train.shape)
+    return StreamedEpochs(samples, rmse, plans.memory_needed(len(train), sides, run.session.layout), run.training)
+
+
+def out_of_core(conditions):
+    """Time an epoch with a third and with a seventh of the GPU memory that the training needs."""
+    if not conditions.device.is_cuda:
+        return
+    for _, shape, (train, test) in conditions.generate(generate_split, ("netflix",), ("ml-10m", "yahoo")):
+        for model, factors in CASES:
+            estimator, label = dict(make_estimators(factors))[model], model_label(model, factors)
+            whole = measure(estimator, train, test, conditions.device)
+            whole = whole._replace(training=None)  # frees its memory
+            for name, share in SHARES.items():
+                limit = whole.needed // share
+                result = measure(estimator, train, test, conditions.device, limit)
+                note = describe(result, whole, limit)
+                yield Row(f"one epoch {label}, {name} of the memory", shape, "generated", result.samples, "ms", note)
+                del result
+
+
+def describe(result, whole, limit):
+    """Return the note of a row: the resident epoch, what travels, and both errors."""
+    middle, before = (sorted(one.samples)[len(one.samples) // 2] for one in (result, whole))
+    blocks, sent = result.training.blocks, result.training.bytes_sent / 1e9
+    kept = sum(block.kept for block in blocks)
+    return (
+        f"{limit / 2**20:.0f} MiB; {middle / before:.2f} times the {before:.2f} ms in enough memory; {sent:.2f} GB an "
+        f"epoch at {1e3 * sent / middle:.1f} GB/s; {result.training.packing.packed} bytes a rating; {kept} of "
+        f"{len(blocks)} blocks stay on the GPU; RMSE {result.rmse:.4f}, in enough memory {whole.rmse:.4f}"
+    )

@@ -11,15 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.checks import relative_error, require_data
 from gpukit.bench.imputation import make_graph
+from gpukit.bench.measurement import QUANTILE, Row, absolute_error, crps, relative_error, require_data
 from gpukit.bench.process import map_in_processes
-from gpukit.bench.record import Row
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency, laplacian, normalized_adjacency, normalized_laplacian
 from gpukit.imputation.auto.judging import filled
-from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation.auto.plan import BY_NAME
 from gpukit.imputation.estimator import GraphImputer
 
 SEEDS = range(5)
@@ -29,7 +28,6 @@ METHODS = (  # that use time or what the sensors have in common
 )
 WEEK = (7, 288)  # days and readings a day of a METR-LA sensor
 TAUS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.01)  # of Tikhonov regularization
-QUANTILE = 1.6448536  # standard deviations on either side that hold 90 % of a normal distribution
 CONSTANTS = np.geomspace(0.2, 2.0, 25)  # candidates for the best constant deviation, relative to the RMS error
 VERTICES, SIDE, RANK = 4039, 50, 5  # of Table 3: vertices, sides of a slice, and its rank
 TABLE_3 = {0.1: 0.001, 0.2: 0.008, 0.3: 0.018, 0.4: 0.032, 0.5: 0.038}  # relative error by the fraction missing
@@ -231,26 +229,12 @@ def evaluate_intervals(model, truth, mask):
     return coverage, crps(residuals, sizes) / constant, np.array(means) / hidden.sum(axis=1)[rows]
 
 
-def crps(residuals, deviations):
-    """Return the mean CRPS of normal distributions (Gneiting and Raftery, JASA 102, 2007)."""
-    from scipy import special
-
-    z = residuals / np.maximum(deviations, 1e-12)
-    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    return float((deviations * (z * special.erf(z / np.sqrt(2)) + 2 * density - 1 / np.sqrt(np.pi))).mean())
-
-
 def describe_choice(model):
     """Return the methods that the defaults combine, or the setting of the spectral method, as text."""
     if model.plan_ is not None:
         return "+".join(name for name, _ in model.plan_.members)
     law = f"{model.weights_} {model.exponent_:g}" if model.weights_ == "frequency" else model.weights_
     return f"spectral {law}, {model.center_}"
-
-
-def absolute_error(completed, truth, mask):
-    """Return the mean absolute error on the hidden values."""
-    return float(np.abs(completed - truth)[~mask].mean(dtype=np.float64))
 
 
 def check_best(methods, kind):

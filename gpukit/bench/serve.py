@@ -12,9 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.checks import check_near
-from gpukit.bench.record import Row
-from gpukit.bench.timing import milliseconds
+from gpukit.bench.measurement import Row, check_near, milliseconds
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization.implicit.start import start_state
 from gpukit.factorization.lists.head import Head
@@ -22,7 +20,7 @@ from gpukit.persist import load_model
 from gpukit.ratings import synth
 
 FACTORS, NEIGHBORS = 64, 32
-MANY_ITEMS, FEW_USERS, RATINGS = 1_000_000, 20_000, 10_000_000  # of the model with many items, at scale 1
+MANY_ITEMS = 1_000_000  # at scale 1
 BATCH, THREADS, GIVEN = 1000, 8, 40  # users; threads; ratings of a new user
 REPEAT, FEW = 100, 9  # samples of short and of long calls
 
@@ -69,7 +67,7 @@ def make_shapes(scale):
     share = 0.5  # of Netflix's ratings, for a file of 500 MB
     shape = synth.scaled("netflix", scale)
     many = synth.scaled("netflix", scale)
-    sizes = {"users": FEW_USERS, "items": MANY_ITEMS, "ratings": RATINGS}
+    sizes = {"users": 20_000, "items": MANY_ITEMS, "ratings": 10_000_000}
     sizes = {name: max(FACTORS, round(size * scale)) for name, size in sizes.items()}
     return synth.resized(shape, ratings=max(shape.users, round(share * shape.ratings))), synth.resized(many, **sizes)
 

@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.bench.ratings import MOVIELENS, drop_unused_ids, read_movielens
-from gpukit.bench.record import Row
+from gpukit.bench.measurement import MOVIELENS, Row
+from gpukit.bench.ratings import drop_unused_ids, read_movielens
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.answers import similarity
 
 SEEDS = range(3)
 LIST_LENGTH = 10
@@ -43,8 +45,6 @@ def top_rows(score, row):
 
 def make_measures(model, side):
     """Return {name: function of a row, the scores of all rows} of a fitted model; side: 'item' or 'user'."""
-    from gpukit.factorization.answers import similarity
-
     history, state = model._rated, model._state
     counts = model.rating_counts()[side == "item"].astype(np.float64)
     compare = similarity.of_item if side == "item" else similarity.of_user
@@ -117,8 +117,6 @@ def read_shapes(folder):
 
 def measure_gains(ratings, conditions):
     """Return {what: [gain a seed]} of all measures, models and sides."""
-    from gpukit.factorization import LSHMF, MatrixFactorization
-
     samples = {}
     for seed in SEEDS:
         train, test = split(ratings, seed)

@@ -6,8 +6,7 @@ import importlib.util
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.record import Row
-from gpukit.bench.timing import milliseconds, queued_milliseconds
+from gpukit.bench.measurement import Row, milliseconds, queued_milliseconds
 from gpukit.errors import DataError
 
 QUERIES, DOCUMENTS, LONGEST = 18_919, 2_270_296, 1_251  # MSLR-WEB30K, training part of Fold1

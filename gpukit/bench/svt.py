@@ -4,19 +4,16 @@ import importlib.util
 
 import numpy as np
 
-from gpukit.bench.checks import check_error
-from gpukit.bench.record import Row
+from gpukit.bench.measurement import Row, check_error, gpu_milliseconds, milliseconds, queued_milliseconds
 from gpukit.bench.sorting import holder
-from gpukit.bench.timing import gpu_milliseconds, milliseconds, queued_milliseconds
 from gpukit.svt import products
 from gpukit.svt.products import ProductThresholding
 
 SHAPES = ((4039, 50), (2100, 64), (2100, 128), (64, 512))  # slices, their rows and columns
 KINDS = ("Gaussian", "nearly low-rank")
-RANK, NOISE = 5, 1e-3  # of nearly low-rank slices
+RANK = 5  # of nearly low-rank slices
 SHARE = 0.05  # of a slice's largest singular value: lam
 CHECKED = 4  # slices
-BOUND = 1e-5
 
 
 def make_slices(count, n, kind):
@@ -24,15 +21,10 @@ def make_slices(count, n, kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(count, n, n)).astype(np.float32)
     if kind == "nearly low-rank":
-        X *= np.float32(NOISE)
+        X *= np.float32(1e-3)
         X += (rng.normal(size=(count, n, RANK)) @ rng.normal(size=(count, RANK, n))).astype(np.float32)
     largest = np.linalg.norm(X[:CHECKED], 2, axis=(1, 2)).mean()
     return X, np.full(count, SHARE * largest, np.float32)
-
-
-def select_slices(X):
-    """Return the indices of the slices to check."""
-    return np.linspace(0, len(X) - 1, min(CHECKED, len(X)), dtype=int)
 
 
 def expected(X, lam):
@@ -42,11 +34,11 @@ def expected(X, lam):
 
 
 def check(X, lam, out):
-    """Return the largest relative error of CHECKED slices; raise DataError above BOUND."""
-    chosen = select_slices(X)
+    """Return the largest relative error of CHECKED slices; raise DataError above 1e-5."""
+    chosen = np.linspace(0, len(X) - 1, min(CHECKED, len(X)), dtype=int)
     right = expected(X[chosen], lam[chosen])
     error = float((np.linalg.norm(out[chosen] - right, axis=(1, 2)) / np.linalg.norm(right, axis=(1, 2))).max())
-    check_error("slices", error, BOUND)
+    check_error("slices", error, 1e-5)
     return error
 
 

@@ -7,7 +7,7 @@
 | table.py, folds.py     | `Documents` (features, relevance, queries); LETOR's folds                   |
 | read.py                | `read_letor`: svmlight with query ids, group files, tables, binary copies   |
 | tables.py              | csv and Parquet: column roles by name, reading, writing Parquet             |
-| convert.py, check.py   | `as_documents`: arrays and data frames; validation                          |
+| convert.py             | `as_documents`: arrays and data frames; validation                          |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
 | copies.py              | `write_letor`: .gkl copies, svmlight text, Parquet                          |
 | trec.py                | TREC runs and qrels                                                         |

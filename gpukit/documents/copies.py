@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit import _pool
-from gpukit.documents.check import sound
+from gpukit.documents.convert import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import container, sinks, sources, trust

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_labels
 from gpukit.documents import parse
-from gpukit.documents.check import check_names, sound
+from gpukit.documents.convert import check_names, sound
 from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError

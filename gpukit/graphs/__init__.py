@@ -5,8 +5,8 @@
 | file                     | contents                                                                  |
 |--------------------------|---------------------------------------------------------------------------|
 | adjacency.py             | any graph to a validated sparse adjacency; Laplacians                     |
-| basis.py, lanczos.py     | the graph Fourier basis, cached on disk; a partial one of a large graph   |
-| tensor.py, check.py      | `GraphTensor` (graph, tensor, mask); validation                           |
+| basis.py                 | the graph Fourier basis, cached on disk; a partial one of a large graph   |
+| tensor.py                | `GraphTensor` (graph, tensor, mask)                                       |
 | column_types.py          | dtypes of the input: whole numbers, booleans, floats, bounds              |
 | convert.py               | `as_graph_tensor`: arrays and data frames, validated                      |
 | labels.py                | data frames aligned with the vertices by label                            |

@@ -14,8 +14,7 @@ from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import graph_builders
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.graphs.check import sound
-from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list, numbers, observed, sliced
+from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list, numbers, observed, sliced, sound
 from gpukit.graphs.labels import listed
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph

@@ -5,7 +5,7 @@ it; a paper; or *chosen*, a plain choice without an ablation. Sizes of batches a
 are in that module.
 """
 
-# Held-out values (auto/masking.py, auto/ends.py)
+# Held-out values (auto/masking.py)
 FOLDS = 5  # chosen; also 1 over the share of series that lose an end in one fold
 LEAST_FOLDS, MOST_FOLDS = 2, 12  # with many runs and with few; chosen
 LEARNING_FOLDS = 8  # most folds that the local regression learns from; chosen
@@ -25,12 +25,12 @@ SHARE_STEPS = (0.5, 0.3, 0.2, 0.1, 0.05)  # of Frank-Wolfe steps; chosen
 LEAST_WEIGHT = 0.005  # members whose largest weight is smaller are dropped; chosen
 ROUNDING = 1e-6  # relative: smaller differences and spreads are rounding
 
-# Correction of estimates (auto/calibration.py), ablated as a whole
+# Correction of estimates (auto/ensemble.py), ablated as a whole
 KNOTS = 16
 VALUES_PER_KNOT = 40
 MOST_RISE = 1.1  # largest root mean square, relative: among many zeros the median is 0, whatever the others are; test
 
-# Standard deviations (auto/uncertainty.py, auto/error_features.py, auto/growth.py), ablated as a whole
+# Standard deviations (auto/uncertainty.py, auto/error_features.py), ablated as a whole
 COVERED, MOST_COVERED = 0.9, 0.95  # share of left-out errors within the 90 % intervals; most, with few units; ablated
 ENOUGH_VALUES = 50  # errors for a scale of a kind, and for beta of a group; ablated
 LAW_RIDGE = 0.02  # relative to the number of errors
@@ -74,7 +74,7 @@ MOST_TRIALS = 40  # of the weights of smoothness; chosen
 WEIGHT_GAIN = 0.999  # relative error that a step of the search must reach; chosen
 KRIGING_COLUMNS = 64  # columns of a band for leave-one-out errors; chosen
 
-# Data (inputs.py, periods.py, serve.py, units.py, tables/clock.py)
+# Data (inputs.py, periods.py, serve.py, problem.py, tables/clock.py)
 CODE_COUNT, CODE_DISTANCE = 3, 3.0  # a code for missing: least count, distance from other values in their ranges; test
 ZEROS = 1e-3  # of the observed values: more zeros, without negative values, are a bound; test
 UNLIKE_SPREADS = 2000.0  # ratio of spreads above which units differ; tables of one unit have up to 1,000

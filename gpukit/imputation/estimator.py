@@ -14,9 +14,8 @@ from gpukit.imputation import inputs, serve
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.options import METRICS, bounds, check_method
 from gpukit.imputation.spectral.confidence import vertex_confidence
-from gpukit.imputation.spectral.path import Options
+from gpukit.imputation.spectral.path import WEIGHTS, Options
 from gpukit.imputation.spectral.run import Place
-from gpukit.imputation.spectral.thresholds import WEIGHTS
 from gpukit.imputation.tables.output import check_output, feature_names, in_container
 from gpukit.parallel import ALONE
 from gpukit.timing import COMPILING, compile_seconds
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from gpukit.imputation.centering import Center
     from gpukit.imputation.options import Method, Metric
     from gpukit.imputation.spectral.choose import Trial
-    from gpukit.imputation.spectral.path import History
-    from gpukit.imputation.spectral.thresholds import Weights
+    from gpukit.imputation.spectral.path import History, Weights
     from gpukit.imputation.tables.output import Output
     from gpukit.parallel import Team
     from gpukit.typing import ArrayLike, DeviceLike, Float64, GraphLike, Ids, Int32, Progress, Table

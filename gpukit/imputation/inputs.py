@@ -19,9 +19,8 @@ from gpukit.base.arrays import (
 )
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.graphs.check import sound
 from gpukit.graphs.column_types import types_of
-from gpukit.graphs.convert import by_vertex, numbers, observed, real, refuse_turned_list, sliced, turned
+from gpukit.graphs.convert import by_vertex, numbers, observed, real, refuse_turned_list, sliced, sound, turned
 from gpukit.graphs.graph_builders import graph_from_series
 from gpukit.graphs.labels import check_same, of_graph
 from gpukit.graphs.tensor import GraphTensor

@@ -79,7 +79,7 @@ def best(laplacian, seen, bands, metric):
     def errors(law):
         K = covariance(laplacian, *law)
         found = (solved(K, seen, tau) for tau in laws[law])
-        return [[error_of(left_out(solution, values), metric) for values in bands] for solution in found]
+        return [[error_of(left_out(one, values), metric) for values in bands] for one in found]
 
     if small:  # a matrix per thread; for large matrices all threads per matrix
         with alone():
@@ -99,12 +99,8 @@ def suits(problem):
     alive = problem.seen.any(axis=1)
     if not FEWEST <= alive.sum() or len(alive) > KRIGING_VERTICES:
         return False
-    return bool((problem.ordered and not alive.all()) or patterns(problem) * alive.sum() ** 3 < WORK)
-
-
-def patterns(problem):
-    """Return the number of distinct columns of the mask."""
-    return len(np.unique(np.packbits(problem.seen, axis=0), axis=1).T)
+    patterns = np.unique(np.packbits(problem.seen, axis=0), axis=1).shape[1]  # distinct columns of the mask
+    return bool((problem.ordered and not alive.all()) or patterns * alive.sum() ** 3 < WORK)
 
 
 def settings(problem):

@@ -15,14 +15,13 @@ from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.uncertainty import least_of
 from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.options import fitted_options
-from gpukit.imputation.problem import as_problem
-from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
+from gpukit.imputation.problem import as_problem, in_units, units_for
+from gpukit.imputation.serve import bounded, combined, completed, filled, mask_like, nothing
 from gpukit.imputation.spectral import choose
 from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
 from gpukit.imputation.spectral.method import competes, packed, unpacked
 from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
 from gpukit.imputation.tables.window import Held
-from gpukit.imputation.units import in_units, units_for
 from gpukit.parallel import ALONE
 from gpukit.timing import work_clock
 
@@ -107,14 +106,8 @@ class Run(NamedTuple):
 
     def by_estimates(self, problem, plan, estimates):
         """Return the attributes of a plan from its members' estimates (N, T)."""
-        found, data = planned.combine_members(problem, plan, estimates), self.data
-        estimate = found.estimate.reshape(data.tensor.shape)[~data.mask]
-        return {
-            "completed_": bounded(filled(data, estimate), data, self.settings),
-            "deviation_": found.deviation.reshape(data.shape),
-            "plan_": plan,
-            **planned.attributes_of(plan),
-        }
+        filled, deviation = combined(problem, plan, estimates, self.data, self.settings)
+        return {"completed_": filled, "deviation_": deviation, "plan_": plan, **planned.attributes_of(plan)}
 
     def kept(self, setting, outcome, trials, hidden):
         """Return the attributes that all methods have."""

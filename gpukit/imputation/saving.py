@@ -15,22 +15,19 @@ from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import Basis, GraphBasis
 from gpukit.imputation import options as fitted
-from gpukit.imputation.auto.calibration import KNOTS
+from gpukit.imputation.auto.ensemble import KNOTS
 from gpukit.imputation.auto.error_features import FEATURES
-from gpukit.imputation.auto.gap_kinds import KINDS
-from gpukit.imputation.auto.judging import Row
-from gpukit.imputation.auto.methods import BY_NAME
-from gpukit.imputation.auto.plan import Plan, attributes_of
+from gpukit.imputation.auto.judging import KINDS, Row
+from gpukit.imputation.auto.plan import BY_NAME, Plan, attributes_of
 from gpukit.imputation.auto.uncertainty import Deviations
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.constants import MOST_SERIES
+from gpukit.imputation.problem import Units
 from gpukit.imputation.spectral import method as spectral
 from gpukit.imputation.spectral.choose import Trial
-from gpukit.imputation.spectral.path import History, Options
+from gpukit.imputation.spectral.path import WEIGHTS, History, Options
 from gpukit.imputation.spectral.run import Setting
-from gpukit.imputation.spectral.thresholds import WEIGHTS
 from gpukit.imputation.tables import window as holdings
-from gpukit.imputation.units import Units
 from gpukit.io import trust
 
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}

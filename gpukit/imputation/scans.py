@@ -9,6 +9,7 @@ import functools
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit._pool import by_rows
 
 scan = functools.partial(njit, nogil=True, fastmath=False)
 
@@ -28,6 +29,30 @@ def nearest(seen):
     before = np.maximum.accumulate(np.where(seen, columns, np.int32(-1)), axis=1)
     after = np.minimum.accumulate(np.where(seen, columns, np.int32(count))[:, ::-1], axis=1)[:, ::-1]
     return before, after
+
+
+def distances(seen):
+    """Return the distance to the nearest observed column of a row, (N, T) int32.
+
+    T where a row has no observed column.
+    """
+    count = seen.shape[1]
+    columns = np.arange(count, dtype=np.int32)
+
+    def of_rows(rows):
+        before, after = nearest(seen[rows])
+        before[before < 0] = -count
+        after[after == count] = 2 * count
+        return np.minimum(np.minimum(columns - before, after - columns), count)
+
+    return np.concatenate(by_rows(of_rows, seen.shape))
+
+
+def beyond_ends(seen):
+    """Return (N, T) bool: entries before the first or after the last observation of a row."""
+    has_started = np.logical_or.accumulate(seen, axis=1)
+    continues = np.logical_or.accumulate(seen[:, ::-1], axis=1)[:, ::-1]
+    return (has_started ^ continues) & (has_started | continues)
 
 
 def runs(mask):

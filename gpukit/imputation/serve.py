@@ -7,11 +7,10 @@ from gpukit.device.workspace import Workspace
 from gpukit.graphs.column_types import inner_limits
 from gpukit.imputation.centering import spread
 from gpukit.imputation.constants import ZEROS
-from gpukit.imputation.problem import as_problem
+from gpukit.imputation.problem import as_problem, in_units
 from gpukit.imputation.spectral.path import Fit, PathRun
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
 from gpukit.imputation.tables.window import Held, check_series, check_window, follows, joined
-from gpukit.imputation.units import in_units
 
 
 def setting_of(model):
@@ -26,13 +25,9 @@ def transform(model, taken):
     """
     data, at = taken.data, taken.clock.at
     if model.plan_ is not None and not data.complete and follows(model._held, data, at):
-        return tail(planned(model, *joined(model._held, data, at)).filled, data)
-    if model.plan_ is not None and not data.complete:
-        return planned(model, data, at).filled
-    with Workspace() as workspace:
-        place = model.place_._replace(workspace=workspace)
-        estimate = completed(place, setting_of(model), data, None).estimate
-    return bounded(filled(data, estimate), data, model._fitted_options)
+        result, _ = complete(model, *joined(model._held, data, at))
+        return tail(result, data)
+    return complete(model, data, at)[0]
 
 
 def extend(model, taken, window):
@@ -40,19 +35,9 @@ def extend(model, taken, window):
     data = taken.data
     check_series(model._held, data)
     whole, at = joined(model._held, data, taken.clock.at, check_window(window, data.tensor.shape[2]))
-    if model.plan_ is None and not whole.complete:
-        with Workspace() as workspace:
-            place = model.place_._replace(workspace=workspace)
-            estimate = completed(place, setting_of(model), whole, None).estimate
-        result = Held(
-            bounded(filled(whole, estimate), whole, model._fitted_options),
-            np.full(whole.shape, np.nan),
-            mask_like(whole),
-            at,
-        )
-    else:
-        result = planned(model, whole, at)
-    return tail(result.filled, data), result
+    result, deviation = complete(model, whole, at)
+    deviation = np.full(whole.shape, np.nan) if deviation is None else deviation
+    return tail(result, data), Held(result, deviation, mask_like(whole), at)
 
 
 def tail(result, data):
@@ -62,21 +47,29 @@ def tail(result, data):
     return np.where(seen, data.given, new.reshape(data.shape).astype(data.given.dtype))
 
 
-def planned(model, data, at):
-    """Return the Held of inputs.Data, completed by a fitted model's plan."""
-    from gpukit.imputation.auto.plan import combine_members as mixed
-    from gpukit.imputation.auto.plan import estimates_of
+def complete(model, data, at):
+    """Return (completed tensor, deviations or None) of inputs.Data by a fitted model."""
+    from gpukit.imputation.auto.plan import estimates_of  # loads numba
 
-    settings = model._fitted_options
     if data.complete:
-        return Held(data.given.copy(), np.zeros(data.shape), mask_like(data), at)
+        return data.given.copy(), np.zeros(data.shape)
+    settings = model._fitted_options
     with Workspace() as workspace:
         place = model.place_._replace(workspace=workspace)
+        if model.plan_ is None:
+            estimate = impute(place, setting_of(model), data.tensor, data.mask).estimate
+            return bounded(filled(data, estimate), data, settings), None
         problem = in_units(as_problem(model.adjacency_, data, place, settings, at), model.plan_.units)
-        result = mixed(problem, model.plan_, estimates_of(problem, model.plan_))
-    estimate = result.estimate.reshape(data.tensor.shape)[~data.mask]
-    out = bounded(filled(data, estimate), data, settings)
-    return Held(out, result.deviation.reshape(data.shape), mask_like(data), at)
+        return combined(problem, model.plan_, estimates_of(problem, model.plan_), data, settings)
+
+
+def combined(problem, plan, estimates, data, settings):
+    """Return (completed tensor, deviations) of inputs.Data from estimates (N, T) by the members of a plan."""
+    from gpukit.imputation.auto.plan import combine_members
+
+    found = combine_members(problem, plan, estimates)
+    estimate = found.estimate.reshape(data.tensor.shape)[~data.mask]
+    return bounded(filled(data, estimate), data, settings), found.deviation.reshape(data.shape)
 
 
 def mask_like(data):

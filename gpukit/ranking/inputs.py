@@ -18,8 +18,7 @@ from gpukit.base.arrays import (
 )
 from gpukit.device import gpu_count
 from gpukit.device.engine import engine
-from gpukit.documents.check import check_names
-from gpukit.documents.convert import as_documents, feature_names, given_names, sparse_rows
+from gpukit.documents.convert import as_documents, check_names, feature_names, given_names, sparse_rows
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame, is_frame

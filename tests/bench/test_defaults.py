@@ -8,17 +8,15 @@ import pytest
 from factorization.inputs import planted
 from support import data
 
-from gpukit.bench import Conditions, predictors
-from gpukit.bench.defaults import defaults, lowest_rmse, read_sets, thin
+from gpukit.bench import Conditions
+from gpukit.bench.defaults import defaults, global_mean, lowest_rmse, make_predictors, read_sets, thin
 from gpukit.device import cpu
 
 
 @pytest.mark.slow
 def test_predictors_of_a_set():
     train, test = planted(60, 30, 0.6).split(0.2, 0)
-    errors = {
-        name: lowest_rmse(predictor, train, test) for name, predictor in predictors.make_predictors(cpu()).items()
-    }
+    errors = {name: lowest_rmse(predictor, train, test) for name, predictor in make_predictors(cpu()).items()}
     assert errors["damped biases (1 to 25)"] < errors["global mean"] == pytest.approx(np.std(test.values), rel=0.1)
     assert errors["LSHMF, defaults"] < 1.01 * errors["damped biases (1 to 25)"]
     assert ("Surprise SVD" in errors) == bool(importlib.util.find_spec("surprise"))
@@ -41,7 +39,7 @@ def test_sets_and_rows(monkeypatch):
     assert [seeds for _, seeds in sets.values()] == [5, 2, 2, 2, 2]
     one = next(iter(sets.values()))[0]
     assert all(np.bincount(rows).min() > 0 for rows in (thin(one, 0.1).users, thin(one, 0.1).items))
-    monkeypatch.setattr("gpukit.bench.defaults.make_predictors", lambda _: {"global mean": predictors.global_mean})
+    monkeypatch.setattr("gpukit.bench.defaults.make_predictors", lambda _: {"global mean": global_mean})
     rows = list(defaults(Conditions(cpu(), scale=0.05, data=folder)))
     assert len(rows) == 5 and [len(row.samples) for row in rows] == [5, 2, 2, 2, 2]
     assert all(row.data == "real" and f"{np.mean(row.samples):.4f}" in row.note for row in rows)

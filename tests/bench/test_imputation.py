@@ -5,11 +5,11 @@ import pytest
 from imputation import naive_baselines as naive
 
 from gpukit import bench, device
-from gpukit.bench import Conditions, imputation, record, recovery
+from gpukit.bench import Conditions, imputation, measurement, recovery
 from gpukit.bench.imputation import Shape
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation.auto.plan import BY_NAME
 
 CPU = device.resolve("cpu")
 RING = np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1)
@@ -20,7 +20,9 @@ def rows_of(name, **conditions):
     rows = list(bench.find(name)(Conditions(CPU, **conditions)))
     for row in rows:
         assert row.samples and np.isfinite(row.samples).all() and min(row.samples) >= 0 and row.note
-        assert row.data in ("generated", "real graph", "real") and len(record.line(row, CPU)) == len(record.COLUMNS)
+        assert row.data in ("generated", "real graph", "real") and len(measurement.line(row, CPU)) == len(
+            measurement.COLUMNS
+        )
     assert len({(row.what, row.shape) for row in rows}) == len(rows)  # the key of the table
     return rows
 

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from gpukit.bench.process import cores, environment, map_in_processes
+from gpukit.bench.measurement import environment
+from gpukit.bench.process import cores, map_in_processes
 
 
 @pytest.mark.parametrize("workers", [1, 2])

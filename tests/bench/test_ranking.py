@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit import bench, device
-from gpukit.bench import Conditions, checks, letor, ranking, record
+from gpukit.bench import Conditions, letor, measurement, ranking
 from gpukit.documents import synth_letor, write_folds
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM
@@ -19,7 +19,7 @@ def rows_of(name, **conditions):
     rows = list(bench.find(name)(Conditions(CPU, **conditions)))
     for row in rows:
         assert row.samples and np.isfinite(row.samples).all() and min(row.samples) >= 0 and row.note
-        assert row.data in ("generated", "real") and len(record.line(row, CPU)) == len(record.COLUMNS)
+        assert row.data in ("generated", "real") and len(measurement.line(row, CPU)) == len(measurement.COLUMNS)
     assert len({(row.what, row.shape) for row in rows}) == len(rows)  # the key of the table
     return rows
 
@@ -92,7 +92,7 @@ def test_a_wrong_training_is_an_error(tiny):
     with pytest.raises(DataError, match="stopped at"):
         ranking.check_solution(run.problem, early)
     with pytest.raises(DataError, match="path has a relative error"):
-        checks.check_near("path", early.objective, right.objective, ranking.SAME)
+        measurement.check_near("path", early.objective, right.objective, ranking.SAME)
     with pytest.raises(DataError, match="objective has a relative error of nan"):
         ranking.check_solution(run.problem, right._replace(objective=np.nan))
     with pytest.raises(DataError, match="objective of a fit"):
@@ -127,6 +127,8 @@ def test_a_wrong_product_is_an_error(tiny):
     run, w = ranking.prepare_run(tiny, CPU, solver="scan"), np.linspace(-1, 1, tiny.X.shape[1])
     run.session.move(w)
     with pytest.raises(DataError, match="product with the Hessian has"):
-        checks.check_near("product with the Hessian", np.array([1.0, 2.0]), np.array([1.0, 2.0001]), ranking.SINGLE)
+        measurement.check_near(
+            "product with the Hessian", np.array([1.0, 2.0]), np.array([1.0, 2.0001]), ranking.SINGLE
+        )
     with pytest.raises(DataError, match="product with the Hessian has"):
         next(ranking.product_rows(run, w, "tiny", ranking.session_on_cpu(run.problem, 2 * w)))

@@ -6,18 +6,20 @@ import numpy as np
 import pytest
 
 from gpukit import bench, device
-from gpukit.bench import Conditions, record, sorting
+from gpukit.bench import Conditions, measurement, sorting
 from gpukit.errors import DataError
 
 
 def test_a_row_has_percentiles_and_is_appended_under_one_heading(tmp_path, monkeypatch):
     monkeypatch.setenv("GPUKIT_COMMIT", "abc1234")
-    sample = record.Row("a step", "netflix", "generated", [1.0, 2.0, 3.0, 4.0, 5.0], "ms", "a remark, with a comma")
+    sample = measurement.Row(
+        "a step", "netflix", "generated", [1.0, 2.0, 3.0, 4.0, 5.0], "ms", "a remark, with a comma"
+    )
     for _ in range(2):
-        record.append(tmp_path / "b.csv", [record.line(sample, "cpu")])
+        measurement.append(tmp_path / "b.csv", [measurement.line(sample, "cpu")])
     with open(tmp_path / "b.csv", newline="") as file:
         heading, *lines = list(csv.reader(file))
-    assert tuple(heading) == record.COLUMNS and len(lines) == 2
+    assert tuple(heading) == measurement.COLUMNS and len(lines) == 2
     row = dict(zip(heading, lines[0]))
     assert (row["p20"], row["p50"], row["p80"], row["samples"]) == ("1.8", "3", "4.2", "5")
     assert row["commit"] == "abc1234" and row["note"] == "a remark, with a comma" and "numba" in row["versions"]

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpukit.bench import timing
+from gpukit.bench import measurement
 
 
 class Step:
@@ -47,20 +47,20 @@ def gpu(monkeypatch):
 @pytest.mark.parametrize("repeat, warm_up", [(3, 2), (1, 1), (4, 0)])
 def test_seconds_do_not_include_warm_up(repeat, warm_up):
     step = Step()
-    samples = timing.seconds(step, repeat, warm_up, step.clock)
+    samples = measurement.seconds(step, repeat, warm_up, step.clock)
     assert samples == [float(call) for call in range(warm_up + 1, warm_up + repeat + 1)]
 
 
 def test_one_call_warms_up_by_default():
     step = Step()
-    assert timing.seconds(step, 2, clock=step.clock) == [2.0, 3.0]
-    assert len(timing.milliseconds(step, 2)) == 2 and step.calls == 6
-    assert len(timing.milliseconds(step, 2, warm_up=4)) == 2 and step.calls == 12
+    assert measurement.seconds(step, 2, clock=step.clock) == [2.0, 3.0]
+    assert len(measurement.milliseconds(step, 2)) == 2 and step.calls == 6
+    assert len(measurement.milliseconds(step, 2, warm_up=4)) == 2 and step.calls == 12
 
 
 @pytest.mark.parametrize("repeat, warm_up", [(3, 2), (1, 1), (4, 0)])
 def test_milliseconds_of_a_gpu_do_not_include_warm_up(gpu, repeat, warm_up):
-    assert timing.gpu_milliseconds(gpu, repeat, warm_up) == [warm_up + 1.0 + call for call in range(repeat)]
+    assert measurement.gpu_milliseconds(gpu, repeat, warm_up) == [warm_up + 1.0 + call for call in range(repeat)]
 
 
 @pytest.mark.parametrize("repeat, warm_up", [(3, 2), (1, 5), (4, 0)])
@@ -68,4 +68,6 @@ def test_queued_milliseconds_include_neither_warm_up_nor_hold(gpu, repeat, warm_
     def hold():
         gpu.now += 1000.0
 
-    assert timing.queued_milliseconds(gpu, repeat, hold, warm_up) == [warm_up + 1.0 + call for call in range(repeat)]
+    assert measurement.queued_milliseconds(gpu, repeat, hold, warm_up) == [
+        warm_up + 1.0 + call for call in range(repeat)
+    ]

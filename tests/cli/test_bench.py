@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from gpukit.bench import NAMES
-from gpukit.bench.record import Row
+from gpukit.bench.measurement import Row
 from gpukit.cli import bench
 
 ROW = Row("sorting", "random", "generated", [1.0, 2.0, 3.0], "ms", "a note")

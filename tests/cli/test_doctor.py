@@ -233,4 +233,4 @@ def test_a_broken_driver_is_a_finding(monkeypatch, capsys):
 def test_the_size_of_a_folder(tmp_path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "x").write_bytes(b"123")
-    assert doctor.folder_size(tmp_path) == 3 and doctor.folder_size(tmp_path / "none") == 0
+    assert doctor.size_of(tmp_path) == 3 and doctor.size_of(tmp_path / "none") == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpukit.cli.factorization.words import spoken as of_ratings
+from gpukit.cli.factorization.table import spoken as of_ratings
 from gpukit.cli.imputation.impute import NAMING as OF_GRAPHS
 from gpukit.cli.main import run
 from gpukit.cli.options import Naming

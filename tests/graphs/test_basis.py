@@ -9,8 +9,8 @@ import pytest
 from gpukit import _cache
 from gpukit.device import Device
 from gpukit.errors import ParameterError
+from gpukit.graphs import basis
 from gpukit.graphs import basis as room
-from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
 from gpukit.graphs.basis import fourier_basis
 from gpukit.io import container
@@ -192,10 +192,10 @@ PARTS = [
 def test_the_smoothest(monkeypatch, name, size, way):
     """Lanczos gives LAPACK's eigenvalues with the same multiplicities."""
     monkeypatch.setattr(room, "SMALL", 10**6 if way == "cut" else 0)
-    monkeypatch.setattr(lanczos, "BAND", 1.0 if way == "inverse" else 0.0)
+    monkeypatch.setattr(basis, "BAND", 1.0 if way == "inverse" else 0.0)
     monkeypatch.setattr(room, "CUT", 1)
     asked = []
-    monkeypatch.setattr(lanczos, "smoothest", lambda *a, run=lanczos.smoothest: asked.append(a) or run(*a))
+    monkeypatch.setattr(basis, "smoothest", lambda *a, run=basis.smoothest: asked.append(a) or run(*a))
     adjacency = GRAPHS[name]
     L = normalized_laplacian(adjacency).toarray()
     found = fourier_basis(adjacency, size)
@@ -212,7 +212,7 @@ def test_a_whole_size_is_exact():
 
 def test_large_sizes_are_cut_from_the_whole(monkeypatch):
     monkeypatch.setattr(room, "SMALL", 10)
-    monkeypatch.setattr(lanczos, "smoothest", None)
+    monkeypatch.setattr(basis, "smoothest", None)
     assert np.array_equal(fourier_basis(GRAPHS["path"], 13).vectors, fourier_basis(GRAPHS["path"]).vectors[:, :13])
     with pytest.raises(TypeError):
         fourier_basis(GRAPHS["path"], 12)
@@ -221,7 +221,7 @@ def test_large_sizes_are_cut_from_the_whole(monkeypatch):
 @pytest.mark.parametrize("missed", [1, 12])
 def test_what_lanczos_misses_is_found_when_it_runs_again(monkeypatch, missed):
     """The first run omits some of the smoothest vectors, as Lanczos may for copies of a repeated eigenvalue."""
-    calls, run = [], lanczos._largest
+    calls, run = [], basis._largest
 
     def forgetful(apply, known, count, rng, cupy):
         calls.append(count)
@@ -229,20 +229,20 @@ def test_what_lanczos_misses_is_found_when_it_runs_again(monkeypatch, missed):
         kept = np.argsort(-values)[-count:]
         return values[kept], vectors[:, kept]
 
-    monkeypatch.setattr(lanczos, "_largest", forgetful)
-    values, vectors = lanczos.smoothest(GRAPHS["random"], 15)
+    monkeypatch.setattr(basis, "_largest", forgetful)
+    values, vectors = basis.smoothest(GRAPHS["random"], 15)
     L = naive.normalized_laplacian(GRAPHS["random"].toarray())
     assert calls[0] == 14 and np.allclose(values, np.linalg.eigvalsh(L)[:15], rtol=0, atol=1e-10)
     assert np.abs(L @ vectors - vectors * values).max() < 1e-8
 
 
 def test_lanczos_repeats_itself():
-    first, second = (lanczos.smoothest(GRAPHS["copies"], 12) for _ in range(2))
+    first, second = (basis.smoothest(GRAPHS["copies"], 12) for _ in range(2))
     assert np.array_equal(first[1], second[1])
 
 
 def test_constants_largest_components_first():
-    V = lanczos.constants(copies(naive.path_graph(3), 2, isolated=1), 2)
+    V = basis.constants(copies(naive.path_graph(3), 2, isolated=1), 2)
     expected = np.zeros((7, 2))
     expected[:3, 0] = expected[3:6, 1] = np.sqrt([0.25, 0.5, 0.25])
     assert np.allclose(V, expected, atol=1e-15)
@@ -281,10 +281,10 @@ def test_a_gpu_computes_the_same_basis():
 
 
 def test_what_is_no_eigenvector_is_seen():
-    values, vectors = lanczos.smoothest(GRAPHS["random"], 5)
-    assert lanczos.are_eigenvectors(GRAPHS["random"], values, vectors)
+    values, vectors = basis.smoothest(GRAPHS["random"], 5)
+    assert basis.are_eigenvectors(GRAPHS["random"], values, vectors)
     for wrong in (vectors[:, ::-1], np.full(vectors.shape, np.nan), vectors[:, [0, 1, 2, 3, 3]]):
-        assert not lanczos.are_eigenvectors(GRAPHS["random"], values, wrong)
+        assert not basis.are_eigenvectors(GRAPHS["random"], values, wrong)
 
 
 @pytest.mark.gpu

@@ -106,3 +106,11 @@ def test_complete_data_need_none_to_be_kept(method, made, monkeypatch, tmp_path)
     monkeypatch.setattr(bases, "LARGEST_DENSE", SIDE**2)
     tensor, _ = holes(truth)
     np.testing.assert_array_equal(again.transform(tensor), model.transform(tensor))
+
+
+def test_complete_data_are_copied_without_a_basis(made):
+    truth = waves(SIDE)
+    model = GraphImputer(method="interpolation", device="cpu").fit(grid(SIDE), holes(truth)[0])
+    completed = model.transform(truth)
+    np.testing.assert_array_equal(completed, truth)
+    assert not np.shares_memory(completed, truth) and not made

@@ -9,7 +9,7 @@ import pytest
 from gpukit import GraphImputer, persist
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.imputation import saving
-from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation.auto.plan import BY_NAME
 from gpukit.imputation.saving import setting_of
 
 BANDS = [[0, 1.0, 2.0, 0.1], [8, 3.0, 2.0, 0.01]]

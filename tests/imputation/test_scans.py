@@ -7,8 +7,8 @@ from scipy.interpolate import Akima1DInterpolator
 
 from gpukit.imputation import scans
 from gpukit.imputation.auto import masking
-from gpukit.imputation.auto.gap_kinds import NEVER, distances
-from gpukit.imputation.auto.judging import Fold
+from gpukit.imputation.auto.judging import NEVER, Fold
+from gpukit.imputation.scans import distances
 
 SHAPES = [(1, 1), (3, 2), (7, 33), (5, 100)]
 SHARES = [0.0, 0.1, 0.6, 1.0]  # of observed values

@@ -6,7 +6,7 @@ from scipy.interpolate import Akima1DInterpolator
 
 from gpukit import GraphImputer
 from gpukit.imputation.auto.judging import filled
-from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation.auto.plan import BY_NAME
 from imputation.auto.test_auto import asked
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation import trend
+from gpukit.imputation import simple
 from imputation.auto.test_auto import asked
 
 ENDLESS = {"level": None, "slope": None, "fade": None}
@@ -22,13 +22,13 @@ def lines(noise=0.0, columns=60):
 def test_lines_continue(memory):
     values, seen = lines()
     for slope in (None, 4.0):
-        filled = trend.fill(asked(values, seen), {"level": memory, "slope": slope, "fade": None})
+        filled = simple.trend(asked(values, seen), {"level": memory, "slope": slope, "fade": None})
         np.testing.assert_allclose(filled, values, atol=1e-9)
 
 
 def test_an_endless_memory_is_the_line_of_least_squares():
     values, seen = lines(noise=1.0)
-    filled, columns = trend.fill(asked(values, seen), ENDLESS), np.arange(60)
+    filled, columns = simple.trend(asked(values, seen), ENDLESS), np.arange(60)
     for row in (0, 1):
         line = np.polyval(np.polyfit(columns[seen[row]], values[row, seen[row]], 1), columns)
         np.testing.assert_allclose(filled[row, ~seen[row]], line[~seen[row]], rtol=1e-9)
@@ -36,7 +36,7 @@ def test_an_endless_memory_is_the_line_of_least_squares():
 
 def test_weights_halve_with_the_memory():
     values, seen = lines(noise=1.0)
-    filled = trend.fill(asked(values, seen), {"level": 5.0, "slope": 5.0, "fade": None})
+    filled = simple.trend(asked(values, seen), {"level": 5.0, "slope": 5.0, "fade": None})
     ages = 44 - np.arange(45)
     line = np.polyfit(np.arange(45), values[0, :45], 1, w=2.0 ** (-ages / 10.0))  # polyfit squares its weights
     np.testing.assert_allclose(filled[0, 45:], np.polyval(line, np.arange(45, 60)), rtol=1e-9)
@@ -44,7 +44,7 @@ def test_weights_halve_with_the_memory():
 
 def test_trends_fade():
     values, seen = lines()
-    filled = trend.fill(asked(values, seen), {"level": 0.0, "slope": None, "fade": 3.0})
+    filled = simple.trend(asked(values, seen), {"level": 0.0, "slope": None, "fade": 3.0})
     steps = np.arange(1, 16)
     np.testing.assert_allclose(filled[0, 45:], values[0, 44] + 0.3 * 3.0 * (1 - np.exp(-steps / 3.0)))
     np.testing.assert_allclose(filled[1, 8::-1], values[1, 9] + 2.0 * 3.0 * (1 - np.exp(-steps[:9] / 3.0)))
@@ -52,9 +52,11 @@ def test_trends_fade():
 
 def test_it_needs_an_end_and_an_order():
     values, seen = lines()
-    assert trend.suits(asked(values, seen)) and not trend.suits(asked(values, seen, False))
-    assert not trend.suits(asked(values[2:], seen[2:]))
-    assert np.isfinite(trend.fill(asked(values[:, :50], seen[:, :50] & (np.arange(50) == 30)), ENDLESS)).all()
+    assert simple.has_values_beyond_ends(asked(values, seen)) and not simple.has_values_beyond_ends(
+        asked(values, seen, False)
+    )
+    assert not simple.has_values_beyond_ends(asked(values[2:], seen[2:]))
+    assert np.isfinite(simple.trend(asked(values[:, :50], seen[:, :50] & (np.arange(50) == 30)), ENDLESS)).all()
 
 
 def test_a_line_is_continued_by_default():

@@ -5,8 +5,8 @@ import pytest
 
 from gpukit import GraphImputer, load_model
 from gpukit.errors import DataError
+from gpukit.imputation.problem import moments, units_of
 from gpukit.imputation.saving import units_in
-from gpukit.imputation.units import moments, units_of
 from gpukit.persist import Arrays
 
 SIZES = np.array([1.0, 0.02, 3e6, 40.0])

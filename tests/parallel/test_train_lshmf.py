@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from cli_support import heed_ctrl_c, read_until
 
-from gpukit.cli.factorization.words import options_named
+from gpukit.cli.factorization.table import options_named
 from gpukit.factorization import MatrixFactorization
 from gpukit.parallel import TeamError
 from gpukit.persist import load_header

@@ -13,7 +13,7 @@ from gpukit.documents import synth as letor_synth
 from gpukit.errors import ParameterError
 from gpukit.factorization import objective
 from gpukit.factorization.solvers import LOSSES_OF, SOLVERS
-from gpukit.imputation.auto import methods
+from gpukit.imputation.auto import plan
 from gpukit.imputation.options import METHODS
 from gpukit.ranking import scaling
 from gpukit.ranking.estimator import Scale
@@ -66,7 +66,7 @@ def test_tables_have_the_same_names():
     assert objective.ALL_SOLVERS == ("auto", *SOLVERS, *LOSSES_OF)
     assert objective.LOSSES == ("auto", *dict.fromkeys(sum(LOSSES_OF.values(), ())))
     assert get_args(Scale) == ("auto", *scaling.KINDS)
-    assert set(METHODS) == set(methods.BY_NAME)
+    assert set(METHODS) == set(plan.BY_NAME)
     for module, function in ((ratings_synth, ratings_synth.synth_ratings), (letor_synth, letor_synth.synth_letor)):
         assert literals_of(get_type_hints(function)["like"]) == tuple(module.SHAPES)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.cli import report
-from gpukit.cli.factorization.words import options_named
+from gpukit.cli.factorization.table import options_named
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import read_negatives
 from gpukit.ratings.clicks import are_pairs, clicks_after

@@ -7,11 +7,9 @@ import functools
 
 import numpy as np
 
-from gpukit.bench import ratings, shape_name
-from gpukit.bench.checks import require_data
+from gpukit.bench import shape_name
 from gpukit.bench.clicks import ncf_data
-from gpukit.bench.record import Row
-from gpukit.bench.timing import milliseconds
+from gpukit.bench.measurement import Row, milliseconds, require_data
 from gpukit.errors import DataError
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.solvers.ials import formulas
@@ -30,9 +28,9 @@ def make_clicks(name, conditions):
     if name == LARGE:
         scale, shape = conditions.scale, synth.SHAPES["ml-10m"]
         sides = round(users * scale**0.5), round(items * scale**0.5), round(clicks * scale)
-        return ratings.as_clicks(synth.generate(synth.resized(shape, *sides), 0)[0]), "generated"
+        return ncf_data.as_clicks(synth.generate(synth.resized(shape, *sides), 0)[0]), "generated"
     table = read_ratings(require_data(conditions.data, "ncf/ml-1m.train.rating"))
-    return ratings.as_clicks(table.take(table.users < conditions.scale * table.shape[0])), "real"
+    return ncf_data.as_clicks(table.take(table.users < conditions.scale * table.shape[0])), "real"
 
 
 def prepare_ials(clicks, factors, row_solver, device):

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.bench.checks import check_learned
-from gpukit.bench.clicks import ncf_data, training
-from gpukit.bench.record import Row
+from gpukit.bench.clicks import ncf_data
+from gpukit.bench.measurement import Row, check_learned
 
-FACTORS, EPOCHS = training.IMPLICIT_FACTORS, 12
+FACTORS, EPOCHS = ncf_data.IMPLICIT_FACTORS, 12
 SEEDS = 5
 OURS, THEIRS = f"iALS F={FACTORS}", f"implicit's ALS F={FACTORS}"
 GRIDS = {
@@ -37,8 +36,8 @@ def train_package(name, parameters, ncf, seed):
     """Return the training.LearningCurve of a package in seconds of CPU time."""
     if name == OURS:
         parameters = {"n_factors": FACTORS, "n_epochs": EPOCHS, **parameters}
-        return training.train_ials(parameters, ncf, seed, time.process_time)
-    return training.train_implicit(ncf, seed, time.process_time, **parameters)
+        return ncf_data.train_ials(parameters, ncf, seed, time.process_time)
+    return ncf_data.train_implicit(ncf, seed, time.process_time, **parameters)
 
 
 def make_grid(name):

@@ -1,9 +1,13 @@
 """Benchmark `quality`: lists of NCF's clicks by iALS alone and by the selected model of any kind.
 
 iALS with FACTORS factors has a grid of hyperparameters, selected by the rank of a held-out click of each user among all
-items (held.py); the best ones are then tried with more factors. The other model is selected by `fit`. The test is used
+items (`ranks`); the best ones are then tried with more factors. The other model is selected by `fit`. The test is used
 for neither selection. Each model learns all clicks from SEEDS seeds; the difference has a significance.
-"""
+
+The criterion is the geometric mean of the ranks of held-out clicks. Each halving of a rank has the same weight,
+wherever in the list, so all clicks contribute. NDCG depends little on ranks beyond the first dozens, which decide most
+comparisons of one click with a hundred items; its standard deviation over draws exceeds the difference of neighbouring
+settings (docs/lists.md)."""
 
 import itertools
 from functools import partial
@@ -12,12 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import factorization
-from gpukit.bench.checks import check_learned
-from gpukit.bench.clicks import held, ncf_data
+from gpukit.bench.clicks import ncf_data
 from gpukit.bench.clicks.ncf_data import METRICS
-from gpukit.bench.record import Row
+from gpukit.bench.measurement import Row, check_learned
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization.answers import judging
+from gpukit.factorization.implicit.hold_out import Judges
+from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.implicit.weights import times_differ
+from gpukit.factorization.settings import check
 
 FACTORS, EPOCHS = 192, 12
 LARGER = {False: (256,), True: (256, 384, 512)}  # on a GPU or not: the time grows with the square of the factors
@@ -65,16 +72,16 @@ def describe_choice(chosen):
 def train_ials(ncf, device):
     """Yield (name, [Result], note) of iALS with FACTORS factors, and with more if held-out clicks rank better."""
     grid = [{"n_factors": FACTORS, **dict(zip(GRID, values))} for values in itertools.product(*GRID.values())]
-    choose = partial(held.choose, partial(make_ials, device), ncf.clicks, device)
-    best, best_rank = choose(grid)
+    try_all = partial(choose, partial(make_ials, device), ncf.clicks, device)
+    best, best_rank = try_all(grid)
     parameters = {name: best[name] for name in GRID}
-    larger, larger_rank = choose([{**parameters, "n_factors": factors} for factors in LARGER[device.is_cuda]])
+    larger, larger_rank = try_all([{**parameters, "n_factors": factors} for factors in LARGER[device.is_cuda]])
     choices = [(best, best_rank, f"of {len(grid)} the best")]
     if larger_rank < best_rank:
         choices.append((larger, larger_rank, "by what is best of fewer factors, the best number of them"))
     for chosen, rank, how in choices:
         texts = ", ".join(f"{name} {chosen[name]:g}" for name in (*GRID, "n_epochs"))
-        note = f"{texts}: {how} on {held.DRAWS} draws of a held-out click a user, geometric mean rank {rank:.2f} there"
+        note = f"{texts}: {how} on {DRAWS} draws of a held-out click a user, geometric mean rank {rank:.2f} there"
         models = (make_ials(device, seed, chosen) for seed in range(SEEDS))
         yield f"iALS F={chosen['n_factors']}", [train_model(model, ncf) for model in models], note
 
@@ -109,3 +116,57 @@ def difference_row(metric, chosen, name, ials, shape):
     note = f"{difference.low:+.4f} to {difference.high:+.4f} (95 %), p {difference.p:.2g}, "
     note += f"{difference.users:,} users, seeds averaged"
     return Row(f"{label}, {CHOSEN} less {name}", shape, "real", [difference.mean], label, note)
+
+
+DRAWS = 3  # of a held-out click a user, each with a seed of its own
+TILE = 1024  # users scored at once
+
+
+def choose(learner, clicks, device, tried):
+    """Return (the best of `tried` with its n_epochs, the geometric mean of its ranks in DRAWS draws).
+
+    learner: function of a seed that returns an estimator, whose n_epochs is the maximum; clicks: Ratings whose values
+    are 1; tried: dicts of fields of settings.Settings.
+    """
+    logs = []
+    for draw in range(DRAWS):
+        train, judges = one_held_out(clicks, draw)
+        model = learner(draw)
+        plan, prepared = check(model, len(train), "implicit"), PreparedClicks(model, train, device)
+        logs.append([curve(prepared, judges, plan._replace(**named)) for named in tried])
+    means = np.exp(np.mean(logs, axis=0))
+    place, point = np.unravel_index(means.argmin(), means.shape)
+    return {**tried[place], "n_epochs": 2 * int(point) + 2}, float(means.min())
+
+
+def one_held_out(clicks, seed):
+    """Return (the other clicks, Judges) of a click of each user with two or more: the last, or one drawn at random."""
+    train, test = clicks.split(seed=seed, by="user-last" if times_differ(clicks) else "user-one")
+    return train, Judges(test.users, test.items, times_differ(clicks))
+
+
+def curve(prepared, judges, plan):
+    """Means of the logarithms of the held-out clicks' ranks after every second epoch of settings.Settings."""
+    course, found = Course(prepared, plan), []
+    session, training = course.begin(course.first(prepared.neighbors(plan)))
+    for epoch in range(plan.epochs):
+        training.epoch(epoch)
+        if epoch % 2:
+            found.append(float(np.log(ranks(session.state(), prepared.clicks, judges)).mean()))
+    return found
+
+
+def ranks(state, clicks, judges):
+    """(b,) int64: the ranks, from 1, of hold_out.Judges' clicks by the factors of a State, among the items that are not
+    in their users' clicks, Ratings."""
+    from scipy import sparse
+
+    one = np.ones(len(clicks), np.bool_)
+    known, found = sparse.csr_matrix((one, (clicks.users, clicks.items)), clicks.shape), []
+    for first in range(0, len(judges.users), TILE):
+        users, items = (rows[first : first + TILE] for rows in (judges.users, judges.items))
+        scores = state.user_factors[users] @ state.item_factors.T
+        held = scores[np.arange(len(users)), items][:, None]
+        scores[known[users].nonzero()] = -np.inf
+        found.append(1 + (~(scores <= held)).sum(axis=1))  # what is no number comes last
+    return np.concatenate(found)

@@ -4,7 +4,6 @@
 |---------------|-------------------------------------------------------------------|
 | launcher.py   | start the ranks, and make rows of their results                   |
 | worker.py     | a rank: measures first by itself, then with the others            |
-| imputation.py | a step of the paper's imputation on one rank, then on all         |
 
     gpukit bench ranks --device cuda       on a host with two GPUs
 """

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.bench import shape_name
+from gpukit.bench.measurement import Row
 from gpukit.bench.ratings import generate_split
-from gpukit.bench.record import Row
 from gpukit.device.place import gpu_count
 from gpukit.errors import GpukitError
 from gpukit.parallel.devices import make_rank_settings

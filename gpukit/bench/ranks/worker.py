@@ -2,24 +2,32 @@
 
 Each benchmark is a function (team, folder, ..., device) that returns its entries on rank 0: [{"what", "samples" in
 milliseconds, "note"}].
+
+In the imputation rank 0 measures, and the others serve it.
 """
 
 import functools
 import json
 import statistics
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.bench.checks import check_near, to_host
+from gpukit import device as devices
+from gpukit.bench import Conditions
+from gpukit.bench import imputation as single
+from gpukit.bench.measurement import check_error, check_near, milliseconds, relative_error, to_host
 from gpukit.bench.ranking import EXACT, SINGLE, generate_documents
-from gpukit.bench.ranks.imputation import imputation
 from gpukit.bench.ratings import CLOSE, convert_stars, first_epoch, make_estimators, model_label, record_epochs
-from gpukit.bench.timing import milliseconds
+from gpukit.device.workspace import Workspace
 from gpukit.errors import DataError
 from gpukit.factorization import run as runs
+from gpukit.imputation.distributed.completion import END, DistributedCompletion, serve
+from gpukit.imputation.distributed.worker import Worker
+from gpukit.imputation.spectral.path import fit_path
 from gpukit.parallel import ALONE
 from gpukit.parallel.current_team import join_team
 from gpukit.ranking import RankSVM
@@ -181,6 +189,51 @@ def ranking(team, folder, name, scale, device):
         entries.append({"what": what, "samples": samples, "note": note})
     run.session.finish(result)
     return entries
+
+
+def imputation(team, folder, name, scale, device):
+    """Measure a step of the paper's 20 by one rank, then by all."""
+    device = devices.resolve(device)
+    with Workspace() as workspace:
+        if team.rank:
+            return serve(Worker(team, device, workspace))
+        return compare(single.make_case(name, Conditions(device, (), float(scale))), team)
+
+
+def compare(case, team):
+    """Return the entries of an imputation.Case; raise DataError if one rank and all differ."""
+    close = 1e-4  # relative: both in float32
+    for _ in range(2):  # the first run compiles
+        session = single.make_session(case)
+        single_samples, _ = step_milliseconds(session, case.options)
+    expected = session.missing()
+    del session
+    single.release(case.device)
+    worker = Worker(team, case.device, case.workspace)
+    for _ in range(2):
+        session = DistributedCompletion(worker, case.basis, case.graph.tensor, case.graph.mask, np.dtype(np.float32))
+        samples, parts = step_milliseconds(session, case.options)
+    error = relative_error(session.missing(), expected)
+    worker.ask(END)
+    check_error(f"estimate of {team.size} ranks", error, close)
+    texts = ", ".join(f"{name} {value:.3g}" for name, value in parts.items())
+    note = f"one rank {np.median(single_samples):.4g} ms; rank 0's parts, ms: {texts}; {type(worker.lines).__name__}; "
+    return [{"what": "a step of the imputation", "samples": samples, "note": f"{note}answers {error:.1g} apart"}]
+
+
+def step_milliseconds(session, options):
+    """Return ([milliseconds] of the steps after warm-up, {part: mean milliseconds of a step on this rank})."""
+    warm_up_steps = 6  # subspaces are cold and load balancing moves parts
+    first, times, seconds = session.largest(), [time.perf_counter()], [dict(session.seconds)]
+
+    def progress(*_):
+        times.append(time.perf_counter())
+        seconds.append(dict(session.seconds))
+
+    fit_path(session, first, options, progress=progress)
+    samples = 1e3 * np.diff(times[warm_up_steps:])
+    parts = {name: 1e3 * (seconds[-1][name] - seconds[warm_up_steps][name]) / len(samples) for name in seconds[-1]}
+    return samples.tolist(), parts
 
 
 BENCHES = {"factorization": factorization, "ranking": ranking, "imputation": imputation}

@@ -8,13 +8,13 @@ import itertools
 
 import numpy as np
 
-from gpukit.bench.ratings import synchronize, time_convergence
-from gpukit.bench.record import Row
-from gpukit.bench.reproduce.inputs import curve_text, printed_column, read_inputs
-from gpukit.bench.timing import milliseconds
+from gpukit.bench.measurement import Row, milliseconds
+from gpukit.bench.ratings import curve_text, printed_column, read_inputs, synchronize, time_convergence
 from gpukit.device.engine import engine
+from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.neighbors import plan, search
 from gpukit.neighbors.plan import columns_of
+from gpukit.ratings.orders.order import order_ratings
 
 F = K = 32
 SEARCHES = {  # parameters of SimLSH, by the names of Table 7
@@ -50,8 +50,6 @@ def printed_notes(name, shape):
 
 def make_model(parameters, device, **options):
     """Return an unfitted LSHMF with the neighbours of a SimLSH of these parameters."""
-    from gpukit.factorization import LSHMF
-
     renamed = {"p": "lsh_p", "q": "lsh_q", "bits": "lsh_bits", "psi": "lsh_psi"}
     parameters = {renamed.get(name, name): value for name, value in parameters.items()}
     return LSHMF(**{"n_factors": F, "n_neighbors": K, "device": device, **parameters, **options})
@@ -80,7 +78,6 @@ def overlap(result, exact):
 def make_search(train, device):
     """Return a function of parameters: (plan.Found on the host, plan.Settings, milliseconds of warm searches)."""
     from gpukit.neighbors import SimLSH
-    from gpukit.ratings.orders.order import order_ratings
 
     steps, columns = engine(device, "gpukit.neighbors"), columns_of(order_ratings(train, device))
 
@@ -138,8 +135,6 @@ def fig8(conditions):
 
 def fig9(conditions):
     """Measure RMSE for F and K; K = 0 is CUSGD++."""
-    from gpukit.factorization import MatrixFactorization
-
     for data in read_inputs(conditions):
         for factors in (32, 64, 96, 128):
             plain = MatrixFactorization(factors, device=conditions.device)
@@ -151,8 +146,6 @@ def fig9(conditions):
 
 def fig10(conditions):
     """Measure RMSE by second of CULSH-MF with K = 32 and CUSGD++, both with F = 128."""
-    from gpukit.factorization import MatrixFactorization
-
     for data in read_inputs(conditions):
         models = {
             "CULSH-MF F=128 K=32": make_model({}, conditions.device, n_factors=128),

@@ -8,9 +8,8 @@ import time
 
 import numpy as np
 
-from gpukit.bench.checks import require_data
+from gpukit.bench.measurement import Row, require_data
 from gpukit.bench.ranking import EPS, MOST, PAPER, C, generate_documents, prepare_run, time_minimize
-from gpukit.bench.record import Row
 from gpukit.documents import read_letor
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM
@@ -33,7 +32,6 @@ TABLE_3 = {  # pairwise accuracy in % of DCM, OST, P-SWX
     "mq2007": (70.59, 70.59, 70.60),
     "mq2008": (80.24, 80.24, 80.24),
 }
-CERTAIN = 1e-9  # eps of the training that gives the optimum
 
 
 def read_inputs(conditions):
@@ -102,7 +100,7 @@ def make_model(solver, own, device, eps=EPS):
 def fig1(conditions):
     """Measure the relative difference to the optimum (Eq. 15) by second of training."""
     for _, documents, *data in read_inputs(conditions):
-        optimum = make_model("gpukit", "auto", conditions.device, CERTAIN).fit(documents).objective_
+        optimum = make_model("gpukit", "auto", conditions.device, 1e-9).fit(documents).objective_
         for solver, own in SOLVERS.items():
             times, values = record_training(make_model(solver, own, conditions.device), documents)
             distances = np.abs(np.subtract(values, optimum)) / abs(optimum)

@@ -11,7 +11,7 @@ PAPERS = {  # paper: {item: module.function of gpukit.bench}
         "table4": "reproduce.solvers.table4",
         "table6": "reproduce.solvers.table6",
         "table7": "reproduce.neighbors.table7",
-        "table8": "reproduce.noise.table8",
+        "table8": "reproduce.solvers.table8",
         "table9": "reproduce.online.table9",
         "table10": "clicks.table10.clicks",
         "fig6": "reproduce.solvers.fig6",

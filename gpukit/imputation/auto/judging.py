@@ -1,4 +1,7 @@
-"""Errors of methods on hidden values."""
+"""Errors of methods on hidden values, and kinds of missing values, by distance to the nearest observed value.
+
+Values of one kind have similar errors; they are judged and mixed together.
+"""
 
 import contextlib
 import functools
@@ -9,8 +12,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._pool import alone, run_on_threads
 from gpukit.imputation import scans
-from gpukit.imputation.auto.gap_kinds import NEVER
-from gpukit.imputation.constants import KRIGING_GRID_VERTICES, KRIGING_VERTICES
+from gpukit.imputation.constants import GAP_DISTANCES, KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import lonely
 from gpukit.imputation.simple import interpolation, level
 
@@ -137,3 +139,21 @@ def row_of(name, setting, parts, metric, share=0.0):
     spread = float(np.std(by_fold, ddof=1)) if len(parts) > 1 else float("nan")
     errors = float(np.mean(by_fold)), error_of(residuals, "absolute"), error_of(residuals, "squared")
     return Row(name, setting, *errors, spread, len(parts), share)
+
+
+NEVER, ALWAYS = 0, 1  # a vertex without observed values; columns without an order
+KINDS = 2 + len(GAP_DISTANCES) + 1
+GROUPS = np.array([0, 2, 1, 1] + [2] * (KINDS - 4))  # by kind: whole vertex, next to an observed value, other
+
+
+def kinds(problem):
+    """Return the kind of every entry, observed or not, as (N, T) int8.
+
+    NEVER, ALWAYS, or 2 and more by the distance in columns.
+    """
+    out = np.full(problem.seen.shape, ALWAYS, np.int8)
+    if problem.ordered:
+        by_distance = (2 + np.searchsorted(GAP_DISTANCES, np.arange(out.shape[1] + 1))).astype(np.int8)
+        out = by_distance[scans.distances(problem.seen)]
+    out[~problem.seen.any(axis=1)] = NEVER
+    return out

@@ -1,10 +1,20 @@
 """Folds of observed values, hidden in the same pattern as values are missing.
 
 The pattern of missing values is laid over the data again, with the vertices permuted and the columns shifted by one
-lag. Runs stay runs, vertices missing whole become other vertices, and columns missing everywhere become other
-columns. Runs at an end of series stay there (ends.py). A pattern that would hide too much loses some of its runs;
-runs that begin together on most vertices are kept or lost together. A pattern that hides too little is laid over
-several times.
+lag. Runs stay runs, vertices missing whole become other vertices, and columns missing everywhere become other columns.
+Runs at an end of series stay there (`split_pattern`). A pattern that would hide too much loses some of its runs; runs
+that begin together on most vertices are kept or lost together. A pattern that hides too little is laid over several
+times.
+
+Runs at an end of most series are times to forecast, or times before the records. No value beyond the run and no other
+series is available there. So such runs are hidden at that end of the observed values, together with everything beyond
+them, each fold further inside the series.
+
+Runs at an end of fewer series belong to sensors that started late or failed. Other series are observed there, but the
+own series only on one side. So such runs are hidden in other series at the same times: values hidden in the middle of
+a series, or in years of another regime, do not predict their errors. If few other series are observed there, they are
+a weak sample, and without them methods lack predictors. Then the series themselves have such runs hidden before their
+ends too, together with everything beyond.
 """
 
 from typing import NamedTuple
@@ -12,12 +22,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation import scans
-from gpukit.imputation.auto import ends
 from gpukit.imputation.constants import (
     ENOUGH_HIDDEN,
     ENOUGH_UNITS,
     FEW_UNITS,
     FEWEST_OBSERVED,
+    FEWEST_OTHERS,
     FOLDS,
     IDLE_DRAWS,
     LEAST_FOLDS,
@@ -62,7 +72,8 @@ def draw_folds(seen, seed, count, options):
         return []
     rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
     vertices, free, hidden_folds, units = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), [], 0
-    vertex_folds = count or count_vertex_folds(vertices, seen)
+    few = len(vertices) <= min(FEW_UNITS, len(seen) - 1)
+    vertex_folds = count or (max(FOLDS, len(vertices)) if few else FOLDS)
     for fold in range(count or max(FOLDS, min(max(MOST_FOLDS, vertex_folds), SAMPLE_NUMBERS // seen.size))):
         whole = dead_vertices(seen, vertices, fold, vertex_folds) & free
         runs = overlay_runs(seen, free & ~whole, rng, options)
@@ -76,11 +87,6 @@ def draw_folds(seen, seed, count, options):
         if count is None and fold + 1 >= vertex_folds and units >= ENOUGH_UNITS:
             break
     return hidden_folds
-
-
-def count_vertex_folds(vertices, seen):
-    """Return the number of folds over observed vertices: one per vertex if they are few."""
-    return max(FOLDS, len(vertices)) if len(vertices) <= min(FEW_UNITS, len(seen) - 1) else FOLDS
 
 
 def nothing(seen):
@@ -121,9 +127,9 @@ def overlay_runs(seen, free, rng, options):
     hidden_rows = lost = np.zeros(pattern.shape, bool)
     ordered, anywhere = options
     if ordered:
-        pattern, own, others = ends.split_pattern(pattern, anywhere)
-        hidden_rows, lost = ends.hide_at_ends(observed, free[alive], own)
-        hidden_rows = hidden_rows | ends.hide_in_other_rows(observed, free[alive] & ~lost, others, rng)
+        pattern, own, others = split_pattern(pattern, anywhere)
+        hidden_rows, lost = at_both_ends(hide_at_start, observed, free[alive], own)
+        hidden_rows = hidden_rows | at_both_ends(hide_in_other_rows, observed, free[alive] & ~lost, others, rng)
     blocked, at_ends, size = (seen & ~free)[alive] | lost, hidden_rows, np.count_nonzero(pattern)
     count, idle = np.count_nonzero(hidden_rows), 0
     for _ in range(200 if size else 0):
@@ -181,3 +187,64 @@ def keep_untouched(hidden, blocked):
 def count_runs(hidden):
     """Return the number of runs of hidden values."""
     return len(scans.runs(hidden)[0])
+
+
+def split_pattern(pattern, anywhere):
+    """Split a pattern (n, T) of missing values into inner runs and runs at the ends.
+
+    Return (inner pattern, two arrays (2, n) of run lengths at the first and the last column, 0 elsewhere): runs to hide
+    in their own rows, those of most rows and those of fewer rows where few others are observed; and runs to hide in
+    other rows, those of fewer rows. No row of the pattern is missing whole. anywhere: keep runs of fewer rows in the
+    inner pattern. Runs of fewer rows where few others are observed stay there too if they are less than half of it.
+    """
+    lengths = np.array([pattern.argmin(axis=1), pattern[:, ::-1].argmin(axis=1)])
+    count = np.count_nonzero(lengths, axis=1, keepdims=True)
+    is_common, is_rare = 2 * count > len(pattern), len(pattern) - count < FEWEST_OTHERS
+    common, partial = lengths * is_common, lengths * ~(is_common | anywhere)
+    if 2 * np.sum(partial * is_rare) < np.count_nonzero(pattern) - common.sum():
+        partial = partial * ~is_rare
+    first, last = common + partial
+    columns = np.arange(pattern.shape[1])
+    inner = pattern & (columns >= first[:, None]) & (columns < (len(columns) - last)[:, None])
+    return inner, common + partial * is_rare, partial
+
+
+def at_both_ends(hide, seen, free, lengths, *more):
+    """Return the union of hide(seen, free, lengths (n,), *more) at the start of rows (n, T) and at their end.
+
+    lengths (2, n): of runs at the start and at the end.
+    """
+    first = np.asarray(hide(seen, free, lengths[0], *more))
+    return first | np.asarray(hide(seen[:, ::-1], free[:, ::-1], lengths[1], *more))[..., ::-1]
+
+
+def hide_at_start(seen, free, lengths):
+    """Return (hidden, lost) (n, T) bool of runs of `lengths` (n,) at the start of free values.
+
+    No run hides more than half of a row.
+    """
+    if not lengths.any():
+        return np.zeros((2, *seen.shape), bool)
+    columns, start, count = np.arange(seen.shape[1]), free.argmax(axis=1), np.count_nonzero(seen, axis=1)
+    lengths = np.where(2 * lengths > count, count // 4, lengths)
+    end = np.where((lengths > 0) & free.any(axis=1), start + lengths, 0)[:, None]
+    lost = seen & (columns < end)
+    lost &= 2 * lost.sum(axis=1, keepdims=True) <= seen.sum(axis=1, keepdims=True)
+    return lost & free & (columns >= start[:, None]), lost
+
+
+def hide_in_other_rows(seen, free, lengths, rng):
+    """Return (n, T) bool of runs of `lengths` (n,) at the start of other, random rows.
+
+    At most 1 / FOLDS of the rows observed and free there, and at most the number of rows with runs. One row stays.
+    """
+    hidden = np.zeros(seen.shape, bool)
+    rows, others = np.flatnonzero(lengths), np.flatnonzero(lengths == 0)
+    count = min(len(rows), int(np.ceil(len(others) / FOLDS)), len(others) - 1)
+    for row, length in zip(rng.permutation(others), rng.permutation(np.resize(rows, len(others)))):
+        if not count:
+            break
+        entries = seen[row, : lengths[length]]
+        if (free[row, : len(entries)] | ~entries).all() and entries.any() and seen[row, len(entries) :].any():
+            hidden[row, : len(entries)], count = entries, count - 1
+    return hidden

@@ -1,20 +1,20 @@
-"""The plan of an imputation, its report, and imputation by a plan."""
+"""All methods by name; the plan of an imputation, its report, and imputation by a plan."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit._pool import by_rows
-from gpukit.imputation.auto import calibration, uncertainty
-from gpukit.imputation.auto.calibration import apply_bends
-from gpukit.imputation.auto.ensemble import shares_of, weighted_mean
-from gpukit.imputation.auto.error_features import compute_features
-from gpukit.imputation.auto.gap_kinds import kinds
-from gpukit.imputation.auto.growth import changes_beyond
-from gpukit.imputation.auto.judging import error_of, filled, row_of, run_concurrently
-from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation import kriging, regression, regularized_em, simple
+from gpukit.imputation.auto import ensemble, uncertainty
+from gpukit.imputation.auto.ensemble import apply_bends, shares_of, weighted_mean
+from gpukit.imputation.auto.error_features import changes_beyond, compute_features
+from gpukit.imputation.auto.judging import error_of, filled, kinds, row_of, run_concurrently
 from gpukit.imputation.auto.uncertainty import Deviations
 from gpukit.imputation.constants import LEAST_WEIGHT
+from gpukit.imputation.local import method as local
+from gpukit.imputation.smoothness import method as smoothness
+from gpukit.imputation.spectral import method as spectral
 
 MIX = "mix"
 
@@ -99,7 +99,7 @@ def build_plan(folds, judged, trials, metric, may_bend):
     estimates = [[member.estimates[number] for member in members] for number in range(len(folds))]
     fields = [weighted_mean(parts, shares, k) for parts, k in zip(estimates, fold_kinds)]
     units = count_units(folds, fold_kinds)
-    bends = bends_of(folds, fold_kinds, fields, metric, units) if may_bend else calibration.zero_bends()
+    bends = bends_of(folds, fold_kinds, fields, metric, units) if may_bend else ensemble.zero_bends()
     fields = [apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
     errors = [errors_of(*parts) for parts in zip(folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
@@ -126,7 +126,7 @@ def bends_of(folds, fold_kinds, fields, metric, units):
     """Return the bends of fields (N, T), one per fold; units: see `count_units`."""
     parts = zip(fields, folds, fold_kinds)
     hidden = [(field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in parts]
-    return calibration.learn_bends(hidden, metric, units)
+    return ensemble.learn_bends(hidden, metric, units)
 
 
 def choose_members(folds, fold_kinds, judged, metric):
@@ -171,3 +171,26 @@ def report(folds, judged, trials, served, metric):
 def without_options(setting):
     """Return a setting without the options of its iterations."""
     return {key: value for key, value in setting.items() if key != "options"}
+
+
+METHODS = (
+    *simple.METHODS,
+    simple.TREND,
+    regression.METHOD,
+    kriging.METHOD,
+    regularized_em.METHOD,
+    smoothness.METHOD,
+    local.METHOD,
+    spectral.METHOD,
+)
+BY_NAME = {method.name: method for method in METHODS}
+CANDIDATES = (
+    *("vertex-median", "interpolation", "akima", "seasonal", "trend"),
+    *("regression", "kriging", "regularized-em", "smoothness", "local", "spectral"),
+)
+
+
+def candidates_of(problem, name):
+    """Return [Method] to try: the suitable CANDIDATES for 'auto', else the named one and the simple ones."""
+    methods = map(BY_NAME.get, CANDIDATES) if name == "auto" else dict.fromkeys((*simple.METHODS, BY_NAME[name]))
+    return [method for method in methods if method.suits(problem)]

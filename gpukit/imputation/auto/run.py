@@ -6,11 +6,19 @@ import warnings
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.imputation.auto import calibration, masking, uncertainty
-from gpukit.imputation.auto.gap_kinds import GROUPS, KINDS, kinds
-from gpukit.imputation.auto.judging import Fold, MethodTrial, error_of, filled, run_concurrently, threads_pay
-from gpukit.imputation.auto.methods import BY_NAME, candidates_of
-from gpukit.imputation.auto.plan import Plan, build_plan
+from gpukit.imputation.auto import ensemble, masking, uncertainty
+from gpukit.imputation.auto.judging import (
+    GROUPS,
+    KINDS,
+    Fold,
+    MethodTrial,
+    error_of,
+    filled,
+    kinds,
+    run_concurrently,
+    threads_pay,
+)
+from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of
 from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
 from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.search import finalists
@@ -88,7 +96,7 @@ def plan_without_folds(problem, name):
     values = problem.values[problem.seen]
     method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
-    return Plan(members, np.ones((KINDS, 1)), calibration.zero_bends(), uncertainty.constant(spread), [], [note])
+    return Plan(members, np.ones((KINDS, 1)), ensemble.zero_bends(), uncertainty.constant(spread), [], [note])
 
 
 def notes_of(problem):

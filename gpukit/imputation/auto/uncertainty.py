@@ -5,7 +5,8 @@
 f holds the logarithms of error_features.py. beta is fitted by least squares to log |error|, separately for vertices
 hidden whole, for values beyond the ends of their series, and for all others. The strength of each group is the one with
 the lowest interval score on folds left out of the fit. Values beyond an end are a kind of their own. Their deviation
-grows with the distance as the series itself changes (growth.py), to a power selected in the same way.
+grows with the distance as the series itself changes (error_features.changes_beyond), to a power selected in the same
+way.
 
 The scale of a kind is chosen so that the central 90 % interval of a normal distribution contains 90 % of its errors on
 folds left out of the fit. With few vertices hidden whole, or few folds with values beyond an end, the share is raised
@@ -19,7 +20,7 @@ import numpy as np
 
 from gpukit._pool import by_rows
 from gpukit.imputation.auto.error_features import FEATURES
-from gpukit.imputation.auto.gap_kinds import KINDS
+from gpukit.imputation.auto.judging import KINDS
 from gpukit.imputation.constants import (
     COVERED,
     ENOUGH_VALUES,
@@ -116,7 +117,7 @@ def neutral_law():
 def learn_with_growth(parts, changes, units=np.inf, least=0.0):
     """Return Deviations from [Errors] and [changes (values,)], one per fold.
 
-    changes: usual change beyond an end (growth.py). Other arguments as in learn.
+    changes: usual change beyond an end (error_features.changes_beyond). Other arguments as in learn.
     """
     positive = np.concatenate(changes)
     count, positive = len(positive), positive[positive > 0]
@@ -165,7 +166,7 @@ def learn(parts, units=np.inf, least=0.0):
         [widening_factor(scored, sizes, GROUPS[scored.kinds] == group, one) for group, one in enumerate(targets)]
     )
     by_kind, sizes = model.by_kind * factors[GROUPS], np.maximum(sizes * factors[GROUPS[scored.kinds]], least)
-    shares = {share: coverage(scored.residuals, sizes, z) for share, z in ((0.5, HALF), (0.9, WIDE))}
+    shares = {share: float((np.abs(scored.residuals) <= z * sizes).mean()) for share, z in ((0.5, HALF), (0.9, WIDE))}
     return Deviations(np.maximum(by_kind, least), model.law, shares, no_growth())
 
 
@@ -260,7 +261,3 @@ def scale(residuals):
     """
     sizes = np.abs(residuals)
     return max(float(np.quantile(sizes, 0.9)) / WIDE, ERROR_FLOOR * float(sizes.mean()))
-
-
-def coverage(residuals, deviations, z):
-    return float((np.abs(residuals) <= z * deviations).mean())

@@ -2,7 +2,6 @@
 
     worker.py      a rank and its part in a fit             share.py       a rank's share on any device
     completion.py  rank 0's tensor and its requests         cpu.py, gpu.py device operations of a share
-    scatter.py     distribution of a tensor
 
 Transforms are partitioned by columns, thresholding by slices. Each rank has some columns of the estimate (of the m n
 entries, all incomplete vertices) and some whole spectral slices. A step transforms the rank's columns, exchanges

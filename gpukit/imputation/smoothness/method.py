@@ -1,17 +1,162 @@
-"""The method 'smoothness'."""
+"""The method 'smoothness': its graph, conjugate gradients for given weights, and a search for the weights."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import by_rows, shared_out
 from gpukit.device.engine import engine
-from gpukit.imputation.constants import PRIOR_CHANGES
+from gpukit.graphs.adjacency import normalized_laplacian
+from gpukit.imputation.auto import masking as hiding
+from gpukit.imputation.auto.judging import error_of
+from gpukit.imputation.constants import BLOCK_NUMBERS, FACTORS, MOST_TRIALS, PERIOD_WEIGHTS, PRIOR_CHANGES, WEIGHT_GAIN
 from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import interpolation
-from gpukit.imputation.smoothness.choose import best
-from gpukit.imputation.smoothness.solve import Observed, Weights, observed_of, solve
+from gpukit.model_selection.trial import Budget
+
+STEPS = 200  # at most
+TOLERANCE, ROUGH = 2e-4, 7e-4  # of the scaled residual's length, relative to its start: final, in the search
+WINDOW = 1 << 17  # numbers of the search
+NUMBERS = 1 << 18  # of all folds of a search
+# Starts (alike, a, b, c) of the search, for gaps and for unobserved vertices.
+STARTS = tuple((alike, *law) for law in ((0.001, 0.03, 0.2), (0.1, 0.003, 0.1)) for alike in (0, 1))
+CHANGES, COLUMNS = 1 << 24, 256  # changes of all edges for the similarity; least columns
+
+
+class Weights(NamedTuple):
+    """Weights of the objective.
+
+    alike: the power of the ends' similarity in edge weights (laplacian_of), 0 or 1; near (a): on the graph; steady (b):
+    from column to column; together (c): of changes; repeats: s of each further lag, (lags,).
+    """
+
+    alike: int
+    near: float
+    steady: float
+    together: float
+    repeats: tuple
+
+
+class Observed(NamedTuple):
+    """Observed values of a table and its graph.
+
+    values (N, T) float32, 0 where missing; seen (N, T) bool; gaps (T,) float32, lags (K,) int32 (kernels.differ); first
+    (N + 1,) int32, neighbors (E,) int32, weights (E,) float32: the rows of the graph's Laplacian; own (N,) float32:
+    its diagonal.
+    """
+
+    values: np.ndarray
+    seen: np.ndarray
+    gaps: np.ndarray
+    lags: np.ndarray
+    first: np.ndarray
+    neighbors: np.ndarray
+    weights: np.ndarray
+    own: np.ndarray
+
+
+def observed_of(problem, rest, alike):
+    """Return the Observed of a problem.
+
+    rest (N, T) float32: its values, 0 where missing; alike: see laplacian_of.
+    """
+    L = laplacian_of(problem.adjacency, rest, problem.seen, alike)
+    lags = np.array([1, *lags_of(problem)], np.int32)
+    edges = L.indptr.astype(np.int32), L.indices.astype(np.int32), L.data.astype(np.float32)
+    return Observed(rest, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
+
+
+def gaps_of(at):
+    """Return (T,) float32: the median distance of columns over the distance to the next, the last 0."""
+    apart = np.diff(at)
+    return np.append(np.median(apart) / apart if len(apart) else apart, 0.0).astype(np.float32)
+
+
+def solve(solver, observed, weights, tolerance=TOLERANCE, steps=STEPS):
+    """Solve from the solver's last solution for weights (Weights); return the number of steps."""
+    near, steady, together = laws(weights)
+    inverse = 1.0 / diagonal(observed, near, steady, together)
+    goal = tolerance**2 * float(np.vdot(observed.values * inverse, observed.values).real)
+    solver.set_weights(near, steady, together, inverse)
+    solver.multiply()
+    size = solver.advance(1.0)
+    solver.redirect(0.0)
+    for step in range(steps):
+        if size <= goal:
+            return step
+        last, curve = size, solver.multiply()
+        if curve <= 0.0:
+            return step
+        size = solver.advance(last / curve)
+        solver.redirect(size / last)
+    return steps
+
+
+def laws(weights):
+    """Return (a, b_k, c_k) in the form of kernels.differ."""
+    scale = np.array([1.0, *weights.repeats])
+    return (
+        np.float32(weights.near),
+        (weights.steady * scale).astype(np.float32),
+        (weights.together * scale).astype(np.float32),
+    )
+
+
+def diagonal(observed, near, steady, together):
+    """Return (N, T) float32: the diagonal of the product, above 0."""
+    count = observed.values.shape[1]
+    degree = np.zeros((len(observed.lags), count), np.float32)
+    degree[0] = observed.gaps
+    degree[0, 1:] += observed.gaps[:-1]
+    for number, lag in enumerate(observed.lags[1:], 1):
+        degree[number, lag:] += 1.0
+        degree[number, :-lag] += 1.0
+    whole = observed.seen + observed.own[:, None] * (near + together @ degree) + steady @ degree
+    return np.maximum(whole, 1e-20).astype(np.float32)
+
+
+def laplacian_of(adjacency, values, seen, alike):
+    """Return csr (N, N) float64: the normalized Laplacian of a graph with weights times similarity^alike.
+
+    alike = 0: the graph's own weights. values (N, T), seen (N, T) bool.
+    """
+    from scipy import sparse
+
+    if not alike:
+        return normalized_laplacian(adjacency)
+    edges = sparse.coo_array(adjacency)
+    half = edges.row < edges.col
+    row, column = edges.row[half], edges.col[half]
+    block = slice(0, max(COLUMNS, CHANGES // max(1, len(row))))
+    weights = edges.data[half] * likeness(values[:, block], seen[:, block], row, column) ** alike
+    both = np.r_[weights, weights], (np.r_[row, column], np.r_[column, row])
+    return normalized_laplacian(sparse.csr_array(both, shape=edges.shape))
+
+
+def likeness(values, seen, row, column):
+    """Return (E,) above 0: the squared positive correlation of column-to-column changes of vertex pairs.
+
+    Pairs with few common changes are shrunk to the mean of all pairs.
+    """
+    there = seen[:, 1:] & seen[:, :-1]
+    change = np.where(there, np.diff(values, axis=1), 0.0).astype(np.float32)
+    count, product = np.zeros(len(row)), np.zeros((3, len(row)))
+    each = max(1, BLOCK_NUMBERS // max(1, there.shape[1]))
+
+    def correlate_changes(first):
+        block = slice(first, first + each)
+        pairs = (row[block], column[block]), (row[block], row[block]), (column[block], column[block])
+        both = (there[row[block]] & there[column[block]]).astype(np.float32)
+        count[block] = both.sum(axis=1)
+        for number, (one, other) in enumerate(pairs):
+            product[number, block] = np.einsum("ij,ij,ij->i", change[one], change[other], both)
+
+    shared_out(correlate_changes, range(0, len(row), each))
+    size = product[1] * product[2]
+    squares = np.where(size > 0.0, np.maximum(product[0], 0.0) ** 2 / np.where(size > 0.0, size, 1.0), 0.0)
+    usual = float(count @ squares / count.sum()) if count.any() else 1.0
+    return (count * squares + PRIOR_CHANGES * max(usual, 1e-3)) / (count + PRIOR_CHANGES)
 
 
 class Work(NamedTuple):
@@ -37,7 +182,7 @@ def suits(problem):
 
 
 def start_work(problem, alike):
-    """Return the Work of a problem, starting from interpolation; alike: see graph.laplacian_of."""
+    """Return the Work of a problem, starting from interpolation; alike: see laplacian_of."""
     level, line = level_of(problem), interpolation(problem, {})
     rest, start = np.empty((2, *line.shape), np.float32)
 
@@ -88,9 +233,88 @@ def units(rest, seen):
     return np.sqrt((squares + PRIOR_CHANGES * usual) / (count + PRIOR_CHANGES))[:, None].astype(np.float32)
 
 
+def best(problem):
+    """Return the Weights with the least error on hidden values of a problem."""
+    whole = problem.window(WINDOW)
+    folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, NUMBERS // whole.values.size)]
+    lags = len(lags_of(problem))
+    repeats = (0.0,) * lags
+    if not folds:
+        return Weights(*STARTS[0], repeats)
+    search = WeightSearch(whole, folds, lags)
+    weights_found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
+    for at in range(len(lags_of(whole))):
+        tried = [weights_found._replace(repeats=replaced(weights_found.repeats, at, s)) for s in PERIOD_WEIGHTS]
+        weights_found = min([weights_found, *tried], key=search.error)
+    for factor in FACTORS:
+        weights_found = search.descended(weights_found, factor)
+    return weights_found
+
+
+def replaced(values, at, value):
+    """Return a tuple with another value at a position."""
+    return (*values[:at], value, *values[at + 1 :])
+
+
+class WeightSearch:
+    """Errors by weights on folds; each fold's solver starts from its last solution."""
+
+    def __init__(self, problem, folds, lags):
+        self.metric, self.errors, self.lags = problem.options.metric, {}, lags
+        self.budget = Budget(MOST_TRIALS)
+        self.parts = [
+            [
+                (
+                    np.nonzero(hidden.values),
+                    problem.values[hidden.values],
+                    start_work(problem.without(hidden.lost), alike),
+                )
+                for hidden in folds
+            ]
+            for alike in (0, 1)
+        ]
+
+    def error(self, weights):
+        """Return the error on all hidden values."""
+        if weights not in self.errors:
+            residuals = [self.residuals(weights, *part) for part in self.parts[weights.alike]]
+            self.errors[weights] = error_of(np.concatenate(residuals), self.metric)
+            self.budget.spend(1)
+        return self.errors[weights]
+
+    def residuals(self, weights, places, truth, work):
+        """Return (values,) of one fold: residuals of hidden values at places (vertex, column)."""
+        solve(work.solver, work.observed, self.fitting(weights, work), ROUGH)
+        return work.at(*places) - truth
+
+    def fitting(self, weights, work):
+        """Return weights with one repeat per lag of the window."""
+        return weights._replace(repeats=weights.repeats[: len(work.observed.lags) - 1])
+
+    def descended(self, weights, factor):
+        """Return the weights after coordinate descent by steps of a factor."""
+        moved = True
+        while moved and not self.budget.is_spent:
+            moved = False
+            for field in ("near", "steady", "together", *range(self.lags)):
+                for step in (factor, 1.0 / factor):
+                    other = stepped(weights, field, step)
+                    if self.error(other) < WEIGHT_GAIN * self.error(weights):
+                        weights, moved = other, True
+                        break
+        return weights
+
+
+def stepped(weights, field, factor):
+    """Return Weights with one weight, a name or the number of a lag, multiplied by a factor."""
+    if isinstance(field, str):
+        return weights._replace(**{field: factor * getattr(weights, field)})
+    return weights._replace(repeats=replaced(weights.repeats, field, factor * weights.repeats[field]))
+
+
 def settings(problem):
     """Return the weights with the least error on hidden values."""
-    found = best(problem, start_work)._asdict()
+    found = best(problem)._asdict()
     return [found | {"repeats": list(found["repeats"])}]
 
 

@@ -1,6 +1,6 @@
 """Selection of weights and center for 'auto' on hidden values.
 
-Trials on one split of the observed values, hidden in the pattern of the missing ones (holdout.split):
+Trials on one split of the observed values, hidden in the pattern of the missing ones (run.split):
 
 1. the mean that predicts the hidden values best by itself, and another one if it is nearly as good;
 2. every weighting with that mean: 'slice' with its phase of fixed ranks, then 'common' and 'frequency' with
@@ -16,6 +16,8 @@ where whole road sensors are missing.
 The fit then uses all observed values and stops where the averaged error was least, lambda relative to its start. A
 path on hidden data ends early once its error only grows. A large tensor is sampled by rows and columns of its slices,
 not by vertices: graph and ranks are unchanged.
+
+`compare` compares the paper's algorithm with simple methods on hidden values.
 """
 
 import contextlib
@@ -39,9 +41,10 @@ from gpukit.imputation.constants import (
     SOLVED,
     SPLITS,
 )
-from gpukit.imputation.spectral import holdout
+from gpukit.imputation.problem import Problem
+from gpukit.imputation.spectral import run
 from gpukit.imputation.spectral.path import best_options, fit_path
-from gpukit.imputation.spectral.run import start
+from gpukit.imputation.spectral.run import impute, start
 from gpukit.model_selection.search import EarlyStopping, finalists
 from gpukit.model_selection.splits import order_by_values
 
@@ -100,7 +103,7 @@ class Search(NamedTuple):
 class CentredSplit(NamedTuple):
     """A centred split, shared by all weightings: observed (N, m, n), 0 where missing or hidden.
 
-    judge: of a completion (holdout.watcher); known: spectral.cpu.Known of its completions, None before the first.
+    judge: of a completion (run.watcher); known: spectral.cpu.Known of its completions, None before the first.
     """
 
     observed: np.ndarray
@@ -123,13 +126,13 @@ def choose(place, setting, data, seed, progress=None):
     centers = select_centers(tensor, search.splits[0], setting.center)
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
     for number, trial in enumerate(trials):
-        run(search, trial)
-        if is_recovered(trial, tensor, search.splits[0]):
+        run_trial(search, trial)
+        if trial.error <= goal(trial.setting, tensor, search.splits[0]):
             return Chosen(trial.setting, trials[: number + 1])
     best = min(trials, key=lambda trial: trial.error)
     others = [Trial(best.setting._replace(center=center), []) for center in centers[1:]]
     for trial in others:
-        run(search, trial)
+        run_trial(search, trial)
     final_trials = run_finals(search, trials + others)
     rest = [trial for trial in trials + others if len(trial.curves) == 1]
     return Chosen(stop_at_best(final_trials[0]), final_trials + rest)
@@ -153,14 +156,14 @@ def reduced(tensor, mask, seed):
 
 
 def splits(tensor, mask, seed):
-    """Return SPLITS of holdout.Split that hide the missing share; they do not depend on the order of the vertices.
+    """Return SPLITS of run.Split that hide the missing share; they do not depend on the order of the vertices.
 
     Most observed values are kept.
     """
     order = order_by_values(np.where(spread(mask), tensor, np.nan).reshape(len(mask), -1).astype(np.float64))
     missing = 1.0 - float(mask.mean())
     share = max(0.05, min(missing, (1.0 - missing) / 4))
-    return [holdout.split(mask, share, SPLITS * seed + fold, order) for fold in range(SPLITS)]
+    return [run.split(mask, share, SPLITS * seed + fold, order) for fold in range(SPLITS)]
 
 
 def error_of_mean(tensor, split, center):
@@ -203,7 +206,7 @@ def with_path(setting):
     return setting._replace(options=options._replace(decay=decay, accelerate=False, rank_phase=False))
 
 
-def run(search, trial):
+def run_trial(search, trial):
     """Run a Trial on its next split; append its errors."""
     setting, number = trial.setting, len(trial.curves)
     split, centred_split = search.splits[number], centre_split(search, number, setting.center)
@@ -241,7 +244,7 @@ def centre_split(search, number, center):
         search.cache.clear()
         split = search.splits[number]
         mean = mean_of(search.tensor, split.observed, center)
-        judge = holdout.watcher(centred(search.tensor, search.mask, mean), split)
+        judge = run.watcher(centred(search.tensor, search.mask, mean), split)
         search.cache[number, center] = CentredSplit(centred(search.tensor, split.observed, mean), judge)
     return search.cache[number, center]
 
@@ -249,11 +252,6 @@ def centre_split(search, number, center):
 def goal(setting, tensor, split):
     """Return the error at which a setting recovers the data; 0 if the stopping point is needed too."""
     return SOLVED * error_of_mean(tensor, split, setting.center) if setting.options.rank_phase else 0.0
-
-
-def is_recovered(trial, tensor, split):
-    """Return True if the trial has reached its goal."""
-    return trial.error <= goal(trial.setting, tensor, split)
 
 
 def is_solved(trials):
@@ -270,7 +268,7 @@ def run_finals(search, trials):
     is_decided = len(near) == 1 and stop_at_best(near[0]) == near[0].setting
     for _ in search.splits[:0] if is_decided else search.splits[1:]:
         for trial in sorted(near, key=lambda trial: trial.setting.center):  # shares the centred splits
-            run(search, trial)
+            run_trial(search, trial)
     return sorted(near, key=lambda trial: trial.error)
 
 
@@ -290,3 +288,60 @@ def plain(setting):
         "none" if setting.center == "auto" else setting.center,
     )
     return setting._replace(weights=weights, center=center)
+
+
+OURS = "imputation"
+
+
+class Sample(NamedTuple):
+    """Data of a comparison: tensor (N, m, n), 0 where missing, its mask, and parts (run.Split)."""
+
+    tensor: np.ndarray
+    mask: np.ndarray
+    parts: run.Split
+
+
+class Standing(NamedTuple):
+    """Result of a method on hidden values.
+
+    name: 'imputation' or a method's; setting: a dict; error: the mean absolute error on the hidden values.
+    """
+
+    name: str
+    setting: dict
+    error: float
+
+
+def sample_of(tensor, mask, seed, share=None):
+    """Return a Sample of a tensor and its mask.
+
+    tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n). A large tensor is sampled by rows and columns of its
+    slices. share: the share to hide, see run.split; None: the first of `splits`. Raises DataError when too
+    little is observed to hide any.
+    """
+    tensor, mask = reduced(tensor, mask, seed)
+    return Sample(tensor, mask, splits(tensor, mask, seed)[0] if share is None else run.split(mask, share, seed))
+
+
+def compare(adjacency, place, setting, sample):
+    """Return [Standing], the least error first, of the imputation and the simple methods without order.
+
+    adjacency: checked, csr (N, N). place, setting: run.Place and Setting without 'auto'. sample: a Sample.
+    """
+    from gpukit.imputation.auto.judging import filled  # both load numba
+    from gpukit.imputation.simple import METHODS
+
+    tensor, mask, parts = sample
+    completed = tensor.copy()
+    completed[~parts.observed] = impute(place, setting, tensor, mask, parts.hidden).estimate
+    seen, hidden = (np.broadcast_to(spread(part), tensor.shape).reshape(len(tensor), -1) for part in parts)
+    truth = tensor.reshape(seen.shape).astype(np.float64)
+    problem = Problem(adjacency, np.where(seen, truth, 0.0), seen, None, 0, tensor.shape[1:], place, None)
+
+    def error(values):
+        return float(np.abs(values - truth)[hidden].mean())
+
+    ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
+    rows = [Standing(OURS, ours, error(completed.reshape(seen.shape)))]
+    rows += [Standing(one.name, {}, error(filled(one, problem, {}))) for one in METHODS if one.suits(problem)]
+    return sorted(rows, key=lambda row: row.error)

@@ -1,12 +1,24 @@
-"""Iterations: a path of falling thresholds, then a phase of fixed ranks that removes the thresholds' bias."""
+"""Iterations: a path of falling thresholds, then a phase of fixed ranks that removes the thresholds' bias.
 
-from typing import NamedTuple
+The thresholds of the slices are lambda_k^1 at first, then lambda^(j+1) = c lambda^j. The rank of a slice, if it is
+clear, is at the largest ratio of adjacent singular values.
+"""
+
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from gpukit.imputation.constants import RANK_TOLERANCE, WAIT
-from gpukit.imputation.spectral.ranks import choose_ranks, count_leading
-from gpukit.imputation.spectral.thresholds import next_momentum, usual_decay
+from gpukit.base import check_choice
+from gpukit.imputation.constants import (
+    CLEAR_RATIO,
+    CLEAR_SHARE,
+    DISSENT,
+    DISTINCT_RATIO,
+    FREQUENCY_FLOOR,
+    PATH_END,
+    RANK_TOLERANCE,
+    WAIT,
+)
 
 
 class Options(NamedTuple):
@@ -150,3 +162,93 @@ class PathRun:
         return History(
             *(np.array([row[name] for row in self.rows], kinds.get(name, np.float64)) for name in History._fields)
         )
+
+
+Weights = Literal["slice", "common", "frequency"]
+WEIGHTS = get_args(Weights)
+
+
+def first_thresholds(weights, exponent, frequencies, largest):
+    """Return lambda^1 (K,) float64.
+
+    frequencies (K,): the Laplacian's eigenvalues, ascending; largest (K,): the largest singular value of each spectral
+    slice. weights: 'slice', its own largest (Algorithm 1 of the graph-tensor imputation paper); 'common', the largest
+    of all; 'frequency', the least multiple of (0.05 + mu_k / mu_max)^exponent that no singular value exceeds.
+    """
+    check_choice("weights", weights, WEIGHTS)
+    if weights == "slice":
+        return largest.astype(np.float64)
+    if weights == "common":
+        return np.full(len(largest), float(largest.max()))
+    weight = (FREQUENCY_FLOOR + frequencies / max(float(frequencies.max()), 1e-300)) ** exponent
+    return weight * float((largest / weight).max())
+
+
+def next_momentum(t):
+    """Return (t', beta): next t and weight of the last step in y = x + beta (x - x_before); t = 1 at first.
+
+    Source: Beck and Teboulle, "A fast iterative shrinkage-thresholding algorithm" (2009), Eq. (4.2)-(4.3).
+    """
+    following = (1.0 + (1.0 + 4.0 * t * t) ** 0.5) / 2.0
+    return following, (t - 1.0) / following
+
+
+def usual_decay(iterations):
+    """Return the decay of a path that ends at PATH_END.
+
+    PATH_END is relative to its start; the path has `iterations` steps.
+    """
+    return PATH_END ** (1.0 / iterations)
+
+
+class Ranks(NamedTuple):
+    """ranks (K,) int32; is_clear (K,) bool: slices with a clear rank; clear: True if enough slices have one."""
+
+    ranks: np.ndarray
+    is_clear: np.ndarray
+    clear: bool
+
+
+def count_leading(smaller):
+    """Return the number of leading singular values that determine a rank; 0 for slices with one value.
+
+    The ratios grow again towards the last values of a full-rank slice, so only ranks up to half the side are
+    considered.
+    """
+    return smaller // 2 + 1 if smaller > 1 else 0
+
+
+def choose_ranks(values, rounding):
+    """Return Ranks from leading singular values (K, count), descending.
+
+    rounding: the values' relative error. Slices that are zero up to rounding get rank 0 and are ignored. If the slices
+    share one rank, slices without observations, which contain mostly errors of others, get it too.
+    """
+    floor = max(float(values.max()) * rounding, 1e-300)
+    alive = values[:, 0] > floor
+    ratios = np.maximum(values[:, :-1], floor) / np.maximum(values[:, 1:], floor)
+    ranks = np.where(alive, ratios.argmax(axis=1) + 1, 0).astype(np.int32)
+    is_clear = ~alive | stands_out(ratios, CLEAR_RATIO)
+    common = common_rank(ratios[alive])
+    if common:
+        largest = ratios.max(axis=1)
+        usual = np.median(largest[ranks == common]) if (ranks == common).any() else np.inf
+        ranks[alive & (largest < usual**DISSENT)] = common
+        is_clear |= ranks == common
+        return Ranks(ranks, is_clear, True)
+    return Ranks(ranks, is_clear, bool(alive.any() and is_clear[alive].mean() >= CLEAR_SHARE))
+
+
+def common_rank(ratios):
+    """Return the common rank of the slices; 0 if there is none."""
+    if not len(ratios):
+        return 0
+    together = np.exp(np.log(ratios).mean(axis=0, keepdims=True))
+    return int(together.argmax()) + 1 if stands_out(together, DISTINCT_RATIO)[0] else 0
+
+
+def stands_out(ratios, clear):
+    """Return (K,) bool: True if the largest of (K, count) ratios is clear and clearly larger than the others."""
+    ordered = np.sort(ratios, axis=1)
+    least = clear if ratios.shape[1] == 1 else np.maximum(clear, DISTINCT_RATIO * ordered[:, -2])
+    return ordered[:, -1] >= least

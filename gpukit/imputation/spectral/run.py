@@ -1,17 +1,18 @@
-"""Completion of tensors on one graph and one device, with given settings."""
+"""Completion of tensors on one graph and one device, with given settings; values hidden to measure errors."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit import device as devices
+from gpukit.base import check_real
 from gpukit.base.arrays import place_like
 from gpukit.device.engine import engine
+from gpukit.errors import DataError
 from gpukit.imputation.centering import centred, mean_of
 from gpukit.imputation.distributed.share import can_share
-from gpukit.imputation.spectral import holdout
-from gpukit.imputation.spectral.path import Fit, Options, best_options, fit_path
-from gpukit.imputation.spectral.thresholds import first_thresholds
+from gpukit.imputation.spectral.path import Fit, Options, best_options, first_thresholds, fit_path
+from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 
 
@@ -73,9 +74,9 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
     mask (N,) or (N, m, n) bool, on the host. hidden: a mask of additional entries to hide: the history then has the
     error there, and the estimate covers the missing entries of both masks.
     """
-    parts = holdout.Split(mask, None) if hidden is None else holdout.Split(mask & ~hidden, hidden)
+    parts = Split(mask, None) if hidden is None else Split(mask & ~hidden, hidden)
     mean = mean_of(tensor, parts.observed, setting.center)
-    watch = None if hidden is None else holdout.watcher(centred(tensor, mask, mean), parts)
+    watch = None if hidden is None else watcher(centred(tensor, mask, mean), parts)
     sizes = "{:,} slices of {} x {}".format(*tensor.shape)
     with devices.reported(place.device, f"Imputing {sizes}"):
         begun = work_clock()
@@ -99,6 +100,53 @@ def stop_by_holdout(place, setting, data, share, seed, progress=None):
 
     The error is measured on a hidden share; the history is that of this run. data: inputs.Data.
     """
-    hidden = holdout.split(data.mask, share, seed).hidden
+    hidden = split(data.mask, share, seed).hidden
     history = impute(place, setting, data.tensor, data.mask, hidden, progress).fit.history
     return setting._replace(options=best_options(history, setting.options)), history
+
+
+class Split(NamedTuple):
+    """observed, hidden: masks of one shape, (N,) or (N, m, n); together the observed values."""
+
+    observed: np.ndarray
+    hidden: np.ndarray
+
+
+def split(mask, share, seed, order=None):
+    """Hide a share of the observed values: a Split.
+
+    Values are hidden in the pattern of the missing ones. mask (N,) or (N, m, n) bool, True = observed; share, more than
+    0 and less than 1. Whole vertices are hidden if most missing values belong to vertices without observations, else
+    single entries. The same seed hides the same entries. order (N,): order of the vertices in which they are drawn.
+    Raises DataError when nothing would be hidden or nothing left.
+    """
+    share = check_real("holdout", share, 0.0, 1.0, strict=True)
+    if order is not None:
+        position = np.argsort(order)
+        return Split(*(part[position] for part in split(mask[order], share, seed)))
+    observed_vertices = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).any(axis=1)
+    vertices = mask.ndim == 1 or 2 * (~observed_vertices).sum() * mask[0].size > (~mask).sum()
+    positions = np.flatnonzero(observed_vertices if vertices else mask)
+    count = max(1, round(share * len(positions)))
+    if count >= len(positions):
+        things = "vertices" if vertices else "entries"
+        raise DataError(
+            f"hiding a share of {share:g} of {len(positions)} observed {things} leaves no values to impute "
+            "from. Use a smaller holdout."
+        )
+    chosen = np.random.default_rng([seed, Numpy.HELD_OUT_ENTRIES[0]]).permutation(positions)[:count]
+    hidden = np.zeros(mask.shape, bool)  # in C order: written through a flat view
+    if vertices:
+        hidden[chosen] = mask[chosen]
+    else:
+        hidden.reshape(-1)[chosen] = True
+    return Split(mask & ~hidden, hidden)
+
+
+def watcher(tensor, parts):
+    """Return a function of a completion over parts.observed: the mean absolute error on hidden values.
+
+    tensor (N, m, n): centred like the completion's tensor.
+    """
+    truth, hidden_missing = tensor[place_like(parts.hidden, tensor)], place_like(parts.hidden[~parts.observed], tensor)
+    return lambda completion: float(np.abs(completion.missing()[hidden_missing] - truth).mean(dtype=np.float64))

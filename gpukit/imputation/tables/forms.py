@@ -1,4 +1,4 @@
-"""Frames and labelled arrays as arrays by vertex, and back."""
+"""Frames and labelled arrays as arrays by vertex, and back; the time axis of a frame."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,15 @@ import numpy as np
 
 from gpukit.base.arrays import aligned as matched
 from gpukit.errors import DataError
-from gpukit.graphs import labels
+from gpukit.graphs import labels, time_parsing
 from gpukit.graphs.column_types import refill, refill_frame, types_of_frame
-from gpukit.graphs.columns import Columns, has_names, long_by_name, role_of, times_in
+from gpukit.graphs.columns import REPEATED, Columns, has_names, long_by_name, role_of, times_in
 from gpukit.graphs.completed import completed_as, completed_frame
+from gpukit.graphs.labels import counted
 from gpukit.graphs.table import long_of, type_of_long
-from gpukit.imputation.tables import sides
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.sheet import MISSING, FrameTable
+from gpukit.io.times import exact_seconds
 from gpukit.io.words import as_ids, is_number, shown
 
 
@@ -95,7 +96,7 @@ def leveled_form(frame, mask, vertices, labelled):
     """
     levels = [frame.columns.get_level_values(at) for at in range(frame.columns.nlevels)]
     differing = [level for level in levels if level.nunique() > 1]
-    timed = [at for at, level in enumerate(levels) if sides.has_times(level)]
+    timed = [at for at, level in enumerate(levels) if has_times(level)]
     if len(differing) > 1 and timed:
         raise DataError(f"the table's columns have times in level {timed[0]}: give frame.stack({timed[0]}).")
     names = differing[0] if len(differing) == 1 else [str(one) for one in frame.columns]
@@ -119,7 +120,7 @@ def as_readings(frame, vertices):
     is_part = not is_numbered(frame.index)
     if not len(frame) or (is_part and (frame.index.is_unique or frame.shape[1] < 2)):
         return None
-    name = frame.index.name or ("time" if sides.has_times(frame.index) else "sensor")
+    name = frame.index.name or ("time" if has_times(frame.index) else "sensor")
     if is_part and name in frame.columns:
         return None
     flat = frame.reset_index(names=[name]) if is_part else frame
@@ -156,7 +157,7 @@ def with_times(flat, found, times):
 
     if times is None:
         return flat
-    side = sides.plain_side(pandas.Index(times))
+    side = plain_side(pandas.Index(times))
     if side.dtype.kind == "m":
         side = pandas.Timestamp(0) + side
     if side.isna().any():
@@ -173,11 +174,11 @@ def level_of_time(index, known):
     It is the only one without labels of the graph, with dates, with a name of times, or without a name of sensors.
     Raises DataError if that is ambiguous.
     """
-    levels = [sides.plain_side(index.get_level_values(at).unique()) for at in range(index.nlevels)]
+    levels = [plain_side(index.get_level_values(at).unique()) for at in range(index.nlevels)]
     roles = [role_of(name) for name in index.names]
     signs = (
         [not (known and set(map(str, level)) <= known) for level in levels],
-        [sides.has_times(level) for level in levels],
+        [has_times(level) for level in levels],
         [role == "time" for role in roles],
         [role != "sensor" for role in roles],
     )
@@ -236,13 +237,13 @@ def wide_form(frame, mask, vertices, labelled):
     """Return the Form of times by sensors, or sensors by times."""
     given, clock = frame, clock_in(frame, vertices)
     frame = frame if clock is None else frame.set_index(clock)
-    turned = sides.are_columns(frame, vertices)
+    turned = are_columns(frame, vertices)
     side, other = (frame.columns, frame.index) if turned else (frame.index, frame.columns)
     if labelled and not isinstance(vertices, np.ndarray) and not labels.counted(side):
         raise DataError("the tensor has labels and the graph's are not the same on both sides. Label rows and columns.")
     axis = "columns" if turned else "rows"
     order, ids = order_of(side, vertices, axis)
-    sides.refuse_repeats(other, "rows" if turned else "columns")
+    refuse_repeats(other, "rows" if turned else "columns")
     refuse_calendar(frame)
     array, seen = numbers_of(frame, turned)[order], mask_of(mask, frame, turned, order)
     array = np.ascontiguousarray(array)
@@ -262,7 +263,7 @@ def wide_form(frame, mask, vertices, labelled):
         return made if clock is None else made.reset_index()[[*given.columns]].set_axis(given.index)
 
     types = None if types is None else types.at(order)
-    return Form(array, seen, sides.times_of(other), ids, give, sides.notes_on(other), types)
+    return Form(array, seen, times_of(other), ids, give, notes_on(other), types)
 
 
 def is_observed(array, mask):
@@ -370,3 +371,114 @@ def mask_of(mask, frame, turned, order):
         mask = matched(tensor=frame.T if turned else frame, mask=mask)[1].to_numpy()
     mask = np.asarray(mask)
     return (mask.T if turned and mask.ndim == 2 else mask)[order] if len(mask.shape) else mask
+
+
+def are_columns(frame, vertices):
+    """Return True if columns are vertices.
+
+    The labels, the side with dates, the sizes and the names of the sides determine it, in this order. vertices: (N,)
+    labels of the graph, N if it has none, None without a graph. Raises DataError if nothing determines it and the
+    labels of the rows are not times.
+    """
+    sides = frame.index, frame.columns
+    if isinstance(vertices, np.ndarray):
+        known = set(map(str, vertices.tolist()))
+        shares = [len(known & set(map(str, side))) / max(1, len(side)) for side in sides]
+        if shares[0] != shares[1]:
+            return shares[1] > shares[0]
+    dated = [has_times(side) for side in sides]
+    if dated[0] != dated[1]:
+        return dated[0]
+    if vertices is not None:
+        count = len(vertices) if isinstance(vertices, np.ndarray) else vertices
+        return len(frame) != count and frame.shape[1] == count
+    roles = [role_of(side.name) for side in sides]
+    turned = roles[0] == roles[1] or roles[0] == "time" or roles[1] == "sensor"
+    if can_follow(frame.index if turned else frame.columns):
+        return turned
+    raise DataError(
+        f"the table's rows are labelled {named(frame.index)}, its columns {named(frame.columns)}: no times, so which "
+        "side is time is not clear. Name it: frame.rename_axis(index='time') if the rows follow each other in time, "
+        "frame.rename_axis(columns='time') if the columns do (DataArray: rename the dimension)."
+    )
+
+
+def named(side):
+    """Return the first two labels of a side, for a message."""
+    return ", ".join(shown(str(one)) for one in side[:2]) + (", ..." if len(side) > 2 else "")
+
+
+def can_follow(side):
+    """Return True for labels that may be times.
+
+    These are dates, numbers that rise or fall, row numbers, or any labels if the side is named as times.
+    """
+    side = plain_side(side)
+    if counted(side) or has_times(side) or role_of(side.name) == "time":
+        return True
+    return side.dtype.kind in "iuf" and (side.is_monotonic_increasing or side.is_monotonic_decreasing)
+
+
+def notes_on(side):
+    """Return [text] on labels of the time axis without times."""
+    order = "they count as in order of time where neighbouring values are alike."
+    return [] if can_follow(side) else [f"the labels {named(side)} are no times: {order}"]
+
+
+def refuse_repeats(side, where):
+    """Raise DataError for times that repeat often.
+
+    A table of readings has such times.
+    """
+    different = side.nunique()
+    if different > 1 and len(side) >= REPEATED * different:
+        raise DataError(
+            f"the table has {len(side):,} {where} at {different:,} times ({named(side.unique())}). If each is a "
+            "reading of one of several sensors, add them: frame.set_index(NAME_OF_THE_SENSOR_COLUMN, append=True). "
+            "If they follow each other in time, leave the labels out: frame.reset_index(drop=True)."
+        )
+
+
+def plain_side(side):
+    """Return an index with its labels in their plain dtype.
+
+    Dates and periods become datetime64 without a zone; there are no categories, intervals or objects.
+    """
+    import pandas
+
+    if isinstance(side, pandas.MultiIndex):
+        return side
+    if isinstance(side, pandas.IntervalIndex):
+        side = side.left.rename(side.name)
+    if isinstance(side.dtype, pandas.CategoricalDtype) or side.dtype == object:
+        side = pandas.Index(list(side), name=side.name)
+    if side.dtype == object and pandas.api.types.infer_dtype(side, skipna=False) in ("date", "datetime"):
+        side = pandas.to_datetime(side, utc=True)
+    if hasattr(side, "to_timestamp"):
+        side = side.to_timestamp()
+    return side.tz_convert("UTC").tz_localize(None) if getattr(side, "tz", None) is not None else side
+
+
+def has_times(side):
+    """Return True for labels that are dates, periods, durations, or date texts."""
+    side = plain_side(side)
+    return side.dtype.kind in "Mm" or are_texts_of_dates(side)
+
+
+def are_texts_of_dates(side):
+    """Return True for labels that are texts of dates."""
+    are_texts = side.dtype.kind not in "biufMm" and all(isinstance(one, str) for one in side)
+    return are_texts and time_parsing.are_dates([*side])
+
+
+def times_of(side):
+    """Return times (T,) of labels as seconds, int64 or float64, or None.
+
+    None: the labels are not times. Numbers are, if the side is named so, or if they rise or fall by unequal steps.
+    """
+    side = plain_side(side)
+    if side.dtype.kind in "Mm":
+        return exact_seconds(side.to_numpy())
+    if side.dtype.kind in "iuf" and (role_of(side.name) == "time" or time_parsing.has_unequal_steps(side.to_numpy())):
+        return exact_seconds(side.to_numpy()) if side.dtype.kind == "f" else time_parsing.seconds([*map(str, side)])
+    return time_parsing.seconds(list(side)) if are_texts_of_dates(side) else None

@@ -6,7 +6,7 @@ import pytest
 from bench.clicks.test_table10 import planted
 from gpukit import bench
 from gpukit.bench import Conditions, ratings
-from gpukit.bench.clicks import epochs
+from gpukit.bench.clicks import epochs, ncf_data
 from gpukit.device import cpu
 from gpukit.errors import DataError
 from gpukit.factorization.solvers.ials import formulas
@@ -43,5 +43,5 @@ def test_without_real_data():
 
 
 def test_clicks_are_ones():
-    table = ratings.as_clicks(ratings.generate_split("ml-10m", 0.0003)[0])
+    table = ncf_data.as_clicks(ratings.generate_split("ml-10m", 0.0003)[0])
     assert (np.asarray(table.values) == 1).all() and len(table)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench.clicks.test_table10 import planted
-from gpukit.bench.clicks import held
+from gpukit.bench.clicks import quality
 from gpukit.device import cpu
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.implicit.hold_out import Judges
@@ -33,7 +33,7 @@ def handful(n_users, n_items=17):
     return state, clicks, clicked, Judges(users, items, False)
 
 
-@pytest.mark.parametrize("n_users", [1, 5, 2 * held.TILE + 3])
+@pytest.mark.parametrize("n_users", [1, 5, 2 * quality.TILE + 3])
 def test_ranks_are_those_of_the_scores(n_users):
     """Tiles that are full, one that is not; users who do not judge."""
     state, clicks, clicked, judges = handful(n_users)
@@ -42,14 +42,14 @@ def test_ranks_are_those_of_the_scores(n_users):
         scores = [float(np.dot(state.user_factors[user], row)) for row in state.item_factors]
         rivals = [score for other, score in enumerate(scores) if not clicked[user, other]]
         expected.append(1 + sum(score > scores[item] for score in rivals))
-    assert held.ranks(state, clicks, judges).tolist() == expected
+    assert quality.ranks(state, clicks, judges).tolist() == expected
 
 
 def test_what_is_no_number_ranks_last():
     state, clicks, clicked, judges = handful(5)
     state.item_factors[:] = np.nan
     last = (~clicked[judges.users]).sum(axis=1)
-    assert (held.ranks(state, clicks, judges) > last).all()
+    assert (quality.ranks(state, clicks, judges) > last).all()
 
 
 def test_the_mean_over_draws_chooses(monkeypatch):
@@ -62,22 +62,22 @@ def test_the_mean_over_draws_chooses(monkeypatch):
         rank = rank if plan.regularization == 0.007 else 950.0
         return [np.log(factor * rank) for factor in (2.0, 1.0, 1.5)]
 
-    held_out, clicks = held.one_held_out, planted().clicks
-    monkeypatch.setattr(held, "one_held_out", lambda clicks, draw: asked.append(draw) or held_out(clicks, draw))
-    monkeypatch.setattr(held, "curve", curve)
+    held_out, clicks = quality.one_held_out, planted().clicks
+    monkeypatch.setattr(quality, "one_held_out", lambda clicks, draw: asked.append(draw) or held_out(clicks, draw))
+    monkeypatch.setattr(quality, "curve", curve)
     tried = [
         {"unobserved_weight": weight, "regularization": decay} for weight in (0.2, 0.3) for decay in (0.005, 0.007)
     ]
-    named, rank = held.choose(learner, clicks, cpu(), tried)
+    named, rank = quality.choose(learner, clicks, cpu(), tried)
     assert named == {**tried[-1], "n_epochs": 4} and rank == pytest.approx(30.0)
     assert asked == [0, 1, 2]
 
 
 def test_settings_that_learn_are_chosen(monkeypatch):
     """A setting that keeps all factors near zero loses; with three epochs only every second one is evaluated."""
-    monkeypatch.setattr(held, "DRAWS", 2)
+    monkeypatch.setattr(quality, "DRAWS", 2)
     tried = [{"regularization": value} for value in (1e4, 0.01)]
-    named, rank = held.choose(lambda seed: learner(seed, 3), planted().clicks, cpu(), tried)
+    named, rank = quality.choose(lambda seed: learner(seed, 3), planted().clicks, cpu(), tried)
     assert named == {"regularization": 0.01, "n_epochs": 2} and 1 < rank < 10
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from bench.clicks.test_table10 import planted
 from gpukit.bench import Conditions
-from gpukit.bench.clicks import implicit_als, ncf_data, training
-from gpukit.bench.clicks.training import LearningCurve
+from gpukit.bench.clicks import implicit_als, ncf_data
+from gpukit.bench.clicks.ncf_data import LearningCurve
 from gpukit.device import cpu
 from gpukit.errors import DataError
 
@@ -39,8 +39,8 @@ def test_rows(monkeypatch):
 
     monkeypatch.setattr(ncf_data, "read", lambda folder, share: planted())
     monkeypatch.setattr(implicit_als.importlib.util, "find_spec", lambda name: name)
-    monkeypatch.setattr(training, "train_ials", fake_ials)
-    monkeypatch.setattr(training, "train_implicit", fake_implicit)
+    monkeypatch.setattr(ncf_data, "train_ials", fake_ials)
+    monkeypatch.setattr(ncf_data, "train_implicit", fake_implicit)
     rows = {row.what: row for row in implicit_als.implicit(Conditions(cpu()))}
     time = rows[f"CPU time of {implicit_als.OURS}, 2 epochs"]
     assert (
@@ -76,5 +76,5 @@ def test_a_model_that_has_not_learned_is_an_error():
 
 def test_ours_learns(monkeypatch):
     ticks = iter(range(1000))
-    curve = training.train_ials({"n_factors": 4, "n_epochs": 3}, planted(), 0, lambda: next(ticks))
+    curve = ncf_data.train_ials({"n_factors": 4, "n_epochs": 3}, planted(), 0, lambda: next(ticks))
     assert curve.times == [1, 2, 3] and curve.final[0] > 0.9

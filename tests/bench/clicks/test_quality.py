@@ -5,9 +5,9 @@ import pytest
 
 from bench.clicks.test_table10 import planted
 from gpukit.bench import Conditions
-from gpukit.bench.checks import check_learned
-from gpukit.bench.clicks import held, ncf_data, quality
+from gpukit.bench.clicks import ncf_data, quality
 from gpukit.bench.clicks.quality import CHOSEN, Result
+from gpukit.bench.measurement import check_learned
 from gpukit.device import cpu
 from gpukit.errors import DataError
 
@@ -41,15 +41,15 @@ def test_a_model_that_has_not_learned_is_an_error():
 @pytest.mark.parametrize("larger, names", [((8,), ["iALS F=4", "iALS F=8"]), ((1,), ["iALS F=4"])])
 def test_the_benchmark_runs(monkeypatch, larger, names):
     """More factors have rows if held-out clicks rank better."""
-    ncf, choose = planted(), held.choose
+    ncf, choose = planted(), quality.choose
 
     def better_by_more(learner, clicks, device, tried):
         named, rank = choose(learner, clicks, device, tried)
         return named, rank / tried[0]["n_factors"]
 
     monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
-    monkeypatch.setattr(held, "choose", better_by_more)
-    monkeypatch.setattr(held, "DRAWS", 1)
+    monkeypatch.setattr(quality, "choose", better_by_more)
+    monkeypatch.setattr(quality, "DRAWS", 1)
     for name, value in {"FACTORS": 4, "EPOCHS": 2, "SEEDS": 2, "LARGER": {False: larger}}.items():
         monkeypatch.setattr(quality, name, value)
     monkeypatch.setattr(quality, "GRID", {"unobserved_weight": (0.1, 0.3), "regularization": (0.01,)})

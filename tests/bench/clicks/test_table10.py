@@ -5,8 +5,8 @@ import pytest
 
 from gpukit import bench
 from gpukit.bench import Conditions
-from gpukit.bench.clicks import ncf_data, table10, training
-from gpukit.bench.clicks.training import LearningCurve
+from gpukit.bench.clicks import ncf_data, table10
+from gpukit.bench.clicks.ncf_data import LearningCurve
 from gpukit.device import cpu
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import Negatives
@@ -71,13 +71,13 @@ def test_evaluations_are_not_timed():
         now[0] += 100.0
         return 0.5, 0.25
 
-    quality, times = training.record_epochs(epochs(), evaluate, 7.0, lambda: now[0])
+    quality, times = ncf_data.record_epochs(epochs(), evaluate, 7.0, lambda: now[0])
     assert times == [2, 4, 6, 8] and quality == [(0.5, 0.25)] * 4
 
 
 def test_training_ends_if_hr_does_not_rise():
     hits = iter((0.1, 0.3, 0.2, 0.3, 0.25, 0.9))
-    quality, times = training.record_epochs(range(6), lambda: (next(hits), 0.0), float("inf"), lambda: 0.0, 3)
+    quality, times = ncf_data.record_epochs(range(6), lambda: (next(hits), 0.0), float("inf"), lambda: 0.0, 3)
     assert [hit for hit, _ in quality] == [0.1, 0.3, 0.2, 0.3, 0.25] and len(times) == 5
 
 
@@ -99,15 +99,15 @@ def test_rows_of_learning_curves():
 
 
 def test_our_models_are_trained_and_evaluated(ncf, monkeypatch):
-    for name, model in training.make_models(cpu()).items():
-        curve = training.train_model(model.set_params(n_epochs=3, n_factors=4), ncf, 60.0)
+    for name, model in ncf_data.make_models(cpu()).items():
+        curve = ncf_data.train_model(model.set_params(n_epochs=3, n_factors=4), ncf, 60.0)
         assert len(curve.quality) == len(curve.times) == 3 and curve.times == sorted(curve.times), name
         assert curve.final[0] > 0.9 and 0 < curve.final[2] <= 1, name
 
 
 def test_the_benchmark_runs(ncf, monkeypatch):
     monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
-    monkeypatch.setattr(training, "MODELS", {})
+    monkeypatch.setattr(ncf_data, "MODELS", {})
     monkeypatch.setattr(table10.importlib.util, "find_spec", lambda name: None)
     for name in ("clicks", "gmf", "mlp", "neumf"):
         assert list(bench.find(name)(Conditions(cpu()))) == []

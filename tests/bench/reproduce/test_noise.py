@@ -6,30 +6,30 @@ from factorization.inputs import planted
 
 from gpukit import bench
 from gpukit.bench import Conditions
-from gpukit.bench.reproduce import noise
+from gpukit.bench.reproduce import solvers
 from gpukit.device import cpu
 
 
 def test_noise_replaces_a_share_of_the_ratings():
     ratings = planted(200, 100, 0.3)
     values = np.unique(ratings.values)
-    worse = noise.add_noise(ratings, 0.1, 3)
+    worse = solvers.add_noise(ratings, 0.1, 3)
     changed = worse.values != ratings.values
     assert set(worse.values) <= set(values) and (worse.users == ratings.users).all()
     expected = 0.1 * len(ratings) * (1 - 1 / len(values))
     assert 0.8 * expected < changed.sum() <= round(0.1 * len(ratings))
-    np.testing.assert_array_equal(worse.values, noise.add_noise(ratings, 0.1, 3).values)
-    assert (noise.add_noise(ratings, 0.1, 4).values != worse.values).any()
-    assert (noise.add_noise(ratings, 0.0, 4).values == ratings.values).all()
+    np.testing.assert_array_equal(worse.values, solvers.add_noise(ratings, 0.1, 3).values)
+    assert (solvers.add_noise(ratings, 0.1, 4).values != worse.values).any()
+    assert (solvers.add_noise(ratings, 0.0, 4).values == ratings.values).all()
 
 
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 def test_table_8_runs(monkeypatch):
-    monkeypatch.setattr(noise, "FACTORS", {"CUSGD++": 4, "CULSH-MF": 4})
-    monkeypatch.setattr(noise, "NEIGHBORS", 4)
-    monkeypatch.setattr(noise, "SEEDS", 2)
-    monkeypatch.setattr(noise, "RATES", (0.5, 0.0001))
+    monkeypatch.setattr(solvers, "FACTORS", {"CUSGD++": 4, "CULSH-MF": 4})
+    monkeypatch.setattr(solvers, "NEIGHBORS", 4)
+    monkeypatch.setattr(solvers, "NOISE_SEEDS", 2)
+    monkeypatch.setattr(solvers, "RATES", (0.5, 0.0001))
     rows = list(bench.find("table8")(Conditions(cpu(), ("ml-10m",), 0.0005)))
     assert [row.what for row in rows] == [
         f"Table 8 rise of RMSE by {rate} % noise {name}" for name in ("CUSGD++", "CULSH-MF") for rate in ("50", "0.01")

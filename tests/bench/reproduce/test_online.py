@@ -6,7 +6,7 @@ from factorization.inputs import planted
 
 from gpukit.bench import Conditions
 from gpukit.bench.ratings import drop_unused_ids
-from gpukit.bench.reproduce import live, online
+from gpukit.bench.reproduce import online
 from gpukit.device import cpu
 from gpukit.ratings import synth_ratings
 
@@ -64,23 +64,23 @@ def test_a_stream_runs(monkeypatch):
 
 @pytest.mark.nightly
 def test_parts_are_added_to_a_live_model(monkeypatch):
-    monkeypatch.setattr(live, "PARTS", 3)
-    monkeypatch.setattr(live, "NEW_USERS", 0.05)
-    (row,) = live.live(Conditions(cpu(), ("ml-10m",), 0.001))
+    monkeypatch.setattr(online, "LIVE_PARTS", 3)
+    monkeypatch.setattr(online, "NEW_USERS", 0.05)
+    (row,) = online.live(Conditions(cpu(), ("ml-10m",), 0.001))
     assert row.unit == "ms" and len(row.samples) == 2 and min(row.samples) > 0
     assert "training" in row.note and "trained anew" in row.note and "RMSE of new rows" in row.note
 
 
 def test_new_rows_of_parts_follow_the_known_ones(monkeypatch):
-    monkeypatch.setattr(live, "PARTS", 3)
-    monkeypatch.setattr(live, "NEW_ITEMS", 0.02)
+    monkeypatch.setattr(online, "LIVE_PARTS", 3)
+    monkeypatch.setattr(online, "NEW_ITEMS", 0.02)
     ratings = planted(300, 200, 0.2)
-    arrivals = live.draw_arrivals(ratings.shape, np.random.default_rng(0))
-    sorted_ratings = live.sort_ids(ratings, arrivals)
-    cut, shapes = live.cut_parts(sorted_ratings, arrivals, np.random.default_rng(1)), live.count_arrivals(arrivals)
+    arrivals = online.draw_arrivals(ratings.shape, np.random.default_rng(0))
+    sorted_ratings = online.sort_ids(ratings, arrivals)
+    cut, shapes = online.cut_parts(sorted_ratings, arrivals, np.random.default_rng(1)), online.count_arrivals(arrivals)
     assert (sorted_ratings.user_ids[sorted_ratings.users] == ratings.user_ids[ratings.users]).all()
     assert shapes[-1] == ratings.shape and sum(map(len, cut)) == len(ratings) and len(cut) == 4
     for one, before, shape in zip(cut, [(0, 0), *shapes], shapes):
-        assert one.shape == shape and live.has_new_id(one, before).any()
+        assert one.shape == shape and online.has_new_id(one, before).any()
     pairs = {(u, i) for one in cut for u, i in zip(one.user_ids[one.users].tolist(), one.item_ids[one.items].tolist())}
     assert len(pairs) == len(ratings)

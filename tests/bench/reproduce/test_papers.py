@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit.bench import Conditions
-from gpukit.bench.record import Row
+from gpukit.bench.measurement import Row
 from gpukit.bench.reproduce import papers, tensors
 from gpukit.device import cpu
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.cli.factorization.ids import check_known
+from gpukit.cli.factorization.table import check_known
 from gpukit.errors import DataError
 
 NUMBERS = np.array([3, 10, 2**40], dtype=np.int64)

@@ -148,7 +148,7 @@ def test_for_whom_is_said_once(refused, model_file, ratings_file):
 
 
 def test_a_heading_above_items_that_are_numbers(tmp_path):
-    from gpukit.cli.factorization.listing.given import read_lists
+    from gpukit.cli.factorization.listing import read_lists
 
     for heading in ("item,rating", "film,stars", "itemId,rating"):
         file = write_rows(tmp_path / "mine.csv", [heading.split(","), (1, 4), (2, 3.5)])

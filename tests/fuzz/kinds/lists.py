@@ -22,7 +22,7 @@ def answer(path, use):
 
     The model is updated with the file or not.
     """
-    from gpukit.cli.factorization.listing.given import read_lists
+    from gpukit.cli.factorization.listing import read_lists
 
     lists, model = read_lists(path, "auto", None, "last", None), models.fitted(use["model"])
     if use["learn"] and lists.user_ids.dtype.kind == "i":  # the model's types
@@ -52,7 +52,7 @@ def filtered(path, use):
     """Return filtered lists by the options of `recommend` and by the library."""
     from types import SimpleNamespace
 
-    from gpukit.cli.factorization.listing import filters
+    from gpukit.cli.factorization import listing
 
     none = {"only": (), "without": (), "only_category": (), "without_category": (), "categories": None}
     numbers = {"min_support": 0, "popularity": use["popularity"], "diversity": use["diversity"]}
@@ -61,7 +61,7 @@ def filtered(path, use):
     setattr(ask, use["how"], ("Drama",) if categories else (str(path),))
     ask.categories = str(path) if categories else None
     model = models.fitted("LSHMF")
-    shown = filters.filters_of(ask, model.item_ids_)
+    shown = listing.filters_of(ask, model.item_ids_)
     items, scores = model.recommend(n=5, filters=shown)
     only = model.item_ids_ if shown.only is None else np.asarray(shown.only)
     allowed = np.setdiff1d(only, np.asarray(shown.without))

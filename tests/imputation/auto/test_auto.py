@@ -9,8 +9,9 @@ from support import thinned
 
 from gpukit import GraphImputer
 from gpukit.errors import DataError
-from gpukit.imputation import options
-from gpukit.imputation.auto import calibration, ensemble, gap_kinds, judging, methods, run, uncertainty
+from gpukit.imputation import options, scans
+from gpukit.imputation.auto import ensemble, judging, run, uncertainty
+from gpukit.imputation.auto import plan as methods
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto.judging import Fold, error_of
 from gpukit.imputation.constants import ZEROS
@@ -45,10 +46,10 @@ def ring():
 
 def test_places():
     seen = np.array([[1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], bool)
-    np.testing.assert_array_equal(gap_kinds.distances(seen)[0], [0, 1, 2, 2, 1, 0])
-    found = gap_kinds.kinds(asked(np.ones((3, 6)), seen))
-    assert (found[1] == gap_kinds.NEVER).all() and found[0].tolist() == [2, 2, 3, 3, 2, 2]
-    assert set(gap_kinds.kinds(asked(np.ones((3, 6)), seen, False))[0]) == {gap_kinds.ALWAYS}
+    np.testing.assert_array_equal(scans.distances(seen)[0], [0, 1, 2, 2, 1, 0])
+    found = judging.kinds(asked(np.ones((3, 6)), seen))
+    assert (found[1] == judging.NEVER).all() and found[0].tolist() == [2, 2, 3, 3, 2, 2]
+    assert set(judging.kinds(asked(np.ones((3, 6)), seen, False))[0]) == {judging.ALWAYS}
 
 
 @pytest.mark.parametrize("metric", options.METRICS)
@@ -56,21 +57,21 @@ def test_a_mean_of_independent_errors_beats_its_parts(metric):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=3000)
     estimates = truth + rng.normal(size=(3, 3000)) * [[1.0], [1.0], [9.0]]
-    kinds = np.full(3000, gap_kinds.ALWAYS, np.int8)
+    kinds = np.full(3000, judging.ALWAYS, np.int8)
     shares = ensemble.shares_of(estimates, truth, kinds, metric)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     mixed = ensemble.weighted_mean(estimates, shares, kinds)
     assert error_of(mixed - truth, metric) < 0.8 * error_of(estimates[0] - truth, metric)
-    assert shares[gap_kinds.ALWAYS, 2] <= 0.05
+    assert shares[judging.ALWAYS, 2] <= 0.05
 
 
 def test_each_kind_has_shares_of_its_own():
     rng = np.random.default_rng(1)
-    truth, kinds = rng.normal(size=2000), np.repeat([gap_kinds.NEVER, gap_kinds.ALWAYS], 1000).astype(np.int8)
+    truth, kinds = rng.normal(size=2000), np.repeat([judging.NEVER, judging.ALWAYS], 1000).astype(np.int8)
     good, bad = truth + 0.1 * rng.normal(size=2000), truth + 5 * rng.normal(size=2000)
-    estimates = np.where(kinds == gap_kinds.NEVER, [good, bad], [bad, good])
+    estimates = np.where(kinds == judging.NEVER, [good, bad], [bad, good])
     shares = ensemble.shares_of(estimates, truth, kinds, "absolute")
-    assert shares[gap_kinds.NEVER, 0] > 0.9 and shares[gap_kinds.ALWAYS, 1] > 0.9
+    assert shares[judging.NEVER, 0] > 0.9 and shares[judging.ALWAYS, 1] > 0.9
     assert np.abs(ensemble.weighted_mean(estimates, shares, kinds) - truth).mean() < 0.5
 
 
@@ -89,7 +90,7 @@ def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
     for _ in range(60):
         offsets, features = rng.normal(size=30), rng.normal(size=(30, uncertainty.FEATURES))
         errors = uncertainty.Errors(
-            offsets.repeat(40), np.full(1200, gap_kinds.NEVER, np.int8), features.repeat(40, axis=0)
+            offsets.repeat(40), np.full(1200, judging.NEVER, np.int8), features.repeat(40, axis=0)
         )
         parts = [errors.select(slice(200 * fold, 200 * fold + 200)) for fold in range(5)]
         found = uncertainty.learn(parts, 25)
@@ -98,7 +99,7 @@ def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
 
 
 def test_deviations_of_a_hundred_errors_follow_the_features():
-    rng, kinds = np.random.default_rng(0), np.full(100, gap_kinds.ALWAYS, np.int8)
+    rng, kinds = np.random.default_rng(0), np.full(100, judging.ALWAYS, np.int8)
     features = rng.normal(size=(200, uncertainty.FEATURES))
     errors = uncertainty.Errors(np.exp(features[:, 0]) * rng.normal(size=200), np.tile(kinds, 2), features)
     found = uncertainty.learn([errors.select(slice(0, 100)), errors.select(slice(100, None))])
@@ -120,10 +121,10 @@ def test_few_runs_widen_no_interval():
     rng, parts = np.random.default_rng(0), []
     for _ in range(8):
         errors, features = rng.normal(size=200), rng.normal(size=(200, uncertainty.FEATURES))
-        parts.append(uncertainty.Errors(errors, np.full(200, gap_kinds.ALWAYS, np.int8), features))
+        parts.append(uncertainty.Errors(errors, np.full(200, judging.ALWAYS, np.int8), features))
     found, whole = (
         uncertainty.learn([part._replace(kinds=np.full(200, kind, np.int8)) for part in parts], units=8)
-        for kind in (gap_kinds.ALWAYS, gap_kinds.NEVER)
+        for kind in (judging.ALWAYS, judging.NEVER)
     )
     assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(whole.coverage[0.9] - uncertainty.MOST_COVERED) < 0.01
 
@@ -148,7 +149,7 @@ def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
     np.testing.assert_allclose([row[2:] for row in again.report_], [row[2:] for row in model.report_])
 
 
-@pytest.mark.parametrize("name", thinned(sorted({*methods.NAMES, *options.METHODS})))
+@pytest.mark.parametrize("name", thinned(sorted({*methods.BY_NAME, *options.METHODS})))
 def test_every_method_by_its_name(name):
     """Every name in either table is accepted."""
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
@@ -201,32 +202,32 @@ def skewed(seed=0):
 
 
 def test_estimates_are_bent_to_the_middle():
-    kinds = np.full(4000, gap_kinds.ALWAYS, np.int8)
+    kinds = np.full(4000, judging.ALWAYS, np.int8)
     parts = [(*skewed(seed), kinds) for seed in (0, 1)]
-    bends = calibration.learn_bends(parts, "absolute")
+    bends = ensemble.learn_bends(parts, "absolute")
     assert not bends[0].any()
     np.testing.assert_allclose(bends[1, 1], 1.0, atol=1e-9)
     estimate, truth = skewed(2)
-    bent = calibration.apply_bends(bends, estimate, kinds)
+    bent = ensemble.apply_bends(bends, estimate, kinds)
     assert np.abs(bent - truth).mean() < 0.8 * np.abs(estimate - truth).mean()
     noise = [(e, e + np.random.default_rng(0).normal(size=e.shape), kinds) for e, _, _ in parts]
-    assert not calibration.learn_bends(noise, "absolute").any()
+    assert not ensemble.learn_bends(noise, "absolute").any()
 
 
 def test_few_units_bend_nothing():
-    kinds = np.full(4000, gap_kinds.ALWAYS, np.int8)
+    kinds = np.full(4000, judging.ALWAYS, np.int8)
     parts = [(*skewed(seed), kinds) for seed in (0, 1)]
-    assert calibration.learn_bends(parts, "absolute", (0, calibration.KNOTS))[1].any()
-    assert not calibration.learn_bends(parts, "absolute", (calibration.KNOTS, 5)).any()
+    assert ensemble.learn_bends(parts, "absolute", (0, ensemble.KNOTS))[1].any()
+    assert not ensemble.learn_bends(parts, "absolute", (ensemble.KNOTS, 5)).any()
 
 
 @pytest.mark.slow
 def test_corrections_are_in_the_estimates_their_errors_and_the_file(monkeypatch, tmp_path):
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
     plain = GraphImputer(device="cpu").fit(ring(), truth, seen)
-    bends = calibration.zero_bends()
-    bends[:, 0], bends[:, 1] = np.linspace(-9.0, 9.0, calibration.KNOTS), 5.0
-    monkeypatch.setattr(calibration, "learn_bends", lambda *arguments: bends)
+    bends = ensemble.zero_bends()
+    bends[:, 0], bends[:, 1] = np.linspace(-9.0, 9.0, ensemble.KNOTS), 5.0
+    monkeypatch.setattr(ensemble, "learn_bends", lambda *arguments: bends)
     model = GraphImputer(device="cpu").fit(ring(), truth, seen)
     np.testing.assert_allclose((model.completed_ - plain.completed_)[~seen], 5.0, atol=1e-6)
     row = next(row for row in model.report_ if row.name == planned.MIX)
@@ -238,7 +239,7 @@ def test_corrections_are_in_the_estimates_their_errors_and_the_file(monkeypatch,
 
 def test_units_are_vertices_and_runs_that_begin_and_end_together():
     hidden = np.array([[1, 1, 0, 1], [1, 1, 0, 0], [0, 1, 1, 1]], bool)
-    kinds = np.array([2, 2, 2, 2, 2, gap_kinds.NEVER, gap_kinds.NEVER, gap_kinds.NEVER], np.int8)
+    kinds = np.array([2, 2, 2, 2, 2, judging.NEVER, judging.NEVER, judging.NEVER], np.int8)
     one, two, _, again, like, *dead = Fold(hidden, None, None).units(kinds).tolist()
     assert one == two == again == like and dead == [2, 2, 2]
     hidden[1, 2] = True
@@ -247,17 +248,17 @@ def test_units_are_vertices_and_runs_that_begin_and_end_together():
 
 
 def test_a_bend_that_costs_squares_is_none():
-    rng, kinds = np.random.default_rng(0), np.full(4000, gap_kinds.ALWAYS, np.int8)
+    rng, kinds = np.random.default_rng(0), np.full(4000, judging.ALWAYS, np.int8)
     parts = []
     for _ in range(2):
         mean = rng.uniform(0.1, 0.3, 4000)
         parts.append((mean, np.where(rng.random(4000) < mean / 10, 10.0, 0.0), kinds))
-    assert calibration.learn_bends(parts, "squared")[1, 1].max() < 0.05
-    assert not calibration.learn_bends([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
+    assert ensemble.learn_bends(parts, "squared")[1, 1].max() < 0.05
+    assert not ensemble.learn_bends([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
 
 
 def test_deviations_follow_the_signs_and_their_intervals_hold():
-    rng, kinds = np.random.default_rng(0), np.full(5000, gap_kinds.ALWAYS, np.int8)
+    rng, kinds = np.random.default_rng(0), np.full(5000, judging.ALWAYS, np.int8)
     features = rng.normal(size=(5000, uncertainty.FEATURES))
     sizes = np.exp(0.8 * features[:, 2])
     errors = uncertainty.Errors(sizes * rng.normal(size=5000), kinds, features)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto import gap_kinds, growth, uncertainty
+from gpukit.imputation import scans
+from gpukit.imputation.auto import error_features, judging, uncertainty
 from gpukit.persist import load_model
 from imputation.auto.test_auto import asked
 
@@ -36,10 +37,10 @@ def test_what_is_beyond_ends():
     seen = np.array([[0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], bool)
     expected = np.zeros((3, 6), bool)
     expected[0, [0, 4, 5]] = True
-    np.testing.assert_array_equal(growth.beyond_ends(seen), expected)
-    found = growth.changes_beyond(asked(np.ones((3, 6)), seen), ~seen)
+    np.testing.assert_array_equal(scans.beyond_ends(seen), expected)
+    found = error_features.changes_beyond(asked(np.ones((3, 6)), seen), ~seen)
     assert (found > 0).tolist() == [True, False, True, True] + [False] * 6
-    assert not growth.changes_beyond(asked(np.ones((3, 6)), seen, False), ~seen).any()
+    assert not error_features.changes_beyond(asked(np.ones((3, 6)), seen, False), ~seen).any()
 
 
 @pytest.mark.parametrize("kind, power", [("trend", 1.0), ("walk", 0.5), ("noise", 0.0)])
@@ -48,7 +49,7 @@ def test_changes_grow_as_the_series_does(kind, power):
     seen[:, 400:] = False
     noise = rng.normal(size=seen.shape)
     values = {"trend": 2.0 * np.arange(600) + noise, "walk": np.cumsum(noise, axis=1), "noise": noise}[kind]
-    found = growth.usual_change(np.where(seen, values, 0), seen)[:, 399 + np.array([8, 64, 200])].mean(axis=0)
+    found = error_features.usual_change(np.where(seen, values, 0), seen)[:, 399 + np.array([8, 64, 200])].mean(axis=0)
     np.testing.assert_allclose(np.diff(np.log(found)), power * np.diff(np.log([8, 64, 200])), atol=0.3)
     if kind == "trend":
         np.testing.assert_allclose(found, [16, 128, 400], rtol=0.05)
@@ -57,7 +58,7 @@ def test_changes_grow_as_the_series_does(kind, power):
 def test_series_too_short_for_changes_have_those_of_others():
     seen = np.zeros((3, 8), bool)
     seen[0, :6], seen[1, 3] = True, True
-    found = growth.usual_change(np.arange(8.0) * np.ones((3, 8)), seen)
+    found = error_features.usual_change(np.arange(8.0) * np.ones((3, 8)), seen)
     assert np.isfinite(found).all() and (found > 0).all() and found[1, 7] > found[1, 4]
 
 
@@ -68,10 +69,10 @@ def test_errors_say_how_deviations_grow(power):
         changes.append(np.exp(rng.uniform(0, 3, 300)))
         features = rng.normal(size=(300, uncertainty.FEATURES))
         errors = 2.0 * changes[-1] ** power * rng.normal(size=300)
-        parts.append(uncertainty.Errors(errors, np.full(300, gap_kinds.KINDS - 1), features))
+        parts.append(uncertainty.Errors(errors, np.full(300, judging.KINDS - 1), features))
     found = uncertainty.learn_with_growth(parts, changes)
     assert found.growth[1] == power
-    low, high = found.at(np.full(2, gap_kinds.KINDS - 1), np.zeros((2, uncertainty.FEATURES)), np.array([1.0, 20.0]))
+    low, high = found.at(np.full(2, judging.KINDS - 1), np.zeros((2, uncertainty.FEATURES)), np.array([1.0, 20.0]))
     assert 1.5 < low < 3.5 and abs(high / low / 20**power - 1) < 1e-9
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto import ends, masking
+from gpukit.imputation.auto import masking
 from gpukit.imputation.auto.judging import filled
-from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation.auto.plan import BY_NAME
 from imputation.auto.test_auto import asked
 
 
@@ -148,10 +148,10 @@ def test_runs_longer_than_half_of_what_is_left_are_hidden_shorter():
 def test_a_few_at_both_ends():
     seen = np.ones((40, 100), bool)
     seen[:4, :9] = seen[2:8, -30:] = False
-    lengths = ends.split_pattern(~seen, False)[2]
+    lengths = masking.split_pattern(~seen, False)[2]
     free = seen.copy()
     free[8:12] = False
-    hidden = ends.hide_in_other_rows(seen, free, lengths, np.random.default_rng(0))
+    hidden = masking.at_both_ends(masking.hide_in_other_rows, seen, free, lengths, np.random.default_rng(0))
     first, last = hidden[:, :50].sum(axis=1), hidden[:, 50:].sum(axis=1)
     assert sorted(first)[-4:] == [9] * 4 and first.sum() == 36 and not first[:4].any() and hidden[first > 0, :9].all()
     assert sorted(last)[-6:] == [30] * 6 and last.sum() == 180 and not last[2:8].any() and hidden[last > 0, -30:].all()

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpukit.imputation.auto import gap_kinds, plan, uncertainty
+from gpukit.imputation.auto import judging, plan, uncertainty
 from gpukit.imputation.auto.judging import Fold, MethodTrial
 from gpukit.imputation.auto.plan import Plan
 
@@ -44,7 +44,7 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
 def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
     """Errors of a fold have one size, which ends the others' intervals."""
     count, features = 500, np.zeros((500, uncertainty.FEATURES))
-    kinds = np.full(count, gap_kinds.ALWAYS, np.int8)
+    kinds = np.full(count, judging.ALWAYS, np.int8)
     parts = [uncertainty.Errors(np.full(count, size), kinds, features) for size in (1.0, 4.0)]
     found = uncertainty.WIDE * uncertainty.predict_left_out(parts, strengths)
     np.testing.assert_allclose(found, np.repeat([4.0, 1.0], count))
@@ -54,14 +54,14 @@ def test_units_are_counted_over_all_folds():
     """The first fold hides two vertices whole and a run of a third; the second one a vertex whole."""
     hidden = np.zeros((2, 4, 5), bool)
     hidden[0, :2] = hidden[1, 3] = hidden[0, 2, 1:3] = True
-    fold_kinds = np.full((2, 4, 5), gap_kinds.ALWAYS, np.int8)
-    fold_kinds[0, :2] = fold_kinds[1, 3] = gap_kinds.NEVER
+    fold_kinds = np.full((2, 4, 5), judging.ALWAYS, np.int8)
+    fold_kinds[0, :2] = fold_kinds[1, 3] = judging.NEVER
     folds = [Fold(mask, None, None) for mask in hidden]
     assert plan.count_units(folds, fold_kinds) == (3, 1)
 
 
 def test_methods_with_tiny_shares_are_dropped(monkeypatch):
-    drawn = np.tile([0.5, 0.496, 0.004], (gap_kinds.KINDS, 1))
+    drawn = np.tile([0.5, 0.496, 0.004], (judging.KINDS, 1))
     drawn[3] = [0.001, 0.999, 0.0]
     monkeypatch.setattr(plan, "shares_of", lambda *arguments: drawn)
     judged = [judged_trial(name, [np.zeros((3, 6))]) for name in ("local", "akima", "kriging")]

@@ -8,10 +8,11 @@ import pytest
 from gpukit import GraphImputer
 from gpukit.imputation.auto.masking import Hidden
 from gpukit.imputation.constants import VERTEX_RIDGE
-from gpukit.imputation.local import cpu, regression, similarity, twins
+from gpukit.imputation.local import cpu, regression, twins
 from gpukit.imputation.local import method as local
+from gpukit.imputation.local import method as similarity
 from gpukit.imputation.local.method import folds_for, limits_of, period_away, within
-from gpukit.imputation.local.table import KINDS, HiddenValues, Table, mean_squares
+from gpukit.imputation.local.regression import KINDS, HiddenValues, Table, mean_squares
 from imputation.auto.test_auto import N, T, asked, ring, waves
 from imputation.local import inputs, naive
 

@@ -5,7 +5,7 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.imputation import regularized_em as normal
-from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation.auto.plan import BY_NAME
 from gpukit.imputation.regularized_em import ROUNDS, STILL
 from imputation.auto.test_auto import asked
 from imputation.regularized_em import naive

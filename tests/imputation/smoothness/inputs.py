@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from gpukit.imputation.smoothness.solve import Observed
+from gpukit.imputation.smoothness.method import Observed
 
 
 def observed(vertices=5, columns=17, lags=(1, 4), seed=0, isolated=True):

@@ -6,7 +6,7 @@ import pytest
 pytestmark = pytest.mark.kernel
 
 from gpukit.imputation.smoothness import cpu, gpu
-from gpukit.imputation.smoothness.solve import Weights, solve
+from gpukit.imputation.smoothness.method import Weights, solve
 from imputation.smoothness import inputs
 
 

@@ -9,9 +9,9 @@ from gpukit import GraphImputer
 from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation.problem import Problem
-from gpukit.imputation.smoothness import choose, graph, method, solve
+from gpukit.imputation.smoothness import method
 from gpukit.imputation.smoothness.cpu import ConjugateGradients
-from gpukit.imputation.smoothness.solve import Weights
+from gpukit.imputation.smoothness.method import Weights
 from gpukit.persist import load_model
 from imputation.auto.test_auto import N, T, ring, waves
 from imputation.smoothness import inputs, naive
@@ -21,19 +21,19 @@ from imputation.smoothness import inputs, naive
 def test_the_answer_is_that_of_a_dense_solve(lags, repeats):
     observed, L, at = inputs.observed(lags=lags)
     weights = Weights(0, 0.2, 0.3, 0.7, repeats)
-    near, steady, together = solve.laws(weights)
+    near, steady, together = method.laws(weights)
     whole = naive.matrix(L, observed.seen, at, lags, near, steady, together)
     expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
-    np.testing.assert_allclose(solve.diagonal(observed, near, steady, together).ravel(), np.diag(whole), rtol=1e-5)
+    np.testing.assert_allclose(method.diagonal(observed, near, steady, together).ravel(), np.diag(whole), rtol=1e-5)
     for start in (np.zeros(observed.values.shape), 3.0 * np.ones(observed.values.shape)):
         solver = ConjugateGradients(observed, start)
-        steps = solve.solve(solver, observed, weights, 1e-6)
-        assert 3 < steps < solve.STEPS
+        steps = method.solve(solver, observed, weights, 1e-6)
+        assert 3 < steps < method.STEPS
         np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
-    assert solve.solve(solver, observed, weights, 1e-4) == 0
-    near, steady, together = solve.laws(weights._replace(steady=0.01))
+    assert method.solve(solver, observed, weights, 1e-4) == 0
+    near, steady, together = method.laws(weights._replace(steady=0.01))
     whole = naive.matrix(L, observed.seen, at, lags, near, steady, together)
-    solve.solve(solver, observed, weights._replace(steady=0.01), 1e-6)
+    method.solve(solver, observed, weights._replace(steady=0.01), 1e-6)
     expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
     np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
 
@@ -45,14 +45,14 @@ def test_edges_count_by_how_alike_their_ends_change():
     seen = rng.random(values.shape) > 0.2
     seen[4] = False
     row, column = np.array([0, 0, 0, 2]), np.array([1, 2, 3, 4])
-    found = graph.likeness(values, seen, row, column)
+    found = method.likeness(values, seen, row, column)
     pairs = [naive.likeness(values, seen, i, j) for i, j in ((0, 1), (0, 2), (0, 3))]
     usual = sum(n * r for n, r in pairs) / sum(n for n, _ in pairs)
-    expected = [(n * r + graph.PRIOR_CHANGES * usual) / (n + graph.PRIOR_CHANGES) for n, r in pairs]
+    expected = [(n * r + method.PRIOR_CHANGES * usual) / (n + method.PRIOR_CHANGES) for n, r in pairs]
     np.testing.assert_allclose(found, [*expected, usual], rtol=1e-4)
     assert found[0] > 0.9 > 10 * found[1] and found[2] < 0.1
     adjacency = as_adjacency((np.column_stack((row, column)), None))
-    plain, alike = (graph.laplacian_of(adjacency, values, seen, one).toarray() for one in (0, 1))
+    plain, alike = (method.laplacian_of(adjacency, values, seen, one).toarray() for one in (0, 1))
     assert alike[0, 1] < 1.5 * plain[0, 1] and alike[0, 2] > plain[0, 2]
     np.testing.assert_allclose(alike, alike.T)
 
@@ -97,39 +97,39 @@ def test_repeated_values_are_predicted_from_a_period_away():
         (setting,) = method.settings(some)
         errors.append(np.abs(method.fill(some, setting) - truth)[~seen].mean())
     assert len(setting["repeats"]) == 1 and setting["repeats"][0] > 0.05 and errors[1] < 0.3 * errors[0]
-    assert solve.lags_of(posed._replace(period=10)) == [10, 70] and solve.lags_of(posed) == []
+    assert method.lags_of(posed._replace(period=10)) == [10, 70] and method.lags_of(posed) == []
 
 
 def test_weights_are_those_that_err_least():
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
     posed = problem(truth, seen)
-    found = choose.best(posed, method.start_work)
+    found = method.best(posed)
     errors = [np.abs(method.fill(posed, w._asdict()) - truth)[~seen].mean() for w in (found, Weights(0, 9, 9, 9, ()))]
     assert errors[0] < 0.2 * errors[1]
 
 
 def test_a_search_begins_where_the_error_is_least(monkeypatch):
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
-    errors, error = {}, choose.Search.error
-    monkeypatch.setattr(choose, "FACTORS", ())
-    monkeypatch.setattr(choose.Search, "error", lambda self, w: errors.setdefault(w, error(self, w)))
-    found = choose.best(problem(truth, seen), method.start_work)
-    assert len(errors) == len(choose.STARTS) and errors[found] == min(errors.values()) < max(errors.values())
+    errors, error = {}, method.WeightSearch.error
+    monkeypatch.setattr(method, "FACTORS", ())
+    monkeypatch.setattr(method.WeightSearch, "error", lambda self, w: errors.setdefault(w, error(self, w)))
+    found = method.best(problem(truth, seen))
+    assert len(errors) == len(method.STARTS) and errors[found] == min(errors.values()) < max(errors.values())
 
 
 def test_a_search_ends_with_its_budget(monkeypatch):
     truth, seen, tried = waves(), np.random.default_rng(0).random((N, T)) > 0.3, set()
-    error = choose.Search.error
-    monkeypatch.setattr(choose, "MOST_TRIALS", len(choose.STARTS))
-    monkeypatch.setattr(choose.Search, "error", lambda self, w: tried.add(w) or error(self, w))
-    choose.best(problem(truth, seen), method.start_work)
-    assert len(tried) == len(choose.STARTS)
+    error = method.WeightSearch.error
+    monkeypatch.setattr(method, "MOST_TRIALS", len(method.STARTS))
+    monkeypatch.setattr(method.WeightSearch, "error", lambda self, w: tried.add(w) or error(self, w))
+    method.best(problem(truth, seen))
+    assert len(tried) == len(method.STARTS)
 
 
 def test_steps_multiply_one_weight():
     weights = Weights(1, 0.1, 0.2, 0.3, (0.5, 0.25))
-    assert choose.stepped(weights, "steady", 4.0) == weights._replace(steady=0.8)
-    assert choose.stepped(weights, 1, 4.0) == weights._replace(repeats=(0.5, 1.0))
+    assert method.stepped(weights, "steady", 4.0) == weights._replace(steady=0.8)
+    assert method.stepped(weights, 1, 4.0) == weights._replace(repeats=(0.5, 1.0))
 
 
 def test_vertices_of_which_nothing_is_observed_have_a_value():

@@ -12,9 +12,8 @@ from gpukit.graphs.synth import synth_graph
 from gpukit.imputation.inputs import Data
 from gpukit.imputation.spectral import choose, cpu
 from gpukit.imputation.spectral.choose import Trial
-from gpukit.imputation.spectral.holdout import Split
 from gpukit.imputation.spectral.path import Options
-from gpukit.imputation.spectral.run import Place, Setting, impute
+from gpukit.imputation.spectral.run import Place, Setting, Split, impute
 from imputation import naive_baselines as naive
 
 AUTO = Setting("auto", 1.0, "auto", Options())
@@ -118,7 +117,7 @@ def test_the_splits_decide_together(monkeypatch):
         pair = curves.get(trial.setting.exponent if trial.setting.weights == "frequency" else None, [[9.0] * 4] * 2)
         trial.curves.append(np.array(pair[min(len(trial.curves), 1)], float))
 
-    monkeypatch.setattr(choose, "run", run)
+    monkeypatch.setattr(choose, "run_trial", run)
     chosen = choose.choose(place, AUTO, of(tensor, mask), 0)
     assert chosen.setting.exponent == 2.0
     assert chosen.setting.options.iterations == 3
@@ -132,7 +131,7 @@ def test_where_nothing_is_in_question_one_split_is_enough(monkeypatch, last, spl
     def run(contest, trial):
         trial.curves.append(np.array([9.0, 5.0, last] if trial.setting.weights == "slice" else [9.0, 7.0, 7.0]))
 
-    monkeypatch.setattr(choose, "run", run)
+    monkeypatch.setattr(choose, "run_trial", run)
     chosen = choose.choose(place, AUTO._replace(center="entry"), of(tensor, mask), 0)
     assert chosen.setting.weights == "slice" and chosen.setting.options.rank_phase == (splits == 1)
     assert len(chosen.trials[0].curves) == splits

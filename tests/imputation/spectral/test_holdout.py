@@ -6,9 +6,8 @@ import pytest
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.basis import Basis
-from gpukit.imputation.spectral.holdout import split
 from gpukit.imputation.spectral.path import Options
-from gpukit.imputation.spectral.run import Place, Setting, impute
+from gpukit.imputation.spectral.run import Place, Setting, impute, split
 from imputation.inputs import KINDS, problem
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.errors import ParameterError
-from gpukit.imputation.spectral.ranks import choose_ranks, count_leading
-from gpukit.imputation.spectral.thresholds import first_thresholds, next_momentum, usual_decay
+from gpukit.imputation.spectral.path import choose_ranks, count_leading, first_thresholds, next_momentum, usual_decay
 
 MU = np.array([0.0, 0.5, 1.0, 1.6])
 LARGEST = np.array([8.0, 1.0, 3.0, 2.0])

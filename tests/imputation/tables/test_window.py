@@ -106,6 +106,13 @@ def test_columns_without_times_follow(given):
     assert model.completed_.shape == (N, 3 * NEW)
 
 
+def test_the_algorithm_alone_has_no_deviations_of_new_columns(given):
+    options = {"device": "cpu", "method": "spectral", "weights": "slice", "center": "none", "iterations": 3}
+    model = GraphImputer(**options).fit(None, given[:T])
+    assert model.extend(given[T : T + NEW]).notna().all(axis=None)
+    assert model.deviation_.shape == (N, T + NEW) and np.isnan(model.deviation_).all()
+
+
 def test_what_cannot_be_extended(model, given):
     with pytest.raises(ParameterError, match="window"):
         model.extend(given[T : T + NEW], window=0)

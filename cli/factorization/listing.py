@@ -1,0 +1,244 @@
+"""Inputs of `gpukit recommend`: filters, and ratings of users unknown to the model, from a file.
+
+Lines of the file are item,rating of one user, or user,item,rating of several. The ranking of lists is learned on first
+use and stored in the model's file. Ranks compute the lists of some users at a time.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+import click
+import numpy as np
+
+from gpukit.cli import report
+from gpukit.cli.options import option
+from gpukit.device import capability_of
+from gpukit.errors import DataError, GpukitError, ParameterError
+from gpukit.factorization.lists import Filters
+from gpukit.factorization.lists.files import read_categories, read_items
+from gpukit.io import sources
+from gpukit.io.arrays import plain
+from gpukit.io.ids import rows_of
+from gpukit.io.words import decoded
+from gpukit.parallel import ALONE
+from gpukit.ratings.headers import COUNT, ITEM, RATING, find_columns, has_ids
+
+SHOWN = 5  # categories in a message
+OPTIONS = (
+    option("--only IDS", "Of these items alone: a file, an id a line, or 1,2,3.", multiple=True),
+    option("--without IDS", "Leave these items out: a file, or 1,2,3.", multiple=True),
+    option("--categories FILE", "Categories of items: a file of item,category."),
+    option("--only-category NAME", "Of items in this category, or another named.", multiple=True),
+    option("--without-category NAME", "Leave items of this category out.", multiple=True),
+    option("--min-support N", "Of items with at least N ratings.", click.IntRange(min=0), 0),
+    option(
+        "--popularity W",
+        "Add W log(1 + ratings) of the item to each score; below 0 for what is less known.",
+        float,
+        0.0,
+    ),
+    option(
+        "--diversity D", "0 to 1: hold items back that are like those listed before them.", click.FloatRange(0, 1), 0.0
+    ),
+)
+
+
+def options(command):
+    """Add the options that filter lists to a command.
+
+    --only --without --categories --only-category --without-category --min-support --popularity --diversity, with
+    parameters of these names.
+    """
+    for add in reversed(OPTIONS):
+        command = add(command)
+    return command
+
+
+def check(ask):
+    """Raise ParameterError for categories without their file."""
+    if (ask.only_category or ask.without_category) and ask.categories is None:
+        raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")
+
+
+def files_of(ask):
+    """Return the files that the options read."""
+    return [ask.categories, *(one for one in (*ask.only, *ask.without) if is_file(one))]
+
+
+def is_file(one):
+    """Return True if IDS of an option is a file or pipe."""
+    path = Path(one)
+    return one == "-" or path.is_file() or path.is_fifo() or path.is_char_device() or (os.sep in one and "," not in one)
+
+
+def filters_of(ask, item_ids):
+    """Return the gpukit.factorization.Filters of the options.
+
+    Reports on stderr how many named items are not among item_ids. DataError for a category that is not in the file.
+    """
+    quiet = ask.quiet or ask.as_json
+    only, without = named(ask.only, "--only", item_ids, quiet), named(ask.without, "--without", item_ids, quiet)
+    if ask.categories is not None:
+        items_of = known_categories(ask, item_ids, quiet)
+        within = union(items_of, ask.only_category)
+        only = within if only is None else only if within is None else np.intersect1d(only, within)
+        left_out = [part for part in (without, union(items_of, ask.without_category)) if part is not None]
+        without = np.concatenate(left_out) if left_out else None
+    return Filters(only, () if without is None else without, ask.min_support, ask.popularity, ask.diversity)
+
+
+def named(asked, option, item_ids, quiet):
+    """Return the ids of item_ids that an option names; None without the option.
+
+    They are named in files or directly.
+    """
+    if not asked:
+        return None
+    parts = [read_items(one) if is_file(one) else [item.strip() for item in one.split(",")] for one in asked]
+    return known(np.array(sum(parts, [])), item_ids, option, quiet)
+
+
+def known(texts, item_ids, source, quiet):
+    """Return the texts that are ids of item_ids; report the number of others."""
+    texts = np.unique(texts)
+    rows = rows_of(texts, item_ids, "item")
+    lost = int((rows < 0).sum())
+    if lost:
+        report.remark(f"The model does not know {lost:,} of {len(texts):,} items in {source}.", quiet)
+    return item_ids[rows[rows >= 0]]
+
+
+def known_categories(ask, item_ids, quiet):
+    """Return {category: ids among item_ids} of the requested categories."""
+    items_of = read_categories(ask.categories)
+    for name in (*ask.only_category, *ask.without_category):
+        if name not in items_of:
+            some = ", ".join(f"{one:.40}" for one in sorted(items_of)[:SHOWN])
+            raise DataError(f"{ask.categories} has no category {name!r}, but {len(items_of):,} others, such as {some}.")
+    known(np.array(sum(items_of.values(), [])), item_ids, ask.categories, quiet)
+    wanted = {*ask.only_category, *ask.without_category}
+    return {name: known(np.array(items_of[name]), item_ids, name, True) for name in wanted}
+
+
+def union(items_of, names):
+    """Return the ids in any of the categories; None for no categories."""
+    return np.unique(np.concatenate([items_of[name] for name in names])) if names else None
+
+
+NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
+ONE = "new"  # the user of a file without users
+SPELLED = {"tab": "\t", "\\t": "\t", "space": " "}  # names of separators
+SEPARATORS = ("::", "\t", ";", ",", " ")
+
+
+def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bounds=None):
+    """Return the Ratings of a file; the user of a file without users has id 'new'.
+
+    of_clicks: pairs user,item, or the items of one user, with ratings or counts if a header names them. bounds: (low,
+    high) of the ratings.
+    """
+    from gpukit.ratings import read_ratings
+
+    with sources.opened(path, NEEDED) as source, tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        first = next((line.strip() for line in decoded(source.head).splitlines() if line.strip("\ufeff \t\r")), "")
+        between = SPELLED.get(sep, sep) or next((one for one in SEPARATORS if one in first), ",")
+        words = first.removeprefix("\ufeff").split(between)
+        fields = 1 if of_clicks and not names_ratings(words) else 2
+        if file_format != "auto" or columns is not None or len(words) != fields:
+            return read_ratings(source, file_format, columns, duplicates, sep, bounds=bounds)
+        if fields == 2 and has_ids(find_columns(words)):
+            raise DataError(
+                f"{source.name} names users and items and no ratings, and the model is of ratings. Give {NEEDED}."
+            )
+        file.write(with_user(source, between))
+        file.flush()
+        with sources.opened(file.name, NEEDED) as whole:
+            whole.name = source.name
+            columns = ",".join(("user", "item", "rating")[: 1 + fields])
+            return read_ratings(whole, "csv", columns, duplicates, between, bounds=bounds)
+
+
+def names_ratings(words):
+    """Return True if a header names items and their ratings or counts."""
+    return len(words) == 2 and {plain(words[0]) in ITEM, plain(words[1]) in RATING | COUNT} == {True}
+
+
+def with_user(source, between):
+    """Return the bytes of a Source with a first column, the user ONE."""
+    stream = source.stream()
+    stream.text_head()
+    lines = decoded(stream.whole()).removeprefix("\ufeff").splitlines()
+    return "\n".join(f"{ONE}{between}{line}" if line.strip() else "" for line in lines).encode()
+
+
+def stamp(path):
+    """Return an identification of a file that changes if it is replaced, or None."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def learn_lists(fitted, ask, found, stages, team=ALONE):
+    """Learn the ranking of a fitted model's lists, unless present, and store it.
+
+    It is stored in ask.model if that is writable and still has the stamp `found` of the loaded file. All ranks of a
+    Team
+    learn the same ranking, and the first one stores it.
+    """
+    stages.done("reading")
+    if fitted.has_lists:
+        return
+    report.compile_ahead(ask, team, "lists", capability=capability_of(fitted.device))
+    fitted.fit_lists()
+    stages.done("learning lists")
+    if team.rank:
+        return
+    report.remark(f"Learned what ranks lists{written(fitted, ask.model, found)}.", ask.quiet or ask.as_json)
+    stages.done("writing")
+
+
+def written(fitted, path, found):
+    """Write the model; return the end of the remark, with any error."""
+    if stamp(path) != found:
+        return f"; {path} is another by now, and stays as it is"
+    if not os.access(path, os.W_OK):
+        return f"; {path} may not be written, so it is learned anew each time"
+    try:
+        fitted.save(path)
+    except (GpukitError, OSError) as error:
+        return f", but could not keep it: {error}"
+    return f" and kept it in {path}"
+
+
+SPAN = 1 << 13  # users
+
+
+def tiles_of(fitted, team, **asked):
+    """Yield the tiles of fitted.recommend_batches for all users, in order, on the first rank.
+
+    The other ranks send theirs and yield none. asked: arguments of recommend_batches.
+    """
+    users = fitted.user_ids_
+    for number, first in enumerate(range(0, len(users), SPAN)):
+        its, rank = users[first : first + SPAN], number % team.size
+        if rank == team.rank:
+            made = fitted.recommend(its, **asked)
+            if rank == 0:
+                yield its, *made
+            else:
+                hand_over(*made, fitted, team)
+        elif team.rank == 0:
+            items, scores = team.receive(rank), team.receive(rank)
+            yield its, fitted.item_ids_[items], scores
+
+
+def hand_over(items, scores, fitted, team):
+    """Send lists to the first rank as item numbers, shorter than ids; -1: none."""
+    there = ~np.isnan(scores)
+    rows = np.full(items.shape, -1, np.int32)
+    rows[there] = rows_of(items[there], fitted.item_ids_)
+    team.send(0, rows)
+    team.send(0, scores)

@@ -1,1 +1,0 @@
-"""Inputs of `gpukit recommend`: ratings of users unknown to the model, and filters."""

@@ -1,0 +1,189 @@
+"""Rows of the benchmark table and their file; samples of the time of a step; checks and errors of results."""
+
+import contextlib
+import csv
+import os
+import subprocess
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._version import __version__
+from gpukit.errors import DataError
+
+QUANTILE = 1.6448536  # standard deviations on either side that hold 90 % of a normal distribution
+MOVIELENS, MOVIELENS_FILE = "MovieLens 1M", "ml-1m/ratings.dat"
+COLUMNS = ("what", "shape", "data", "device", "versions", "commit", "p20", "p50", "p80", "unit", "samples", "note")
+
+
+class Row(NamedTuple):
+    """Samples of a quantity; data: 'real', 'real graph' or 'generated'."""
+
+    what: str
+    shape: str
+    data: str
+    samples: list
+    unit: str
+    note: str = ""
+
+
+def versions():
+    """Return the versions of gpukit, numba, numba-cuda and numpy as text."""
+    return " ".join(
+        [f"gpukit {__version__}", *(f"{name} {metadata.version(name)}" for name in ("numba", "numba-cuda", "numpy"))]
+    )
+
+
+def commit():
+    """Return $GPUKIT_COMMIT, or git's commit with a + if files have changed."""
+    if os.environ.get("GPUKIT_COMMIT"):
+        return os.environ["GPUKIT_COMMIT"]
+    git = ["git", "-C", Path(__file__).parent]
+    try:
+        head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
+        changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return head.strip() + ("+" if changed.strip() else "")
+
+
+def line(row, device):
+    """Return the row as the file has it, with percentiles 20, 50 and 80 of the samples."""
+    percentiles = (f"{value:.5g}" for value in np.percentile(row.samples, (20, 50, 80)))
+    start = row.what, row.shape, row.data, str(device), versions(), commit()
+    return *start, *percentiles, row.unit, len(row.samples), row.note
+
+
+def append(path, lines):
+    """Add lines to the file, after a heading if it is new."""
+    is_new = not Path(path).exists()
+    with open(path, "a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if is_new:
+            writer.writerow(COLUMNS)
+        writer.writerows(lines)
+
+
+def require_data(folder, name):
+    """Return the path of real data below a folder; raise DataError if it does not exist."""
+    if folder is None or not (Path(folder) / name).exists():
+        raise DataError(f"{name} is needed: set GPUKIT_DATA to the folder that holds it.")
+    return Path(folder) / name
+
+
+def to_host(array):
+    """Copy an array of numba or cupy to the host."""
+    for method in ("copy_to_host", "get"):
+        if hasattr(array, method):
+            return getattr(array, method)()
+    return array
+
+
+def relative_error(result, expected):
+    """Return ||result - expected|| / ||expected||."""
+    return float(np.linalg.norm(np.ravel(result - expected)) / np.linalg.norm(np.ravel(expected)))
+
+
+def check_error(what, error, bound):
+    """Raise DataError if an error is above a bound or not a number."""
+    if not error <= bound:
+        raise DataError(f"the benchmark's {what} has a relative error of {error:.3g}, more than {bound:.3g}.")
+
+
+def check_near(what, result, expected, tolerance):
+    """Raise DataError if a result is further from the expected one than a relative tolerance."""
+    check_error(what, relative_error(result, expected), tolerance)
+
+
+def check_learned(name, hit_rate, least):
+    """Raise DataError if the HR@10 of a model is below that of any model that has learned."""
+    if hit_rate < least:
+        raise DataError(f"{name} has HR@10 {hit_rate:.3f}, below {least}: it has not learned.")
+
+
+def seconds(run, repeat, warm_up=1, clock=time.perf_counter):
+    """Return [seconds of run() by a clock] after warm-up calls; run must wait for its work to end."""
+    for _ in range(warm_up):
+        run()
+    samples = []
+    for _ in range(repeat):
+        start = clock()
+        run()
+        samples.append(clock() - start)
+    return samples
+
+
+def milliseconds(run, repeat, warm_up=1):
+    """Return [milliseconds of run()] after warm-up calls."""
+    return [1e3 * sample for sample in seconds(run, repeat, warm_up)]
+
+
+def gpu_milliseconds(run, repeat, warm_up=1):
+    """Return [milliseconds of the launches of run()] between GPU events after warm-up calls."""
+    from gpukit._cuda import cuda
+
+    samples = []
+    for turn in range(warm_up + repeat):
+        begin, end = cuda.event(), cuda.event()
+        begin.record()
+        run()
+        end.record()
+        end.synchronize()
+        if turn >= warm_up:
+            samples.append(float(cuda.event_elapsed_time(begin, end)))
+    return samples
+
+
+def queued_milliseconds(run, repeat, hold, warm_up=5):
+    """Return [milliseconds of run()] between GPU events after warm-up calls.
+
+    hold() keeps the GPU busy until all runs are queued, so that the launch overhead of short steps does not count.
+    """
+    from gpukit._cuda import cuda
+
+    events = [cuda.event() for _ in range(repeat + 1)]
+    for _ in range(warm_up):
+        run()
+    cuda.synchronize()
+    hold()
+    for number, event in enumerate(events):
+        event.record()
+        if number < repeat:
+            run()
+    events[-1].synchronize()
+    return [float(cuda.event_elapsed_time(begin, end)) for begin, end in zip(events, events[1:])]
+
+
+def crps(residuals, deviations):
+    """Return the mean CRPS of normal distributions (Gneiting and Raftery, JASA 102, 2007)."""
+    from scipy import special
+
+    z = residuals / np.maximum(deviations, 1e-12)
+    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    return float((deviations * (z * special.erf(z / np.sqrt(2)) + 2 * density - 1 / np.sqrt(np.pi))).mean())
+
+
+def absolute_error(completed, truth, mask):
+    """Return the mean absolute error on the hidden values."""
+    return float(np.abs(completed - truth)[~mask].mean(dtype=np.float64))
+
+
+@contextlib.contextmanager
+def environment(**variables):
+    """Set environment variables within the context, also for processes that are started in it; None removes one."""
+    before = {name: os.environ.get(name) for name in variables}
+    set_environment(variables)
+    try:
+        yield
+    finally:
+        set_environment(before)
+
+
+def set_environment(variables):
+    """Set {name: text} in the environment; None removes a name."""
+    for name, value in variables.items():
+        os.environ.pop(name, None)
+        os.environ.update({} if value is None else {name: value})
