@@ -31,7 +31,7 @@ from gpukit.ratings.read import (
     as_numbers,
     files_of,
     from_numbers,
-    noted,
+    note_merged,
     read_by_first,
     read_ratings,
     wanted_files,
@@ -117,7 +117,8 @@ def read_parts(
         with notes.muted():
             part = _read(path, replace(request, times=MAYBE), duplicates, team)
         part.local = without_times(part.local)
-    return noted(part, str(path), duplicates)
+    note_merged(part, str(path), duplicates)
+    return part
 
 
 def _read(path, request, duplicates, team):

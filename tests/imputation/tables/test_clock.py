@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 from gpukit import GraphImputer, read_graph
-from gpukit.imputation.tables import sides
+from gpukit.imputation.tables import forms
 from gpukit.imputation.tables.clock import HOUR, clock_of
 
 START = 1_583_000_000
@@ -148,7 +148,7 @@ def test_steps_below_a_second_in_a_file(tmp_path, form):
 
 
 def test_numbers_that_spell_months():
-    found = sides.times_of(pandas.Index([200011, 200012, 200101, 200103]))
+    found = forms.times_of(pandas.Index([200011, 200012, 200101, 200103]))
     assert np.array_equal(
         found, pandas.to_datetime(["2000-11", "2000-12", "2001-01", "2001-03"]).astype("M8[s]").astype(int)
     )
