@@ -24,6 +24,7 @@ from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolved
+from gpukit.io.sources import is_pattern
 from gpukit.parallel import ALONE
 from gpukit.ratings.chunk_reader import concatenate
 from gpukit.ratings.clicks import are_clicks, are_pairs
@@ -54,7 +55,7 @@ def load(ask, stages, described, times=False, team=ALONE):
 
     described(ask, Ratings): describes the data in words; times: read times even if the split does not need them; team:
     the parallel.Team whose first rank reads."""
-    from gpukit.ratings.read import is_pattern, read_by_first, read_ratings
+    from gpukit.ratings.read import read_by_first, read_ratings
 
     def read(path, times=False):
         given = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times

@@ -17,9 +17,9 @@ from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
 from gpukit.factorization.objective import ALL_SOLVERS
+from gpukit.io.sources import is_pattern
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.search import CARDS, SEARCHES
-from gpukit.ratings.read import is_pattern
 
 AT_LEAST_1 = click.IntRange(min=1)
 

@@ -11,6 +11,7 @@ temporary file.
 
 import bz2
 import contextlib
+import glob
 import gzip
 import io
 import itertools
@@ -348,6 +349,11 @@ UNPACKERS = {
     "bz2": lambda file: Unpacked(file, bz2.BZ2Decompressor),
     "xz": lambda file: Unpacked(file, lzma.LZMADecompressor),
 }
+
+
+def is_pattern(path):
+    """Return True for a name with *, ? or [ that no file has: a pattern of file names."""
+    return not isinstance(path, Source) and glob.has_magic(str(path)) and not Path(path).exists()
 
 
 class Stream:

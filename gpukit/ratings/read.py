@@ -116,7 +116,7 @@ def _file_of(path):
     path = path.path if isinstance(path, sources.Source) else path
     if path is None or str(path) in sources.STANDARD_INPUT:
         return None
-    return path if Path(path).is_file() or Path(path).is_dir() or is_pattern(path) else None
+    return path if Path(path).is_file() or Path(path).is_dir() or sources.is_pattern(path) else None
 
 
 def read_pairs(
@@ -177,11 +177,6 @@ def check_part(name, format, paths):
         raise DataError(f"{name} is {format}, which is read alone: parts are text or Parquet. Name this file itself.")
 
 
-def is_pattern(path):
-    """Return True for a name with *, ? or [ that no file has: a pattern of file names."""
-    return not isinstance(path, sources.Source) and glob.has_magic(str(path)) and not Path(path).exists()
-
-
 def matching_files(pattern):
     """Return the names of the files that a pattern matches, sorted, without empty ones."""
     names = sorted(name for name in glob.glob(str(pattern), recursive=True) if Path(name).is_file())
@@ -197,7 +192,7 @@ def files_of(path):
 
     The latter are Netflix's files, or one ratings.* or u.data.
     """
-    if is_pattern(path):
+    if sources.is_pattern(path):
         return matching_files(path)
     if isinstance(path, sources.Source) or not Path(path).is_dir():
         return [path]
