@@ -20,7 +20,7 @@ from gpukit.ranking.level_tree import choose_arity, heights
 
 
 class Parameter(NamedTuple):
-    """A time or a rate of one H200 in a unit of UNITS, of what, and the measurement that it was computed from."""
+    """A time or a rate of one H200 in a unit of UNITS, its meaning, and the measurement that it was computed from."""
 
     value: float
     unit: str
@@ -158,7 +158,7 @@ def copied_epoch(local, sizes, layout, gpus):
 
 
 def streamed_epoch(resident, ratings, packing, blocks, sent):
-    """Return the seconds of an epoch in blocks, of which `sent` bytes travel; resident: seconds without blocks."""
+    """Return the seconds of an epoch in blocks that sends `sent` bytes; resident: seconds without blocks."""
     unpacked = ratings * (packing.packed + packing.unpacked) / RATE["memory"]
     return max(resident + unpacked + blocks * RATE["block"], sent / RATE["host"])
 
@@ -215,7 +215,7 @@ def most_ranks(slices):
 
 
 SIZES = 1, 8, 32, 128, 512  # GPUs
-TRAINED = 16  # epochs, the first of which differs
+TRAINED = 16  # epochs; the first one differs
 GPU_BYTES = 139 * 2**30  # of an H200
 MODELS = {"CUSGD++, F = 32": (32, 0), "CUSGD++, F = 128": (128, 0), "CULSH-MF, F = K = 32": (32, 32)}
 

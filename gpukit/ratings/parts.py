@@ -20,7 +20,7 @@ PIECE = 1 << 16  # ratings that a rank sends at a time
 
 @dataclass(eq=False)
 class RatingsPart:
-    """Ratings of all ranks, without repeated pairs, of which this rank has `local`.
+    """Ratings of all ranks without repeated pairs; `local` are those of this rank.
 
     len, shape and scale are those of all ratings; users, items and values are the columns of `local`, whose row numbers
     and ids are those of all. Make it by `part_of` on all ranks together.

@@ -334,12 +334,12 @@ def as_common_type(ids, team):
 
 
 def receive_ids(arrays):
-    """Return the ids of which arrays are the `as_numbers`."""
+    """Return the ids that `as_numbers` converted to arrays."""
     return [from_numbers(array) for array in arrays]
 
 
 def join_chunks(chunks, dtype):
-    """Return the concatenation of arrays, of which there may be none; empties the list."""
+    """Return the concatenation of any number of arrays; empties the list."""
     return concatenate(chunks) if chunks else np.empty(0, dtype)
 
 

@@ -1,4 +1,4 @@
-"""Training on ratings in parts: the model of one process, of which no rank has all ratings."""
+"""Training on ratings in parts: the model of one process, though no rank has all ratings."""
 
 import numpy as np
 import pytest
