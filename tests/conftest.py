@@ -44,6 +44,7 @@ from sanitize.launched import launches
 SMALLEST = {"tests/" + name.partition("::")[0] for name in STANDS_FOR}  # files with the smallest launches of kernels
 MARKED = re.compile(r"mark\.kernel\b")
 MARKED_AS_A_WHOLE = re.compile(r"^pytestmark = \[?pytest\.mark\.(kernel|gpu)\b", re.MULTILINE)
+SIMULATED_AS_A_WHOLE = re.compile(r"^pytestmark = .*mark\.simulator\b", re.MULTILINE)
 TIERS = {"slow": re.compile(r"mark\.slow\b|\bthinned\("), "nightly": re.compile(r"mark\.nightly\b")}
 SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = .*mark\.(slow|nightly)\b", re.MULTILINE)
 
@@ -59,6 +60,8 @@ def pytest_ignore_collect(collection_path, config):
     if collection_path.suffix == ".py":
         text = collection_path.read_text(encoding="utf-8")
         if is_of_another_tier(collection_path, text, config.option.markexpr):
+            return True
+        if not SIMULATED and SIMULATED_AS_A_WHOLE.search(text):  # importing cudasim replaces parts of numba-cuda
             return True
         if not asks_for_kernels(config):
             return True if (not MARKED.search(text) if SIMULATED else MARKED_AS_A_WHOLE.search(text)) else None
