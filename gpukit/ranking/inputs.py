@@ -220,7 +220,7 @@ def query_weights(given, queries, group=None):
 def document_weights(given, X, count):
     """Return sample_weight of fit as (l,) float64 in the order of the input, or None; it may be in Documents."""
     if isinstance(X, Documents):
-        own = X.weights is not None and len(X.weights) != len(X.qids)
+        own = X.weights is not None and np.shape(X.weights) != np.shape(X.qids)
         given = X.weights if given is None and own else given
     elif given is not None:
         given = aligned(X=X, sample_weight=given)[1]
@@ -248,7 +248,7 @@ def weights_given(weights, X):
     (or X's length, if X has no labels), otherwise {query id: weight}.
     """
     if weights is None:
-        return X.weights if isinstance(X, Documents) and np.shape(X.weights) == X.qids.shape else None
+        return X.weights if isinstance(X, Documents) and np.shape(X.weights) == np.shape(X.qids) else None
     if labels(weights) is None:
         return weights
     if isinstance(X, Documents) or (labels(X) is None and len(weights) != np.shape(X)[0]):

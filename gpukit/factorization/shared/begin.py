@@ -5,6 +5,7 @@ from gpukit.errors import ParameterError
 from gpukit.factorization.begin import layout_of
 from gpukit.factorization.begin import prepare as of_ratings
 from gpukit.factorization.choose import rule
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.model.state import Beginning
@@ -114,10 +115,10 @@ def prepare(request):
 def sample_to_choose(estimator, ratings, settings):
     """Return Ratings by which rank 0 chooses open settings; of a RatingsPart a sample with the users that it draws."""
     n, shape = len(ratings), ratings.shape
-    is_read = rule.left_open(estimator) and (rule.is_doubtful(n, shape) or n < rule.VERY_MANY)
+    is_read = rule.left_open(estimator) and (rule.is_doubtful(n, shape) or n < RULES.very_many_ratings)
     if not (isinstance(ratings, RatingsPart) and is_read):
         return ratings
-    return ratings.sample(thinned_users(n, shape[0], settings.seed, MANY_TIMES * rule.SAMPLE))
+    return ratings.sample(thinned_users(n, shape[0], settings.seed, MANY_TIMES * RULES.choice_sample))
 
 
 def ratings_of_rank(ratings, owner, rank):

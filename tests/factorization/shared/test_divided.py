@@ -7,6 +7,7 @@ from ratings.test_read_parts import frame, pieces
 
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.shared import begin
 from gpukit.model_selection import splits
 from gpukit.ratings import read_ratings, synth_ratings
@@ -91,7 +92,7 @@ def test_a_second_training_on_all_ratings(folder):
 @pytest.mark.parametrize("most", [10**9, 400], ids=["all ratings", "a sample"])
 def test_settings_are_those_that_one_process_chooses(folder, monkeypatch, most):
     """Rank 0 gets the ratings of the users that one process would draw."""
-    monkeypatch.setattr(begin.rule, "SAMPLE", most)
+    monkeypatch.setattr(RULES, "choice_sample", most)
     monkeypatch.setattr(splits, "MANY_TIMES", 2)
     monkeypatch.setattr(begin, "MANY_TIMES", 2)
     given = {"n_factors": 4, "device": "cpu", "deterministic": True}
