@@ -5,8 +5,8 @@ from gpukit.errors import ParameterError
 from gpukit.factorization.begin import layout_of
 from gpukit.factorization.begin import prepare as of_ratings
 from gpukit.factorization.choose import rule
-from gpukit.factorization.constants import RULES
 from gpukit.factorization.choose.choice import choose
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.objective import goal_of
