@@ -64,7 +64,7 @@ def test_streamed_ratings(model, monkeypatch):
         exact: make(model, deterministic=exact, n_epochs=12, device="cuda").fit(train) for exact in (True, False)
     }
     monkeypatch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given)[0], True))
-    monkeypatch.setattr(stream_training, "kept_blocks", lambda blocks, *others: min(3, blocks))
+    monkeypatch.setattr(stream_training, "kept_blocks", lambda blocks, *others: min(3, blocks - 1))
     for exact, fitted in resident.items():
         with pytest.warns(UserWarning, match="stream from host memory"):
             models = [make(model, deterministic=exact, n_epochs=12, device="cuda").fit(train) for _ in range(2)]
