@@ -27,7 +27,7 @@ from gpukit.factorization.implicit.feedback import resolved
 from gpukit.io.sources import is_pattern
 from gpukit.parallel import ALONE
 from gpukit.ratings.chunk_reader import concatenate
-from gpukit.ratings.clicks import are_clicks, are_pairs
+from gpukit.ratings.clicks import are_clicks, are_pairs, number_lines
 from gpukit.ratings.parts import RatingsPart, split_by_pair
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
@@ -171,11 +171,15 @@ def alike(ask, ratings):
 
 
 def unlike_ratings(ask, ratings):
-    """Return a remark on ratings that look like times or clicks, or ''."""
+    """Return a remark on ratings that look like times or clicks, or on users that look like numbers of lines, or ''."""
     low, high = ratings.scale
     earliest = 1e8  # seconds: numbers that all are larger are times from 1973 on, or of milliseconds
     if ask.feedback != "auto":
         return ""
+    if number_lines(ratings):
+        return (
+            " (one of each user, whose ids number the lines: --columns -,user,item,rating leaves the first column out)"
+        )
     if low >= earliest:
         return " (these look like times: --columns user,item,timestamp takes the pairs as clicks)"
     if high == 1 and low in (0, -1) and bool(((ratings.values == low) | (ratings.values == high)).all()):

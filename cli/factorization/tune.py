@@ -14,7 +14,7 @@ from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.device import capability_of
 from gpukit.errors import ParameterError
-from gpukit.factorization.implicit.feedback import warn_of_counts
+from gpukit.factorization.implicit.feedback import warn_of_columns
 from gpukit.parallel import ALONE
 
 NAMES = {
@@ -132,7 +132,7 @@ def search(ctx, ask, train):
     rules = Rules(ask.cv, 1, ask.epochs, ask.budget or None, ask.exhaustive or None, ask.split)
     estimator = LSHMF(device=ask.device, random_state=ask.seed)
     if ask.model is None:  # fit warns
-        warn_of_counts(estimator, train)
+        warn_of_columns(estimator, train)
     with report.Progress(ask.quiet) as progress:
         work = Search(train, ask.grid, rules, estimator, progress)
         try:

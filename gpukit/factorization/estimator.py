@@ -10,7 +10,7 @@ from gpukit import device as devices
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
-from gpukit.factorization.implicit.feedback import judges_of, resolved, warn_of_counts
+from gpukit.factorization.implicit.feedback import judges_of, resolved, warn_of_columns
 from gpukit.factorization.online.updating import Updating
 from gpukit.factorization.serve import in_rows_of
 from gpukit.neighbors.estimator import SimLSH, warn_if_random
@@ -209,7 +209,7 @@ class Factorization(Answering, Updating):
         low, seen = rated_below(ratings, self.positive_from) if feedback == "implicit" else None, None
         ratings = learned
         if feedback == "explicit" and choice is None:
-            warn_of_counts(self, ratings)
+            warn_of_columns(self, ratings)
         check_same_part(ratings, validation, team)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
         weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)

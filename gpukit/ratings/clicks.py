@@ -44,6 +44,17 @@ def look_like_counts(ratings):
     return bool(is_long) and len(levels) > rating_levels
 
 
+def number_lines(ratings):
+    """Return True if the users' ids number the ratings from 0 or 1, as the row numbers of a data frame do."""
+    few = 20  # a small example may have one rating a user
+    n = len(ratings)
+    if type(ratings) is not Ratings or n < few or ratings.shape[0] != n or ratings.user_ids.dtype.kind != "i":
+        return False
+    numbers = np.arange(n)
+    first_ids = any(np.array_equal(ratings.user_ids, numbers + first) for first in (0, 1))
+    return first_ids and np.array_equal(ratings.users, numbers)
+
+
 def are_pairs(ratings):
     """Return True for clicks with counts and values of 1."""
     return ratings.counts is not None and len(ratings) > 0 and ratings.values[0] == 1 and are_clicks(ratings)

@@ -4,7 +4,7 @@ import warnings
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.objective import goal_of
-from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts
+from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts, number_lines
 from gpukit.ratings.parts import RatingsPart
 
 
@@ -33,8 +33,15 @@ def resolved(estimator, ratings):
     return kind, clicks_of(checked(ratings), positive_from)
 
 
-def warn_of_counts(estimator, ratings):
-    """Warn (UserWarning) if feedback is 'auto' and ratings look like counts."""
+def warn_of_columns(estimator, ratings):
+    """Warn (UserWarning) if feedback is 'auto' and ratings look like counts, or users like the numbers of lines."""
+    if estimator.feedback == "auto" and number_lines(ratings):
+        warnings.warn(
+            f"each of the {len(ratings):,} users has one rating, and their ids are the numbers of the lines. If the "
+            "first column is no user, name the columns: columns='-,user,item,rating'.",
+            UserWarning,
+            stacklevel=4,
+        )
     if estimator.feedback == "auto" and look_like_counts(ratings):
         warnings.warn(
             "the ratings are whole numbers with a heavy tail, which look like counts and are learned as ratings. If "

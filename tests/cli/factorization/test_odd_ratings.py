@@ -108,6 +108,24 @@ def test_numbers_that_may_be_no_ratings_are_told(verb, table, values, said):
     assert "alone" not in named.err and "look like" not in named.err
 
 
+def numbered(start, step=1):
+    """Return triples of 300 ratings of as many users, whose ids are start, start + step, ..."""
+    items = np.random.default_rng(1).integers(0, 30, 300)
+    return [(start + step * at, int(item), 1 + at % 5) for at, item in enumerate(items)]
+
+
+@pytest.mark.parametrize("start, step, is_told", [(0, 1, True), (1, 1, True), (0, 2, False), (7, 1, False)])
+def test_users_that_number_the_lines_are_told(start, step, is_told, verb, tmp_path):
+    triples, path = numbered(start, step), tmp_path / "r.csv"
+    path.write_text("".join(f"{user},{item},{value}\n" for user, item, value in triples))
+    result = verb("train-lshmf", path, *FEW)
+    assert result.code == 0 and ("--columns -,user,item,rating leaves" in result.err) == is_told
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MatrixFactorization(n_factors=2, n_epochs=1, device="cpu").fit(tuple(map(np.array, zip(*triples))))
+    assert any("the numbers of the lines" in str(one.message) for one in caught) == is_told
+
+
 @pytest.mark.parametrize("more", [("train-lshmf", "--early-stop", 2), ("train-lshmf",)], ids=["stop", "plain"])
 def test_clicks_are_no_test_of_ratings(verb, table, tmp_path, more):
     rated = table(square(lambda user, item, k: 1 + k % 5))
