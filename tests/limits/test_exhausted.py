@@ -99,6 +99,16 @@ def answered(ask):
     return work
 
 
+def listed():
+    model = MatrixFactorization(1, n_epochs=1, device=GPU, random_state=0).fit(rated()).fit_lists()
+
+    def work():
+        vars(model).pop("_listing", None)
+        return model.recommend(n=2, exclude_seen=False)[1]
+
+    return work
+
+
 def documents():
     rng = np.random.default_rng(0)
     return rng.normal(size=(6, 3)), np.array([2, 1, 0, 1, 0, 1]), np.array([0, 0, 0, 1, 1, 1])
@@ -119,7 +129,7 @@ WORK = {
     "predict": lambda: answered(lambda model: model.predict((np.arange(4), np.arange(4)))),
     "evaluate": lambda: answered(lambda model: np.array(list(model.evaluate(rated()).values()))),
     "recommend": lambda: answered(lambda model: model.recommend(n=2, exclude_seen=False, by="rating")[1]),
-    "lists": lambda: answered(lambda model: copy.deepcopy(model).recommend(n=2, exclude_seen=False)[1]),
+    "lists": lambda: listed(),
     "SimLSH": lambda: lambda: SimLSH(1, p=1, q=1, bits=2, device=GPU, random_state=0).fit(rated()).scores_,
     "RankSVM": lambda: ranked(),
     "RankSVM, p-swx": lambda: ranked(solver="p-swx"),
@@ -146,3 +156,24 @@ def test_any_allocation_may_fail(name, allocator):
     allocator.begin()
     np.testing.assert_array_equal(work(), expected)
     assert allocator.alive() == kept
+
+
+@pytest.mark.slow
+def test_the_cpu_learns_lists_if_an_allocation_fails(allocator):
+    here, model = (
+        MatrixFactorization(1, n_epochs=1, device=device, random_state=0).fit(rated()) for device in ("cpu", GPU)
+    )
+    model._rated  # noqa: B018  (copies the history to the host)
+    expected = here.fit_lists()._head.item_factors
+
+    def learn():
+        return copy.deepcopy(model).fit_lists()._head.item_factors
+
+    allocator.begin()
+    learn()
+    count, kept = len(allocator.made), allocator.alive()
+    for refused in sorted({round(k) for k in np.linspace(0, count - 1, MOST)}):
+        allocator.begin(refused)
+        with pytest.warns(UserWarning, match="the CPU learns them"):
+            np.testing.assert_array_equal(learn(), expected)
+        assert allocator.refused is None and allocator.alive() <= kept, f"refused number {refused} of {count}"

@@ -116,14 +116,3 @@ def test_neighbours_are_looked_up_without_tables(spare, on_host, memory, monkeyp
     monkeypatch.setattr(factorization, "neighbor_codes", None)
     np.testing.assert_array_equal(model.predict(users, items), expected)
     assert isinstance(model._session().history.items, np.ndarray) is on_host
-
-
-def test_the_cpu_learns_lists_that_do_not_fit(memory, monkeypatch):
-    data = ratings()
-    model = MatrixFactorization(**NAMED).fit(data)
-    model._rated  # noqa: B018  (copies the history to the host)
-    expected = MatrixFactorization(**NAMED | {"device": "cpu"}).fit(data).fit_lists()._head
-    memory.limit = memory.bytes + 1000
-    with pytest.warns(UserWarning, match="the CPU learns them"):
-        model.fit_lists()
-    np.testing.assert_array_equal(model._head.item_factors, expected.item_factors)
