@@ -29,15 +29,27 @@ def _threads(count):
 os.register_at_fork(after_in_child=_threads.cache_clear)  # a child has none of its parent's threads
 
 
+def _submit(count, function, task):
+    """Return the future of function(task) on `count` threads. If it is interrupted, the threads end with their tasks.
+
+    A thread that has just been started may be unknown to the pool, and would be waited for at exit.
+    """
+    pool = _threads(count)
+    try:
+        return pool.submit(function, task)
+    except BaseException:
+        _threads.cache_clear()
+        pool.shutdown(wait=False)
+        raise
+
+
 @contextlib.contextmanager
 def _all_ended(futures):
     """After the context, cancel those of the futures that have not started and wait for the others."""
     try:
         yield
     finally:
-        for future in futures:
-            future.cancel()
-        wait(futures)
+        wait([future for future in futures if not future.cancel()])
 
 
 def shared_out(function, tasks):
@@ -50,8 +62,10 @@ def shared_out(function, tasks):
     # cores() comes last: it reads several files, which takes as long as a small task.
     if len(tasks) < 2 or within() or (workers := min(cores(), MOST)) < 2:
         return [function(task) for task in tasks]
-    futures = [_threads(workers).submit(function, task) for task in tasks]
+    futures = []
     with _all_ended(futures):
+        for task in tasks:
+            futures.append(_submit(workers, function, task))
         return [future.result() for future in futures]
 
 
@@ -79,7 +93,7 @@ def in_order(function, tasks, consume, threads):
     threads, ahead = min(threads, MOST), collections.deque()
     with _all_ended(ahead):
         for task in tasks:
-            ahead.append(_threads(threads).submit(function, task))
+            ahead.append(_submit(threads, function, task))
             while ahead and (len(ahead) > threads or ahead[0].done()):
                 consume(ahead.popleft().result())
         while ahead:

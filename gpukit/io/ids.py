@@ -18,7 +18,7 @@ SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
 EMPTY = np.int32(-1)
 NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset, Iterator)
 FLOATS = (float, np.floating, Decimal)
-PIECE = 1 << 20  # ids per task
+PIECE = 1 << 18  # ids per task
 
 
 def are_close(low, high, count):

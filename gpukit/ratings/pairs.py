@@ -2,7 +2,9 @@
 
 import warnings
 
-from gpukit.base.arrays import aligned, as_array, plain
+import numpy as np
+
+from gpukit.base.arrays import aligned, as_array, as_text, plain
 from gpukit.errors import DataError
 from gpukit.io.arrays import is_frame
 from gpukit.io.ids import check_types, factorize
@@ -105,10 +107,16 @@ def pairs_of(X):
             raise DataError(
                 f"pairs are needed: (users, items), an (n, 2) array, a DataFrame or Ratings; got shape {table.shape}."
             )
-        users, items = table.T
+        users, items = map(_spelled, table.T)
     if users.ndim != 1 or users.shape != items.shape:
         raise DataError(
             f"the users have shape {users.shape}, the items {items.shape}. Pass two one-dimensional arrays of equal "
             "length."
         )
     return users, items
+
+
+def _spelled(ids):
+    """Return ids (n,) of an array of pairs, fractions as text: scikit-learn's checks pass random numbers."""
+    is_fraction = ids.dtype.kind == "f" and not np.isnan(ids).any() and (ids != np.floor(ids)).any()
+    return as_text(ids) if is_fraction else ids

@@ -19,7 +19,7 @@ LEGAL = {
     "deviation": {"nan"},
     **dict.fromkeys(("history", "holdout"), {"negative", "beyond", "nan", "infinite", "another letter"}),
 }
-WIDTHS = {"f4": "f8", "f8": "f4", "i4": "i8", "i8": "i4", "u1": "i8"}
+WIDTHS = {"f4": "f8", "f8": "f4", "i4": "i8", "i8": "i4", "u1": "i8", "u2": "i8"}
 JUNK = (None, "x", [], {}, [1], {"x": 1}, 1e9, -1, 0, True, float("nan"), float("inf"), 2**70, "cuda:7")
 
 
@@ -43,9 +43,10 @@ def forgeries(array):
     forged = {**shapes, "text": np.full(array.shape, "x"), "another width": array.astype(WIDTHS[array.dtype.str[1:]])}
     if array.dtype.kind == "f":
         return {**forged, "nan": last(array, np.nan), "infinite": last(array, np.inf)}
-    if array.dtype.kind == "u":
+    if array.dtype == np.uint8:
         return {**forged, "none": last(array, 0), "most": last(array, 255)}
-    return {**forged, "negative": last(array, -1), "beyond": last(array, np.iinfo(array.dtype).max)}
+    forged["beyond"] = last(array, np.iinfo(array.dtype).max)
+    return forged if array.dtype.kind == "u" else {**forged, "negative": last(array, -1)}
 
 
 def judged(path, case):
