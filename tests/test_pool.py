@@ -131,6 +131,19 @@ def test_what_is_made_ahead_ends_before_it_is_closed():
     assert made == [1]
 
 
+def test_a_pool_that_is_interrupted_ends(monkeypatch):
+    """A thread that was being started may be unknown to the pool, which would wait for it at exit."""
+    monkeypatch.setattr(_pool, "cores", lambda: 2)
+    pool = _pool._threads(2)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(pool, "_adjust_thread_count", lambda: signal.raise_signal(signal.SIGINT))
+        _pool.shared_out(abs, range(3))
+    assert _pool._threads(2) is not pool
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        pool.submit(abs, 1)
+    assert _pool.shared_out(abs, range(-3, 0)) == [3, 2, 1]
+
+
 def test_the_last_one_takes_the_limit_back():
     """Two overlapping requests, the first to start is the first to end; otherwise one thread would keep the limit."""
     before = blas()
