@@ -11,6 +11,7 @@ import zlib
 
 import numpy as np
 
+from gpukit import interrupt
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import mpi, rendezvous, sockets
 from gpukit.parallel.heartbeat import RANK_ENDED, Heartbeat, exit_reasons
@@ -53,8 +54,13 @@ def join_team(errors=None) -> Team:
 def open_team(meeting, errors=None, is_process=False):
     """Return the Team of a rank of a Rendezvous; errors, is_process: see Heartbeat."""
     peers = rendezvous.meet(meeting)
-    connections = rendezvous.connect_all(meeting, peers)
-    return Team(sockets.Messages(meeting.rank, connections, Heartbeat(meeting, peers, errors, is_process)))
+    with interrupt.deferred() as stop:  # which could not be reported before the team is complete
+        connections = rendezvous.connect_all(meeting, peers)
+        team = Team(sockets.Messages(meeting.rank, connections, Heartbeat(meeting, peers, errors, is_process)))
+        if stop.requested is not None:
+            with team:
+                raise interrupt.Interrupted(stop.requested)
+    return team
 
 
 def end_with_parent():

@@ -12,6 +12,7 @@ from multiprocessing import AuthenticationError
 import numpy as np
 import pytest
 
+from gpukit import interrupt
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.parallel import TeamError, heartbeat, rendezvous
 from gpukit.parallel.current_team import open_team
@@ -306,3 +307,27 @@ def test_a_job_that_is_stopped_as_a_whole():
             rank.send_signal(number)
         time.sleep(4)
     assert [rank.wait(30) for rank in ranks] == [0, 0]
+
+
+def test_a_stop_request_while_ranks_connect_reaches_the_others(monkeypatch):
+    """The rank is known to the others already, and could not tell them before all connections are made."""
+    first, heard = make_rendezvous(2, free_address()), []
+    connect_all = rendezvous.connect_all
+
+    def connect(meeting, peers):
+        if meeting.rank:
+            signal.raise_signal(signal.SIGINT)
+        return connect_all(meeting, peers)
+
+    def wait():
+        with pytest.raises(interrupt.Interrupted), open_team(first) as team:
+            team.barrier()
+        heard.append(True)
+
+    monkeypatch.setattr(rendezvous, "connect_all", connect)
+    other = threading.Thread(target=wait)
+    other.start()
+    with pytest.raises(KeyboardInterrupt):
+        open_team(first._replace(rank=1))
+    other.join(30)
+    assert heard == [True]
