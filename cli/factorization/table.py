@@ -8,7 +8,7 @@ from gpukit.errors import DataError
 from gpukit.evaluation.metrics import errors
 from gpukit.factorization.choose.rule import BIASES
 from gpukit.io.ids import rows_of
-from gpukit.ratings.parts import RatingsPart, count_rows, over_ranks, rows_here
+from gpukit.ratings.parts import RatingsPart, found_rows, over_ranks, rows_here
 
 
 def closing_table(model, train, test):
@@ -71,8 +71,10 @@ def mean_of(model, train=None):
 def count_unknown(train, test):
     """Return the numbers of test ratings of users, and of items, without a training rating."""
     known = (
-        _known_values(getattr(test, f"{side}_ids"), getattr(train, f"{side}_ids"), counts > 0)[tested]
-        for side, counts, tested in zip(("user", "item"), count_rows(train), (test.users, test.items))
+        _known_values(getattr(test, f"{side}_ids"), getattr(train, f"{side}_ids"), found_rows(train, rows, n))[tested]
+        for side, rows, n, tested in zip(
+            ("user", "item"), (train.users, train.items), train.shape, (test.users, test.items)
+        )
     )
     return tuple(len(test) - int(over_ranks(test, np.count_nonzero(values))) for values in known)
 

@@ -63,10 +63,15 @@ def as_whole(ids):
         if (np.abs(ids.astype(np.float64)) < 2.0**63).all() and (ids == np.floor(ids)).all():
             return ids.astype(np.int64)
         ids = ids.astype(object)
-    if ids.dtype.kind == "O":
+    if ids.dtype.kind == "O" and has_floats(ids):
         whole = [int(one) if isinstance(one, FLOATS) and one == one // 1 else one for one in ids]
         ids = np.fromiter(whole, object, len(ids))
     return ids
+
+
+def has_floats(ids):
+    """Return True if any of an array's objects is a float or a decimal."""
+    return any(issubclass(kind, FLOATS) for kind in set(map(type, ids)))
 
 
 def check_types(ids, what="user"):
@@ -105,7 +110,7 @@ def check_fractions(ids, rows, what="user"):
     rows (n,): -1 for unknown ids.
     """
     array = np.atleast_1d(np.asarray(ids))
-    if array.dtype.kind not in "fO":
+    if array.dtype.kind not in "fO" or (array.dtype.kind == "O" and not has_floats(array)):
         return
     for one in array[rows < 0].tolist():
         if isinstance(one, FLOATS) and not float(one).is_integer():

@@ -47,7 +47,7 @@ def find_columns(names):
 
 
 def is_role(name):
-    """Return True if a name stands for a column that is known."""
+    """Return True if a name is one of a known column."""
     return any(plain(name) in known for known in ROLES.values())
 
 
