@@ -46,8 +46,8 @@ def prepare(request):
         near = plan.n_neighbors > 0
         options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
         scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
-        scale = training_data.center_scale(orders, scale, preparing, options, weights)
         made = training_data.prepare_ratings(orders, scale, options, preparing, weights)
+        scale = made.scale
     with clock("neighbours"):
         compared = searchable(orders, layout, device) if streamed else (orders, steps)
         neighbors = None if resumed else estimator.searched(*compared, plan.n_neighbors, progress)

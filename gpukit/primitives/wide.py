@@ -94,17 +94,25 @@ else:
         if any(index != types.uint32 for index in indices):
             raise TypeError(f"loads and additions of four take uint32 indices, not {indices}")
 
-    def _since_8_0(context, builder, newer, older):
-        """newer, a value made by instructions of compute capability 8.0, or older where the device is older.
+    def _is_newer(context, builder):
+        """True where the device has compute capability 8.0 or above.
 
-        The compiler knows which when it knows the device, and leaves out what it does not need.
+        The compiler knows it when it knows the device, and leaves out what is not needed.
         """
         kind = ir.FunctionType(WORD, [ir.IntType(8).as_pointer()])
         reflect = builder.module.globals.get("__nvvm_reflect") or ir.Function(builder.module, kind, "__nvvm_reflect")
         name = context.insert_const_string(builder.module, "__CUDA_ARCH")
         architecture = builder.call(reflect, [builder.addrspacecast(name, kind.args[0])])
-        is_newer = builder.icmp_unsigned(">=", architecture, ir.Constant(WORD, 800))
-        return builder.select(is_newer, newer, older)
+        return builder.icmp_unsigned(">=", architecture, ir.Constant(WORD, 800))
+
+    @intrinsic
+    def is_since_8_0(context):
+        """True where the device has compute capability 8.0 or above."""
+        return types.boolean(), lambda context, builder, signature, arguments: _is_newer(context, builder)
+
+    def _since_8_0(context, builder, newer, older):
+        """newer, a value made by instructions of compute capability 8.0, or older where the device is older."""
+        return builder.select(_is_newer(context, builder), newer, older)
 
     def _loaded(builder, arguments, count, number, instruction, constraints, fresh):
         """`count` numbers by one vector load, as a list; arguments: address (and policy) as 64-bit integers.

@@ -1,7 +1,8 @@
 """GPU kernel of the selection and its host step; twins.py has both for the CPU.
 
 A row's entries are compared as one integer, key in front of index, so that no two are equal and ties need no care:
-radix selection narrows the k-th smallest digit by digit, then the winners are put in order by counting.
+radix selection narrows the k-th smallest digit by digit, then the winners are put in order by counting. Of a long row
+it narrows that of a sample, and one pass over the row collects the few entries up to it.
 """
 
 import numpy as np
@@ -20,6 +21,9 @@ SHARE = 16  # BINS // BLOCK_SIZE
 SLOTS = BINS + BINS // SHARE  # one left free after every 16 bins, against bank conflicts
 PARTS = BLOCK_SIZE // 32
 MOST = 1024  # winners that a block puts in order at a time
+LONG = 1 << 15  # entries of a row that is sampled
+RARE = 32  # at most one in so many entries is sampled
+LOADS = 4  # entries that a thread loads before it compares them
 LAST = np.uint32(0xFFFFFFFF)
 
 
@@ -43,6 +47,14 @@ def entry_of_keys(source, row, position):
     """min(key, limit) in front of the index, as one 64-bit integer; source: (keys (B, n), limit, index_bits)."""
     keys, limit, index_bits = source
     return U64(U64(min(keys[row, U32(position)], limit)) << U64(index_bits)) | U64(position)
+
+
+@device
+def entry_of_sample(source, row, position):
+    """An entry of every `every`-th block of entries; source: (keys (B, n), limit, index_bits, every)."""
+    keys, limit, index_bits, every = source
+    there = U32(U32(position // BLOCK_SIZE) * U32(every * BLOCK_SIZE) + U32(position % BLOCK_SIZE))
+    return entry_of_keys((keys, limit, index_bits), row, there)
 
 
 @device
@@ -103,14 +115,18 @@ def find_digit(histogram, sums, need, answer):
 
 
 @device
-def order_winners(best, k, row, begin, index_bits, indices, values):
-    """Write best[:k] in ascending order, from place begin on: an entry's place is the number of smaller ones."""
-    for slot in range(cuda.threadIdx.x, k, BLOCK_SIZE):
-        mine, place = best[slot], begin
-        for other in range(k):
+def order_winners(best, count, k, row, begin, index_bits, indices, values):
+    """Write the k smallest of best[:count] in ascending order, from place begin on.
+
+    An entry's place is the number of smaller ones.
+    """
+    for slot in range(cuda.threadIdx.x, count, BLOCK_SIZE):
+        mine, place = best[slot], 0
+        for other in range(count):
             place += 1 if best[other] < mine else 0
-        indices[row, place] = np.int32(mine & U64((1 << index_bits) - 1))
-        values[row, place] = U32(mine >> U64(index_bits))
+        if place < k:
+            indices[row, begin + place] = np.int32(mine & U64((1 << index_bits) - 1))
+            values[row, begin + place] = U32(mine >> U64(index_bits))
 
 
 def make_search(entry):
@@ -148,24 +164,36 @@ def make_search(entry):
 
     @device
     def collect(source, row, size, least, shift, prefix, answer, best):
-        """best[...] = the entries from least on with entry >> shift <= prefix, in no particular order."""
+        """best[...] = the entries from least on with entry >> shift <= prefix, in no particular order.
+
+        Return their number; those beyond MOST are not kept.
+        """
         if cuda.threadIdx.x == 0:
             answer[3] = 0
         cuda.syncthreads()
-        for position in range(U32(cuda.threadIdx.x), U32(size), U32(BLOCK_SIZE)):
-            one = entry(source, row, position)
-            if one >= least and one >> U64(shift) <= prefix:
-                best[cuda.atomic.add(answer, 3, 1)] = one
+        loaded = cuda.local.array(LOADS, np.uint64)
+        for start in range(U32(cuda.threadIdx.x), U32(size), U32(LOADS * BLOCK_SIZE)):
+            for i in range(LOADS):
+                position = U32(start + U32(i * BLOCK_SIZE))
+                loaded[i] = entry(source, row, position if position < U32(size) else U32(start))
+            for i in range(LOADS):
+                one, is_new = loaded[i], i == 0 or U32(start + U32(i * BLOCK_SIZE)) < U32(size)
+                if is_new and one >= least and one >> U64(shift) <= prefix:
+                    slot = cuda.atomic.add(answer, 3, 1)
+                    if slot < MOST:
+                        best[slot] = one
         cuda.syncthreads()
+        return answer[3]
 
     return find_last, collect
 
 
 find_last_key, collect_keys = make_search(entry_of_keys)
 find_last_listed, collect_listed = make_search(listed_entry)
+find_last_sampled, _ = make_search(entry_of_sample)
 
 
-@kernel
+@kernel(max_registers=64)
 def select_smallest(keys, limit, indices, values):
     """Per row the k smallest keys, ascending, equal keys by the lower index; keys above limit count as limit.
 
@@ -173,7 +201,9 @@ def select_smallest(keys, limit, indices, values):
     overwritten; k <= n < 2**31.
     Launch: grid B, block 256.   Deterministic: yes, exact.
     Source: radix selection (MSD), 12 bits at a time, ended as soon as the digit's entries are all wanted; 1,024 winners
-    a turn, each turn among the entries behind the last winner.
+    a turn, each turn among the entries behind the last winner. Of a long row one entry in `every` is a sample: its k-th
+    smallest bounds that of the row, and about k * every entries are not above it. If they are more than 1,024, all
+    entries are looked at for each digit.
     """
     histogram = cuda.shared.array(SLOTS, np.int32)
     sums = cuda.shared.array(BLOCK_SIZE, np.int32)
@@ -181,16 +211,22 @@ def select_smallest(keys, limit, indices, values):
     best = cuda.shared.array(MOST, np.uint64)
     row, size, index_bits = U32(cuda.blockIdx.x), I32(keys.shape[1]), I32(bits_of(keys.shape[1] - 1))
     source, bits = (keys, limit, index_bits), I32(bits_of(np.int64(limit)) + index_bits)
+    every = I32(min(RARE, MOST // 2 // indices.shape[1]))
     for first in range(0, indices.shape[1], MOST):
-        begin, k = I32(first), I32(min(indices.shape[1] - first, MOST))
+        begin, k, count = I32(first), I32(min(indices.shape[1] - first, MOST)), I32(MOST + 1)
         least = first_entry(indices, values, row, begin, index_bits)
-        shift, prefix = find_last_key(source, row, size, bits, least, k, histogram, sums, answer)
-        collect_keys(source, row, size, least, shift, prefix, answer, best)
-        order_winners(best, k, row, begin, index_bits, indices, values)
+        if size >= LONG and every > 1:
+            sample, sampled = (keys, limit, index_bits, every), I32(size // (every * BLOCK_SIZE) * BLOCK_SIZE)
+            shift, prefix = find_last_sampled(sample, row, sampled, bits, least, k, histogram, sums, answer)
+            count = I32(collect_keys(source, row, size, least, shift, prefix, answer, best))
+        if count > MOST:
+            shift, prefix = find_last_key(source, row, size, bits, least, k, histogram, sums, answer)
+            count = I32(collect_keys(source, row, size, least, shift, prefix, answer, best))
+        order_winners(best, count, k, row, begin, index_bits, indices, values)
         cuda.syncthreads()
 
 
-@kernel
+@kernel(max_registers=64)
 def select_listed(begins, sizes, entries, indices, values):
     """Per row the k smallest entries of its list, ascending; (-1, 2**32 - 1) after the last one.
 
@@ -213,7 +249,7 @@ def select_listed(begins, sizes, entries, indices, values):
         least = first_entry(indices, values, row, begin, 32)
         shift, prefix = find_last_listed(source, row, size, I32(64), least, k, histogram, sums, answer)
         collect_listed(source, row, size, least, shift, prefix, answer, best)
-        order_winners(best, k, row, begin, 32, indices, values)
+        order_winners(best, k, k, row, begin, 32, indices, values)
         cuda.syncthreads()
 
 

@@ -54,8 +54,8 @@ CASES = [
         "neighbors.hamming_distances",
         hamming.hamming_distances,
         "uint32[:, ::1], uint8[::1], int64, uint32[:, ::1]",
-        registers=64,
-        shared=10 << 10,
+        registers=128,
+        shared=18 << 10,
     ),
     Case("neighbors.search.count_pairs", count_pairs, "int64[::1], int32[::1], int64[::1], int64[::1]", registers=40),
     Case(

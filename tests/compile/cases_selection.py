@@ -9,14 +9,14 @@ CASES = [
         "selection.select_smallest",
         kernels.select_smallest,
         "uint32[:, ::1], uint32, int32[:, ::1], uint32[:, ::1]",
-        registers=96,
+        registers=64,
         shared=27 << 10,
     ),
     Case(
         "selection.select_listed",
         kernels.select_listed,
         "int64[::1], int32[::1], uint64[::1], int32[:, ::1], uint32[:, ::1]",
-        registers=96,
+        registers=64,
         shared=27 << 10,
     ),
 ]

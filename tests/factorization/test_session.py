@@ -116,7 +116,7 @@ def test_the_same_is_prepared(values, walk, deterministic):
         way = training_data.PreparationOptions(
             walk, 5, deterministic, True, trend=(0.3, 0.6) if walk == "items" else ()
         )
-        _, side, query, baseline, _ = training_data.prepare_ratings(orders, scale, way, steps.preparing)
+        _, side, query, scale, baseline, _ = training_data.prepare_ratings(orders, scale, way, steps.preparing)
         biases = [on_host(array) for array in baseline]
         strata = side.strata or []
         assert len(strata) == (deterministic and (3 if values == "few" else 12))

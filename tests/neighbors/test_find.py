@@ -36,7 +36,7 @@ def test_stripes_do_not_show(search, monkeypatch):
     table = columns(ratings(30, 50, 0.3, [1, 2, 3], seed=1))
     settings = Settings(5, 1, 9, 4, search=search)
     whole = cpu.find(table, settings)
-    monkeypatch.setattr(search_cpu, "STRIPE_BYTES", 50 * 4 * 7)
+    monkeypatch.setattr(search_cpu, "stripe_bytes", lambda n_items: 7 * 4 * n_items)
     np.testing.assert_array_equal(cpu.find(table, settings).neighbors, whole.neighbors)
 
 

@@ -9,9 +9,10 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit.neighbors import cpu, gpu
 from gpukit.neighbors.hashes import HASHES
-from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.plan import Settings, stripe_rows
 from gpukit.neighbors.search import SEARCHES
 from gpukit.neighbors.search import gpu as exact
+from gpukit.neighbors.search import kernels
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,14 @@ def test_find_by_hash(hash):
 @pytest.mark.slow
 def test_stripes_of_query_rows_do_not_show(monkeypatch):
     monkeypatch.setattr(exact, "STRIPE_BYTES", 1)  # one tile of rows at a time
-    table = columns(ratings(4, 66, 0.4, [1, 2], seed=0))
+    monkeypatch.setattr(exact, "ROWS", 1)
+    table = columns(ratings(4, kernels.TILE + 2, 0.4, [1, 2], seed=0))
     settings = Settings(1, 1, 4, 2, search="hamming")
     found, expected = gpu.find(columns_on_device(table), settings), cpu.find(table, settings)
     np.testing.assert_array_equal(found.neighbors.copy_to_host(), expected.neighbors)
+
+
+@pytest.mark.parametrize("n_items, spare, rows", [(1 << 16, 0, 1024), (1 << 20, 1 << 40, 1024), (1 << 20, 2 << 30, 128)])
+def test_a_stripe_has_many_rows_where_memory_holds_them(n_items, spare, rows, monkeypatch):
+    monkeypatch.setattr(exact.memory, "spare_memory", lambda: spare)
+    assert stripe_rows(n_items, exact.stripe_bytes(n_items), kernels.TILE) == rows

@@ -3,6 +3,15 @@
 import numpy as np
 
 LAST = 2**32 - 1
+
+
+def misleading(n):
+    """Return a row of descending keys, but for its first entries: most of the row is below a sample's bound."""
+    keys = np.arange(n)[None, ::-1].copy()
+    keys[0, :256] = np.arange(256) + n - 300
+    return keys
+
+
 CASES = {
     "one entry": (lambda rng: rng.integers(0, 9, (2, 1)), 1, LAST),
     "all equal": (lambda rng: np.full((2, 33), 7), 5, LAST),
@@ -20,6 +29,9 @@ CASES = {
     "the k-th stands last in its bin": (lambda rng: np.arange(4096 * 3)[None, ::-1], 33, LAST),
     "every digit is wanted": (lambda rng: np.full((1, 600), 2**32 - 2), 599, LAST),
     "limit zero": (lambda rng: rng.integers(0, 2**8, (1, 40)), 4, 0),
+    "long rows": (lambda rng: rng.integers(0, 2**32, (2, 2**15 + 300)), 10, LAST),
+    "long rows with ties": (lambda rng: rng.normal(1200, 25, (2, 2**15 + 1)), 32, 1190),
+    "long rows, the sample misses the best": (lambda rng: misleading(2**15 + 77), 33, LAST),
 }
 
 

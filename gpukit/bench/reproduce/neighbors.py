@@ -64,7 +64,7 @@ def search_bytes(settings, n_items, device):
     if settings.search == "buckets":
         total += 8 * settings.q * n_items
     if card.worst(settings):
-        total += 4 * n_items * plan.stripe_rows(n_items, steps.STRIPE_BYTES)
+        total += 4 * n_items * plan.stripe_rows(n_items, steps.stripe_bytes(n_items))
     return total
 
 

@@ -89,9 +89,8 @@ class Evaluator:
         """
         way = self.way._replace(damping=damping, trend=trend)
         if self.made is None or way != self.way:
-            data = self.steps.preparing, way, self.weights
-            self.way, self.scale = way, training_data.center_scale(self.orders, self.own, *data)
-            self.made = training_data.prepare_ratings(self.orders, self.scale, way, self.steps.preparing, self.weights)
+            self.made = training_data.prepare_ratings(self.orders, self.own, way, self.steps.preparing, self.weights)
+            self.way, self.scale = way, self.made.scale
 
     def errors(self, z, scale=None):
         """Return the errors (n,) float64 of predictions of the judging ratings.

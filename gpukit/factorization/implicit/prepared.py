@@ -74,7 +74,7 @@ def ready_of(orders, walk, seed, near, steps):
     side = training_data.side_of(orders, walk, start.SCALE, seed, steps)
     query = training_data.training_query(history, orders, side, walk, steps) if near else None
     biases = tuple(steps.zeros(rows, np.float64) for rows in orders.shape)
-    return training_data.TrainingData(history, side, query, biases)
+    return training_data.TrainingData(history, side, query, start.SCALE, biases)
 
 
 class Course:

@@ -146,7 +146,7 @@ def begin_training(session, orders, state, plan, flags=None):
     if state.layout.slots:
         by_user = History(orders.by_user.starts, orders.by_user.others, None, None)
         query = training_data.training_query(by_user, orders, side, state.walk, preparing)
-    data = training_data.TrainingData(state.ratings.history, side, query, None)
+    data = training_data.TrainingData(state.ratings.history, side, query, scale, None)
     task = Task(orders, scale, data, plan, state.layout, state.steps, state.device, state.deterministic)
     if flags is None or state.deterministic:
         return descent.begin(session, task, descent.arrange(task))

@@ -76,12 +76,13 @@ class TrainingData(NamedTuple):
     """Input of training, on the device.
 
     history: arrays.History; side: arrays.Side; query: arrays.Query of every training rating, None without neighbours;
-    baseline: biases in z (users', items') float64; weights: OrderedWeights or None.
+    scale: Scale; baseline: biases in z (users', items') float64; weights: OrderedWeights or None.
     """
 
     history: object
     side: object
     query: object
+    scale: object
     baseline: tuple
     weights: object = None
 
@@ -89,15 +90,15 @@ class TrainingData(NamedTuple):
 def prepare_ratings(orders, scale, options, steps, weights=None, ranks=None, assignment=None):
     """Return the TrainingData of ratings in orders; queued on a GPU.
 
-    ranks: shared.training_data.RankMeans; assignment: BlockAssignment of the ratings of all ranks.
+    With a trend its Scale has the prediction for rows without ratings as its mean. ranks: shared.training_data.RankMeans; assignment: BlockAssignment of the ratings of all ranks.
     """
+    scale, baseline = fit_baseline(orders, scale, steps, options, weights, ranks)
     history = history_of(orders, scale, steps)
-    baseline = baseline_of(orders, scale, steps, options.damping, weights, options.trend, ranks)
     side = side_of(orders, options.walk, scale, options.seed, steps, options.deterministic, assignment)
     if weights is not None:
         side = side._replace(weights=lay_out_weights(weights, options.walk, side.where, steps))
     query = training_query(history, orders, side, options.walk, steps) if options.near else None
-    return TrainingData(history, side, query, baseline, weights)
+    return TrainingData(history, side, query, scale, baseline, weights)
 
 
 def scale_of(orders, values, weights=None):
@@ -230,13 +231,14 @@ def query_of(users, items, n_users, steps):
     return Query(steps.row_starts(keys, 32, width, n_users + 1), by_user, places)
 
 
-def center_scale(orders, scale, steps, options, weights=None, ranks=None):
-    """Return the Scale whose mean is the baseline of rows without ratings; unchanged without a trend."""
+def fit_baseline(orders, scale, steps, options, weights=None, ranks=None):
+    """Return (Scale, biases as of baseline_of); with a trend the Scale's mean is that of rows without ratings."""
     if not options.trend:
-        return scale
+        return scale, baseline_of(orders, scale, steps, options.damping, weights, ranks=ranks)
     z = steps.resident(z_of_levels(orders, scale), np.float32)
-    level, _, _ = trends.biases(orders, z, steps, options.damping, options.trend, weights, ranks)
-    return scale._replace(mean=float(scale.mean + scale.deviation * level))
+    level, *biases = trends.biases(orders, z, steps, options.damping, options.trend, weights, ranks)
+    mean = float(scale.mean + scale.deviation * level)
+    return scale._replace(mean=mean), tuple(steps.resident(bias, np.float64) for bias in biases)
 
 
 def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, trend=(), ranks=None):
@@ -244,7 +246,7 @@ def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, trend
 
     b_j = sum(z - b_i) / (n_j + damping), and likewise for b_i, for a few sweeps (source:
     gpukit.factorization.baseline). damping: of users, of items. weights: OrderedWeights of the means. trend: shares of
-    the slopes of trend.py, whose biases are around the level that `center_scale` puts into the mean; the rest of the
+    the slopes of trend.py, whose biases are around the level that `fit_baseline` puts into the mean; the rest of the
     level goes to the items. ranks: shared.training_data.RankMeans; a user's bias is then valid on the rank of the user.
     """
     z = steps.resident(z_of_levels(orders, scale), np.float32)

@@ -46,12 +46,13 @@ def biases(orders, z, steps, damping, shares, weights=None, ranks=None):
     if ranks is not None:
         sides = [side._replace(counts=counts) for side, counts in zip(sides, ranks.counts)]
     biases, levels = [np.zeros(len(side.counts)) for side in sides], [0.0, 0.0]
+    lines = [line_of(side) for side in sides]
     for _ in range(SWEEPS):
         for side, other in ((1, 0), (0, 1)):
             means = damped_means(sides[side], z, biases[other] + levels[other], damping[side], steps)
             if ranks is not None:
                 means = ranks.combine(side, means, damping[side])
-            biases[side], levels[side] = shrink_to_line(means, sides[side])
+            biases[side], levels[side] = shrink_to_line(means, lines[side])
     return sum(levels), *biases
 
 
@@ -80,16 +81,37 @@ def damped_means(side, z, other, damping, steps):
     return steps.fetch(means)
 
 
-def shrink_to_line(means, side):
+class Line(NamedTuple):
+    """What does not change when the line of a side's OrderedRows is fitted again, (rows,) float64 each.
+
+    own: n / (n + damping); undamped: the factor that makes a mean of a damped one; weights: of the means, whose sum is
+    1; x; slopes: the undamped means times these add up to the share of the slope.
+    """
+
+    own: np.ndarray
+    undamped: np.ndarray
+    weights: np.ndarray
+    x: np.ndarray
+    slopes: np.ndarray
+
+
+def line_of(side):
+    """Return the Line of OrderedRows."""
+    flat = 1e-9  # variance of x below which all rows count as equally often rated
+    counts, x = side.counts, np.log1p(side.counts / DAMPING)
+    own = counts / (counts + side.damping)
+    weights = own / own.sum()
+    centered = x - weights @ x
+    slopes = weights * centered
+    spread = slopes @ centered
+    slopes *= side.share / spread if spread > flat else 0.0
+    return Line(own, (counts + side.damping) / np.where(counts > 0, counts, 1.0), weights, x, slopes)
+
+
+def shrink_to_line(means, line):
     """Return (biases (rows,) above the level, level) of damped means (rows,); the level is that of a row without
     ratings."""
-    flat = 1e-9  # variance of x below which all rows count as equally often rated
-    counts, damping = side.counts, side.damping
-    sums, weights = means * (counts + damping), counts * damping / (counts + damping)
-    x, total = np.log1p(counts / DAMPING), weights.sum()
-    undamped = sums / np.where(counts > 0, counts, 1.0)
-    centered = x - weights @ x / total
-    spread = weights @ centered**2
-    slope = side.share * (weights @ (centered * undamped)) / spread if spread > flat * total else 0.0
-    level = (weights @ undamped - slope * (weights @ x)) / total
-    return (sums - counts * level + damping * slope * x) / (counts + damping), level
+    undamped = means * line.undamped
+    slope = line.slopes @ undamped
+    level = line.weights @ undamped - slope * (line.weights @ line.x)
+    return means - line.own * level + (1.0 - line.own) * (slope * line.x), level

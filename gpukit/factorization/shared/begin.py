@@ -89,9 +89,9 @@ def prepare(request):
         orders = order_ratings(rank_ratings, device, team)
         scale = scale_over_ranks(orders, ratings)
         ranks = rank_means(orders, parts, team)
-        scale = training_data.center_scale(orders, scale, steps.preparing, options, ranks=ranks)
         given = orders, scale, options, steps.preparing
         data = training_data.prepare_ratings(*given, ranks=ranks, assignment=parts.assignment)
+        scale = data.scale
     with clock("neighbours"):
         search = SharedSearch(team, device)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)

@@ -9,7 +9,10 @@ from gpukit.runtime.thread_count import get_num_threads
 from gpukit.selection.twins import smallest, smallest_listed  # noqa: F401  (of host.select_keys)
 from gpukit.sorting import cpu as sorting
 
-STRIPE_BYTES = 16 << 20  # keys of a stripe: about the cache's size
+
+def stripe_bytes(n_items):
+    """Return the bytes of a stripe's keys: about the cache's size."""
+    return 16 << 20
 
 
 def select_pairs(table, numbers, n_neighbors, runs):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._driver import device_array, launch
+from gpukit.device import memory
 from gpukit.device.gpu_arrays import empty, resident, zeros  # noqa: F401  (of host.search)
 from gpukit.device.upload import to_device
 from gpukit.neighbors import formulas
@@ -11,6 +12,7 @@ from gpukit.neighbors.search import exact_kernels, exact_plan, kernels
 from gpukit.selection.kernels import smallest, smallest_listed  # noqa: F401  (of host.select_keys)
 from gpukit.sorting import gpu as sorting
 
+ROWS = 1024  # query rows of a stripe that keep all multiprocessors busy
 RATINGS, CLICKS = 7, 21  # items of a thread: 43 KB of sums per block, four blocks per multiprocessor of an H200
 BLOCK = 256
 
@@ -32,12 +34,18 @@ def select_pairs(table, numbers, n_neighbors, runs):
         yield first, smallest_listed(begins, sizes, entries, n_neighbors)
 
 
+def stripe_bytes(n_items):
+    """Return the bytes of a stripe's keys: those of ROWS rows, or as many as a quarter of the free memory holds."""
+    wanted = 4 * n_items * ROWS
+    return max(STRIPE_BYTES, min(wanted, memory.spare_memory() // 4)) if wanted > STRIPE_BYTES else STRIPE_BYTES
+
+
 def hamming_stripes(items, settings):
     """Return stripe(first, keys); see gpukit.neighbors.search."""
 
     def stripe(first, keys):
         grid = blocks(keys.shape[1], kernels.TILE), blocks(keys.shape[0], kernels.TILE)
-        launch(kernels.hamming_distances, grid, kernels.SIDE**2, items.codes, items.rated, first, keys)
+        launch(kernels.hamming_distances, grid, kernels.BLOCK, items.codes, items.rated, first, keys)
 
     return stripe
 

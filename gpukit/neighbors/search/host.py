@@ -40,7 +40,7 @@ def select_keys(steps, items, settings, runs):
     """Yield selections as select_pairs does, from the keys of stripes of query rows."""
     n_items, worst = items.rated.size, CARDS[settings.search].worst(settings)
     stripes, rows_together = steps.STRIPES[settings.search]
-    stripe, rows = stripes(items, settings), stripe_rows(n_items, steps.STRIPE_BYTES, rows_together())
+    stripe, rows = stripes(items, settings), stripe_rows(n_items, steps.stripe_bytes(n_items), rows_together())
     buffer = steps.empty((min(rows, max(last - first for first, last in runs)), n_items), np.uint32)
     for first, last in cut_runs(runs, rows):
         keys = buffer[: last - first]

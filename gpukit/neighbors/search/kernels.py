@@ -3,16 +3,16 @@
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.neighbors.formulas import NOBODY, agreement, first_mate, full_add, in_list, table_code, table_hash
+from gpukit.neighbors.formulas import NOBODY, agreement, first_mate, in_list, table_code, table_hash
+from gpukit.primitives.bit_matrix import bit_products
 from gpukit.random import bits, shuffled
 
 U32 = np.uint32
-TILE = 64  # queries and items per block
-SIDE = 16  # threads per side of the tile, each with PER x PER pairs
-PER = 4
-PAIRS = PER * PER
-STEP = 15  # words staged at a time, a multiple of three
-LOADERS = SIDE * SIDE // TILE  # threads that stage one item's words
+TILE = 128  # queries and items per block
+BLOCK = 2 * TILE  # threads
+WARPS = 4, 2  # of a block, over its queries and its items
+ROWS, COLUMNS = 2, 8  # products of 16 queries and 8 items that a warp adds up
+STEP = 16  # words staged at a time, two products' worth
 PITCH = TILE + 8  # against bank conflicts
 MATCH_LANES = 8  # threads that process a bucket together
 
@@ -20,38 +20,61 @@ MATCH_LANES = 8  # threads that process a bucket together
 @device
 def stage(codes, first, word, thread, tile):
     """tile[k, i] = codes[first + i, word + k], zero outside: TILE items, STEP words, transposed."""
-    i = U32(thread // U32(LOADERS))
-    item = U32(first + i)
-    for k in range(U32(thread % U32(LOADERS)), U32(STEP), U32(LOADERS)):
+    for slot in range(U32(thread), U32(TILE * STEP), U32(BLOCK)):
+        k, i = U32(slot % U32(STEP)), U32(slot // U32(STEP))
+        item = U32(first + i)
         inside = item < U32(codes.shape[0]) and U32(word + k) < U32(codes.shape[1])
         tile[k, i] = codes[item, U32(word + k)] if inside else U32(0)
 
 
 @device
-def add_differences(queries, items, x, y, distance):
-    """distance[i, j] += differing bits of the staged words; three words become two before they are counted."""
-    for k in range(U32(0), U32(STEP), U32(3)):
-        for i in range(PER):
-            row = U32(y + SIDE * i)
-            q0, q1, q2 = queries[k, row], queries[U32(k + 1), row], queries[U32(k + 2), row]
-            for j in range(PER):
-                item = U32(x + SIDE * j)
-                ones, twos = full_add(q0 ^ items[k, item], q1 ^ items[U32(k + 1), item], q2 ^ items[U32(k + 2), item])
-                distance[i * PER + j] += U32(cuda.popc(ones)) + U32(2) * U32(cuda.popc(twos))
+def bits_of_item(queries, items, thread):
+    """Return the set bits of the staged words of a query, the thread's among the first TILE, or of an item."""
+    count = U32(0)
+    for k in range(U32(0), U32(STEP)):
+        word = queries[k, thread] if thread < U32(TILE) else items[k, U32(thread - U32(TILE))]
+        count += U32(cuda.popc(U32(word)))
+    return count
 
 
 @device
-def write_tile(distance, rated, first, row0, item0, keys):
-    """Write a thread's PER x PER distances: rows row0, row0 + SIDE, ... of keys, items item0, item0 + SIDE, ..."""
-    for j in range(PER):
-        item = U32(item0 + SIDE * j)
-        if item < U32(keys.shape[1]):
-            usable = rated[item]
-            for i in range(PER):
-                row = U32(row0 + SIDE * i)
-                if row < U32(keys.shape[0]):
-                    wanted = usable and rated[U32(first + row)] and U32(first + row) != item
-                    keys[row, item] = distance[i * PER + j] if wanted else NOBODY
+def add_common_bits(queries, items, k, lane, y, x, common):
+    """common[i, j] += common bits of eight staged words, from k on, of a warp's queries from y on and items from x on."""
+    g, t = U32(lane // U32(4)), U32(lane % U32(4))
+    low, high = U32(k + t), U32(k + t + U32(4))
+    for j in range(COLUMNS):
+        item = U32(x + U32(8 * j) + g)
+        b = (items[low, item], items[high, item])
+        for i in range(ROWS):
+            row = U32(y + U32(16 * i) + g)
+            a = (queries[low, row], queries[low, U32(row + U32(8))], queries[high, row], queries[high, U32(row + U32(8))])
+            sums = (common[i, j, 0], common[i, j, 1], common[i, j, 2], common[i, j, 3])
+            sums = bit_products(lane, a, b, sums)
+            for part in range(4):
+                common[i, j, part] = sums[part]
+
+
+@device
+def write_tile(common, counts, rated, first, corner, place, keys):
+    """Write a thread's distances: the bits that are set in one of two codes, not in both.
+
+    corner: of the tile in keys, (row, item); place: the thread's first (row, item) in it.
+    """
+    for i in range(ROWS):
+        for half in range(2):
+            y = U32(place[0] + U32(16 * i + 8 * half))
+            row = U32(corner[0] + y)
+            if row < U32(keys.shape[0]):
+                usable = rated[U32(first + row)]
+                for j in range(COLUMNS):
+                    for side in range(2):
+                        x = U32(place[1] + U32(8 * j + side))
+                        item = U32(corner[1] + x)
+                        if item < U32(keys.shape[1]):
+                            both = common[i, j, 2 * half + side]
+                            wanted = usable and rated[item] and U32(first + row) != item
+                            distance = U32(U32(counts[y] + counts[U32(TILE) + x]) - U32(both + both))
+                            keys[row, item] = distance if wanted else NOBODY
 
 
 @kernel
@@ -61,24 +84,36 @@ def hamming_distances(codes, rated, first, keys):
     It is also 2**32 - 1 for a pair in which one item has no ratings.
 
     codes (N, W) uint32; rated (N,) uint8 or bool; first int, item of the first query row; keys (B, N) uint32, written.
-    Launch: grid (ceil(N / 64), ceil(B / 64)), block 256.   Deterministic: yes, exact.
-    Source: agreement over all p * q * G bits of Eq. (3); register tiles as in a matrix product.
+    Launch: grid (ceil(N / 128), ceil(B / 128)), block 256.   Deterministic: yes, exact.
+    Source: agreement over all p * q * G bits of Eq. (3); |a xor b| = |a| + |b| - 2 |a and b|, the last a product of bit
+    matrices on tensor cores.
     """
     queries = cuda.shared.array((STEP, PITCH), np.uint32)
     items = cuda.shared.array((STEP, PITCH), np.uint32)
+    counts = cuda.shared.array(BLOCK, np.uint32)
     thread = U32(cuda.threadIdx.x)
-    x, y = U32(thread % U32(SIDE)), U32(thread // U32(SIDE))
-    row0, item0 = U32(cuda.blockIdx.y * TILE), U32(cuda.blockIdx.x * TILE)
-    distance = cuda.local.array(PAIRS, np.uint32)
-    for pair in range(PAIRS):
-        distance[pair] = U32(0)
+    lane, warp = U32(thread % U32(32)), U32(thread // U32(32))
+    y, x = U32(U32(warp // U32(WARPS[1])) * U32(16 * ROWS)), U32(U32(warp % U32(WARPS[1])) * U32(8 * COLUMNS))
+    corner = U32(cuda.blockIdx.y * TILE), U32(cuda.blockIdx.x * TILE)
+    common = cuda.local.array((ROWS, COLUMNS, 4), np.uint32)
+    for i in range(ROWS):
+        for j in range(COLUMNS):
+            for part in range(4):
+                common[i, j, part] = U32(0)
+    count = U32(0)
     for word in range(U32(0), U32(codes.shape[1]), U32(STEP)):
-        stage(codes, U32(U32(first) + row0), U32(word), thread, queries)
-        stage(codes, item0, U32(word), thread, items)
+        stage(codes, U32(U32(first) + corner[0]), U32(word), thread, queries)
+        stage(codes, corner[1], U32(word), thread, items)
         cuda.syncthreads()
-        add_differences(queries, items, x, y, distance)
+        count += bits_of_item(queries, items, thread)
+        for k in range(U32(0), U32(STEP), U32(8)):
+            if U32(word + k) < U32(codes.shape[1]):
+                add_common_bits(queries, items, U32(k), lane, y, x, common)
         cuda.syncthreads()
-    write_tile(distance, rated, U32(first), U32(row0 + y), U32(item0 + x), keys)
+    counts[thread] = count
+    cuda.syncthreads()
+    place = U32(y + lane // U32(4)), U32(x + U32(2) * U32(lane % U32(4)))
+    write_tile(common, counts, rated, U32(first), corner, place, keys)
 
 
 @kernel

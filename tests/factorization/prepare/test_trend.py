@@ -38,8 +38,8 @@ def center_and_fit(ratings, way):
     orders = ordered(ratings)
     weights = order_weights(ratings, orders, steps)
     scale = training_data.scale_of(orders, ratings.values, ratings.weights)
-    level = training_data.center_scale(orders, scale, steps, way, weights)
-    return level, scale, training_data.baseline_of(orders, level, steps, way.damping, weights, way.trend)
+    level, biases = training_data.fit_baseline(orders, scale, steps, way, weights)
+    return level, scale, biases
 
 
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(3).integers(1, 4, 240).astype(np.float32)], ids=str)

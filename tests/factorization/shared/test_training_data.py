@@ -12,8 +12,7 @@ from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare.training_data import (
     PreparationOptions,
-    baseline_of,
-    center_scale,
+    fit_baseline,
     prepare_ratings,
     scale_of,
 )
@@ -34,12 +33,12 @@ def prepared(table, walk, team, deterministic=False, trend=()):
     parts = parts_of(table, team.size, way, preparing)
     orders = order_ratings(ratings_of_rank(table, parts.owner, team.rank), cpu(), team)
     ranks = training_data.rank_means(orders, parts, team)
-    scale = center_scale(orders, scale_of(orders, table.values), preparing, way, ranks=ranks)
+    scale = scale_of(orders, table.values)
     made = prepare_ratings(orders, scale, way, preparing, ranks=ranks, assignment=parts.assignment)
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
     tables, *_ = training_data.chunk_tables(made.side, parts, way, plan, layout, steps, own_steps)
-    return parts, orders, scale, made, tables
+    return parts, orders, made.scale, made, tables
 
 
 def settings_like(walk):
@@ -76,8 +75,7 @@ def test_levels_mean_and_baselines_are_those_of_all_ratings(size, deterministic,
     """Also on ranks without ratings: deterministic training has one block of so few ratings."""
     table, way = ratings(), WAY._replace(trend=trend)
     orders = order_ratings(table, cpu())
-    scale = center_scale(orders, scale_of(orders, table.values), preparing, way)
-    users, items = baseline_of(orders, scale, preparing, trend=trend)
+    scale, (users, items) = fit_baseline(orders, scale_of(orders, table.values), preparing, way)
     done = together(size, lambda team: prepared(table, "users", team, deterministic, trend))
     for rank, (parts, own, its, made, _) in enumerate(done):
         np.testing.assert_array_equal(own.levels.values, orders.levels.values)
