@@ -181,6 +181,15 @@ def copy_page_locked(memory, there, first, stream):
     api.driver.cuMemcpyHtoDAsync(address, memory.ctypes.data, memory.nbytes, stream.handle)
 
 
+def copy_to_page_locked(there, first, memory):
+    """memory (page-locked, of there's dtype) = there[first : first + memory.size] in the order of the default stream."""
+    if SIMULATED:
+        there[first : first + memory.size].copy_to_host(memory)
+        return
+    address = there.device_ctypes_pointer.value + first * memory.itemsize
+    asked("cuMemcpyDtoHAsync", memory.ctypes.data, address, memory.nbytes, DEFAULT)
+
+
 def zeros(shape, dtype):
     """A device array whose bytes are all zero."""
     out = device_array(shape, dtype)

@@ -6,7 +6,7 @@ from gpukit import _driver
 from gpukit._driver import device_array, launch
 from gpukit.device.cpu_arrays import named
 from gpukit.device.place import processors
-from gpukit.device.upload import to_device
+from gpukit.device.upload import download, to_device
 
 BLOCK = 256
 BLOCKS_A_PROCESSOR = 16
@@ -34,7 +34,7 @@ def owned(array):
 
 def fetch(array):
     """Return a copy of the array on the host."""
-    return array.copy_to_host()
+    return download(array)
 
 
 def runner(*kernels):

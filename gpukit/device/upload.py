@@ -1,9 +1,10 @@
-"""Uploads of large host arrays: all cores fill one page-locked buffer while the GPU reads another.
+"""Copies of large arrays to and from a GPU: all cores copy one page-locked buffer while the GPU copies another.
 
 The driver copies pageable memory with a single thread and does not overlap the two steps. Python threads with a buffer
 each would wait for the interpreter lock.
 """
 
+import collections
 import functools
 import itertools
 import threading
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit._driver import copy_in, copy_page_locked, device_array
+from gpukit._driver import copy_in, copy_page_locked, copy_to_page_locked, device_array
 from gpukit._jit import copy_row
 from gpukit.scheduler import by_block
 
@@ -24,14 +25,14 @@ _ring_lock = threading.Lock()  # one ring for each device
 
 
 class Buffer(NamedTuple):
-    """Page-locked memory, and the event of its last read."""
+    """Page-locked memory, and the event of its last copy by the GPU."""
 
     memory: object
-    read: object
+    copied: object
 
 
 class Ring(NamedTuple):
-    """Buffers and stream of the uploads to a device; lock: held during an upload."""
+    """Buffers and stream of the copies to and from a device; lock: held during a copy."""
 
     buffers: list
     stream: object
@@ -65,13 +66,46 @@ def to_device(array):
 def send(source, target, ring):
     """Copy source to target, both (n,), chunk by chunk through a Ring."""
     count = CHUNK // target.dtype.itemsize
-    for first, (memory, read) in zip(range(0, target.size, count), itertools.cycle(ring.buffers)):
+    for first, (memory, copied) in zip(range(0, target.size, count), itertools.cycle(ring.buffers)):
         part = source[first : first + count]
         chunk = memory[: len(part) * target.dtype.itemsize].view(target.dtype)
-        read.synchronize()
+        copied.synchronize()
         fill(chunk, part)
         copy_page_locked(chunk, target, first, ring.stream)
-        read.record(ring.stream)
+        copied.record(ring.stream)
+
+
+def download(array, out=None):
+    """Return a copy of a device array on the host: out, C-contiguous and of its shape and type, or a new array."""
+    if array.nbytes < LEAST or not array.is_c_contiguous():
+        return array.copy_to_host(out)
+    out, ring = np.empty(array.shape, array.dtype) if out is None else out, current_ring()
+    with ring.lock:
+        receive(array.reshape(array.size), out.reshape(-1), ring)
+    return out
+
+
+def receive(source, target, ring):
+    """Copy source to target, both (n,) of one type, chunk by chunk through a Ring."""
+    count, waiting = CHUNK // target.dtype.itemsize, collections.deque()
+    for first, (memory, copied) in zip(range(0, target.size, count), itertools.cycle(ring.buffers)):
+        part = target[first : first + count]
+        if len(waiting) == len(ring.buffers):
+            empty_oldest(waiting)
+        chunk = memory[: part.nbytes].view(target.dtype)
+        copied.synchronize()  # of an earlier upload
+        copy_to_page_locked(source, first, chunk)
+        copied.record()
+        waiting.append((part, chunk, copied))
+    while waiting:
+        empty_oldest(waiting)
+
+
+def empty_oldest(waiting):
+    """Copy the first (part, chunk, event) of those waiting to its part, once its event has come."""
+    part, chunk, copied = waiting.popleft()
+    copied.synchronize()
+    fill(part, chunk)
 
 
 def fill(chunk, part):

@@ -12,7 +12,7 @@ from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import fetch
 from gpukit.device.memory import spare_memory
 from gpukit.device.place import has_quad_additions
-from gpukit.device.upload import to_device
+from gpukit.device.upload import download, to_device
 from gpukit.factorization import plan as plans
 from gpukit.factorization import steps
 from gpukit.factorization.arrays import History, Pairs, Parameters, Query, Tables, batch_of
@@ -351,5 +351,5 @@ class DeviceModel(steps.DeviceModel):
             device = [device_array(own.shape, np.float32) for own in (factors, extras)]
             preparing.run("read_rows", part.view(np.float16) if rows.half else part, part, *device)
             for own, values in zip((factors, extras), device):
-                values.copy_to_host(own)
+                download(values, own)
         return whole

@@ -117,7 +117,9 @@ class Serving(Estimator):
         """arrays.History on the host, copied at the first access."""
         history = self._history  # read once: another thread may fetch it meanwhile
         if not all(isinstance(array, np.ndarray) for array in history):
-            history = self._history = type(history)(*(np.asarray(array.copy_to_host()) for array in history))
+            from gpukit.device.upload import download
+
+            history = self._history = type(history)(*map(download, history))
         return history
 
     def __getstate__(self):

@@ -66,7 +66,9 @@ else:
         """See bit_products; compute capability 8.0."""
 
         def generate(context, builder, signature, arguments):
-            words = [builder.extract_value(group, i) for group, n in zip(arguments, (4, 2, 4), strict=True) for i in range(n)]
+            words = [
+                builder.extract_value(group, i) for group, n in zip(arguments, (4, 2, 4), strict=True) for i in range(n)
+            ]
             kind = ir.FunctionType(ir.LiteralStructType([WORD] * 4), [WORD] * 10)
             asm = ir.InlineAsm(kind, PRODUCT, ",".join(["=r"] * 4 + ["r"] * 10), side_effect=True)
             made = builder.call(asm, words)

@@ -1,4 +1,4 @@
-"""Uploads through page-locked buffers."""
+"""Copies to and from a GPU through page-locked buffers."""
 
 import threading
 import time
@@ -47,6 +47,29 @@ def test_arrays_of_all_shapes_and_types(least, small, monkeypatch):
         there = module.to_device(array)
         assert there.dtype == array.dtype and there.shape == array.shape
         np.testing.assert_array_equal(there.copy_to_host(), array)
+
+
+@pytest.mark.parametrize("least", [0, 1 << 20])
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, bool, np.int64, np.float16])
+@pytest.mark.parametrize("shape", [(1,), (41,), (83, 3), (2, 0, 5)])
+def test_downloads_equal_the_device(shape, dtype, least, small, monkeypatch):
+    monkeypatch.setattr(module, "LEAST", least)
+    array = np.random.default_rng(1).integers(0, 2 if dtype is bool else 100, shape).astype(dtype)
+    there = module.to_device(array)
+    out = np.empty(shape, dtype)
+    assert module.download(there, out) is out
+    for copy in (out, module.download(there)):
+        assert copy.dtype == array.dtype
+        np.testing.assert_array_equal(copy, array)
+
+
+def test_a_download_follows_the_kernels_and_uploads_before_it(small):
+    """Also of columns, which are not contiguous, and with buffers that an upload has just used."""
+    array, out = np.arange(600, dtype=np.float32).reshape(30, 20), cuda.device_array((30, 20), np.float32)
+    for turn in range(3):
+        module.upload(array + turn, out)
+        np.testing.assert_array_equal(module.download(out), array + turn)
+        np.testing.assert_array_equal(module.download(out[:, 3]), array[:, 3] + turn)
 
 
 def test_threads_do_not_mix_their_arrays(small, monkeypatch):
@@ -122,3 +145,4 @@ def test_a_large_array():
     out = cuda.device_array(array.shape, np.float32)
     module.upload(array, out)
     np.testing.assert_array_equal(out.copy_to_host(), array.astype(np.float32))
+    np.testing.assert_array_equal(module.download(out), array.astype(np.float32))

@@ -51,7 +51,9 @@ def test_stripes_of_query_rows_do_not_show(monkeypatch):
     np.testing.assert_array_equal(found.neighbors.copy_to_host(), expected.neighbors)
 
 
-@pytest.mark.parametrize("n_items, spare, rows", [(1 << 16, 0, 1024), (1 << 20, 1 << 40, 1024), (1 << 20, 2 << 30, 128)])
+@pytest.mark.parametrize(
+    "n_items, spare, rows", [(1 << 16, 0, 1024), (1 << 20, 1 << 40, 1024), (1 << 20, 2 << 30, 128)]
+)
 def test_a_stripe_has_many_rows_where_memory_holds_them(n_items, spare, rows, monkeypatch):
     monkeypatch.setattr(exact.memory, "spare_memory", lambda: spare)
     assert stripe_rows(n_items, exact.stripe_bytes(n_items), kernels.TILE) == rows

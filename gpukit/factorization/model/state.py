@@ -153,9 +153,12 @@ def pack_rows(factors, extras, rows):
     """
     count, n_factors = factors.shape
     table = np.zeros((count + 1, rows.stride), np.float32)
-    _factors(table, rows)[:count] = factors
-    at = rows.stride - EXTRA
-    table[:count, at : at + KEPT] = extras
+    stored, own = _factors(table, rows), slice(rows.stride - EXTRA, rows.stride - EXTRA + KEPT)
+
+    def pack(part):
+        stored[part], table[part, own] = factors[part], extras[part]
+
+    by_rows(pack, factors.shape)
     return table
 
 

@@ -47,7 +47,12 @@ def add_common_bits(queries, items, k, lane, y, x, common):
         b = (items[low, item], items[high, item])
         for i in range(ROWS):
             row = U32(y + U32(16 * i) + g)
-            a = (queries[low, row], queries[low, U32(row + U32(8))], queries[high, row], queries[high, U32(row + U32(8))])
+            a = (
+                queries[low, row],
+                queries[low, U32(row + U32(8))],
+                queries[high, row],
+                queries[high, U32(row + U32(8))],
+            )
             sums = (common[i, j, 0], common[i, j, 1], common[i, j, 2], common[i, j, 3])
             sums = bit_products(lane, a, b, sums)
             for part in range(4):
