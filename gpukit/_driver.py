@@ -182,7 +182,7 @@ def copy_page_locked(memory, there, first, stream):
 
 
 def copy_to_page_locked(there, first, memory):
-    """memory (page-locked, of there's dtype) = there[first : first + memory.size] in the order of the default stream."""
+    """memory (page-locked, of there's dtype) = there[first : first + memory.size], on the default stream."""
     if SIMULATED:
         there[first : first + memory.size].copy_to_host(memory)
         return

@@ -33,6 +33,7 @@ BENCHES = {  # name: module and function
     "epochs": "ratings.epochs",
     "convergence": "ratings.convergence",
     "hashing": "ratings.hashing",
+    "many-items": "ratings.many_items",
     "ladder": "ratings.ladder",
     "memory": "ratings.memory",
     "out-of-core": "ratings.out_of_core",

@@ -32,7 +32,7 @@ from gpukit.factorization.plan import memory_kept, memory_needed
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.formulas import falling_rate
-from gpukit.neighbors.plan import Settings, columns_of
+from gpukit.neighbors.plan import Items, Settings, columns_of
 from gpukit.ratings import Ratings, read_ratings, synth, synth_ratings
 from gpukit.ratings.orders.order import order_ratings
 
@@ -168,6 +168,24 @@ def hashing(conditions):
         for search in ("hamming", "buckets"):
             samples = milliseconds(functools.partial(find, columns, Settings(search=search)), 9, 2)
             yield Row(f"simLSH {search} p=3 q=100 K=32", shape, "generated", samples, "ms")
+
+
+def many_items(conditions):
+    """Time the Hamming search of all pairs of a million items with random codes of 2,400 bits."""
+    if not conditions.device.is_cuda:
+        return
+    steps, settings, n_items = engine(conditions.device, "gpukit.neighbors"), Settings(), 1_000_000
+    words = np.random.default_rng(0).integers(0, 1 << 32, (n_items, settings.n_words), dtype=np.uint32)
+    codes, rated = steps.resident(words, np.uint32), steps.resident(np.ones(n_items), np.uint8)
+    search = functools.partial(steps.search, Items(None, codes, rated), settings)
+    lists = search((0, 2000))
+    for item, found in zip((0, 1999), steps.fetch(lists.neighbors)[[0, 1999]]):
+        distances = np.bitwise_count(words[item] ^ words).sum(axis=1, dtype=np.int64)
+        distances[item] = settings.n_bits
+        if not np.array_equal(found, np.argsort(distances, kind="stable")[: settings.n_neighbors]):
+            raise DataError(f"the search found other neighbours of item {item} than counting bits.")
+    samples = milliseconds(lambda: steps.fetch(search().random_slots), 3, 0)
+    yield Row("Hamming search p=3 q=100 K=32", "1,000,000 items", "generated", samples, "ms")
 
 
 def paper_step(train, device):

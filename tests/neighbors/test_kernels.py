@@ -10,9 +10,8 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 from gpukit.neighbors import cpu, gpu
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.plan import Settings, stripe_rows
-from gpukit.neighbors.search import SEARCHES
+from gpukit.neighbors.search import SEARCHES, kernels
 from gpukit.neighbors.search import gpu as exact
-from gpukit.neighbors.search import kernels
 
 
 @pytest.fixture(autouse=True)

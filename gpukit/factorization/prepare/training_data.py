@@ -90,7 +90,8 @@ class TrainingData(NamedTuple):
 def prepare_ratings(orders, scale, options, steps, weights=None, ranks=None, assignment=None):
     """Return the TrainingData of ratings in orders; queued on a GPU.
 
-    With a trend its Scale has the prediction for rows without ratings as its mean. ranks: shared.training_data.RankMeans; assignment: BlockAssignment of the ratings of all ranks.
+    With a trend its Scale has the prediction for rows without ratings as its mean. ranks:
+    shared.training_data.RankMeans; assignment: BlockAssignment of the ratings of all ranks.
     """
     scale, baseline = fit_baseline(orders, scale, steps, options, weights, ranks)
     history = history_of(orders, scale, steps)

@@ -39,7 +39,7 @@ def bits_of_item(queries, items, thread):
 
 @device
 def add_common_bits(queries, items, k, lane, y, x, common):
-    """common[i, j] += common bits of eight staged words, from k on, of a warp's queries from y on and items from x on."""
+    """common[i, j] += common bits of eight staged words, from k on, of queries from y on and items from x on."""
     g, t = U32(lane // U32(4)), U32(lane % U32(4))
     low, high = U32(k + t), U32(k + t + U32(4))
     for j in range(COLUMNS):
