@@ -93,8 +93,7 @@ def receive(source, target, ring):
         if len(waiting) == len(ring.buffers):
             empty_oldest(waiting)
         chunk = memory[: part.nbytes].view(target.dtype)
-        copied.synchronize()  # of an earlier upload
-        copy_to_page_locked(source, first, chunk)
+        copy_to_page_locked(source, first, chunk)  # after uploads that read from the buffer
         copied.record()
         waiting.append((part, chunk, copied))
     while waiting:
