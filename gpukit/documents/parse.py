@@ -248,7 +248,7 @@ def _parse_features(buffer, at, rule, token, lines, report):
 def _other(buffer, start, stop, rule, report):
     """Return the value of a token that is not a plain decimal.
 
-    NULL follows the rule; other tokens are NaN and counted as open.
+    NULL, and the largest float64, follow the rule; other tokens are NaN and counted as open.
     """
     if (
         stop == start + 4
@@ -256,13 +256,25 @@ def _other(buffer, start, stop, rule, report):
         and buffer[start + 1] == 85
         and buffer[start + 2] == 76
         and buffer[start + 3] == 76
-    ):  # N, U, L, L
+    ) or _is_largest(buffer, start, stop):  # N, U, L, L
         report[NULLS] += 1
         if rule.null == NULL_ERROR:
             report[PROBLEM] = NULL_TOKEN
         return NULL if rule.null == NULL_KEPT else np.float32(0.0)
     report[OPEN] += 1
     return np.float32(np.nan)
+
+
+@njit
+def _is_largest(buffer, start, stop):
+    """Return True for the largest float64, rounded to at least five digits: Istella's mark of a missing value."""
+    mantissa, power, kind = _mantissa(buffer, start, stop)
+    if kind == NO_DECIMAL or power < 200 or buffer[start] == MINUS:  # so that most tokens take no loop
+        return False
+    while mantissa >= 10**5:
+        mantissa //= 10
+        power += 1
+    return power == 304 and (mantissa == 17976 or mantissa == 17977)
 
 
 @njit
@@ -377,6 +389,11 @@ def gather(start, stop, features, indptr, columns, data):
         for place in range(features.counts[row]):
             columns[indptr[row] + place] = features.indices[features.places[row] + place] - 1
             data[indptr[row] + place] = features.values[features.begins[row] + place]
+
+
+def is_unknown(values):
+    """Return a mask of values that mark missing ones: the largest float64, see _is_largest."""
+    return (values >= 1.7976e308) & (values != np.inf)
 
 
 def fill_nulls(X, offsets):
