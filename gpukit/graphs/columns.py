@@ -407,8 +407,8 @@ def refuse_words(table, found, frame):
         row = next((row for row, word in enumerate(words) if kind(word) == "word"), None)
         if row is not None:
             raise DataError(
-                f"{table.path}, {table.place(row)}: {shown(words[row])} (column {at + 1}) is not a number, and no column "
-                "holds any. Write numbers without units or marks."
+                f"{table.path}, {table.place(row)}: {shown(words[row])} (column {at + 1}) is not a number, and no "
+                "column holds any. Write numbers without units or marks."
             )
 
 
