@@ -130,6 +130,15 @@ def test_errors_of_a_run_that_agree_count_as_one():
     np.testing.assert_allclose(one, 6.3138 / uncertainty.WIDE, rtol=1e-4)  # Student's, with one degree of freedom
 
 
+def test_two_runs_of_errors_that_agree_have_wide_intervals():
+    widths = []
+    for length in (40, 1):
+        parts = [beyond(sign * np.ones(40), length) for sign in (1, -1)]
+        found = uncertainty.learn_with_growth(parts, [np.ones(40)] * 2)
+        widths.append(uncertainty.WIDE * found.at(parts[0].kinds, parts[0].features, np.ones(40))[0])
+    assert widths[0] > 3 and widths[1] < 1.1
+
+
 def test_errors_beyond_ends_are_those_of_shares_without_them():
     """Each of two methods is exact on one of two folds: neither fold may choose for itself."""
     seen, truth = np.ones((1, 12), bool), np.zeros((1, 12))
