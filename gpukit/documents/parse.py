@@ -31,6 +31,9 @@ NULL_ERROR, NULL_ZERO, NULL_KEPT = range(3)
 NULL = np.float32(np.inf)  # marks a kept NULL; no finite number is read as infinity
 HASH = np.uint8(ord("#"))
 LARGEST_INDEX = np.int64(2**31 - 1)
+# The largest float64: its first digits, cut or rounded to five, their power of ten, and a bound of its roundings.
+LARGEST_DIGITS, DIGITS_END, LARGEST_POWER = np.int64(17976), np.int64(10**5), np.int64(304)
+LEAST_POWER, LARGEST_VALUE = np.int64(200), 1.7976e308  # the power of a mantissa is at least the former
 
 # Rows of a block, with gaps between ranges. labels (rows,) float64; starts (rows,) int64: offset of the line; numbers
 # (rows,) int64: number of the line in the block, from 0; spans (rows, 4) int64: [start, stop) of the query id and of
@@ -269,12 +272,12 @@ def _other(buffer, start, stop, rule, report):
 def _is_largest(buffer, start, stop):
     """Return True for the largest float64, rounded to at least five digits: Istella's mark of a missing value."""
     mantissa, power, kind = _mantissa(buffer, start, stop)
-    if kind == NO_DECIMAL or power < 200 or buffer[start] == MINUS:  # so that most tokens take no loop
+    if kind == NO_DECIMAL or power < LEAST_POWER or buffer[start] == MINUS:  # so that most tokens take no loop
         return False
-    while mantissa >= 10**5:
+    while mantissa >= DIGITS_END:
         mantissa //= 10
         power += 1
-    return power == 304 and (mantissa == 17976 or mantissa == 17977)
+    return power == LARGEST_POWER and 0 <= mantissa - LARGEST_DIGITS <= 1
 
 
 @njit
@@ -393,7 +396,7 @@ def gather(start, stop, features, indptr, columns, data):
 
 def is_unknown(values):
     """Return a mask of values that mark missing ones: the largest float64, see _is_largest."""
-    return (values >= 1.7976e308) & (values != np.inf)
+    return (values >= LARGEST_VALUE) & (values != np.inf)
 
 
 def fill_nulls(X, offsets):
