@@ -31,6 +31,9 @@ NULL_ERROR, NULL_ZERO, NULL_KEPT = range(3)
 NULL = np.float32(np.inf)  # marks a kept NULL; no finite number is read as infinity
 HASH = np.uint8(ord("#"))
 LARGEST_INDEX = np.int64(2**31 - 1)
+# The largest float64: its first digits, cut or rounded to five, their power of ten, and a bound of its roundings.
+LARGEST_DIGITS, DIGITS_END, LARGEST_POWER = np.int64(17976), np.int64(10**5), np.int64(304)
+LEAST_POWER, LARGEST_VALUE = np.int64(200), 1.7976e308  # the power of a mantissa is at least the former
 
 # Rows of a block, with gaps between ranges. labels (rows,) float64; starts (rows,) int64: offset of the line; numbers
 # (rows,) int64: number of the line in the block, from 0; spans (rows, 4) int64: [start, stop) of the query id and of
@@ -248,7 +251,7 @@ def _parse_features(buffer, at, rule, token, lines, report):
 def _other(buffer, start, stop, rule, report):
     """Return the value of a token that is not a plain decimal.
 
-    NULL follows the rule; other tokens are NaN and counted as open.
+    NULL, and the largest float64, follow the rule; other tokens are NaN and counted as open.
     """
     if (
         stop == start + 4
@@ -256,13 +259,25 @@ def _other(buffer, start, stop, rule, report):
         and buffer[start + 1] == 85
         and buffer[start + 2] == 76
         and buffer[start + 3] == 76
-    ):  # N, U, L, L
+    ) or _is_largest(buffer, start, stop):  # N, U, L, L
         report[NULLS] += 1
         if rule.null == NULL_ERROR:
             report[PROBLEM] = NULL_TOKEN
         return NULL if rule.null == NULL_KEPT else np.float32(0.0)
     report[OPEN] += 1
     return np.float32(np.nan)
+
+
+@njit
+def _is_largest(buffer, start, stop):
+    """Return True for the largest float64, rounded to at least five digits: Istella's mark of a missing value."""
+    mantissa, power, kind = _mantissa(buffer, start, stop)
+    if kind == NO_DECIMAL or power < LEAST_POWER or buffer[start] == MINUS:  # so that most tokens take no loop
+        return False
+    while mantissa >= DIGITS_END:
+        mantissa //= 10
+        power += 1
+    return power == LARGEST_POWER and 0 <= mantissa - LARGEST_DIGITS <= 1
 
 
 @njit
@@ -377,6 +392,11 @@ def gather(start, stop, features, indptr, columns, data):
         for place in range(features.counts[row]):
             columns[indptr[row] + place] = features.indices[features.places[row] + place] - 1
             data[indptr[row] + place] = features.values[features.begins[row] + place]
+
+
+def is_unknown(values):
+    """Return a mask of values that mark missing ones: the largest float64, see _is_largest."""
+    return (values >= LARGEST_VALUE) & (values != np.inf)
 
 
 def fill_nulls(X, offsets):

@@ -241,6 +241,8 @@ class CsvFile:
         names, features = self.table.first, {*self.columns.features}
         places = [at for at, name in enumerate(names) if name in features]
         X = self.table.numbers(self.frame[places])
+        unknown = parse.is_unknown(X)
+        X = np.where(unknown, np.nan, X) if unknown.any() else X
         with np.errstate(over="ignore"):
             out = X.astype(dtype or (np.float32 if X.size > MANY else np.float64), copy=False)
         if np.isinf(out).any():
@@ -319,7 +321,14 @@ class ParquetFile:
                 self.reader.numbers(column.drop_null(), start, NO_VALUE)  # raises for values that are not numbers
             self.has_missing = True
             column = column.cast(pyarrow.float64()).fill_null(np.nan)
-        return self.reader.numbers(column, start, NO_VALUE)
+        numbers = self.reader.numbers(column, start, NO_VALUE)
+        unknown = parse.is_unknown(numbers)
+        if not unknown.any():
+            return numbers
+        if self.null == parse.NULL_ERROR:
+            raise DataError(f"{self.place(start + int(np.argmax(unknown)))} has no {NO_VALUE}. Remove such rows first.")
+        self.has_missing = True
+        return np.where(unknown, np.nan, numbers)
 
     def _kind(self, features):
         if self.dtype is not None:

@@ -400,6 +400,18 @@ def unclear(table, header, why, time=()):
     )
 
 
+def refuse_words(table, found, frame):
+    """Raise DataError for a table whose columns of values hold text only, such as numbers with units."""
+    for at in found.kept:
+        words = table.words(frame[at])
+        row = next((row for row, word in enumerate(words) if kind(word) == "word"), None)
+        if row is not None:
+            raise DataError(
+                f"{table.path}, {table.place(row)}: {shown(words[row])} (column {at + 1}) is not a number, and no "
+                "column holds any. Write numbers without units or marks."
+            )
+
+
 def warn_of_kept(table, found):
     """Warn of the names of columns that are not imputed."""
     names = [table.first[at] if found.header else f"column {at + 1}" for at in found.kept]

@@ -20,7 +20,7 @@ from gpukit.graphs.column_types import (
     type_of_words,
     types_of_frame,
 )
-from gpukit.graphs.columns import columns_of, labels_of, role_of, sensors_of, warn_of_kept, words_of
+from gpukit.graphs.columns import columns_of, labels_of, refuse_words, role_of, sensors_of, warn_of_kept, words_of
 from gpukit.io.sheet import FrameTable, Table, open_table
 from gpukit.io.words import as_ids, is_number, refuse_repeated, shown
 
@@ -55,6 +55,8 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
         long = long_of(table, found, frame, known)
         refuse_others(table, long, count, ids)
         return Values(long.values, None, long.ids, long.seconds, type_of_long(table, long))
+    if found.kept and not found.values:
+        refuse_words(table, found, frame)
     warn_of_kept(table, found)
     values = table.numbers(frame[list(found.values)])
     values = values if found.layout == "rows" else np.ascontiguousarray(values.T)

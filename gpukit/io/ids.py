@@ -54,7 +54,25 @@ def id_array(ids, what="user"):
     lacking = missing(ids)
     if lacking.any():
         raise DataError(f"Row {int(np.argmax(lacking)) + 1:,} has no {what} id. Remove such rows first.")
+    check_exact(ids, what)
     return as_whole(ids)
+
+
+def check_exact(ids, what="user"):
+    """Raise DataError for floats that round whole numbers: different ids may have become one.
+
+    ids (n,): of any dtype.
+    """
+    if ids.dtype.kind == "O":
+        ids = np.array([one for one in ids if isinstance(one, float | np.floating)], np.float64)
+    if ids.dtype.kind != "f" or not len(ids):
+        return
+    rounded = ids[np.isfinite(ids) & (np.abs(ids) >= 2.0 ** (np.finfo(ids.dtype).nmant + 1))]
+    if len(rounded):
+        raise DataError(
+            f"The {what} id {int(rounded[0])} is a {rounded.dtype}, which rounds whole numbers of this size, so that "
+            "different ids become one. Read the column as integers or as text."
+        )
 
 
 def as_whole(ids):

@@ -31,7 +31,7 @@ from gpukit._pool import read_ahead
 from gpukit.errors import DataError
 from gpukit.io.container import FORMATS, format_of
 from gpukit.io.records import hidden
-from gpukit.io.words import SHOWN
+from gpukit.io.words import SHOWN, shown
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
 FIRST = 1 << 18  # bytes of the first block: small files need little memory
@@ -44,6 +44,7 @@ STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
+PAGES = (b"<!doctype", b"<html", b"<?xml")
 STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
 OFFICE = {"[Content_Types].xml", "content.xml"}  # members of .xlsx and .ods
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
@@ -159,6 +160,12 @@ class Source:
         strange = next((kind for kind, sign in STRANGE.items() if self.head.startswith(sign)), None)
         if strange:
             raise DataError(f"{self.name} is packed by {strange}, which gpukit does not unpack. Unpack it first.")
+        text = self.head.removeprefix(BOM).lstrip()
+        if text.lower().startswith(PAGES):
+            raise DataError(
+                f"{self.name} holds a web page or XML ({shown(text.decode('utf-8', 'replace'))}), not data: a download "
+                "may have ended on a page for logging in. Fetch it again."
+            )
 
     def _chosen(self, choose):
         """Return the chosen members of an archive."""

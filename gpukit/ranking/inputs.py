@@ -22,6 +22,7 @@ from gpukit.documents.convert import as_documents, check_names, feature_names, g
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame, is_frame
+from gpukit.io.ids import check_exact
 from gpukit.ranking import cpu
 from gpukit.ranking.problem import group_rows, group_sizes
 
@@ -179,6 +180,7 @@ def queries_of(qid, group, count):
     if len(lacking):
         what = {"m": "NaT", "M": "NaT"}.get(qid.dtype.kind, "NaN" if qid[lacking[0]] is not None else "None")
         raise DataError(f"qid[{lacking[0]}] is {what}: every document needs a query.")
+    check_exact(qid.ravel(), "query")
     try:
         return Queries(*group_rows(qid, count))
     except TypeError:

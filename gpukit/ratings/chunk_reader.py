@@ -9,7 +9,7 @@ from gpukit.errors import DataError
 from gpukit.io import parquet
 from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.delimited import Words, concatenate_words, whole_rows
-from gpukit.io.ids import as_whole, check_fractions, factorize, take_values
+from gpukit.io.ids import as_whole, check_exact, check_fractions, factorize, take_values
 from gpukit.io.times import as_seconds
 from gpukit.io.words import SHOWN, as_ids, is_integer, text_array
 from gpukit.ratings import formats, headers
@@ -209,7 +209,9 @@ def _ids(source, ids, start, what):
             return plain.cast(pyarrow.int64()).to_numpy()
         ids = plain
     if pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
-        whole = as_whole(ids.to_numpy(zero_copy_only=False))
+        ids = ids.to_numpy(zero_copy_only=False)
+        check_exact(ids, what)
+        whole = as_whole(ids)
         check_fractions(whole, np.full(len(whole), -1), what)
         if whole.dtype == np.int64 or all(-(2**63) <= one < 2**63 for one in whole):
             return whole.astype(np.int64)

@@ -53,7 +53,7 @@ def test_a_quoted_field_and_utf_8(tmp_path):
 
 
 @pytest.mark.parametrize("null, filled", [("zero", [0, 2, 1, 0, 0]), ("min", [2, 2, 1, 1, 0])])
-@pytest.mark.parametrize("spelled", ["", "NULL", "nan"])
+@pytest.mark.parametrize("spelled", ["", "NULL", "nan", "1.79769313486e+308"])
 def test_missing_features(tmp_path, null, filled, spelled):
     values = [spelled, 2, 1, spelled, spelled]
     path = write(tmp_path / "a.csv", rows=[(*row[:2], value, 1) for row, value in zip(ROWS, values)])

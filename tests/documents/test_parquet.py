@@ -64,8 +64,9 @@ def test_width_and_dtype(tmp_path):
 
 
 @pytest.mark.parametrize("null, filled", [("zero", [0, 2, 1, 0, 0]), ("min", [2, 2, 1, 1, 0])])
-def test_missing_features(tmp_path, rows, null, filled):
-    path = write(tmp_path / "a.parquet", label=Y, qid=QID, a=[None, 2, 1, None, None], b=[1, 2, 3, 4, 5])
+@pytest.mark.parametrize("missing", [None, np.finfo(np.float64).max])
+def test_missing_features(tmp_path, rows, null, filled, missing):
+    path = write(tmp_path / "a.parquet", label=Y, qid=QID, a=[missing, 2, 1, missing, missing], b=[1, 2, 3, 4, 5])
     assert read_letor(path, null=null).X.tolist() == [[a, b + 1] for b, a in enumerate(filled)]
     with pytest.raises(DataError, match="row 1 has no feature's value .*--null"):
         read_letor(path)

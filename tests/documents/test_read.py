@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import re
 import zipfile
 
 import numpy as np
@@ -173,6 +174,17 @@ def test_null(write, monkeypatch, null, sparse, dtype):
     assert documents.X.dtype == dtype
     assert scipy.sparse.issparse(documents.X) == sparse
     check(documents, text, null)
+
+
+@pytest.mark.parametrize("word", ["1.7976931348623157e308", "1.79769313486e+308", "1.79769E308", "17976.9e304"])
+def test_the_largest_float_is_a_missing_value(write, word):
+    text = "1 qid:1 1:0.6 2:NULL\n0 qid:1 1:NULL 2:3\n"
+    check(read_letor(write(text.replace("NULL", word)), null="min"), text, "min")
+    with pytest.raises(DataError, match=f"line 1: a value is NULL: '2:{re.escape(word)}'.*--null min"):
+        read_letor(write(text.replace("NULL", word)))
+    for larger in (f"-{word}", "1.8e308", "1.79769e309", "1e308", "1.7e308"):
+        with pytest.raises(DataError, match="not a finite float32"):
+            read_letor(write(text.replace("NULL", larger)), null="min")
 
 
 @pytest.mark.slow

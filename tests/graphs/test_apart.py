@@ -1,5 +1,7 @@
 """Tables with times in several columns and columns that are not sensors: reading and writing."""
 
+import re
+
 import numpy as np
 import pandas
 import pytest
@@ -105,6 +107,14 @@ def test_lines_of_few_names_beside_dates_are_readings(tmp_path):
     assert data.tensor[:, 0].tolist() == [[1, 2, 3]] * 2 and np.diff(data.times).tolist() == [86400] * 2
     with pytest.warns(UserWarning, match="kept as they are: column 3, column 5, column 6"):
         assert len(read_graph(tmp_path / "t.csv", layout="columns").tensor) == 3
+
+
+@pytest.mark.parametrize("word", ["7.5 km/h", "7.5*", "7 %"])
+def test_a_table_of_numbers_with_units_names_the_first(tmp_path, word):
+    rows = [f"2020-01-0{day},{word if day > 1 else ''},{word}" for day in range(1, 7)]
+    (tmp_path / "t.csv").write_text("\n".join(["time,a,b", *rows]) + "\n")
+    with pytest.raises(DataError, match=rf"t\.csv, line 3: '{re.escape(word)}' \(column 2\) is not a number"):
+        read_graph(tmp_path / "t.csv")
 
 
 def test_columns_without_a_number_stay_empty(tmp_path):

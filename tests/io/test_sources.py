@@ -78,6 +78,9 @@ def test_zips_that_can_be_unpacked(tmp_path, method):
         (zipped("a.csv").replace(b"a.csv", b"b.csv", 1), "damaged"),
         (b"\x28\xb5\x2f\xfd....", "packed by zstd"),
         (b"7z\xbc\xaf\x27\x1c..", "packed by 7z"),
+        (b"<!DOCTYPE html>\n<html><p>Sign in, please", "web page or XML .*Fetch it again"),
+        (b"\xef\xbb\xbf\n <HTML lang='en'>", "web page or XML"),
+        (b"<?xml version='1.0'?>", "web page or XML"),
         (b"", "is empty"),
     ],
 )

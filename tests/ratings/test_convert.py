@@ -286,6 +286,16 @@ def test_whole_floats_are_integers(kind):
         as_ratings(FRAME.assign(userId=pandas.Series([9, 2.5, 9]).astype(kind)))
 
 
+@pytest.mark.parametrize("kind, limit", [("float64", 2**53), ("float32", 2**24), (object, 2**53)])
+def test_floats_that_round_whole_numbers_are_no_ids(kind, limit):
+    """Ids beyond the whole numbers that a float holds all of may be several ids in one."""
+    ids = pandas.Series([limit + 2.0, 2.0, limit + 2.0], dtype=kind)
+    with pytest.raises(DataError, match=f"The user id {limit + 2} is a float.*Read the column as integers or as text"):
+        as_ratings(FRAME.assign(userId=ids))
+    whole = FRAME.assign(userId=FRAME.userId.replace(9, limit - 1).astype(kind))
+    assert [*map(int, as_ratings(whole).user_ids)] == [2, limit - 1]
+
+
 @pytest.mark.parametrize("kind", ["datetime64[s]", "timedelta64[s]", complex])
 @pytest.mark.parametrize("form", ["frame", "tuple", "y", "dense"])
 def test_ratings_that_are_not_numbers(kind, form):

@@ -192,6 +192,9 @@ def test_whole_floats_are_integers(tmp_path, rows, kind):
     path = write(tmp_path / "b.parquet", user=half, item=ITEMS, rating=STARS)
     with pytest.raises(DataError, match=r"The user id .*0\.5.* is not a whole number"):
         read_ratings(path)
+    large = np.array([2**53, *USERS[1:]], np.float64)
+    with pytest.raises(DataError, match="user id 9007199254740992 is a float64, which rounds whole numbers"):
+        read_ratings(write(tmp_path / "d.parquet", user=large, item=ITEMS, rating=STARS))
     path = write(tmp_path / "c.parquet", user=[True, False, True, True], item=ITEMS, rating=STARS)
     with pytest.raises(DataError, match="the user id holds bool, not integers or text"):
         read_ratings(path)

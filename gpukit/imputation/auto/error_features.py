@@ -3,6 +3,7 @@
 Beyond an end no later value bounds the error: it grows with the distance, like the change of the series over the same
 number of columns. The change is the mean absolute difference of observed values 1, 2, 4, ... columns apart (structure
 function). Between these lags it follows a power law; beyond the longest it follows the last power, limited to 0 to 1.
+Where the size of the changes varies, it is scaled to that of the last ones.
 """
 
 import numpy as np
@@ -11,10 +12,12 @@ from gpukit._pool import by_rows, shared_out
 from gpukit.imputation import kriging as cov
 from gpukit.imputation import scans
 from gpukit.imputation.constants import (
+    ERROR_FLOOR,
     ERROR_NEIGHBORS,
     FEATURE_FLOOR,
     FEWEST_PAIRS,
     KRIGING_VERTICES,
+    NOISE_WINDOWS,
     PRIOR_COLUMNS,
     USUAL_COVARIANCE,
 )
@@ -181,9 +184,48 @@ def changes_beyond(problem, where):
     beyond = where & scans.beyond_ends(problem.seen) if problem.ordered else np.zeros(where.shape, bool)
     change, rows = np.zeros(where.shape), np.flatnonzero(beyond.any(axis=1))
     if len(rows):
-        entries = beyond[rows]
-        change[rows] = np.where(entries, usual_change(problem.values[rows], problem.seen[rows]), 0.0)
+        values, seen = problem.values[rows], problem.seen[rows]
+        after = np.logical_or.accumulate(seen, axis=1) & beyond[rows]
+        before = beyond[rows] & ~after
+        changes = np.where(beyond[rows], usual_change(values, seen), 0.0)
+        if changes.shape[1] > 2 * min(NOISE_WINDOWS):
+            noise = end_noise(values, seen, after), end_noise(values[:, ::-1], seen[:, ::-1], before)
+            changes *= np.where(after, *noise)
+        change[rows] = changes
     return change[where]
+
+
+def end_noise(values, seen, beyond):
+    """Return (n, 1): the size of a row's changes near its last observation, relative to all its changes.
+
+    beyond (n, T): columns after it. The size is the mean over the last NOISE_WINDOWS columns, or over all, that best
+    predicts the means of as many later columns as are beyond, by the likelihood of exponential variates.
+    """
+    shortest, pairs = min(NOISE_WINDOWS), seen[:, 1:] & seen[:, :-1]
+    moves = np.where(pairs, np.abs(np.diff(values, axis=1)), 0.0)
+    usual = moves.sum(axis=1, keepdims=True) / np.maximum(pairs.sum(axis=1, keepdims=True), 1)
+    sums = cumulate(moves / np.where(usual > 0, usual, 1.0))
+    counts, times = cumulate(pairs), np.arange(shortest, seen.shape[1])
+    stops = np.minimum(times + np.count_nonzero(beyond, axis=1)[:, None], seen.shape[1] - 1)
+    later = np.take_along_axis(counts, stops, 1) - counts[:, times]
+    means = (np.take_along_axis(sums, stops, 1) - sums[:, times]) / np.maximum(later, 1)
+    judged = (later >= shortest // 2) & (counts[:, times] >= shortest)
+    judged &= judged.any(axis=1, keepdims=True) & (usual > 0)
+    levels, scores = np.ones((len(NOISE_WINDOWS) + 1, *means.shape)), []
+    for level, width in zip(levels, (seen.shape[1], *NOISE_WINDOWS)):
+        starts = np.maximum(times - width, 0)
+        inside = counts[:, times] - counts[:, starts]
+        np.divide(sums[:, times] - sums[:, starts], inside, out=level, where=inside >= shortest // 2)
+        np.maximum(level, ERROR_FLOOR, out=level)
+        scores.append(np.where(judged, np.log(level) + means / level, 0.0).sum(axis=1))
+    last = np.maximum(np.where(seen, np.arange(seen.shape[1]), 0).max(axis=1) - shortest, 0)
+    rows = np.arange(len(seen))
+    return np.where(judged.any(axis=1), levels[np.argmin(scores, axis=0), rows, last], 1.0)[:, None]
+
+
+def cumulate(values):
+    """Return (n, T + 1) float64: sums of the first 0, 1, ..., T columns."""
+    return np.pad(np.cumsum(values, axis=1, dtype=np.float64), ((0, 0), (1, 0)))
 
 
 def usual_change(values, seen):

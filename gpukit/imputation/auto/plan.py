@@ -1,11 +1,12 @@
 """All methods by name; the plan of an imputation, its report, and imputation by a plan."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit._pool import by_rows
-from gpukit.imputation import kriging, regression, regularized_em, simple
+from gpukit.imputation import kriging, regression, regularized_em, scans, simple
 from gpukit.imputation.auto import ensemble, uncertainty
 from gpukit.imputation.auto.ensemble import apply_bends, shares_of, weighted_mean
 from gpukit.imputation.auto.error_features import changes_beyond, compute_features
@@ -100,8 +101,12 @@ def build_plan(folds, judged, trials, metric, may_bend):
     fields = [weighted_mean(parts, shares, k) for parts, k in zip(estimates, fold_kinds)]
     units = count_units(folds, fold_kinds)
     bends = bends_of(folds, fold_kinds, fields, metric, units) if may_bend else ensemble.zero_bends()
+    residuals = [
+        (apply_bends(bends, *parts) - fold.truth)[fold.hidden] for *parts, fold in zip(fields, fold_kinds, folds)
+    ]
+    fields = cross_fit_ends(folds, fold_kinds, judged, fields, metric)
     fields = [apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
-    errors = [errors_of(*parts) for parts in zip(folds, fold_kinds, estimates, fields)]
+    errors = [errors_of(*parts) for parts in zip(itertools.count(), folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
     least = uncertainty.least_of(first.values[first.seen], hidden)
@@ -110,7 +115,7 @@ def build_plan(folds, judged, trials, metric, may_bend):
     served = dict(zip((member.name for member in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)
     if len(members) > 1 or bends.any():
-        rows.append(row_of(MIX, served, [part.residuals for part in errors], metric, 1.0))
+        rows.append(row_of(MIX, served, residuals, metric, 1.0))
     rows = sorted(rows, key=lambda row: row.error)
     return Plan([(member.name, member.setting) for member in members], shares, bends, model, rows, [])
 
@@ -131,22 +136,48 @@ def bends_of(folds, fold_kinds, fields, metric, units):
 
 def choose_members(folds, fold_kinds, judged, metric):
     """Return (members, shares) of the mean with the least error."""
-    truth = np.concatenate([fold.truth[fold.hidden] for fold in folds])
-    hidden_kinds = np.concatenate([k[fold.hidden] for k, fold in zip(fold_kinds, folds)])
-    estimates = np.array(
-        [np.concatenate([part[fold.hidden] for part, fold in zip(method.estimates, folds)]) for method in judged]
-    )
-    shares = shares_of(estimates, truth, hidden_kinds, metric)
+    shares = fit_shares(folds, fold_kinds, judged, range(len(folds)), metric)
     used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
     return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 
 
-def errors_of(fold, fold_kinds, estimates, field):
-    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold; estimates: [(N, T)] of the members."""
+def fit_shares(folds, fold_kinds, judged, numbers, metric):
+    """Return shares (KINDS, methods) of the judged methods with the least error on the folds of some numbers."""
+
+    def hidden(arrays):
+        return np.concatenate([arrays[number][folds[number].hidden] for number in numbers])
+
+    estimates = np.array([hidden(method.estimates) for method in judged])
+    return shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric)
+
+
+def cross_fit_ends(folds, fold_kinds, judged, fields, metric):
+    """Return fields (N, T), one per fold, whose values beyond ends have the shares that the other folds choose.
+
+    Few runs are at an end. Shares fitted to them have lower errors there than on the values that are missing.
+    """
+    result = list(fields)
+    for number, (fold, kind) in enumerate(zip(folds, fold_kinds)):
+        beyond = fold.hidden & scans.beyond_ends(fold.problem.seen)
+        others = [index for index in range(len(folds)) if index != number]
+        if others and fold.problem.ordered and beyond.any():
+            shares = fit_shares(folds, fold_kinds, judged, others, metric)
+            mean = weighted_mean([method.estimates[number] for method in judged], shares, kind)
+            result[number] = np.where(beyond, mean, fields[number])
+    return result
+
+
+def errors_of(number, fold, fold_kinds, estimates, field):
+    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold of a number.
+
+    estimates: [(N, T)] of the members.
+    """
     field = np.where(fold.problem.seen, fold.problem.values, field)
     residuals = (field - fold.truth)[fold.hidden]
     features = compute_features(fold.problem, field, estimates, fold.hidden)
-    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features)
+    row, first, end = scans.runs(fold.hidden)
+    runs = np.repeat(number * fold.hidden.size + np.arange(len(row)), end - first)  # distinct in all folds
+    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features, runs)
 
 
 def report(folds, judged, trials, served, metric):

@@ -113,6 +113,9 @@ def test_ids_beyond_2_53_are_different():
     qid = LARGE + np.unique(at.qid, return_inverse=True)[1]
     assert RankSVM(1.0, device="cpu").fit(at.X, at.y, qid).n_pairs_ == expected.n_pairs_
     assert as_documents(at.X, at.y, qid).qids.tolist() == [LARGE, LARGE + 1]
+    for call in (RankSVM(1.0, device="cpu").fit, as_documents):  # as floats, both queries are one
+        with pytest.raises(DataError, match="The query id 9007199254740992 is a float64, which rounds whole numbers"):
+            call(at.X, at.y, qid.astype(float))
 
 
 def test_eval_sets_with_groups_as_other_rankers_have_them(tmp_path):
