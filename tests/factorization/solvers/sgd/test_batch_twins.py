@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import thinned
 
 from factorization.inputs import make, planted, rates, same_state
 from factorization.solvers.sgd.batch_inputs import assert_learned, case_of, dealt, learned
@@ -20,8 +21,7 @@ def by_twins(case, batch, steps):
     return learned(case, layout, batch, steps, cpu.seen_width(layout), batch_twins.walk_major, batch_twins.walk_minor)
 
 
-@pytest.mark.parametrize("n_neighbors", [0, 5, 33])
-@pytest.mark.parametrize("n_factors", [1, 5, 33])
+@pytest.mark.parametrize("n_factors, n_neighbors", thinned([1, 5, 33], [0, 5, 33]))
 def test_a_batch(n_factors, n_neighbors):
     case = case_of(n_factors, n_neighbors)
     batch = dealt(case)
