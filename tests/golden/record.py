@@ -64,7 +64,7 @@ def plain(answer):
 def compare(known, now):
     """The lines in which two answers differ, "" if they do not: numbers with a point by TOLERANCE, all else exactly."""
     before, after = lines_of(known), lines_of(now)
-    if len(before) == len(after) and decimals(before) == decimals(after) and all(map(alike, before, after)):
+    if len(before) == len(after) and decimals(known) == decimals(now) and all(map(alike, before, after)):
         return ""
     return "\n".join(difflib.unified_diff(before, after, lineterm="", n=1))
 
@@ -74,9 +74,13 @@ def lines_of(answer):
     return json.dumps(answer, indent=1, sort_keys=True, ensure_ascii=False).replace("\\n", "\n").split("\n")
 
 
-def decimals(lines):
-    """Return the largest number of decimals in lines, PRINTED at most."""
-    return min(PRINTED, max((len(digits) for line in lines for digits in DECIMALS.findall(line)), default=0))
+def decimals(answer):
+    """Return a list of the largest number of decimals in each printed text of an answer, PRINTED at most."""
+    if isinstance(answer, str):
+        return [min(PRINTED, max(map(len, DECIMALS.findall(answer)), default=0))] if "\n" in answer else []
+    if isinstance(answer, dict):
+        answer = [answer[name] for name in sorted(answer)]
+    return [number for part in answer for number in decimals(part)] if isinstance(answer, list) else []
 
 
 def alike(one, other):
