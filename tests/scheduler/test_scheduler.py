@@ -554,10 +554,13 @@ def test_the_environment_comes_before_the_cores(monkeypatch, environment, count)
 BEGIN = "import scheduler.test_scheduler; globals().update(vars(scheduler.test_scheduler))"
 
 
-def run(code, **environment):
-    """Return the standard output of a script with the functions of this file, which must end by itself."""
+def run(code, before="", **environment):
+    """Return the standard output of a script with the functions of this file, which must end by itself.
+
+    before: a line that runs before gpukit is imported.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", f"{BEGIN}\n{inspect.cleandoc(code)}"],
+        [sys.executable, "-c", f"{before}\n{BEGIN}\n{inspect.cleandoc(code)}"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
         capture_output=True,
         text=True,
@@ -658,6 +661,13 @@ def test_the_process_ends(caller):
     """
     shown = run(code.replace("CALLER", caller), GPUKIT_NUM_THREADS="3")
     assert shown == ("True True" if caller == "atexit" else "True")
+
+
+@pytest.mark.slow
+def test_the_end_of_the_process_reaches_the_pool():
+    """Callbacks of atexit run in reverse, so the first one of all sees what the pool's has done."""
+    before = "import atexit; atexit.register(lambda: print(word(workers.ENDS).value))"
+    assert run("uneven_sums(lengths_of(3), np.zeros(3), np.zeros(3, np.int64))", before) == "1"
 
 
 @pytest.mark.slow
