@@ -23,6 +23,7 @@ import pytest
 if "PYTEST_XDIST_WORKER" in os.environ:
     for name, value in {"NUMBA_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}.items():
         os.environ.setdefault(name, value)
+    gc.disable()  # until tests are collected, a quarter of a million objects that stay: see pytest_collection_finish
 
 # A shell's background hands down that SIGINT is ignored, which tests of Ctrl-C and their commands would inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -119,6 +120,7 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -30,12 +30,16 @@ def test_every_benchmark_exists():
     assert [bench.find(name).__name__ for name in ("epochs", "lengths")] == ["epochs", "lengths"]
 
 
-def test_the_sorting_benchmarks_check_their_result():
+@pytest.mark.slow
+def test_the_sorting_benchmarks_run():
     conditions = Conditions(device.resolve("cpu"), scale=0.002)
     rows = [*bench.find("sorting")(conditions), *bench.find("lengths")(conditions)]
     assert [row.what for row in rows] == ["segmented sort float32", "segmented sort float64"] * 11
     assert rows[0].shape == "mslr-web30k x 0.002" and rows[-1].shape == "length 8192"
     assert len([*bench.find("orders")(conditions)]) == 5 * len(sorting.ORDERS)
+
+
+def test_the_sorting_benchmarks_check_their_result():
     keys, offsets = np.array([2.0, 1.0, 1.0]), np.array([0, 1, 3])
     sorting.check(keys, offsets, np.array([0, 0, 1]))
     with pytest.raises(DataError, match="segment 1 was not"):

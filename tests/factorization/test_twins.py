@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import assert_within_budget
+from support import assert_within_budget, thinned
 
 from factorization.inputs import (
     TURN,
@@ -46,8 +46,7 @@ def learned(case, layout, trail, rates, workers=1):
     return unpack(case, layout, parameters)
 
 
-@pytest.mark.parametrize("n_neighbors", NEIGHBORS)
-@pytest.mark.parametrize("n_factors", FACTORS)
+@pytest.mark.parametrize("n_factors, n_neighbors", thinned(FACTORS, NEIGHBORS))
 def test_sgd_epoch(n_factors, n_neighbors):
     case = problem(n_factors, n_neighbors)
     trail = walk(case)

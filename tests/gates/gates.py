@@ -23,6 +23,12 @@ def parsed(text, name):
     return ast.parse(text, filename=name)
 
 
+@functools.cache
+def nodes_of(tree):
+    """Return the nodes of a tree, as ast.walk; most gates read those of each file."""
+    return list(ast.walk(tree))
+
+
 def decorators(function):
     """Return the names of a function's decorators, calls without their arguments."""
     return [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list]
@@ -37,7 +43,7 @@ def is_device_function(function):
 def jitted(path, names):
     """Return {function name: node} of functions decorated with one of names, also in factories; without device
     functions."""
-    functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.FunctionDef)]
+    functions = [n for n in nodes_of(tree_of(path)) if isinstance(n, ast.FunctionDef)]
     return {f.name: f for f in functions if names & set(decorators(f)) and not is_device_function(f)}
 
 
@@ -196,7 +202,7 @@ def compilers_have_one_door(package):
     for path in sorted(Path(package).rglob("*.py")):
         if path.name in COMPILERS:
             continue
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(tree_of(path)):
             modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             modules += [node.module or ""] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
             if any(m.split(".")[0] == "numba" for m in modules):
@@ -220,7 +226,7 @@ def loops_are_shared_by_by_block(package):
     return inner + [
         f"{path.parent.name}/{path.name}:{node.value.lineno} asks for numba's threads: use by_block"
         for path in compiled
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(tree_of(path))
         if isinstance(node, ast.keyword) and node.arg == "parallel" and ast.unparse(node.value) == "True"
     ]
 
@@ -238,7 +244,7 @@ def streams_have_one_registry(package):
     """
     faults = []
     for path in sorted(Path(package).rglob("*.py")):
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(tree_of(path)):
             if path.name != "streams.py" and any(isinstance(n, ast.Constant) for n in numbers_of_streams(node)):
                 faults.append(
                     f"{path.parent.name}/{path.name}:{node.lineno} numbers a stream: give it a name in streams.py"
@@ -252,7 +258,7 @@ def numbers_of_streams(node):
         return ast.walk(node.value)
     if not isinstance(node, ast.Call):
         return []
-    name = ast.unparse(node.func).split(".")[-1]
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
     if name == "key" and len(node.args) == 2 and not isinstance(node.args[1], ast.Subscript):
         return ast.walk(node.args[1])
     if name == "default_rng" and node.args and isinstance(node.args[0], ast.List):
@@ -298,7 +304,7 @@ PLAIN_NUMBERS = (0, 1, 2)
 def literals(tree):
     """Return the lines of a tree with a number in a comparison or a default, except PLAIN_NUMBERS."""
     operands = []
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Compare):
             operands += [node.left, *node.comparators]
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -143,7 +143,7 @@ def statements(node, within=None):
     for child in node.orelse if is_for_type_checkers(node) else ast.iter_child_nodes(node):
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield child, within
-        else:
+        elif isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
             is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
             yield from statements(child, within or (child.name if is_function else None))
 

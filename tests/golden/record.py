@@ -11,6 +11,8 @@ FOLDER = Path(__file__).parent / "expected"
 WRITES = os.environ.get("GPUKIT_GOLDEN") == "write"
 LONGEST = 20_000  # characters of a text that is recorded as it is; of a longer one the digest
 NUMBER = re.compile(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?")
+DECIMALS = re.compile(r"\d\.(\d+)")
+PRINTED = 6  # decimals, at most, of numbers that are printed for people
 TOLERANCE = 2e-3  # of numbers with a point: sums on other processors are added in another order
 
 
@@ -62,7 +64,7 @@ def plain(answer):
 def compare(known, now):
     """The lines in which two answers differ, "" if they do not: numbers with a point by TOLERANCE, all else exactly."""
     before, after = lines_of(known), lines_of(now)
-    if len(before) == len(after) and all(map(alike, before, after)):
+    if len(before) == len(after) and decimals(known) == decimals(now) and all(map(alike, before, after)):
         return ""
     return "\n".join(difflib.unified_diff(before, after, lineterm="", n=1))
 
@@ -70,6 +72,15 @@ def compare(known, now):
 def lines_of(answer):
     """An answer as lines of text."""
     return json.dumps(answer, indent=1, sort_keys=True, ensure_ascii=False).replace("\\n", "\n").split("\n")
+
+
+def decimals(answer):
+    """Return a list of the largest number of decimals in each printed text of an answer, PRINTED at most."""
+    if isinstance(answer, str):
+        return [min(PRINTED, max(map(len, DECIMALS.findall(answer)), default=0))] if "\n" in answer else []
+    if isinstance(answer, dict):
+        answer = [answer[name] for name in sorted(answer)]
+    return [number for part in answer for number in decimals(part)] if isinstance(answer, list) else []
 
 
 def alike(one, other):

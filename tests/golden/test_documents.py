@@ -9,6 +9,13 @@ HEADER = "qid,label,length,clicks\n"
 TABLE = "a,2,.5,1\na,0,.1,0\nb,1,.7,0\nb,0,0,3\n"
 
 
+QUERIES = "".join(
+    f"{(d * d + q) % 3} qid:{q} 1:{(7 * d + 5 * q) % 11 / 10} 2:{(3 * d + q) % 7 / 5}\n"
+    for q in range(12)
+    for d in range(5)
+)
+
+
 def read(name, content, file="train.txt", options=""):
     """A case: the documents are copied as .gkl, and the copy is written as svmlight."""
     commands = (f"convert {file} copy.gkl {options}".strip(), "convert copy.gkl out.txt")
@@ -78,6 +85,17 @@ CASES = (
         "a model of another kind",
         ("ranksvm train.txt --c 1 --model m.gpukit", "recommend m.gpukit --user 1"),
         {"train.txt": ROWS},
+    ),
+    Case(
+        "two models are compared",
+        (
+            "ranksvm train.txt --c 1 --model m.gpukit",
+            "ranksvm other.txt --c 1 --model n.gpukit",
+            "rank m.gpukit train.txt --against n.gpukit --show ndcg@3,pa --per-query queries.csv",
+            "rank m.gpukit train.txt --explain 3,2",
+        ),
+        {"train.txt": QUERIES, "other.txt": QUERIES.replace("\n2 ", "\n0 ")},
+        outputs=("queries.csv",),
     ),
     Case(
         "an output that is there",

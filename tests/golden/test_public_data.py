@@ -325,6 +325,7 @@ def metrics():
     return {
         "rmse": metrics.rmse(truth, predicted),
         "mae": metrics.mae(truth, predicted),
+        "hits": [metrics.hit_ratio([3, 1, 2], [[2, 3, 1], [2, 3, 1], [2, 3, 1]], k) for k in (1, 2, 3)],
         "ndcg": [ranking.ndcg(grades, scores, queries, k=2, kind=kind) for kind in ("letor", "standard", "skip-blank")],
         "map": ranking.mean_average_precision(grades, scores, queries),
         "accuracy": ranking.pairwise_accuracy(grades, scores, queries),

@@ -46,6 +46,9 @@ CASES = (
     after("similar to what is unknown", "similar m.gpukit --item 1"),
     after("explain", "explain m.gpukit --user u1 --item 004"),
     after("explain a rating", "explain m.gpukit --user u1 --item 004 --by rating"),
+    after("explain as JSON", "explain m.gpukit --user u1 --item 004 -n 2 --json"),
+    after("similar items as JSON", "similar m.gpukit --item 001 -n 3 --by factors --json"),
+    after("evaluate as JSON", "evaluate m.gpukit new.csv --json"),
     after("export", "export m.gpukit out.csv", outputs=("out.csv",)),
     after("update", "update m.gpukit new.csv --model m2.gpukit", "recommend m2.gpukit --user new -n 2"),
     after(

@@ -254,7 +254,7 @@ def plain(value):
     return value
 
 
-@pytest.mark.parametrize("case, way", thinned(CASES, WAYS))
+@pytest.mark.parametrize("case, way", thinned(CASES, WAYS, share=6))
 def test_a_pipe_gives_what_a_file_gives(tmp_path, monkeypatch, case, way):
     raw, read = CASES[case] if isinstance(CASES[case], tuple) else (CASES[case], None)
     plainly = READERS.get(case.split()[0], read_graph)

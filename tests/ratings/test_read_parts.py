@@ -6,6 +6,7 @@ import numpy as np
 import pandas
 import pytest
 from parallel.test_team import together
+from support import thinned
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import ALONE
@@ -147,9 +148,7 @@ def test_a_quoted_line_end_makes_one_rank_read_the_file(tmp_path, size):
     check_same(read_on(size, tmp_path / "*.csv"), expected)
 
 
-@pytest.mark.parametrize("times", [None, (5, 9, 9, 1), (9, 5, 5, 1)], ids=str)
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("rule", ["last", "mean"])
+@pytest.mark.parametrize("times, size, rule", thinned([None, (5, 9, 9, 1), (9, 5, 5, 1)], SIZES, ["last", "mean"]))
 def test_pairs_repeated_over_parts(tmp_path, size, times, rule):
     """The later time counts, else the order of files and lines; times are read only then."""
     table = frame(120)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from pathlib import Path
 from typing import NamedTuple
@@ -76,10 +77,11 @@ def fail_at(start, stop, bad, visits):
 
 
 @by_block(lambda visits: visits.size)
-def meet(start, stop, caller, failing, places, visits):
+def meet(start, stop, caller, failing, next_row, places, visits):
     """Fail in the calling thread, or in another one, while another thread runs a long loop.
 
-    places: addresses of three words: of the caller's start, a helper's start, the failure.
+    places: addresses of three words: of the caller's start, a helper's start, the failure. next_row: 0, or the address
+    of the pool's next row, for a second failure once the first one has stopped the loop.
     """
     for row in range(start, stop):
         is_caller = thread_id() == caller
@@ -92,7 +94,19 @@ def meet(start, stop, caller, failing, places, visits):
                 raise ValueError("the first", row)
             while load(places[2]) == 0:
                 pass
+            if next_row != 0:
+                while load(next_row) < workers.STOPPED:
+                    pass
+                raise ValueError("the second", row)
         visits[row] = int(_harmonic(100_000_000 if row > 0 else 1) > 0)
+
+
+@by_block(lambda visits: visits.size)
+def count_visits(start, stop, address, threads, visits):
+    """visits[row] += 1, atomically, by the thread threads[row]; address: of visits."""
+    for row in range(start, stop):
+        fetch_add(address + 8 * row, 1)
+        threads[row] = thread_id()
 
 
 @by_block(lambda out: out.size)
@@ -142,7 +156,7 @@ def settings():
     """Restore the settings of the pool; no pending requests, and four threads."""
     before, threads = {place: word(place).value for place in workers.DEFAULTS}, thread_count._setting.count
     word(workers.HELPERS).value = 0
-    for function in (uneven_sums, fail_at, meet, pass_time, count_up, invert):
+    for function in (uneven_sums, fail_at, meet, count_visits, pass_time, count_up, invert):
         function.pace[0] = 0
     gpukit.set_num_threads(4)
     yield
@@ -200,6 +214,16 @@ def test_results_are_the_same_for_any_number_of_threads(eager, rows):
     np.testing.assert_allclose(sums, [np.sum(1 / np.arange(1, length + 1)) for length in lengths], rtol=1e-12)
     assert len(results) == 1
     assert helpers == ([0, 1, 4] if rows > 2 else helpers)
+
+
+def test_no_row_is_taken_by_two_threads(eager):
+    """Rows of nanoseconds, one by one, until threads have taken them in turn ten thousand times, or for two seconds."""
+    turns, end = 0, time.monotonic() + 2
+    while turns < 10_000 and time.monotonic() < end:
+        visits, threads = np.zeros((2, 100_000), np.int64)
+        count_visits(visits.ctypes.data, threads, visits)
+        turns += np.count_nonzero(np.diff(threads))
+        assert np.flatnonzero(visits != 1).size == 0 and asked() == 3
 
 
 def test_arguments_may_be_called_anything_and_options_are_njits():
@@ -359,9 +383,20 @@ def test_who_fails_stops_the_others_and_the_call_waits_for_them(eager, failing):
     word(workers.PATIENCE).value = 10**11  # a caller that checks for stop requests would stop all alone
     gpukit.set_num_threads(2)
     with pytest.raises(ValueError) as raised:
-        meet(threading.get_ident(), failing == "caller", words.ctypes.data + 8 * np.arange(3), visits)
+        meet(threading.get_ident(), failing == "caller", 0, words.ctypes.data + 8 * np.arange(3), visits)
     assert words.tolist() == [1, 1, 1] and raised.value.args[0] == "the first" and raised.value.args[1] > 0
     assert visits[0] == 1 and 2 <= visits.sum() < 10 and is_at_rest()
+
+
+@pytest.mark.parametrize("failing", ["caller", "helper"])
+def test_the_first_of_two_exceptions_is_raised(eager, failing):
+    words, visits = np.zeros(3, np.int64), np.zeros(1000, np.int64)
+    word(workers.PATIENCE).value = 10**11
+    gpukit.set_num_threads(2)
+    next_row = workers.pool.ready() + workers.NEXT
+    with pytest.raises(ValueError, match="the first"):
+        meet(threading.get_ident(), failing == "caller", next_row, words.ctypes.data + 8 * np.arange(3), visits)
+    assert visits.sum() == 1 and is_at_rest()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not show the signals of threads")
@@ -519,10 +554,13 @@ def test_the_environment_comes_before_the_cores(monkeypatch, environment, count)
 BEGIN = "import scheduler.test_scheduler; globals().update(vars(scheduler.test_scheduler))"
 
 
-def run(code, **environment):
-    """Return the standard output of a script with the functions of this file, which must end by itself."""
+def run(code, before="", **environment):
+    """Return the standard output of a script with the functions of this file, which must end by itself.
+
+    before: a line that runs before gpukit is imported.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", f"{BEGIN}\n{inspect.cleandoc(code)}"],
+        [sys.executable, "-c", f"{before}\n{BEGIN}\n{inspect.cleandoc(code)}"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
         capture_output=True,
         text=True,
@@ -623,6 +661,13 @@ def test_the_process_ends(caller):
     """
     shown = run(code.replace("CALLER", caller), GPUKIT_NUM_THREADS="3")
     assert shown == ("True True" if caller == "atexit" else "True")
+
+
+@pytest.mark.slow
+def test_the_end_of_the_process_reaches_the_pool():
+    """Callbacks of atexit run in reverse, so the first one of all sees what the pool's has done."""
+    before = "import atexit; atexit.register(lambda: print(word(workers.ENDS).value))"
+    assert run("uneven_sums(lengths_of(3), np.zeros(3), np.zeros(3, np.int64))", before) == "1"
 
 
 @pytest.mark.slow

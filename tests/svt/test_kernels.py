@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import SIMULATED
+from support import SIMULATED, thinned
 
 from svt import inputs, naive
 
@@ -34,7 +34,8 @@ CASES = {
 }
 BOUND = {np.float32: 1e-5, np.float64: 1e-12}
 dtypes = pytest.mark.parametrize("dtype", BOUND)
-orders = pytest.mark.parametrize("order", ["forward", "reversed"] if SIMULATED else ["as they come"])
+ORDERS = ["forward", "reversed"] if SIMULATED else ["as they come"]
+orders = pytest.mark.parametrize("order", ORDERS)
 
 
 def threshold(X, lam, whole, cap=None):
@@ -63,8 +64,7 @@ def check(X, lam, whole=True, cap=None):
     np.testing.assert_array_equal(ranks, twin_ranks)
 
 
-@dtypes
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name, dtype", thinned(CASES, [np.float32, np.float64], share=2))
 def test_threshold_slices(name, dtype):
     X = np.ascontiguousarray(CASES[name](np.random.default_rng(2)), dtype)
     lam = (0.2 * np.array([S[0] for _, S, _ in naive.decompose(X)])).astype(dtype)
@@ -126,10 +126,12 @@ def test_slices_too_large_for_shared_memory(monkeypatch):
     check(np.random.default_rng(4).normal(size=(1, 6, 50)), np.full(1, 0.5))
 
 
-@orders
-@pytest.mark.parametrize("slices, streams, at_once", [(7, 3, 2), (7, 2, 1), (5, 1, 2), (4, 3, 9), (1, 3, 9)])
-def test_batches_take_turns(slices, streams, at_once, order, monkeypatch):
+@pytest.mark.parametrize(
+    "case, order", thinned([(7, 3, 2), (7, 2, 1), (5, 1, 2), (4, 3, 9), (1, 3, 9)], ORDERS, share=len(ORDERS))
+)
+def test_batches_take_turns(case, order, monkeypatch):
     """A Scratch is reused by fewer slices than its capacity; old contents have no effect."""
+    slices, streams, at_once = case
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)
     how = gpu.layout((1, 3, 2), np.float64)
     monkeypatch.setattr(gpu, "STREAMS", streams)

@@ -71,8 +71,8 @@ def test_rank_takes_columns_in_any_order(verb, tables, model, tmp_path):
 @pytest.mark.parametrize(
     "name, words",
     [
-        ("less.csv", "missing: 'f2' (1 of 5)"),
-        ("more.csv", "unknown: 'f9' (1 of 6)"),
+        pytest.param("less.csv", "missing: 'f2' (1 of 5)", marks=pytest.mark.slow),
+        pytest.param("more.csv", "unknown: 'f9' (1 of 6)", marks=pytest.mark.slow),
         ("swapped.csv", "missing: 'f2' (1 of 5); unknown: 'f9' (1 of 5)"),
     ],
 )

@@ -191,7 +191,7 @@ def test_a_test_set_with_fewer_features(verb, letor_folder, tmp_path):
     assert fold["features"] == 46 and fold["sizes"]["test"] == {"documents": 2, "queries": 1}
 
 
-@pytest.mark.parametrize("features", ["thresholds", "fourier"])
+@pytest.mark.parametrize("features", ["thresholds", pytest.param("fourier", marks=pytest.mark.slow)])
 def test_features_beyond_a_line(verb, letor_folder, tmp_path, features):
     words = letor_folder, "--fold", 1, "--c", 0.01, "--features", features
     fold = as_json(verb, *words, "--model", tmp_path / "m", "--scores", tmp_path / "s")["folds"][0]
@@ -204,6 +204,7 @@ def test_features_beyond_a_line(verb, letor_folder, tmp_path, features):
     assert f"C = 0.01, {features} features\n" in verb("ranksvm", *words, *CPU).out
 
 
+@pytest.mark.slow
 def test_chosen_features_are_reported(verb, tmp_path):
     rng = np.random.default_rng(0)
     rows = np.column_stack([np.zeros(100), np.repeat(np.arange(10), 10), rng.normal(size=(100, 2))])

@@ -76,9 +76,7 @@ def test_all_ratings_train_in_the_end():
 @pytest.mark.parametrize(
     "named",
     [
-        {"n_factors": 7},
-        {"n_neighbors": 5},
-        {"n_epochs": 4},
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ({"n_factors": 7}, {"n_neighbors": 5}, {"n_epochs": 4})),
         {"regularization": 0.5},
         {"n_factors": 3, "n_neighbors": 2, "n_epochs": 2},
         {"learning_rate": 0.11},

@@ -5,7 +5,7 @@ Results are exact, sums within the budget.
 
 import numpy as np
 import pytest
-from support import assert_within_budget, launch
+from support import assert_within_budget, launch, thinned
 
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.model.state import start_factors
@@ -78,7 +78,7 @@ def test_shuffles_differ_between_rows_and_seeds():
     assert (one == np.arange(40)).mean() < 0.1 and (one[1:] == one[:-1]).mean() < 0.1 and (one == other).mean() < 0.1
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 5])
+@pytest.mark.parametrize("count", thinned([2, 3, 4, 5], share=2))
 def test_every_place_is_as_likely(count):
     """Uniform positions of the first rating of a row, over rows and over seeds."""
     of_rows = shuffled(np.arange(0, 600 * count + 1, count), 5)[::count] % count

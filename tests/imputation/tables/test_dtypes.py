@@ -42,7 +42,7 @@ NULLABLE = ("Int64", "Int8", "UInt16", "Float32", "Float64", "boolean")
 OTHERS = ("int64[pyarrow]", "uint8[pyarrow]", "float[pyarrow]", "bool[pyarrow]", "object", "float16", "float32")
 
 
-@pytest.mark.parametrize("turned, dtype", thinned([False, True], [*NULLABLE, *OTHERS], share=2))
+@pytest.mark.parametrize("turned, dtype", thinned([False, True], [*NULLABLE, *OTHERS], share=4))
 def test_a_frame_keeps_its_dtypes(dtype, turned):
     frame = frame_of(dtype)
     frame = frame.T if turned else frame
@@ -116,7 +116,7 @@ def test_a_column_of_numbers_by_vertex():
     assert got.dtype == "Int8" and got[values.notna()].tolist() == [1, 2, 4, 9, 7, 5]
 
 
-@pytest.mark.parametrize("dtype", ["Int16", "int64[pyarrow]", "Float32", "int32", "object"])
+@pytest.mark.parametrize("dtype", thinned(["Int16", "int64[pyarrow]", "Float32", "int32", "object"], share=2))
 def test_readings_keep_their_dtype(dtype):
     long = whole_frame().reset_index().melt("time", var_name="station", value_name="value").dropna()
     long = long.reset_index(drop=True).astype({"value": "int64"}).astype({"value": dtype})
@@ -128,7 +128,11 @@ def test_readings_keep_their_dtype(dtype):
 
 @pytest.mark.parametrize(
     "bounds, dtype",
-    thinned([(44.3, 53.8), (None, 50.1), (49.9, None)], ["Int64", "UInt8", "Float32", "float16", "float32", "float64"]),
+    thinned(
+        [(44.3, 53.8), (None, 50.1), (49.9, None)],
+        ["Int64", "UInt8", "Float32", "float16", "float32", "float64"],
+        share=6,
+    ),
 )
 def test_bounds_hold_in_every_dtype(dtype, bounds):
     low, high = bounds

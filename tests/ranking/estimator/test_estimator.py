@@ -326,7 +326,10 @@ def test_the_level_tree_takes_no_weights_of_documents_or_pairs():
 
 @pytest.mark.parametrize(
     "lengths, levels",
-    [([2], 2), ([1, 1, 5, 1], 3), ([9, 40], 9), ([300, 1, 64], 40), ([2000], 0), ([31, 32, 33] * 3, 1)],
+    [
+        *[([2], 2), ([1, 1, 5, 1], 3), ([9, 40], 9), ([300, 1, 64], 40), ([31, 32, 33] * 3, 1)],
+        pytest.param([2000], 0, marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("solver", ["scan", "ost"])
 def test_queries_of_any_shape(lengths, levels, solver):

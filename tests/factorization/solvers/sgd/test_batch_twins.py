@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import thinned
 
 from factorization.inputs import make, planted, rates, same_state
 from factorization.solvers.sgd.batch_inputs import assert_learned, case_of, dealt, learned
@@ -9,8 +10,10 @@ from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.model.layout import cpu_layout
 from gpukit.factorization.prepare import conflict_free_blocks
+from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import batch_twins, batches, cpu, schedule
 from gpukit.factorization.solvers.sgd.batch_twins import key_batch
+from gpukit.ratings import as_ratings
 
 
 def by_twins(case, batch, steps):
@@ -18,8 +21,7 @@ def by_twins(case, batch, steps):
     return learned(case, layout, batch, steps, cpu.seen_width(layout), batch_twins.walk_major, batch_twins.walk_minor)
 
 
-@pytest.mark.parametrize("n_neighbors", [0, 5, 33])
-@pytest.mark.parametrize("n_factors", [1, 5, 33])
+@pytest.mark.parametrize("n_factors, n_neighbors", thinned([1, 5, 33], [0, 5, 33]))
 def test_a_batch(n_factors, n_neighbors):
     case = case_of(n_factors, n_neighbors)
     batch = dealt(case)
@@ -86,6 +88,22 @@ def test_ratings_at_once():
     ]
     order, at_once, long = batches.minor_rows(np.array([1, 900, 0, 513]), np.array([1.0, 0.1, 2.0, 0.2]), 8)
     assert (order.tolist(), at_once.tolist(), long) == ([1, 3, 0, 2], [16, 8, 1, 1], 2)
+
+
+def test_chunks_and_rows_take_the_concurrent_steps_of_their_rates(monkeypatch):
+    """In all batches of a training, with users and items of few and of many ratings."""
+    monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
+    odds = np.geomspace(0.02, 2.0, 80)
+    users, items = np.nonzero(np.random.default_rng(0).random((80, 80)) < np.outer(odds, odds))
+    ratings = as_ratings((users, items, 1.0 + (users + items) % 5))
+    run = make(MatrixFactorization, deterministic=True, learning_rate=0.3).prepare(ratings)
+    chunks = np.concatenate([some for part in run.training.batches.parts for some in part.chunks])
+    rows, concurrent = (np.concatenate(some) for some in (run.training.batches.rows, run.training.batches.at_once))
+    counts = np.bincount(ratings.users), np.bincount(ratings.items)
+    major, minor = (batches.at_once(row_rates("adaptive", 0.3, some)) for some in counts)
+    assert len(set(major.tolist())) > 1 and len(set(minor.tolist())) > 1
+    np.testing.assert_array_equal(chunks[:, 4], major[chunks[:, 0]])
+    np.testing.assert_array_equal(concurrent, minor[rows])
 
 
 def test_half_precision_is_refused():

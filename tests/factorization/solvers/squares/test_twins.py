@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import thinned
 
 from factorization.solvers.squares.inputs import (
     DAMPING,
@@ -28,8 +29,7 @@ def solved(case, batches, n_factors, biased=True, damping=DAMPING):
     return own
 
 
-@pytest.mark.parametrize("n_factors", [1, 3, 32, 33, 133, 265])
-@pytest.mark.parametrize("longest", [1000, 40])
+@pytest.mark.parametrize("n_factors, longest", thinned([1, 3, 32, 33, 133, 265], [1000, 40], share=2))
 def test_rows_are_solved(n_factors, longest):
     """In one piece and in several; by elimination."""
     case = problem(n_factors, COUNTS)
