@@ -71,8 +71,8 @@ class RankSVM(Estimator):
         with its diagonal.
     features : {'linear', 'thresholds', 'fourier', 'auto'}
         'thresholds': also steps at up to eight values of each feature. 'fourier': also random Fourier features
-        (gpukit.ranking.feature_map). Both run on the CPU; a sparse X has at most 4096 columns. 'auto': chosen with C,
-        and 'linear' with an explicit C or a requested GPU.
+        (gpukit.ranking.feature_map). On a GPU both need cupy, and compute features in X's type; a sparse X has at most
+        4096 columns. 'auto': chosen with C, and 'linear' with an explicit C or a requested GPU without cupy.
     pair_weights : {'equal', 'gain'}
         'gain': the loss of a pair is multiplied by 2^y_i - 2^y_j, the difference of NDCG's gains; its discounts are not
         used, because they depend on the ranks of all documents.

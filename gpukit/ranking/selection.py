@@ -176,7 +176,7 @@ def list_features(settings):
     """Return the candidates for the features, the simplest first."""
     if settings.features != "auto":
         return (settings.features,)
-    return ("linear",) if choose.is_cuda(settings.device) else FEATURES
+    return ("linear",) if choose.is_cuda(settings.device) and not choose.has_cupy() else FEATURES
 
 
 def list_scales(settings):
