@@ -115,7 +115,7 @@ def insert_positions(keys, order, begin, end, stop):
 def find_runs(keys, order, least, most, ends):
     """The number of runs of order, which end at ends: positions of the keys, ascending within each run.
 
-    Insertion lengthens runs to `least` keys. 0 if there are more than `most` runs, or if keys are far from their places.
+    Insertion lengthens runs to `least` keys. 0 if there are more than `most` runs, or keys are far from their places.
     """
     count = begin = steps = pieces = ends[0] = 0
     while begin < keys.size:
