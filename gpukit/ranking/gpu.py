@@ -306,7 +306,8 @@ class Blocks:
     def __init__(self, X):
         self.library, self.n = library(), X.shape[1]
         view = self.library.asarray
-        self.X, self.map = view(put(X.X)), X.map.moved(lambda array: view(put(array)), X.X.dtype)
+        self.X = view(put(X.X))
+        self.map = X.map.moved(lambda array: view(put(array)), X.X.dtype) if X.map.extra else None
         self.offsets = np.asarray(X.offsets)
         self.queries = query_blocks(self.offsets, block_rows(X, np.diff(self.offsets).max()))
         rows = max(self.offsets[last] - self.offsets[first] for first, last in self.queries)
@@ -322,7 +323,8 @@ class Blocks:
             X = self.X[rows]
             features = block[: len(X)]
             features[:, : X.shape[1]] = X
-            self.map.fill(X, features[:, X.shape[1] :], self.library)
+            if self.map:
+                self.map.fill(X, features[:, X.shape[1] :], self.library)
             yield rows, features
         self.passes += 1
 

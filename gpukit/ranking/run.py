@@ -41,7 +41,7 @@ class Run:
         check_distinct_gpus(team, self.device)
         with self.stage("prepare"):
             queries = inputs.queries
-            stays = settings.scale == "none" and queries.rows is None and team.size == 1
+            stays = settings.scale == "none" and not is_mapped and queries.rows is None and team.size == 1
             X = queries.ordered(placed(inputs.X, self.device, stays))
             X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
             on_host = isinstance(X, np.ndarray) or hasattr(X, "indptr")

@@ -288,14 +288,17 @@ def test_sessions(solver, sparse, weighted, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["thresholds", "fourier"])
-@pytest.mark.parametrize("size, dtype, lists", [(1, np.float64, 2), (700, np.float64, 1), (1 << 20, np.float32, 2)])
-def test_sessions_with_a_feature_map(kind, size, dtype, lists, monkeypatch):
+@pytest.mark.parametrize(
+    "size, dtype, lists, least",
+    [(1, np.float64, 2, 3), (700, np.float64, 1, 3), (1 << 20, np.float32, 2, 3), (700, np.float32, 2, 99)],
+)
+def test_sessions_with_a_feature_map(kind, size, dtype, lists, least, monkeypatch):
     """As on the CPU, by blocks of one query, of some, and of all; numpy takes the place of cupy."""
     monkeypatch.setattr(gpu, "library", lambda: np)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: lists)
     monkeypatch.setattr(gpu, "EXPANDED", size)
     monkeypatch.setattr(feature_map, "WAVES", 13)
-    monkeypatch.setattr(feature_map, "LEAST", 3)
+    monkeypatch.setattr(feature_map, "LEAST", least)  # 99: no thresholds
     at = inputs.queries([20, 1, 33, 5, 7, 4], 3, "margins")
     X, exact = sessions.documents(at, 6, dtype)[0], 1e-12 if dtype == np.float64 else 2e-6
     expanded = feature_map.Expanded(X, feature_map.fit(kind, X, at.offsets), at.offsets)
