@@ -10,7 +10,7 @@ from gpukit.scheduler import by_block
 U32, U64 = np.uint32, np.uint64
 SHORT = 96  # keys up to which insertion is faster than counting bytes
 RUNS = 32  # runs of a segment that are merged, one for each 64 keys
-LEAST = 32  # keys of a run that insertion lengthens
+LEAST = 32  # keys of a run that insertion lengthens, and up to which insertion is all
 RECENT = 8  # keys in a row that do not fit behind those in order, before the last of these are taken out
 PARTS = 256  # pieces of the work, each of whole segments and about as many keys
 
@@ -344,7 +344,7 @@ def has_nan(keys):
 @njit
 def sort_segment(keys, order, ends, others, scratch):
     """Positions of the keys, ascending, by the first method that suits: runs, few others, insertion or bytes."""
-    if has_nan(keys) or not sort_in_parts(keys, order, ends, others, scratch):
+    if keys.size <= LEAST or has_nan(keys) or not sort_in_parts(keys, order, ends, others, scratch):
         for i in range(keys.size):
             order[i] = i
         sort_keys(keys, order, keys.size, scratch)
