@@ -344,7 +344,7 @@ def has_nan(keys):
 @njit
 def sort_segment(keys, order, ends, others, scratch):
     """Positions of the keys, ascending, by the first method that suits: runs, few others, insertion or bytes."""
-    if keys.size <= LEAST or has_nan(keys) or not sort_in_parts(keys, order, ends, others, scratch):
+    if has_nan(keys) or not sort_in_parts(keys, order, ends, others, scratch):
         for i in range(keys.size):
             order[i] = i
         sort_keys(keys, order, keys.size, scratch)
@@ -379,10 +379,18 @@ def argsort_range(keys, offsets, first, last, order):
     longest = 0
     for segment in range(first, last):
         longest = max(longest, offsets[segment + 1] - offsets[segment])
-    scratch = np.empty((2, longest), np.uint64), np.empty((2, longest), np.int32), np.empty((8, 256), np.uint32)
+    entries, places = np.empty((2, longest), np.uint64), np.empty((2, longest), np.int32)
+    scratch = entries, places, np.empty((8, 256), np.uint32)
     ends, others = np.empty(RUNS, np.int64), np.empty(longest // 3, np.int32)
     for segment in range(first, last):
         begin, end = offsets[segment], offsets[segment + 1]
+        if end - begin <= LEAST:
+            for i in range(end - begin):
+                entries[0, i], places[0, i] = integer_key(keys[begin + i]), i
+            insertion(entries[0], places[0], end - begin)
+            for i in range(end - begin):
+                order[begin + i] = places[0, i]
+            continue
         sort_segment(keys[begin:end], order[begin:end], ends, others, scratch)
 
 
