@@ -1,4 +1,4 @@
-"""`gpukit export`: factors and biases as arrays, as a table or as vectors; weights of a ranking model as text."""
+"""`gpukit export`: factors and biases as arrays, as a table or as vectors; a ranking model as text or ONNX."""
 
 from pathlib import Path
 
@@ -24,7 +24,8 @@ def export(model, output, vectors, force, as_json, quiet):
 
     OUT's suffix says how: .npz has an array for each of them (user_ids, user_factors, item_bias, ..., mean, scale, and
     the neighbours with their influences), .csv and .parquet a row for each user and item: side, id, ratings, bias,
-    factor_0, ...; - writes csv on stdout. .txt has a line index:weight for each feature of a model of ranksvm.
+    factor_0, ...; - writes csv on stdout. Of a model of ranksvm, .onnx is a graph from features to scores (needs onnx),
+    and .txt has a line index:weight for each feature.
 
     --vectors is for an index of vectors: the inner product of a user's and an item's is the predicted rating, but for
     the neighbours' part, and not cut off at the ends of the scale.
@@ -36,7 +37,7 @@ def export(model, output, vectors, force, as_json, quiet):
     stages = Stages()
     aside = outputs.takes_stdout(output, as_json)
     outputs.check_output(output, "OUT", [model], force, text=True)
-    if Path(output).suffix == ".txt" and load_header(model).get("class") in models.RANKING:
+    if Path(output).suffix in (".txt", ".onnx") and load_header(model).get("class") in models.RANKING:
         if vectors:
             raise ParameterError(f"--vectors is about models of ratings, and {model} ranks documents: leave it out.")
         export_weights(model, output, stages, as_json, quiet)
@@ -57,11 +58,13 @@ def export(model, output, vectors, force, as_json, quiet):
 
 
 def export_weights(model, output, stages, as_json, quiet):
-    """Write the weights of a ranking model as text."""
+    """Write a ranking model as text or as an ONNX graph, by the suffix."""
     fitted, _ = models.open_model(model, "cpu", stages, models.RANKING)
-    fitted.save_text(output)
+    is_graph = Path(output).suffix == ".onnx"
+    (fitted.save_onnx if is_graph else fitted.save_text)(output)
     stages.done("writing")
     facts = {"command": "export", "output": output, "bytes": outputs.size_of(output)}
     if as_json:
         report.print_json({**facts, "features": fitted.n_features_in_, "seconds": stages.seconds})
-    report.remark(f"{output}: weights of {fitted.n_features_in_:,} features. {stages.line()}", quiet or as_json)
+    what = "scores" if is_graph else "weights"
+    report.remark(f"{output}: {what} of {fitted.n_features_in_:,} features. {stages.line()}", quiet or as_json)

@@ -52,11 +52,6 @@ def build(ask):
     return RankSVM(C=ask.c, **report.pick(ask, "solver eps scale device features pair_weights"))
 
 
-def device_of(ask):
-    """Return the device: the CPU for features that are not linear."""
-    return ask.device if ask.features in ("linear", "auto") else "cpu"
-
-
 def run(ask, job, stages, team, whole=None):
     """Read, train, evaluate and write one job; return Trained.
 
@@ -66,7 +61,7 @@ def run(ask, job, stages, team, whole=None):
     with report.collect_warnings(silent) as of_reading:
         parts = load(ask, job) if whole is None else divide(ask, job, whole)
     stages.done("reading")
-    capability = choose_device(ask.solver, device_of(ask), stored_values(parts["train"].X)).capability
+    capability = choose_device(ask.solver, ask.device, stored_values(parts["train"].X), ask.features).capability
     report.compile_ahead(ask, team, "documents", capability=capability)
     model, messages = fit(ask, job, parts, stages, team)
     parts = {} if team.rank else parts

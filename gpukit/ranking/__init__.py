@@ -8,7 +8,7 @@ Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, w
 
     estimator.py   RankSVM                                   inputs.py, scaling.py   input validation; scaling
     run.py         a training set on its device, for any C   serve.py, saving.py     scores and ranks; model files
-    feature_map.py nonlinear functions of the features, by blocks of documents
+    feature_map.py nonlinear functions of the features, by blocks of documents     exporting.py: ONNX
     problem.py     queries, level tree, weights              level_tree.py           the level tree
     arrays.py      named tuples of arrays for kernels and twins
     pair_sums.py   a Problem on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py

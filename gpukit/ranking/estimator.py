@@ -71,8 +71,8 @@ class RankSVM(Estimator):
         with its diagonal.
     features : {'linear', 'thresholds', 'fourier', 'auto'}
         'thresholds': also steps at up to eight values of each feature. 'fourier': also random Fourier features
-        (gpukit.ranking.feature_map). Both run on the CPU; a sparse X has at most 4096 columns. 'auto': chosen with C,
-        and 'linear' with an explicit C or a requested GPU.
+        (gpukit.ranking.feature_map). On a GPU both need cupy, and compute features in X's type; a sparse X has at most
+        4096 columns. 'auto': chosen with C, and 'linear' with an explicit C or a requested GPU without cupy.
     pair_weights : {'equal', 'gain'}
         'gain': the loss of a pair is multiplied by 2^y_i - 2^y_j, the difference of NDCG's gains; its discounts are not
         used, because they depend on the ranks of all documents.
@@ -224,7 +224,8 @@ class RankSVM(Estimator):
             which may have further queries.
         sample_weight : (l,)
             Weights of the documents. The loss of a pair is multiplied by both: a document of weight 2 counts as twice
-            the same document. Metrics, by which C is chosen, and scales do not use them.
+            the same document. Where C is chosen, a query counts by the mean weight of its documents, as in LightGBM.
+            Other metrics and scales do not use them.
         eval_set : list of Documents or (X, y)
             Sets that are not trained on; their metrics are in evals_result_. C 'auto' is chosen on the last one.
         eval_group, eval_qid : list
@@ -494,6 +495,28 @@ class RankSVM(Estimator):
 
         self._check_fitted()
         saving.save_text(path, self)
+
+    def save_onnx(self, path: Path) -> None:
+        """Write the model as an ONNX graph; needs onnx (pip install 'gpukit[onnx]').
+
+        Its input "features" (documents, n) and its output "scores" (documents,) are float64. Feature names are in the
+        property feature_names, one per line.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        DataError
+            The scale is 'query', or the file cannot be written.
+        ParameterError
+            onnx is not installed.
+        """
+        from gpukit.ranking import exporting
+
+        self._check_fitted()
+        exporting.save_onnx(path, self)
 
     def _packed(self):
         from gpukit.ranking import saving

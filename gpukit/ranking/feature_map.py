@@ -46,10 +46,13 @@ class Thresholds(NamedTuple):
         """The largest magnitude of each additional feature, (extra,)."""
         return self.heights
 
-    def fill(self, X, out):
+    def fill(self, X, out, library=np):
         """Set out (l, extra) for X (l, n)."""
-        np.greater(X[:, self.columns], self.values, out=out, casting="unsafe")
-        out *= self.heights
+        out[:] = (X[:, self.columns] > self.values) * self.heights
+
+    def moved(self, put, dtype):
+        """Return the map with its arrays on a device."""
+        return Thresholds(*map(put, self))
 
     def attribute(self, extra, parts):
         """Add the parts (l, extra) of scores to the columns of parts (l, n + 1), one per feature and the rest."""
@@ -83,11 +86,13 @@ class Fourier(NamedTuple):
         """The largest magnitude of each additional feature, (extra,)."""
         return np.ones(self.extra)
 
-    def fill(self, X, out):
-        """Set out (l, extra) for X (l, n)."""
-        np.matmul(X, self.directions, out=out)
-        out += self.phases
-        np.cos(out, out=out)
+    def fill(self, X, out, library=np):
+        """Set out (l, extra) for X (l, n); library: numpy, or cupy for its arrays."""
+        out[:] = library.cos(X @ self.directions + self.phases)
+
+    def moved(self, put, dtype):
+        """Return the map with its arrays on a device, in the type in which it is computed there."""
+        return Fourier(*(put(array.astype(dtype)) for array in self))
 
     def attribute(self, extra, parts):
         """Add the parts (l, extra) of scores to the last column of parts (l, n + 1): waves mix all features."""
@@ -164,14 +169,20 @@ def fit_fourier(X, offsets):
 
 def median_distance(X, offsets, factor):
     """Return the median distance of documents from the mean of their query, without documents that are at it."""
-    distances = np.zeros(X.shape[0])
-    for t in range(len(offsets) - 1):
-        rows = slice(offsets[t], offsets[t + 1])
-        away = (X[rows] - X[offsets[t]]) * factor
-        away -= away.mean(axis=0)
-        distances[rows] = np.sqrt(np.einsum("ij,ij->i", away, away))
+    offsets = np.unique(offsets)  # without empty queries
+    blocks = query_blocks(offsets, max(1, BLOCK // X.shape[1]))
+    distances = shared_out(lambda queries: query_distances(X, offsets[queries[0] : queries[1] + 1], factor), blocks)
+    distances = np.concatenate([*distances, np.zeros(0)])
     apart = distances[distances > 0.0]
     return float(np.median(apart)) if len(apart) else 0.0
+
+
+def query_distances(X, offsets, factor):
+    """Return the distances (l,) of the documents of queries from the mean of their query."""
+    X, starts, lengths = X[offsets[0] : offsets[-1]], offsets[:-1] - offsets[0], np.diff(offsets)
+    away = (X - np.repeat(X[starts], lengths, axis=0)) * factor
+    away -= np.repeat(np.add.reduceat(away, starts) / lengths[:, None], lengths, axis=0)
+    return np.sqrt(np.einsum("ij,ij->i", away, away))
 
 
 class Expanded:
@@ -184,7 +195,8 @@ class Expanded:
     dtype = np.dtype(np.float64)
 
     def __init__(self, X, map, offsets=None):
-        self.X, self.map, self.shape = X, map, (X.shape[0], width(map, X.shape[1]))
+        self.X, self.map, self.offsets = X, map, offsets
+        self.shape = X.shape[0], width(map, X.shape[1])
         self.size = self.shape[0] * self.shape[1]
         self.runs = make_runs(X.shape[0] if offsets is None else offsets, max(1, BLOCK // self.shape[1]))
         self.stored = {} if self.size <= KEPT else None
@@ -219,13 +231,21 @@ def make_runs(offsets, most):
     """
     if np.ndim(offsets) == 0:
         return [[slice(first, min(first + most, offsets))] for first in range(0, offsets, most)]
-    offsets, runs, first = np.asarray(offsets, np.int64), [], 0
-    while first < len(offsets) - 1:
-        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, "right")) - 1)
+    runs = []
+    for first, last in query_blocks(offsets, most):
         begin, end = int(offsets[first]), int(offsets[last])
         runs.append([slice(at, min(at + most, end)) for at in range(begin, end, most)])
-        first = last
     return runs
+
+
+def query_blocks(offsets, most):
+    """Return [(first, last)]: ranges of queries that have at most `most` documents, or of one longer query."""
+    offsets, blocks, first = np.asarray(offsets, np.int64), [], 0
+    while first < len(offsets) - 1:
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, "right")) - 1)
+        blocks.append((first, last))
+        first = last
+    return blocks
 
 
 def width(map, n):

@@ -7,6 +7,7 @@ from gpukit._driver import copy_in, copy_out, device_array, launch
 from gpukit.device.cuda_graph import GraphFunction
 from gpukit.device.upload import to_device as put
 from gpukit.ranking.arrays import Csr
+from gpukit.ranking.feature_map import Expanded, query_blocks
 from gpukit.ranking.kernels import gram as gram_kernels
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
@@ -20,6 +21,7 @@ BLOCK = 256
 BLOCKS_A_PROCESSOR = 4
 SHARED = 48 << 10  # bytes per block
 SHARES = 64  # most shares of the covariance; fewer if (n, n) is large
+EXPANDED = 1 << 25  # numbers of a block of expanded features: 256 MiB
 TALL, WIDE = (8, 64), (32, 8)  # blocks that add the rows of other blocks' results
 
 
@@ -58,6 +60,9 @@ def memory_needed(problem):
     """
     X, tree, n = problem.X, problem.tree, problem.X.shape[1]
     tables = len(tree.level) * (tree.planes * (2 * tree.arity - 1) * 4 + 100)
+    if isinstance(X, Expanded):  # blocks of two types with results between them, and three sums of the covariance
+        blocks = block_rows(X, tree.longest) * n * (8 + 3 * X.X.itemsize)
+        return tables + X.X.nbytes + blocks + 3 * 8 * n * n
     if hasattr(X, "indptr"):
         return tables + 2 * (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     if n > LIMIT:  # by rows and by columns
@@ -136,10 +141,12 @@ def p_swx(order, scores, level, offsets, *arrays):
 
 
 def matrix(X):
-    """Return the Matrix of X of the host, or of a dense X of the device.
+    """Return the Matrix of X of the host, a feature_map.Expanded or not, or of a dense X of the device.
 
     It is by rows if X is sparse or too wide for registers.
     """
+    if isinstance(X, Expanded):
+        return Blocks(X)
     if hasattr(X, "indptr"):
         return Sparse(X)
     if X.shape[1] > LIMIT:
@@ -275,6 +282,124 @@ class Sparse:
     def gram_diagonal(self, offsets, query, pulls):
         """See pair_sums.PairSums.gram_diagonal."""
         return sparse_gram_diagonal(self.host, offsets.copy_to_host(), pulls.copy_to_host())
+
+
+def library():
+    """Return cupy, which has views of the device arrays of this module, on the same stream."""
+    import cupy
+
+    return cupy
+
+
+def block_rows(X, longest):
+    """Return the documents of a block of a feature_map.Expanded: those of whole queries."""
+    return min(max(longest, EXPANDED // X.shape[1]), X.shape[0])
+
+
+class Blocks:
+    """Products with a feature_map.Expanded, by blocks of whole queries in scratch memory, which cuBLAS multiplies.
+
+    Features are computed in X's type, their products with vectors in float64. `passes` counts how often all features
+    were computed.
+    """
+
+    def __init__(self, X):
+        self.library, self.n = library(), X.shape[1]
+        view = self.library.asarray
+        self.X = view(put(X.X))
+        self.map = X.map.moved(lambda array: view(put(array)), X.X.dtype) if X.map.extra else None
+        self.offsets = np.asarray(X.offsets)
+        self.queries = query_blocks(self.offsets, block_rows(X, np.diff(self.offsets).max()))
+        rows = max(self.offsets[last] - self.offsets[first] for first, last in self.queries)
+        self.block, self.vector = empty((rows, self.n), np.float64), empty(self.n, np.float64)
+        self.sums, self.u = empty(self.n + 1, np.float64), empty(X.shape[0], np.float64)
+        self.z, self.last, self.passes = put(np.zeros(X.shape[0])), None, 0  # z stays 0 without pairs
+
+    def each(self, block):
+        """Yield (rows, their features (rows, n)) of each block of queries; the features are in `block`."""
+        block = self.library.asarray(block)
+        for first, last in self.queries:
+            rows = slice(int(self.offsets[first]), int(self.offsets[last]))
+            X = self.X[rows]
+            features = block[: len(X)]
+            features[:, : X.shape[1]] = X
+            if self.map:
+                self.map.fill(X, features[:, X.shape[1] :], self.library)
+            yield rows, features
+        self.passes += 1
+
+    def scores(self, v, out):
+        """out = X v."""
+        there, vector = self.library.asarray(out), self._vector(v)
+        for rows, features in self.each(self.block):
+            there[rows] = features @ vector
+        self.last = v.copy(), there
+
+    def transposed(self, z):
+        """Return X'z (n,) on the host."""
+        z, sums = self.library.asarray(z), self.library.asarray(self.sums)
+        sums[:] = 0.0
+        for rows, features in self.each(self.block):
+            sums[:-1] += z[rows] @ features
+        return copy_out(self.sums)[:-1]
+
+    def _vector(self, v):
+        """Return v on the device."""
+        copy_in(v, self.vector)
+        return self.library.asarray(self.vector)
+
+    def product(self, over, partners, room):
+        """See steps.Matrix. Features are computed once for X v, the sums over pairs and X'z."""
+        capacity, workspace = room
+        view, walks = self.library.asarray, self._walks(over, len(over.firsts) - 1)
+        kernel, loss = pair_sums_kernels.make_pair_sums(capacity), empty(len(over.firsts) - 1, np.float64)
+        u, z, losses, sums = (view(array) for array in (self.u, self.z, loss, self.sums))
+
+        def product(v, margin, exact):
+            vector = self._vector(v)
+            scores = self.last[1] if self.last and np.array_equal(v, self.last[0]) else None  # as in an evaluation
+            sums[:] = 0.0
+            for walk, (rows, features) in zip(walks, self.each(self.block), strict=True):
+                u[rows] = features @ vector if scores is None else scores[rows]
+                blocks = len(walk.firsts) - 1
+                if blocks:
+                    launch(kernel, blocks, THREADS, self.u, margin, walk, partners, self.z, loss, workspace)
+                    sums[-1:] += losses[:blocks].sum()
+                sums[:-1] += z[rows] @ features
+            return copy_out(self.sums)
+
+        return product
+
+    def _walks(self, over, most):
+        """Return the arrays.Walk of each block of queries, in at most `most` lists."""
+        queries, walks = np.sort(over.queries.copy_to_host()), []
+        for first, last in self.queries:
+            own = queries[slice(*np.searchsorted(queries, (first, last)))]
+            firsts = np.linspace(0, len(own), min(len(own), most) + 1).astype(np.int32)
+            walks.append(over._replace(queries=put(own), firsts=put(firsts)))
+        return walks
+
+    def gram(self, offsets, query, pulls):
+        """See pair_sums.PairSums.gram."""
+        shape = self.n, self.n
+        return self._centred(query, pulls, shape, lambda weighted, features: features.T @ weighted)
+
+    def gram_diagonal(self, offsets, query, pulls):
+        """See pair_sums.PairSums.gram_diagonal."""
+        return self._centred(query, pulls, self.n, lambda weighted, features: (weighted * features).sum(axis=0))
+
+    def _centred(self, query, pulls, shape, multiply):
+        """Return the sum of multiply(pulls times X, X) for X less the weighted means of the queries, on the host."""
+        view, dtype = self.library.asarray, self.X.dtype
+        block, total = empty(self.block.shape, dtype), put(np.zeros(shape))
+        query, weights, sums = view(query), view(pulls), view(total)
+        for (first, last), (rows, features) in zip(self.queries, self.each(block), strict=True):
+            own = put((self.offsets[first : last + 1] - self.offsets[first]).astype(np.int32))
+            means = empty((last - first, self.n), np.float64)
+            launch(gram_kernels.query_means, last - first, BLOCK, block, own, pulls[rows], means)
+            features -= view(means).astype(dtype)[query[rows] - first]
+            sums += multiply(features * weights[rows, None].astype(dtype), features)
+        return copy_out(total)
 
 
 def device_rows(X):

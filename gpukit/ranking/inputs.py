@@ -115,13 +115,15 @@ def read(X, y, qid, group, feature_names=None, may_stay=False):
 
     may_stay: X on a GPU may stay there.
     """
+    documents = X
     X, names, y, queries = spread(X, y, qid, group, may_stay)
+    own = document_weights(None, documents, X.shape[0])
     if feature_names is not None:
         names = np.asarray(feature_names, object)
         if names.shape != X.shape[1:]:
             raise DataError(f"feature_names has {names.size:,} names, X {X.shape[1]:,} columns.")
     check_names(names)
-    return Inputs(X, relevance(y, X.shape[0]), queries, names)
+    return Inputs(X, relevance(y, X.shape[0]), queries, names, own)
 
 
 def eval_sets(sets, groups=None, qids=None):

@@ -93,12 +93,20 @@ def entry(run, C, result, seconds, metrics):
 
 
 class ValidationSet:
-    """Held-out documents, inputs.Inputs, a RankingMetric, and weights (m,) of the queries or None for 1 each."""
+    """Held-out documents, inputs.Inputs, a RankingMetric, and weights (m,) of the queries or None for 1 each.
+
+    With weights of documents a query counts by their mean, as in LightGBM's metrics.
+    """
 
     def __init__(self, inputs, metric, weights=None):
         parse_metric(metric.name)
         self.metric, self.inputs, self.weights = metric, inputs, weights
         self.y, self.offsets = inputs.queries.ordered(inputs.y), inputs.queries.offsets
+        if inputs.weights is not None:
+            lengths = np.diff(self.offsets)
+            queries = np.repeat(np.arange(len(lengths)), lengths)
+            means = np.bincount(queries, inputs.queries.ordered(inputs.weights), len(lengths)) / np.maximum(lengths, 1)
+            self.weights = means if weights is None else means * weights
 
     def check_defined(self):
         """Raise DataError where the labels do not define the metric; return self."""

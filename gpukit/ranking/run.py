@@ -37,18 +37,18 @@ class Run:
         self.names, self.n_features = inputs.names, count
         stored = stored_values(inputs.X)
         is_mapped = settings.features != "linear"
-        self.device = choose_device(settings.solver, "cpu" if is_mapped else settings.device, stored)
+        self.device = choose_device(settings.solver, settings.device, stored, settings.features)
         check_distinct_gpus(team, self.device)
         with self.stage("prepare"):
             queries = inputs.queries
-            stays = settings.scale == "none" and queries.rows is None and team.size == 1
+            stays = settings.scale == "none" and not is_mapped and queries.rows is None and team.size == 1
             X = queries.ordered(placed(inputs.X, self.device, stays))
             X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
             on_host = isinstance(X, np.ndarray) or hasattr(X, "indptr")
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
             self.scaling = scaling.fit(settings.scale, X, queries.offsets)
-            scaled = self.scaling.apply(X, queries.offsets) if is_mapped else X
-            self.map = feature_map.fit(settings.features, scaled, queries.offsets)
+            X = self.scaling.apply(X, queries.offsets) if is_mapped else X
+            self.map = feature_map.fit(settings.features, X, queries.offsets)
             n = feature_map.width(self.map, count)
             preconditioned = settings.precondition and n <= (WIDEST_MAP if is_mapped else WIDEST)
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
@@ -62,19 +62,19 @@ class Run:
             pairs, largest = whole.weighted_pairs, self._largest(X, on_host)
             if not pairs:
                 raise DataError("The weights of all pairs are 0, so there is nothing to learn from. Check the weights.")
-            del whole, X, scaled  # the unscaled data are not kept
+            del whole, X  # the unscaled data are not kept
             self.session = self._session(n)
         with self.stage("precondition"):
             self.preconditioner = None if team.rank else self._preconditioner(preconditioned)
             self.size = None if team.rank else self._size(pairs, largest)
 
     def _scaled(self, problem):
-        """A Problem with its features scaled and mapped; None stays None."""
+        """A Problem with its features scaled, or, if they are, mapped; None stays None."""
         if problem is None:
             return None
-        offsets = problem.tree.offsets
-        X = self.scaling.apply(problem.X, offsets)
-        return problem._replace(X=X if self.map is None else feature_map.Expanded(X, self.map, offsets))
+        X, offsets = problem.X, problem.tree.offsets
+        scaled = self.scaling.apply(X, offsets) if self.map is None else feature_map.Expanded(X, self.map, offsets)
+        return problem._replace(X=scaled)
 
     def _size(self, pairs, largest):
         """Return the Size of all documents. Only solver scan takes sums of scores that are centred in their query."""
@@ -92,7 +92,8 @@ class Run:
         if not on_host or self.scaling.kind == "query":
             return np.append(np.ones(X.shape[1]), extra) if on_host else None
         low, high = scaling.ranges(X)
-        shift, factor = (self.scaling.low, self.scaling.factor) if self.scaling.kind != "none" else (0.0, 1.0)
+        is_raw = self.scaling.kind != "none" and self.map is None
+        shift, factor = (self.scaling.low, self.scaling.factor) if is_raw else (0.0, 1.0)
         return np.append(np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor, extra)
 
     def _session(self, n):

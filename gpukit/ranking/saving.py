@@ -123,8 +123,8 @@ def save_text(path, model):
     """Write the weights as text, see RankSVM.save_text. Numbers are read back exactly."""
     if model.feature_map_ is not None:
         raise DataError(
-            f"A model with features={model.feature_map_.kind!r} has no text of one weight per feature. Use save(), or "
-            "train with features='linear'."
+            f"A model with features={model.feature_map_.kind!r} has no text of one weight per feature. Use save() or "
+            "save_onnx() (gpukit export MODEL model.onnx), or train with features='linear'."
         )
     names = getattr(model, "feature_names_in_", None)
     lines = [f"# linear RankSVM of gpukit; C={model.C_!r}; score = sum of weight * feature, higher is better\n"]

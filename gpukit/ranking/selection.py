@@ -82,8 +82,9 @@ class Sample(NamedTuple):
         return Sample(*(None if array is None else array[rows] for array in self))
 
     def has_pairs(self):
-        """Return True if a query has two levels."""
-        return bool(((np.diff(self.y) != 0) & (np.diff(self.query) == 0)).any())
+        """Return True if a query with a weight has two levels."""
+        own = self.weight if self.own is None else np.bincount(self.query, self.own)[self.query]
+        return bool(((np.diff(self.y) != 0) & (np.diff(self.query) == 0) & (own[1:] > 0)).any())
 
 
 def draw_sample(inputs, weights, group):
@@ -176,7 +177,7 @@ def list_features(settings):
     """Return the candidates for the features, the simplest first."""
     if settings.features != "auto":
         return (settings.features,)
-    return ("linear",) if choose.is_cuda(settings.device) else FEATURES
+    return ("linear",) if choose.is_cuda(settings.device) and not choose.has_cupy() else FEATURES
 
 
 def list_scales(settings):

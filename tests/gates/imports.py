@@ -13,6 +13,7 @@ HEAVY = {  # packages that take long to import; numba.cuda takes as long again a
     "mpi4py",
     "cupy",
     "cupyx",
+    "onnx",
     "llvmlite",
     "implicit",
     "matplotlib",

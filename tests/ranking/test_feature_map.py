@@ -13,6 +13,7 @@ from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.parallel import ALONE
 from gpukit.ranking import RankSVM, cpu, feature_map, inputs, problem, run
 from gpukit.ranking.pair_sums import make_pair_sums
+from gpukit.ranking.solvers import choose
 from ranking import data, naive
 
 MAPS = ("thresholds", "fourier")
@@ -140,6 +141,7 @@ def covariance(Z, pulls):
 
 def test_runs_hold_whole_queries_or_a_part_of_one():
     runs = feature_map.make_runs(np.array([0, 2, 3, 10, 11, 13]), 4)
+    assert feature_map.query_blocks(np.array([0, 2, 3, 10, 11, 13]), 4) == [(0, 2), (2, 3), (3, 5)]
     assert runs == [[slice(0, 3)], [slice(3, 7), slice(7, 10)], [slice(10, 13)]]
     assert feature_map.make_runs(5, 2) == [[slice(0, 2)], [slice(2, 4)], [slice(4, 5)]]
     assert feature_map.make_runs(0, 2) == []
@@ -215,12 +217,14 @@ def test_wide_sparse_features_are_refused():
             RankSVM(0.1, features="thresholds").fit(X, at.y, at.qid)
 
 
-def test_bad_parameters():
+def test_bad_parameters(monkeypatch):
     at = awkward((20, 25))
     with pytest.raises(ParameterError, match="features.*'square'"):
         RankSVM(features="square").fit(at.X, at.y, at.qid)
-    with pytest.raises(ParameterError, match="'fourier' runs on the CPU alone.*features='linear'"):
+    monkeypatch.setattr(choose, "has_cupy", lambda: False)
+    with pytest.raises(ParameterError, match="'fourier' needs cupy on a GPU.*features='linear'"):
         RankSVM(features="fourier", device="cuda").check()
+    assert choose.choose_device("auto", "auto", 1 << 40, "fourier").kind == "cpu"
     at.X[3, 4] = np.nan
     with pytest.raises(DataError, match=r"X\[3, 4\] is NaN"):
         RankSVM(features="fourier").fit(at.X, at.y, at.qid)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from gpukit.ranking import RankSVM
+from gpukit.ranking import RankSVM, gpu
 from ranking.data import relative
 from ranking.estimator.test_stopping import SCALES, documents
 from ranking.test_mq2008 import KNOWN, MEANS, fit, folds, measures  # noqa: F401  (folds: a fixture)
@@ -78,3 +78,19 @@ def test_training_again_gives_the_same_bits(solver, precondition):
         for _ in range(2)
     )
     assert first.coef_.tobytes() == second.coef_.tobytes() and first.history_ == second.history_
+
+
+@pytest.mark.parametrize("features", ["thresholds", "fourier"])
+@pytest.mark.parametrize("dtype, close", [("float64", 1e-9), ("float32", 1e-4)])
+def test_feature_maps_as_on_the_cpu(features, dtype, close, monkeypatch):
+    pytest.importorskip("cupy")
+    monkeypatch.setattr(gpu, "EXPANDED", 1 << 17)  # several blocks
+    noise = np.random.default_rng(3)
+    X = noise.normal(size=(2_000, 7)).astype(dtype)
+    y = np.digitize(X[:, 0] * X[:, 1] - X[:, 2] ** 2, (-2.0, -1.0, 0.0)).astype(float)
+    settings = {"features": features, "scale": "deviation", "eps": 1e-9}
+    there, here = (
+        RankSVM(1e-3, device=device, **settings).fit(X, y, np.arange(2_000) // 40) for device in ("cuda", "cpu")
+    )
+    assert "cuda" in there.device_ and there.objective_ == pytest.approx(here.objective_, rel=close)
+    np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=0, atol=close * np.abs(here.predict(X)).max())

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from gpukit.documents import Documents
 from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate
 from gpukit.model_selection.trial import Budget, Trial
 from gpukit.parallel import ALONE
 from gpukit.persist import load_model
-from gpukit.ranking import RankSVM, inputs, selection
+from gpukit.ranking import RankSVM, inputs, path, selection
+from ranking import data
 from ranking.data import exchange_documents, make_graded
 
 
@@ -370,3 +372,25 @@ def test_a_costly_path_ends_where_it_is_flat():
             patch.setattr(selection, "make_path", lambda session: [1.0, 0, 1, 2, 3])
             tried = selection.try_path(run, None, held_out, Budget(limit))
         assert [trial.candidate.C for trial in tried] == expected
+
+
+@pytest.mark.parametrize("metric", ["pa", "ndcg@10"])
+def test_a_query_counts_by_the_mean_weight_of_its_documents(metric):
+    at = data.make((12, 30, 7), n=4)
+    query, own = np.repeat(np.arange(3), (12, 30, 7)), np.random.default_rng(1).integers(0, 4, 49).astype(float)
+    documents = Documents(at.X, at.y, at.offsets, np.arange(3), weights=own)
+    w, found = np.random.default_rng(2).normal(size=4), {}
+    for name, one in (("own", documents), ("plain", documents._replace(weights=None))):
+        held_out = path.ValidationSet(path.read_set(one), path.RankingMetric(metric))
+        held_out.X = at.X
+        found[name] = held_out.evaluate_queries(w)
+    np.testing.assert_array_equal(found["own"][0], found["plain"][0])
+    np.testing.assert_allclose(found["own"][1], found["plain"][1] * np.bincount(query, own) / np.bincount(query))
+
+
+def test_documents_without_weight_do_not_judge():
+    """A fold of such documents is left out: its metrics have no weight."""
+    at = data.make((20,) * 30, n=4, seed=3)
+    query = np.repeat(np.arange(30), 20)
+    sample = selection.Sample(at.X, at.y, query, np.ones(600), np.where(query % 5 == 2, 0.0, 1.0))
+    assert [set(held_out.query % 5) for _, held_out in selection.split_folds(sample)] == [{0}, {1}, {3}, {4}]

@@ -1,5 +1,6 @@
 """Choice of the device and the solver."""
 
+import importlib.util
 from typing import Literal, get_args
 
 from gpukit import device as devices
@@ -24,14 +25,19 @@ def check(solver, device):
 
 
 def check_features(features, device, choices):
-    """Return features; ParameterError if they are not one of choices, or if a GPU is requested that lacks them."""
+    """Return features; ParameterError if they are not one of choices, or if a GPU is requested without cupy."""
     check_choice("features", features, choices)
-    if features not in ("linear", "auto") and is_cuda(device):
+    if features not in ("linear", "auto") and is_cuda(device) and not has_cupy():
         raise ParameterError(
-            f"features={features!r} runs on the CPU alone. Use device='cpu' (--device cpu), or features='linear' "
-            "(--features linear)."
+            f"features={features!r} needs cupy on a GPU, and it is not installed. Install gpukit[cuda] or "
+            "gpukit[cuda12], or use device='cpu' (--device cpu) or features='linear' (--features linear)."
         )
     return features
+
+
+def has_cupy():
+    """Return True if cupy is installed."""
+    return importlib.util.find_spec("cupy") is not None
 
 
 def is_cuda(device):
@@ -39,11 +45,14 @@ def is_cuda(device):
     return (device.kind if isinstance(device, devices.Device) else str(device).partition(":")[0]) == "cuda"
 
 
-def choose_device(solver, device, stored):
-    """Return the device.Device for X with this number of stored values; 'auto': the CPU for small problems and its
-    solvers."""
+def choose_device(solver, device, stored, features="linear"):
+    """Return the device.Device for X with this number of stored values.
+
+    'auto': the CPU for small problems, for its solvers, and for a feature map without cupy.
+    """
     check(solver, device)
-    if device == "auto" and (solver in CPU_ONLY or stored < FOR_THE_CPU):
+    is_lacking = features != "linear" and not has_cupy()
+    if device == "auto" and (solver in CPU_ONLY or stored < FOR_THE_CPU or is_lacking):
         device = "cpu"
     return devices.resolve(device)
 

@@ -369,3 +369,13 @@ def test_weights_as_text(verb, ranking_model, tmp_path, refused):
     assert json.loads(verb("export", ranking_model, path, "--force", "--json").out)["features"] == len(model.coef_)
     assert "is there already" in refused("export", ranking_model, path)
     assert "gpukit rank and export" in refused("export", ranking_model, tmp_path / "w.csv")
+
+
+def test_a_graph(verb, refused, ranking_model, tmp_path):
+    onnxruntime, path, model = pytest.importorskip("onnxruntime"), tmp_path / "m.onnx", load_model(ranking_model)
+    result = verb("export", ranking_model, path)
+    assert result.code == 0 and f"m.onnx: scores of {model.n_features_in_} features." in result.err
+    X = np.random.default_rng(0).normal(size=(7, model.n_features_in_))
+    scores = onnxruntime.InferenceSession(path.read_bytes()).run(None, {"features": X})[0]
+    np.testing.assert_allclose(scores, model.predict(X), rtol=1e-10)
+    assert "--vectors is about models of ratings" in refused("export", ranking_model, path, "--vectors", "--force")

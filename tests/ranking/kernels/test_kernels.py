@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:overflow encountered"),  # a GPU wraps integers silently
 ]
 
-from gpukit.ranking import cpu, gpu
+from gpukit.ranking import cpu, feature_map, gpu
 from gpukit.ranking.arrays import Csr, Partners, Sums
 from gpukit.ranking.kernels import gram as gram_kernels
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
@@ -285,6 +285,38 @@ def test_sessions(solver, sparse, weighted, monkeypatch):
         sessions.assert_close(session.walk(u, margin, exact=False), expected, 1e-6)
     gram = twin.gram()
     np.testing.assert_allclose(session.gram(), gram, rtol=0, atol=1e-12 * np.abs(gram).max())
+
+
+@pytest.mark.parametrize("kind", ["thresholds", "fourier"])
+@pytest.mark.parametrize(
+    "size, dtype, lists, least",
+    [(1, np.float64, 2, 3), (700, np.float64, 1, 3), (1 << 20, np.float32, 2, 3), (700, np.float32, 2, 99)],
+)
+def test_sessions_with_a_feature_map(kind, size, dtype, lists, least, monkeypatch):
+    """As on the CPU, by blocks of one query, of some, and of all; numpy takes the place of cupy."""
+    monkeypatch.setattr(gpu, "library", lambda: np)
+    monkeypatch.setattr(gpu, "walk_blocks", lambda: lists)
+    monkeypatch.setattr(gpu, "EXPANDED", size)
+    monkeypatch.setattr(feature_map, "WAVES", 13)
+    monkeypatch.setattr(feature_map, "LEAST", least)  # 99: no thresholds
+    at = inputs.queries([20, 1, 33, 5, 7, 4], 3, "margins")
+    X, exact = sessions.documents(at, 6, dtype)[0], 1e-12 if dtype == np.float64 else 2e-6
+    expanded = feature_map.Expanded(X, feature_map.fit(kind, X, at.offsets), at.offsets)
+    problem = sessions.problem_of(at, expanded, None, np.array([1.0, 3.0, 0.5, 1.0, 2.0, 1.0]))
+    session, twin = make_pair_sums(problem, "scan", gpu), make_pair_sums(problem, "scan", cpu)
+    w, v = np.random.default_rng(8).normal(size=(2, expanded.shape[1]))
+    for u, margin, passes in ((w, 1.0, 2), (v, 0.0, 1), (w, 1.0, 1), (0.5 * w, 1.0, 2)):
+        before = session.matrix.passes
+        for one in (session, twin):
+            if passes == 2:
+                one.move(u)
+        expected = twin.walk(u, margin)
+        np.testing.assert_allclose(session.walk(u, margin), expected, rtol=0, atol=exact * abs(expected).max())
+        assert session.matrix.passes == before + passes
+    z, gram = np.random.default_rng(9).normal(size=len(X)), twin.gram()
+    np.testing.assert_allclose(session.matrix.transposed(gpu.put(z)), z @ expanded[:], rtol=0, atol=1e3 * exact)
+    np.testing.assert_allclose(session.gram(), gram, rtol=0, atol=exact * abs(gram).max())
+    np.testing.assert_allclose(session.gram_diagonal(), gram.diagonal(), rtol=0, atol=exact * abs(gram).max())
 
 
 def test_sessions_with_gains(monkeypatch):
