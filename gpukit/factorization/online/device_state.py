@@ -10,8 +10,7 @@ from gpukit.factorization.model.layout import BASE, LEVELS, major_first
 from gpukit.neighbors import plan as searching
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.plan import columns_of
-from gpukit.ratings.orders.levels import Levels
-from gpukit.ratings.orders.order import level_codes, order_ratings
+from gpukit.ratings.orders.order import Levels, level_codes, order_ratings
 from gpukit.ratings.table import DISTINCT, Ratings, marked
 
 SEARCHES = ("hamming", "buckets")  # by comparing codes; only new items have to be searched

@@ -3,7 +3,7 @@
     begin.py           checks, and everything before the first epoch
     parts.py           partition of users and items; least squares over ranks
     training_data.py   means of all ratings, chunk tables
-    block_schedule.py  blocks of each rank at each step; weights of the ranks' changes to copied rows
+    partition.py  blocks of each rank at each step; weights of the ranks' changes to copied rows
     training.py        an epoch, for either device; validation, the whole model
     cpu.py | gpu.py    an epoch's part of a rank, transfers
     kernels.py, twins.py   changes of rows

@@ -12,7 +12,7 @@ from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, drawn, 
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, ZERO
 from gpukit.factorization.solvers.sgd.twins import learn, learn_influence
-from gpukit.factorization.twins.influence import dot, terms, total
+from gpukit.factorization.twins import dot, terms, total
 from gpukit.random import below
 from gpukit.scheduler import by_block
 

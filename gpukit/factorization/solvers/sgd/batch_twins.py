@@ -6,7 +6,7 @@ from gpukit._jit import copy_row, njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
-from gpukit.factorization.twins.influence import dot, residuals, terms
+from gpukit.factorization.twins import dot, residuals, terms
 from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
