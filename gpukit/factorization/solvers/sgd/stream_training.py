@@ -39,13 +39,15 @@ U8, U32, U64 = np.uint8, np.uint32, np.uint64
 
 
 @by_block(lambda chunks: chunks.shape[0])
-def pack_ratings(start, stop, chunks, slots, places, minor, values, z, level_bits, width, packed):
+def pack_ratings(start, stop, chunks, slots, places, minor, values, z, sizes, packed):
     """packed[slot] = places[minor row] << level_bits | level, little-endian, for the ratings of chunks.
 
     chunks (n, 3) int64: major row, first rating, ratings; slots (n,) int64: where its ratings go; places (rows,)
     int32: position of each minor row; minor (all ratings,) int32, values float32; z (levels,) float32, ascending;
-    level_bits: 0 packs rows alone; width: bytes of a number; packed (n_ratings * width,) uint8, overwritten.
+    sizes: level_bits, 0 packs rows alone, and width, the bytes of a number; packed (n_ratings * width,) uint8,
+    overwritten.
     """
+    level_bits, width = sizes
     for c in range(start, stop):
         first, slot = chunks[c, 1], slots[c]
         for t in range(chunks[c, 2]):
@@ -188,9 +190,9 @@ class Source(NamedTuple):
         """Return {name: packed array} of the ratings of chunks; slots: where those of each chunk go."""
         n, packing, side = int(chunks[:, 2].sum()), self.packing, self.side
         planes = {name: allocate(max(1, n * count), dtype) for name, (dtype, count) in planes_of(packing).items()}
-        numbers = packing.level_bits, packing.width
+        sizes = packing.level_bits, packing.width
         arrays = self.places, side.minor, side.values, self.z
-        pack_ratings(chunks, slots, *arrays, *numbers, planes["ratings"])
+        pack_ratings(chunks, slots, *arrays, sizes, planes["ratings"])
         if "codes" in planes:
             pack_codes(chunks, slots, self.codes, packing.code_bits, planes["codes"])
         for name in {"values", "weights"} & planes.keys():

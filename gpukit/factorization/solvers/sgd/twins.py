@@ -74,8 +74,9 @@ def learn(p, p_extra, q, q_extra, n, error, weight, rates):
 
 
 @njit(inline="always")
-def _walk(chunk, shift, minor, values, codes, levels, weights, P, Q, influence, offsets, rates, scratch):
+def _walk(chunk, shift, batch, parameters, rates, scratch):
     """Process one chunk: consecutive ratings of one major row, from `shift` on, cyclically; scratch (3, K)."""
+    (minor, values, codes, levels, weights), (P, Q, influence, offsets) = batch, parameters
     row, first, length = chunk[0], chunk[1], chunk[2]
     n, size = Q.shape[1] - EXTRA, codes.shape[1]
     p, p_extra = P[row], P[row, n:]
@@ -100,23 +101,21 @@ def _walk(chunk, shift, minor, values, codes, levels, weights, P, Q, influence, 
 
 
 @njit
-def _work(worker, workers, chunks, turn, batch, P, Q, influence, offsets, rates):
+def _work(worker, workers, chunks, turn, batch, parameters, rates):
     """Process all chunks of a worker."""
-    minor, values, codes, levels, weights = batch.minor, batch.values, batch.codes, batch.levels, _weights_of(batch)
-    scratch = np.empty((3, codes.shape[1]), np.float32)
+    ratings = batch.minor, batch.values, batch.codes, batch.levels, _weights_of(batch)
+    scratch = np.empty((3, batch.codes.shape[1]), np.float32)
     for c in range(worker, chunks.shape[0], workers):
         length = chunks[c, 2]
         if length > 0:
-            shift = below(turn, c, length)
-            _walk(chunks[c], shift, minor, values, codes, levels, weights, P, Q, influence, offsets, rates, scratch)
+            _walk(chunks[c], below(turn, c, length), ratings, parameters, rates, scratch)
 
 
 @by_block(lambda workers: workers, heavy=True)
 def sgd_epoch(start, stop, chunks, batch, parameters, rates, turn, workers):
     """Twin of kernels.sgd_epoch."""
-    P, Q, influence, offsets = parameters
     for worker in range(start, stop):
-        _work(worker, workers, chunks, turn, batch, P, Q, influence, offsets, rates)
+        _work(worker, workers, chunks, turn, batch, parameters, rates)
 
 
 @njit

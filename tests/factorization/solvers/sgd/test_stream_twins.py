@@ -48,7 +48,7 @@ def test_packing(level_bits, width):
     order = np.concatenate([np.arange(first, first + length) for _, first, length in chunks])
     packed = np.full(len(order) * width, 99, np.uint8)
     arrays = places, numbered.astype(np.int32), values, z
-    stream_training.pack_ratings(chunks, slots, *arrays, level_bits, width, packed)
+    stream_training.pack_ratings(chunks, slots, *arrays, (level_bits, width), packed)
     expected = [
         naive.packed_number(int(rows[t]), int(levels[t]) if level_bits else 0, level_bits, width) for t in order
     ]
