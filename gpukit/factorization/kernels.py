@@ -2,6 +2,14 @@
 
 In score_rows a lane is a user. Most of 32 users have not rated most items: one word has a bit for each, and a neighbour
 without a rating by any of them costs one look-up for all 32.
+
+Ratings of an item's neighbours by a user, as codes.
+
+Parameter rows and neighbourhood terms of Eq. (1) over a group of lanes.
+
+A *parameter row* has the factors, padding with zeros, and layout.EXTRA more numbers: the bias b, the sum of squared
+errors s and the baseline bias of the residuals in Eq. (1). layout.Rows has its layout. Lane l holds number l of the
+last eight.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,7 @@
-"""Memory that a training needs."""
+"""Memory that a training needs.
+
+Blocks of a training whose ratings do not fit in GPU memory: their number, and those that stay on the device.
+"""
 
 from typing import NamedTuple
 
@@ -86,7 +89,7 @@ def _search(items, layout):
 LEAST_BLOCKS = 8  # so that the first transfers of an epoch are short
 BUFFERS = 2  # on the device, for the blocks that travel: one is read while the other is filled
 SHARE = 4  # the buffers take at most one part in SHARE of the memory, if blocks may be that small
-UNEVEN = 1.1  # largest block over the mean, about: see chunk_table.UNEVEN
+UNEVEN = 1.1  # largest block over the mean, about: see schedule.UNEVEN
 ROUNDS = 3  # chunks of a worker in a block, at least: with 1.2, too many chunks of a row are concurrent: SGD diverges
 
 

@@ -1,4 +1,7 @@
-"""Parameters of MatrixFactorization and LSHMF, validated."""
+"""Parameters of MatrixFactorization and LSHMF, validated.
+
+Objective of a training: feedback, loss and solver, from parameters that must be consistent.
+"""
 
 import warnings
 from typing import Literal, NamedTuple, get_args

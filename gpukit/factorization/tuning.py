@@ -122,7 +122,7 @@ class Fold:
         return [{"epoch": 1, "rmse": model.evaluate(self.test)["rmse"], "seconds": work_clock() - begun}]
 
     def means_rmse(self):
-        """Return the RMSE of the bias-only predictor (baseline.py) on the judging ratings."""
+        """Return the RMSE of the bias-only predictor on the judging ratings."""
         evaluator = next(iter(self.evaluators.values()), None) or self.evaluator(self.template, 0)
         return rms(evaluator.biased(USUAL))
 

@@ -1,4 +1,14 @@
-"""Eq. (1) of some users for all items, with the tables of their ratings, and of pairs."""
+"""Eq. (1) of some users for all items, with the tables of their ratings, and of pairs.
+
+Ratings of an item's neighbours by a user, as codes.
+
+Parameter rows and neighbourhood terms of Eq. (1); an item's influence is w, then c.
+
+Codes are first converted to numbers (0 or 1: rated, unrated), which are factors of all that follows. Codes are too
+random for branch prediction, and loops without branches become vector instructions.
+
+Functions that call others are inlined, because a call counts references of its array arguments.
+"""
 
 import numpy as np
 

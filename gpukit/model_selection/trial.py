@@ -2,6 +2,8 @@
 
 A Budget counts multiplications. Seconds would make the choice depend on the machine and on what else runs there. A
 multiplication takes 1 to 3 ns on a core, so LITTLE takes about a second.
+
+Steps that searches share: early stopping of a candidate, and finalists near the best one.
 """
 
 from typing import NamedTuple

@@ -1,6 +1,11 @@
 """Validate tables of ratings, once each.
 
 Readers and generators mark their results as valid.
+
+Clicks (implicit feedback): pairs without ratings, with optional counts.
+
+A table holds clicks if all its values are equal. Files of pairs get values of 1, and the number of occurrences of each
+pair as counts. A table with counts and different ratings remains one of ratings.
 """
 
 import numpy as np

@@ -1,4 +1,9 @@
-"""Read blocks of lines in parallel, or batches of Parquet; encode ids and join columns."""
+"""Read blocks of lines in parallel, or batches of Parquet; encode ids and join columns.
+
+Parse blocks of rating lines by columns (io/delimited.py) or line by line.
+
+A block is parsed line by line if one of its lines may be wrong.
+"""
 
 import contextlib
 import itertools

@@ -1,4 +1,9 @@
-"""Convert matrices, data frames and arrays to validated Ratings."""
+"""Convert matrices, data frames and arrays to validated Ratings; pairs for predict, and for fit with y and weights.
+
+A rating of weight w is learned as if it came w times: its step and its part of every mean are multiplied by w. Weights
+are relative: they are divided by their mean, so that rates and damping keep their meaning. Ratings of weight 0 are
+excluded.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,8 @@ A text file has a separator, column positions and a first rating.
 | npz         | a scipy sparse matrix                                                           |
 | parquet     | columns with the names of a header                                              |
 | gkr         | binary copy written by `gpukit convert`                                         |
+
+Identify user, item and rating columns by name or option.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Read ratings and pairs from files of all known formats.
 
-A text file is parsed in blocks of whole lines, one per core (text.py). Until all blocks are read, ids are kept as
-32-bit numbers if they fit, or as codes.
+A text file is parsed in blocks of whole lines, one per core (chunk_reader.py). Until all blocks are read, ids are kept
+as 32-bit numbers if they fit, or as codes.
 """
 
 from __future__ import annotations

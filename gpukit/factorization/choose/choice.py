@@ -3,6 +3,26 @@
 Many ratings of a user help only if there are preferences to learn; with noise the default settings overfit. Users of
 the sample have all their ratings, items only a few. So if factors improve on damped biases in the sample, they improve
 more on all ratings.
+
+When settings are chosen, which options are open, and the candidates for them.
+
+The density is the number of ratings per user and item. A large number of ratings alone is not enough.
+
+Damped biases, their shrinkage targets, and the shrinkage of the best candidate.
+
+Users and items have separate dampings (Koren 2010, sec. 2.1, has 10 and 25 for Netflix). The largest value of the grid
+leaves the mean alone. A side may be shrunk to a line in its numbers of ratings (`trend_biases`); a share of its slope is kept
+(`share_of`), first of the items', then of the users'. If the mean alone predicts the judging ratings better, it is
+taken.
+
+A candidate adds f to the predictions of the biases, whose errors are e. The least-squares coefficient is a = sum(e f) /
+sum(f^2), which is z standard errors above 0. The share, 0 to 1, is
+
+    a (1 - c^2 / z^2) where z > c, else 0;    c^2 = 2 log(candidates)
+
+This is the garrote of one coefficient (Breiman 1995) at the universal threshold (Donoho and Johnstone 1994), which the
+best of that many candidates reaches by chance. A clear improvement is kept nearly whole, chance results are dropped,
+and small uncertain improvements are shrunk until they are harmless.
 """
 
 import functools

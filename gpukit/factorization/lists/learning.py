@@ -1,7 +1,7 @@
 """Training of a lists.head.Head on a model's ratings, on their device.
 
 The usual settings overfit sparse ratings: lists are then worse than the most popular items. So if ratings are few for
-their users and items (choose/rule.py), both numbers are chosen as for clicks (implicit/choosing.py).
+their users and items (choose/choice.py), both numbers are chosen as for clicks (implicit/choosing.py).
 """
 
 from typing import NamedTuple

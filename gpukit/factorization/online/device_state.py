@@ -153,7 +153,7 @@ class DeviceState:
         self.neighbors = GrowingTable(steps.resident(neighbors, np.int32), steps)
 
     def keep_hashes(self, settings):
-        """Compute the sums of simLSH by neighbors.plan.Settings; `new_rows` updates them with new ratings."""
+        """Compute the sums of simLSH by neighbors.plan.Settings; updates add to them with new ratings."""
         ids = (np.arange(rows) for rows in self.shape)
         orders = order_ratings(self.ratings.to_ratings(*ids), self.device)
         self.hashes = Hashes(self.shape[1], settings, self.ratings.levels.values, self.device)

@@ -1,4 +1,7 @@
-"""Training of rows without earlier ratings, with all others fixed: lines 10 to 15 of Algorithm 4."""
+"""Training of rows without earlier ratings, with all others fixed: lines 10 to 15 of Algorithm 4.
+
+Update of all rows, which goes beyond Algorithm 4: rows with earlier ratings move, too.
+"""
 
 import numpy as np
 
@@ -160,8 +163,8 @@ def run_epochs(training, plan, epochs, report):
 def cut_chunks(task, flags, steps):
     """Return descent.chunk_tables of a solvers.Task whose flagged major rows learn while the others are fixed.
 
-    The chunks are those of chunk_table.py for many rows, most of them without ratings; the host processes none of the
-    rows. flags (rows,) uint8 on the device; steps: of this package.
+    The chunks are those of schedule.chunk_table for many rows, most of them without ratings; the host processes none of
+    the rows. flags (rows,) uint8 on the device; steps: of this package.
     """
     starts, settings, n = task.data.side.starts, task.settings, len(task.orders)
     most = steps.zeros(1, np.int64)

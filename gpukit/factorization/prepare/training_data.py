@@ -1,4 +1,25 @@
-"""Training data from ratings in two orders; `steps` is the module cpu.py or gpu.py of this package."""
+"""Training data from ratings in two orders; `steps` is the module cpu.py or gpu.py of this package.
+
+Damped biases around a fitted level that may depend on a row's number of ratings.
+
+Items with few ratings have lower ratings on average, and the bias of a row with few ratings is close to the level that
+it is shrunk to. With n_j ratings of row j and damping d,
+
+    b_j = (sum(z - c - b_i) + d s x_j) / (n_j + d),    x_j = log(1 + n_j / 5)
+
+and likewise for the other side: alternating ridge regressions, as in `baseline_of`, around a line. The level and the
+slope of a side are those of the weighted line through the means of its rows. The weight of a mean is n_j d / (n_j + d),
+the inverse of its variance if biases have variance sigma^2 / d and ratings sigma^2 (Gelman and Hill 2007, chapter 12: a
+group-level predictor). s is a share of that slope, which the caller chooses. c, the sum of both levels, is the
+prediction for rows without ratings. It is added to the mean, and b_j of such a row is 0. The mean of all ratings would
+be dominated by prolific users and popular items.
+
+Deterministic training for any number of threads: blocks in strata without conflicts (Gemulla et al. 2011).
+
+The rows of both sides are assigned to the same number of blocks. Stratum s has the blocks (b, (b + s) mod blocks). No
+two of them share a row, so threads may process them concurrently in any order. The number of blocks depends on the
+ratings alone. The ratings of a block are contiguous, its rows in random order.
+"""
 
 import math
 from typing import NamedTuple
@@ -35,7 +56,7 @@ def trend_biases(orders, z, steps, damping, shares, weights=None, ranks=None):
     """Return (c, user biases (M,), item biases (N,)) float64 in z, on the host.
 
     z (256,) float32 on the device: z of each level; damping, shares: of users, of items; weights: OrderedWeights or
-    None; ranks: shared.training_data.RankMeans or None.
+    None; ranks: shared.partition.RankMeans or None.
     """
     sides = [ordered_rows(orders, side, z, steps, damping[side], shares[side], weights) for side in (0, 1)]
     if ranks is not None:
@@ -93,7 +114,7 @@ def shrink_to_line(means, side):
 def uses_strata(device, deterministic):
     """Return True if training uses strata: deterministic, on a CPU.
 
-    A GPU has more workers than a stratum has blocks and trains in batches (solvers/sgd/batches).
+    A GPU has more workers than a stratum has blocks and trains in batches (solvers/sgd/training.py).
     """
     return deterministic and not device.is_cuda
 
@@ -188,8 +209,8 @@ class PreparationOptions(NamedTuple):
     """Options of the preparation.
 
     walk: 'users' or 'items', the major side; seed; deterministic: train in blocks without conflicts; near: use
-    neighbours; damping: of the users' and of the items' baseline biases; trend: shares of the slopes of trend.py, or ()
-    for biases around the mean of all ratings.
+    neighbours; damping: of the users' and of the items' baseline biases; trend: shares of the slopes of `trend_biases`,
+    or () for biases around the mean of all ratings.
     """
 
     walk: str
@@ -217,7 +238,7 @@ class TrainingData(NamedTuple):
 def prepare_ratings(orders, scale, options, steps, weights=None, ranks=None, assignment=None):
     """Return the TrainingData of ratings in orders; queued on a GPU.
 
-    ranks: shared.training_data.RankMeans; assignment: BlockAssignment of the ratings of all ranks.
+    ranks: shared.partition.RankMeans; assignment: BlockAssignment of the ratings of all ranks.
     """
     history = history_of(orders, scale, steps)
     baseline = baseline_of(orders, scale, steps, options.damping, weights, options.trend, ranks)

@@ -1,4 +1,9 @@
-"""Schedule of blocks of items over ranks, and the transfers between steps; the same on every rank."""
+"""Schedule of blocks of items over ranks, and the transfers between steps; the same on every rank.
+
+Partition of users over ranks and of items into blocks, computed by every rank from the counts of all ratings.
+
+Means over the ratings of all ranks; chunk tables of a rank.
+"""
 
 from typing import NamedTuple
 

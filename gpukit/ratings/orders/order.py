@@ -1,4 +1,7 @@
-"""Sort ratings by item and by user on one device."""
+"""Sort ratings by item and by user on one device.
+
+Levels of rating values: distinct ones or a uniform grid.
+"""
 
 from typing import NamedTuple
 

@@ -1,4 +1,9 @@
-"""The major rows of a batch, then its minor rows, by teams of warps (batch_team.py)."""
+"""The major rows of a batch, then its minor rows, by teams of warps.
+
+Each group of lanes of a team takes one rating, with the row before the round. The team sums the changes in a fixed
+order. Every lane has its part of the row in registers. The rows of the next round's ratings are prefetched, since they
+are not written meanwhile.
+"""
 
 from typing import NamedTuple
 

@@ -2,7 +2,9 @@
 
 A chunk starts from the current major row and adds its change at the end. Concurrent chunks of one row do not see each
 other's changes: the row moves by the sum of steps that were each computed without the others. `chunk_lengths` bounds
-that sum, and chunk_table.py spreads the chunks of a row over the epoch.
+that sum, and `chunk_table` spreads the chunks of a row over the epoch.
+
+Chunk tables: chunks of an epoch and their order; `steps` is the module cpu.py or gpu.py.
 """
 
 import math

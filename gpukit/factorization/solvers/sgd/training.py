@@ -1,4 +1,7 @@
-"""Training by stochastic gradient descent, for either device."""
+"""Training by stochastic gradient descent, for either device.
+
+Training in batches, for either device: partition of the ratings into batches, of a row's ratings into steps.
+"""
 
 from typing import NamedTuple
 
