@@ -11,9 +11,9 @@ The density is the number of ratings per user and item. A large number of rating
 Damped biases, their shrinkage targets, and the shrinkage of the best candidate.
 
 Users and items have separate dampings (Koren 2010, sec. 2.1, has 10 and 25 for Netflix). The largest value of the grid
-leaves the mean alone. A side may be shrunk to a line in its numbers of ratings (`trend_biases`); a share of its slope is kept
-(`share_of`), first of the items', then of the users'. If the mean alone predicts the judging ratings better, it is
-taken.
+leaves the mean alone. A side may be shrunk to a line in its numbers of ratings (`trend_biases`); a share of its slope
+is kept (`share_of`), first of the items', then of the users'. If the mean alone predicts the judging ratings better, it
+is taken.
 
 A candidate adds f to the predictions of the biases, whose errors are e. The least-squares coefficient is a = sum(e f) /
 sum(f^2), which is z standard errors above 0. The share, 0 to 1, is

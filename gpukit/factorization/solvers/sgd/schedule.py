@@ -19,6 +19,7 @@ SHORTEST, LONGEST = 4, 256
 WHOLE = 1024  # ratings of the longest chunk, for a row in one chunk
 STALENESS = 1.6  # bound on the rate-weighted stale steps, found by trial: from 3 on, skewed data diverges
 QUAD = 4
+BLOCK = 128  # threads of a block of an epoch on a GPU
 RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, since long chunks learn best
 
 

@@ -31,8 +31,7 @@ from gpukit.factorization.plan import (
 )
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import kernels, schedule
-from gpukit.factorization.solvers.sgd.gpu import BLOCK
-from gpukit.factorization.solvers.sgd.schedule import cut_table, pieces_of
+from gpukit.factorization.solvers.sgd.schedule import BLOCK, cut_table, pieces_of
 from gpukit.scheduler import by_block
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
