@@ -14,8 +14,7 @@ from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.plan import STRIPE_BYTES, blocks, stripe_rows
 from gpukit.neighbors.search import kernels as hamming
 from gpukit.ranking import level_tree
-from gpukit.ratings import repeats
-from gpukit.ratings.orders import order
+from gpukit.ratings.orders import compressed, order
 from gpukit.sorting import plan as sorting
 from gpukit.sorting import segmented
 
@@ -30,11 +29,11 @@ def test_more_ratings_than_places_can_number():
 
 
 def test_more_pairs_than_a_payload_numbers(monkeypatch):
-    assert repeats.MOST == 2**32
-    monkeypatch.setattr(repeats, "MOST", 4)
+    assert compressed.MOST == 2**32
+    monkeypatch.setattr(compressed, "MOST", 4)
     with pytest.raises(DataError, match=r"4 ratings are more than the 3 that can be put in order"):
-        repeats.packed_pairs(np.zeros(4, np.int32), np.arange(4, dtype=np.int32), (1, 4))
-    assert len(repeats.packed_pairs(np.zeros(3, np.int32), np.arange(3, dtype=np.int32), (1, 4))[0]) == 3
+        compressed.packed_pairs(np.zeros(4, np.int32), np.arange(4, dtype=np.int32), (1, 4))
+    assert len(compressed.packed_pairs(np.zeros(3, np.int32), np.arange(3, dtype=np.int32), (1, 4))[0]) == 3
 
 
 def test_keys_of_the_largest_tables():
