@@ -111,7 +111,7 @@ def _convert_ratings(source, output, stages, ask):
 
 def describe_ratings(data):
     """Return (facts, line of text) of ratings."""
-    from gpukit.ratings.clicks import are_pairs
+    from gpukit.ratings.check import are_pairs
 
     (low, high), (users, items) = data.scale, data.shape
     facts = {"ratings": len(data), "users": users, "items": items, "lowest": low, "highest": high}

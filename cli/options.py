@@ -6,7 +6,7 @@ import re
 import click
 
 from gpukit.errors import GpukitError
-from gpukit.factorization.objective import FEEDBACK, LOSSES, ROW_SOLVERS
+from gpukit.factorization.settings import FEEDBACK, LOSSES, ROW_SOLVERS
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 AUTO = "auto"  # the number of ranks with the shortest estimated time

@@ -22,7 +22,7 @@ from gpukit.io.arrays import plain
 from gpukit.io.ids import rows_of
 from gpukit.io.words import decoded
 from gpukit.parallel import ALONE
-from gpukit.ratings.headers import COUNT, ITEM, RATING, find_columns, has_ids
+from gpukit.ratings.formats import COUNT, ITEM, RATING, find_columns, has_ids
 
 SHOWN = 5  # categories in a message
 OPTIONS = (

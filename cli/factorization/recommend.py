@@ -18,7 +18,7 @@ from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
 from gpukit.io.ids import rows_of
 from gpukit.io.records import check_ids
-from gpukit.ratings.clicks import clicks_after
+from gpukit.ratings.check import clicks_after
 
 
 @click.command(cls=Sectioned)

@@ -26,8 +26,8 @@ from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolved
 from gpukit.io.sources import is_pattern
 from gpukit.parallel import ALONE
+from gpukit.ratings.check import are_clicks, are_pairs, number_lines
 from gpukit.ratings.chunk_reader import concatenate
-from gpukit.ratings.clicks import are_clicks, are_pairs, number_lines
 from gpukit.ratings.parts import RatingsPart, split_by_pair
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split

@@ -6,7 +6,7 @@ from gpukit._pool import by_rows
 from gpukit.cli.options import Naming
 from gpukit.errors import DataError
 from gpukit.evaluation.metrics import errors
-from gpukit.factorization.choose.rule import BIASES
+from gpukit.factorization.choose.chosen import BIASES
 from gpukit.io.ids import rows_of
 from gpukit.ratings.parts import RatingsPart, found_rows, over_ranks, rows_here
 

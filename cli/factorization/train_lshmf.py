@@ -16,7 +16,7 @@ from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
-from gpukit.factorization.objective import ALL_SOLVERS
+from gpukit.factorization.settings import ALL_SOLVERS
 from gpukit.io.sources import is_pattern
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.search import CARDS, SEARCHES

@@ -2,8 +2,7 @@
 
 | file         | contents                                                                                   |
 |--------------|--------------------------------------------------------------------------------------------|
-| estimator.py | `Estimator`: parameters by name, fitted check, model files, pickles                        |
-| contract.py  | Protocol of all estimators: check, prepare, fit, save, load                                |
+| estimator.py | `Estimator`: parameters by name, fitted check, model files; the Protocol of all estimators |
 | checks.py    | checks of parameter values                                                                 |
 | arrays.py    | arrays of other libraries (pandas, masked, on a GPU) to numpy; rows aligned by label       |
 | scikit.py    | tags and metadata routing through scikit-learn's own classes, imported on demand           |

@@ -14,7 +14,7 @@ import numpy as np
 from gpukit.factorization.model.layout import gpu_layout, is_half, major_first
 from gpukit.factorization.plan import memory_needed
 from gpukit.factorization.shared.gpu import EVERY, PARTS, POPULAR, epoch_threads, exchange_counts
-from gpukit.factorization.shared.training_data import LAPS
+from gpukit.factorization.shared.partition import LAPS
 from gpukit.imputation.distributed.share import CHUNKS, LEAST, can_share
 from gpukit.ranking.level_tree import choose_arity, heights
 

@@ -1,8 +1,10 @@
 """Arrays and twins of steps on the CPU; gpu_arrays.py has the same names."""
 
+from contextlib import nullcontext
+
 import numpy as np
 
-empty, zeros = np.empty, np.zeros
+empty, zeros, copy, attached = np.empty, np.zeros, np.copyto, nullcontext
 
 
 def resident(array, dtype):
@@ -18,6 +20,10 @@ def owned(array):
 def fetch(array):
     """Return the array on the host."""
     return array
+
+
+def finish():
+    """Wait for queued operations."""
 
 
 def runner(*twins):

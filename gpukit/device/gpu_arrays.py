@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit import _driver
+from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch
 from gpukit.device.cpu_arrays import named
 from gpukit.device.place import processors
@@ -10,6 +11,7 @@ from gpukit.device.upload import download, to_device
 
 BLOCK = 256
 BLOCKS_A_PROCESSOR = 16
+attached = _driver.attached
 
 
 def empty(shape, dtype):
@@ -35,6 +37,16 @@ def owned(array):
 def fetch(array):
     """Return a copy of the array on the host."""
     return download(array)
+
+
+def copy(out, source):
+    """out = source, arrays of the same shape and type."""
+    out.copy_to_device(source)
+
+
+def finish():
+    """Wait for queued operations."""
+    cuda.synchronize()
 
 
 def runner(*kernels):

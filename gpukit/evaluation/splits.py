@@ -3,10 +3,8 @@
 import numpy as np
 
 from gpukit._pool import shared_out
-from gpukit.scheduler import by_block
 
 ALONE = 1 << 20  # numbers that a thread draws at once
-PARTS = 64  # parts of the rows that are split in parallel
 
 
 def drawn(n, fraction, seed):
@@ -69,44 +67,10 @@ def before_one(ranks, sizes):
 
 
 def parted(columns, kept):
-    """Split {name: (n,) array} by a mask kept (n,) bool, in order.
+    """Split {name: (n,) array} by a mask kept (n,) bool, in order, a column and part on each core.
 
     Returns ({name: kept rows}, {name: other rows}).
     """
-    counts = np.empty(PARTS, np.int64)
-    _count(kept, counts)
-    ends = np.cumsum(counts)
-    sizes = int(ends[-1]), len(kept) - int(ends[-1])
-    both = {}, {}
-    for name, column in columns.items():
-        inside, outside = (np.empty(size, column.dtype) for size in sizes)
-        _part(column, kept, ends - counts, inside, outside)
-        both[0][name], both[1][name] = inside, outside
-    return both
-
-
-@by_block(lambda counts: counts.size, heavy=True)
-def _count(start, stop, kept, counts):
-    """Count the kept rows of each part: counts (PARTS,) int64."""
-    for part in range(start, stop):
-        counts[part] = 0
-        for t in range(kept.size * part // PARTS, kept.size * (part + 1) // PARTS):
-            counts[part] += kept[t]
-
-
-@by_block(lambda starts: starts.size, heavy=True)
-def _part(start, stop, column, kept, starts, inside, outside):
-    """Fill inside = column[kept] and outside = column[~kept].
-
-    starts (PARTS,): number of kept rows before each part.
-    """
-    for part in range(start, stop):
-        first = kept.size * part // PARTS
-        yes, no = starts[part], first - starts[part]
-        for t in range(first, kept.size * (part + 1) // PARTS):
-            if kept[t]:
-                inside[yes] = column[t]
-                yes += 1
-            else:
-                outside[no] = column[t]
-                no += 1
+    masks = kept, ~kept
+    parts = shared_out(lambda task: task[0][task[1]], [(column, mask) for column in columns.values() for mask in masks])
+    return dict(zip(columns, parts[::2])), dict(zip(columns, parts[1::2]))

@@ -15,10 +15,9 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022. `MatrixFactorization` is CU
     steps.py     common part of cpu.py and gpu.py              choose/    model selection on a hold-out
     lists/       content and order of recommendations          plan.py    memory that a training needs
     online/      online updates of a fitted model              tuning     hyperparameters by cross-validation
-    shared/      training on the ranks of a parallel.Team      weights.py sample weights
+    shared/      training on the ranks of a parallel.Team      kernels.py, twins.py: neighbours' codes, Eq. (1), scores
     begin.py     preparation before the first epoch            lookup.py  rows of ids, unknown ids included
-    baseline.py  bias-only predictor                           implicit/  clicks: detection, model selection, updates
-    objective.py feedback, loss and solver of a training       constants.py decisions that were found by trial
+    constants.py decisions that were found by trial            implicit/  clicks: detection, model selection, updates
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
 the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU, with

@@ -81,7 +81,7 @@ class Side(NamedTuple):
     the ratings are grouped by block first, at the positions in the chunk tables. starts: indptr on the device, possibly
     with more entries; minor and values are on the device too. where (n,) uint32, on the device: current position of
     each rating of the order from which this side was made. strata: chunk tables of a schedule without conflicts
-    (prepare/conflict_free_blocks.py) or None. minor_starts, on the device: starts of the rows of the other side in its
+    (prepare/training_data.py) or None. minor_starts, on the device: starts of the rows of the other side in its
     order, which give the number of ratings of each. weights (n,) float32, on the device, or None: 1 on average.
     """
 

@@ -10,11 +10,11 @@ from gpukit.factorization import run as runs
 from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.prepare import conflict_free_blocks, training_data
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
-from gpukit.factorization.shared.parts import share_of
+from gpukit.factorization.shared.partition import share_of
 from gpukit.factorization.solvers import Task, training_of
-from gpukit.factorization.solvers.sgd import batches
+from gpukit.factorization.solvers.sgd import training as batches
 from gpukit.ratings.orders.order import Orders, order_ratings
 from gpukit.timing import Clock
 
@@ -42,7 +42,7 @@ def prepare(request):
     with clock("prepare"):
         orders = order_ratings(ratings, host)
         weights = order_weights(ratings, orders, preparing)
-        in_strata = conflict_free_blocks.uses_strata(device, estimator.deterministic and plan.solver == "sgd")
+        in_strata = training_data.uses_strata(device, estimator.deterministic and plan.solver == "sgd")
         near = plan.n_neighbors > 0
         options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
         scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
@@ -101,16 +101,16 @@ def choose_layout(estimator, plan, ratings, device, steps):
 def fitting_layout(estimator, plan, ratings, device, steps):
     """Return (layout.Layout, True if the ratings stream from host memory), see `layout_of`.
 
-    They do if they do not fit on a GPU and the solver is SGD. Raises DeviceMemoryError if that does not fit either.
+    They do if they do not fit on a GPU and the solver is SGD, unless it trains in batches. Raises DeviceMemoryError if
+    that does not fit either.
     """
     try:
         return layout_of(estimator, plan, ratings, device, steps), False
     except DeviceMemoryError:
         layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
-        if not device.is_cuda or plan.solver != "sgd":
+        if not device.is_cuda or plan.solver != "sgd" or in_batches:
             raise
-    batch_bytes = batches.streamed_memory(len(ratings), layout) if in_batches else 0
-    runs.check_streaming(device, ratings, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
+    runs.check_streaming(device, ratings, major_first(estimator.walk, *ratings.shape), layout)
     return layout, True
 
 

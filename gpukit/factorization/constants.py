@@ -7,6 +7,10 @@ in solvers/rates.py; sizes of blocks and memory are where they are used.
 
 from dataclasses import dataclass
 
+DAMPING = 5.0  # of the bias-only predictor: number of ratings without deviation that is added to every row and column
+USUAL = (DAMPING, DAMPING)  # of users and of items; the default
+SWEEPS = 3  # over both sides' biases
+
 
 @dataclass
 class Decisions:

@@ -12,8 +12,7 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
-from gpukit.factorization.twins.codes import neighbor_codes
-from gpukit.factorization.twins.scores import USERS, add_weights, fill_tables, predict_pairs, score_rows
+from gpukit.factorization.twins import USERS, add_weights, fill_tables, neighbor_codes, predict_pairs, score_rows
 from gpukit.neighbors.cpu import find
 from gpukit.runtime.thread_count import get_num_threads, limited
 from gpukit.selection import twins as selection

@@ -17,14 +17,13 @@ from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.neighbors.plan import columns_of
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
-from gpukit.ratings.clicks import rated_below
+from gpukit.ratings.check import rated_below
 from gpukit.ratings.orders.resident import ratings_where
 from gpukit.ratings.parts import RatingsPart, check_same_part
 
 if TYPE_CHECKING:
     from gpukit.factorization.model.layout import Precision
-    from gpukit.factorization.objective import Feedback, Loss, NeighborSolver, RowSolver, Solver
-    from gpukit.factorization.settings import Rates
+    from gpukit.factorization.settings import Feedback, Loss, NeighborSolver, Rates, RowSolver, Solver
     from gpukit.neighbors.estimator import Psi
     from gpukit.neighbors.hashes import Hash
     from gpukit.neighbors.search import Search
@@ -71,7 +70,7 @@ class Factorization(Answering, Updating):
             Ratings of the pairs X; ignored with a matrix.
         sample_weight : (n,) or None
             Weight of each rating (of a matrix: (M,), of each user), in place of the weights of Ratings; ratings of
-            weight 0 are excluded (weights.py).
+            weight 0 are excluded (inputs.py).
         validation : as X without y, or None
             Ratings to judge every epoch by, in place of validation_fraction.
         progress : callable or None
@@ -196,14 +195,13 @@ class Factorization(Answering, Updating):
         Arguments and errors as fit. resume_from: a checkpoint to resume. choice: the choose.chosen.Choice of another
         training to repeat; None: choose what is open.
         """
-        from gpukit.factorization import weights
         from gpukit.factorization.run import FitRequest
-        from gpukit.ratings.pairs import merge_repeats, ratings_of, table_of
+        from gpukit.ratings.convert import counted, merge_repeats, ratings_of, table_of, weighted
 
         self.check()
         spec = self.device if team is None or team.size == 1 else "cpu"  # ranks exchange parts of arrays on the host
         ratings = ratings_where(X, y, spec, lambda: table_of(X, y))
-        ratings = weights.counted(weights.weighted(ratings, sample_weight, X, y))
+        ratings = counted(weighted(ratings, sample_weight, X, y))
         ratings = merge_repeats(ratings, X, stacklevel=3)
         feedback, learned = resolved(self, ratings)
         low, seen = rated_below(ratings, self.positive_from) if feedback == "implicit" else None, None
@@ -212,7 +210,7 @@ class Factorization(Answering, Updating):
             warn_of_columns(self, ratings)
         check_same_part(ratings, validation, team)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
-        weights.check_solver(checked.solver, self.deterministic and device.is_cuda, ratings)
+        settings.check_weights(checked.solver, self.deterministic and device.is_cuda, ratings)
         check_shape(ratings)
         checked = choice.settings if choice else settings.clamped(self, checked, ratings.shape)
         if validation is not None:

@@ -14,16 +14,19 @@ from gpukit.device.memory import spare_memory
 from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import download, to_device
 from gpukit.factorization import plan as plans
-from gpukit.factorization import steps
+from gpukit.factorization import steps, twins
 from gpukit.factorization.arrays import History, Pairs, Parameters, Query, Tables, batch_of
-from gpukit.factorization.kernels.codes import LANES, clear_tables, look_up_codes, neighbor_codes
-from gpukit.factorization.kernels.scores import (
+from gpukit.factorization.kernels import (
     ITEMS,
+    LANES,
     USERS,
     WARPS,
     add_weights,
+    clear_tables,
     fill_tables,
+    look_up_codes,
     make_predict_pairs,
+    neighbor_codes,
     score_rows,
 )
 from gpukit.factorization.model import layout as layouts
@@ -35,7 +38,6 @@ from gpukit.factorization.solvers.sgd import gpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.gpu import BLOCK, allocate_table
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
-from gpukit.factorization.twins import codes as twins
 from gpukit.neighbors import gpu as neighbors
 from gpukit.random import key
 from gpukit.runtime.thread_count import get_num_threads

@@ -247,11 +247,11 @@ def check_memory(device, n_ratings, sides, layout, extra=0):
     devices.require_host(plans.memory_on_host(sides, layout), what)
 
 
-def check_streaming(device, ratings, sides, layout, extra=0):
+def check_streaming(device, ratings, sides, layout):
     """Raise DeviceMemoryError if GPU or main memory is too small even for a training whose Ratings are streamed.
 
-    sides: number of rows of the major and of the minor side; extra: see check_memory.
+    sides: number of rows of the major and of the minor side.
     """
     what = f"Training on {len(ratings):,} ratings, streamed from main memory,"
-    devices.require_memory(device, plans.memory_streamed(len(ratings), sides, layout) + extra, what)
+    devices.require_memory(device, plans.memory_streamed(len(ratings), sides, layout), what)
     devices.require_host(plans.host_memory_streamed(len(ratings), sides, layout), what)

@@ -228,7 +228,7 @@ class Serving(Estimator):
         X and y are as in fit.
         """
         from gpukit.factorization.run import ask_in_parts, sum_errors
-        from gpukit.ratings.pairs import ratings_of
+        from gpukit.ratings.convert import ratings_of
 
         with self._reported("Judging"):
             session, ratings = self._session(), ratings_of(X, y)
@@ -265,7 +265,7 @@ class Serving(Estimator):
         """Return (answers.sequential.Sequential, its rows, Ratings of X and y); see evaluate_sequentially."""
         from gpukit.factorization.answers.sequential import predict_sequentially
         from gpukit.factorization.online.inputs import bounds_of, check_ratings, locate
-        from gpukit.ratings.pairs import merge_repeats, table_of
+        from gpukit.ratings.convert import merge_repeats, table_of
         from gpukit.ratings.repeats import checked
 
         self._check_fitted()
@@ -315,7 +315,7 @@ def in_rows_of(ratings, user_ids, item_ids):
 def pairs_in_rows(X, user_ids, item_ids, find_rows):
     """Return (user rows, item rows) int32 of pairs as predict takes them; find_rows(ids, 'user' or 'item')."""
     from gpukit.ratings import as_ratings
-    from gpukit.ratings.pairs import pairs_of
+    from gpukit.ratings.convert import pairs_of
 
     if isinstance(X, Ratings) or hasattr(X, "tocoo"):
         pairs = in_rows_of(as_ratings(X), user_ids, item_ids)

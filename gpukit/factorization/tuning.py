@@ -25,18 +25,16 @@ from gpukit import device as devices
 from gpukit.base import check_integer, check_real
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
-from gpukit.factorization.baseline import USUAL
+from gpukit.factorization.choose.choice import is_doubtful
 from gpukit.factorization.choose.evaluator import Evaluator, rms, train_candidate
-from gpukit.factorization.choose.rule import is_doubtful
-from gpukit.factorization.constants import RULES
+from gpukit.factorization.constants import RULES, USUAL
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
 from gpukit.factorization.solvers.rates import default_epochs, defaults
-from gpukit.model_selection.search import EarlyStopping, finalists, round_digits
-from gpukit.model_selection.trial import Trial, simplest_of
+from gpukit.model_selection.trial import EarlyStopping, Trial, finalists, round_digits, simplest_of
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
-from gpukit.ratings.clicks import are_clicks
-from gpukit.ratings.pairs import ratings_of
+from gpukit.ratings.check import are_clicks
+from gpukit.ratings.convert import ratings_of
 from gpukit.runtime import thread_count
 from gpukit.timing import work_clock
 
@@ -124,7 +122,7 @@ class Fold:
         return [{"epoch": 1, "rmse": model.evaluate(self.test)["rmse"], "seconds": work_clock() - begun}]
 
     def means_rmse(self):
-        """Return the RMSE of the bias-only predictor (baseline.py) on the judging ratings."""
+        """Return the RMSE of the bias-only predictor on the judging ratings."""
         evaluator = next(iter(self.evaluators.values()), None) or self.evaluator(self.template, 0)
         return rms(evaluator.biased(USUAL))
 

@@ -116,8 +116,8 @@ class SimLSH(Estimator):
 
     def prepare(self, X, y=None):
         """Return the Run: the columns of the ratings on the device, before the hashing. Arguments and errors as fit."""
+        from gpukit.ratings.convert import ratings_of
         from gpukit.ratings.orders.order import order_ratings
-        from gpukit.ratings.pairs import ratings_of
 
         settings, device = self.check(), devices.resolve(self.device)
         clock = Clock()

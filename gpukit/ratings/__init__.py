@@ -4,16 +4,13 @@
 
 | file                   | contents                                                                    |
 |------------------------|-----------------------------------------------------------------------------|
-| table.py, check.py     | `Ratings` (triples, id maps; split, csr, csc, take, scale) and its checks   |
-| convert.py             | `as_ratings`: matrices, data frames, arrays                                 |
+| table.py, check.py     | `Ratings` (triples, id maps; split, csr, csc, take, scale), its checks; clicks |
+| convert.py             | `as_ratings`: matrices, data frames, arrays; pairs with ratings and weights |
 | read.py                | `read_ratings`, `read_pairs`: files to Ratings, on one rank or on all       |
 | parts.py, read_parts.py| `RatingsPart`: each rank has the ratings of some users, and reads a share   |
-| formats.py, headers.py | detect a file's format by its first bytes, and the roles of its columns     |
-| text.py                | a block of lines to arrays; errors with their line                          |
-| chunk_reader.py        | blocks of text read on threads, batches of Parquet, joined to Ratings       |
+| formats.py             | detect a file's format by its first bytes, and the roles of its columns     |
+| chunk_reader.py        | blocks of text read on threads, errors with their line; batches of Parquet  |
 | repeats.py             | find and merge repeated (user, item) pairs                                  |
-| clicks.py              | implicit feedback: pairs without ratings                                    |
-| pairs.py               | pairs with separate ratings (X and y), pairs to predict                     |
 | copies.py              | .gkr, .npz, .parquet and .csv copies                                        |
 | titles.py              | titles of items                                                             |
 | synth.py               | synthetic ratings with the shapes of published data sets                    |

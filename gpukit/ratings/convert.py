@@ -1,23 +1,29 @@
-"""Convert matrices, data frames and arrays to validated Ratings."""
+"""Convert matrices, data frames and arrays to validated Ratings; pairs for predict, and for fit with y and weights.
+
+A rating of weight w is learned as if it came w times: its step and its part of every mean are multiplied by w. Weights
+are relative: they are divided by their mean, so that rates and damping keep their meaning. Ratings of weight 0 are
+excluded.
+"""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gpukit.base.arrays import aligned, as_array, axes, plain
+from gpukit.base.arrays import aligned, as_array, as_numbers, as_text, axes, labels, plain
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
 from gpukit.io.ids import check_types, factorize
 from gpukit.io.times import MISSING, as_seconds
-from gpukit.ratings import headers
-from gpukit.ratings.check import ONE, misshapen, sound
-from gpukit.ratings.clicks import with_values
-from gpukit.ratings.formats import Request
-from gpukit.ratings.repeats import checked
+from gpukit.ratings import formats
+from gpukit.ratings.check import ONE, are_clicks, misshapen, sound, with_values
+from gpukit.ratings.formats import IDS, MAYBE, Request, find_columns, has_ids
+from gpukit.ratings.parts import RatingsPart
+from gpukit.ratings.repeats import checked, merged_line, without_repeats
 from gpukit.ratings.table import Ratings, as_counts, without_times
 
 if TYPE_CHECKING:
@@ -62,14 +68,14 @@ def as_ratings(
     dense array of two to four columns (or rows) whose first two hold only whole numbers.
     """
     data = as_frame(data)
-    ratings = checked(made_of(data, columns, times or headers.MAYBE), repeats)
+    ratings = checked(made_of(data, columns, times or formats.MAYBE), repeats)
     return without_times(ratings) if is_frame(data) and not times and ratings.times is not None else ratings
 
 
 def made_of(data, columns=None, times=False):
     """Convert data as as_ratings does, but keep repeated pairs.
 
-    times: also headers.MAYBE.
+    times: also formats.MAYBE.
     """
     if isinstance(data, Ratings):
         return sound(_regular(data))
@@ -204,20 +210,20 @@ def _from_frame(frame, columns, times):
     """Return Ratings of a pandas DataFrame; columns and times as in as_ratings."""
     if frame.shape[1] < 2:
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
-    places, is_header = headers.columns_of(list(frame.columns), Request(columns=columns, times=times), "The DataFrame")
+    places, is_header = formats.columns_of(list(frame.columns), Request(columns=columns, times=times), "The DataFrame")
     if not is_header and columns is None:
         _check_unnamed(frame, places)
     out, ids = {}, {}
-    for role in headers.IDS:
-        what = headers.WORDS[role]
+    for role in formats.IDS:
+        what = formats.WORDS[role]
         words = whole_column(frame.iloc[:, places[role]], f"{what} id")
         check_types(words, what)
         out[role], ids[f"{what}_ids"] = factorize(words, what)
     if "times" in places:
-        out["times"] = times_of(frame.iloc[:, places["times"]], times == headers.MAYBE)
-    for role in headers.NUMBERS:
+        out["times"] = times_of(frame.iloc[:, places["times"]], times == formats.MAYBE)
+    for role in formats.NUMBERS:
         if role in places:
-            numbers = _numbers(frame, places[role], headers.WORDS[role])
+            numbers = _numbers(frame, places[role], formats.WORDS[role])
             out[role] = as_counts(numbers) if role == "counts" else as_values(numbers)
     return Ratings(**with_values(out), **ids)
 
@@ -228,16 +234,16 @@ def _check_unnamed(frame, places):
     places: {role: position}. The index or the columns may be users or items, or a name may contradict its position.
     """
     labels = [*frame.index.names, *frame.columns.names]
-    if any(headers.plain(label) in headers.USER | headers.ITEM for label in labels if label is not None):
+    if any(formats.plain(label) in formats.USER | formats.ITEM for label in labels if label is not None):
         raise DataError(
             f"The index or the columns of the DataFrame are {' and '.join(repr(label) for label in labels if label)}. "
             "Pass frame.reset_index(), or, of a table with a column for each item, frame.stack().reset_index()."
         )
-    named = headers.find_columns(frame.columns)
+    named = formats.find_columns(frame.columns)
     is_numbered = all(isinstance(name, int | np.integer) for name in frame.columns)
     is_pivot = is_numbered and list(frame.columns) != list(range(frame.shape[1]))
-    if is_pivot or frame.shape[1] > headers.MOST_UNNAMED or any(places.get(role) != named[role] for role in named):
-        headers.refuse_unclear(frame.columns, "The DataFrame", "columns=")
+    if is_pivot or frame.shape[1] > formats.MOST_UNNAMED or any(places.get(role) != named[role] for role in named):
+        formats.refuse_unclear(frame.columns, "The DataFrame", "columns=")
 
 
 def times_of(column, lenient):
@@ -261,3 +267,160 @@ def _numbers(frame, place, what):
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"Column {frame.columns[place]!r} of the DataFrame holds no numbers ({error}).") from error
+
+
+def ratings_of(X, y=None, repeats=True):
+    """Return the Ratings of X and y for fit and score.
+
+    X: input of as_ratings (Ratings, users x items, a DataFrame of triples); or, with ratings y (n,), pairs as in
+    pairs_of. Pandas' X and y are matched by their labels. If X is a matrix of users x items, y is ignored, as
+    scikit-learn's pipelines expect. Masked entries are not rated. Of a repeated pair the later rating is kept if a
+    DataFrame or Ratings have times, with a UserWarning of their number. repeats: as in as_ratings. Raises DataError.
+    """
+    if isinstance(X, RatingsPart):
+        raise DataError("Ratings in parts are for fit. Pass those of this rank, which are its attribute local.")
+    return checked(merge_repeats(table_of(X, y), X, stacklevel=3), repeats)
+
+
+def table_of(X, y=None):
+    """Return Ratings as ratings_of, with repeated pairs and a DataFrame's times; a RatingsPart as it is."""
+    if isinstance(X, RatingsPart):
+        return X
+    if y is None or not is_pairs(X):
+        return sound(made_of(X if hasattr(X, "iloc") else plain(X), times=MAYBE))
+    if isinstance(X, tuple):
+        users, items, y = aligned(users=X[0], items=X[1], y=y)
+        X = users, items
+    else:
+        X, y = aligned(X=X, y=y)
+    users, items = pairs_of(X)
+    values = as_values(y)
+    if values.shape != users.shape:
+        raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {values.shape}.")
+    users, user_ids = factorize(users, "user")
+    items, item_ids = factorize(items, "item")
+    place = find_columns(X.columns).get("times") if is_frame(X) else None
+    times = None if place is None else times_of(X.iloc[:, place], True)
+    return sound(Ratings(users, items, values, user_ids, item_ids, times))
+
+
+def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
+    """Merge repeated pairs of X's Ratings, with a warning.
+
+    Counts of clicks are summed without a warning. timed: merge only if there are times. Times of a DataFrame are used
+    for this and then removed.
+    """
+    if type(ratings) is not Ratings or (timed and ratings.times is None):
+        return ratings
+    merged = without_repeats(ratings, rule)
+    if merged.merged > ratings.merged and not are_clicks(ratings):
+        warnings.warn(f"{merged_line(merged, rule)}.", stacklevel=stacklevel + 1)
+    return merged if isinstance(X, Ratings) or merged.times is None else without_times(merged)
+
+
+def is_pairs(X):
+    """Return True if X, passed with a y, holds pairs.
+
+    Raises DataError for a DataFrame with a rating column.
+    """
+    if isinstance(X, Ratings) or hasattr(X, "tocoo"):
+        return False
+    if isinstance(X, tuple):
+        return len(X) == 2
+    if not is_frame(X):
+        shape = getattr(X, "shape", None)
+        shape = shape if isinstance(shape, tuple) else as_array(X, "X").shape
+        return len(shape) == 2 and shape[1] == 2
+    places = find_columns(X.columns)
+    if has_ids(places) and "values" in places:
+        name = X.columns[places["values"]]
+        raise DataError(f"the DataFrame has ratings ({name!r}), and y is given too: leave one out.")
+    return has_ids(places) or X.shape[1] == 2
+
+
+def pairs_of(X):
+    """Return ids (users (n,), items (n,)) of pairs.
+
+    X: a tuple (users, items), an (n, 2) array, or a DataFrame (user and item by name, else its first two columns).
+    Raises DataError for other input.
+    """
+    if isinstance(X, tuple) and len(X) == 2:
+        check_types(plain(X[0]), "user")
+        check_types(plain(X[1]), "item")
+        users, items = (as_array(side, "a side of the pairs") for side in aligned(users=X[0], items=X[1]))
+    elif is_frame(X) and X.shape[1] >= 2:
+        places = find_columns(X.columns)
+        users, items = (X.iloc[:, places[role] if has_ids(places) else at].to_numpy() for at, role in enumerate(IDS))
+        check_types(users, "user")
+        check_types(items, "item")
+    else:
+        table = as_array(X, "X")
+        if table.ndim != 2 or table.shape[1] != 2:
+            raise DataError(
+                f"pairs are needed: (users, items), an (n, 2) array, a DataFrame or Ratings; got shape {table.shape}."
+            )
+        users, items = map(_spelled, table.T)
+    if users.ndim != 1 or users.shape != items.shape:
+        raise DataError(
+            f"the users have shape {users.shape}, the items {items.shape}. Pass two one-dimensional arrays of equal "
+            "length."
+        )
+    return users, items
+
+
+def _spelled(ids):
+    """Return ids (n,) of an array of pairs, fractions as text: scikit-learn's checks pass random numbers."""
+    is_fraction = ids.dtype.kind == "f" and not np.isnan(ids).any() and (ids != np.floor(ids)).any()
+    return as_text(ids) if is_fraction else ids
+
+
+def weighted(ratings, given, X, y):
+    """Return Ratings with sample weights in place of their own.
+
+    given (n,): a number a rating; of a matrix X (M,), a number a user; None keeps the Ratings as they are. Pandas'
+    weights are matched with X by their labels. Raises DataError for values that are not weights.
+    """
+    if given is None:
+        return ratings
+    rows = X[0] if isinstance(X, tuple) and X else X
+    rows = y if labels(rows) is None and not is_matrix(X, y) else rows
+    weights = as_numbers("sample_weight", aligned(X=rows, sample_weight=given)[1]).astype(np.float32)
+    a_user = is_matrix(X, y)
+    count, what = (ratings.shape[0], "row of the matrix") if a_user else (len(ratings), "rating")
+    if weights.shape != (count,):
+        raise DataError(f"sample_weight must hold a number a {what}, {count:,}; its shape is {weights.shape}.")
+    wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if len(wrong):
+        raise DataError(f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}; weights are finite, 0 or more.")
+    if a_user:
+        weights = weights[ratings.users]
+    return ratings.with_columns(**{**ratings.columns(), "weights": weights})
+
+
+def is_matrix(X, y):
+    """Return True if X, with y, is users x items.
+
+    X and y are as in fit.
+    """
+    table = isinstance(X, (Ratings, tuple)) or is_frame(as_frame(X))
+    return not (table or (y is not None and is_pairs(X)))
+
+
+def counted(ratings):
+    """Return Ratings without those of weight 0, with mean weight 1.
+
+    The column is dropped if all weights are equal. Raises DataError if all are 0.
+    """
+    weights = ratings.weights
+    if weights is None:
+        return ratings
+    if not weights.any():
+        raise DataError("All weights are zero: there is nothing to learn from. Give some rating a weight above 0.")
+    if not weights.all():
+        ratings = ratings.take(weights > 0)
+        weights = ratings.weights
+    columns = ratings.columns()
+    del columns["weights"]
+    if weights.min() < weights.max():
+        columns["weights"] = (weights / weights.mean(dtype=np.float64)).astype(np.float32)
+    return ratings.with_columns(**columns)

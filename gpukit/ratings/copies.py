@@ -17,7 +17,7 @@ from gpukit.errors import DataError
 from gpukit.io import archives, container, sinks, trust
 from gpukit.io.records import check_ids
 from gpukit.ratings import check, repeats
-from gpukit.ratings.clicks import are_pairs
+from gpukit.ratings.check import are_pairs
 from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 

@@ -1,7 +1,7 @@
 """Read ratings and pairs from files of all known formats.
 
-A text file is parsed in blocks of whole lines, one per core (text.py). Until all blocks are read, ids are kept as
-32-bit numbers if they fit, or as codes.
+A text file is parsed in blocks of whole lines, one per core (chunk_reader.py). Until all blocks are read, ids are kept
+as 32-bit numbers if they fit, or as codes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ import numpy as np
 from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io import notes, sources
 from gpukit.ratings import copies, formats
-from gpukit.ratings.check import check_range
+from gpukit.ratings.check import are_clicks, are_pairs, check_range
 from gpukit.ratings.chunk_reader import RatingsBuilder, read_parquet
-from gpukit.ratings.clicks import are_clicks, are_pairs
-from gpukit.ratings.headers import MAYBE, OPTIONAL_TIMES
+from gpukit.ratings.formats import MAYBE, OPTIONAL_TIMES
 from gpukit.ratings.repeats import RULES, merged_line, without_repeats
 from gpukit.ratings.table import Ratings, marked, without_times
 

@@ -19,9 +19,9 @@ from gpukit.io import notes, parquet, sources
 from gpukit.io.delimited import NEWLINE, QUOTE
 from gpukit.io.ids import take_values
 from gpukit.parallel.current_team import find_difference
-from gpukit.ratings import formats, headers
+from gpukit.ratings import formats
 from gpukit.ratings.chunk_reader import RatingsBuilder, concatenate, read_parquet
-from gpukit.ratings.headers import MAYBE, TRIPLE
+from gpukit.ratings.formats import MAYBE, TRIPLE
 from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
 from gpukit.ratings.parts import in_ranges, moved, part_of
 from gpukit.ratings.read import (
@@ -133,7 +133,7 @@ def _read(path, request, duplicates, team):
         return None
     first = None
     for content in contents:
-        first = headers.check_same_columns(content.path, content.roles, first)
+        first = formats.check_same_columns(content.path, content.roles, first)
     if not set(TRIPLE) <= first[1] <= {*TRIPLE, "times"}:
         return None
     builder = RatingsBuilder()
@@ -155,7 +155,7 @@ def describe(path, request, is_one_of_several):
         format = source.format if request.format == "auto" else request.format
         if format == "parquet":
             file = parquet.Reader(source)
-            places, _ = headers.columns_of(file.names, request, source.name, is_header=True)
+            places, _ = formats.columns_of(file.names, request, source.name, is_header=True)
             return Content(path, set(places), None, file.group_bytes) if file.rows else None
         if format in READERS:
             return Content(path, set(), None, [])
@@ -166,7 +166,7 @@ def describe(path, request, is_one_of_several):
             if is_one_of_several:
                 return None
             raise
-        roles, is_divided = {*headers.IDS, *layout.places}, stream.plain and layout.format in DIVIDED
+        roles, is_divided = {*formats.IDS, *layout.places}, stream.plain and layout.format in DIVIDED
         return Content(path, roles if layout.shape is None else set(), layout, [source.size], is_divided)
 
 

@@ -9,8 +9,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.io import trust
 from gpukit.io.times import MISSING
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
-from gpukit.ratings.check import sound
-from gpukit.ratings.clicks import are_clicks
+from gpukit.ratings.check import are_clicks, sound
 from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
 from gpukit.ratings.table import DISTINCT, as_counts, marked
 

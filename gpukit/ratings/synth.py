@@ -207,7 +207,7 @@ def _rated(shape, seed, indptr, items, weights, group, n_groups):
     scale = np.array([shape.mean, 0.55 * unit, 0.80 * unit, shape.lowest, shape.highest, shape.step], dtype=np.float32)
     values, squares = np.empty(len(items), dtype=np.float32), np.empty((shape.users, 3), dtype=np.float64)
     keys = np.array([random.key(seed, TASTE), random.key(seed, NOISE)], dtype=np.uint32)
-    rate(keys, indptr, items, group, n_groups, biases, factors, scale, values, squares)
+    rate(keys, indptr, items, (group, n_groups), (biases, factors), scale, values, squares)
     errors = np.sqrt(squares.sum(axis=0) / len(values))
     return values, dict(zip(("bias_floor", "factor_floor", "noise_floor"), map(float, errors), strict=True))
 
@@ -299,13 +299,15 @@ def _race(key, weights, mine):
 
 
 @by_block(lambda indptr: len(indptr) - 1, fastmath=False)
-def rate(start, stop, seed_keys, indptr, items, group, n_groups, biases, factors, scale, values, squares):
+def rate(start, stop, seed_keys, indptr, items, groups, effects, scale, values, squares):
     """Fill values (n,) float32 with ratings, rounded to the steps of the scale.
 
-    seed_keys (2,) uint32 of TASTE and NOISE; biases ((M,), (N,)) and factors ((M, F), (N, F)) float32; scale (6,)
-    float32: mean, standard deviation of tastes and of noise, lowest, highest, step. squares (M, 3) float64: sums of
-    squared errors of the biases alone, of biases and factors, and of the full model without noise.
+    seed_keys (2,) uint32 of TASTE and NOISE; groups: (group of each item (N,) int32, their number); effects: biases
+    ((M,), (N,)) and factors ((M, F), (N, F)), float32; scale (6,) float32: mean, standard deviation of tastes and of
+    noise, lowest, highest, step. squares (M, 3) float64: sums of squared errors of the biases alone, of biases and
+    factors, and of the full model without noise.
     """
+    (group, n_groups), (biases, factors) = groups, effects
     for user in range(start, stop):
         squares[user, :] = 0.0
         for at in range(indptr[user], indptr[user + 1]):

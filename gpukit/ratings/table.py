@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.evaluation import splits
 
 if TYPE_CHECKING:
     from gpukit.typing import Float32, Int32, Int64
@@ -158,23 +159,19 @@ class Ratings:
             raise ParameterError(f"fraction must be at least 0 and less than 1; got {fraction!r}.")
         if by not in SPLITS:
             raise ParameterError(f"by must be one of {', '.join(map(repr, SPLITS))}; got {by!r}.")
-        from gpukit.evaluation.splits import before_last, before_one, drawn
-
         if by == "random":
-            return self.parted(drawn(len(self), fraction, seed))
+            return self.parted(splits.drawn(len(self), fraction, seed))
         if by == "users":
-            return self.parted(drawn(self.shape[0], fraction, seed)[self.users])
+            return self.parted(splits.drawn(self.shape[0], fraction, seed)[self.users])
         if by == "user-one":
-            return self.parted(before_one(*self.ranks_by_chance(seed)))
+            return self.parted(splits.before_one(*self.ranks_by_chance(seed)))
         if by == "user-last":
-            return self.parted(before_one(*self.ranks_in_time("user-time")))
-        return self.parted(before_last(*self.ranks_in_time(by), fraction))
+            return self.parted(splits.before_one(*self.ranks_in_time("user-time")))
+        return self.parted(splits.before_last(*self.ranks_in_time(by), fraction))
 
     def ranks_by_chance(self, seed=0):
         """Return (rank (n,) int64, size (n,)) of each rating in its user's random order."""
-        from gpukit.evaluation.splits import ranks_in_time
-
-        return ranks_in_time(np.random.default_rng(seed).random(len(self)), self.users)
+        return splits.ranks_in_time(np.random.default_rng(seed).random(len(self)), self.users)
 
     def ranks_in_time(self, by="time"):
         """Return (rank (n,) int64, size): earlier ratings of each, and their total.
@@ -182,8 +179,6 @@ class Ratings:
         by 'time': among all ratings; 'user-time': among the same user's, with size (n,). Raises DataError without
         times.
         """
-        from gpukit.evaluation.splits import ranks_in_time
-
         if by not in BY[1:]:
             raise ParameterError(f"by must be one of {', '.join(map(repr, BY))}; got {by!r}.")
         if self.times is None:
@@ -191,16 +186,14 @@ class Ratings:
                 f"The ratings have no times, so they cannot be split by {by!r}. Read them with times=True from a file "
                 "that has a column of times, or split at random."
             )
-        return ranks_in_time(self.times, self.users if by == "user-time" else None)
+        return splits.ranks_in_time(self.times, self.users if by == "user-time" else None)
 
     def parted(self, kept: np.ndarray) -> tuple[Ratings, Ratings]:
         """Return (ratings where kept (n,) bool is True, the others), in order.
 
         Both have the same id maps.
         """
-        from gpukit.evaluation.splits import parted
-
-        return tuple(marked(self.with_columns(**part), self._state) for part in parted(self.columns(), kept))
+        return tuple(marked(self.with_columns(**part), self._state) for part in splits.parted(self.columns(), kept))
 
     def csr(self) -> tuple[Int64, Int32, Float32]:
         """Return the ratings as compressed rows of users.

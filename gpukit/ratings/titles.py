@@ -10,7 +10,7 @@ from gpukit.io.arrays import plain
 from gpukit.io.blank_lines import cut_blank_end
 from gpukit.io.records import lines_of, words_of
 from gpukit.io.words import decoded, is_integer
-from gpukit.ratings.headers import ITEM
+from gpukit.ratings.formats import ITEM
 
 if TYPE_CHECKING:
     from gpukit.typing import Input

@@ -16,7 +16,7 @@ from ranking.data import make as make_documents
 
 import gpukit
 from gpukit.base import Estimator
-from gpukit.base.contract import Learner
+from gpukit.base.estimator import Learner
 
 SMALL = {"n_factors": 4, "n_epochs": 3, "device": "cpu"}
 

@@ -9,7 +9,7 @@ import pytest
 from gpukit.bench import plan
 from gpukit.bench.imputation import SHAPES as TENSORS
 from gpukit.documents import synth as documents
-from gpukit.factorization.solvers.sgd.stream_plan import packing_of
+from gpukit.factorization.plan import packing_of
 from gpukit.ratings import synth as ratings
 
 DOCS = Path(__file__).parents[2] / "docs"

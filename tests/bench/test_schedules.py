@@ -13,8 +13,7 @@ import pytest
 from gpukit.bench import plan
 from gpukit.factorization.model.layout import gpu_layout
 from gpukit.factorization.shared import gpu as copies
-from gpukit.factorization.shared.block_schedule import Lap, Strata, plan_moves
-from gpukit.factorization.shared.parts import ring_parts, spans_of
+from gpukit.factorization.shared.partition import Lap, Strata, plan_moves, ring_parts, spans_of
 from gpukit.factorization.shared.training import Training
 from gpukit.imputation.distributed.share import CHUNKS, Share, equal_parts, own
 from gpukit.parallel.team import Team, pack, unpack

@@ -9,7 +9,7 @@ from factorization import naive
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables, WeightedBatch
-from gpukit.factorization.baseline import DAMPING, SWEEPS
+from gpukit.factorization.constants import DAMPING, SWEEPS
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
 from gpukit.factorization.solvers.sgd.formulas import Rates

@@ -7,7 +7,7 @@ import pytest
 
 from factorization.inputs import bias_predictor, make, planted, same_state
 from gpukit.factorization import LSHMF, MatrixFactorization, begin
-from gpukit.factorization.prepare import conflict_free_blocks
+from gpukit.factorization.prepare import training_data
 
 pytestmark = pytest.mark.gpu
 
@@ -19,7 +19,7 @@ from gpukit.factorization.solvers.sgd import stream_training
 @pytest.mark.parametrize("precision", ["auto", "half"])
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_the_estimators_on_a_gpu(model, precision, tmp_path, monkeypatch):
-    monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
+    monkeypatch.setattr(training_data, "uses_strata", lambda device, deterministic: False)
     train, test = planted(300, 1500, 0.1, seed=2).split(0.1, 0)
     mean, b, b_hat = bias_predictor(train)
     bias_rmse = np.sqrt(np.mean((mean + b[test.users] + b_hat[test.items] - test.values) ** 2))
@@ -58,18 +58,14 @@ def test_a_pair_without_other_clicks_vanishes(n_factors):
 
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_streamed_ratings(model, monkeypatch):
-    """Blocks that travel train as well as resident ratings; deterministic batches give one result."""
+    """Blocks that travel train as well as resident ratings."""
     train, test = planted(300, 1500, 0.1, seed=2).split(0.1, 0)
-    resident = {
-        exact: make(model, deterministic=exact, n_epochs=12, device="cuda").fit(train) for exact in (True, False)
-    }
+    resident = make(model, n_epochs=12, device="cuda").fit(train)
     monkeypatch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given)[0], True))
     monkeypatch.setattr(stream_training, "kept_blocks", lambda blocks, *others: min(3, blocks - 1))
-    for exact, fitted in resident.items():
-        with pytest.warns(UserWarning, match="stream from host memory"):
-            models = [make(model, deterministic=exact, n_epochs=12, device="cuda").fit(train) for _ in range(2)]
-        assert not exact or same_state(*models)
-        assert models[0].score(test) == pytest.approx(fitted.score(test), rel=1e-4 if exact else 0.05)
+    with pytest.warns(UserWarning, match="stream from host memory"):
+        streamed = make(model, n_epochs=12, device="cuda").fit(train)
+    assert streamed.score(test) == pytest.approx(resident.score(test), rel=0.05)
 
 
 def device_arrays():

@@ -37,11 +37,18 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit._cuda import SIMULATED, cuda, kernel
 from gpukit.device import gpu_count
-from gpukit.factorization.kernels.codes import clear_tables, look_up_codes, neighbor_codes
-from gpukit.factorization.kernels.scores import fill_tables, make_predict_pairs, place_of, score_rows
+from gpukit.factorization import twins as twins_of_codes
+from gpukit.factorization.kernels import (
+    clear_tables,
+    fill_tables,
+    look_up_codes,
+    make_predict_pairs,
+    neighbor_codes,
+    place_of,
+    score_rows,
+)
 from gpukit.factorization.model.layout import NO_NEIGHBOR, gpu_layout
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
-from gpukit.factorization.twins import codes as twins_of_codes
 
 
 def words(codes):

@@ -30,8 +30,7 @@ from factorization.inputs import (
 from gpukit.factorization.arrays import Parameters, Tables
 from gpukit.factorization.model.layout import BIAS, EXTRA, cpu_layout
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
-from gpukit.factorization.twins.codes import neighbor_codes
-from gpukit.factorization.twins.scores import ITEMS, fill_tables, predict_pairs, score_rows
+from gpukit.factorization.twins import ITEMS, fill_tables, neighbor_codes, predict_pairs, score_rows
 from gpukit.primitives.keys import score_of_key
 from gpukit.selection import twins as selection
 

@@ -23,9 +23,8 @@ pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarni
 from cudasim import run_blocks
 from gpukit.bench.kernels import make_paper_epoch
 from gpukit.factorization.arrays import Tables
-from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
-from gpukit.factorization.kernels.scores import fill_tables, score_rows
-from gpukit.factorization.solvers.sgd import chunk_kernels as chunks
+from gpukit.factorization.kernels import clear_tables, fill_tables, neighbor_codes, score_rows
+from gpukit.factorization.solvers.sgd import kernels as chunks
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.random import key
 

@@ -17,10 +17,10 @@ from factorization.inputs import (
 )
 from neighbors.inputs import columns, ratings
 
+from gpukit.factorization import twins as scores
 from gpukit.factorization.prepare import twins as prepare
-from gpukit.factorization.solvers.sgd import chunk_twins as chunks
+from gpukit.factorization.solvers.sgd import twins as chunks
 from gpukit.factorization.solvers.sgd import twins as sgd
-from gpukit.factorization.twins import codes, scores
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.hashes import twins as simlsh
 from gpukit.random import key
@@ -74,7 +74,7 @@ def test_codes_and_tables_of_ratings():
     places = with_tail(FAR, lines.places + U32(FAR))
     asked = lines._replace(indptr=lines.indptr + FAR, items=with_tail(FAR, lines.items), places=places)
     out, tables = sparse((FAR + len(pairs), layout.slots), np.uint8), np.zeros((2, 34), np.uint8)
-    codes.neighbor_codes(rated, asked, near, out, tables)
+    scores.neighbor_codes(rated, asked, near, out, tables)
     np.testing.assert_array_equal(out[FAR + lines.places.astype(np.int64)], code_lines(case, layout, pairs))
     tables = empty_tables(2, 33)
     scores.fill_tables(np.array([3, 0], np.int32), rated, tables)

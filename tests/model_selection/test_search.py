@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.model_selection.search import EarlyStopping, extrapolate, finalists, is_behind
-from gpukit.model_selection.trial import Budget
+from gpukit.model_selection.trial import Budget, EarlyStopping, extrapolate, finalists, is_behind
 
 
 @pytest.mark.parametrize(

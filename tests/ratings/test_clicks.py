@@ -7,7 +7,7 @@ import scipy.sparse
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.ratings import Ratings, as_ratings, read_pairs, read_ratings, write_ratings
-from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts
+from gpukit.ratings.check import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts
 
 PAIRS = [(1, 10), (2, 10), (1, 11), (1, 10)]
 COUNTED = {(1, 10): 2, (2, 10): 1, (1, 11): 1}

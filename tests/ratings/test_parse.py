@@ -11,7 +11,7 @@ from support import thinned
 from gpukit.errors import DataError
 from gpukit.io import delimited
 from gpukit.io.words import decoded
-from gpukit.ratings import read_ratings, text
+from gpukit.ratings import chunk_reader, read_ratings
 from gpukit.ratings.formats import Layout
 from ratings import naive
 
@@ -94,10 +94,10 @@ def test_columns_are_what_they_are_line_by_line(sep, odd):
     read = compared = 0
     for _ in range(500):
         raw = "".join(lines_of(rng, sep, odd)).encode() + b"1%b1%b1%b1\n" % ((sep.encode(),) * 3)
-        quick = text.by_columns(raw, layout, bounds=(-10, 20000))
+        quick = chunk_reader.by_columns(raw, layout, bounds=(-10, 20000))
         read += quick is not None
         try:
-            slow = text.by_lines(raw, text.Place("file", layout), bounds=(-10, 20000))
+            slow = chunk_reader.by_lines(raw, chunk_reader.Place("file", layout), bounds=(-10, 20000))
         except DataError:
             assert quick is None, raw
             continue
@@ -109,16 +109,16 @@ def test_columns_are_what_they_are_line_by_line(sep, odd):
 
 def test_a_time_of_nineteen_digits_next_to_a_date():
     layout = Layout("csv", ",", 4, PLACES)
-    block = text.by_columns(b"1,2,3,9223372036854775807\n1,3,3,1970-01-02\n", layout)
+    block = chunk_reader.by_columns(b"1,2,3,9223372036854775807\n1,3,3,1970-01-02\n", layout)
     assert block.columns["times"].tolist() == [2**63 - 1, 86400]
 
 
 def test_a_letter_that_stands_for_two_is_none_of_a_text():
     layout = Layout("movielens", "::", 3, {"users": 0, "items": 1, "values": 2})
     raw = b"1::2::3\na\x1fb::3\n"
-    assert text.by_columns(raw, layout) is None
+    assert chunk_reader.by_columns(raw, layout) is None
     with pytest.raises(DataError, match="line 2 has 2 column"):
-        text.by_lines(raw, text.Place("file", layout))
+        chunk_reader.by_lines(raw, chunk_reader.Place("file", layout))
 
 
 @pytest.mark.parametrize("odd", [0.0, 0.2])
@@ -132,10 +132,10 @@ def test_netflix_files_are_what_they_are_line_by_line(odd):
     quick_ones = 0
     for _ in range(400):
         raw = "".join(rng.choice(strange if rng.random() < odd else usual) + "\n" for _ in range(9)).encode()
-        quick = text.by_columns(raw, layout)
+        quick = chunk_reader.by_columns(raw, layout)
         quick_ones += quick is not None
         try:
-            slow = text.by_lines(raw, text.Place("file", layout))
+            slow = chunk_reader.by_lines(raw, chunk_reader.Place("file", layout))
         except DataError:
             assert quick is None, raw
             continue

@@ -5,7 +5,7 @@ import pytest
 from support import data
 
 from gpukit.ratings import read_ratings, read_titles
-from gpukit.ratings.clicks import look_like_counts
+from gpukit.ratings.check import look_like_counts
 from ratings import naive
 
 

@@ -11,7 +11,7 @@ import pytest
 import gpukit
 from gpukit.documents import synth as letor_synth
 from gpukit.errors import ParameterError
-from gpukit.factorization import objective
+from gpukit.factorization import settings
 from gpukit.factorization.solvers import LOSSES_OF, SOLVERS
 from gpukit.imputation.auto import plan
 from gpukit.imputation.options import METHODS
@@ -63,8 +63,8 @@ def test_choices(name, parameter, values):
 
 def test_tables_have_the_same_names():
     """Names that are both in a Literal and in a table of their meanings."""
-    assert objective.ALL_SOLVERS == ("auto", *SOLVERS, *LOSSES_OF)
-    assert objective.LOSSES == ("auto", *dict.fromkeys(sum(LOSSES_OF.values(), ())))
+    assert settings.ALL_SOLVERS == ("auto", *SOLVERS, *LOSSES_OF)
+    assert settings.LOSSES == ("auto", *dict.fromkeys(sum(LOSSES_OF.values(), ())))
     assert get_args(Scale) == ("auto", *scaling.KINDS)
     assert set(METHODS) == set(plan.BY_NAME)
     for module, function in ((ratings_synth, ratings_synth.synth_ratings), (letor_synth, letor_synth.synth_letor)):

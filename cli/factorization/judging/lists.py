@@ -8,7 +8,7 @@ from gpukit.cli import report
 from gpukit.cli.factorization.table import options_named
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import read_negatives
-from gpukit.ratings.clicks import are_pairs, clicks_after
+from gpukit.ratings.check import are_pairs, clicks_after
 
 COLUMNS = {
     "predictor": "",

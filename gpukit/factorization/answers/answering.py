@@ -15,7 +15,7 @@ from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.lookup import known_rows
 from gpukit.factorization.serve import MOST_ANSWERS
 from gpukit.io.ids import rows_of
-from gpukit.ratings.clicks import rated_below
+from gpukit.ratings.check import rated_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -264,7 +264,7 @@ class Answering(Recommending):
         self._check_fitted()
         if self.feedback_ == "explicit":
             return super().evaluate(X, y)
-        from gpukit.ratings.pairs import ratings_of
+        from gpukit.ratings.convert import ratings_of
 
         k = min(LISTED, len(self.item_ids_))
         found = self.evaluate_lists(ratings_of(X, y), k, baselines=False).rows(k)[0]

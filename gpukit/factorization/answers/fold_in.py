@@ -15,15 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.factorization.baseline import DAMPING
+from gpukit.factorization.constants import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.online.inputs import check_near, locate
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
-from gpukit.factorization.twins.influence import row_products
+from gpukit.factorization.twins import row_products
 from gpukit.io.ids import check_types, rows_of
-from gpukit.ratings.check import check_range
-from gpukit.ratings.clicks import are_pairs
-from gpukit.ratings.pairs import merge_repeats, table_of
+from gpukit.ratings.check import are_pairs, check_range
+from gpukit.ratings.convert import merge_repeats, table_of
 
 
 class UserRatings(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.evaluation.metrics import mae, rmse
 from gpukit.factorization.answers.fold_in import features_of, prior_of
-from gpukit.factorization.baseline import DAMPING
+from gpukit.factorization.constants import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.run import unscale
 from gpukit.scheduler import by_block

@@ -16,7 +16,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import BASE
-from gpukit.factorization.twins.influence import row_products
+from gpukit.factorization.twins import row_products
 from gpukit.scheduler import by_block
 
 

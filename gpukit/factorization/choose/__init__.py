@@ -4,10 +4,8 @@ With few ratings per user or item the default settings overfit within a dozen ep
 out, damped biases and a few settings are tried on the others, and the best is trained again on all ratings. If ratings
 are plenty, nothing is tried or held out.
 
-    rule.py       whether to choose; open options; candidates
+    choice.py     whether to choose, open options, candidates; damped biases and shrinkage; the best candidate
     evaluator.py  held-out parts; settings trained on one preparation
-    damping.py    damped biases, the start of all candidates; shrinkage of the best one
-    choice.py     check of the defaults on a sample; the best candidate, and the reason
     chosen.py     Choice: settings, trials, reason
 
 Deterministic: as training is; the folds always.

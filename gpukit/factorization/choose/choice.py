@@ -3,21 +3,161 @@
 Many ratings of a user help only if there are preferences to learn; with noise the default settings overfit. Users of
 the sample have all their ratings, items only a few. So if factors improve on damped biases in the sample, they improve
 more on all ratings.
+
+When settings are chosen, which options are open, and the candidates for them.
+
+The density is the number of ratings per user and item. A large number of ratings alone is not enough.
+
+Damped biases, their shrinkage targets, and the shrinkage of the best candidate.
+
+Users and items have separate dampings (Koren 2010, sec. 2.1, has 10 and 25 for Netflix). The largest value of the grid
+leaves the mean alone. A side may be shrunk to a line in its numbers of ratings (`trend_biases`); a share of its slope
+is kept (`share_of`), first of the items', then of the users'. If the mean alone predicts the judging ratings better, it
+is taken.
+
+A candidate adds f to the predictions of the biases, whose errors are e. The least-squares coefficient is a = sum(e f) /
+sum(f^2), which is z standard errors above 0. The share, 0 to 1, is
+
+    a (1 - c^2 / z^2) where z > c, else 0;    c^2 = 2 log(candidates)
+
+This is the garrote of one coefficient (Breiman 1995) at the universal threshold (Donoho and Johnstone 1994), which the
+best of that many candidates reaches by chance. A clear improvement is kept nearly whole, chance results are dropped,
+and small uncertain improvements are shrunk until they are harmless.
 """
 
+import functools
 from typing import NamedTuple
 
-from gpukit.factorization.baseline import USUAL
-from gpukit.factorization.choose import rule
+import numpy as np
+
 from gpukit.factorization.choose.chosen import Choice
-from gpukit.factorization.choose.damping import best_biases, blended, share_of
 from gpukit.factorization.choose.evaluator import Evaluator, folds, rms, train_candidate, work_of_epoch
-from gpukit.factorization.constants import RULES
+from gpukit.factorization.constants import RULES, USUAL
 from gpukit.factorization.settings import USUAL_FACTORS, USUAL_NEIGHBORS
-from gpukit.model_selection.search import EarlyStopping
 from gpukit.model_selection.splits import draw_sample
-from gpukit.model_selection.trial import Budget, best_of
+from gpukit.model_selection.trial import Budget, EarlyStopping, best_of
 from gpukit.runtime import thread_count
+
+OPEN = ("n_factors", "n_neighbors", "n_epochs", "regularization")  # parameters whose None means: choose
+
+
+def density(n_ratings, shape):
+    """Return the ratings per user or per item, whichever is lower.
+
+    Parameters of that side are learned from the fewest ratings.
+    """
+    return n_ratings / max(1, *shape)
+
+
+def is_sparse(n_ratings, shape):
+    """Return True if the default settings may overfit."""
+    return density(n_ratings, shape) < RULES.ratings_a_row
+
+
+def is_doubtful(n_ratings, shape):
+    """Return True if the default settings may be unsuitable, by numbers alone."""
+    return n_ratings <= RULES.few_ratings or is_sparse(n_ratings, shape)
+
+
+def left_open(estimator):
+    """Return the names in OPEN that are None.
+
+    Empty for solvers and rates that have defaults of their own.
+    """
+    if estimator.rates != "adaptive" or estimator.solver not in ("auto", "sgd"):
+        return set()
+    return {name for name in OPEN if getattr(estimator, name, 0) is None}
+
+
+def wants_factors(estimator):
+    """Return True if the user set an option that damped biases ignore."""
+    named = (*OPEN, "learning_rate")
+    return any(getattr(estimator, name, None) is not None for name in named) or not getattr(estimator, "biases", True)
+
+
+def decays(settings, free):
+    """Yield settings with each value of regularization in RULES.decays.
+
+    If it is not free, yield the settings alone.
+    """
+    for decay in RULES.decays if "regularization" in free else (settings.regularization,):
+        yield settings._replace(regularization=decay)
+
+
+def sizes(settings, free, shape):
+    """Yield settings with other numbers of factors and neighbours."""
+    factors = [min(count, *shape) for count in RULES.choice_factors] if "n_factors" in free else [settings.n_factors]
+    neighbors = (settings.n_neighbors, 0) if "n_neighbors" in free else (settings.n_neighbors,)
+    for pair in dict.fromkeys((f, k) for f in factors for k in neighbors):
+        if pair != (settings.n_factors, settings.n_neighbors):
+            yield settings._replace(n_factors=pair[0], n_neighbors=pair[1])
+
+
+NOTHING_ELSE = RULES.damping_grid[-1], RULES.damping_grid[-1]
+LEVEL, ITEMS = (0.0, 0.0), (0.0, 1.0)  # shares of the users' and of the items' slope
+
+
+def share_of(errors, than, tried):
+    """Return the share, 0.0 to 1.0.
+
+    errors (n,) float64: truth minus predictions of the best of `tried` candidates; than (n,): of damped biases, for the
+    same ratings.
+    """
+    sure = 1.0  # minimum of c: the number of epochs of a single candidate is chosen too
+    added = than - errors
+    total = added @ added
+    if not total > 0:
+        return 0.0
+    best = (than @ added) / total
+    spread = np.linalg.norm(added * (than - best * added)) / total
+    luck = max(sure, 2.0 * np.log(tried)) * spread**2
+    if not best > np.sqrt(luck):
+        return 0.0
+    return float(min(1.0, best * (1.0 - luck / best**2)))
+
+
+def blended(errors, than, share):
+    """Return the errors (n,) of damped biases and a candidate's shrunk addition."""
+    return than + share * (errors - than)
+
+
+def best_biases(evaluators):
+    """Return (damping, trend, errors (n,) of the held-out ratings).
+
+    damping: of users and items, from damping_grid; trend: shares of their slopes.
+    """
+    sides = 2  # number of trends that are tried
+    errors_of = functools.cache(functools.partial(held_out_errors, evaluators))
+    damping, trend = best_damping(errors_of, LEVEL, RULES.first_damping), LEVEL
+    sloped = best_damping(errors_of, ITEMS, damping[0])
+    items = share_of(errors_of(sloped, ITEMS), errors_of(damping, trend), sides)
+    if items:
+        damping, trend = sloped, (0.0, items)
+    users = share_of(errors_of(damping, (1.0, items)), errors_of(damping, trend), sides)
+    if users:
+        trend = users, items
+    choices = (damping, trend), (NOTHING_ELSE, LEVEL)
+    best = min(choices, key=lambda choice: squared(errors_of(*choice)))
+    return *best, errors_of(*best)
+
+
+def best_damping(errors_of, trend, users):
+    """Return the dampings of damping_grid with the lowest squared error.
+
+    That of the items is chosen first, with the damping `users` of the users. errors_of(damping, trend): errors (n,).
+    """
+    items = min(RULES.damping_grid, key=lambda items: squared(errors_of((users, items), trend)))
+    return min(RULES.damping_grid, key=lambda users: squared(errors_of((users, items), trend))), items
+
+
+def squared(errors):
+    """Return the sum of squares."""
+    return errors @ errors
+
+
+def held_out_errors(evaluators, damping, trend):
+    """Return the errors (n,) of damped biases on all evaluators' held-out ratings."""
+    return np.concatenate([evaluator.biased(damping, trend) for evaluator in evaluators])
 
 
 def usual_suits(estimator, ratings, settings, device):
@@ -27,7 +167,7 @@ def usual_suits(estimator, ratings, settings, device):
     many ratings only the number is checked.
     """
     n = len(ratings)
-    if rule.is_doubtful(n, ratings.shape):
+    if is_doubtful(n, ratings.shape):
         return False
     if n >= RULES.very_many_ratings or not settings.biases or settings.solver != "sgd":
         return True
@@ -60,7 +200,7 @@ def choose(estimator, ratings, settings, device, judged, progress):
     number of epochs is then at least the usual one. judged: whether the user's own ratings judge every epoch, by which
     early stopping then works.
     """
-    free, n = rule.left_open(estimator), len(ratings)
+    free, n = left_open(estimator), len(ratings)
     doubtful = bool(free) and not usual_suits(estimator, ratings, settings, device)
     stopping = settings.patience > 0 and not judged
     if not (doubtful or stopping):
@@ -86,7 +226,7 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
     share = (estimator.validation_fraction or stopping_share) if stopping else None
     options = settings.seed, device, settings.n_neighbors
     evaluators = [Evaluator(estimator, *fold, *options) for fold in folds(ratings, settings.seed, share)]
-    free = rule.left_open(estimator)
+    free = left_open(estimator)
     patience = settings.patience if stopping else RULES.choice_patience if "n_epochs" in free else 0
     training = settings._replace(n_factors=USUAL_FACTORS, n_neighbors=USUAL_NEIGHBORS)
     budget = Budget.of_trainings(RULES.choice_epochs * work_of_epoch(evaluators, training))
@@ -98,14 +238,14 @@ def _usual(estimator, ratings, settings, free):
     if not free:
         own = estimator.rates == "adaptive" and settings.solver == "sgd"
         return "named" if own else "named, or usual for its rates and solver"
-    density = rule.density(len(ratings), ratings.shape)
-    return f"usual for plenty of ratings ({density:.0f} or more a user and item)"
+    level = density(len(ratings), ratings.shape)
+    return f"usual for plenty of ratings ({level:.0f} or more a user and item)"
 
 
 def _of_too_few(estimator, settings, n):
     """Return the Choice if there are too few ratings for a hold-out."""
     why = f"{n} ratings are too few to try anything on"
-    return Choice(settings if rule.wants_factors(estimator) else as_biases(settings), [], why)
+    return Choice(settings if wants_factors(estimator) else as_biases(settings), [], why)
 
 
 def as_biases(settings):
@@ -129,15 +269,15 @@ def _contested(estimator, settings, contest):
     most = settings.epochs if contest.patience else min(settings.epochs, RULES.most_choice_epochs)
     epochs = RULES.choice_epochs if "n_epochs" in contest.free else most
     first = settings._replace(damping=damping, trend=trend, held=True, epochs=epochs)
-    trials = _try_all(rule.decays(first, contest.free), contest, [])
+    trials = _try_all(decays(first, contest.free), contest, [])
     leader = best_of(trials).candidate._replace(epochs=epochs)
-    trials = _try_all(rule.sizes(leader, contest.free, contest.evaluators[0].shape), contest, trials)
+    trials = _try_all(sizes(leader, contest.free, contest.evaluators[0].shape), contest, trials)
     best = best_of(trials)
     if settings.biases and -best.mean < rms(plain):
         trials = _try_all([best.candidate._replace(held=False, epochs=epochs)], contest, trials)
     best, rows = best_of(trials), [trial.row for trial in trials]
     chosen = best.candidate if contest.patience else best.candidate._replace(epochs=settings.epochs)
-    if plain is None or rule.wants_factors(estimator):
+    if plain is None or wants_factors(estimator):
         return Choice(chosen, rows, _why(rows, best.errors))
     rows.insert(0, biases_row(damping, trend, plain))
     share = share_of(best.errors, plain, len(trials))

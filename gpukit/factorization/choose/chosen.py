@@ -5,11 +5,11 @@ from typing import NamedTuple
 from gpukit import persist
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.choose.rule import BIASES
 from gpukit.factorization.settings import MOST_FACTORS, MOST_NEGATIVES, Settings
 from gpukit.factorization.solvers import LOSSES_OF
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
+BIASES = "damped biases"  # name of the predictor in chosen_
 # Fields of settings.Settings in a checkpoint, and those for clicks.
 KEPT = "n_factors n_neighbors epochs regularization damping trend held share patience".split()
 OF_CLICKS = "solver loss n_negatives unobserved_weight exponent counted recency popular mixed ease ease_decay".split()

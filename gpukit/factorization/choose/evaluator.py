@@ -11,7 +11,6 @@ from gpukit.device.engine import engine
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.prepare import trend as trends
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
 from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
@@ -115,7 +114,7 @@ class Evaluator:
         if not trend:
             return 0.0, *map(steps.fetch, training_data.baseline_of(*data, steps, damping, self.weights))
         z = steps.resident(training_data.z_of_levels(*data), np.float32)
-        return trends.biases(self.orders, z, steps, damping, trend, self.weights)
+        return training_data.trend_biases(self.orders, z, steps, damping, trend, self.weights)
 
 
 def rms(errors):

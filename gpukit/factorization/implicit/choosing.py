@@ -19,12 +19,11 @@ from gpukit.factorization.implicit import hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import Evaluator, make_trial, measure_lists, units
 from gpukit.factorization.implicit.item_weights import choose_ridge
 from gpukit.factorization.model.state import without_factors
-from gpukit.factorization.objective import goal_of
+from gpukit.factorization.settings import goal_of
 from gpukit.factorization.solvers.ease.training import memory_of, memory_served, work_of
 from gpukit.factorization.solvers.rates import EASE_GROWTH
-from gpukit.model_selection.search import round_digits
 from gpukit.model_selection.splits import draw_sample
-from gpukit.model_selection.trial import Budget, best_of, simplest_of
+from gpukit.model_selection.trial import Budget, best_of, round_digits, simplest_of
 from gpukit.neighbors.item_knn import ItemKNN
 
 MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which no sampled negatives are tried; on a GPU

@@ -8,8 +8,7 @@ from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import matrix_of, solve, with_share
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.solvers.ease.training import best_columns
-from gpukit.model_selection.search import EarlyStopping
-from gpukit.model_selection.trial import Trial
+from gpukit.model_selection.trial import EarlyStopping, Trial
 
 REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
 ADDED = ("counted", "recency", "popular", "mixed", "ease", "ease_decay")

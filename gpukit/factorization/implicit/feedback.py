@@ -3,8 +3,8 @@
 import warnings
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.objective import goal_of
-from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts, number_lines
+from gpukit.factorization.settings import goal_of
+from gpukit.ratings.check import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts, number_lines
 from gpukit.ratings.parts import RatingsPart
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from gpukit.factorization.answers.fold_in import neighborhood
 from gpukit.factorization.implicit.mix import parted
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.settings import of_model
+from gpukit.factorization.online.plan import of_model
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
-from gpukit.factorization.twins.influence import row_products
+from gpukit.factorization.twins import row_products
 
 
 def scorer(model):

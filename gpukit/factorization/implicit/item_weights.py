@@ -10,8 +10,7 @@ from gpukit.factorization.model.state import round_weights
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease import gpu, training
 from gpukit.factorization.solvers.rates import EASE_GROWTH
-from gpukit.model_selection.search import round_digits
-from gpukit.model_selection.trial import TRAININGS, best_of
+from gpukit.model_selection.trial import TRAININGS, best_of, round_digits
 
 
 def matrix_of(clicks):

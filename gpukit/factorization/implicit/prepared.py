@@ -8,7 +8,7 @@ from gpukit.factorization.implicit import start
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.shared.parts import share_of
+from gpukit.factorization.shared.partition import share_of
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings

@@ -14,12 +14,11 @@ from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.model.state import state_of_factors
-from gpukit.factorization.online import all_rows, merge
-from gpukit.factorization.online.plan import empty_entry, new_entry
+from gpukit.factorization.online import learning, merge
+from gpukit.factorization.online.plan import empty_entry, new_entry, of_model
 from gpukit.factorization.online.run import read_changes
-from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers.ials.fold import fold_in
-from gpukit.ratings.clicks import clicks_after
+from gpukit.ratings.check import clicks_after
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
@@ -91,7 +90,7 @@ def solved(state, prepared, plan, which, asked):
     """
     (fresh, moving), clicks = which, prepared.clicks
     share = plan.factors_share
-    users, items = (with_rows(old, len(new)) for old, new in zip(all_rows.factors_of(state), fresh))
+    users, items = (with_rows(old, len(new)) for old, new in zip(learning.factors_of(state), fresh))
     if share:
         users /= np.float32(share)
     tables, count = (clicks.csr(), clicks.csc()), 0
@@ -132,7 +131,7 @@ def kept_still(state, before, fresh, asked):
     users, items = fresh
     parts = zip(state._fields[:4], state, before, (users, users, items, items))
     return state._replace(
-        **{name: all_rows.restore_rows(own, with_rows(old, len(own)), new) for name, own, old, new in parts}
+        **{name: learning.restore_rows(own, with_rows(old, len(own)), new) for name, own, old, new in parts}
     )
 
 
@@ -148,8 +147,8 @@ def walked(state, prepared, plan, which, asked):
     begin = start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed)
     rows = {}
     for name, own, old, new in zip(state._fields[:4], begin, state, (fresh[0], fresh[0], fresh[1], fresh[1])):
-        rows[name] = all_rows.restore_rows(own, with_rows(old, len(own)), new)
-    influence = all_rows.carry_influence(state, neighbors)
+        rows[name] = learning.restore_rows(own, with_rows(old, len(own)), new)
+    influence = learning.carry_influence(state, neighbors)
     session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=influence))
     epochs = range(max(0, plan.epochs - RULES.late_click_epochs), max(plan.epochs, 1))
     for epoch in epochs:

@@ -5,7 +5,7 @@ from gpukit.io import records, sources
 from gpukit.io.arrays import plain
 from gpukit.io.blank_lines import cut_blank_end
 from gpukit.io.words import decoded
-from gpukit.ratings.headers import ITEM
+from gpukit.ratings.formats import ITEM
 
 NEEDED_ITEMS = "a file with an item's id in each line"
 NEEDED_CATEGORIES = "a file with a line item,category for each item"

@@ -16,7 +16,7 @@ from gpukit.factorization.implicit import start
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
-from gpukit.factorization.twins.influence import row_products
+from gpukit.factorization.twins import row_products
 from gpukit.io import trust
 
 

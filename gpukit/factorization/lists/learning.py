@@ -1,7 +1,7 @@
 """Training of a lists.head.Head on a model's ratings, on their device.
 
 The usual settings overfit sparse ratings: lists are then worse than the most popular items. So if ratings are few for
-their users and items (choose/rule.py), both numbers are chosen as for clicks (implicit/choosing.py).
+their users and items (choose/choice.py), both numbers are chosen as for clicks (implicit/choosing.py).
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.choose.rule import is_doubtful
+from gpukit.factorization.choose.choice import is_doubtful
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import start
 from gpukit.factorization.implicit.choosing import AXES, make_contest, search_settings
@@ -18,8 +18,7 @@ from gpukit.factorization.lists.head import Head, weights_of
 from gpukit.factorization.model.layout import LEVELS
 from gpukit.factorization.settings import Settings
 from gpukit.model_selection.splits import draw_sample
-from gpukit.ratings.orders.levels import Levels
-from gpukit.ratings.orders.order import Order, Orders, key_of, taken
+from gpukit.ratings.orders.order import Levels, Order, Orders, key_of, taken
 from gpukit.ratings.table import Ratings
 
 SEED = 0  # not the model's, which may have changed since it was fitted

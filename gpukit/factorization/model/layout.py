@@ -11,7 +11,7 @@ EXTRA = 8  # numbers of a parameter row after the factors:
 BIAS = 0  # b
 SQUARES = 1  # the sum of squared errors
 BASE = 2  # the baseline bias of the residuals in Eq. (1)
-LEVELS = 256  # codes of a neighbour: 0 unrated, then ratings.orders.levels.MOST rating levels,
+LEVELS = 256  # codes of a neighbour: 0 unrated, then ratings.orders.order.MOST rating levels,
 NO_NEIGHBOR = 255  # and an empty slot
 
 

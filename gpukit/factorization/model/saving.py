@@ -14,9 +14,8 @@ from gpukit.factorization.choose.chosen import check_facts, kept_choice
 from gpukit.factorization.lists import head
 from gpukit.factorization.model.layout import LEVELS, pair_keys
 from gpukit.factorization.model.state import KEPT, State, from_upper_halves, upper_halves
-from gpukit.factorization.objective import FEEDBACK
 from gpukit.factorization.online import plan
-from gpukit.factorization.settings import MOST_FACTORS
+from gpukit.factorization.settings import FEEDBACK, MOST_FACTORS
 from gpukit.io import trust
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 from gpukit.ratings.parts import RatingsPart

@@ -12,8 +12,7 @@ one (Ash and Adams, "On Warm-Starting Neural Network Training", NeurIPS 2020).
     inputs.py        new ratings, validated, and their rows; new ids are appended
     device_state.py  ratings, parameters and additive sums of simLSH of a model on its device
     merge.py         new ratings sorted, compared with the stored ones and merged into them
-    new_rows.py      training of rows without earlier ratings, with the others fixed
-    all_rows.py      training of all rows
+    learning.py      training of rows without earlier ratings, with the others fixed; training of all rows
     cpu.py | gpu.py -> twins.py | kernels.py
 
 `partial_fit` uploads the model, updates it and downloads it; `Live` keeps it on the device, with the sums of Eq. (3).

@@ -10,8 +10,7 @@ from gpukit.factorization.model.layout import BASE, LEVELS, major_first
 from gpukit.neighbors import plan as searching
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.plan import columns_of
-from gpukit.ratings.orders.levels import Levels
-from gpukit.ratings.orders.order import level_codes, order_ratings
+from gpukit.ratings.orders.order import Levels, level_codes, order_ratings
 from gpukit.ratings.table import DISTINCT, Ratings, marked
 
 SEARCHES = ("hamming", "buckets")  # by comparing codes; only new items have to be searched
@@ -154,7 +153,7 @@ class DeviceState:
         self.neighbors = GrowingTable(steps.resident(neighbors, np.int32), steps)
 
     def keep_hashes(self, settings):
-        """Compute the sums of simLSH by neighbors.plan.Settings; `new_rows` updates them with new ratings."""
+        """Compute the sums of simLSH by neighbors.plan.Settings; updates add to them with new ratings."""
         ids = (np.arange(rows) for rows in self.shape)
         orders = order_ratings(self.ratings.to_ratings(*ids), self.device)
         self.hashes = Hashes(self.shape[1], settings, self.ratings.levels.values, self.device)

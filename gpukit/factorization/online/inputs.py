@@ -7,12 +7,11 @@ import numpy as np
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.weights import counted
 from gpukit.io import trust
 from gpukit.io.ids import rows_of
 from gpukit.ratings import check
-from gpukit.ratings.clicks import are_pairs, rated_below
-from gpukit.ratings.pairs import merge_repeats, table_of
+from gpukit.ratings.check import are_pairs, rated_below
+from gpukit.ratings.convert import counted, merge_repeats, table_of
 from gpukit.ratings.table import Ratings
 
 

@@ -31,8 +31,7 @@ class Changes(NamedTuple):
     """Changes of the stored ratings by new ones: n_new new pairs, then n_corrected known pairs with another rating.
 
     keys (n,) uint64, the last ones marked, and at (n,) uint32, position in the history or insertion point, on the
-    device; key: Key of the order; shape (M, N) of the grown model; exact: float32 ratings on the host, of the history
-    before the changes (m,) and of the changes (n,); None if all of them are levels.
+    device; key: Key of the order; shape (M, N) of the grown model.
     """
 
     keys: object
@@ -41,7 +40,6 @@ class Changes(NamedTuple):
     n_corrected: int
     key: Key
     shape: tuple
-    exact: object = None
 
     def __len__(self):
         return self.n_new + self.n_corrected
@@ -92,14 +90,11 @@ def find_changes(batch, new, ratings, duplicates, keep_unchanged=False):
     at, marked, n_known = look_up_pairs(new, ratings)
     if n_known and duplicates == "error":
         raise_known_pair(marked, new, batch, ratings)
-    exact = None
     if new.has_unknown or (n_known and duplicates == "mean"):
         batch = apply_rule(batch, at, marked, ratings, duplicates)
-        exact = ratings.stored_values(), batch.values
         new = sort_batch(NewRatings(*batch[:2], ratings.extend_levels(batch.values), *batch[3:]), ratings)
         at, marked, n_known = look_up_pairs(new, ratings)
-        exact = None if ratings.levels.exact else exact
-    return split_changes(new, (at, marked, n_known, exact), ratings.steps, keep_unchanged)
+    return split_changes(new, (at, marked, n_known), ratings.steps, keep_unchanged)
 
 
 def look_up_pairs(new, ratings):
@@ -143,19 +138,16 @@ def apply_rule(batch, at, marked, ratings, duplicates):
 
 
 def split_changes(new, lookup, steps, keep_unchanged):
-    """Return the Changes of a SortedBatch; lookup: result of `look_up_pairs`, and Changes.exact."""
-    at, marked, n_known, exact = lookup
-    n = new.keys.size
+    """Return the Changes of a SortedBatch; lookup: result of `look_up_pairs`."""
+    (at, marked, n_known), n = lookup, new.keys.size
     if not n_known:
-        return Changes(new.keys, at, n, 0, new.key, new.shape, exact)
-    order = None if exact is None else np.argsort(steps.fetch(marked) >> np.uint64(MARK), kind="stable")
+        return Changes(new.keys, at, n, 0, new.key, new.shape)
     keys, at, _ = steps.sort_by_bits(marked, MARK, MARK + 2, at)
     _, n_new, changed, _ = steps.fetch(steps.row_starts(keys, MARK, 2, 3)).tolist()
     end = n if keep_unchanged else changed
     if end < n:  # a slice of a device array takes time
         keys, at = keys[:end], at[:end]
-    exact = None if exact is None else (exact[0], exact[1][order[:end]])
-    return Changes(keys, at, n_new, end - n_new, new.key, new.shape, exact)
+    return Changes(keys, at, n_new, end - n_new, new.key, new.shape)
 
 
 def merge_changes(changes, ratings):
@@ -215,8 +207,6 @@ def changed_rows(changes, steps):
 
 def changed_values(changes, ratings):
     """Return the ratings (n,) float32 of Changes, on the host."""
-    if changes.exact is not None:
-        return changes.exact[1]
     levels = ratings.steps.fetch(changes.keys)[: len(changes)] & np.uint64((1 << changes.key.level.width) - 1)
     return ratings.levels.values[levels.astype(np.int64)]
 
@@ -230,11 +220,7 @@ def merged_places(changes, steps):
 
 def merged_ratings(changes, ratings, ids):
     """Return (Ratings of a merged history on the host, (n,) bool of the changed ones); ids: of users, of items."""
-    whole, places = ratings.to_ratings(*ids), merged_places(changes, ratings.steps)
+    whole = ratings.to_ratings(*ids)
     is_changed = np.zeros(len(whole), bool)
-    is_changed[places] = True
-    if changes.exact is not None:
-        is_old = np.ones(len(whole), bool)
-        is_old[places[: changes.n_new]] = False
-        whole.values[is_old], whole.values[places] = changes.exact
+    is_changed[merged_places(changes, ratings.steps)] = True
     return whole, is_changed

@@ -10,6 +10,8 @@ from gpukit import persist
 from gpukit.base import check_choice, check_real
 from gpukit.errors import DataError
 from gpukit.factorization.constants import RULES
+from gpukit.factorization.settings import check
+from gpukit.factorization.solvers import usual
 
 Rows = Literal["move", "frozen"]
 Hashes = Literal["recount", "kept"]
@@ -145,3 +147,30 @@ def check_entries(entries):
             raise DataError(f"'rows' of an update in its header is {entry['rows']!r:.80}.")
         persist.check_seconds(persist.entry_of(entry, "seconds", dict))
     return entries
+
+
+def of_model(model, n_ratings):
+    """Return the Settings by which a fitted model learns further ratings.
+
+    n_ratings: ratings in all. The settings are the chosen ones, or the defaults for n_ratings if the chosen ones were
+    defaults. Models of other solvers continue by stochastic gradient descent.
+    """
+    plan, chosen = check(model, n_ratings, model.feedback_), model.chosen_
+    if model.feedback_ == "implicit":
+        others = ("damping", "trend", "biases")
+        known = {name: chosen[name] for name in plan._fields if name in chosen and name not in others}
+        return plan._replace(**known, epochs=chosen["n_epochs"], biases=chosen["biases"] == "learned")
+    trained, learned = chosen["n_epochs"] > 0, plan.solver == "sgd"
+    if trained and learned and not is_usual(model):
+        plan = plan._replace(epochs=chosen["n_epochs"], regularization=chosen["regularization"])
+    if not learned:
+        plan = plan._replace(**usual("sgd", plan.rates, n_ratings), solver="sgd")
+    held = chosen["biases"] == "held" or not trained
+    baseline = {"damping": tuple(chosen["damping"]), "trend": tuple(chosen.get("trend", ()))}
+    return plan._replace(epochs=plan.epochs * trained, held=held, **baseline)
+
+
+def is_usual(model):
+    """Return True if a fitted model's epochs and regularization are defaults."""
+    then = check(model, count_when_chosen(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_)
+    return (then.epochs, then.regularization) == (model.chosen_["n_epochs"], model.chosen_["regularization"])

@@ -9,11 +9,10 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.online import all_rows, inputs, merge, new_rows, plan
+from gpukit.factorization.online import inputs, learning, merge, plan
 from gpukit.factorization.online.device_state import DeviceRatings, DeviceState
-from gpukit.factorization.online.plan import empty_entry, has_grown, last_full_count, new_entry, plan_replay
+from gpukit.factorization.online.plan import empty_entry, has_grown, last_full_count, new_entry, of_model, plan_replay
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.settings import of_model
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
@@ -95,10 +94,9 @@ def update(state, request):
         flags = [ratings.steps.fetch(side) for side in merged.fresh] if merged.fresh else []
     with clock("orders"):
         searches = bool(flags) and flags[1].any() and state.layout.slots > 0 and state.hashes is None
-        reads_all = moves or searches or changes.exact is not None
-        whole = merge.merged_ratings(changes, ratings, request.ids) if reads_all else None
-        orders = new_rows.order_new_ratings(merged, changes, state, whole)
-        all_orders = order_ratings(whole[0], state.device) if moves or searches else None
+        whole = merge.merged_ratings(changes, ratings, request.ids) if moves or searches else None
+        orders = learning.order_new_ratings(merged, changes, state)
+        all_orders = whole and order_ratings(whole[0], state.device)
     with clock("neighbours"):
         counts = before, ratings.counts(changes.shape) if moves else None
         if moves:
@@ -107,9 +105,9 @@ def update(state, request):
             find_new_neighbors(state, request.model, merged, flags, all_orders)
     with clock("training"), interrupt.deferred() as pressed:
         report = request.progress and report_epochs(request.progress, pressed)
-        walked = new_rows.learn(orders, merged.fresh, state, plan, report, not moves)
+        walked = learning.learn(orders, merged.fresh, state, plan, report, not moves)
         if moves:
-            walked += all_rows.learn(whole, counts, state, plan, report, replay, max(share, RULES.least_share))
+            walked += learning.learn_all(whole, counts, state, plan, report, replay, max(share, RULES.least_share))
         ratings.steps.finish()
     new = [np.count_nonzero(side) for side in flags] or (0, 0)
     settled = n_now if moves and replay.is_whole else request.settled
@@ -133,7 +131,7 @@ def find_new_neighbors(state, model, merged, flags, all_orders):
     for columns, sign in merged.columns if state.hashes else ():
         state.hashes.add(columns, state.ratings.levels.values, sign)
     if state.hashes and flags and flags[1].any():
-        state.hashes.find(new_rows.find_runs(flags[1]), merged.rated, state.neighbors.all)
+        state.hashes.find(learning.find_runs(flags[1]), merged.rated, state.neighbors.all)
     elif all_orders is not None:
         known = np.array(state.ratings.steps.fetch(state.neighbors.all))
         state.set_neighbors(search_neighbors(state, model, all_orders, flags[1] != 0, known))
@@ -154,9 +152,9 @@ def move_baseline(state, request, all_orders, counts, replay, plan):
     base = tuple(np.asarray(preparing.fetch(side), np.float32) for side in base)
     touched = np.zeros(len(now[1]), bool)
     touched[merge.changed_rows(request.changes, state.ratings.steps)[1]] = True
-    changed = all_rows.find_changed_items(before[1], now[1], touched, replay, request.options)
+    changed = learning.find_changed_items(before[1], now[1], touched, replay, request.options)
     neighbors = search_neighbors(state, request.model, all_orders, changed, parameters.neighbors.copy())
-    all_rows.set_baseline(state, parameters, base, neighbors, plan.held)
+    learning.set_baseline(state, parameters, base, neighbors, plan.held)
 
 
 def report_epochs(progress, pressed):

@@ -52,9 +52,10 @@ def find_levels(values, levels, codes, missing):
 
 
 @by_block(lambda counts: counts.size)
-def _find_pairs(start, stop, keys, user_shift, item_shift, item_width, level_width, history, at, marked, counts):
+def _find_pairs(start, stop, keys, fields, history, at, marked, counts):
     """Write the places and marks of all parts; counts[part]: number of its pairs in the history."""
-    last, items, codes = history.indptr.size - 2, history.items, history.codes
+    (user_shift, item_shift, item_width, level_width), codes = fields, history.codes
+    last, items = history.indptr.size - 2, history.items
     for part in range(start, stop):
         counts[part] = 0
         for k in range(keys.size * part // PARTS, keys.size * (part + 1) // PARTS):
@@ -71,7 +72,7 @@ def _find_pairs(start, stop, keys, user_shift, item_shift, item_width, level_wid
 def find_pairs(keys, user_shift, item_shift, item_width, level_width, history, at, marked, known):
     """Twin of kernels.find_pairs."""
     counts = np.empty(PARTS, np.int64)
-    _find_pairs(keys, user_shift, item_shift, item_width, level_width, history, at, marked, counts)
+    _find_pairs(keys, (user_shift, item_shift, item_width, level_width), history, at, marked, counts)
     known[0] += counts.sum()
 
 

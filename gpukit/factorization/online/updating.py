@@ -135,7 +135,7 @@ class Updating(Serving):
 
     def _first_fit(self, X, y, options, progress):
         """Fit on ratings without duplicates."""
-        from gpukit.ratings.pairs import merge_repeats, table_of
+        from gpukit.ratings.convert import merge_repeats, table_of
 
         ratings = merge_repeats(table_of(X, y), X, options.duplicates, timed=False, stacklevel=3)
         return self.fit(ratings, progress=progress)

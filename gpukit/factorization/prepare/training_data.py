@@ -1,21 +1,192 @@
-"""Training data from ratings in two orders; `steps` is the module cpu.py or gpu.py of this package."""
+"""Training data from ratings in two orders; `steps` is the module cpu.py or gpu.py of this package.
 
-from math import gcd
+Damped biases around a fitted level that may depend on a row's number of ratings.
+
+Items with few ratings have lower ratings on average, and the bias of a row with few ratings is close to the level that
+it is shrunk to. With n_j ratings of row j and damping d,
+
+    b_j = (sum(z - c - b_i) + d s x_j) / (n_j + d),    x_j = log(1 + n_j / 5)
+
+and likewise for the other side: alternating ridge regressions, as in `baseline_of`, around a line. The level and the
+slope of a side are those of the weighted line through the means of its rows. The weight of a mean is n_j d / (n_j + d),
+the inverse of its variance if biases have variance sigma^2 / d and ratings sigma^2 (Gelman and Hill 2007, chapter 12: a
+group-level predictor). s is a share of that slope, which the caller chooses. c, the sum of both levels, is the
+prediction for rows without ratings. It is added to the mean, and b_j of such a row is 0. The mean of all ratings would
+be dominated by prolific users and popular items.
+
+Deterministic training for any number of threads: blocks in strata without conflicts (Gemulla et al. 2011).
+
+The rows of both sides are assigned to the same number of blocks. Stratum s has the blocks (b, (b + s) mod blocks). No
+two of them share a row, so threads may process them concurrently in any order. The number of blocks depends on the
+ratings alone. The ratings of a block are contiguous, its rows in random order.
+"""
+
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.factorization.arrays import History, Query, Scale, Side
-from gpukit.factorization.baseline import SWEEPS, weighted_moments
-from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
-from gpukit.factorization.baseline import moments as moments_of_values
+from gpukit.factorization.constants import DAMPING, SWEEPS
+from gpukit.factorization.constants import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import LEVELS, major_first
-from gpukit.factorization.prepare import trend as trends
-from gpukit.factorization.prepare.conflict_free_blocks import arrange_in_strata, assign_blocks
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.random import key
-from gpukit.ratings.orders.levels import moments as moments_of_levels
+from gpukit.ratings.orders.order import moments as moments_of_levels
 from gpukit.streams import Keyed
+
+TREND_SWEEPS = 6  # levels converge more slowly than biases around a fixed mean
+
+
+class OrderedRows(NamedTuple):
+    """One side's rows in order, as input of the kernels of means.
+
+    columns: starts, others and codes of ratings.orders; weights of the ratings or None; counts (rows,) float64, on the
+    host: number or total weight of a row's ratings; damping; share: of the slope.
+    """
+
+    columns: tuple
+    weights: object
+    counts: np.ndarray
+    damping: float
+    share: float
+
+
+def trend_biases(orders, z, steps, damping, shares, weights=None, ranks=None):
+    """Return (c, user biases (M,), item biases (N,)) float64 in z, on the host.
+
+    z (256,) float32 on the device: z of each level; damping, shares: of users, of items; weights: OrderedWeights or
+    None; ranks: shared.partition.RankMeans or None.
+    """
+    sides = [ordered_rows(orders, side, z, steps, damping[side], shares[side], weights) for side in (0, 1)]
+    if ranks is not None:
+        sides = [side._replace(counts=counts) for side, counts in zip(sides, ranks.counts)]
+    biases, levels = [np.zeros(len(side.counts)) for side in sides], [0.0, 0.0]
+    lines = [line_of(side) for side in sides]
+    for _ in range(TREND_SWEEPS):
+        for side, other in ((1, 0), (0, 1)):
+            means = damped_means(sides[side], z, biases[other] + levels[other], damping[side], steps)
+            if ranks is not None:
+                means = ranks.combine(side, means, damping[side])
+            biases[side], levels[side] = shrink_to_line(means, lines[side])
+    return sum(levels), *biases
+
+
+def ordered_rows(orders, side, z, steps, damping, share, weights):
+    """Return the OrderedRows of a side of ratings in orders (0: users, 1: items)."""
+    many = 1e9  # a damping that exceeds every number of ratings by far
+    order, rows = (orders.by_user, orders.by_item)[side], orders.shape[side]
+    columns = order.starts[: rows + 1], order.others, order.codes
+    if weights is None:
+        counts = np.diff(steps.fetch(columns[0])).astype(np.float64)
+        return OrderedRows(columns, None, counts, damping, share)
+    result = OrderedRows(columns, weights[side], None, damping, share)
+    ones = steps.resident(np.ones(len(z)), np.float32)
+    parts = damped_means(result, ones, np.zeros(orders.shape[1 - side]), many, steps)  # n / (n + MANY)
+    return result._replace(counts=many * parts / (1.0 - parts))
+
+
+def damped_means(side, z, other, damping, steps):
+    """Return sum(z - bias of the other side) / (n + damping) of OrderedRows, (rows,) float64 on the host."""
+    other = steps.resident(other, np.float64)
+    means = steps.empty(len(side.columns[0]) - 1, np.float64)
+    if side.weights is None:
+        steps.run("residual_means", *side.columns, z, other, float(damping), means)
+    else:
+        steps.run("weighted_means", *side.columns, z, side.weights, other, float(damping), means)
+    return steps.fetch(means)
+
+
+class Line(NamedTuple):
+    """What does not change when the line of a side's OrderedRows is fitted again, (rows,) float64 each.
+
+    own: n / (n + damping); undamped: the factor that makes a mean of a damped one; weights: of the means, whose sum is
+    1; x; slopes: the undamped means times these add up to the share of the slope.
+    """
+
+    own: np.ndarray
+    undamped: np.ndarray
+    weights: np.ndarray
+    x: np.ndarray
+    slopes: np.ndarray
+
+
+def line_of(side):
+    """Return the Line of OrderedRows."""
+    flat = 1e-9  # variance of x below which all rows count as equally often rated
+    counts, x = side.counts, np.log1p(side.counts / DAMPING)
+    own = counts / (counts + side.damping)
+    weights = own / own.sum()
+    centered = x - weights @ x
+    slopes = weights * centered
+    spread = slopes @ centered
+    slopes *= side.share / spread if spread > flat else 0.0
+    return Line(own, (counts + side.damping) / np.where(counts > 0, counts, 1.0), weights, x, slopes)
+
+
+def shrink_to_line(means, line):
+    """Return (biases (rows,) above the level, level) of damped means (rows,); the level is that of a row without
+    ratings."""
+    undamped = means * line.undamped
+    slope = line.slopes @ undamped
+    level = line.weights @ undamped - slope * (line.weights @ line.x)
+    return means - line.own * level + (1.0 - line.own) * (slope * line.x), level
+
+
+def uses_strata(device, deterministic):
+    """Return True if training uses strata: deterministic, on a CPU.
+
+    A GPU has more workers than a stratum has blocks and trains in batches (solvers/sgd/training.py).
+    """
+    return deterministic and not device.is_cuda
+
+
+class BlockAssignment(NamedTuple):
+    """Blocks of the rows of both sides, on the host.
+
+    blocks; turns: major rows of a block, at most; seat (rows,) int32: block * turns + turn of each major row; block
+    (rows,) int32 of each minor row.
+    """
+
+    blocks: int
+    turns: int
+    seat: np.ndarray
+    block: np.ndarray
+
+    @property
+    def runs(self):
+        """Number of runs: ratings of one row in one block; some are empty."""
+        return self.blocks * self.blocks * self.turns
+
+
+def assign_blocks(counts, others, blocks, seed):
+    """Return the BlockAssignment of major and minor rows with counts and others (rows,) ratings."""
+    (block, turn), (other_block, _) = (schedule.deal_rows(side, blocks, seed) for side in (counts, others))
+    turns = -(-len(counts) // blocks)
+    return BlockAssignment(blocks, turns, (block * turns + turn).astype(np.int32), other_block)
+
+
+def arrange_in_strata(starts, others, where, assignment, steps):
+    """Return (where, tables) on the device: positions of the ratings by block, and the chunk table of each stratum.
+
+    starts (rows + 1,), others (n,): as in ratings.orders; where (n,): positions of the ratings in shuffled rows. A
+    table is (turns * blocks, 3) int64, ordered by turn with one chunk per block.
+    """
+    n, run_bits = where.size, max(1, assignment.runs.bit_length())
+    keys, places, moved = steps.empty(n, np.uint64), steps.empty(n, np.uint32), steps.empty(n, np.uint32)
+    seat, block = steps.resident(assignment.seat, np.int32), steps.resident(assignment.block, np.int32)
+    steps.run("key_runs", starts, others, where, seat, block, assignment.blocks, assignment.turns, keys)
+    steps.run("count_up", places)
+    keys, places, _ = steps.sort_by_bits(keys, 0, run_bits, places)
+    run_starts = steps.row_starts(keys, 0, run_bits, assignment.runs)
+    steps.run("turn_around", places, moved)
+    steps.run("follow", moved, where, places)
+    blocks, size = assignment.blocks, assignment.blocks * assignment.turns
+    table, rows = steps.empty((assignment.runs, 3), np.int64), np.zeros(size, np.int32)
+    rows[assignment.seat] = np.arange(len(assignment.seat))
+    steps.run("cut_runs", run_starts, steps.resident(rows, np.int32), blocks, assignment.turns, table)
+    return places, [table[s * size : (s + 1) * size] for s in range(blocks)]
+
 
 UNSCALED = np.float32(0.0), np.float32(1.0)  # mean and deviation that leave values unchanged in lay_out_values
 APART = 384  # bytes from a minor row to the next most popular one: three lines of the L2 cache
@@ -60,8 +231,8 @@ class PreparationOptions(NamedTuple):
     """Options of the preparation.
 
     walk: 'users' or 'items', the major side; seed; deterministic: train in blocks without conflicts; near: use
-    neighbours; damping: of the users' and of the items' baseline biases; trend: shares of the slopes of trend.py, or ()
-    for biases around the mean of all ratings.
+    neighbours; damping: of the users' and of the items' baseline biases; trend: shares of the slopes of `trend_biases`,
+    or () for biases around the mean of all ratings.
     """
 
     walk: str
@@ -91,7 +262,7 @@ def prepare_ratings(orders, scale, options, steps, weights=None, ranks=None, ass
     """Return the TrainingData of ratings in orders; queued on a GPU.
 
     With a trend its Scale has the prediction for rows without ratings as its mean. ranks:
-    shared.training_data.RankMeans; assignment: BlockAssignment of the ratings of all ranks.
+    shared.partition.RankMeans; assignment: BlockAssignment of the ratings of all ranks.
     """
     scale, baseline = fit_baseline(orders, scale, steps, options, weights, ranks)
     history = history_of(orders, scale, steps)
@@ -100,6 +271,26 @@ def prepare_ratings(orders, scale, options, steps, weights=None, ranks=None, ass
         side = side._replace(weights=lay_out_weights(weights, options.walk, side.where, steps))
     query = training_query(history, orders, side, options.walk, steps) if options.near else None
     return TrainingData(history, side, query, scale, baseline, weights)
+
+
+def moments_of_values(values):
+    """Return (mean, standard deviation) float64 of values (n,) float32."""
+    piece = 1 << 16  # numbers that fit the cache
+    mean = float(values.mean(dtype=np.float64)) if values.size else 0.0
+    squares = 0.0
+    for first in range(0, values.size, piece):
+        away = values[first : first + piece] - np.float64(mean)
+        squares += away @ away
+    return mean, math.sqrt(squares / max(values.size, 1))
+
+
+def weighted_moments(values, weights):
+    """Return the weighted (mean, standard deviation) float64 of values.
+
+    values (n,) float32, weights (n,).
+    """
+    mean = float(np.average(values, weights=weights))
+    return mean, math.sqrt(np.average((values - np.float64(mean)) ** 2, weights=weights))
 
 
 def scale_of(orders, values, weights=None):
@@ -196,7 +387,7 @@ def minor_places(side, rows, row_bytes, steps, order=None):
 def step_of(rows, row_bytes):
     """Return the number of rows closest to APART bytes, increased until coprime with `rows`."""
     step = max(1, round(APART / row_bytes))
-    while gcd(step, rows) > 1:
+    while math.gcd(step, rows) > 1:
         step += 1
     return step
 
@@ -237,7 +428,7 @@ def fit_baseline(orders, scale, steps, options, weights=None, ranks=None):
     if not options.trend:
         return scale, baseline_of(orders, scale, steps, options.damping, weights, ranks=ranks)
     z = steps.resident(z_of_levels(orders, scale), np.float32)
-    level, *biases = trends.biases(orders, z, steps, options.damping, options.trend, weights, ranks)
+    level, *biases = trend_biases(orders, z, steps, options.damping, options.trend, weights, ranks)
     mean = float(scale.mean + scale.deviation * level)
     return scale._replace(mean=mean), tuple(steps.resident(bias, np.float64) for bias in biases)
 
@@ -245,14 +436,15 @@ def fit_baseline(orders, scale, steps, options, weights=None, ranks=None):
 def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, trend=(), ranks=None):
     """Return (user biases (M,), item biases (N,)) float64 in z, on the device: alternating damped means.
 
-    b_j = sum(z - b_i) / (n_j + damping), and likewise for b_i, for a few sweeps (source:
-    gpukit.factorization.baseline). damping: of users, of items. weights: OrderedWeights of the means. trend: shares of
-    the slopes of trend.py, whose biases are around the level that `fit_baseline` puts into the mean; the rest of the
-    level goes to the items. ranks: shared.training_data.RankMeans; a user's bias is then valid on the rank of the user.
+    b_j = sum(z - b_i) / (n_j + damping), and likewise for b_i, for a few sweeps: the paper's "simple case" of Eq. (1),
+    damped as usual (Koren 2010, sec. 2.1). Rows without ratings have bias 0. damping: of users, of items. weights:
+    OrderedWeights of the means. trend: shares of the slopes of `trend_biases`, whose biases are around the level that
+    `fit_baseline` puts into the mean; the rest of the level goes to the items. ranks: shared.partition.RankMeans; a
+    user's bias is then valid on the rank of the user.
     """
     z = steps.resident(z_of_levels(orders, scale), np.float32)
     if trend:
-        level, user_bias, item_bias = trends.biases(orders, z, steps, damping, trend, weights, ranks)
+        level, user_bias, item_bias = trend_biases(orders, z, steps, damping, trend, weights, ranks)
         item_bias[item_bias != 0] += level  # rows without ratings stay at 0
         return tuple(steps.resident(bias, np.float64) for bias in (user_bias, item_bias))
     sides = tuple(zip((orders.by_user, orders.by_item), orders.shape))

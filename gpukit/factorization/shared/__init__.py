@@ -1,9 +1,8 @@
 """Training over the ranks of a parallel.Team. Each rank has the ratings of some users; ranks exchange rows of items.
 
     begin.py           checks, and everything before the first epoch
-    parts.py           partition of users and items; least squares over ranks
-    training_data.py   means of all ratings, chunk tables
-    block_schedule.py  blocks of each rank at each step; weights of the ranks' changes to copied rows
+    partition.py       partition of users and items; blocks of each rank at each step; weights of the ranks' changes to
+                       copied rows; means of all ratings, chunk tables; least squares over ranks
     training.py        an epoch, for either device; validation, the whole model
     cpu.py | gpu.py    an epoch's part of a rank, transfers
     kernels.py, twins.py   changes of rows
@@ -16,7 +15,7 @@ processed its block last. Mean, deviation, levels, baselines and counts are thos
 With walk='users', every rank has a copy of the items' rows. Their changes on all ranks are added many times per epoch,
 on a GPU during training. With walk='items', items are in blocks, and no two ranks process a block at the same time, so
 that no step is lost. There is a block per rank in a ring. With deterministic=True the blocks are the strata of
-prepare/conflict_free_blocks.py, in the same order as without ranks, and the result is bit-identical
+prepare/training_data.py, in the same order as without ranks, and the result is bit-identical
 (MatrixFactorization).
 
 Sources: Gemulla et al. 2011 (blocks without conflicts); Dean et al. 2012, sec. 4.1 (copies that receive all changes);

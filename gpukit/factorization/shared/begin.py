@@ -4,17 +4,16 @@ from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
 from gpukit.factorization.begin import layout_of
 from gpukit.factorization.begin import prepare as of_ratings
-from gpukit.factorization.choose import rule
+from gpukit.factorization.choose import choice as rule
 from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.objective import goal_of
-from gpukit.factorization.prepare import conflict_free_blocks, training_data
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions
-from gpukit.factorization.shared.parts import parts_of
+from gpukit.factorization.settings import goal_of
+from gpukit.factorization.shared.partition import chunk_tables, parts_of, rank_means, scale_over_ranks
 from gpukit.factorization.shared.training import SharedModel, training_of
-from gpukit.factorization.shared.training_data import chunk_tables, rank_means, scale_over_ranks
 from gpukit.model_selection.splits import MANY_TIMES, thinned_users
 from gpukit.neighbors.shared import found
 from gpukit.parallel.devices import check_distinct_gpus
@@ -77,7 +76,7 @@ def prepare(request):
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        in_strata = conflict_free_blocks.uses_strata(device, estimator.deterministic)
+        in_strata = training_data.uses_strata(device, estimator.deterministic)
         near = plan.n_neighbors > 0
         options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
         parts = parts_of(ratings, team.size, options, steps.preparing)

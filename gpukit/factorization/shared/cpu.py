@@ -5,9 +5,8 @@ import numpy as np
 from gpukit.device.cpu_arrays import runner
 from gpukit.factorization.cpu import RATINGS_A_THREAD, most_workers
 from gpukit.factorization.model.layout import EXTRA, SQUARES
-from gpukit.factorization.shared import block_schedule, twins
-from gpukit.factorization.shared.block_schedule import in_parts, part_of
-from gpukit.factorization.shared.parts import tables_of_items
+from gpukit.factorization.shared import partition, twins
+from gpukit.factorization.shared.partition import in_parts, part_of, tables_of_items
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.runtime.thread_count import limited
 
@@ -73,8 +72,8 @@ class CopiedRows:
     def __init__(self, session, settings, parts, team, device):
         self.session, self.team = session, team
         self.common = session.parameters.Q.copy()
-        self.paces = block_schedule.paces(settings, session.walk, parts.counts, team.size, PARTS, PARTS)
-        self.counts, self.every = block_schedule.sample_rows(parts, team.rank)
+        self.paces = partition.paces(settings, session.walk, parts.counts, team.size, PARTS, PARTS)
+        self.counts, self.every = partition.sample_rows(parts, team.rank)
         self.shares = np.ones(len(self.common), np.float32)  # 1 for the unknown row
 
     def process(self, workers, rates, turn, epoch):
@@ -82,7 +81,7 @@ class CopiedRows:
         session = self.session
         with limited(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
             for part, table in enumerate(in_parts(session.tables[0], PARTS, workers)):
-                quarter, remainder = divmod(part * block_schedule.QUARTERS, PARTS)
+                quarter, remainder = divmod(part * partition.QUARTERS, PARTS)
                 if not (remainder or (epoch and quarter)):
                     self.damp(epoch, quarter)
                 sgd_epoch(table, session.batch, session.parameters, rates, turn, workers)
@@ -90,7 +89,7 @@ class CopiedRows:
 
     def damp(self, epoch, quarter):
         """Set the weights of the changes for an epoch or its quarter, from the length of the major side's factors."""
-        paces = self.paces[block_schedule.pace_index(epoch, quarter, len(self.paces))]
+        paces = self.paces[partition.pace_index(epoch, quarter, len(self.paces))]
         sums, factors = np.empty((MEASURING, 2)), self.session.layout.n_factors
         run("factor_squares", self.session.parameters.P, self.counts, factors, self.every, sums)
         run("damp", self.team.allreduce(sums), paces, self.team.size, self.shares[:-1])

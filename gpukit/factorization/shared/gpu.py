@@ -14,15 +14,14 @@ from gpukit._driver import Repeated, device_array, launch, zeros
 from gpukit.device.gpu_arrays import processors, runner
 from gpukit.device.upload import to_device
 from gpukit.factorization.prepare import kernels as preparing
-from gpukit.factorization.shared import block_schedule, kernels
-from gpukit.factorization.shared.block_schedule import in_parts, part_of
-from gpukit.factorization.shared.parts import tables_of_items
+from gpukit.factorization.shared import kernels, partition
+from gpukit.factorization.shared.partition import in_parts, part_of, tables_of_items
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.gpu import BLOCK
 from gpukit.parallel.nccl import make_gpu_transport, record_event, wait_for_event
 
 PACKING = 264, 128  # blocks and threads that copy rows
-PARTS = block_schedule.QUARTERS  # of an epoch with copies of rows
+PARTS = partition.QUARTERS  # of an epoch with copies of rows
 FIRST, LATER = 16, 6  # exchanges in a part of the first epoch and of a later one, at most
 POPULAR, EVERY = 8, 3  # one row in POPULAR is in every exchange, all rows are in each EVERY-th
 MEASURING = 64, 256  # blocks and threads that measure the length of factors
@@ -134,15 +133,15 @@ class CopiedRows:
         steps = parts.counts[0].sum() / (team.size * PARTS * session.workers)
         self.n_exchanges = exchange_counts(steps, self.measure_exchange())
         self.paces = [to_device(np.ascontiguousarray(turn)) for turn in self.paces_of(settings, parts, order)]
-        counts, self.every = block_schedule.sample_rows(parts, team.rank)
+        counts, self.every = partition.sample_rows(parts, team.rank)
         self.counts, self.sums = to_device(counts), device_array((MEASURING[0], 2), np.float64)
 
     def paces_of(self, settings, parts, order):
-        """Return block_schedule.paces of rows in an order by falling popularity."""
+        """Return partition.paces of rows in an order by falling popularity."""
         factors = np.full(len(order), PARTS / EVERY)
         factors[order[: len(self.popular.changes)]] = PARTS
         exchanges = (count * factors for count in self.n_exchanges)
-        return block_schedule.paces(settings, self.session.walk, parts.counts, self.team.size, *exchanges)[:, order]
+        return partition.paces(settings, self.session.walk, parts.counts, self.team.size, *exchanges)[:, order]
 
     @functools.cached_property
     def tables(self):
@@ -207,7 +206,7 @@ class CopiedRows:
 
     def damp(self, epoch, quarter):
         """Queue cpu.CopiedRows.damp."""
-        paces = self.paces[block_schedule.pace_index(epoch, quarter, len(self.paces))]
+        paces = self.paces[partition.pace_index(epoch, quarter, len(self.paces))]
         table, n_factors = self.session.parameters.P, self.session.layout.n_factors
         arguments = table, self.counts, n_factors, self.every, self.sums
         launch(kernels.factor_squares, *MEASURING, *arguments, stream=self.transfer_stream)

@@ -115,7 +115,7 @@ def damp(sums, paces, ranks, shares):
     sums (any, 2) float64: factor_squares' of all ranks; paces, shares (n,) float32, shares overwritten; ranks int64.
     Launch: any grid and block.
     Deterministic: yes; budget.
-    Source: ours, after damping.paces.
+    Source: ours, after partition.paces.
     """
     square, size = F64(0.0), F64(0.0)
     for b in range(sums.shape[0]):

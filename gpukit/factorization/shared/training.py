@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.arrays import History
-from gpukit.factorization.shared.block_schedule import Copies, Lap, plan_moves
+from gpukit.factorization.shared.partition import Copies, Lap, plan_moves
 from gpukit.factorization.solvers.sgd import schedule
 
 PIECE = 1 << 20  # ratings of a history that a rank sends at a time

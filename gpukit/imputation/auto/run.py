@@ -21,7 +21,7 @@ from gpukit.imputation.auto.judging import (
 from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of
 from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
 from gpukit.imputation.spectral.method import note_left_out
-from gpukit.model_selection.search import finalists
+from gpukit.model_selection.trial import finalists
 
 WINDOW = 1 << 20  # entries of the window of a long problem that methods are judged on
 TRIAL = 1 << 16  # entries of a trial of methods that take each column by itself

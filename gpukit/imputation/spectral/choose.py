@@ -45,8 +45,8 @@ from gpukit.imputation.problem import Problem
 from gpukit.imputation.spectral import run
 from gpukit.imputation.spectral.path import best_options, fit_path
 from gpukit.imputation.spectral.run import impute, start
-from gpukit.model_selection.search import EarlyStopping, finalists
 from gpukit.model_selection.splits import order_by_values
+from gpukit.model_selection.trial import EarlyStopping, finalists
 
 LAWS = (("slice", 1.0), ("common", 1.0), ("frequency", 0.5), ("frequency", 1.0), ("frequency", 2.0))
 DEEP = 4 * PATH_END  # end of a path under 'common'; 'frequency' starts above the smoothest slices and ends lower

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._driver import device_array, launch
-from gpukit.device import processors
+from gpukit.device.place import processors
 from gpukit.device.upload import to_device
 from gpukit.primitives.group import formulas, kernels
 

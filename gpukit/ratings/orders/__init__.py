@@ -1,10 +1,9 @@
 """Ratings sorted once by item and by user, on a device.
 
-    order.py             `order_ratings`: Ratings -> Orders on a device
+    order.py             `order_ratings`: Ratings -> Orders on a device; levels: distinct rating values, or a grid
     resident.py          `ratings_where`: Ratings of arrays on a GPU, or of large host arrays, numbered on the GPU
     compressed.py        sorted pairs on the host: Ratings.csr, Ratings.csc, and repeated pairs
-    levels.py            distinct rating values, or a grid if there are too many
-    cpu.py | gpu.py      device steps -> twins.py | kernels.py; the sorts are in gpukit.primitives.group
+    twins.py, kernels.py host steps are device.engine.common_steps; the sorts are in gpukit.primitives.group
     formulas.py          scalar functions compiled for both devices
 
 A rating becomes one 64-bit key, user | item | level. Sorted by its lower part, the keys are the columns that simLSH

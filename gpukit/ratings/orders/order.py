@@ -1,4 +1,7 @@
-"""Sort ratings by item and by user on one device."""
+"""Sort ratings by item and by user on one device.
+
+Levels of rating values: distinct ones or a uniform grid.
+"""
 
 from typing import NamedTuple
 
@@ -7,11 +10,50 @@ import numpy as np
 from gpukit.device import engine
 from gpukit.errors import DataError
 from gpukit.parallel import ALONE
-from gpukit.ratings.orders import levels as leveling
 from gpukit.ratings.orders.formulas import FREE, TABLE
-from gpukit.ratings.orders.levels import Levels
 from gpukit.ratings.orders.resident import ResidentRatings
 from gpukit.ratings.table import DISTINCT, marked
+
+MOST = 254  # levels: a code of one byte has 0 for "not rated" and 255 for "nobody"
+
+
+class Levels(NamedTuple):
+    """Rating levels and their counts.
+
+    values (L,) float32, ascending; exact: every rating is one of them, else ratings map to the nearest level; counts
+    (L,) int64: ratings on each level.
+    """
+
+    values: np.ndarray
+    exact: bool
+    counts: np.ndarray
+
+
+def ranked(table):
+    """Return (values (L,) float32 ascending, ranks (2048,) uint8 of the slots).
+
+    table (2048,) uint32: bits of the values.
+    """
+    used = np.flatnonzero(table != FREE)
+    values = table[used].view(np.float32)
+    order = np.argsort(values, kind="stable")
+    ranks = np.zeros(len(table), np.uint8)
+    ranks[used[order]] = np.arange(len(used), dtype=np.uint8)
+    return values[order], ranks
+
+
+def grid(low, high):
+    """Return (values (MOST,) float32, levels per unit) of a uniform grid."""
+    return np.linspace(low, high, MOST).astype(np.float32), (MOST - 1) / (float(high) - float(low))
+
+
+def moments(levels):
+    """Return (mean, standard deviation), float64, of ratings on exact levels."""
+    share = levels.counts / max(int(levels.counts.sum()), 1)
+    values = levels.values.astype(np.float64)
+    mean = float(share @ values)
+    return mean, float(np.sqrt(share @ (values - mean) ** 2))
+
 
 MOST_RATINGS = (1 << 32) - 1  # positions are 32-bit numbers
 
@@ -141,9 +183,9 @@ def level_codes(ratings, steps, team=ALONE):
     """
     bits = sent(ratings, "values", steps).view(np.uint32)
     table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
-    steps.run("enter_values", bits, leveling.MOST, table, found)
+    steps.run("enter_values", bits, MOST, table, found)
     count, bad = steps.fetch(found)
-    crowded = count > leveling.MOST  # so not all ratings were checked
+    crowded = count > MOST  # so not all ratings were checked
     if bad or crowded:
         refuse_not_finite(ratings.values)
     if team.size > 1:
@@ -152,10 +194,10 @@ def level_codes(ratings, steps, team=ALONE):
     if crowded:
         bounds = (host.min(initial=np.inf), "min"), (host.max(initial=-np.inf), "max")
         low, high = (float(team.allreduce(*bound)) for bound in bounds)
-        values, levels_a_unit = leveling.grid(low, high)
+        values, levels_a_unit = grid(low, high)
         steps.run("grid_codes", bits.view(np.float32), low, levels_a_unit, codes)
         return Levels(values, False, np.empty(0, np.int64)), codes, bits
-    values, ranks = leveling.ranked(steps.fetch(table))
+    values, ranks = ranked(steps.fetch(table))
     steps.run("find_codes", bits, table, steps.resident(ranks, np.uint8), codes)
     return Levels(values, True, np.empty(0, np.int64)), codes, bits
 
@@ -178,10 +220,10 @@ def of_all_ranks(table, crowded, steps, team):
     """Return (table of all ranks' values on the device, True if too many)."""
     slots = steps.fetch(table)
     used = np.unique(np.concatenate(team.allgather(slots[slots != FREE])))
-    crowded = bool(team.allreduce(np.array(crowded), "max")) or len(used) > leveling.MOST
+    crowded = bool(team.allreduce(np.array(crowded), "max")) or len(used) > MOST
     table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
     if not crowded:
-        steps.run("enter_values", steps.resident(used, np.uint32), leveling.MOST, table, found)
+        steps.run("enter_values", steps.resident(used, np.uint32), MOST, table, found)
     return table, crowded
 
 

@@ -8,14 +8,14 @@ from compile.usage import Case, named
 from numba.core import types
 from numba.core.typing.typeof import typeof
 
+from gpukit.factorization import kernels as scores
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables, WeightedBatch
-from gpukit.factorization.kernels import codes, scores
-from gpukit.factorization.kernels.scores import add_weights
+from gpukit.factorization.kernels import add_weights
 from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.shared import kernels as shared
-from gpukit.factorization.solvers.sgd import chunk_kernels as chunks
+from gpukit.factorization.solvers.sgd import kernels as chunks
 from gpukit.factorization.solvers.sgd import kernels as sgd
-from gpukit.factorization.solvers.sgd import stream_kernels as stream
+from gpukit.factorization.solvers.sgd import kernels as stream
 from gpukit.factorization.solvers.sgd.formulas import Rates
 
 F32, I32, I64, U8, U32 = types.float32, types.int32, types.int64, types.uint8, types.uint32
@@ -228,9 +228,9 @@ CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout,
     Case("factorization.score_rows", scores.score_rows, SCORES, registers=80),
     Case("factorization.fill_tables", scores.fill_tables, TABLES, registers=40),
     Case("factorization.add_weights", add_weights, ADD_WEIGHTS, registers=56),
-    Case("factorization.neighbor_codes", codes.neighbor_codes, CODES, registers=56),
-    Case("factorization.look_up_codes", codes.look_up_codes, LOOKED_UP, registers=56),
-    Case("factorization.clear_tables", codes.clear_tables, "uint8[:, ::1]", registers=32),
+    Case("factorization.neighbor_codes", scores.neighbor_codes, CODES, registers=56),
+    Case("factorization.look_up_codes", scores.look_up_codes, LOOKED_UP, registers=56),
+    Case("factorization.clear_tables", scores.clear_tables, "uint8[:, ::1]", registers=32),
     *PREPARING,
     *STREAMING,
     *CHUNKING,

@@ -7,7 +7,7 @@ from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import fold_in
-from gpukit.factorization.baseline import DAMPING
+from gpukit.factorization.constants import DAMPING
 
 
 @pytest.fixture(scope="module", params=[MatrixFactorization, LSHMF])

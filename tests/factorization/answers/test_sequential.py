@@ -7,7 +7,7 @@ from factorization.inputs import make, planted
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import fold_in
-from gpukit.factorization.baseline import DAMPING
+from gpukit.factorization.constants import DAMPING
 from gpukit.ratings import Ratings, as_ratings
 
 

@@ -10,7 +10,7 @@ from factorization.inputs import planted, same_state
 from gpukit import persist
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.choose import damping, rule
+from gpukit.factorization.choose import choice
 from gpukit.factorization.choose.evaluator import Evaluator, folds, rms
 from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
@@ -120,7 +120,7 @@ def test_density_counts_the_longer_side():
         (90_000, (943, 1682)),
         (1_800_000, (24_983, 100)),
     ]
-    assert not any(rule.is_sparse(*one) for one in plenty) and all(rule.is_sparse(*one) for one in few)
+    assert not any(choice.is_sparse(*one) for one in plenty) and all(choice.is_sparse(*one) for one in few)
 
 
 def test_the_same_choice_in_any_order():
@@ -278,12 +278,12 @@ def test_no_bias_is_taken_that_predicts_worse_than_the_level():
         users, items = (side.ravel().astype(np.int32) for side in np.indices((20, 6)))
         noise = Ratings(users, items, rng.normal(size=120).astype(np.float32), np.arange(20), np.arange(6))
         evaluators = [Evaluator(MatrixFactorization(), *fold, seed, cpu()) for fold in folds(noise, 0)]
-        level = rms(damping.held_out_errors(evaluators, damping.NOTHING_ELSE, damping.LEVEL))
-        found, trend, errors = damping.best_biases(evaluators)
-        assert rms(errors) <= level and rms(damping.held_out_errors(evaluators, found, trend)) == pytest.approx(
+        level = rms(choice.held_out_errors(evaluators, choice.NOTHING_ELSE, choice.LEVEL))
+        found, trend, errors = choice.best_biases(evaluators)
+        assert rms(errors) <= level and rms(choice.held_out_errors(evaluators, found, trend)) == pytest.approx(
             rms(errors)
         )
-        usual_is_worse += rms(damping.held_out_errors(evaluators, (5.0, 5.0), damping.LEVEL)) > level
+        usual_is_worse += rms(choice.held_out_errors(evaluators, (5.0, 5.0), choice.LEVEL)) > level
     assert usual_is_worse > 2
 
 
@@ -300,7 +300,7 @@ class Biases:
 
 
 def test_dampings_and_trends_are_those_of_the_least_error():
-    chosen, trend, errors = damping.best_biases([Biases()])
+    chosen, trend, errors = choice.best_biases([Biases()])
     assert chosen == (20.0, 3.0) and trend == pytest.approx((0.5, 0.8), abs=0.05)
     np.testing.assert_array_equal(errors, Biases().biased(chosen, trend))
-    assert damping.best_damping(Biases().biased, damping.LEVEL, RULES.first_damping) == (20.0, 8.0)
+    assert choice.best_damping(Biases().biased, choice.LEVEL, RULES.first_damping) == (20.0, 8.0)

@@ -11,7 +11,7 @@ from gpukit.factorization.choose import choice
 from gpukit.factorization.choose.evaluator import rms, train_candidate, work_of_epoch
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers import rates
-from gpukit.model_selection import search, trial
+from gpukit.model_selection import trial
 
 
 def test_the_rmse_is_infinite_after_divergence():
@@ -47,7 +47,7 @@ def test_the_trial_is_that_of_the_best_epoch(errors, patience, best, trained):
     settings = MatrixFactorization(n_factors=4, n_epochs=len(errors)).check(9)
     budget, events = trial.Budget(1e9), []
     parts = Part(*errors), Part(*(2 * error for error in errors))
-    stopping = search.EarlyStopping(patience, budget=budget)
+    stopping = trial.EarlyStopping(patience, budget=budget)
     result = train_candidate(parts, settings, stopping, lambda *event: events.append(event))
     assert result.candidate == settings._replace(epochs=best) and result.errors.tolist() == [
         errors[best - 1],
@@ -63,8 +63,8 @@ def test_candidates_behind_are_given_up(monkeypatch):
     """The model is as accurate with shorter trials."""
     train, test = planted(100, 40, 0.5, seed=1).split(0.2, 0)
     spent, scores = [], []
-    for rule in (lambda *it: False, search.is_behind):
-        monkeypatch.setattr(search, "is_behind", rule)
+    for rule in (lambda *it: False, trial.is_behind):
+        monkeypatch.setattr(trial, "is_behind", rule)
         fitted = MatrixFactorization(device="cpu").fit(train)
         spent.append(sum(len(row["curve"]) for row in fitted.trials_))
         scores.append(-fitted.score(test))

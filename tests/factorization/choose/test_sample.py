@@ -6,7 +6,7 @@ import pytest
 from factorization.inputs import planted
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.choose import choice, rule
+from gpukit.factorization.choose import choice
 from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
@@ -60,7 +60,7 @@ def test_few_ratings_are_always_chosen_for():
     """For any number of ratings per row."""
     fitted = LSHMF(device="cpu", lsh_q=8).fit(planted(250, 12, 1.0))
     assert len(fitted.trials_) > 3
-    assert rule.is_doubtful(RULES.few_ratings, (2, 2)) and not rule.is_doubtful(RULES.few_ratings + 1, (2, 2))
+    assert choice.is_doubtful(RULES.few_ratings, (2, 2)) and not choice.is_doubtful(RULES.few_ratings + 1, (2, 2))
 
 
 def test_very_many_are_not_looked_at(plenty, monkeypatch):

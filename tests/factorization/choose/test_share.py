@@ -10,7 +10,7 @@ import pytest
 
 from factorization.inputs import planted
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.choose.damping import blended, share_of
+from gpukit.factorization.choose.choice import blended, share_of
 from gpukit.factorization.model.state import State, shrunk
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gpukit.device.engine import common_steps
 from gpukit.factorization import cpu as steps
-from gpukit.factorization.online import cpu as online_steps
-from gpukit.factorization.online import new_rows
+from gpukit.factorization.online import learning
 from gpukit.factorization.solvers import rates
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunk_table import cut_table
+from gpukit.factorization.solvers.sgd.schedule import cut_table
 
 
 @pytest.mark.parametrize("kind", ["adaptive", "paper"])
@@ -30,7 +30,7 @@ def test_they_are_the_hosts(kind, rows, share):
         steps=usual,
         layout=SimpleNamespace(slots=0),
     )
-    (table,), workers = new_rows.cut_chunks(task, flags, online_steps)
+    (table,), workers = learning.cut_chunks(task, flags, common_steps("cpu", "gpukit.factorization.online"))
     rate = rates.row_rates(kind, 0.15, counts) * flags
     assert workers == schedule.still_workers(n, counts * rate, (schedule.worker_count(n, most), most))
     pace = schedule.Pace(workers, rate, 1, schedule.longest_still(n, workers))

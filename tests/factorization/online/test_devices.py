@@ -8,7 +8,7 @@ from support import small_launches
 
 from factorization.inputs import make, planted
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.prepare import conflict_free_blocks
+from gpukit.factorization.prepare import training_data
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
@@ -40,7 +40,7 @@ def few(users, items):
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_an_update_is_the_same_on_both_devices(model, rows, monkeypatch):
     """Both train in batches, also the CPU, which would use strata."""
-    monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
+    monkeypatch.setattr(training_data, "uses_strata", lambda device, deterministic: False)
     more = {"n_neighbors": 2, "lsh_q": 1, "lsh_p": 1} if model is LSHMF else {}
     fitted, updated = make(model, n_epochs=2, deterministic=True, **more).fit(few(5, 4)), []
     monkeypatch.setattr(run, "is_due", lambda *arguments: False)

@@ -7,13 +7,14 @@ import pytest
 
 from factorization.inputs import make
 from factorization.online.test_live import KNOWN, fitted, same_model, whole_and_parts
+from gpukit.device.engine import common_steps
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import Scale
-from gpukit.factorization.online import cpu, inputs
+from gpukit.factorization.online import inputs
 from gpukit.factorization.online.inputs import IdLookup
 from gpukit.ratings import Ratings
-from gpukit.ratings.pairs import table_of
+from gpukit.ratings.convert import table_of
 
 
 def plain(users, items, user_ids, item_ids):
@@ -22,6 +23,7 @@ def plain(users, items, user_ids, item_ids):
     return Ratings(users, items, np.ones(len(users), np.float32), np.array(user_ids), np.array(item_ids))
 
 
+STEPS = common_steps("cpu", "gpukit.factorization.online")
 SCALE = Scale(0.0, 1.0, 1.0, 1.0)
 KNOWN_IDS = np.array([3, 5, 8]), np.array([1, 2])
 AS_THEY_ARE = {
@@ -49,8 +51,8 @@ WRONG = {
 
 def read(ratings):
     """Return the NewRatings; of Ratings with a row out of range after all checks."""
-    batch = inputs.in_rows(inputs.read_unchecked(ratings, None, KNOWN_IDS, SCALE), KNOWN_IDS, cpu)
-    return batch or inputs.in_rows(table_of(ratings), KNOWN_IDS, cpu)
+    batch = inputs.in_rows(inputs.read_unchecked(ratings, None, KNOWN_IDS, SCALE), KNOWN_IDS, STEPS)
+    return batch or inputs.in_rows(table_of(ratings), KNOWN_IDS, STEPS)
 
 
 @pytest.mark.parametrize("name", [*AS_THEY_ARE, *NOT])

@@ -6,10 +6,11 @@ from support import launch, launch_repeatably, small_launches
 
 from factorization.inputs import make, planted
 from factorization.online import inputs, test_id_lookup
+from gpukit.device.engine import common_steps
 from gpukit.factorization.arrays import History
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
-from gpukit.factorization.online import cpu, new_rows, twins
 from gpukit.factorization.online import inputs as reading
+from gpukit.factorization.online import learning, twins
 from gpukit.factorization.prepare import twins as preparing
 from gpukit.factorization.prepare.formulas import ASIDE, KNOWN
 from gpukit.factorization.solvers import rates
@@ -20,12 +21,12 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 from gpukit.device import Device
 from gpukit.factorization import LSHMF, MatrixFactorization, gpu
 from gpukit.factorization import run as runs
-from gpukit.factorization.online import gpu as gpu_of_online
 from gpukit.factorization.online import kernels, session
 from gpukit.factorization.prepare import gpu as gpu_steps
 from gpukit.ratings import Ratings
 
 SHAPES = [(1, 32), (3, 32), (2, 64)]
+SIDES = [common_steps(side, "gpukit.factorization.online") for side in ("cpu", "gpu")]
 CASES = [(0, 5), (1, 1), (12, 7), (25, 30), (30, 40)]
 
 
@@ -268,15 +269,15 @@ def test_rows_are_cut_as_the_host_cuts_them(shape, rows):
     assert lengths[-1] < longest and (lengths[flags == 0] == longest).all()
 
 
-@pytest.mark.parametrize("steps", [cpu, gpu_of_online], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("steps", SIDES, ids=["cpu", "gpu"])
 @pytest.mark.parametrize("rows", [1, 1023, 1024, 2500])
 def test_chunks_before(steps, rows, monkeypatch):
     small_launches(monkeypatch)
-    monkeypatch.setattr(new_rows, "PARTS", 7)
+    monkeypatch.setattr(learning, "PARTS", 7)
     rng = np.random.default_rng(rows)
     counts, flags = rng.poisson(1, rows), np.ones(rows, np.uint8)
     starts = steps.resident(np.append(0, np.cumsum(counts)), np.int64)
-    before = new_rows.count_chunks_before(starts, steps.resident(flags, np.uint8), (1e-9, 0.0, 1e-9, 1), steps)
+    before = learning.count_chunks_before(starts, steps.resident(flags, np.uint8), (1e-9, 0.0, 1e-9, 1), steps)
     np.testing.assert_array_equal(steps.fetch(before), np.append(0, np.cumsum(counts)))
 
 
@@ -297,7 +298,7 @@ def test_new_rows_are_renamed(shape):
 def test_a_part_is_read_as_on_the_host(name, monkeypatch):
     small_launches(monkeypatch)
     ratings, known = test_id_lookup.AS_THEY_ARE[name], test_id_lookup.KNOWN_IDS
-    part = reading.in_rows(ratings, known, gpu_of_online)
-    for mine, usual in zip(part, reading.in_rows(ratings, known, cpu)):
-        found = mine if isinstance(mine, np.ndarray) else gpu_of_online.fetch(mine)
+    part = reading.in_rows(ratings, known, SIDES[1])
+    for mine, usual in zip(part, reading.in_rows(ratings, known, SIDES[0])):
+        found = mine if isinstance(mine, np.ndarray) else SIDES[1].fetch(mine)
         np.testing.assert_array_equal(found, usual)

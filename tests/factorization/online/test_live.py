@@ -339,10 +339,10 @@ def test_weights_and_clicks_are_refused():
 
 def test_a_part_that_fails_midway(monkeypatch):
     """An incomplete update is not used."""
-    from gpukit.factorization.online import new_rows
+    from gpukit.factorization.online import learning
 
     live, (_, _, parts) = fitted(MatrixFactorization).live("cpu"), whole_and_parts()
-    monkeypatch.setattr(new_rows, "learn", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(learning, "learn", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         live.add(parts[0])
     for question in (live.model, lambda: live.predict(parts[0]), lambda: live.add(parts[1])):

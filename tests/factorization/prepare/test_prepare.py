@@ -6,7 +6,7 @@ import pytest
 from factorization import naive
 from factorization.inputs import ordered, planted, ratings_of
 from gpukit.evaluation import metrics
-from gpukit.factorization import baseline, cpu
+from gpukit.factorization import constants, cpu
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.model.layout import NO_NEIGHBOR, major_first
 from gpukit.factorization.model.state import State
@@ -238,7 +238,7 @@ def test_scale_of_more_values_than_levels():
 def test_moments_of_many_values():
     """Values far from 0, where a sum of squares would lose precision."""
     values = (4000 + np.random.default_rng(0).normal(size=100_003)).astype(np.float32)
-    mean, deviation = baseline.moments(values)
+    mean, deviation = training_data.moments_of_values(values)
     assert mean == pytest.approx(values.mean(dtype=np.float64), rel=1e-12)
     assert deviation == pytest.approx(values.std(dtype=np.float64), rel=1e-9)
 
@@ -248,7 +248,7 @@ def test_baseline_of_orders():
     ratings = ratings_of(np.random.default_rng(0).integers(1, 6, 300))
     orders, scale, _ = prepared(ratings)
     z = ((ratings.values - scale.mean) / scale.deviation).astype(np.float32).astype(np.float64)
-    expected = naive.biases(ratings.users, ratings.items, z, 40, 25, baseline.DAMPING, baseline.SWEEPS)
+    expected = naive.biases(ratings.users, ratings.items, z, 40, 25, constants.DAMPING, constants.SWEEPS)
     found = training_data.baseline_of(orders, scale, steps)
     assert found[0][0] == found[0][7] == 0
     for biases, true in zip(found, expected):

@@ -10,7 +10,7 @@ from factorization import naive
 from factorization.inputs import ordered, planted, same_state
 from gpukit.cli.factorization.table import closing_table
 from gpukit.factorization import MatrixFactorization, cpu
-from gpukit.factorization.prepare import training_data, trend
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import order_weights
 from gpukit.ratings import Ratings
 
@@ -51,11 +51,15 @@ def test_biases_of_the_oracle(weights, damping, shares):
     orders = ordered(ratings)
     scale = training_data.scale_of(orders, ratings.values, ratings.weights)
     z = training_data.z_of_levels(orders, scale)
-    found = trend.biases(orders, z, steps, damping, shares, order_weights(ratings, orders, steps))
+    found = training_data.trend_biases(orders, z, steps, damping, shares, order_weights(ratings, orders, steps))
     counts = np.ones(240) if weights is None else ratings.weights
     of_values = ((ratings.values - scale.mean) / scale.deviation).astype(np.float32).astype(float)
     expected = naive.biases_to_a_line(
-        list(zip(ratings.users, ratings.items, of_values, counts)), ratings.shape, damping, shares, trend.SWEEPS
+        list(zip(ratings.users, ratings.items, of_values, counts)),
+        ratings.shape,
+        damping,
+        shares,
+        training_data.TREND_SWEEPS,
     )
     for mine, true in zip(found, expected):
         np.testing.assert_allclose(mine, true, atol=1e-6)

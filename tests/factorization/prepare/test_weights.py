@@ -6,8 +6,7 @@ import pytest
 from factorization.inputs import ordered, planted, same_state
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization, cpu
-from gpukit.factorization.baseline import weighted_moments
-from gpukit.factorization.prepare.training_data import lay_out_weights, order_weights
+from gpukit.factorization.prepare.training_data import lay_out_weights, order_weights, weighted_moments
 from gpukit.ratings import read_ratings
 
 NAMED = {"device": "cpu", "n_factors": 4, "n_epochs": 3, "regularization": 0.05}

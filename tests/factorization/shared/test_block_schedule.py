@@ -6,7 +6,7 @@ Each rank processes each block once an epoch, one rank at a time, and blocks are
 import numpy as np
 import pytest
 
-from gpukit.factorization.shared.block_schedule import Lap, Ring, Strata, part_of, plan_moves
+from gpukit.factorization.shared.partition import Lap, Ring, Strata, part_of, plan_moves
 
 RINGS = [Ring(1), Ring(2), Ring(3), Ring(4)]
 STRATA = [Strata((0, 0, 1, 1), True, 7), Strata((0, 1, 1, 2, 2), False, 7)]

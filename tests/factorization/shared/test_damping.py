@@ -10,8 +10,8 @@ import pytest
 
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.settings import check
-from gpukit.factorization.shared import block_schedule, twins
-from gpukit.factorization.shared.block_schedule import CURVATURE, MOST, QUARTERS, pace_index, paces
+from gpukit.factorization.shared import partition, twins
+from gpukit.factorization.shared.partition import CURVATURE, MOST, QUARTERS, pace_index, paces
 from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd.formulas import change_weight
 
@@ -88,8 +88,8 @@ def test_a_training_of_very_many_epochs_takes_no_more_memory():
 
 def test_a_rank_tells_of_its_own_users(monkeypatch):
     parts = SimpleNamespace(owner=np.array([0, 1, 1, 0, 1]), counts=(np.array([5, 4, 3, 2, 1]), None))
-    counts, every = block_schedule.sample_rows(parts, 1)
+    counts, every = partition.sample_rows(parts, 1)
     np.testing.assert_array_equal(counts, np.float32([0, 4, 3, 0, 1]))
     assert counts.dtype == np.float32 and every == 1
-    monkeypatch.setattr(block_schedule, "SAMPLE", 2)
-    assert block_schedule.sample_rows(parts, 1)[1] == 2
+    monkeypatch.setattr(partition, "SAMPLE", 2)
+    assert partition.sample_rows(parts, 1)[1] == 2

@@ -10,7 +10,7 @@ from factorization.shared.data import generated, ratings
 from gpukit.errors import DataError
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare.training_data import PreparationOptions
-from gpukit.factorization.shared.parts import parts_of
+from gpukit.factorization.shared.partition import parts_of
 
 
 @pytest.mark.parametrize("walk", ["users", "items"])

@@ -14,7 +14,7 @@ from factorization.shared.data import ratings
 from factorization.shared.test_ranks import same
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.shared.parts import spans_of
+from gpukit.factorization.shared.partition import spans_of
 from gpukit.ratings import synth_ratings
 
 RATINGS = {"solver": "als", "n_factors": 5, "n_epochs": 3, "regularization": 0.05}

@@ -7,7 +7,7 @@ from parallel.test_team import together
 
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.settings import check
-from gpukit.factorization.shared.block_schedule import Lap, Strata
+from gpukit.factorization.shared.partition import Lap, Strata
 from gpukit.factorization.shared.training import Training
 
 

@@ -8,7 +8,7 @@ from factorization.shared.data import ratings
 from gpukit.device import cpu
 from gpukit.errors import DataError
 from gpukit.factorization import cpu as steps
-from gpukit.factorization.baseline import USUAL
+from gpukit.factorization.constants import USUAL
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare.training_data import (
     PreparationOptions,
@@ -18,10 +18,9 @@ from gpukit.factorization.prepare.training_data import (
 )
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu as own_steps
-from gpukit.factorization.shared import training_data
+from gpukit.factorization.shared import partition
 from gpukit.factorization.shared.begin import ratings_of_rank
-from gpukit.factorization.shared.block_schedule import Copies, Ring
-from gpukit.factorization.shared.parts import Parts, parts_of
+from gpukit.factorization.shared.partition import Copies, Parts, Ring, parts_of
 from gpukit.ratings.orders.order import order_ratings
 
 WAY = PreparationOptions("users", 3, False, False, USUAL)
@@ -32,12 +31,12 @@ def prepared(table, walk, team, deterministic=False, trend=()):
     way = WAY._replace(walk=walk, deterministic=deterministic, trend=trend)
     parts = parts_of(table, team.size, way, preparing)
     orders = order_ratings(ratings_of_rank(table, parts.owner, team.rank), cpu(), team)
-    ranks = training_data.rank_means(orders, parts, team)
+    ranks = partition.rank_means(orders, parts, team)
     scale = scale_of(orders, table.values)
     made = prepare_ratings(orders, scale, way, preparing, ranks=ranks, assignment=parts.assignment)
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
-    tables, *_ = training_data.chunk_tables(made.side, parts, way, plan, layout, steps, own_steps)
+    tables, *_ = partition.chunk_tables(made.side, parts, way, plan, layout, steps, own_steps)
     return parts, orders, made.scale, made, tables
 
 
@@ -116,9 +115,9 @@ def test_workers_share_rows_no_more_than_on_one_gpu():
     items[0], users[0] = 237_000, 17_000
     parts = Parts(np.zeros(1), (users, items), np.arange(2), None, Ring(2))
     plan = check(settings_like("items"), int(users.sum()))
-    found = training_data.bound_workers(12_672, parts, "items", plan)
+    found = partition.bound_workers(12_672, parts, "items", plan)
     assert found[0] == pytest.approx(12_672, rel=0.05) and found[1] == 12_672
-    few = training_data.bound_workers(2, parts, "items", plan)
+    few = partition.bound_workers(2, parts, "items", plan)
     assert few == (2, 2)
 
 
@@ -132,7 +131,7 @@ def test_many_copies_of_a_row_step_as_often_as_one_gpu_at_first(ranks, first):
     items[0] = 237_000
     parts = Parts(np.zeros(1), (users, items), np.zeros(17_770, np.int32), None, Copies(ranks))
     plan = check(settings_like("users"), int(users.sum()))
-    found = training_data.bound_workers(11_520, parts, "users", plan)
+    found = partition.bound_workers(11_520, parts, "users", plan)
     assert found[0] == pytest.approx(12_672 * first, rel=0.1) and found[1] == 11_520
 
 
@@ -143,22 +142,22 @@ def test_many_copies_of_a_row_step_as_often_as_one_gpu_at_first(ranks, first):
 )
 def test_the_first_workers_have_whole_shares_of_the_others(asked, found):
     """Never more than requested; whole warps if there are several."""
-    first, workers = training_data.match_workers(*asked)
+    first, workers = partition.match_workers(*asked)
     assert (first, workers) == found
     assert first <= asked[0] and workers <= asked[1] and workers % first == 0 and (first < 4 or first % 4 == 0)
 
 
 def test_chunks_are_dealt_to_the_first_epochs_workers(monkeypatch):
     """If slightly fewer workers start the first epoch, later epochs use the same number."""
-    monkeypatch.setattr(training_data, "bound_workers", lambda *_: (10, 12))
+    monkeypatch.setattr(partition, "bound_workers", lambda *_: (10, 12))
     monkeypatch.setattr(own_steps, "most_copy_workers", lambda layout: 12)
     table, dealt_to = ratings(), []
-    cut = training_data.cut_table
+    cut = partition.cut_table
 
     def noted(counts, starts, pace, *more):
         dealt_to.append(pace.workers)
         return cut(counts, starts, pace, *more)
 
-    monkeypatch.setattr(training_data, "cut_table", noted)
+    monkeypatch.setattr(partition, "cut_table", noted)
     together(2, lambda team: prepared(table, "users", team))
     assert dealt_to == [10, 10]

@@ -6,7 +6,6 @@ import pytest
 from gpukit.device import cpu
 from gpukit.errors import DataError
 from gpukit.ratings import Ratings
-from gpukit.ratings.orders import levels as leveling
 from gpukit.ratings.orders import order
 from ratings.orders import naive
 
@@ -103,7 +102,7 @@ def found_level(value, found):
 
 def test_moments_are_those_of_the_ratings():
     ratings = made(40, 33, 900)
-    mean, deviation = leveling.moments(order.order_ratings(ratings, cpu()).levels)
+    mean, deviation = order.moments(order.order_ratings(ratings, cpu()).levels)
     assert np.isclose(mean, ratings.values.mean(dtype=np.float64), rtol=1e-12)
     assert np.isclose(deviation, ratings.values.astype(np.float64).std(), rtol=1e-12)
 

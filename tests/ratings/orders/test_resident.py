@@ -9,11 +9,12 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encounte
 
 from gpukit.base import arrays
 from gpukit.device import Device, cpu
+from gpukit.device.engine import engine
 from gpukit.errors import DataError
-from gpukit.ratings.clicks import are_clicks
-from gpukit.ratings.orders import gpu, kernels, order, resident, twins
+from gpukit.ratings.check import are_clicks
+from gpukit.ratings.convert import ratings_of
+from gpukit.ratings.orders import kernels, order, resident, twins
 from gpukit.ratings.orders.resident import ResidentRatings, SentRatings, ratings_where
-from gpukit.ratings.pairs import ratings_of
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
 N, SHAPE = 90, (13, 17)
@@ -73,7 +74,7 @@ def test_they_are_read_where_they_lie(form, ids, values):
         assert getattr(found, name).dtype == getattr(expected, name).dtype
     assert are_clicks(found) is False
     for name in ("users", "items", "values"):
-        sent = order.sent(found, name, gpu).copy_to_host()
+        sent = order.sent(found, name, engine(GPU, "gpukit.ratings.orders")).copy_to_host()
         np.testing.assert_array_equal(sent, getattr(expected, name))
         assert sent.dtype == getattr(expected, name).dtype
     assert not any(one.seen for one in (*held, X) if isinstance(one, Held))
@@ -245,6 +246,7 @@ def test_large_arrays_of_the_host_are_numbered_there(form, ids, values, large_ar
 
 
 def test_a_table_of_pairs_is_sent_once(large_arrays, monkeypatch):
+    gpu = engine(GPU, "gpukit.ratings.orders")
     sent, real = [], gpu.resident
     monkeypatch.setattr(gpu, "resident", lambda array, dtype: sent.append(np.shape(array)) or real(array, dtype))
     users, items, values = triple()

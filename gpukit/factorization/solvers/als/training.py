@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.baseline import DAMPING
+from gpukit.factorization.constants import DAMPING
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import lay_out_weights
 from gpukit.factorization.solvers import squares

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
-from gpukit.factorization.kernels.influence import lane_of, load_extra
+from gpukit.factorization.kernels import lane_of, load_extra
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width
 from gpukit.factorization.solvers.sgd import formulas

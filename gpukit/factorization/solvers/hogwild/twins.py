@@ -6,7 +6,7 @@ from gpukit._jit import njit
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width
 from gpukit.factorization.solvers.sgd import formulas
-from gpukit.factorization.twins.influence import dot
+from gpukit.factorization.twins import dot
 from gpukit.random import shuffled
 from gpukit.scheduler import by_block
 

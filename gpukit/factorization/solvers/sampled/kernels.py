@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
-from gpukit.factorization.kernels.influence import UNRATED, Near, lane_of, load_extra, set_scales, terms
+from gpukit.factorization.kernels import UNRATED, Near, lane_of, load_extra, set_scales, terms
 from gpukit.factorization.model.layout import BIAS, NO_NEIGHBOR, SQUARES
 from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, drawn, error_of, examples_of
 from gpukit.factorization.solvers.sgd import formulas

@@ -8,8 +8,7 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.rates import user_rates
 from gpukit.factorization.solvers.sampled.formulas import Clicks, Draw, examples_of
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunk_table import chunk_table
-from gpukit.factorization.solvers.sgd.schedule import turn_key
+from gpukit.factorization.solvers.sgd.schedule import chunk_table, turn_key
 from gpukit.random import key
 from gpukit.streams import Keyed
 

@@ -12,7 +12,7 @@ from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, drawn, 
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, ZERO
 from gpukit.factorization.solvers.sgd.twins import learn, learn_influence
-from gpukit.factorization.twins.influence import dot, terms, total
+from gpukit.factorization.twins import dot, terms, total
 from gpukit.random import below
 from gpukit.scheduler import by_block
 
@@ -52,9 +52,9 @@ def _look_up(near, table, clicked, others):
 
 
 @njit(inline="always")
-def _walk(chunk, shift, items, near, P, Q, influence, rates, draw, table, scratch):
+def _walk(chunk, shift, items, near, parameters, rates, draw, table, scratch):
     """Process one chunk: consecutive clicks of one user, from `shift` on, cyclically; scratch (2, K)."""
-    row, first, length = chunk[0], chunk[1], chunk[2]
+    row, first, length, (P, Q, influence, _) = chunk[0], chunk[1], chunk[2], parameters
     n, size = Q.shape[1] - EXTRA, scratch.shape[1]
     key, negatives, pairwise = draw
     p, p_extra, clicked, others = P[row], P[row, n:], scratch[0], scratch[1]
@@ -92,23 +92,22 @@ def _walk(chunk, shift, items, near, P, Q, influence, rates, draw, table, scratc
 
 
 @njit
-def _work(worker, chunks, starts, items, near, P, Q, influence, rates, turn, draw, workers):
+def _work(worker, workers, chunks, clicks, near, parameters, rates, turn, draw):
     """Process all chunks of a worker."""
-    table = np.zeros(Q.shape[0], np.uint8)
+    (starts, items), table = clicks, np.zeros(parameters.Q.shape[0], np.uint8)
     table[-1] = NONE
-    scratch = np.empty((2, influence.shape[1] // 2), np.float32)
+    scratch = np.empty((2, parameters.influence.shape[1] // 2), np.float32)
     for c in range(worker, chunks.shape[0], workers):
         row, length = chunks[c, 0], chunks[c, 2]
         if length > 0:
             mine = items[starts[row] : starts[row + 1]]
             _mark(mine, table, U8(1))
-            _walk(chunks[c], below(turn, c, length), items, near, P, Q, influence, rates, draw, table, scratch)
+            _walk(chunks[c], below(turn, c, length), items, near, parameters, rates, draw, table, scratch)
             _mark(mine, table, U8(0))
 
 
 @by_block(lambda workers: workers, heavy=True)
 def sampled_epoch(start, stop, chunks, clicks, neighbors, parameters, rates, turn, draw, workers):
     """Twin of kernels.sampled_epoch."""
-    (starts, items), (P, Q, influence, _) = clicks, parameters
     for worker in range(start, stop):
-        _work(worker, chunks, starts, items, neighbors, P, Q, influence, rates, turn, draw, workers)
+        _work(worker, workers, chunks, clicks, neighbors, parameters, rates, turn, draw)

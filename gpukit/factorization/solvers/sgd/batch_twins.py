@@ -6,7 +6,7 @@ from gpukit._jit import copy_row, njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
-from gpukit.factorization.twins.influence import dot, residuals, terms
+from gpukit.factorization.twins import dot, residuals, terms
 from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
@@ -56,8 +56,9 @@ def _add_influence(change, own, signal, there, error, rate, decay):
 
 
 @njit(inline="always")
-def _walk(chunk, minor, values, codes, levels, P, Q, influence, offsets, rates, seen):
+def _walk(chunk, batch, parameters, rates, seen):
     """Process one chunk."""
+    (minor, values, codes, levels), (P, Q, influence, offsets) = batch, parameters
     row, first, length, slot, at_once = chunk[0], chunk[1], chunk[2], chunk[3], chunk[4]
     n, size = Q.shape[1] - EXTRA, codes.shape[1]
     p, change, scratch = P[row], np.zeros(n + SQUARES + 1, F32), np.zeros((5, size), F32)
@@ -88,10 +89,8 @@ def _walk(chunk, minor, values, codes, levels, P, Q, influence, offsets, rates, 
 @by_block(lambda chunks: chunks.shape[0])
 def walk_major(start, stop, chunks, batch, parameters, rates, seen):
     """Twin of kernels.walk_major."""
-    minor, values, codes, levels = batch
-    P, Q, influence, offsets = parameters
     for c in range(start, stop):
-        _walk(chunks[c], minor, values, codes, levels, P, Q, influence, offsets, rates, seen)
+        _walk(chunks[c], batch, parameters, rates, seen)
 
 
 @njit

@@ -2,10 +2,10 @@
 
 from gpukit.device.cpu_arrays import empty, fetch, resident, runner
 from gpukit.factorization.model.layout import EXTRA
-from gpukit.factorization.solvers.sgd import batch_twins, chunk_twins
+from gpukit.factorization.solvers.sgd import batch_twins, twins
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 
-run = runner(batch_twins, chunk_twins)
+run = runner(batch_twins, twins)
 
 
 def seen_width(layout):

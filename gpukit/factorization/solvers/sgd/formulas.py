@@ -86,7 +86,7 @@ def falling_rate(alpha, beta, epoch):
 
 @njit
 def change_weight(x, ranks):
-    """Return the weight of the sum of `ranks` ranks' changes to a row, x float32: see damping.paces."""
+    """Return the weight of the sum of `ranks` ranks' changes to a row, x float32: see shared.partition.paces."""
     if x < LEAST_CHANGE:
         return F32(1.0)
     return F32(F32(math.expm1(F32(-ranks * x))) / F32(ranks * F32(math.expm1(F32(-x)))))

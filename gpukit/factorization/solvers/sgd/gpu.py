@@ -7,15 +7,15 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch, zeros
-from gpukit.device import processors
 from gpukit.device.gpu_arrays import empty, fetch, resident, runner
+from gpukit.device.place import processors
 from gpukit.factorization.model.layout import EXTRA
-from gpukit.factorization.solvers.sgd import batch_kernels, chunk_kernels
+from gpukit.factorization.solvers.sgd import batch_kernels, kernels
 from gpukit.factorization.solvers.sgd.batch_kernels import make_walk_major, make_walk_minor
 from gpukit.factorization.solvers.sgd.kernels import make_grow_rows
+from gpukit.factorization.solvers.sgd.schedule import BLOCK
 from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 
-BLOCK = 128
 BLOCKS_A_PROCESSOR = 32
 TIMED_FROM = 1 << 25  # ratings, at least; for fewer, the attempts take longer than they save
 PLACES, APART = 32, 33280  # number of places and bytes between them: over half a page of 2 MiB, all different
@@ -23,7 +23,7 @@ ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt, number of places k
 TIMED_BLOCKS, TIMED_THREADS = 16, 128  # blocks per processor, threads of a block
 
 
-run = runner(batch_kernels, chunk_kernels)
+run = runner(batch_kernels, kernels)
 
 
 def seen_width(layout):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
-from gpukit.factorization.kernels.influence import (
+from gpukit.factorization.kernels import (
     Near,
     lane_of,
     load_extra,
@@ -23,10 +23,11 @@ from gpukit.factorization.kernels.influence import (
 )
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
-from gpukit.factorization.solvers.sgd.formulas import F32, RUN, ZERO
+from gpukit.factorization.solvers.sgd.formulas import F32, RUN, ZERO, spread_bits
+from gpukit.factorization.solvers.sgd.schedule import QUAD
 from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, partial_dot
 from gpukit.primitives.warp import group_max, group_pick, group_sum
-from gpukit.random import below
+from gpukit.random import below, bits
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 I64 = np.int64
@@ -326,3 +327,143 @@ def make_grow_rows(lanes, factors, half, vector):
                 cuda.atomic.add(Q, (row, U32(U32(Q.shape[1] - EXTRA) + lane)), extra)
 
     return grow_rows
+
+
+U32, U64, I64 = np.uint32, np.uint64, np.int64
+
+
+@kernel
+def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, places):
+    """Cut rows into pieces of about equal length: chunk before[r] + p is piece p of row r.
+
+    starts (rows + 1 or more,) int64: first rating of each row; before (rows + 1,) int64: chunks of the rows before
+    each; classes (longest + 1,) uint64: class of each length; random_bits int64; random_key uint32; overwritten: chunks
+    (n, 3) int64 (row, first rating, ratings), keys (n,) uint64: class, then random_bits random bits, places (n,)
+    uint32: 0, 1, ...
+    Launch: any grid and block; a block processes whole rows.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for row in range(I64(cuda.blockIdx.x), I64(before.size - 1), I64(cuda.gridDim.x)):
+        begin, first = I64(starts[U64(row)]), I64(before[U64(row)])
+        size, pieces = I64(starts[U64(row + 1)]) - begin, I64(before[U64(row + 1)]) - first
+        for piece in range(I64(cuda.threadIdx.x), pieces, I64(cuda.blockDim.x)):
+            low, high = piece * size // pieces, (piece + 1) * size // pieces
+            c = U64(first + piece)
+            chunks[c, 0], chunks[c, 1], chunks[c, 2] = row, begin + low, high - low
+            random = U64(bits(random_key, c)) >> U64(32 - random_bits)
+            keys[c] = U64(classes[U64(high - low)] << U64(random_bits)) | random
+            places[c] = U32(c)
+
+
+@kernel
+def take_chunks(chunks, order, n, table):
+    """table[t] = chunks[order[t]] for t < n, then chunks without ratings.
+
+    chunks (n, 3) int64; order (n,) uint32; n int64; table (at least n, 3) int64, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for t in range(I64(cuda.grid(1)), I64(table.shape[0]), I64(cuda.gridsize(1))):
+        for part in range(3):
+            table[U64(t), part] = chunks[U64(order[U64(t)]), part] if t < n else I64(0)
+
+
+@kernel
+def fallen_lengths(table, longest, keys, places):
+    """keys[q] = longest - length of the longest chunk of quad q; places[q] = q.
+
+    table (4 quads, 3) int64; longest int64; keys (quads,) uint64 and places (quads,) uint32, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for q in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
+        length = I64(0)
+        for part in range(QUAD):
+            length = max(length, I64(table[U64(QUAD * q + part), 2]))
+        keys[U64(q)], places[U64(q)] = U64(longest - length), U32(q)
+
+
+@kernel
+def deal_hands(order, random_key, hands):
+    """Deal quads in alternating direction: hands[r, m] is the r-th quad of the four workers m, in random order.
+
+    order (rounds * fours,) uint32: quads, mostly by falling length; random_key uint32; hands (rounds, fours) uint32,
+    overwritten: hand m gets place m of even rounds, place fours - 1 - m of odd ones, and is shuffled.
+    Launch: any grid and block; one thread for each hand.
+    Deterministic: yes, exact.
+    Source: Fisher and Yates's shuffle (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm P).
+    """
+    rounds, fours = I64(hands.shape[0]), I64(hands.shape[1])
+    for m in range(I64(cuda.grid(1)), fours, I64(cuda.gridsize(1))):
+        for r in range(rounds):
+            place = m if r % 2 == 0 else fours - 1 - m
+            hands[U64(r), U64(m)] = order[U64(r * fours + place)]
+        for last in range(rounds - 1, 0, -1):
+            other = below(random_key, U32(m * rounds + last), last + 1)
+            own, others = hands[U64(last), U64(m)], hands[U64(other), U64(m)]
+            hands[U64(last), U64(m)], hands[U64(other), U64(m)] = others, own
+
+
+@kernel
+def take_quads(table, hands, out):
+    """Quad q of out = quad hands[q] of table, with hands in row-major order.
+
+    table, out (4 quads, 3) int64, out overwritten; hands (rounds, fours) uint32.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    fours = I64(hands.shape[1])
+    for t in range(I64(cuda.grid(1)), I64(out.shape[0]), I64(cuda.gridsize(1))):
+        quad, part = t // I64(QUAD), t % I64(QUAD)
+        there = U64(I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part)
+        for column in range(3):
+            out[U64(t), column] = table[there, column]
+
+
+U32, U64, I32, I64 = np.uint32, np.uint64, np.int32, np.int64
+
+
+@kernel
+def unpack_ratings(packed, n, width, level_bits, z, minor, values):
+    """minor[t] = number >> level_bits, values[t] = z[number mod 2^level_bits] of the number of `width` bytes.
+
+    packed (at least n * width,) uint8: little-endian numbers; n: ratings; width: 1 to 8; level_bits: 0 leaves values
+    unchanged; z (256,) float32 of a level; minor (at least n,) int32 and values (at least n, or any,) float32,
+    overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    mask = U64(U64(U64(1) << U64(level_bits)) - U64(1))
+    for t in range(I64(cuda.grid(1)), I64(n), I64(cuda.gridsize(1))):
+        number = U64(0)
+        for byte in range(I64(width)):
+            number |= U64(U64(packed[U64(t * I64(width) + byte)]) << U64(8 * byte))
+        minor[U64(t)] = I32(number >> U64(level_bits))
+        if level_bits > 0:
+            values[U64(t)] = z[U32(number & mask)]
+
+
+@kernel
+def unpack_codes(packed, n, bits, codes):
+    """codes[w] = the codes of four neighbours, a byte each; 255 where all `bits` bits are set.
+
+    packed (at least n / 8 * bits,) uint32: bit k of word g * bits + p is bit p of the code of neighbour 32 g + k, the
+    neighbours of all ratings numbered in order; n: words to write, a multiple of 8; bits: 1 to 8; codes (at least n,)
+    uint32, overwritten.
+    Launch: any grid and block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for place in range(I64(cuda.grid(1)), I64(n), I64(cuda.gridsize(1))):
+        first, shift = U64((place >> I64(3)) * I64(bits)), U32(U32(4) * U32(place & I64(7)))
+        word, every = U32(0), U32(15)
+        for plane in range(I32(bits)):
+            four = U32(U32(packed[U64(first + U64(plane))] >> shift) & U32(15))
+            word |= U32(spread_bits(four) << U32(plane))
+            every &= four
+        codes[U64(place)] = U32(word | U32(spread_bits(every) * U32(255)))

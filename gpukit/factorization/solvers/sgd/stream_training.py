@@ -1,6 +1,6 @@
 """Epochs on a GPU whose memory is too small for the ratings: packed blocks travel from page-locked host memory.
 
-The chunk table is that of an epoch in several parts (chunk_table.cut_table); a block is the ratings of a part, in the
+The chunk table is that of an epoch in several parts (schedule.cut_table); a block is the ratings of a part, in the
 order of its chunks. All epochs take the blocks in the same order, so that the first blocks of the next epoch travel
 during the last ones of this. A block is unpacked to the arrays that sgd_epoch reads, which are used for all blocks.
 """
@@ -17,16 +17,11 @@ from gpukit._driver import copy_page_locked, device_array, launch, zeros
 from gpukit.device import gpu_arrays, processors
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, WeightedBatch
-from gpukit.factorization.solvers.sgd import batches, schedule, stream_kernels, stream_packing
-from gpukit.factorization.solvers.sgd import cpu as chunking
-from gpukit.factorization.solvers.sgd import gpu as steps
-from gpukit.factorization.solvers.sgd.chunk_table import cut_table, pieces_of
-from gpukit.factorization.solvers.sgd.gpu import BLOCK
-from gpukit.factorization.solvers.sgd.stream_plan import (
+from gpukit.factorization.model.layout import NO_NEIGHBOR
+from gpukit.factorization.plan import (
     BUFFERS,
     LEAST_BLOCKS,
     ROUNDS,
-    StreamPlan,
     buffer_bytes,
     is_kept,
     kept_blocks,
@@ -34,6 +29,73 @@ from gpukit.factorization.solvers.sgd.stream_plan import (
     packing_of,
     plan_blocks,
 )
+from gpukit.factorization.solvers.sgd import cpu as chunking
+from gpukit.factorization.solvers.sgd import kernels, schedule
+from gpukit.factorization.solvers.sgd.schedule import BLOCK, cut_table, pieces_of
+from gpukit.scheduler import by_block
+
+U8, U32, U64 = np.uint8, np.uint32, np.uint64
+
+
+@by_block(lambda chunks: chunks.shape[0])
+def pack_ratings(start, stop, chunks, slots, places, minor, values, z, sizes, packed):
+    """packed[slot] = places[minor row] << level_bits | level, little-endian, for the ratings of chunks.
+
+    chunks (n, 3) int64: major row, first rating, ratings; slots (n,) int64: where its ratings go; places (rows,)
+    int32: position of each minor row; minor (all ratings,) int32, values float32; z (levels,) float32, ascending;
+    sizes: level_bits, 0 packs rows alone, and width, the bytes of a number; packed (n_ratings * width,) uint8,
+    overwritten.
+    """
+    level_bits, width = sizes
+    for c in range(start, stop):
+        first, slot = chunks[c, 1], slots[c]
+        for t in range(chunks[c, 2]):
+            number = U64(places[minor[first + t]])
+            if level_bits > 0:
+                low, high = 0, z.size - 1
+                while low < high:
+                    middle = (low + high) // 2
+                    if z[middle] < values[first + t]:
+                        low = middle + 1
+                    else:
+                        high = middle
+                number = U64(U64(number << U64(level_bits)) | U64(low))
+            for byte in range(width):
+                packed[(slot + t) * width + byte] = U8((number >> U64(8 * byte)) & U64(255))
+
+
+@by_block(lambda chunks: chunks.shape[0])
+def pack_codes(start, stop, chunks, slots, codes, bits, packed):
+    """Write the codes of chunks' ratings as bit planes; see kernels.unpack_codes.
+
+    chunks, slots: see pack_ratings; codes (all ratings, K) uint8; bits: of a code; packed (n_ratings * K / 32 * bits,)
+    uint32, overwritten.
+    """
+    groups, empty = codes.shape[1] // 32, U32((1 << bits) - 1)
+    for c in range(start, stop):
+        for t in range(chunks[c, 2]):
+            line = codes[chunks[c, 1] + t]
+            for g in range(groups):
+                first = ((slots[c] + t) * groups + g) * bits
+                for plane in range(bits):
+                    packed[first + plane] = U32(0)
+                for k in range(32):
+                    code = empty if line[32 * g + k] == NO_NEIGHBOR else U32(line[32 * g + k])
+                    for plane in range(bits):
+                        packed[first + plane] |= U32(U32(U32(code >> U32(plane)) & U32(1)) << U32(k))
+
+
+@by_block(lambda chunks: chunks.shape[0])
+def pack_numbers(start, stop, chunks, slots, numbers, packed):
+    """packed[slot] = number of each rating of chunks; see pack_ratings.
+
+    numbers (all ratings,) and packed (n_ratings,) float32.
+    """
+    for c in range(start, stop):
+        first, slot = chunks[c, 1], slots[c]
+        for t in range(chunks[c, 2]):
+            packed[slot + t] = numbers[first + t]
+
 
 CHUNK_BYTES = 24
 
@@ -72,12 +134,8 @@ class BlockQueue:
     def __init__(self, kept, send, sending, computing, new_event):
         self.send, self.sending, self.computing = send, sending, computing
         self.arrived, self.read = ([new_event() for _ in range(BUFFERS)] for _ in ("arrived", "read"))
-        self.restart([block for block, stays in enumerate(kept) if not stays])
-
-    def restart(self, travelling):
-        """Send blocks in another order from now on; all blocks that were taken must have been given back."""
-        self.travelling, self.n_sent, self.n_taken = travelling, 0, 0
-        for _ in range(BUFFERS if travelling else 0):
+        self.travelling, self.n_sent, self.n_taken = [block for block, stays in enumerate(kept) if not stays], 0, 0
+        for _ in range(BUFFERS if self.travelling else 0):
             self._send_next()
 
     def take(self, block):
@@ -117,7 +175,7 @@ def planes_of(packing):
 class Source(NamedTuple):
     """Ratings on the host in the order of a Side, to pack.
 
-    packing: stream_plan.Packing; side: arrays.Side; places (rows + 1,) int32: position of each minor row; z (levels,)
+    packing: plan.Packing; side: arrays.Side; places (rows + 1,) int32: position of each minor row; z (levels,)
     float32; codes (n, K) uint8.
     """
 
@@ -131,13 +189,13 @@ class Source(NamedTuple):
         """Return {name: packed array} of the ratings of chunks; slots: where those of each chunk go."""
         n, packing, side = int(chunks[:, 2].sum()), self.packing, self.side
         planes = {name: allocate(max(1, n * count), dtype) for name, (dtype, count) in planes_of(packing).items()}
-        numbers = packing.level_bits, packing.width
+        sizes = packing.level_bits, packing.width
         arrays = self.places, side.minor, side.values, self.z
-        stream_packing.pack_ratings(chunks, slots, *arrays, *numbers, planes["ratings"])
+        pack_ratings(chunks, slots, *arrays, sizes, planes["ratings"])
         if "codes" in planes:
-            stream_packing.pack_codes(chunks, slots, self.codes, packing.code_bits, planes["codes"])
+            pack_codes(chunks, slots, self.codes, packing.code_bits, planes["codes"])
         for name in {"values", "weights"} & planes.keys():
-            stream_packing.pack_numbers(chunks, slots, getattr(side, name), planes[name])
+            pack_numbers(chunks, slots, getattr(side, name), planes[name])
         return planes
 
 
@@ -147,20 +205,26 @@ def send_block(blocks, buffers, stream, number, buffer):
         copy_page_locked(plane, buffers[buffer][name], 0, stream)
 
 
-class StreamedTraining(schedule.Epochs):
-    """What streamed trainings share: blocks, buffers, and the arrays that blocks are unpacked to.
+class StreamTraining(schedule.Epochs):
+    """Epochs of a session on ratings that travel in blocks, at the rates of settings.Settings.
 
-    task: solvers.Task with data on the host; order: StreamOrder; computing: stream of the kernels, 0: the default one.
+    task: solvers.Task with data on the host; order: StreamOrder.
     """
 
-    def __init__(self, session, task, order, computing):
+    def __init__(self, session, task, order):
         super().__init__(session, task.settings)
-        self.computing = computing
+        self.computing = cuda.stream()
         side, z = task.data.side, session.levels.copy_to_host()[1:]
         self.n_ratings, self.rows = len(side.minor), session.parameters.Q.shape[0] - 1
         self.packing = packing_of(self.rows, order.levels, order.exact, session.layout.slots, side.weights is not None)
         self.z, self.host_z = to_device(np.append(z, np.float32(0))), z[: order.levels]
         session.looks_up_on_host = True
+        self.workers, tables, kept, largest = self.plan(side, order.pace, task)
+        counts = np.diff(side.minor_starts[: self.rows + 1])
+        session.place_minor(side, np.argsort(-counts, kind="stable").astype(np.uint32))
+        source = self.source(task, session.places.copy_to_host())
+        self.hold([block_of(table, source, stays) for table, stays in zip(tables, kept)], largest)
+        self.move_minor()
 
     def source(self, task, places):
         """Return the Source of a solvers.Task; places (rows + 1,) int32: positions of the minor rows."""
@@ -205,10 +269,10 @@ class StreamedTraining(schedule.Epochs):
         """Queue the unpacking of n ratings."""
         shape, packing = (gpu_arrays.BLOCKS_A_PROCESSOR * processors(), gpu_arrays.BLOCK), self.packing
         arguments = planes["ratings"], n, packing.width, packing.level_bits, self.z, self.minor, self.values
-        launch(stream_kernels.unpack_ratings, *shape, *arguments, stream=self.computing)
+        launch(kernels.unpack_ratings, *shape, *arguments, stream=self.computing)
         if packing.slots:
             arguments = planes["codes"], n * packing.slots // 4, packing.code_bits, self.codes.reshape(-1)
-            launch(stream_kernels.unpack_codes, *shape, *arguments, stream=self.computing)
+            launch(kernels.unpack_codes, *shape, *arguments, stream=self.computing)
 
     @property
     def bytes_sent(self):
@@ -226,20 +290,6 @@ class StreamedTraining(schedule.Epochs):
             UserWarning,
             stacklevel=3,
         )
-
-
-class StreamTraining(StreamedTraining):
-    """Epochs of a session on ratings that travel in blocks, at the rates of settings.Settings."""
-
-    def __init__(self, session, task, order):
-        super().__init__(session, task, order, cuda.stream())
-        side = task.data.side
-        self.workers, tables, kept, largest = self.plan(side, order.pace, task)
-        counts = np.diff(side.minor_starts[: self.rows + 1])
-        session.place_minor(side, np.argsort(-counts, kind="stable").astype(np.uint32))
-        source = self.source(task, session.places.copy_to_host())
-        self.hold([block_of(table, source, stays) for table, stays in zip(tables, kept)], largest)
-        self.move_minor()
 
     def slowed(self, counts, pace, spare):
         """Return (schedule.Pace, chunks, most blocks): fewer workers until blocks of ROUNDS chunks a worker are small.
@@ -262,14 +312,14 @@ class StreamTraining(StreamedTraining):
         counts, packing = np.diff(side.indptr), self.packing
         spare = devices.spare_memory() - self.session.parameters.Q.nbytes
         pace, chunks, most = self.slowed(counts, pace, spare)
-        plan = plan_blocks(self.n_ratings, packing, spare - 2 * CHUNK_BYTES * chunks, most)
-        table = cut_table(counts, side.starts, pace, task.settings.seed, chunking, plan.blocks)
-        tables, budget = table.reshape(plan.blocks, -1, 3), spare - table.nbytes
+        blocks = plan_blocks(self.n_ratings, packing, spare - 2 * CHUNK_BYTES * chunks, most)
+        table = cut_table(counts, side.starts, pace, task.settings.seed, chunking, blocks)
+        tables, budget = table.reshape(blocks, -1, 3), spare - table.nbytes
         largest = max(int(part[:, 2].sum()) for part in tables)
         needed = self.session.parameters.Q.nbytes + table.nbytes + buffer_bytes(packing, largest)
         devices.require_memory(task.device, needed, f"Streaming {self.n_ratings:,} ratings")
-        kept = kept_blocks(plan.blocks, largest, packing, budget)
-        return pace.workers, tables, is_kept(plan._replace(kept=kept)), largest
+        kept = kept_blocks(blocks, largest, packing, budget)
+        return pace.workers, tables, is_kept(blocks, kept), largest
 
     def move_minor(self):
         """Move the minor rows to their positions; the time of several places is measured with the first block."""
@@ -293,44 +343,6 @@ class StreamTraining(StreamedTraining):
         self.computing.synchronize()
 
 
-class StreamBatchTraining(StreamedTraining):
-    """Deterministic epochs of a session on ratings that travel in batches; see StreamedTraining and batches.py.
-
-    A block is a batch, with its ratings in the order of their slots. The slots of the minor rows are computed for each
-    batch when it is processed, on the default stream, so that transfers wait for computation.
-    """
-
-    def __init__(self, session, task, order):
-        super().__init__(session, task, order, 0)
-        self.plan = plan = batches.plan_batches(task, steps.seen_width(session.layout))
-        largest, count = max(plan.sizes), len(plan.sizes)
-        fixed = plan.chunks.nbytes + largest * (batches.SORTED + 4 * steps.seen_width(session.layout))
-        needed = fixed + buffer_bytes(self.packing, largest)
-        devices.require_memory(task.device, needed, f"Streaming {self.n_ratings:,} ratings in batches")
-        kept = kept_blocks(count, largest, self.packing, devices.spare_memory() - fixed)
-        source = self.source(task, np.arange(self.rows + 1, dtype=np.int32))
-        parts = [plan.chunks[first:last] for first, last in zip(plan.firsts, plan.firsts[1:])]
-        stays = is_kept(StreamPlan(count, kept))
-        self.hold([batch_block(part, source, one) for part, one in zip(parts, stays)], largest)
-        self.ranks = steps.resident(np.argsort(plan.order), np.int32)
-        arrays = (steps.resident(array, np.int32) for array in (plan.order, plan.at_once))
-        self.minor_rows = [steps.cut(array, plan.long) for array in arrays]
-        self.seen = steps.empty((largest, steps.seen_width(session.layout)), np.float32)
-
-    def start(self, rates, turn):
-        """Queue `step`."""
-        parameters, layout, plan = self.session.parameters, self.session.layout, self.plan
-        order = schedule.order_tables([number for number, size in enumerate(plan.sizes) if size], turn)
-        self.queue.restart([number for number in order if not self.blocks[number].kept])
-        for number, batch in self.unpacked(order):
-            block = self.blocks[number]
-            starts, slots = batches.minor_segments(block.chunks, block.n, self.minor, self.ranks, steps)
-            chunks = steps.cut(block.chunks, int(plan.longs[number]))
-            steps.walk_major(layout, chunks, batch, parameters, rates, self.seen)
-            starts = steps.cut(starts, plan.long, 1)
-            steps.walk_minor(layout, starts, slots, *self.minor_rows, self.seen, parameters.Q, rates)
-
-
 def block_of(table, source, stays):
     """Return the Block of a part (n, 3) of the chunk table; stays: whether it stays on the device."""
     chunks = np.ascontiguousarray(table[table[:, 2] > 0])
@@ -345,11 +357,3 @@ def stored(source, chunks, slots, stays):
     """Return {name: packed array} of chunks, on the device if the block stays there, else in page-locked memory."""
     planes = source.packed(chunks, slots, np.empty if stays else cuda.pinned_array)
     return {name: to_device(plane) for name, plane in planes.items()} if stays else planes
-
-
-def batch_block(chunks, source, stays):
-    """Return the Block of the chunks (n, 5) of a batch."""
-    moved = chunks.copy()
-    moved[:, 1] = chunks[:, 3]
-    planes = stored(source, np.ascontiguousarray(chunks[:, :3]), chunks[:, 3].copy(), stays)
-    return Block(int(chunks[:, 2].sum()), to_device(moved), planes, stays)

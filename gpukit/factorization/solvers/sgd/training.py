@@ -1,10 +1,143 @@
-"""Training by stochastic gradient descent, for either device."""
+"""Training by stochastic gradient descent, for either device.
+
+Training in batches, for either device: partition of the ratings into batches, of a row's ratings into steps.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.device.engine import engine
+from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.solvers.rates import row_rates
-from gpukit.factorization.solvers.sgd import batches, schedule
-from gpukit.factorization.solvers.sgd.chunk_table import chunk_table
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.schedule import chunk_table
+
+BATCHES = 32  # at least; 16 to 256 are as accurate on MovieLens 1M
+PIECE = 512  # ratings of a major row in one batch; longer rows continue in the next batch
+SEEN_BYTES = 512 << 20  # of the rows stored for the ratings of a batch
+AT_ONCE = 32  # concurrent steps of a row, at most
+LONG = 64  # ratings of a row in a batch, at least, for processing by a whole block
+
+
+def batch_count(n_ratings, row_bytes):
+    """Return the number of batches of n_ratings ratings, with row_bytes bytes for each rating."""
+    return max(BATCHES, -(-n_ratings * row_bytes // SEEN_BYTES))
+
+
+def memory(n_ratings, layout):
+    """Return the bytes that the batches of n_ratings ratings take on a device, for a layout.Layout."""
+    row_bytes = 4 * (layout.lanes * layout.factors + EXTRA)
+    return 4 * n_ratings + min(SEEN_BYTES, -(-n_ratings // BATCHES) * row_bytes)
+
+
+def at_once(rates):
+    """Return the number of concurrent steps of rows with these learning rates, (rows,) int64.
+
+    It is a power of two up to AT_ONCE, within the bound schedule.STALENESS.
+    """
+    most = np.clip(schedule.STALENESS / np.maximum(rates, 1e-9), 1, AT_ONCE)
+    return (2 ** np.floor(np.log2(most))).astype(np.int64)
+
+
+def minor_rows(counts, rates, batches):
+    """Return (order (rows,), at_once (rows,), long) of minor rows with counts ratings and about these learning rates.
+
+    order: by falling count; at_once: concurrent steps of these rows; long: number of rows that a block processes.
+    """
+    order = np.argsort(-counts, kind="stable")
+    return order, at_once(rates)[order], int(np.count_nonzero(counts > LONG * batches))
+
+
+def chunks_of(counts, rates, batches, seed):
+    """Return (chunks (n, 5) int64, firsts (batches + 1,), longs (batches,)) of major rows with counts ratings.
+
+    A chunk is (row, first rating, ratings, first slot in its batch, concurrent steps). Batch b has the chunks
+    firsts[b]:firsts[b + 1], by falling length; a block processes each of the first longs[b].
+    """
+    first_batch, _ = schedule.deal_rows(counts, batches, seed)
+    pieces = np.clip(-(-counts // PIECE), 0, batches)
+    row = np.repeat(np.arange(len(counts)), pieces)
+    piece = np.arange(len(row)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    low, high = (part * counts[row] // pieces[row] for part in (piece, piece + 1))
+    batch, length = (first_batch[row] + piece) % batches, high - low
+    order = np.lexsort((-length, batch))
+    row, low, length, batch = (column[order] for column in (row, low, length, batch))
+    firsts = np.searchsorted(batch, np.arange(batches + 1))
+    before = np.append(0, np.cumsum(length))
+    slot = before[:-1] - before[firsts[batch]]
+    starts = (np.cumsum(counts) - counts)[row]
+    chunks = np.stack([row, starts + low, length, slot, at_once(rates)[row]], axis=1)
+    longs = np.bincount(batch[length > LONG], minlength=batches)
+    return np.ascontiguousarray(chunks, np.int64), firsts, longs
+
+
+class CutBatch(NamedTuple):
+    """A batch on the device: its chunks and the starts of the minor rows' slots, cut by the device's `cut`, and the
+    slots."""
+
+    chunks: tuple
+    starts: tuple
+    slots: np.ndarray
+
+
+class Batches(NamedTuple):
+    """All CutBatches and what they share.
+
+    rows, at_once (rows,) int32 of the minor rows by falling count, cut by the device's `cut`; seen: memory for the
+    copies of a batch; steps: of the device.
+    """
+
+    parts: list
+    rows: tuple
+    at_once: tuple
+    seen: np.ndarray
+    steps: object
+
+
+def arrange_batches(task):
+    """Return the Batches of a solvers.Task."""
+    steps, side, settings = engine(task.device, __package__), task.data.side, task.settings
+    counts, width = (np.diff(side.indptr), np.diff(steps.fetch(side.minor_starts))), steps.seen_width(task.layout)
+    rates = [row_rates(settings.rates, settings.learning_rate, side_counts) for side_counts in counts]
+    batches = batch_count(int(counts[0].sum()), 4 * width)
+    chunks, firsts, longs = chunks_of(counts[0], rates[0], batches, settings.seed)
+    *order, long = minor_rows(counts[1], rates[1], batches)
+    sizes = [int(chunks[first:last, 2].sum()) for first, last in zip(firsts, firsts[1:])]
+    chunks, ranks = steps.resident(chunks, np.int64), steps.resident(np.argsort(order[0]), np.int32)
+    parts = []
+    for first, last, of_long, size in zip(firsts, firsts[1:], longs, sizes):
+        if size:
+            batch_chunks = chunks[first:last]
+            starts, slots = minor_segments(batch_chunks, size, side.minor, ranks, steps)
+            parts.append(CutBatch(steps.cut(batch_chunks, int(of_long)), steps.cut(starts, long, 1), slots))
+    order = (steps.cut(steps.resident(array, np.int32), long) for array in order)
+    return Batches(parts, *order, steps.empty((max(sizes), width), np.float32), steps)
+
+
+def minor_segments(chunks, size, minor, ranks, steps):
+    """Return (starts, slots) of the minor rows, by rank, for the `size` ratings of a batch with these chunks."""
+    keys, slots = steps.empty(size, np.uint64), steps.empty(size, np.uint32)
+    steps.run("key_batch", chunks, minor, ranks, keys, slots)
+    rows = ranks.shape[0]
+    bits = max(1, (rows - 1).bit_length())
+    keys, slots, _ = steps.sort_by_bits(keys, 0, bits, slots)
+    return steps.row_starts(keys, 0, bits, rows), slots
+
+
+class BatchTraining(schedule.Epochs):
+    """Epochs of a session in batches."""
+
+    def __init__(self, session, task, batches):
+        super().__init__(session, task.settings)
+        self.batches, self.batch = batches, session.batch_of(task.data.side, task.data.query)
+
+    def start(self, rates, turn):
+        """Run `step`; on a GPU it is queued."""
+        layout, parameters, (parts, *minor, seen, steps) = self.session.layout, self.session.parameters, self.batches
+        for part in schedule.order_tables(parts, turn):
+            steps.walk_major(layout, part.chunks, self.batch, parameters, rates, seen)
+            steps.walk_minor(layout, part.starts, part.slots, *minor, seen, parameters.Q, rates)
 
 
 def arrange(task):
@@ -12,8 +145,8 @@ def arrange(task):
 
     Batches if it is deterministic without strata; StreamOrder if its ratings are streamed.
     """
-    if task.deterministic and task.data.side.strata is None and not task.streamed:
-        return batches.arrange(task)
+    if task.deterministic and task.data.side.strata is None:
+        return arrange_batches(task)
     settings, counts = task.settings, np.diff(task.data.side.indptr)
     pace = schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
     if task.streamed:
@@ -38,12 +171,12 @@ def chunk_tables(side, pace, seed, steps):
 
 def begin(session, task, arranged):
     """Return the Training of a session."""
-    if isinstance(arranged, batches.Batches):
-        return batches.BatchTraining(session, task, arranged)
+    if isinstance(arranged, Batches):
+        return BatchTraining(session, task, arranged)
     if task.streamed:
-        from gpukit.factorization.solvers.sgd.stream_training import StreamBatchTraining, StreamTraining
+        from gpukit.factorization.solvers.sgd.stream_training import StreamTraining
 
-        return (StreamBatchTraining if task.deterministic else StreamTraining)(session, task, arranged)
+        return StreamTraining(session, task, arranged)
     session.train_on(task.data.side, task.data.query, *arranged)
     return Training(session, task.settings)
 

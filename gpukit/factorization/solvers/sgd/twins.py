@@ -13,9 +13,10 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
-from gpukit.factorization.solvers.sgd.formulas import ONE, PLAIN, RUN, ZERO
-from gpukit.factorization.twins.influence import dot, residuals, terms
-from gpukit.random import below
+from gpukit.factorization.solvers.sgd.formulas import ONE, PLAIN, RUN, ZERO, spread_bits
+from gpukit.factorization.solvers.sgd.schedule import QUAD
+from gpukit.factorization.twins import dot, residuals, terms
+from gpukit.random import below, bits
 from gpukit.scheduler import by_block
 
 U64 = np.uint64
@@ -73,8 +74,9 @@ def learn(p, p_extra, q, q_extra, n, error, weight, rates):
 
 
 @njit(inline="always")
-def _walk(chunk, shift, minor, values, codes, levels, weights, P, Q, influence, offsets, rates, scratch):
+def _walk(chunk, shift, batch, parameters, rates, scratch):
     """Process one chunk: consecutive ratings of one major row, from `shift` on, cyclically; scratch (3, K)."""
+    (minor, values, codes, levels, weights), (P, Q, influence, offsets) = batch, parameters
     row, first, length = chunk[0], chunk[1], chunk[2]
     n, size = Q.shape[1] - EXTRA, codes.shape[1]
     p, p_extra = P[row], P[row, n:]
@@ -99,23 +101,21 @@ def _walk(chunk, shift, minor, values, codes, levels, weights, P, Q, influence, 
 
 
 @njit
-def _work(worker, workers, chunks, turn, batch, P, Q, influence, offsets, rates):
+def _work(worker, workers, chunks, turn, batch, parameters, rates):
     """Process all chunks of a worker."""
-    minor, values, codes, levels, weights = batch.minor, batch.values, batch.codes, batch.levels, _weights_of(batch)
-    scratch = np.empty((3, codes.shape[1]), np.float32)
+    ratings = batch.minor, batch.values, batch.codes, batch.levels, _weights_of(batch)
+    scratch = np.empty((3, batch.codes.shape[1]), np.float32)
     for c in range(worker, chunks.shape[0], workers):
         length = chunks[c, 2]
         if length > 0:
-            shift = below(turn, c, length)
-            _walk(chunks[c], shift, minor, values, codes, levels, weights, P, Q, influence, offsets, rates, scratch)
+            _walk(chunks[c], below(turn, c, length), ratings, parameters, rates, scratch)
 
 
 @by_block(lambda workers: workers, heavy=True)
 def sgd_epoch(start, stop, chunks, batch, parameters, rates, turn, workers):
     """Twin of kernels.sgd_epoch."""
-    P, Q, influence, offsets = parameters
     for worker in range(start, stop):
-        _work(worker, workers, chunks, turn, batch, P, Q, influence, offsets, rates)
+        _work(worker, workers, chunks, turn, batch, parameters, rates)
 
 
 @njit
@@ -127,3 +127,90 @@ def grow_rows(minor, every, share, Q):
             row = Q[np.uint32(minor[t])]
             for i in range(first + SQUARES + 1):
                 row[i] += np.float32(share * row[i])
+
+
+@by_block(lambda before: before.size - 1)
+def cut_rows(start, stop, starts, before, classes, random_bits, random_key, chunks, keys, places):
+    """Twin of kernels.cut_rows."""
+    for row in range(start, stop):
+        begin, size = starts[row], starts[row + 1] - starts[row]
+        pieces = before[row + 1] - before[row]
+        for piece in range(pieces):
+            low, high = piece * size // pieces, (piece + 1) * size // pieces
+            c = before[row] + piece
+            chunks[c, 0], chunks[c, 1], chunks[c, 2] = row, begin + low, high - low
+            random = np.uint64(bits(random_key, c)) >> np.uint64(32 - random_bits)
+            keys[c] = np.uint64(classes[high - low] << np.uint64(random_bits)) | random
+            places[c] = np.uint32(c)
+
+
+@by_block(lambda table: table.shape[0])
+def take_chunks(start, stop, chunks, order, n, table):
+    """Twin of kernels.take_chunks."""
+    for k in range(stop - start):
+        t = start + k
+        for part in range(3):
+            table[t, part] = chunks[order[t], part] if t < n else 0
+
+
+@by_block(lambda keys: keys.size)
+def fallen_lengths(start, stop, table, longest, keys, places):
+    """Twin of kernels.fallen_lengths."""
+    for k in range(stop - start):
+        q, length = start + k, 0
+        for part in range(QUAD):
+            length = max(length, table[QUAD * q + part, 2])
+        keys[q], places[q] = np.uint64(longest - length), np.uint32(q)
+
+
+@by_block(lambda hands: hands.shape[1])
+def deal_hands(start, stop, order, random_key, hands):
+    """Twin of kernels.deal_hands."""
+    rounds, fours = hands.shape
+    for m in range(start, stop):
+        for r in range(rounds):
+            hands[r, m] = order[r * fours + (m if r % 2 == 0 else fours - 1 - m)]
+        for last in range(rounds - 1, 0, -1):
+            other = below(random_key, m * rounds + last, last + 1)
+            hands[last, m], hands[other, m] = hands[other, m], hands[last, m]
+
+
+@by_block(lambda out: out.shape[0])
+def take_quads(start, stop, table, hands, out):
+    """Twin of kernels.take_quads."""
+    fours = hands.shape[1]
+    for k in range(stop - start):
+        t = start + k
+        quad, part = t // QUAD, t % QUAD
+        there = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
+        for column in range(3):
+            out[t, column] = table[there, column]
+
+
+U32, U64, I32 = np.uint32, np.uint64, np.int32
+
+
+@by_block(lambda n: n)
+def unpack_ratings(start, stop, packed, n, width, level_bits, z, minor, values):
+    """Twin of kernels.unpack_ratings."""
+    mask = U64(U64(U64(1) << U64(level_bits)) - U64(1))
+    for t in range(start, stop):
+        number = U64(0)
+        for byte in range(width):
+            number |= U64(U64(packed[t * width + byte]) << U64(8 * byte))
+        minor[t] = I32(number >> U64(level_bits))
+        if level_bits > 0:
+            values[t] = z[number & mask]
+
+
+@by_block(lambda n: n)
+def unpack_codes(start, stop, packed, n, bits, codes):
+    """Twin of kernels.unpack_codes."""
+    for place in range(start, stop):
+        first, shift = place // 8 * bits, U32(4 * (place % 8))
+        word, every = U32(0), U32(15)
+        for plane in range(bits):
+            four = U32(U32(packed[first + plane] >> shift) & U32(15))
+            word |= U32(spread_bits(four) << U32(plane))
+            every &= four
+        codes[place] = U32(word | U32(spread_bits(every) * U32(255)))

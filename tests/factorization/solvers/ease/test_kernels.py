@@ -9,9 +9,7 @@ from factorization.solvers.ease import naive
 
 pytestmark = pytest.mark.kernel
 
-from gpukit.factorization import cpu, gpu
-from gpukit.factorization.kernels import scores as kernels
-from gpukit.factorization.twins import scores as twins
+from gpukit.factorization import cpu, gpu, kernels, twins
 from gpukit.primitives.keys import LAST, descending_key
 from gpukit.selection.twins import scores
 

@@ -6,7 +6,7 @@ import pytest
 from factorization.solvers.ials import naive
 from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 from gpukit.errors import DataError
-from gpukit.factorization.objective import ROW_SOLVERS
+from gpukit.factorization.settings import ROW_SOLVERS
 from gpukit.factorization.solvers.ials import cpu, formulas
 from gpukit.factorization.solvers.rates import USUAL
 from gpukit.runtime.thread_count import limited

@@ -1,4 +1,4 @@
-"""Packed ratings for tests of stream_kernels.py and stream_twins.py."""
+"""Packed ratings for tests of streamed ratings."""
 
 import numpy as np
 

@@ -9,9 +9,9 @@ from factorization.solvers.sgd.batch_inputs import assert_learned, case_of, deal
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.model.layout import cpu_layout
-from gpukit.factorization.prepare import conflict_free_blocks
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.rates import row_rates
-from gpukit.factorization.solvers.sgd import batch_twins, batches, cpu, schedule
+from gpukit.factorization.solvers.sgd import batch_twins, cpu, schedule, training
 from gpukit.factorization.solvers.sgd.batch_twins import key_batch
 from gpukit.ratings import as_ratings
 
@@ -54,7 +54,7 @@ def test_every_rating_is_in_one_batch(counts):
     No two chunks of a row are in a batch.
     """
     counts, n_batches = np.array(counts), 8
-    chunks, firsts, longs = batches.chunks_of(counts, np.full(len(counts), 0.1), n_batches, seed=3)
+    chunks, firsts, longs = training.chunks_of(counts, np.full(len(counts), 0.1), n_batches, seed=3)
     assert firsts[0] == 0 and firsts[-1] == len(chunks) and len(firsts) == n_batches + 1
     places = [t for _, first, length, _, _ in chunks.tolist() for t in range(first, first + length)]
     assert sorted(places) == list(range(counts.sum()))
@@ -63,36 +63,36 @@ def test_every_rating_is_in_one_batch(counts):
         assert starts[row] <= first and first + length <= starts[row + 1]
     for own, long in zip((chunks[a:b] for a, b in zip(firsts, firsts[1:])), longs):
         assert len(set(own[:, 0].tolist())) == len(own)
-        assert (np.diff(own[:, 2]) <= 0).all() and (own[:long, 2] > batches.LONG).all()
-        assert (own[long:, 2] <= batches.LONG).all()
+        assert (np.diff(own[:, 2]) <= 0).all() and (own[:long, 2] > training.LONG).all()
+        assert (own[long:, 2] <= training.LONG).all()
         np.testing.assert_array_equal(own[:, 3], np.cumsum(own[:, 2]) - own[:, 2])
 
 
 def test_long_rows_are_cut_and_dealt_out():
-    counts = np.array([32 * batches.PIECE, 3 * batches.PIECE, 7])
-    chunks, firsts, _ = batches.chunks_of(counts, np.full(3, 0.1), 8, seed=0)
+    counts = np.array([32 * training.PIECE, 3 * training.PIECE, 7])
+    chunks, firsts, _ = training.chunks_of(counts, np.full(3, 0.1), 8, seed=0)
     batch = np.repeat(np.arange(8), np.diff(firsts))
     assert sorted(batch[chunks[:, 0] == 0]) == list(range(8))
-    assert len(set(batch[chunks[:, 0] == 1])) == 3 and (chunks[chunks[:, 0] == 1, 2] == batches.PIECE).all()
-    assert (batches.chunks_of(counts, np.full(3, 0.1), 8, seed=1)[0] != chunks).any()
+    assert len(set(batch[chunks[:, 0] == 1])) == 3 and (chunks[chunks[:, 0] == 1, 2] == training.PIECE).all()
+    assert (training.chunks_of(counts, np.full(3, 0.1), 8, seed=1)[0] != chunks).any()
 
 
 def test_ratings_at_once():
     """Bounded by the staleness, powers of two up to the maximum."""
-    assert batches.at_once(np.array([10.0, schedule.STALENESS, 0.5, 0.1, 0.0])).tolist() == [
+    assert training.at_once(np.array([10.0, schedule.STALENESS, 0.5, 0.1, 0.0])).tolist() == [
         1,
         1,
         2,
         16,
-        batches.AT_ONCE,
+        training.AT_ONCE,
     ]
-    order, at_once, long = batches.minor_rows(np.array([1, 900, 0, 513]), np.array([1.0, 0.1, 2.0, 0.2]), 8)
+    order, at_once, long = training.minor_rows(np.array([1, 900, 0, 513]), np.array([1.0, 0.1, 2.0, 0.2]), 8)
     assert (order.tolist(), at_once.tolist(), long) == ([1, 3, 0, 2], [16, 8, 1, 1], 2)
 
 
 def test_chunks_and_rows_take_the_concurrent_steps_of_their_rates(monkeypatch):
     """In all batches of a training, with users and items of few and of many ratings."""
-    monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
+    monkeypatch.setattr(training_data, "uses_strata", lambda device, deterministic: False)
     odds = np.geomspace(0.02, 2.0, 80)
     users, items = np.nonzero(np.random.default_rng(0).random((80, 80)) < np.outer(odds, odds))
     ratings = as_ratings((users, items, 1.0 + (users + items) % 5))
@@ -100,7 +100,7 @@ def test_chunks_and_rows_take_the_concurrent_steps_of_their_rates(monkeypatch):
     chunks = np.concatenate([some for part in run.training.batches.parts for some in part.chunks])
     rows, concurrent = (np.concatenate(some) for some in (run.training.batches.rows, run.training.batches.at_once))
     counts = np.bincount(ratings.users), np.bincount(ratings.items)
-    major, minor = (batches.at_once(row_rates("adaptive", 0.3, some)) for some in counts)
+    major, minor = (training.at_once(row_rates("adaptive", 0.3, some)) for some in counts)
     assert len(set(major.tolist())) > 1 and len(set(minor.tolist())) > 1
     np.testing.assert_array_equal(chunks[:, 4], major[chunks[:, 0]])
     np.testing.assert_array_equal(concurrent, minor[rows])
@@ -116,7 +116,7 @@ def test_as_good_as_plain(monkeypatch):
     ratings = planted(300, 120, 0.3)
     for model in (MatrixFactorization, LSHMF):
         racy = make(model, n_epochs=20).fit(ratings)
-        monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
+        monkeypatch.setattr(training_data, "uses_strata", lambda device, deterministic: False)
         one, same, other = (
             make(model, n_epochs=20, deterministic=True, random_state=s).fit(ratings) for s in (0, 0, 1)
         )
@@ -130,7 +130,7 @@ def test_batch_count():
     A position per rating, the rows of the ratings of a batch.
     """
     layout = cpu_layout(32, 0)
-    assert batches.memory(3200, layout) == 4 * 3200 + 100 * 160
-    assert batches.memory(10**9, layout) == 4 * 10**9 + batches.SEEN_BYTES
-    assert batches.batch_count(10, 160) == batches.BATCHES
-    assert batches.batch_count(10**9, 160) == -(-160 * 10**9 // batches.SEEN_BYTES)
+    assert training.memory(3200, layout) == 4 * 3200 + 100 * 160
+    assert training.memory(10**9, layout) == 4 * 10**9 + training.SEEN_BYTES
+    assert training.batch_count(10, 160) == training.BATCHES
+    assert training.batch_count(10**9, 160) == -(-160 * 10**9 // training.SEEN_BYTES)

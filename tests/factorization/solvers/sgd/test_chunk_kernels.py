@@ -7,7 +7,7 @@ pytestmark = pytest.mark.kernel
 
 from support import launch, small_launches
 
-from gpukit.factorization.solvers.sgd import chunk_kernels, chunk_table, chunk_twins, cpu, gpu, schedule
+from gpukit.factorization.solvers.sgd import cpu, gpu, kernels, schedule, twins
 from gpukit.random import below, bits, key
 
 SHAPES = [(1, 32), (3, 64)]
@@ -30,14 +30,14 @@ def test_cut_rows(name, shape):
     Rows after the last are ignored.
     """
     starts, pieces = starts_of(COUNTS[name]), -(-np.array(COUNTS[name]) // 40)
-    before, classes, random_key = starts_of(pieces), chunk_table.classes_of_length(), np.uint32(key(7, 106))
+    before, classes, random_key = starts_of(pieces), schedule.classes_of_length(), np.uint32(key(7, 106))
     expected = [
         (row, starts[row] + part * size // parts, (part + 1) * size // parts - part * size // parts)
         for row, (size, parts) in enumerate(zip(COUNTS[name], pieces))
         for part in range(parts)
     ]
     numbers = [(int(classes[c[2]]) << 16) | (int(bits(random_key, at)) >> 16) for at, c in enumerate(expected)]
-    for cut in (chunk_twins.cut_rows, lambda *arrays: launch(chunk_kernels.cut_rows, *shape, *arrays)):
+    for cut in (twins.cut_rows, lambda *arrays: launch(kernels.cut_rows, *shape, *arrays)):
         n = len(expected)
         found = np.full((n, 3), -1, np.int64), np.zeros(n, np.uint64), np.full(n, 77, np.uint32)
         cut(np.append(starts, 10**9), before, classes, 16, random_key, *found)
@@ -51,8 +51,8 @@ def test_classes_of_length():
 
     Powers of two are at the edges; empty chunks are last.
     """
-    classes = chunk_table.classes_of_length().astype(int)
-    assert len(classes) == 1025 and classes[1024] == 0 and classes.max() == 80 < 1 << chunk_table.LENGTH_BITS
+    classes = schedule.classes_of_length().astype(int)
+    assert len(classes) == 1025 and classes[1024] == 0 and classes.max() == 80 < 1 << schedule.LENGTH_BITS
     assert [classes[2**e] for e in range(11)] == [8 * (10 - e) for e in range(11)]
     assert (np.diff(classes) <= 0).all() and classes[0] == classes[1] and classes[1023] == 0 and classes[938] == 1
 
@@ -61,7 +61,7 @@ def test_classes_of_length():
 @pytest.mark.parametrize("n", [1, 6, 40])
 def test_take_chunks(n, shape):
     chunks, order = np.arange(3 * n).reshape(n, 3) + 5, np.random.default_rng(n).permutation(n).astype(np.uint32)
-    for take in (chunk_twins.take_chunks, lambda *arrays: launch(chunk_kernels.take_chunks, *shape, *arrays)):
+    for take in (twins.take_chunks, lambda *arrays: launch(kernels.take_chunks, *shape, *arrays)):
         found = np.full((n + 7, 3), -1, np.int64)
         take(chunks, order, n, found)
         np.testing.assert_array_equal(found[:n], chunks[order])
@@ -72,7 +72,7 @@ def test_take_chunks(n, shape):
 @pytest.mark.parametrize("quads", [1, 33])
 def test_fallen_lengths(quads, shape):
     chunks = np.random.default_rng(quads).integers(0, 257, (4 * quads, 3))
-    for fallen in (chunk_twins.fallen_lengths, lambda *arrays: launch(chunk_kernels.fallen_lengths, *shape, *arrays)):
+    for fallen in (twins.fallen_lengths, lambda *arrays: launch(kernels.fallen_lengths, *shape, *arrays)):
         found = np.zeros(quads, np.uint64), np.full(quads, 77, np.uint32)
         fallen(chunks, 256, *found)
         np.testing.assert_array_equal(found[0], 256 - chunks[:, 2].reshape(-1, 4).max(axis=1))
@@ -92,10 +92,10 @@ def test_hands(rounds, fours, shape):
             expected[[last, other], m] = expected[[other, last], m]
     quads = np.arange(12 * rounds * fours).reshape(-1, 3)
     for deal, take in (
-        (chunk_twins.deal_hands, chunk_twins.take_quads),
+        (twins.deal_hands, twins.take_quads),
         (
-            lambda *a: launch(chunk_kernels.deal_hands, *shape, *a),
-            lambda *a: launch(chunk_kernels.take_quads, *shape, *a),
+            lambda *a: launch(kernels.deal_hands, *shape, *a),
+            lambda *a: launch(kernels.take_quads, *shape, *a),
         ),
     ):
         hands, out = np.full((rounds, fours), 77, np.uint32), np.zeros_like(quads)
@@ -116,7 +116,7 @@ def test_both_devices_make_the_same_table(counts, workers, few_threads):
     indptr, made = starts_of(counts), []
     for steps in (cpu, gpu):
         made.append(
-            chunk_table.chunk_table(indptr, steps.resident(indptr, np.int64), schedule.Pace(workers, 0.15), 3, steps)
+            schedule.chunk_table(indptr, steps.resident(indptr, np.int64), schedule.Pace(workers, 0.15), 3, steps)
         )
     np.testing.assert_array_equal(made[1].copy_to_host(), made[0])
 
@@ -127,7 +127,7 @@ def test_both_devices_deal_parts_out_alike(parts, few_threads):
     counts, made = np.array([90, 3, 0, 41, 200, 7, 120, 80, 33, 50] * 12), []
     indptr, pace = starts_of(counts), schedule.Pace(12, np.full(120, 0.15), whole=130)
     for steps in (cpu, gpu):
-        made.append(chunk_table.cut_table(counts, steps.resident(indptr, np.int64), pace, 3, steps, parts))
+        made.append(schedule.cut_table(counts, steps.resident(indptr, np.int64), pace, 3, steps, parts))
     np.testing.assert_array_equal(made[1].copy_to_host(), made[0])
     assert made[0][:, 2].max() == 120 and made[0][:, 2].sum() == counts.sum()
 
@@ -137,7 +137,7 @@ def test_a_block_without_ratings(few_threads):
     indptr, made = np.zeros(6, np.int64), []
     for steps in (cpu, gpu):
         starts = steps.resident(indptr, np.int64)
-        made.append(chunk_table.cut_table(np.diff(indptr), starts, schedule.Pace(8, 0.15), 3, steps, 2))
+        made.append(schedule.cut_table(np.diff(indptr), starts, schedule.Pace(8, 0.15), 3, steps, 2))
     np.testing.assert_array_equal(made[1].copy_to_host(), made[0])
     assert made[0].shape == (16, 3) and not made[0].any()
     assert gpu.empty((0, 3), np.int64).shape == (1, 3) and gpu.empty(0, np.int64).shape == (1,)

@@ -14,7 +14,7 @@ from gpukit.factorization.settings import Settings
 from gpukit.factorization.solvers import rates
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunk_table import (
+from gpukit.factorization.solvers.sgd.schedule import (
     CLASSES,
     balance_quads,
     chunk_table,

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.kernel
 from support import launch
 
 from factorization.solvers.sgd import stream_inputs
-from gpukit.factorization.solvers.sgd import stream_kernels
+from gpukit.factorization.solvers.sgd import kernels
 
 SHAPES = [(1, 32), (3, 64)]
 
@@ -21,7 +21,7 @@ def test_ratings(width, n, shape):
         rows, levels, packed = stream_inputs.ratings(level_bits, n, width)
         minor, values = np.full(n + 3, -1, np.int32), np.full(n + 3, 9, np.float32)
         arguments = packed, n, width, level_bits, stream_inputs.Z, minor, values
-        launch(stream_kernels.unpack_ratings, *shape, *arguments)
+        launch(kernels.unpack_ratings, *shape, *arguments)
         np.testing.assert_array_equal(minor, [*rows, -1, -1, -1])
         np.testing.assert_array_equal(values[:n], stream_inputs.Z[levels] if level_bits else np.full(n, 9))
         assert (values[n:] == 9).all()
@@ -35,6 +35,6 @@ def test_codes(bits, slots, n, shape):
     lines, packed = stream_inputs.codes(bits, slots, n)
     words = n * slots // 4
     out = np.full(words + 2, 5, np.uint32)
-    launch(stream_kernels.unpack_codes, *shape, packed, words, bits, out)
+    launch(kernels.unpack_codes, *shape, packed, words, bits, out)
     np.testing.assert_array_equal(out[:words].view(np.uint8), lines.ravel())
     assert (out[words:] == 5).all()

@@ -16,10 +16,10 @@ from gpukit._driver import launch
 from gpukit.device import Device
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization import LSHMF, MatrixFactorization, begin, gpu, plan
+from gpukit.factorization.plan import packing_of
 from gpukit.factorization.solvers.rates import row_rates
-from gpukit.factorization.solvers.sgd import batches, chunk_table, schedule, stream_training
 from gpukit.factorization.solvers.sgd import cpu as chunking
-from gpukit.factorization.solvers.sgd.stream_plan import packing_of
+from gpukit.factorization.solvers.sgd import schedule, stream_training
 from gpukit.ratings import Ratings
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
@@ -72,7 +72,7 @@ def resident_epoch(run, number, blocks):
     session, side = run.session, run.side
     counts, settings = np.diff(side.indptr), run.settings
     pace = schedule.Pace(1, row_rates(settings.rates, settings.learning_rate, counts))
-    table = chunk_table.cut_table(counts, side.starts.copy_to_host(), pace, settings.seed, chunking, blocks)
+    table = schedule.cut_table(counts, side.starts.copy_to_host(), pace, settings.seed, chunking, blocks)
     rates, turn = settings.epoch_rates(number), schedule.turn_key(settings.seed, number)
     for part in table.reshape(blocks, -1, 3):
         chunks = gpu.to_device(np.ascontiguousarray(part))
@@ -127,24 +127,6 @@ def test_streamed_epochs_are_resident_epochs(case, kept, monkeypatch):
     others = expected.session.ask(ratings.users[:50], ratings.items[:50])
     found, known = run.session.predict(asked), expected.session.predict(others)
     np.testing.assert_allclose(found, known, rtol=0, atol=0 if SIMULATED else 1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case, kept", [("users", 0), ("users", 6), ("neighbours, weights, many values", 3)])
-def test_deterministic_epochs(case, kept, monkeypatch):
-    """The batches of a resident training, in the order of each epoch."""
-    kind, named, levels, _ = CASES[case]
-    estimator, ratings = kind(**NAMED, **named, deterministic=True), ratings_of(levels)
-    monkeypatch.setattr(batches, "BATCHES", 6)
-    expected = estimator.prepare(ratings)
-    monkeypatch.setattr(stream_training, "kept_blocks", lambda blocks, *others: kept)
-    run = streamed(estimator, ratings, kept, monkeypatch)
-    assert isinstance(run.training, stream_training.StreamBatchTraining)
-    assert sum(block.kept for block in run.training.blocks) == kept and len(run.training.blocks) == 6
-    for number in range(2):
-        expected.training.epoch(number)
-        run.training.epoch(number)
-        assert_same(run.session.state(), expected.session.state())
 
 
 class Machine:
@@ -249,6 +231,8 @@ def test_the_limit_decides(monkeypatch):
         layout_within("30000", monkeypatch)
     with pytest.raises(DeviceMemoryError, match="on 1,500 ratings needs"):
         layout_within("66000", monkeypatch, solver="als")
+    with pytest.raises(DeviceMemoryError, match="on 1,500 ratings needs.*--device cpu"):
+        layout_within("66000", monkeypatch, deterministic=True)
 
 
 @pytest.mark.slow
@@ -289,6 +273,6 @@ def test_blocks_have_several_chunks_of_each_worker(n, spare, is_slowed, monkeypa
     assert pace.workers % 4 == 0 and pace.workers < given.workers if is_slowed else pace.workers == given.workers
     assert most >= 8 and 1.1 * training.n_ratings / most * 14 + 48 * chunks <= 1.001 * spare  # 2 of 3 bytes, and 8
     starts = np.concatenate(([0], np.cumsum(counts)))
-    parts = chunk_table.cut_table(counts, starts, pace, 0, chunking, most).reshape(most, -1, 3)
+    parts = schedule.cut_table(counts, starts, pace, 0, chunking, most).reshape(most, -1, 3)
     held = (parts[:, :, 2] > 0).sum(1)
     assert held.min() >= 2.9 * pace.workers and held.sum() == chunks

@@ -5,7 +5,8 @@ import pytest
 
 from factorization import naive
 from factorization.solvers.sgd import stream_inputs
-from gpukit.factorization.solvers.sgd import stream_packing, stream_plan, stream_twins
+from gpukit.factorization import plan
+from gpukit.factorization.solvers.sgd import stream_training, twins
 
 COUNTS = [1, 31, 33, 200]
 WIDTHS = [(0, 1), (1, 1), (3, 2), (3, 3), (8, 4), (8, 5), (0, 8)]
@@ -17,7 +18,7 @@ BITS = [2, 3, 4, 8]
 def test_ratings(level_bits, width, n):
     rows, levels, packed = stream_inputs.ratings(level_bits, n, width)
     minor, values = np.full(n + 3, -1, np.int32), np.full(n + 3, 9, np.float32)
-    stream_twins.unpack_ratings(packed, n, width, level_bits, stream_inputs.Z, minor, values)
+    twins.unpack_ratings(packed, n, width, level_bits, stream_inputs.Z, minor, values)
     np.testing.assert_array_equal(minor, [*rows, -1, -1, -1])
     np.testing.assert_array_equal(values[:n], stream_inputs.Z[levels] if level_bits else np.full(n, 9))
     assert (values[n:] == 9).all()
@@ -30,7 +31,7 @@ def test_codes(bits, slots, n):
     lines, packed = stream_inputs.codes(bits, slots, n)
     words = n * slots // 4
     out = np.full(words + 2, 5, np.uint32)
-    stream_twins.unpack_codes(packed, words, bits, out)
+    twins.unpack_codes(packed, words, bits, out)
     np.testing.assert_array_equal(out[:words].view(np.uint8), lines.ravel())
     assert (out[words:] == 5).all()
 
@@ -47,13 +48,13 @@ def test_packing(level_bits, width):
     order = np.concatenate([np.arange(first, first + length) for _, first, length in chunks])
     packed = np.full(len(order) * width, 99, np.uint8)
     arrays = places, numbered.astype(np.int32), values, z
-    stream_packing.pack_ratings(chunks, slots, *arrays, level_bits, width, packed)
+    stream_training.pack_ratings(chunks, slots, *arrays, (level_bits, width), packed)
     expected = [
         naive.packed_number(int(rows[t]), int(levels[t]) if level_bits else 0, level_bits, width) for t in order
     ]
     np.testing.assert_array_equal(packed, np.concatenate(expected))
     numbers = np.zeros(len(order), np.float32)
-    stream_packing.pack_numbers(chunks, slots, values, numbers)
+    stream_training.pack_numbers(chunks, slots, values, numbers)
     np.testing.assert_array_equal(numbers, values[order])
 
 
@@ -62,7 +63,7 @@ def test_packing_codes(bits):
     lines, _ = stream_inputs.codes(bits, 64, 50)
     chunks = np.array([[4, 30, 20], [9, 3, 7]], np.int64)
     order, packed = [*range(30, 50), *range(3, 10)], np.full(27 * 2 * bits, 99, np.uint32)
-    stream_packing.pack_codes(chunks, np.array([0, 20]), lines, bits, packed)
+    stream_training.pack_codes(chunks, np.array([0, 20]), lines, bits, packed)
     np.testing.assert_array_equal(packed, np.concatenate([naive.code_planes(lines[t], bits) for t in order]))
 
 
@@ -80,13 +81,13 @@ def test_packing_codes(bits):
     ],
 )
 def test_the_packing(rows, levels, exact, slots, weighted, expected):
-    assert stream_plan.packing_of(rows, levels, exact, slots, weighted) == expected
+    assert plan.packing_of(rows, levels, exact, slots, weighted) == expected
 
 
 def test_bytes_of_a_rating():
-    packing = stream_plan.packing_of(480_189, 5, True, 32, False)
+    packing = plan.packing_of(480_189, 5, True, 32, False)
     assert (packing.packed, packing.unpacked) == (3 + 12, 8 + 32)
-    packing = stream_plan.packing_of(480_189, 254, False, 0, True)
+    packing = plan.packing_of(480_189, 254, False, 0, True)
     assert (packing.packed, packing.unpacked) == (3 + 4 + 4, 4)
 
 
@@ -94,22 +95,23 @@ def test_bytes_of_a_rating():
 @pytest.mark.parametrize("slots", [0, 32])
 def test_the_plan_fits(slots, budget):
     """Buffers and the blocks that stay, of 1.1 times the mean, take no more than the budget, if there is a plan."""
-    packing, n = stream_plan.packing_of(20_000, 5, True, slots, False), 10**6
-    plan = stream_plan.plan_blocks(n, packing, budget, 400)
-    block = 1.1 * n / plan.blocks
+    packing, n = plan.packing_of(20_000, 5, True, slots, False), 10**6
+    blocks = plan.plan_blocks(n, packing, budget, 400)
+    n_kept = plan.kept_blocks(blocks, plan.largest_block(n, blocks), packing, budget)
+    block = 1.1 * n / blocks
     buffers = block * (2 * packing.packed + packing.unpacked)
-    assert 8 <= plan.blocks <= 400 and 0 <= plan.kept <= plan.blocks
-    assert plan.kept == plan.blocks or plan.blocks - plan.kept > 2
-    kept = stream_plan.is_kept(plan)
-    assert sum(kept) == plan.kept
+    assert 8 <= blocks <= 400 and 0 <= n_kept <= blocks
+    assert n_kept == blocks or blocks - n_kept > 2
+    kept = plan.is_kept(blocks, n_kept)
+    assert sum(kept) == n_kept
     travelling = [place for place, stays in enumerate(kept) if not stays]
     assert not travelling or max(np.diff(travelling)) - min(np.diff(travelling)) <= 1
-    if plan.kept < plan.blocks and plan.blocks < 400:
-        assert buffers + plan.kept * block * packing.packed <= budget * 1.001
+    if n_kept < blocks and blocks < 400:
+        assert buffers + n_kept * block * packing.packed <= budget * 1.001
     if budget == 10**9:
-        assert plan == (8, 8)
+        assert blocks == n_kept == 8
 
 
 def test_few_chunks_bound_the_blocks():
-    packing = stream_plan.packing_of(20_000, 5, True, 0, False)
-    assert stream_plan.plan_blocks(1000, packing, 10**6, 3) == (3, 3)
+    packing = plan.packing_of(20_000, 5, True, 0, False)
+    assert plan.plan_blocks(1000, packing, 10**6, 3) == 3

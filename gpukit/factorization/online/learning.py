@@ -1,17 +1,20 @@
-"""Training of rows without earlier ratings, with all others fixed: lines 10 to 15 of Algorithm 4."""
+"""Training of rows without earlier ratings, with all others fixed: lines 10 to 15 of Algorithm 4.
+
+Update of all rows, which goes beyond Algorithm 4: rows with earlier ratings move, too.
+"""
 
 import numpy as np
 
 from gpukit.factorization.arrays import History
-from gpukit.factorization.baseline import SWEEPS
-from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.model.state import rows_of_side
-from gpukit.factorization.prepare import conflict_free_blocks, training_data
+from gpukit.factorization.constants import RULES, SWEEPS
+from gpukit.factorization.model.layout import BASE, BIAS, SQUARES, major_first
+from gpukit.factorization.model.state import State, rows_of_side, without_factors
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.formulas import ASIDE
 from gpukit.factorization.solvers import Task, rates
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
-from gpukit.factorization.solvers.sgd.chunk_table import RowChunks, table_of
+from gpukit.factorization.solvers.sgd.schedule import RowChunks, table_of
 from gpukit.random import key as random_key
 from gpukit.ratings.orders.order import Orders, order_ratings, taken
 from gpukit.streams import Keyed
@@ -26,17 +29,10 @@ def find_runs(flags):
     return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]
 
 
-def order_new_ratings(merged, changes, state, whole):
-    """Return the Orders of the ratings of new rows in a merge.MergedBatch, None without any.
-
-    whole: merge.merged_ratings, which are read if the ratings are not levels.
-    """
+def order_new_ratings(merged, changes, state):
+    """Return the Orders of the ratings of new rows in a merge.MergedBatch, None without any."""
     if merged.keys is None:
         return None
-    if changes.exact is not None:
-        (ratings, is_changed), (users, items) = whole, (state.ratings.steps.fetch(side) != 0 for side in merged.fresh)
-        ratings = ratings.take(is_changed & (users[ratings.users] | items[ratings.items]))
-        return order_ratings(ratings, state.device) if len(ratings) else None
     steps, key, n = state.ratings.steps, changes.key, merged.keys.size
     marked = steps.empty(n, np.uint64)
     steps.run("mark_fixed", merged.keys, key.user.shift, key.item.shift, key.item.width, *merged.fresh, marked)
@@ -141,7 +137,7 @@ def initialize_rows(orders, flags, base, state, plan):
 def begin_training(session, orders, state, plan, flags=None):
     """Return the Training of a session on ratings in orders; flags: rows that learn, others are fixed; None: all."""
     preparing, query, scale = state.steps.preparing, None, state.ratings.scale
-    in_strata = conflict_free_blocks.uses_strata(state.device, state.deterministic)
+    in_strata = training_data.uses_strata(state.device, state.deterministic)
     side = training_data.side_of(orders, state.walk, scale, plan.seed, preparing, in_strata)
     if state.layout.slots:
         by_user = History(orders.by_user.starts, orders.by_user.others, None, None)
@@ -167,8 +163,8 @@ def run_epochs(training, plan, epochs, report):
 def cut_chunks(task, flags, steps):
     """Return descent.chunk_tables of a solvers.Task whose flagged major rows learn while the others are fixed.
 
-    The chunks are those of chunk_table.py for many rows, most of them without ratings; the host processes none of the
-    rows. flags (rows,) uint8 on the device; steps: of this package.
+    The chunks are those of schedule.chunk_table for many rows, most of them without ratings; the host processes none of
+    the rows. flags (rows,) uint8 on the device; steps: of this package.
     """
     starts, settings, n = task.data.side.starts, task.settings, len(task.orders)
     most = steps.zeros(1, np.int64)
@@ -196,3 +192,105 @@ def count_chunks_before(starts, flags, pace, steps):
     parts, before = steps.scan_parts(counts), steps.empty(rows + 1, np.int64)
     steps.run("add_parts", counts.reshape(counts.size), parts, before)
     return before
+
+
+def find_changed_items(before, now, touched, replay, options):
+    """Return the items whose neighbours are searched, (N,) bool.
+
+    These are new items. If rows may move, also items that have grown by item_growth, and all with new ratings if the
+    whole history is replayed. before, now (N,): numbers of ratings; touched (N,) bool: items with new or corrected
+    ratings.
+    """
+    new = (before == 0) & (now > 0)
+    if options.rows == "frozen" or options.hashes == "kept":
+        return new
+    return (now >= RULES.item_growth * before) & touched | (touched & replay.is_whole) | new
+
+
+def set_baseline(state, parameters, base, neighbors, held):
+    """Set the baseline biases ((M,), (N,)) and the neighbours (N, K) of a DeviceState.
+
+    parameters: its State; held: the biases are set to the baseline, too. Influences move with their neighbours.
+    """
+    sides = []
+    for factors, extras, side_base in zip(factors_of(parameters), extras_of(parameters), base):
+        extras[:, BASE] = side_base
+        extras[:, BIAS] = side_base if held else extras[:, BIAS]
+        sides += [factors, extras]
+    state.set_parameters(State(*sides, carry_influence(parameters, neighbors), neighbors))
+
+
+def carry_influence(state, neighbors):
+    """Return the influences of a State, moved with their neighbours, (N, 2, K) float32; those of others are 0."""
+    items_at_once = 4096  # in each comparison of old and new neighbours
+    count, k = len(state.neighbors), neighbors.shape[1]
+    influence = np.zeros((len(neighbors), 2, k), np.float32)
+    same = (neighbors[:count] == state.neighbors).all(axis=1)
+    influence[:count][same] = state.influence[same]
+    changed = np.flatnonzero(~same)
+    for first in range(0, len(changed), items_at_once):
+        rows = changed[first : first + items_at_once]
+        item, slot, old_slot = np.nonzero(neighbors[rows][:, :, None] == state.neighbors[rows][:, None, :])
+        influence[rows[item], :, slot] = state.influence[rows[item], :, old_slot]
+    return influence
+
+
+def shrink_factors(state, fresh, known, share):
+    """Return the State before an epoch over the whole history, with smaller factors and higher rates.
+
+    Factors of rows with earlier ratings are multiplied by shrinkage; these and influences also by `share`
+    (run.fit_share). A row's sum of squared errors is multiplied by a power of its share of earlier ratings, so that
+    grown rows learn faster. fresh ((M,), (N,)) bool: rows without earlier ratings; known: share of earlier ratings of
+    each row, 1 without ratings.
+    """
+    sides = []
+    for factors, extras, new, earlier in zip(factors_of(state), extras_of(state), fresh, known):
+        extras = extras.copy()
+        extras[:, SQUARES] = extras[:, SQUARES] * np.where(new, 1, earlier**RULES.growth_power)
+        sides += [factors * np.where(new, 1, share * RULES.shrinkage).astype(np.float32)[:, None], extras]
+    shares = np.where(fresh[1], 1, share).astype(np.float32)
+    return State(*sides, state.influence * shares[:, None, None], state.neighbors)
+
+
+def learn_all(merged, counts, state, plan, report, replay, share):
+    """Train all rows of a DeviceState; return ratings times epochs.
+
+    merged: (Ratings, (n,) bool of the changed ones); a share of the unchanged ones is replayed; counts: ratings of each
+    row ((M,), (N,)), before and after; report: see `learn`; replay: plan.Replay; share: of run.fit_share.
+    """
+    if not plan.epochs:
+        state.set_parameters(without_factors(state.parameters()))
+        return 0
+    ratings, is_changed = merged
+    replayed = np.random.default_rng([plan.seed, len(ratings)]).random(len(ratings)) < replay.share
+    ratings = ratings.take(is_changed | replayed)
+    if not len(ratings):
+        return 0
+    if replay.is_whole:
+        before, now = counts
+        fresh = tuple(old == 0 for old in before)
+        known = tuple(np.maximum(old, 1) / np.maximum(new, 1) for old, new in zip(before, now))
+        state.set_parameters(shrink_factors(state.parameters(), fresh, known, share))
+    session = state.session()
+    session.spread = True
+    training = begin_training(session, order_ratings(ratings, state.device), state, plan)
+    run_epochs(training, plan, replay.epochs, report)
+    state.set_parameters(session.state())
+    return len(ratings) * len(replay.epochs)
+
+
+def factors_of(state):
+    """Return the factors of both sides."""
+    return state.user_factors, state.item_factors
+
+
+def extras_of(state):
+    """Return the extras of both sides."""
+    return state.user_extras, state.item_extras
+
+
+def restore_rows(array, before, fresh):
+    """Return rows of an array where fresh, else those of `before`."""
+    array = array.copy()
+    array[~fresh] = before[~fresh]
+    return array

@@ -2,18 +2,256 @@
 
 In score_rows a lane is a user. Most of 32 users have not rated most items: one word has a bit for each, and a neighbour
 without a rating by any of them costs one look-up for all 32.
+
+Ratings of an item's neighbours by a user, as codes.
+
+Parameter rows and neighbourhood terms of Eq. (1) over a group of lanes.
+
+A *parameter row* has the factors, padding with zeros, and layout.EXTRA more numbers: the bias b, the sum of squared
+errors s and the baseline bias of the residuals in Eq. (1). layout.Rows has its layout. Lane l holds number l of the
+last eight.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
-from gpukit.factorization.kernels.influence import Near, lane_of, load_extra, load_words, terms_of_item, unpack
-from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR
+from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO, set_scale
 from gpukit.primitives.keys import descending_key, score_of_key
 from gpukit.primitives.rows import as_floats, load_row, load_stored, partial_dot
-from gpukit.primitives.warp import FULL, group_sum
+from gpukit.primitives.search import lower_bound, upper_bound
+from gpukit.primitives.warp import FULL, group_pick, group_sum
 from gpukit.primitives.wide import read4
+
+U32, I32, I64, U64 = np.uint32, np.int32, np.int64, np.uint64
+LANES = 8  # threads that write a line together
+
+
+@device
+def enter(history, row, thread, step, table):
+    """Write the codes of a user's ratings to a table by item.
+
+    The table must have no codes of another user.
+    """
+    for t in range(U64(history.indptr[U32(row)]) + thread, U64(history.indptr[U32(row + 1)]), step):
+        table[U32(history.items[t])] = history.codes[t]
+
+
+@device
+def clear(history, row, thread, step, table):
+    """Remove what `enter` wrote."""
+    for t in range(U64(history.indptr[U32(row)]) + thread, U64(history.indptr[U32(row + 1)]), step):
+        table[U32(history.items[t])] = 0
+
+
+@device
+def code_of(table, neighbor):
+    """Return the code of an item row in a table.
+
+    A negative row is an empty slot.
+    """
+    return U32(table[U32(neighbor)]) if neighbor >= 0 else U32(NO_NEIGHBOR)
+
+
+@device
+def answer(query, row, neighbors, thread, step, table, out):
+    """Write the lines of out for one user's queried items.
+
+    Codes are in table; LANES threads write a line.
+    """
+    lane, words = U32(U32(thread) % U32(LANES)), U32(neighbors.shape[1] // 4)
+    for t in range(U64(query.indptr[U32(row)]) + thread // LANES, U64(query.indptr[U32(row + 1)]), step // LANES):
+        item, place = U32(query.items[t]), U64(query.places[t])
+        for w in range(lane, words, U32(LANES)):
+            k, word = U32(U32(4) * w), U32(0)
+            for part in range(4):
+                word |= U32(code_of(table, neighbors[item, U32(k + U32(part))]) << U32(8 * part))
+            out[place, w] = word
+
+
+@kernel
+def clear_tables(tables):
+    """Set tables to 0.
+
+    tables (blocks, any) uint8, overwritten.
+
+    Launch: one block a line of tables, any block.
+    Deterministic: yes, exact.
+    Source: ours.
+    """
+    for item in range(cuda.threadIdx.x, tables.shape[1], cuda.blockDim.x):
+        tables[U32(cuda.blockIdx.x), U32(item)] = 0
+
+
+@kernel
+def neighbor_codes(history, query, neighbors, out, tables):
+    """Write the codes of each queried item's neighbours: sets R and N of Eq. (1).
+
+    history: arrays.History; query: arrays.Query, n pairs by user; neighbors (N + 1, K) int32, -1 for none; out (n, K /
+    4) uint32, four neighbours a word: 0 unrated, 255 no neighbour, else the code; tables (blocks, N + 1) uint8, all
+    zero before and after.
+
+    Launch: any grid up to tables' lines, blocks of a multiple of 8 threads.
+    Deterministic: yes, exact.
+    Source: the split S^K(j) = R^K(i;j) + N^K(i;j), Li et al. 2022, sec. 4.2.
+    """
+    thread, step = U64(cuda.threadIdx.x), U64(cuda.blockDim.x)
+    table = tables[U32(cuda.blockIdx.x)]
+    for row in range(I32(cuda.blockIdx.x), I32(history.indptr.size - 1), I32(cuda.gridDim.x)):
+        if query.indptr[U32(row)] == query.indptr[U32(row + 1)]:  # the same for the whole block
+            continue
+        enter(history, row, thread, step, table)
+        cuda.syncthreads()
+        answer(query, row, neighbors, thread, step, table, out)
+        cuda.syncthreads()
+        clear(history, row, thread, step, table)
+        cuda.syncthreads()
+
+
+@device
+def code_in(history, begin, end, neighbor):
+    """Return the code of an item in a user's ratings, by bisection.
+
+    begin:end: the user's ratings. A negative row is an empty slot.
+    """
+    if neighbor < 0:
+        return U32(NO_NEIGHBOR)
+    place = lower_bound(history.items, neighbor, begin, end)
+    rated = place < end and history.items[U64(min(place, end - I64(1)))] == neighbor
+    return U32(history.codes[U64(place)]) if rated else U32(0)
+
+
+@kernel
+def look_up_codes(history, query, neighbors, out):
+    """Write neighbor_codes for few pairs, by bisection in the user's ratings.
+
+    history: arrays.History, whose items rise within a user; query: arrays.Query, the n pairs; neighbors (N + 1, K)
+    int32 and out (n, K / 4) uint32 as in neighbor_codes.
+
+    Launch: any grid, blocks of a multiple of 8 threads.
+    Deterministic: yes, exact.
+    Source: as neighbor_codes.
+    """
+    lane, words = I64(cuda.threadIdx.x) % I64(LANES), I64(neighbors.shape[1] // 4)
+    first, step = I64(cuda.grid(1)) // I64(LANES), I64(cuda.gridsize(1)) // I64(LANES)
+    for t in range(first, I64(query.places.size), step):
+        row = U64(upper_bound(query.indptr, t, 0, query.indptr.size) - I64(1))
+        begin, end = I64(history.indptr[row]), I64(history.indptr[row + U64(1)])
+        item, place = U32(query.items[U64(t)]), U64(query.places[U64(t)])
+        for w in range(lane, words, I64(LANES)):
+            word = U32(0)
+            for part in range(4):
+                code = code_in(history, begin, end, neighbors[item, U32(4 * w + part)])
+                word |= U32(code << U32(8 * part))
+            out[place, U64(w)] = word
+
+
+U32, I32, U64 = np.uint32, np.int32, np.uint64
+UNRATED = 1 << 16  # factor of the unrated neighbours in the count of `residuals`
+
+
+@device
+def lane_of(lanes):
+    """Return the thread's number in its group of lanes."""
+    return U32(U32(cuda.threadIdx.x) % U32(lanes))
+
+
+@device
+def load_extra(matrix, row, lane):
+    """Load the lane's number of the last eight of a parameter row.
+
+    The L1 cache is bypassed.
+    """
+    return cuda.ldcg(matrix, (row, U32(U32(matrix.shape[1] - EXTRA) + lane))) if lane < U32(EXTRA) else ZERO
+
+
+class Near(NamedTuple):
+    """A lane's part of one item's neighbourhood, a number a neighbour.
+
+    w, c; offset: baseline biases; code; residual: r - b; words: the codes as stored, four to a word. They are local
+    arrays, which a kernel declares itself: those of a device function end with it.
+    """
+
+    w: np.ndarray
+    c: np.ndarray
+    offset: np.ndarray
+    code: np.ndarray
+    residual: np.ndarray
+    words: np.ndarray
+
+
+@device
+def load_words(codes, t, lane, lanes, count, words):
+    """Load the lane's words of rating t, four codes each."""
+    for i in range(count // 4):
+        words[i] = codes[U64(t), U32(lane + U32(i * lanes))]
+
+
+@device
+def unpack(words, count, code):
+    """Unpack the codes of the lane's neighbours, four to a word."""
+    for k in range(count):
+        code[k] = U32(U32(words[k // 4] >> U32(8 * (k % 4))) & U32(0xFF))
+
+
+@device
+def load_influence(influence, row, lane, lanes, count, near):
+    """Load the lane's w and c of an item."""
+    load_row(influence, row, U32(0), lane, lanes, count, near.w)
+    load_row(influence, row, U32(lanes * count), lane, lanes, count, near.c)
+
+
+@device
+def residuals(near, count, levels, base):
+    """Set near.residual to r - b of rated neighbours, else 0.
+
+    Returns the number of rated ones + UNRATED * the number of unrated ones.
+    """
+    code, offset, residual = near.code, near.offset, near.residual
+    seen = I32(0)
+    for k in range(count):
+        known = code[k] != U32(0) and code[k] != U32(NO_NEIGHBOR)
+        residual[k] = F32(F32(levels[code[k]] - offset[k]) - base) if known else ZERO
+        seen += I32(1) if known else I32(0)
+        seen += I32(UNRATED) if code[k] == U32(0) else I32(0)
+    return seen
+
+
+@device
+def set_scales(seen, lanes):
+    """Return (|R|^-1/2, |N|^-1/2) of Eq. (1) from the lanes' counts of `residuals`."""
+    seen = group_sum(seen, lanes)
+    return formulas.set_scale(seen & I32(UNRATED - 1)), formulas.set_scale(seen >> I32(16))
+
+
+@device
+def terms(near, count, explicit, implicit):
+    """Return the lane's part of terms 2 and 3 of Eq. (1).
+
+    explicit, implicit: |R|^-1/2, |N|^-1/2.
+    """
+    rated, unrated = ZERO, ZERO
+    for k in range(count):
+        rated += near.residual[k] * near.w[k]
+        unrated += near.c[k] if near.code[k] == U32(0) else ZERO
+    return explicit * rated + implicit * unrated
+
+
+@device
+def terms_of_item(parameters, row, q_extra, levels, lane, lanes, count, near):
+    """Load an item's neighbourhood and return its `terms`.
+
+    Its codes are unpacked before. q_extra: the lane's number of the user's row.
+    """
+    load_row(parameters.offsets, row, U32(0), lane, lanes, count, near.offset)
+    seen = residuals(near, count, levels, group_pick(q_extra, BASE, lanes))
+    load_influence(parameters.influence, row, lane, lanes, count, near)
+    explicit, implicit = set_scales(seen, lanes)
+    return terms(near, count, explicit, implicit)
+
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 USERS = 32  # of a group: the lanes of a warp
