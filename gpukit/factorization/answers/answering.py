@@ -13,6 +13,7 @@ from gpukit.factorization.answers import explaining, exporting
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.lookup import known_rows
+from gpukit.factorization.model.state import weights_matrix
 from gpukit.factorization.serve import MOST_ANSWERS
 from gpukit.io.ids import rows_of
 from gpukit.ratings.clicks import rated_below
@@ -365,7 +366,7 @@ class Answering(Recommending):
             lengths = self._prepare(f"{what} lengths", lambda: np.linalg.norm(factors, axis=1))
             scores = similarity.cosines(row, factors, lengths=lengths)
             if what == "item" and self.chosen_.get("solver") == "ease":
-                scores = self._state.item_weights[row].copy()
+                scores = weights_matrix(self._state)[[row]].sum(axis=0)
         scores = np.where(scores == 0 if by == "factors" else common == 0, np.float32(np.nan), scores)
         scores[row] = np.nan
         return scores, common

@@ -119,3 +119,15 @@ def add_weights(start, stop, users, history, weights, keys):
                 sums[item] += own[item]
         for item in range(sums.size):
             row[item] = descending_key(score_of_key(row[item]) + sums[item])
+
+
+@by_block(lambda users: users.size, heavy=True)
+def add_listed_weights(start, stop, users, history, lists, keys):
+    """Twin of kernels.add_listed_weights."""
+    for line in range(start, stop):
+        user, row = users[line], keys[line]
+        for t in range(history.indptr[user], history.indptr[user + 1]):
+            item = history.items[t]
+            for place in range(lists.starts[item], lists.starts[item + 1]):
+                other = lists.items[place]
+                row[other] = descending_key(score_of_key(row[other]) + lists.weights[place])
