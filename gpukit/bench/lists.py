@@ -4,7 +4,6 @@ The ranking of lists of models of ratings depends on the ratings alone, so a sma
 """
 
 import time
-from functools import partial
 
 import numpy as np
 
@@ -17,16 +16,16 @@ from gpukit.evaluation.lists.judge import FEW, judge
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import judging
-from gpukit.factorization.solvers.ease import lists as neighbor_lists
-from gpukit.factorization.solvers.ease import training
+from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease.baseline import Ease
+from gpukit.factorization.solvers.ease.lists import solve_weights
 
 SHAPES, MORE = ("netflix",), ("ml-10m",)
 LIST_LENGTH = 10
 REPEAT = 5
 LEAST = 0.5  # HR@10 of lists that have learned anything
 LEARNING = "learning what ranks lists"
-RIDGE, SIZES = 500.0, (50, 100, 200, 400)  # of item weights: regularization, numbers of neighbours
+SIZES = 50, 100, 200, 400  # neighbours of item weights
 
 
 def recommend_all(model, by):
@@ -86,23 +85,15 @@ def rank_by_weights(conditions):
     table, (_, n_items), is_known = ncf.clicks, ncf.clicks.shape, ~ncf.unknown[:, 0]
     users, items = ncf.candidates.users[is_known], ncf.candidates.items[is_known, 0]
     made, whole = Ease(clicks_of(table.users, table.items, table.shape), n_items), None
-    relevant, k = clicks_of(users, items, table.shape), ncf_data.K
+    ridge, k = usual("ease", "adaptive", len(table))["regularization"], ncf_data.K
+    relevant = clicks_of(users, items, table.shape)
     for size in (None, *(size for size in SIZES if size < n_items)):
-        solve = partial(solve_weights, table, size, made, conditions.device)
-        taken = seconds(solve, 1, clock=time.process_time)
+        if size:
+            made.weights = solve_weights(table, ridge, size, conditions.device).toarray()
         values = judge(made.name, made.lists(users, k), relevant, made.counts, (k,)).values[k]
         what = f"EASE, {size} neighbours" if size else "EASE, all weights"
-        yield Row(f"CPU time of {what}", ncf.name, "real", taken, "s", f"lambda {RIDGE:g}")
         whole = values if whole is None else whole
         for metric, label in ncf_data.METRICS.items():
             difference = compare(values[metric], whole[metric], quantile=QUANTILE)
             note = f"less all weights: {difference.low:+.4f} to {difference.high:+.4f} (90 %)" if size else ""
             yield Row(f"full ranking {label} of {what}", ncf.name, "real", [np.mean(values[metric])], label, note)
-
-
-def solve_weights(table, size, made, device):
-    """Replace the weights of an Ease by those of Ratings; size: neighbours of an item, None for all weights."""
-    if size is None:
-        made.weights = training.solve_weights(made.clicked, RIDGE)
-    else:
-        made.weights = neighbor_lists.solve_weights(table, RIDGE, size, device).toarray()
