@@ -246,7 +246,8 @@ def add_listed_weights(users, history, lists, keys):
 
     score_uj += sum over the items i of user u of B_ij
 
-    lists: arrays.WeightLists: the rows of B, each item at most once in a row; other arguments as add_weights.
+    users (B,) int32; history: arrays.History; lists: arrays.WeightLists, the rows of B with each item at most once in
+    a row; keys (B, N) uint32: scores as sort keys, updated; an excluded item stays excluded.
 
     Launch: grid (any), any block of one dimension.
     Deterministic: yes, exact.

@@ -34,7 +34,7 @@ def count_together(starts, users, items, size, masks, gram):
 
 
 @njit
-def solve(gram, size, out):
+def solve_gram(gram, size, out):
     """Solve for out (size,): the first columns of `gram` are a matrix (its upper half), the next one its target."""
     for c in range(size):
         own = gram[c]
@@ -67,7 +67,7 @@ def regress_items(start, stop, neighbors, starts, users, ridge, weights, masks):
             mark_slots(starts, users, items, size, own, False)
             for slot in range(size):
                 gram[slot, slot] += ridge
-            solve(gram, size, weights[item])
+            solve_gram(gram, size, weights[item])
             for slot in range(size, slots):
                 weights[item, slot] = F32(0)
 
