@@ -13,7 +13,6 @@ from gpukit.factorization.answers import explaining, exporting
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.lookup import known_rows
-from gpukit.factorization.model.state import weights_matrix
 from gpukit.factorization.serve import MOST_ANSWERS
 from gpukit.io.ids import rows_of
 from gpukit.ratings.clicks import rated_below
@@ -355,6 +354,7 @@ class Answering(Recommending):
         Scores are NaN for rows that are not similar at all. common is None unless `count` is set.
         """
         from gpukit.factorization.answers import similarity
+        from gpukit.factorization.model.state import weights_matrix
 
         scores, common = None, None
         if by == "evidence" or count:

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpukit.factorization.model.layout import BASE, BIAS
-from gpukit.factorization.model.state import weights_matrix
 
 
 class Rated(NamedTuple):
@@ -131,6 +130,8 @@ def with_item_weights(rated, model, clicked, item_row):
     Clicks have no expected value, so that the weights of an item in both are added. rated: those of `neighbours`;
     clicked (n,): item rows of the user.
     """
+    from gpukit.factorization.model.state import weights_matrix
+
     weights = weights_matrix(model._state)
     if weights is None or item_row == len(model.item_ids_):
         return rated
