@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.device import available_memory, free_memory
+from gpukit.device import available_memory, free_memory, require_host
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.state import with_weights
 from gpukit.factorization.solvers import usual
@@ -31,8 +31,10 @@ def solve(clicks, decay, device):
 
     decay: regularization; device: a Device.
     """
-    if not fits(clicks.shape[1], device):
-        return lists.solve_weights(clicks, decay, RULES.weight_neighbors, device)
+    n_items, most = clicks.shape[1], RULES.weight_neighbors
+    if not fits(n_items, device):
+        require_host(lists.memory_of(n_items, most), f"Solving for {most} weights of each of {n_items:,} items")
+        return lists.solve_weights(clicks, decay, most, device)
     matrix = matrix_of(clicks)
     solved = gpu.solve_weights(matrix, decay, device) if device.is_cuda else None
     return training.solve_weights(matrix, decay) if solved is None else solved

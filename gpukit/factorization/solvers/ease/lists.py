@@ -25,3 +25,8 @@ def solve_weights(clicks, ridge, n_neighbors, device):
     columns, is_used = np.arange(n_items, dtype=np.int32), neighbors >= 0
     columns = np.repeat(columns, is_used.sum(axis=1))
     return csr_array((weights[is_used], (neighbors[is_used], columns)), (n_items, n_items))
+
+
+def memory_of(n_items, n_neighbors):
+    """Return the bytes of main memory of neighbours, cosines and weights, and of their copies by row."""
+    return 28 * n_items * n_neighbors

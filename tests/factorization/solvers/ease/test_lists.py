@@ -106,3 +106,9 @@ def test_lists_are_added_where_all_weights_would_be(without_memory):
     train, _ = clicks()
     model = LSHMF(device="cpu").fit(train)
     assert any(row["predictor"] == "ials and ease" for row in model.trials_)
+
+
+def test_too_little_memory_for_lists_is_reported_before_the_solution(without_memory, monkeypatch):
+    monkeypatch.setattr(lists, "memory_of", lambda n_items, n_neighbors: 1 << 60)
+    with pytest.raises(MemoryError, match="Solving for 7 weights of each of 60 items needs 1073741824.00 GiB"):
+        fitted()
