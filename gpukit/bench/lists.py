@@ -1,6 +1,6 @@
-"""Benchmarks of recommendation lists of models of ratings: their cost for all users, and their quality.
+"""Benchmarks of recommendation lists: their cost for all users, and their quality.
 
-The ranking of lists depends on the ratings alone, so a small model suffices for the quality.
+The ranking of lists of models of ratings depends on the ratings alone, so a small model suffices for the quality.
 """
 
 import time
@@ -9,17 +9,23 @@ import numpy as np
 
 from gpukit.bench import shape_name
 from gpukit.bench.clicks import ncf_data
-from gpukit.bench.measurement import Row, check_learned, seconds
+from gpukit.bench.measurement import QUANTILE, Row, check_learned, seconds
 from gpukit.bench.ratings import generate_split
-from gpukit.evaluation.lists.judge import FEW
+from gpukit.evaluation.lists.clicks import clicks_of
+from gpukit.evaluation.lists.judge import FEW, judge
+from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import judging
+from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers.ease.baseline import Ease
+from gpukit.factorization.solvers.ease.lists import solve_weights
 
 SHAPES, MORE = ("netflix",), ("ml-10m",)
 LIST_LENGTH = 10
 REPEAT = 5
 LEAST = 0.5  # HR@10 of lists that have learned anything
 LEARNING = "learning what ranks lists"
+SIZES = 50, 100, 200, 400  # neighbours of item weights
 
 
 def recommend_all(model, by):
@@ -35,7 +41,9 @@ def learn_lists(model):
 
 
 def lists(conditions):
-    """Time lists for all users, from a model in memory to ids and scores in memory."""
+    """Rank by item weights, with real data; time lists for all users, from a model in memory to ids and scores."""
+    if conditions.data is not None:
+        yield from rank_by_weights(conditions)
     for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
         model = LSHMF(n_factors=32, n_neighbors=32, n_epochs=2, device=conditions.device).fit(train)
         yield Row(LEARNING, shape, "generated", seconds(lambda model=model: learn_lists(model), REPEAT), "s")
@@ -69,3 +77,23 @@ def quality_rows(model, tests, by, data):
     few = judging.judge_lists({"": model}, pairs, ncf_data.K, False, by=by).rows(ncf_data.K)[0]["few"]
     note = f"slots of items with fewer than {FEW} ratings"
     yield Row(f"little known items in lists of ratings, by {by}", *data, [100 * few], "percent", note)
+
+
+def rank_by_weights(conditions):
+    """Measure full rankings of NCF's MovieLens 1M by item weights: all weights, and those of some neighbours."""
+    ncf = ncf_data.read(conditions.data, conditions.scale)
+    table, (_, n_items), is_known = ncf.clicks, ncf.clicks.shape, ~ncf.unknown[:, 0]
+    users, items = ncf.candidates.users[is_known], ncf.candidates.items[is_known, 0]
+    made, whole = Ease(clicks_of(table.users, table.items, table.shape), n_items), None
+    ridge, k = usual("ease", "adaptive", len(table))["regularization"], ncf_data.K
+    relevant = clicks_of(users, items, table.shape)
+    for size in (None, *(size for size in SIZES if size < n_items)):
+        if size:
+            made.weights = solve_weights(table, ridge, size, conditions.device).toarray()
+        values = judge(made.name, made.lists(users, k), relevant, made.counts, (k,)).values[k]
+        what = f"EASE, {size} neighbours" if size else "EASE, all weights"
+        whole = values if whole is None else whole
+        for metric, label in ncf_data.METRICS.items():
+            difference = compare(values[metric], whole[metric], quantile=QUANTILE)
+            note = f"less all weights: {difference.low:+.4f} to {difference.high:+.4f} (90 %)" if size else ""
+            yield Row(f"full ranking {label} of {what}", ncf.name, "real", [np.mean(values[metric])], label, note)

@@ -108,6 +108,17 @@ class History(NamedTuple):
     levels: np.ndarray
 
 
+class WeightLists(NamedTuple):
+    """Weights between items as lists: item i has starts[i]:starts[i + 1] of items (n,) int32 and weights (n,) float32.
+
+    starts (N + 1,) int64.
+    """
+
+    starts: np.ndarray
+    items: np.ndarray
+    weights: np.ndarray
+
+
 class Query(NamedTuple):
     """Pairs sorted by user, with their original positions.
 

@@ -62,6 +62,7 @@ class Decisions:
     second_factors: int = 64  # of that model
     item_weight_ratios: tuple = (0.25, 0.5)  # the same, of item weights
     addition_growth: float = 0.3  # of these with the number of clicks, as a power: of 25,000 to 80,000 clicks
+    weight_neighbors: int = 200  # weights of an item if not all fit the memory
     ridge_step: float = 3.0  # factor of a step of the search for the regularization of item weights
     ridge_trials: int = 6  # of that search, about
     solve_rounds: int = 2  # of an update, over both sides

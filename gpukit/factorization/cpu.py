@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.factorization import plan as plans
 from gpukit.factorization import steps
-from gpukit.factorization.arrays import Pairs, Parameters, Tables, batch_of
+from gpukit.factorization.arrays import Pairs, Parameters, Tables, WeightLists, batch_of
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
@@ -12,7 +12,15 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
-from gpukit.factorization.twins import USERS, add_weights, fill_tables, neighbor_codes, predict_pairs, score_rows
+from gpukit.factorization.twins import (
+    USERS,
+    add_listed_weights,
+    add_weights,
+    fill_tables,
+    neighbor_codes,
+    predict_pairs,
+    score_rows,
+)
 from gpukit.neighbors.cpu import find
 from gpukit.runtime.thread_count import get_num_threads, limited
 from gpukit.selection import twins as selection
@@ -63,7 +71,7 @@ class DeviceModel(steps.DeviceModel):
         self.layout, self.walk, self.history, self.spread = layout, walk, history, True
         self.near, *others = neighborhood
         self.parameters = Parameters(*sides, *others)
-        self.item_weights = states.NO_WEIGHTS if state is None else state.item_weights
+        self.item_weights = None if state is None else states.weights_between(state)
 
     def codes(self, query, count):
         """Return (count, K) uint8 lines of neighbor_codes for an arrays.Query."""
@@ -110,7 +118,8 @@ class DeviceModel(steps.DeviceModel):
 
     def weighted(self, users, keys):
         """Add the weights of the users' items to scores, keys (b, N) uint32; return the keys on the host."""
-        add_weights(users, self.history, self.item_weights, keys)
+        add = add_listed_weights if isinstance(self.item_weights, WeightLists) else add_weights
+        add(users, self.history, self.item_weights, keys)
         return keys
 
     def pairs_at_once(self):
@@ -136,7 +145,7 @@ class DeviceModel(steps.DeviceModel):
         keys = np.empty((len(users), self.item_rows), np.uint32)
         of_items = self.near, self.history.levels, by_item, self.layout.n_factors
         score_rows(users, tables, *of_items, worth, hide, keys)
-        if self.item_weights.size:
+        if self.item_weights is not None:
             self.weighted(users, keys)
         rows, best = selection.smallest(keys, n)
         return rows, selection.scores(best)

@@ -15,12 +15,13 @@ from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import download, to_device
 from gpukit.factorization import plan as plans
 from gpukit.factorization import steps, twins
-from gpukit.factorization.arrays import History, Pairs, Parameters, Query, Tables, batch_of
+from gpukit.factorization.arrays import History, Pairs, Parameters, Query, Tables, WeightLists, batch_of
 from gpukit.factorization.kernels import (
     ITEMS,
     LANES,
     USERS,
     WARPS,
+    add_listed_weights,
     add_weights,
     clear_tables,
     fill_tables,
@@ -138,9 +139,11 @@ class DeviceModel(steps.DeviceModel):
         self.spread = True  # whether training moves them, a pass over Q: too expensive for few ratings
         self.near, *others = map(on_device, neighborhood)
         self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
-        self.item_weights = states.NO_WEIGHTS
-        if state is not None and state.item_weights.size:
-            self.item_weights = to_device(state.item_weights)
+        self.item_weights = None if state is None else states.weights_between(state)
+        if isinstance(self.item_weights, WeightLists):
+            self.item_weights = WeightLists(*map(to_device, self.item_weights))
+        elif self.item_weights is not None:
+            self.item_weights = to_device(self.item_weights)
         self.vector = has_quad_additions()
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
         self.sgd_epoch = make_sgd_epoch(*shape, half, self.vector)
@@ -264,6 +267,9 @@ class DeviceModel(steps.DeviceModel):
 
     def add_weights(self, users, keys):
         """Add the weights of the users' items to scores in keys (b, N), on the device."""
+        if isinstance(self.item_weights, WeightLists):
+            launch(add_listed_weights, users.size, BLOCK, users, self.rated(), self.item_weights, keys)
+            return
         grid = -(-self.item_rows // BLOCK), min(users.size, MOST_LINES)
         launch(add_weights, grid, BLOCK, users, self.rated(), self.item_weights, keys)
 
@@ -322,7 +328,7 @@ class DeviceModel(steps.DeviceModel):
         grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), score_blocks)), groups
         of_items = self.near, self.levels, by_item, self.layout.n_factors
         launch(score_rows, grid, 32 * WARPS, users, tables, *of_items, worth, hide, keys)
-        if self.item_weights.size:
+        if self.item_weights is not None:
             self.add_weights(users, keys)
         rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
         return rows, scores_of_keys(best)

@@ -476,3 +476,27 @@ def add_weights(users, history, weights, keys):
             for t in range(first, last):
                 total += weights[U32(history.items[t]), item]
             keys[line, item] = descending_key(F32(score_of_key(keys[line, item]) + total))
+
+
+@kernel
+def add_listed_weights(users, history, lists, keys):
+    """Add to each score the sum of the listed weights of the user's items.
+
+    score_uj += sum over the items i of user u of B_ij
+
+    users (B,) int32; history: arrays.History; lists: arrays.WeightLists, the rows of B with each item at most once in
+    a row; keys (B, N) uint32: scores as sort keys, updated; an excluded item stays excluded.
+
+    Launch: grid (any), any block of one dimension.
+    Deterministic: yes, exact.
+    Source: Steck, WWW 2019, Eq. (1).
+    """
+    thread, step = U64(cuda.threadIdx.x), U64(cuda.blockDim.x)
+    for line in range(U32(cuda.blockIdx.x), U32(users.size), U32(cuda.gridDim.x)):
+        user = U32(users[line])
+        for t in range(U64(history.indptr[user]), U64(history.indptr[user + U32(1)])):
+            row = U32(history.items[t])
+            cuda.syncthreads()
+            for place in range(U64(lists.starts[row]) + thread, U64(lists.starts[row + U32(1)]), step):
+                item = U32(lists.items[place])
+                keys[line, item] = descending_key(F32(score_of_key(keys[line, item]) + lists.weights[place]))

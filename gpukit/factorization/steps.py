@@ -24,7 +24,7 @@ class DeviceModel:
         """
         fetch = self.preparing.fetch
         predicted = fetch(self.predicted(asked))
-        if self.item_weights.size:
+        if self.item_weights is not None:
             predicted += pair_sums(self, *major_first(self.walk, fetch(asked.major), fetch(asked.minor)))
         return predicted
 

@@ -36,7 +36,7 @@ def write_line(table, near, line):
 
 @by_block(lambda tables: tables.shape[0], heavy=True)
 def neighbor_codes(start, stop, history, query, neighbors, out, tables):
-    """Twin of kernels.codes.neighbor_codes."""
+    """Twin of kernels.neighbor_codes."""
     workers = tables.shape[0]
     for worker in range(start, stop):
         table = tables[worker]
@@ -55,13 +55,13 @@ def neighbor_codes(start, stop, history, query, neighbors, out, tables):
 
 @njit
 def clear_tables(tables):
-    """Twin of kernels.codes.clear_tables."""
+    """Twin of kernels.clear_tables."""
     tables[:] = 0
 
 
 @by_block(lambda query: query.places.size)
 def look_up_codes(start, stop, history, query, neighbors, out):
-    """Twin of kernels.codes.look_up_codes."""
+    """Twin of kernels.look_up_codes."""
     for t in range(start, stop):
         row = upper_bound(query.indptr, t, 0, query.indptr.size) - 1
         begin, end, near = history.indptr[row], history.indptr[row + 1], neighbors[query.items[t]]
@@ -271,3 +271,15 @@ def add_weights(start, stop, users, history, weights, keys):
                 sums[item] += own[item]
         for item in range(sums.size):
             row[item] = descending_key(score_of_key(row[item]) + sums[item])
+
+
+@by_block(lambda users: users.size, heavy=True)
+def add_listed_weights(start, stop, users, history, lists, keys):
+    """Twin of kernels.add_listed_weights."""
+    for line in range(start, stop):
+        user, row = users[line], keys[line]
+        for t in range(history.indptr[user], history.indptr[user + 1]):
+            item = history.items[t]
+            for place in range(lists.starts[item], lists.starts[item + 1]):
+                other = lists.items[place]
+                row[other] = descending_key(score_of_key(row[other]) + lists.weights[place])

@@ -12,6 +12,7 @@ from gpukit.errors import DataError
 from gpukit.ratings import Ratings
 
 RANKINGS = "lists", "rating"
+WEIGHED = "full ranking HR@10", "full ranking NDCG@10"
 
 
 @pytest.mark.nightly
@@ -51,3 +52,16 @@ def test_a_head_that_has_not_learned_is_an_error(monkeypatch):
     monkeypatch.setattr(ncf_data, "read_split", lambda folder, share: (ratings, tests))
     with pytest.raises(DataError, match=r"head has HR@10 .*, below 1\.1"):
         list(lists.head(Conditions(cpu())))
+
+
+@pytest.mark.slow
+def test_rows_of_weights(monkeypatch):
+    ncf = planted()
+    monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
+    monkeypatch.setattr(lists, "SIZES", (3, 8, 10**6))
+    monkeypatch.setattr(lists, "SHAPES", ())
+    rows = {row.what: row for row in bench.find("lists")(Conditions(cpu(), data="there"))}
+    names = "EASE, all weights", "EASE, 3 neighbours", "EASE, 8 neighbours"
+    assert list(rows) == [f"{what} of {name}" for name in names for what in WEIGHED]
+    assert all(rows[f"{WEIGHED[1]} of {name}"].samples[0] > 0.3 for name in names)
+    assert "less all weights: " in rows[f"{WEIGHED[1]} of {names[1]}"].note

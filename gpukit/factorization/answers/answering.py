@@ -354,6 +354,7 @@ class Answering(Recommending):
         Scores are NaN for rows that are not similar at all. common is None unless `count` is set.
         """
         from gpukit.factorization.answers import similarity
+        from gpukit.factorization.model.state import weights_matrix
 
         scores, common = None, None
         if by == "evidence" or count:
@@ -365,7 +366,7 @@ class Answering(Recommending):
             lengths = self._prepare(f"{what} lengths", lambda: np.linalg.norm(factors, axis=1))
             scores = similarity.cosines(row, factors, lengths=lengths)
             if what == "item" and self.chosen_.get("solver") == "ease":
-                scores = self._state.item_weights[row].copy()
+                scores = weights_matrix(self._state)[[row]].sum(axis=0)
         scores = np.where(scores == 0 if by == "factors" else common == 0, np.float32(np.nan), scores)
         scores[row] = np.nan
         return scores, common

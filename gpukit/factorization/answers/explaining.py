@@ -130,11 +130,14 @@ def with_item_weights(rated, model, clicked, item_row):
     Clicks have no expected value, so that the weights of an item in both are added. rated: those of `neighbours`;
     clicked (n,): item rows of the user.
     """
-    weights = model._state.item_weights
-    if not weights.size or item_row == len(model.item_ids_):
+    from gpukit.factorization.model.state import weights_matrix
+
+    weights = weights_matrix(model._state)
+    if weights is None or item_row == len(model.item_ids_):
         return rated
+    column = weights[clicked[:, None], np.array([[item_row]])].sum(axis=1)
     found = {one.item: one for one in rated}
-    for item, weight in zip(model.item_ids_[clicked].tolist(), weights[clicked, item_row].tolist()):
+    for item, weight in zip(model.item_ids_[clicked].tolist(), column.tolist()):
         other = found.get(item, Rated(item, 1.0, 0.0, 0.0, 0.0))
         found[item] = other._replace(weight=other.weight + weight, share=other.share + weight)
     return tuple(sorted(found.values(), key=lambda one: -abs(one.share)))

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.device import available_memory, free_memory
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.choose.chosen import Choice
@@ -20,7 +19,7 @@ from gpukit.factorization.implicit.evaluator import Evaluator, make_trial, measu
 from gpukit.factorization.implicit.item_weights import choose_ridge
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.settings import goal_of
-from gpukit.factorization.solvers.ease.training import memory_of, memory_served, work_of
+from gpukit.factorization.solvers.ease.training import work_of
 from gpukit.factorization.solvers.rates import EASE_GROWTH
 from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import Budget, best_of, round_digits, simplest_of
@@ -126,7 +125,7 @@ def choose(estimator, clicks, settings, device, progress):
     contests = [larger, contest._replace(evaluators=contest.evaluators[:1]), last]
     if goal.solver == "ease":
         return choose_ease(contests, settings, len(clicks))
-    has_weights = goal.open and free == set(OPEN) and is_affordable(clicks, settings, device)
+    has_weights = goal.open and free == set(OPEN) and is_affordable(clicks, settings)
     ridge = choose_ridge(contests, settings) if has_weights else None
     if goal.solver == "sampled":
         best = base = contest.run(settings)
@@ -300,13 +299,11 @@ def trial_work(contest, plan):
     return units(plan, len(contest.clicks), contest.clicks.shape) * plan.epochs
 
 
-def is_affordable(clicks, settings, device):
-    """Return True if item weights of all clicks need at most the work of a training, and half of the free memory."""
+def is_affordable(clicks, settings):
+    """Return True if all item weights of all clicks need at most the work of a training."""
     plan = settings._replace(solver="ials", n_factors=limit_factors(RULES.click_factors[0], clicks.shape))
     work = units(plan, len(clicks), clicks.shape) * RULES.click_epochs[1]
-    is_quick = work_of(clicks.shape, len(clicks)) <= work
-    fits, free = 2 * memory_of(clicks.shape[1]) <= available_memory(), free_memory(device)
-    return is_quick and fits and (free is None or 2 * memory_served(clicks.shape[1]) <= free)
+    return work_of(clicks.shape, len(clicks)) <= work
 
 
 def with_ridge(plan, ridge, before, n_clicks):

@@ -5,8 +5,9 @@ import numpy as np
 from gpukit.evaluation.lists.judge import measured
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
-from gpukit.factorization.implicit.item_weights import matrix_of, solve, with_share
+from gpukit.factorization.implicit.item_weights import matrix_of, solve
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.model.state import with_weights
 from gpukit.factorization.solvers.ease.training import best_columns
 from gpukit.model_selection.trial import EarlyStopping, Trial
 
@@ -101,7 +102,7 @@ class Evaluator:
         return best, curve[stopping.best]["epoch"], curve, self.states[bare][1]
 
     def item_weights(self, decay):
-        """Return the weights (N, N) float32 between items for a regularization; the last ones are kept."""
+        """Return the weights between items, see item_weights.solve, for a regularization; the last ones are kept."""
         if decay not in self.weights:
             self.weights = {decay: solve(self.prepared.clicks, decay, self.prepared.device)}
         return self.weights[decay]
@@ -109,7 +110,7 @@ class Evaluator:
     def deviation_of_weights(self, decay):
         """Return the root mean square of the judged users' scores by item weights."""
         scores = matrix_of(self.prepared.clicks)[self.users] @ self.item_weights(decay)
-        return float(np.sqrt(np.mean(scores**2, dtype=np.float64)))
+        return float(np.sqrt((scores * scores).sum(dtype=np.float64) / np.prod(scores.shape)))
 
     def measure_with_additions(self, plan, state):
         """Return the measures of a trained State with the additions of settings.Settings.
@@ -121,7 +122,7 @@ class Evaluator:
         elif plan.popular:
             state = start.with_popularity(state, self.prepared.counts[1], plan.popular)
         if plan.ease:
-            state = with_share(state, self.item_weights(plan.item_decay), plan.ease)
+            state = with_weights(state, self.item_weights(plan.item_decay) * np.float32(plan.ease))
         steps = self.prepared.steps
         layout = steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])
         history = self.prepared.ready(plan, "users", False).history

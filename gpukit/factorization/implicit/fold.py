@@ -8,6 +8,7 @@ import numpy as np
 from gpukit.factorization.answers.fold_in import neighborhood
 from gpukit.factorization.implicit.mix import parted
 from gpukit.factorization.model.layout import BIAS
+from gpukit.factorization.model.state import weights_matrix
 from gpukit.factorization.online.plan import of_model
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
@@ -22,13 +23,13 @@ def scorer(model):
     """
     state, plan = model._state, of_model(model, len(model._rated.items))
     bias = state.item_extras[:, BIAS].astype(np.float64)
-    taste = taste_of(state, plan, bias)
+    taste, weights = taste_of(state, plan, bias), weights_matrix(state)
 
     def scores(given):
         near = neighborhood(state, given, 0.0, slice(None)) + np.zeros(len(bias))
         found = taste(given, near) + bias + near
-        if state.item_weights.size:
-            found += state.item_weights[given.items].sum(axis=0, dtype=np.float64)
+        if weights is not None:
+            found += weights[given.items].sum(axis=0, dtype=np.float64)
         return found
 
     return scores

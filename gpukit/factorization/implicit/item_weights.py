@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.device import require_host
+from gpukit.device import available_memory, free_memory, require_host
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.model.state import round_weights
+from gpukit.factorization.model.state import with_weights
 from gpukit.factorization.solvers import usual
-from gpukit.factorization.solvers.ease import gpu, training
+from gpukit.factorization.solvers.ease import gpu, lists, training
 from gpukit.factorization.solvers.rates import EASE_GROWTH
 from gpukit.model_selection.trial import TRAININGS, best_of, round_digits
 
@@ -18,29 +18,64 @@ def matrix_of(clicks):
     return training.matrix_of(*clicks.csr()[:2], clicks.shape[1])
 
 
+def fits(n_items, device):
+    """Return True if all weights between items fit main memory, and half of a GPU's for the lists."""
+    free = free_memory(device)
+    is_served = free is None or 2 * training.memory_served(n_items) <= free
+    return is_served and training.memory_of(n_items) <= available_memory()
+
+
 def solve(clicks, decay, device):
-    """Return weights (N, N) float32 between the items of Ratings; decay: regularization; device: a Device."""
-    n_items, matrix, solved = clicks.shape[1], matrix_of(clicks), None
-    if device.is_cuda:
-        solved = gpu.solve_weights(matrix, decay, device)
-    if solved is None:
-        require_host(training.memory_of(n_items), f"Solving for the weights between {n_items:,} items")
-        solved = training.solve_weights(matrix, decay)
-    return solved
+    """Return weights between the items of Ratings: (N, N) float32, or a csr_array of lists if these do not fit.
+
+    decay: regularization; device: a Device.
+    """
+    n_items, most = clicks.shape[1], RULES.weight_neighbors
+    if not fits(n_items, device):
+        require_host(lists.memory_of(n_items, most), f"Solving for {most} weights of each of {n_items:,} items")
+        return lists.solve_weights(clicks, decay, most, device)
+    matrix = matrix_of(clicks)
+    solved = gpu.solve_weights(matrix, decay, device) if device.is_cuda else None
+    return training.solve_weights(matrix, decay) if solved is None else solved
 
 
-def with_share(state, solved, share):
-    """Return the State with a share of weights (N, N) in its score."""
-    return state._replace(item_weights=solved * np.float32(share))
-
-
-def add_item_weights(state, clicks, plan, device):
+def add_item_weights(state, clicks, plan, device, solve=solve):
     """Return the State with the item weights of settings.Settings, if it has any; clicks: Ratings to learn."""
     if not plan.ease:
         return state
-    solved = solve(clicks, plan.item_decay, device)
-    solved *= np.float32(plan.ease)
-    return state._replace(item_weights=round_weights(solved))
+    return with_weights(state, solve(clicks, plan.item_decay, device) * np.float32(plan.ease))
+
+
+class Resolution:
+    """Solution of an update, by a correction of the inverse that the last update has left if that is less work.
+
+    inverse: (P (n, n), lambda) of the last update, or None; X (M, n): the clicks before this one; users: rows with new
+    clicks. Afterwards `inverse` is that of the new clicks, None if it has not been needed.
+    """
+
+    def __init__(self, inverse, X, users):
+        self.inverse, self.X, self.users = inverse, X, users
+
+    def solve(self, clicks, decay, device):
+        """Return the weights of `solve`."""
+        before, self.inverse = self.inverse, None
+        matrix = matrix_of(clicks)
+        if device.is_cuda or not fits(clicks.shape[1], device) or training.uses_users(matrix.shape, matrix.nnz):
+            return solve(clicks, decay, device)
+        found = self.corrected(*before, matrix) if before and before[1] == decay else None
+        if found is None or training.inverse_error(matrix.T.tocsr(), found, decay) > training.ACCURATE:
+            found = training.inverse_of(matrix.T.tocsr(), decay)
+        self.inverse = found, decay
+        return training.weights_of(found.copy())
+
+    def corrected(self, inverse, decay, matrix):
+        """Return P for new clicks (M, N); None if a new solution is less work."""
+        old = self.users[self.users < self.X.shape[0]]
+        if training.work_of_correction(len(self.users) + len(old), matrix.shape[1]) > training.work_of(
+            matrix.shape, matrix.nnz
+        ):
+            return None
+        return training.correct_inverse(inverse, self.X[old], matrix[self.users], decay)
 
 
 class Ridge(NamedTuple):

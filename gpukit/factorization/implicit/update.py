@@ -1,7 +1,8 @@
 """Online updates of a fitted model with new clicks.
 
 Least squares: rows with new clicks and new rows are solved for exactly given the other side: the items, the users, and
-both again. Losses with sampled negatives: a few late epochs over all clicks. Weights between items are solved for anew.
+both again. Losses with sampled negatives: a few late epochs over all clicks. Weights between items are solved for anew,
+or by a correction of the inverse of the last update.
 """
 
 import numpy as np
@@ -10,17 +11,20 @@ from gpukit import device as devices
 from gpukit.device import cpu
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
-from gpukit.factorization.implicit.item_weights import add_item_weights
+from gpukit.factorization.implicit.item_weights import Resolution, add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.online import learning, merge
 from gpukit.factorization.online.plan import empty_entry, new_entry, of_model
 from gpukit.factorization.online.run import read_changes
+from gpukit.factorization.solvers.ease.training import matrix_of
 from gpukit.factorization.solvers.ials.fold import fold_in
 from gpukit.ratings.check import clicks_after
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
+
+INVERSE = "inverse"  # of the item weights, kept with what is prepared for a fitted model
 
 
 def weights_of(model, ratings):
@@ -56,16 +60,25 @@ def update_clicks(model, clicks, options, progress):
         with clock("orders"):
             orders = order_ratings(clicks, device)
         plan = of_model(model, len(clicks))
+        resolution = resolution_of(model, merge.changed_rows(changes, stored.steps)[0])
         with clock("training"):
             least_squares = solved if plan.solver == "ials" else weighted_alone
             learn = both if plan.mixed else walked if plan.solver == "sampled" else least_squares
             prepared = PreparedClicks(model, clicks, device, orders)
             state, count = learn(model._state, prepared, plan, (fresh, moving), options)
-            state = add_item_weights(state, clicks, plan, device)
+            state = add_item_weights(state, clicks, plan, device, resolution.solve)
     counts = (changes.n_new, changes.n_corrected), [side.sum() for side in fresh]
     entry = new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
     model.device_, model.updates_ = str(device), [*log, entry]
     model.set_fitted(state, stored.download(), start.SCALE, *ids)
+    model._prepare(INVERSE, lambda: resolution.inverse)
+
+
+def resolution_of(model, users):
+    """Return the Resolution of a fitted model for users (rows) with new clicks."""
+    rated, n_items = model._rated, len(model.item_ids_)
+    X, users = matrix_of(rated.indptr[:-1], rated.items, n_items), np.unique(users)
+    return Resolution(vars(model).get("_prepared", {}).get(INVERSE), X, users)
 
 
 def weighted_alone(state, prepared, plan, which, asked):

@@ -223,7 +223,7 @@ def unpack(model, facts, arrays):
         raise DataError(f"'standard' in its header has {len(standard)} numbers, not {len(Scale._fields)}.")
     scale, state, rated = Scale(*standard), arrays.gathered(State, STATE), arrays.gathered(History, HISTORY)
     if WEIGHTS in arrays:
-        trust.check_array(WEIGHTS, state.item_weights, np.uint16, (None, None))
+        trust.check_array(WEIGHTS, state.item_weights, np.uint16, (None,) * (1 if state.weight_starts.size else 2))
         state = state._replace(item_weights=from_upper_halves(state.item_weights))
     if rated.items.dtype == np.uint16:
         rated = rated._replace(items=cast(rated.items, np.int32))
@@ -295,11 +295,22 @@ def check_state(state, shape, sizes, what="state"):
     for name, wanted in zip(state._fields, shapes):
         trust.check_array(f"{what}.{name}", getattr(state, name), np.float32, wanted)
         trust.check_finite(f"{what}.{name}", getattr(state, name), LARGEST)
-    if state.item_weights.size:
-        trust.check_array(f"{what}.item_weights", state.item_weights, np.float32, (items, items))
-        trust.check_finite(f"{what}.item_weights", state.item_weights, LARGEST)
+    if state.item_weights.size or state.weight_starts.size:
+        check_weights(state, items, what)
     trust.check_array(f"{what}.neighbors", state.neighbors, np.int32, (items, k))
     trust.check_range(f"{what}.neighbors", state.neighbors, 0, items)
+
+
+def check_weights(state, items, what):
+    """Raise DataError unless the weights between items of a State have valid shapes, dtypes and values."""
+    has_lists, weights = state.weight_starts.size > 0, state.item_weights
+    trust.check_array(f"{what}.item_weights", weights, np.float32, (None,) if has_lists else (items, items))
+    trust.check_finite(f"{what}.item_weights", weights, LARGEST)
+    if has_lists:
+        trust.check_array(f"{what}.weight_starts", state.weight_starts, np.int64, (items + 1,))
+        trust.check_pointers(f"{what}.weight_starts", state.weight_starts, items, len(weights))
+        trust.check_array(f"{what}.weight_items", state.weight_items, np.int32, (len(weights),))
+        trust.check_range(f"{what}.weight_items", state.weight_items, 0, items)
 
 
 def check_history(history, shape, what="rated"):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import by_rows
+from gpukit.factorization.arrays import WeightLists
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
 from gpukit.factorization.prepare.formulas import first_factor
 from gpukit.random import key
@@ -24,7 +25,8 @@ class State(NamedTuple):
     user_factors U (M, F), user_extras (M, 3): b_i, s_i, baseline b_i; item_factors V (N, F), item_extras (N, 3)
     likewise; influence (N, 2, K): w and c of Eq. (1); neighbors (N, K) int32 item rows. K is 0 without neighbourhoods.
     item_weights (N, N) float32, or (0, 0): a user's score of item j also has the sum of the weights (i, j) over the
-    user's items i (solvers/ease). Only the upper half of their bits is used, as files keep no more.
+    user's items i (solvers/ease). With weight_starts (N + 1,) int64 and weight_items (n,) int32, not empty, they are
+    arrays.WeightLists, and item_weights is (n,). Only the upper half of their bits is used, as files keep no more.
     """
 
     user_factors: np.ndarray
@@ -34,6 +36,8 @@ class State(NamedTuple):
     influence: np.ndarray
     neighbors: np.ndarray
     item_weights: np.ndarray = NO_WEIGHTS
+    weight_starts: np.ndarray = np.empty(0, np.int64)
+    weight_items: np.ndarray = np.empty(0, np.int32)
 
 
 @by_block(lambda out: out.shape[0])
@@ -46,6 +50,32 @@ def start_factors(start, stop, seed_key, out):
     for row in range(start, stop):
         for f in range(n):
             out[row, f] = first_factor(seed_key, np.uint64(row * n + f))
+
+
+def weights_between(state):
+    """Return a State's weights between items: (N, N), arrays.WeightLists, or None for none."""
+    if state.weight_starts.size:
+        return WeightLists(state.weight_starts, state.weight_items, state.item_weights)
+    return state.item_weights if state.item_weights.size else None
+
+
+def weights_matrix(state):
+    """Return a State's weights between items, (N, N) or a scipy.sparse.csr_array; None for none."""
+    weights = weights_between(state)
+    if not isinstance(weights, WeightLists):
+        return weights
+    from scipy.sparse import csr_array
+
+    size = len(weights.starts) - 1
+    return csr_array((weights.weights, weights.items, weights.starts), (size, size))
+
+
+def with_weights(state, weights):
+    """Return the State with rounded weights between items, (N, N) float32 or a scipy.sparse.csr_array."""
+    if isinstance(weights, np.ndarray):
+        return state._replace(item_weights=round_weights(weights))
+    starts, items = weights.indptr.astype(np.int64), weights.indices.astype(np.int32)
+    return state._replace(item_weights=round_weights(weights.data), weight_starts=starts, weight_items=items)
 
 
 def round_weights(weights):

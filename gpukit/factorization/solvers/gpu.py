@@ -1,10 +1,13 @@
-"""Host steps of hogwild and sampled on the GPU; cpu.py has the same names."""
+"""Host steps of hogwild, sampled and ease on the GPU; cpu.py has the same names."""
 
 import numpy as np
 
-from gpukit._driver import launch, zeros
+from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import empty, runner
+from gpukit.device.memory import spare_memory
 from gpukit.device.place import has_quad_additions, processors
+from gpukit.device.upload import to_device
+from gpukit.factorization.solvers.ease.kernels import regress_on_neighbors as regression_kernel
 from gpukit.factorization.solvers.hogwild import kernels as hogwild_kernels
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
@@ -41,3 +44,16 @@ def run_sampled(layout, workspace, *arguments):
     vector = has_quad_additions()
     kernel = make_sampled_epoch(layout.lanes, layout.factors, layout.near, vector)
     launch(kernel, -(-arguments[-1] * layout.lanes // BLOCK), BLOCK, *arguments, workspace)
+
+
+def regress_on_neighbors(neighbors, by_item, n_users, ridge):
+    """Return the weights (N, K) float32 of ease.kernels.regress_on_neighbors; neighbors: on the host."""
+    blocks_a_processor, threads = 4, 256
+    slots = neighbors.shape[1]
+    shapes = (n_users, slots // 32 + 1), (slots, slots + 1)
+    bytes_a_block = sum(4 * rows * columns for rows, columns in shapes)
+    blocks = max(1, min(blocks_a_processor * processors(), len(neighbors), spare_memory() // (2 * bytes_a_block)))
+    scratch = zeros((blocks, *shapes[0]), np.uint32), device_array((blocks, *shapes[1]), np.float32)
+    weights, lists = device_array(neighbors.shape, np.float32), to_device(neighbors)
+    launch(regression_kernel, blocks, threads, lists, by_item.starts, by_item.others, n_users, ridge, weights, *scratch)
+    return weights.copy_to_host()

@@ -9,10 +9,11 @@ from numba.core import types
 from numba.core.typing.typeof import typeof
 
 from gpukit.factorization import kernels as scores
-from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables, WeightedBatch
+from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables, WeightedBatch, WeightLists
 from gpukit.factorization.kernels import add_weights
 from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.shared import kernels as shared
+from gpukit.factorization.solvers.ease.kernels import regress_on_neighbors
 from gpukit.factorization.solvers.sgd import kernels as chunks
 from gpukit.factorization.solvers.sgd import kernels as sgd
 from gpukit.factorization.solvers.sgd import kernels as stream
@@ -39,6 +40,11 @@ SCORES = (
 )
 TABLES = "int32[::1]", HISTORY, RATED_BY
 ADD_WEIGHTS = "int32[::1]", HISTORY, "float32[:, ::1], uint32[:, ::1]"
+LISTED = named(WeightLists, starts=(I64, 1), items=(I32, 1), weights=(F32, 1))
+ADD_LISTED = "int32[::1]", HISTORY, LISTED, "uint32[:, ::1]"
+REGRESS = (
+    "int32[:, ::1], int64[::1], int32[::1], int64, float32, float32[:, ::1], uint32[:, :, ::1], float32[:, :, ::1]"
+)
 CODES = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1], uint8[:, ::1]"
 LOOKED_UP = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1]"
 TAKEN = "float32[:, ::1], int32[::1], float32[:, ::1], float32[:, ::1]"
@@ -228,6 +234,8 @@ CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout,
     Case("factorization.score_rows", scores.score_rows, SCORES, registers=80),
     Case("factorization.fill_tables", scores.fill_tables, TABLES, registers=40),
     Case("factorization.add_weights", add_weights, ADD_WEIGHTS, registers=56),
+    Case("factorization.add_listed_weights", scores.add_listed_weights, ADD_LISTED, registers=48),
+    Case("factorization.regress_on_neighbors", regress_on_neighbors, REGRESS, registers=64),
     Case("factorization.neighbor_codes", scores.neighbor_codes, CODES, registers=56),
     Case("factorization.look_up_codes", scores.look_up_codes, LOOKED_UP, registers=56),
     Case("factorization.clear_tables", scores.clear_tables, "uint8[:, ::1]", registers=32),

@@ -81,11 +81,16 @@ def solve_weights(X, ridge):
         Z, rest = projected(X, ridge)
         weights = np.ascontiguousarray(X.T @ Z)
         weights /= rest
-    else:
-        weights = inverse_of(X.T.tocsr(), ridge)
-        weights /= -weights.diagonal()
-    np.fill_diagonal(weights, 0.0)
-    return weights
+        np.fill_diagonal(weights, 0.0)
+        return weights
+    return weights_of(inverse_of(X.T.tocsr(), ridge))
+
+
+def weights_of(inverse):
+    """Return B from P (N, N) float32, which is overwritten."""
+    inverse /= -inverse.diagonal()
+    np.fill_diagonal(inverse, 0.0)
+    return inverse
 
 
 def solve_scores(X, users, ridge):
@@ -95,6 +100,35 @@ def solve_scores(X, users, ridge):
         return Z[users] * np.float32(-ridge) / rest
     inverse = inverse_of(X.T.tocsr(), ridge)
     return (X[users] @ inverse) / -inverse.diagonal()
+
+
+def correct_inverse(inverse, before, after, ridge):
+    """Return P after the rows `before` (b, n) of X have become `after` (a, N), by Woodbury's formula (1950).
+
+        (A + V'SV)^-1 = P - P V' (S + V P V')^-1 V P,    P = A^-1,  V = (after, before),  S = diag(1, -1)
+
+    inverse (n, n): P of the first n items, is not changed; new items had no clicks.
+    """
+    from scipy.sparse import vstack
+
+    known, n_items = len(inverse), after.shape[1]
+    out = np.zeros((n_items, n_items), np.float32)
+    out[:known, :known] = inverse
+    out.ravel()[known * (n_items + 1) :: n_items + 1] = 1.0 / ridge
+    before.resize(before.shape[0], n_items)
+    V = vstack((after, before), format="csr")
+    image = V @ out
+    core = (V @ image.T).astype(np.float64)
+    core.flat[:: len(core) + 1] += np.repeat((1.0, -1.0), (after.shape[0], before.shape[0]))
+    solved, step = np.linalg.solve(core, image).astype(np.float32), max(1, BLOCK // n_items)
+    for first in range(0, n_items, step):
+        out[first : first + step] -= image[:, first : first + step].T @ solved
+    return out
+
+
+def work_of_correction(n_rows, n_items):
+    """Return the work of correct_inverse for n_rows of V."""
+    return n_rows * (n_items**2 + n_rows * n_items + n_rows**2) / INVERSE_RATE
 
 
 def projected(X, ridge):

@@ -15,6 +15,14 @@ def weights(X, ridge):
     return B
 
 
+def regression(X, item, others, ridge):
+    """Return b (n,): it minimizes |x_item - X_others b|^2 + ridge |b|^2; others (n,): items."""
+    if not len(others):
+        return np.zeros(0)
+    G = np.array([[sum(X[:, i] * X[:, k]) for k in (*others, item)] for i in others])
+    return np.linalg.solve(G[:, :-1] + ridge * np.eye(len(others)), G[:, -1])
+
+
 def scores(X, B, user):
     """Return the scores (N,) of a user: the sum of the rows of B of the clicked items."""
     out = np.zeros(len(B))

@@ -6,10 +6,14 @@ from support import launch_repeatably, small_launches
 
 from factorization.inputs import history, problem
 from factorization.solvers.ease import naive
+from factorization.solvers.ease.inputs import regressions
 
 pytestmark = pytest.mark.kernel
 
 from gpukit.factorization import cpu, gpu, kernels, twins
+from gpukit.factorization.arrays import WeightLists
+from gpukit.factorization.solvers.ease import kernels as ease_kernels
+from gpukit.factorization.solvers.ease import twins as ease_twins
 from gpukit.primitives.keys import LAST, descending_key
 from gpukit.selection.twins import scores
 
@@ -43,13 +47,57 @@ def test_add_weights(n_items, grid, block):
     np.testing.assert_allclose(scores(keys), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(("grid", "block"), [(1, 32), (3, 64)])
+@pytest.mark.parametrize("n_items", [2, 33])
+def test_add_listed_weights(n_items, grid, block):
+    case, users, rated, weights, before = case_of(n_items)
+    keys, same = keys_of(before), keys_of(before)
+    lists = lists_of(np.where(np.random.default_rng(1).random(weights.shape) < 0.6, 0, weights))
+    launch_repeatably(kernels.add_listed_weights, grid, block, users, rated, lists, keys)
+    twins.add_listed_weights(users, rated, lists, same)
+    assert np.array_equal(keys, same) and keys[1, 0] == LAST
+    X, B = np.zeros((10, n_items)), np.zeros((n_items, n_items))
+    for user, item in case.rated:
+        X[user, item] = 1
+    B[np.repeat(np.arange(n_items), np.diff(lists.starts)), lists.items] = lists.weights
+    expected = before + np.stack([naive.scores(X, B, user) for user in users])
+    np.testing.assert_allclose(scores(keys), expected, rtol=1e-5, atol=1e-5)
+
+
+def lists_of(weights):
+    """Return the WeightLists of weights (N, N) that are not 0."""
+    rows, items = np.nonzero(weights)
+    starts = np.append(0, np.cumsum(np.bincount(rows, minlength=len(weights)))).astype(np.int64)
+    return WeightLists(starts, items.astype(np.int32), weights[rows, items])
+
+
+@pytest.mark.parametrize("grid, block", [(1, 32), (3, 96)])
+@pytest.mark.parametrize("shape, slots", [((5, 3), 2), ((31, 12), 7), ((9, 35), 32), ((20, 34), 33)])
+def test_regress_on_neighbors(shape, slots, grid, block):
+    X, neighbors, starts, users = regressions(shape, slots)
+    found, same = (np.full(neighbors.shape, np.nan, np.float32) for _ in range(2))
+    masks = np.zeros((grid, shape[0], slots // 32 + 1), np.uint32)
+    gram = np.full((grid, slots, slots + 1), np.nan, np.float32)
+    ridge = np.float32(3.0)
+    launch_repeatably(
+        ease_kernels.regress_on_neighbors, grid, block, neighbors, starts, users, shape[0], ridge, found, masks, gram
+    )
+    ease_twins.regress_on_neighbors(neighbors, starts, users, shape[0], ridge, same)
+    np.testing.assert_allclose(found, same, rtol=1e-4, atol=1e-6)
+    assert not masks.any()
+
+
+@pytest.mark.parametrize("has_lists", [False, True])
 @pytest.mark.parametrize("walk", ["users", "items"])
-def test_lists_and_scores_as_on_the_cpu(walk, monkeypatch):
+def test_lists_and_scores_as_on_the_cpu(walk, has_lists, monkeypatch):
     small_launches(monkeypatch)
     monkeypatch.setattr(gpu, "MOST_LINES", 2)
     case, _, rated, weights, _ = case_of(12, 1)
     rated = rated._replace(levels=np.nan_to_num(rated.levels))
     state = case.state._replace(item_weights=weights)
+    if has_lists:
+        starts, items, weights = lists_of(weights)
+        state = case.state._replace(item_weights=weights, weight_starts=starts, weight_items=items)
     found = []
     for steps in (cpu, gpu):
         model = steps.DeviceModel(state, steps.layout(1, 0), walk, rated)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from factorization.implicit.planted import clicks, hits
 from factorization.solvers.ease import naive
@@ -135,6 +136,42 @@ def test_an_update_is_a_new_solution():
     assert np.array_equal(first.recommend([1_000], n=3)[0], new) and first.updates_[-1]["users"] == 1
 
 
+def test_later_updates_correct_the_inverse_of_the_last_one(monkeypatch):
+    """The weights are those of a new solution, with new users and items too; after many changes there is one."""
+    train, _ = clicks()
+    later = np.random.default_rng(1).permutation(len(train))
+    model, solved, inverse_of = fitted(), [], item_weights.training.inverse_of
+    monkeypatch.setattr(item_weights.training, "inverse_of", lambda *given: solved.append(given) or inverse_of(*given))
+    known = train.user_ids[[5, 7, 8]].tolist()
+    first = [[1_000, 0], [1_000, 4], [known[0], 99], [1_001, 99], [1_001, 98], [known[1], 3], [known[1], 20]]
+    model.partial_fit(([1_000], [8]))
+    assert len(solved) == 1
+    for pairs in (first, [[known[2], 98], [2_000, 100]]):
+        model.partial_fit(tuple(np.transpose(pairs)))
+    assert len(solved) == 1
+    table = model._rated
+    X = np.zeros((len(model.user_ids_), len(model.item_ids_)))
+    X[np.repeat(np.arange(len(X)), np.diff(table.indptr)[:-1]), table.items] = 1
+    assert X.shape == (123, 63)
+    np.testing.assert_allclose(model._state.item_weights, naive.weights(X, RIDGE), atol=ROUNDED)
+    model.partial_fit((train.user_ids[train.users[later]], train.item_ids[(train.items[later] + 1) % 60]))
+    assert len(solved) == 2
+
+
+@pytest.mark.parametrize("grown", [0, 3])
+def test_a_corrected_inverse_is_the_inverse(monkeypatch, grown):
+    monkeypatch.setattr(item_weights.training, "BLOCK", 40)
+    rng = np.random.default_rng(grown)
+    X, more = rng.random((30, 17)) < 0.3, rng.random((5, 17 + grown)) < 0.4
+    before = np.pad(X, ((0, 0), (0, grown)))
+    after = np.vstack((before, np.zeros((2, 17 + grown), bool)))
+    after[[2, 9, 11, 30, 31]] |= more
+    exact = [np.linalg.inv(table.T.astype(float) @ table + RIDGE * np.eye(table.shape[1])) for table in (X, after)]
+    rows = csr_array(X[[2, 9, 11]].astype(np.float32)), csr_array(after[[2, 9, 11, 30, 31]].astype(np.float32))
+    found = item_weights.training.correct_inverse(exact[0].astype(np.float32), *rows, RIDGE)
+    np.testing.assert_allclose(found, exact[1], atol=1e-6)
+
+
 def test_the_regularization_is_chosen_and_grows_with_the_clicks():
     train, _ = clicks()
     model = LSHMF(solver="ease", device="cpu").fit(train)
@@ -150,12 +187,6 @@ def test_the_regularization_is_chosen_and_grows_with_the_clicks():
 def test_options_without_a_meaning(name):
     with pytest.raises(ParameterError, match=f"{name}=3 means nothing to solver='ease'"):
         fitted(**{name: 3})
-
-
-def test_too_little_memory_is_told_before_the_solution(monkeypatch):
-    monkeypatch.setattr(item_weights.training, "memory_of", lambda n_items: 1 << 60)
-    with pytest.raises(MemoryError, match="Solving for the weights between 60 items needs 1073741824.00 GiB"):
-        fitted()
 
 
 def test_similar_items_without_factors_are_those_with_the_largest_weights():
@@ -175,16 +206,14 @@ def test_a_named_regularization_is_kept():
     assert model.chosen_["n_neighbors"] == 0
 
 
-def test_memory_of_the_device_limits_the_choice(monkeypatch):
-    """Half of the free memory of a GPU has to suffice for the weights."""
-    train, _ = clicks()
-    settings = LSHMF(device="cpu").check(len(train), "implicit")
+def test_weights_are_lists_where_all_do_not_fit(monkeypatch):
+    """Half of the free memory of a GPU has to suffice for all, and that of the host for their solution."""
+    monkeypatch.setattr(item_weights, "available_memory", lambda: 12 * 60**2)
     for free, expected in ((None, True), (2 * 4 * 60**2, True), (2 * 4 * 60**2 - 1, False)):
-        monkeypatch.setattr(choosing, "free_memory", lambda device, free=free: free)
-        assert choosing.is_affordable(train, settings, None) == expected
-    monkeypatch.setattr(choosing, "available_memory", lambda: 2 * 12 * 60**2 - 1)
-    monkeypatch.setattr(choosing, "free_memory", lambda device: None)
-    assert not choosing.is_affordable(train, settings, None)
+        monkeypatch.setattr(item_weights, "free_memory", lambda device, free=free: free)
+        assert item_weights.fits(60, None) == expected
+    monkeypatch.setattr(item_weights, "free_memory", lambda device: None)
+    assert not item_weights.fits(61, None)
 
 
 def test_ratings_are_refused():
@@ -249,6 +278,7 @@ def test_a_gpu_solves_for_weights_unless_it_cannot(monkeypatch):
     n_items = table.shape[1]
     gpu, solved = Device("cuda", 0, "GPU", (9, 0)), np.full((n_items, n_items), 7.0, np.float32)
     monkeypatch.setattr(item_weights.gpu, "solve_weights", lambda *arguments: given.append(arguments[1:]) or solved)
+    monkeypatch.setattr(item_weights, "free_memory", lambda device: 1 << 30)
     assert item_weights.solve(table, RIDGE, gpu) is solved and given == [(RIDGE, gpu)]
     expected = item_weights.solve(table, RIDGE, cpu())
     assert len(given) == 1 and expected.shape == solved.shape and (expected != solved).all()
