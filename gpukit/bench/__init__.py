@@ -15,6 +15,7 @@
 | defaults.py       | default factorizations compared with other packages on real ratings                   |
 | clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
 | ranks/            | two and more GPUs or processes compared with one                                      |
+| roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
 | reproduce/        | tables and figures of the papers                                                      |
 | plan.py           | cost model of training on many GPUs                                                   |
 | kernels.py, twins.py | kernels as the papers describe them, and their CPU twins                           |
@@ -56,6 +57,7 @@ BENCHES = {  # name: module and function
     "impute-molene": "recovery.stations",
     "ends": "ends.ends",
     "ranks": "ranks.launcher.ranks",
+    "roofline": "roofline.roofline",
     "table9": "reproduce.online.table9",
     "stream": "reproduce.online.stream",
     "live": "reproduce.online.live",
