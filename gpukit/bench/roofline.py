@@ -160,11 +160,11 @@ def threshold(scale, device):
 def local(scale, device):
     """Features of missing readings for the local regression: values around the gap, of the vertex and ten others."""
     arrays, module, random = arrays_of(device), kernels if device.is_cuda else twins, np.random.default_rng(0)
-    vertices, series = max(12, round(scale * 2070)), 10
+    vertices, series, missing = max(12, round(scale * 2070)), 10, 0.2
     values = random.normal(size=(vertices, LENGTH)).astype(np.float32)
     before = np.broadcast_to(np.arange(-1, LENGTH - 1, dtype=np.int32), values.shape)
     near = random.integers(0, vertices, (vertices, series)).astype(np.int32)
-    places = (array.astype(np.int32) for array in np.nonzero(random.random(values.shape) < 0.2))  # a fifth is missing
+    places = (array.astype(np.int32) for array in np.nonzero(random.random(values.shape) < missing))
     given = values, before, before + 2, np.arange(LENGTH, dtype=np.float32), values, near, *places
     given = [arrays.resident(array, array.dtype) for array in given]
     size = given[-1].size

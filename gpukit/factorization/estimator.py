@@ -292,7 +292,9 @@ class MatrixFactorization(Factorization):
     row_solver : {'auto', 'cholesky', 'gradients'}
         Of 'ials': exact (on a GPU up to 260 factors), a few steps of conjugate gradients, or the faster for F.
     rates : {'adaptive', 'paper'}
-        Of 'sgd': AdaGrad with one sum per row, or Eq. 7.
+        Of 'sgd' and 'sampled': AdaGrad with one sum per row, or Eq. 7, alpha / (1 + beta epoch^1.5).
+    beta : float or None
+        Of rates='paper' (None: 0.3 with 'sgd', 0.05 with 'sampled') and of 'hogwild' (None: 0.05).
     learning_rate : float or None
         None: the default of the rates (rates.defaults).
     regularization : float or None
@@ -379,6 +381,7 @@ class MatrixFactorization(Factorization):
         precision: Precision = "auto",
         device: DeviceLike = "auto",
         random_state: int | None = 0,
+        beta: float | None = None,
     ) -> None:
         self.n_factors = n_factors
         self.n_epochs = n_epochs
@@ -399,6 +402,7 @@ class MatrixFactorization(Factorization):
         self.precision = precision
         self.device = device
         self.random_state = random_state
+        self.beta = beta
 
 
 class LSHMF(Factorization):
@@ -425,7 +429,13 @@ class LSHMF(Factorization):
         As in MatrixFactorization.
     solver : {'auto', 'sgd', 'ials', 'ease', 'sampled'}
         'sgd' for ratings, the others for clicks.
-    rates, learning_rate, regularization, validation_fraction, early_stopping, deterministic, precision
+    rates, beta, learning_rate, regularization
+        As in MatrixFactorization.
+    influence_rate : float or None
+        alpha_w = alpha_c of Table 5; None: 0.02 (clicks: 0.05), with rates='paper' 0.057 times learning_rate.
+    influence_regularization : float or None
+        lambda_w = lambda_c of Table 5; None: 0.002, for clicks with rates='paper' regularization.
+    validation_fraction, early_stopping, deterministic, precision
         As in MatrixFactorization.
     device, random_state
         As in MatrixFactorization.
@@ -493,6 +503,9 @@ class LSHMF(Factorization):
         precision: Precision = "auto",
         device: DeviceLike = "auto",
         random_state: int | None = 0,
+        beta: float | None = None,
+        influence_rate: float | None = None,
+        influence_regularization: float | None = None,
     ) -> None:
         self.n_factors = n_factors
         self.n_neighbors = n_neighbors
@@ -519,6 +532,9 @@ class LSHMF(Factorization):
         self.precision = precision
         self.device = device
         self.random_state = random_state
+        self.beta = beta
+        self.influence_rate = influence_rate
+        self.influence_regularization = influence_regularization
 
     def check(self, n_ratings=0, feedback=None):
         """Return the parameters as settings.Settings for n_ratings of a kind of feedback.
