@@ -57,14 +57,26 @@ ROOFLINE = {  # section of roofline.md, which the page of this name includes: na
     "imputation": "features of the local",
 }
 PEAKS = "copy|product of matrices"
+PAPERS_HEAD = """# Tables and figures of the papers
+
+Generated from benchmarks.csv by docs/build.py (`make docs`); do not edit. Rows are added by
+
+    gpukit bench reproduce PAPER [TABLE|FIGURE ...] --rows docs/benchmarks.csv
+
+([guide](guides/papers.md)). Values on generated data compare with the paper's only in their order; times were measured
+on other hardware than the paper's. Cells and kinds of data: [benchmarks](benchmarks.md).
+"""
+PAPERS = {  # section of papers.md: its rows, by "what | shape"
+    "LSH-MF: Li et al. 2022": re.compile(r"^(Table|Fig\.) \d|^online: (test RMSE trained anew|rise of RMSE)"),
+    "Imputation: Zhou and Zhang 2021": re.compile("^Imputation, "),
+    "RankSVM: Jin and Lin 2014": re.compile("^RankSVM, "),
+}
 SUBJECTS = {  # by "what | shape"; the first that fits
-    "Share of the peak": re.compile("^roofline:"),
     "Sorting": re.compile(r"^segmented sort|^torch\.sort"),
     "Learning to rank": re.compile(r"\| .*(mslr|mq200|lambdarank|planted)", re.IGNORECASE),
     "Singular-value thresholding": re.compile(r"\| \d+ x \d+ x \d+$"),
     "Imputation on graphs": re.compile(r"missing: |\| (ego-facebook|random|METR-LA|Molene|\d+x\d+x\d+)\b"),
     "Clicks": re.compile(r"iALS|EASE|\| .*\bNCF\b|\| ncf\b"),
-    "Tables and figures of LSH-MF": re.compile(r"^(Table|Fig\.) \d"),
     "Reading files": re.compile(r"\| .*million rows"),
     "Similarity": re.compile(r"^liked together"),
 }
@@ -99,7 +111,8 @@ def section(title, text):
 
 def benchmark_tables(path=FOLDER / "benchmarks.csv"):
     """The text of docs/benchmarks.md: a section a subject, a table a shape, a column a device."""
-    sections = grouped(newest_rows(path), subject)
+    rows = [row for row in newest_rows(path) if paper(row) is None and not row["what"].startswith("roofline: ")]
+    sections = grouped(rows, subject)
     if not sections:
         return "\n".join([BENCHMARKS_HEAD, NO_BENCHMARKS])
     names = [*SUBJECTS, OTHERS]
@@ -125,6 +138,19 @@ def grouped(rows, key):
     for row in rows:
         groups.setdefault(key(row), []).append(row)
     return groups
+
+
+def paper_tables(path=FOLDER / "benchmarks.csv"):
+    """The text of docs/papers.md: a section a paper, a table a shape."""
+    sections = grouped(newest_rows(path), paper)
+    missing = "\nNot measured at full scale yet.\n"
+    parts = (subject_section(name, sections.get(name, [])) + missing * (name not in sections) for name in PAPERS)
+    return "\n".join([PAPERS_HEAD, *parts])
+
+
+def paper(row):
+    """Return the section of papers.md of a row; None for one that is not of a paper's table or figure."""
+    return next((name for name, pattern in PAPERS.items() if pattern.search(row["what"])), None)
 
 
 def subject(row):
@@ -241,7 +267,12 @@ def kernel_table(rows):
     return "\n".join([*lines, ""])
 
 
-GENERATED = {"cli.md": cli_reference, "benchmarks.md": benchmark_tables, "roofline.md": roofline_tables}
+GENERATED = {
+    "cli.md": cli_reference,
+    "benchmarks.md": benchmark_tables,
+    "papers.md": paper_tables,
+    "roofline.md": roofline_tables,
+}
 
 if __name__ == "__main__":
     for name, text in GENERATED.items():

@@ -58,14 +58,9 @@ BENCHES = {  # name: module and function
     "ends": "ends.ends",
     "ranks": "ranks.launcher.ranks",
     "roofline": "roofline.roofline",
-    "table9": "reproduce.online.table9",
     "stream": "reproduce.online.stream",
     "live": "reproduce.online.live",
     "agreement": "reproduce.solvers.agreement",
-    "table4": "reproduce.solvers.table4",
-    "table6": "reproduce.solvers.table6",
-    "fig6": "reproduce.solvers.fig6",
-    "table8": "reproduce.solvers.table8",
     "ials": "clicks.epochs.ials",
     "clicks": "clicks.table10.clicks",
     "gmf": "clicks.table10.gmf",
@@ -76,11 +71,6 @@ BENCHES = {  # name: module and function
     "head": "lists.head",
     "defaults": "defaults.defaults",
     "deterministic": "ratings.deterministic",
-    "table7": "reproduce.neighbors.table7",
-    "fig7": "reproduce.neighbors.fig7",
-    "fig8": "reproduce.neighbors.fig8",
-    "fig9": "reproduce.neighbors.fig9",
-    "fig10": "reproduce.neighbors.fig10",
 }
 NAMES = tuple(BENCHES)
 

@@ -5,7 +5,6 @@ A name or parameter is removed, renamed or given another default only in a new m
 
 import inspect
 
-import pytest
 from gates import reference
 
 import gpukit
