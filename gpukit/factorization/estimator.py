@@ -244,10 +244,7 @@ class Factorization(Answering, Updating):
         return np.zeros((orders.shape[1], 0), np.int32)
 
     def searched(self, orders, steps, n_neighbors, progress):
-        """Start the search for neighbours; return the function that waits for them.
-
-        The function returns (N, K) int32.
-        """
+        """Start the search for neighbours; return the function that waits for them, (N, K) int32."""
         return lambda: np.zeros((orders.shape[1], 0), np.int32)
 
 
@@ -429,14 +426,12 @@ class LSHMF(Factorization):
         As in MatrixFactorization.
     solver : {'auto', 'sgd', 'ials', 'ease', 'sampled'}
         'sgd' for ratings, the others for clicks.
-    rates, beta, learning_rate, regularization
+    rates, beta, learning_rate, regularization, validation_fraction, early_stopping, deterministic, precision
         As in MatrixFactorization.
     influence_rate : float or None
         alpha_w = alpha_c of Table 5; None: 0.02 (clicks: 0.05), with rates='paper' 0.057 times learning_rate.
     influence_regularization : float or None
         lambda_w = lambda_c of Table 5; None: 0.002, for clicks with rates='paper' regularization.
-    validation_fraction, early_stopping, deterministic, precision
-        As in MatrixFactorization.
     device, random_state
         As in MatrixFactorization.
 
@@ -550,10 +545,7 @@ class LSHMF(Factorization):
         return SimLSH(n_neighbors, *lsh, self.search, self.hash, self.device, self.random_state).check()
 
     def find_neighbors(self, orders, steps, n_neighbors):
-        """Return the neighbours (N, n_neighbors) int32 on the host, best first.
-
-        orders: ratings.orders.Orders, whose items are compared.
-        """
+        """Return the neighbours (N, n_neighbors) int32 of ratings.orders.Orders on the host, best first."""
         found, _ = self._found(orders, steps, n_neighbors)()
         return found if isinstance(found, np.ndarray) else found.copy_to_host()
 
@@ -562,7 +554,6 @@ class LSHMF(Factorization):
 
         The function returns (neighbors (N, K) int32, number of random slots).
         """
-
         if not n_neighbors:
             return lambda: (np.zeros((orders.shape[1], 0), np.int32), 0)
         return steps.find_neighbors(columns_of(orders), self._hashing(n_neighbors))

@@ -81,6 +81,10 @@ class Settings(NamedTuple):
         """'none'; 'held' at the baseline, also without epochs; 'learned'."""
         return "none" if not self.biases else "held" if self.held or not self.epochs else "learned"
 
+    def known(self, name, default):
+        """Return a field, or the default if it is None."""
+        return known(getattr(self, name), default)
+
     def epoch_rates(self, epoch):
         """Return the formulas.Rates of an epoch."""
         from gpukit.factorization.solvers.rates import epoch_rates

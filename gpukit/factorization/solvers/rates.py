@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from gpukit.factorization.settings import known
 from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 
 # sgd. Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units
@@ -85,15 +84,15 @@ def epoch_rates(settings, epoch):
     if settings.rates == "adaptive":
         factor, bias = settings.learning_rate * settings.annealing**epoch, bias_rate
         influence, gains = 0.05 if sampled else influence_rate, (FACTOR_GAIN, bias_gain)
-        influence = known(settings.influence_rate, influence)
+        influence = settings.known("influence_rate", influence)
         decays = bias_decay, influence_decay
     else:
-        beta, alpha = known(settings.beta, BETA if sampled else PAPER_BETA), settings.learning_rate
+        beta, alpha = settings.known("beta", BETA if sampled else PAPER_BETA), settings.learning_rate
         factor = bias = falling_rate(alpha, beta, epoch)
-        alpha = known(settings.influence_rate, alpha if sampled else alpha * ratio)
+        alpha = settings.known("influence_rate", alpha if sampled else alpha * ratio)
         influence, gains = falling_rate(alpha, beta, epoch), (0.0, 0.0)
         decays = decay, decay if sampled else influence_decay
-    decays = decays[0], known(settings.influence_decay, decays[1])
+    decays = decays[0], settings.known("influence_decay", decays[1])
     biases = bias if settings.biases and not settings.held else 0.0
     values = factor, gains[0], decay, biases, gains[1], decays[0], influence, decays[1]
     return Rates(*(np.float32(value) for value in values))

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.settings import known
 from gpukit.factorization.solvers.rates import BETA
 from gpukit.factorization.solvers.sgd.formulas import falling_rate
 from gpukit.factorization.solvers.sgd.schedule import turn_key
@@ -57,7 +56,7 @@ class Training:
     def epoch(self, number):
         """Make one pass over all ratings; return when complete."""
         settings, sides = self.settings, self.session.parameters[:2]
-        rate = np.float32(falling_rate(settings.learning_rate, known(settings.beta, BETA), number))
+        rate = np.float32(falling_rate(settings.learning_rate, settings.known("beta", BETA), number))
         rates = rate, rate if settings.biases else np.float32(0.0), np.float32(settings.regularization)
         self.steps.run_hogwild(
             self.layout, self.samples, *sides, *rates, BATCH, turn_key(settings.seed, number), self.workers
