@@ -25,10 +25,11 @@ LARGEST = 12  # curves in a picture
 @option("--scale", "Fraction of the ratings, queries or vertices.", click.FloatRange(0, 1, min_open=True), 1.0)
 @option("--shape shapes NAME", "Use only these shapes of generated data.", multiple=True)
 @option("--output FILE", "Write the table here as csv.")
+@option("--rows FILE", "Add the rows to this benchmark table, such as docs/benchmarks.csv.")
 @option("--plot FILE", "Draw curves, or the paper's values and ours (png, pdf, svg).")
 @options.force
 @options.device
-def reproduce(paper, items, scale, shapes, output, plot, force, device):
+def reproduce(paper, items, output, plot, rows, force, **measured):
     """Repeat tables and figures of a PAPER (default: all) and print the paper's values next to ours.
 
     PAPER is lsh-mf (Li et al. 2022: Tables 4, 6 to 10, Figs. 6 to 10), imputation (Zhou and Zhang 2021: Tables 2 and 3,
@@ -40,6 +41,7 @@ def reproduce(paper, items, scale, shapes, output, plot, force, device):
     gpukit bench reproduce ranksvm table2 --scale 0.01
     gpukit bench reproduce lsh-mf table7 fig8 --scale 0.01 --output lsh.csv --plot lsh.png
     """
+    from gpukit.bench import measurement
     from gpukit.bench.reproduce import papers
 
     known = papers.PAPERS[paper]
@@ -50,11 +52,13 @@ def reproduce(paper, items, scale, shapes, output, plot, force, device):
     for path, name in ((output, "--output"), (plot, "--plot")):
         outputs.check_output(path, name, force=force)
     outputs.check_plot(plot)
-    conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"))
+    device, data = resolve(measured.pop("device")), os.environ.get("GPUKIT_DATA")
     results = []
-    for result in papers.reproduce(paper, names, conditions):
+    for result in papers.reproduce(paper, names, Conditions(device, data=data, **measured)):
         results.append(result)
         report.echo(line_of(result))
+        if rows is not None:
+            measurement.append(rows, [measurement.line(papers.benchmark_row(paper, result.row), device)])
     if not results:
         raise ParameterError(
             f"{paper} {' '.join(items)} measured nothing: it needs real data in the folder GPUKIT_DATA."

@@ -13,7 +13,8 @@ SECTIONS = {  # of options with these names; others are in BASIC
         *("nearest", "window", "holdout", "baselines", "confidence", "dtype", "tolerance"),  # impute
     ),
     PAPERS: (
-        *("solver", "row_solver", "lsh_p", "lsh_q", "lsh_bits", "search", "hash"),
+        *("solver", "row_solver", "lsh_p", "lsh_q", "lsh_bits", "lsh_psi", "search", "hash"),
+        *("rates", "beta", "influence_rate", "influence_regularization"),
         *("weights", "center", "lambda_decay", "iterations", "no_acceleration", "no_rank_phase", "basis_size"),
     ),
 }

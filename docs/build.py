@@ -1,4 +1,5 @@
-"""Writes what is generated in docs/: cli.md (every command's --help) and benchmarks.md (the tables of benchmarks.csv).
+"""Writes what is generated in docs/: cli.md (every command's --help); the tables of benchmarks.csv: benchmarks.md,
+and roofline.md, whose sections other pages include.
 
 `make docs` runs it; a gate compares.
 """
@@ -37,13 +38,45 @@ LEAST_SPREAD = 0.1  # percent
 SERIES = 3  # shapes with the same measurements on one device, from which on they share a table
 PAPER = re.compile(r"the paper: ([\d.]+(?: \w+)?(?:, [^;\d][^;]*)?)(?:;|$)")
 THREADS, GPU_NAME = re.compile(r"(\d+) thread"), re.compile(r"^cuda:\d+ \((?:NVIDIA )?(.+)\)$")
+ROOFLINE_HEAD = """# Share of the peak
+
+Generated from benchmarks.csv by docs/build.py (`make docs`); do not edit. `gpukit bench roofline` counts the bytes that
+each kernel reads and writes and its operations from the shapes of its arguments, and measures in the same run the
+bandwidth of a copy (read plus written), the rate of a product of matrices in float32, and the time of the kernel, after
+its answer was compared with the CPU twin's. The share is the longer of bytes / bandwidth and operations / rate, divided
+by the time. Rows in a cache are faster than the bandwidth, so a share may exceed 100 %. Whole-number operations and
+float64 are compared with the rate of float32 too.
+"""
+NOT_MEASURED = "Not measured yet: `gpukit bench roofline --output docs/benchmarks.csv`.\n"
+ROOFLINE = {  # section of roofline.md, which the page of this name includes: names of its kernels
+    "factorization": "epoch",
+    "neighbors": "simLSH|Hamming|the 32 smallest",
+    "ranking": "product with the Hessian|X v",
+    "sorting": "segmented_argsort",
+    "svt": "singular-value",
+    "imputation": "features of the local",
+}
+PEAKS = "copy|product of matrices"
+PAPERS_HEAD = """# Tables and figures of the papers
+
+Generated from benchmarks.csv by docs/build.py (`make docs`); do not edit. Rows are added by
+
+    gpukit bench reproduce PAPER [TABLE|FIGURE ...] --rows docs/benchmarks.csv
+
+([guide](guides/papers.md)). Values on generated data compare with the paper's only in their order; times were measured
+on other hardware than the paper's. Cells and kinds of data: [benchmarks](benchmarks.md).
+"""
+PAPERS = {  # section of papers.md: its rows, by "what | shape"
+    "LSH-MF: Li et al. 2022": re.compile(r"^(Table|Fig\.) \d|^online: (test RMSE trained anew|rise of RMSE)"),
+    "Imputation: Zhou and Zhang 2021": re.compile("^Imputation, "),
+    "RankSVM: Jin and Lin 2014": re.compile("^RankSVM, "),
+}
 SUBJECTS = {  # by "what | shape"; the first that fits
     "Sorting": re.compile(r"^segmented sort|^torch\.sort"),
     "Learning to rank": re.compile(r"\| .*(mslr|mq200|lambdarank|planted)", re.IGNORECASE),
     "Singular-value thresholding": re.compile(r"\| \d+ x \d+ x \d+$"),
     "Imputation on graphs": re.compile(r"missing: |\| (ego-facebook|random|METR-LA|Molene|\d+x\d+x\d+)\b"),
     "Clicks": re.compile(r"iALS|EASE|\| .*\bNCF\b|\| ncf\b"),
-    "Tables and figures of LSH-MF": re.compile(r"^(Table|Fig\.) \d"),
     "Reading files": re.compile(r"\| .*million rows"),
     "Similarity": re.compile(r"^liked together"),
 }
@@ -78,7 +111,8 @@ def section(title, text):
 
 def benchmark_tables(path=FOLDER / "benchmarks.csv"):
     """The text of docs/benchmarks.md: a section a subject, a table a shape, a column a device."""
-    sections = grouped(newest_rows(path), subject)
+    rows = [row for row in newest_rows(path) if paper(row) is None and not row["what"].startswith("roofline: ")]
+    sections = grouped(rows, subject)
     if not sections:
         return "\n".join([BENCHMARKS_HEAD, NO_BENCHMARKS])
     names = [*SUBJECTS, OTHERS]
@@ -104,6 +138,19 @@ def grouped(rows, key):
     for row in rows:
         groups.setdefault(key(row), []).append(row)
     return groups
+
+
+def paper_tables(path=FOLDER / "benchmarks.csv"):
+    """The text of docs/papers.md: a section a paper, a table a shape."""
+    sections = grouped(newest_rows(path), paper)
+    missing = "\nNot measured at full scale yet.\n"
+    parts = (subject_section(name, sections.get(name, [])) + missing * (name not in sections) for name in PAPERS)
+    return "\n".join([PAPERS_HEAD, *parts])
+
+
+def paper(row):
+    """Return the section of papers.md of a row; None for one that is not of a paper's table or figure."""
+    return next((name for name, pattern in PAPERS.items() if pattern.search(row["what"])), None)
 
 
 def subject(row):
@@ -186,7 +233,46 @@ def line(cells):
     return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
-GENERATED = {"cli.md": cli_reference, "benchmarks.md": benchmark_tables}
+def roofline_tables(path=FOLDER / "benchmarks.csv"):
+    """The text of docs/roofline.md: the measured peaks, and a section for each page of kernels."""
+    rows = [row for row in newest_rows(path) if row["what"].startswith("roofline: ")]
+    peaks = [line(["peak", "device", "measured"]), line(["---", "---", "---:"])]
+    peaks += [line([kernel_of(row), short(row["device"]), f"{cell(row)} {row['unit']}"]) for row in of(PEAKS, rows)]
+    parts = [ROOFLINE_HEAD, "\n".join([*peaks, ""]) if rows else NOT_MEASURED]
+    for page, names in ROOFLINE.items():
+        marks = (f"<!-- --8<-- [{end}:{page}] -->" for end in ("start", "end"))
+        parts.append(f"## {page.capitalize()}\n\n{next(marks)}\n\n{kernel_table(of(names, rows))}\n{next(marks)}\n")
+    return "\n".join(parts)
+
+
+def of(names, rows):
+    """Return the rows of kernels whose names begin in one of these ways."""
+    return [row for row in rows if re.match(names, kernel_of(row))]
+
+
+def kernel_of(row):
+    """Return the name of the kernel of a row of the roofline."""
+    return row["what"].removeprefix("roofline: ")
+
+
+def kernel_table(rows):
+    """Return the table of kernels: data, device, time, bytes, operations and share."""
+    if not rows:
+        return NOT_MEASURED
+    head = "kernel", "generated data", "device", "time", "read and written", "operations", "share of the peak"
+    lines = [line(head), line(["---"] * 3 + ["---:"] * 4)]
+    for row in rows:
+        data = kernel_of(row), row["shape"], short(row["device"]), *row["note"].split("; ")
+        lines.append(line([*data, f"{shortened(float(row['p50']))} {row['unit']}"]))
+    return "\n".join([*lines, ""])
+
+
+GENERATED = {
+    "cli.md": cli_reference,
+    "benchmarks.md": benchmark_tables,
+    "papers.md": paper_tables,
+    "roofline.md": roofline_tables,
+}
 
 if __name__ == "__main__":
     for name, text in GENERATED.items():

@@ -216,7 +216,7 @@ def build(ask):
     from gpukit.factorization import LSHMF, MatrixFactorization
 
     params = report.pick(ask, "device learning_rate regularization deterministic precision feedback positive_from loss")
-    params |= report.pick(ask, "solver unobserved_weight row_solver")
+    params |= report.pick(ask, "solver unobserved_weight row_solver rates beta")
     params |= {"n_factors": ask.factors, "random_state": ask.seed, "n_negatives": ask.negatives}
     if ask.epochs is not None:
         params["n_epochs"] = ask.epochs
@@ -224,7 +224,8 @@ def build(ask):
         params["early_stopping"] = ask.early_stop
     if ask.neighbors == 0:
         return MatrixFactorization(**params)
-    return LSHMF(n_neighbors=ask.neighbors, **report.pick(ask, "lsh_p lsh_q lsh_bits search hash"), **params)
+    names = "lsh_p lsh_q lsh_bits lsh_psi search hash influence_rate influence_regularization"
+    return LSHMF(n_neighbors=ask.neighbors, **report.pick(ask, names), **params)
 
 
 def check_shared(ask):

@@ -3,6 +3,7 @@
 import glob
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import click
 
@@ -16,7 +17,7 @@ from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
-from gpukit.factorization.settings import ALL_SOLVERS
+from gpukit.factorization.settings import ALL_SOLVERS, Rates
 from gpukit.io.sources import is_pattern
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.search import CARDS, SEARCHES
@@ -43,6 +44,11 @@ AT_LEAST_1 = click.IntRange(min=1)
 @option("--lsh-p", "Hashings that make up one bucket code.", AT_LEAST_1, 3)
 @option("--lsh-q", "Bucket codes of an item.", AT_LEAST_1, 100)
 @option("--lsh-bits", "Bits of one hashing.", AT_LEAST_1, 8)
+@option("--lsh-psi", "Exponent of Psi(r) = r^psi of simlsh: 1, 2 or 4.", click.IntRange(1, 4), 2)
+@option("--rates", "Learning rates of sgd and sampled: adaptive, or the paper's Eq. (7).", get_args(Rates), "adaptive")
+@option("--beta", "beta of Eq. (7): rates paper (0.3; sampled 0.05) and hogwild (0.05).", float)
+@option("--influence-rate", "alpha_w of Table 5; of rates paper 0.057 times the learning rate.", float)
+@option("--influence-regularization", "lambda_w of Table 5.  [default: 0.002]", float)
 @option(
     "--search",
     "Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",

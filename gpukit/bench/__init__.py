@@ -15,6 +15,7 @@
 | defaults.py       | default factorizations compared with other packages on real ratings                   |
 | clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
 | ranks/            | two and more GPUs or processes compared with one                                      |
+| roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
 | reproduce/        | tables and figures of the papers                                                      |
 | plan.py           | cost model of training on many GPUs                                                   |
 | kernels.py, twins.py | kernels as the papers describe them, and their CPU twins                           |
@@ -57,14 +58,10 @@ BENCHES = {  # name: module and function
     "impute-molene": "recovery.stations",
     "ends": "ends.ends",
     "ranks": "ranks.launcher.ranks",
-    "table9": "reproduce.online.table9",
+    "roofline": "roofline.roofline",
     "stream": "reproduce.online.stream",
     "live": "reproduce.online.live",
     "agreement": "reproduce.solvers.agreement",
-    "table4": "reproduce.solvers.table4",
-    "table6": "reproduce.solvers.table6",
-    "fig6": "reproduce.solvers.fig6",
-    "table8": "reproduce.solvers.table8",
     "ials": "clicks.epochs.ials",
     "clicks": "clicks.table10.clicks",
     "gmf": "clicks.table10.gmf",
@@ -75,11 +72,6 @@ BENCHES = {  # name: module and function
     "head": "lists.head",
     "defaults": "defaults.defaults",
     "deterministic": "ratings.deterministic",
-    "table7": "reproduce.neighbors.table7",
-    "fig7": "reproduce.neighbors.fig7",
-    "fig8": "reproduce.neighbors.fig8",
-    "fig9": "reproduce.neighbors.fig9",
-    "fig10": "reproduce.neighbors.fig10",
 }
 NAMES = tuple(BENCHES)
 

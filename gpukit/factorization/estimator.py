@@ -242,10 +242,7 @@ class Factorization(Answering, Updating):
         return np.zeros((orders.shape[1], 0), np.int32)
 
     def searched(self, orders, steps, n_neighbors, progress):
-        """Start the search for neighbours; return the function that waits for them.
-
-        The function returns (N, K) int32.
-        """
+        """Start the search for neighbours; return the function that waits for them, (N, K) int32."""
         return lambda: np.zeros((orders.shape[1], 0), np.int32)
 
 
@@ -290,7 +287,9 @@ class MatrixFactorization(Factorization):
     row_solver : {'auto', 'cholesky', 'gradients'}
         Of 'ials': exact (on a GPU up to 260 factors), a few steps of conjugate gradients, or the faster for F.
     rates : {'adaptive', 'paper'}
-        Of 'sgd': AdaGrad with one sum per row, or Eq. 7.
+        Of 'sgd' and 'sampled': AdaGrad with one sum per row, or Eq. 7, alpha / (1 + beta epoch^1.5).
+    beta : float or None
+        Of rates='paper' (None: 0.3 with 'sgd', 0.05 with 'sampled') and of 'hogwild' (None: 0.05).
     learning_rate : float or None
         None: the default of the rates (rates.defaults).
     regularization : float or None
@@ -377,6 +376,7 @@ class MatrixFactorization(Factorization):
         precision: Precision = "auto",
         device: DeviceLike = "auto",
         random_state: int | None = 0,
+        beta: float | None = None,
     ) -> None:
         self.n_factors = n_factors
         self.n_epochs = n_epochs
@@ -397,6 +397,7 @@ class MatrixFactorization(Factorization):
         self.precision = precision
         self.device = device
         self.random_state = random_state
+        self.beta = beta
 
 
 class LSHMF(Factorization):
@@ -423,8 +424,12 @@ class LSHMF(Factorization):
         As in MatrixFactorization.
     solver : {'auto', 'sgd', 'ials', 'ease', 'sampled'}
         'sgd' for ratings, the others for clicks.
-    rates, learning_rate, regularization, validation_fraction, early_stopping, deterministic, precision
+    rates, beta, learning_rate, regularization, validation_fraction, early_stopping, deterministic, precision
         As in MatrixFactorization.
+    influence_rate : float or None
+        alpha_w = alpha_c of Table 5; None: 0.02 (clicks: 0.05), with rates='paper' 0.057 times learning_rate.
+    influence_regularization : float or None
+        lambda_w = lambda_c of Table 5; None: 0.002, for clicks with rates='paper' regularization.
     device, random_state
         As in MatrixFactorization.
 
@@ -491,6 +496,9 @@ class LSHMF(Factorization):
         precision: Precision = "auto",
         device: DeviceLike = "auto",
         random_state: int | None = 0,
+        beta: float | None = None,
+        influence_rate: float | None = None,
+        influence_regularization: float | None = None,
     ) -> None:
         self.n_factors = n_factors
         self.n_neighbors = n_neighbors
@@ -517,6 +525,9 @@ class LSHMF(Factorization):
         self.precision = precision
         self.device = device
         self.random_state = random_state
+        self.beta = beta
+        self.influence_rate = influence_rate
+        self.influence_regularization = influence_regularization
 
     def check(self, n_ratings=0, feedback=None):
         """Return the parameters as settings.Settings for n_ratings of a kind of feedback.
@@ -532,10 +543,7 @@ class LSHMF(Factorization):
         return SimLSH(n_neighbors, *lsh, self.search, self.hash, self.device, self.random_state).check()
 
     def find_neighbors(self, orders, steps, n_neighbors):
-        """Return the neighbours (N, n_neighbors) int32 on the host, best first.
-
-        orders: ratings.orders.Orders, whose items are compared.
-        """
+        """Return the neighbours (N, n_neighbors) int32 of ratings.orders.Orders on the host, best first."""
         found, _ = self._found(orders, steps, n_neighbors)()
         return found if isinstance(found, np.ndarray) else found.copy_to_host()
 
@@ -544,7 +552,6 @@ class LSHMF(Factorization):
 
         The function returns (neighbors (N, K) int32, number of random slots).
         """
-
         if not n_neighbors:
             return lambda: (np.zeros((orders.shape[1], 0), np.int32), 0)
         return steps.find_neighbors(columns_of(orders), self._hashing(n_neighbors))

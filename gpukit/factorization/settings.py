@@ -110,7 +110,8 @@ class Settings(NamedTuple):
     alpha0 of every pair; exponent nu of the scale of the regularization; counted: frequent clicks have more weight;
     recency: additional weight of the latest clicks; popular: share of
     popularity; mixed: weight of a second model's score; ease: weight of the score of item weights, whose regularization
-    is ease_decay; row_solver: of ials.
+    is ease_decay; row_solver: of ials. beta of Eq. (7), influence_rate and influence_decay of w and c (Table 5): None
+    for the solver's.
     """
 
     epochs: int
@@ -140,6 +141,9 @@ class Settings(NamedTuple):
     ease_decay: float = 0.0
     share: float = 1.0
     row_solver: str = "auto"
+    beta: float | None = None
+    influence_rate: float | None = None
+    influence_decay: float | None = None
 
     @property
     def factors_share(self):
@@ -160,6 +164,10 @@ class Settings(NamedTuple):
     def kind_of_biases(self):
         """'none'; 'held' at the baseline, also without epochs; 'learned'."""
         return "none" if not self.biases else "held" if self.held or not self.epochs else "learned"
+
+    def known(self, name, default):
+        """Return a field, or the default if it is None."""
+        return known(getattr(self, name), default)
 
     def epoch_rates(self, epoch):
         """Return the formulas.Rates of an epoch."""
@@ -200,7 +208,25 @@ def check(estimator, n_ratings=0, feedback=None):
         ease=float(solver == "ease"),
         row_solver=check_choice("row_solver", estimator.row_solver, ROW_SOLVERS),
         **weights_of(estimator, standard),
+        **table_5(estimator, solver, kind),
     )
+
+
+def table_5(estimator, solver, kind):
+    """Return the Settings of Eq. (7) and Table 5 that the user chose, as a dict.
+
+    kind: of the rates. Raises ParameterError for one without effect.
+    """
+    influences = getattr(estimator, "influence_rate", None), getattr(estimator, "influence_regularization", None)
+    given = estimator.beta, *influences
+    if given[0] is not None and solver != "hogwild" and (kind != "paper" or solver not in ("sgd", "sampled")):
+        raise ParameterError(f"beta={given[0]!r} means nothing to rates={kind!r} of {solver!r}. Use rates='paper'.")
+    for name, value in zip(("influence_rate", "influence_regularization"), influences):
+        if value is not None and solver not in ("sgd", "sampled"):
+            raise ParameterError(f"{name}={value!r} means nothing to solver={solver!r}, which learns no influences.")
+    names = "beta", "influence_rate", "influence_regularization"
+    checked = (None if value is None else check_real(name, value, 0.0) for name, value in zip(names, given))
+    return dict(zip(("beta", "influence_rate", "influence_decay"), checked))
 
 
 def check_factors(solver, estimator):

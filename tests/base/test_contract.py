@@ -63,7 +63,15 @@ EACH = pytest.mark.parametrize("name", CASES)
 OTHER = {  # another value for every parameter
     **{"n_factors": 9, "n_epochs": 2, "biases": False, "rates": "paper", "learning_rate": 0.5, "regularization": 1.0},
     **{"validation_fraction": 0.5, "early_stopping": 3, "deterministic": True, "precision": "single"},
-    **{"device": "auto", "random_state": 9, "n_neighbors": 7, "lsh_p": 1, "lsh_q": 3, "lsh_bits": 2, "lsh_psi": 1},
+    **{
+        "device": "auto",
+        "random_state": 9,
+        "n_neighbors": 7,
+        "lsh_p": 1,
+        "lsh_q": 3,
+        "lsh_bits": 2,
+        "lsh_psi": 1,
+    },
     **{
         "search": "buckets",
         "hash": "minhash",
@@ -87,7 +95,7 @@ OTHER = {  # another value for every parameter
     },
     **{"decay": 0.1, "iterations": 2, "tolerance": 0.5, "accelerate": False, "rank_phase": False},
     **{"feedback": "implicit", "positive_from": 4.0, "loss": "bpr", "n_negatives": 3, "unobserved_weight": 0.5},
-    "row_solver": "gradients",
+    **{"row_solver": "gradients", "beta": 0.7, "influence_rate": 0.5, "influence_regularization": 0.5},
     **{"method": "interpolation", "metric": "squared", "minimum": -7.0, "maximum": 7.0},
     **{"rank_iterations": 1, "holdout": 0.5, "basis_size": 3, "dtype": "float64"},
 }

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from gpukit.bench import NAMES
+from gpukit.bench import NAMES, measurement
 from gpukit.bench.measurement import Row
 from gpukit.cli import bench
 
@@ -45,13 +45,17 @@ def test_a_named_benchmark_that_measures_nothing_fails_after_the_others(measurin
 @pytest.mark.slow
 def test_the_command_writes_a_table_and_a_picture(verb, tmp_path, monkeypatch):
     monkeypatch.delenv("GPUKIT_DATA", raising=False)
-    table, picture = tmp_path / "t.csv", tmp_path / "p.png"
+    table, picture, record = tmp_path / "t.csv", tmp_path / "p.png", tmp_path / "rows.csv"
     words = "--shape", "mq2008", "--scale", 0.01, "--device", "cpu", "--output", table, "--plot", picture
+    words += "--rows", record
     result = verb("bench", "reproduce", "ranksvm", "Table 1", "fig1", *words)
     assert result.code == 0 and "paper 52325, ours" in result.out and "Fig. 1 DCM" in result.out
     with open(table, newline="") as file:
         rows = list(csv.DictReader(file))
     assert [one["item"] for one in rows] == ["table1"] * 6 + ["fig1"] * 4 and rows[0]["paper"] == "9630.0"
+    kept = list(csv.DictReader(record.read_text().splitlines()))
+    assert [one["what"] for one in kept] == [f"RankSVM, {one['what']}" for one in rows]
+    assert tuple(kept[0]) == measurement.COLUMNS and kept[0]["device"].startswith("cpu (")
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

@@ -30,6 +30,8 @@ POINT = re.compile(r"(\d[\d.e+-]*) s (-?\d[\d.e+-]*)(?=;|$)")
 THOUSAND = {("s", "ms"): 1000.0}  # (unit of the paper, of the row): factor
 COLUMNS = ("item", "what", "shape", "data", "paper", "ours", "unit", "ours/paper", "note")
 
+PREFIXES = {"lsh-mf": "", "imputation": "Imputation, ", "ranksvm": "RankSVM, "}  # of rows in the benchmark table
+
 
 class Reproduction(NamedTuple):
     """A row of a table or figure: item of PAPERS, record.Row, value of the paper in the row's unit or None, ours."""
@@ -57,6 +59,11 @@ def reproduce(paper, items, conditions):
         measure = getattr(importlib.import_module(f"gpukit.bench.{module}"), function)
         for row in measure(conditions):
             yield Reproduction(item, row, printed_value(row), float(np.median(row.samples)))
+
+
+def benchmark_row(paper, row):
+    """Return a row as the benchmark table has it: its name says whose table or figure it is of."""
+    return row._replace(what=f"{PREFIXES[paper]}{row.what}")
 
 
 def printed_value(row):

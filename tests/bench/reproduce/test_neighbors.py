@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 
-from gpukit import bench
 from gpukit.bench import Conditions
 from gpukit.bench.reproduce import neighbors
 from gpukit.device import cpu
@@ -35,7 +34,7 @@ def test_every_search_exists():
 
 
 def test_table_7():
-    rows = {row.what: row for row in bench.find("table7")(TINY)}
+    rows = {row.what: row for row in neighbors.table7(TINY)}
     assert len(rows) == 12 and {row.data for row in rows.values()} == {"generated"}
     assert rows["Table 7 found of GSM's GSM"].samples == [100]
     assert rows["Table 7 found of GSM's random"].samples == [0]
@@ -61,7 +60,7 @@ def test_space_of_a_search():
 
 
 def test_curves_end_where_training_does():
-    rows = list(bench.find("fig7")(TINY))
+    rows = list(neighbors.fig7(TINY))
     assert [row.what for row in rows] == [f"Fig. 7 {name}" for name in neighbors.SEARCHES]
     for row in rows:
         points = [tuple(map(float, point)) for point in re.findall(r"([\d.]+) s ([\d.]+)", row.note)]

@@ -80,6 +80,8 @@ def test_the_items_of_imputation(monkeypatch):
     conditions = Conditions(cpu(), (), 0.02)
     for item in ("fig6", "table2", "fig10"):
         assert any(r.paper for r in papers.reproduce("imputation", [item], conditions)), item
+    parts = {r.row.what: r.paper for r in papers.reproduce("imputation", ["table2"], conditions)}
+    assert parts["Table 2 copy"] == 0.11 and parts["Table 2 transform"] == 0.27
     times = {r.row.what: r.ours for r in papers.reproduce("imputation", ["fig6"], conditions)}
     assert list(times) == ["Fig. 6 20 iterations, k=600", "Fig. 6 20 iterations, k=2100"]
     errors = {r.row.what: r for r in papers.reproduce("imputation", ["table3"], conditions)}

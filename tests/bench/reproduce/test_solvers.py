@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from gpukit import bench
 from gpukit.bench import Conditions
 from gpukit.bench.reproduce import solvers
 from gpukit.bench.reproduce.solvers import Training
@@ -66,7 +65,7 @@ def test_a_solver_with_a_higher_rmse_than_its_twin_fails(monkeypatch):
 @pytest.mark.parametrize("table, names", [("table4", [*solvers.TABLE_4, "CULSH-MF"]), ("table6", solvers.TABLE_6)])
 def test_tables(table, names):
     """Solvers may miss the target on few ratings; the baseline sets it."""
-    rows = list(bench.find(table)(TINY))
+    rows = list(getattr(solvers, table)(TINY))
     assert [row.what.split(" RMSE ")[1].split(" ", 1)[1] for row in rows[::2]] == list(names)
     assert len({row.what.split()[5] for row in rows[::2]}) == 1, "one target for all rows"
     baseline = solvers.BASELINES[f"Table {table[-1]}"]
@@ -78,7 +77,7 @@ def test_tables(table, names):
 
 @pytest.mark.slow
 def test_curves():
-    rows = list(bench.find("fig6")(TINY))
+    rows = list(solvers.fig6(TINY))
     assert [row.what for row in rows] == [f"Fig. 6 {name}" for name in (*solvers.TABLE_4, "CULSH-MF")]
     for row in rows:
         seconds, errors = zip(*(map(float, point.split(" s ")) for point in row.note.split("; ")))

@@ -104,6 +104,8 @@ def test_training_on_all_has_no_test_columns(verb, ratings_file):
 
 def test_options_reach_the_estimator(verb, ratings_file):
     options = (
+        *("--lsh-psi", 4, "--rates", "paper", "--beta", 0.2, "--influence-rate", 0.001),
+        *("--influence-regularization", 0.05),
         "--lsh-p",
         2,
         "--lsh-bits",
@@ -129,6 +131,7 @@ def test_options_reach_the_estimator(verb, ratings_file):
         "n_factors": 4,
         "n_neighbors": 5,
         "n_epochs": 3,
+        **{"lsh_psi": 4, "rates": "paper", "beta": 0.2, "influence_rate": 0.001, "influence_regularization": 0.05},
         "lsh_p": 2,
         "lsh_q": 8,
         "lsh_bits": 4,

@@ -134,6 +134,8 @@ def test_validation_with_unknown_ids():
         ({"n_factors": 2.5}, "n_factors.*2.5"),
         ({"n_epochs": 0}, "n_epochs.*got 0"),
         ({"rates": "fast"}, "rates.*'paper'.*'fast'"),
+        ({"beta": 0.3}, "beta=0.3.*rates='adaptive'.*Use rates='paper'"),
+        ({"beta": -1, "rates": "paper"}, "beta.*-1"),
         ({"learning_rate": -0.1}, "learning_rate.*-0.1"),
         ({"learning_rate": 0}, "learning_rate.*more than 0"),
         ({"learning_rate": float("nan")}, "learning_rate.*nan"),
@@ -162,6 +164,8 @@ def test_parameters_out_of_bounds(model, wrong, message):
         ({"hash": None}, "hash.*None"),
         ({"lsh_q": 0}, "q.*got 0"),
         ({"lsh_psi": 3}, "psi.*got 3"),
+        ({"influence_rate": -1}, "influence_rate.*-1"),
+        ({"influence_regularization": 0.1, "solver": "ials", "feedback": "implicit"}, "means nothing to solver='ials'"),
     ],
 )
 def test_neighbour_parameters_out_of_bounds(wrong, message):

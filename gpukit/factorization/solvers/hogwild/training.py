@@ -56,7 +56,7 @@ class Training:
     def epoch(self, number):
         """Make one pass over all ratings; return when complete."""
         settings, sides = self.settings, self.session.parameters[:2]
-        rate = np.float32(falling_rate(settings.learning_rate, BETA, number))
+        rate = np.float32(falling_rate(settings.learning_rate, settings.known("beta", BETA), number))
         rates = rate, rate if settings.biases else np.float32(0.0), np.float32(settings.regularization)
         self.steps.run_hogwild(
             self.layout, self.samples, *sides, *rates, BATCH, turn_key(settings.seed, number), self.workers

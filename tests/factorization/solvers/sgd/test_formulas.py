@@ -43,6 +43,15 @@ def test_papers_rates_are_equation_7():
         assert made.factor_gain == made.bias_gain == 0 and made.factor_decay == made.bias_decay == np.float32(0.02)
 
 
+def test_parameters_of_table_5_replace_the_defaults():
+    plan = settings("paper", 0.035, 0.02, True, 1.0)._replace(beta=0.1, influence_rate=0.004, influence_decay=0.05)
+    made, fall = plan.epoch_rates(4), 1 + 0.1 * 8
+    assert made.factor == pytest.approx(0.035 / fall) and made.influence == pytest.approx(0.004 / fall)
+    assert made.influence_decay == np.float32(0.05) and made.factor_decay == np.float32(0.02)
+    adaptive = settings("adaptive", 0.2, 0.04, True, 0.8)._replace(influence_rate=0.004, influence_decay=0.0)
+    assert adaptive.epoch_rates(4).influence == np.float32(0.004) and adaptive.epoch_rates(4).influence_decay == 0
+
+
 def test_adaptive_rates_fall():
     made = [settings("adaptive", 0.2, 0.04, True, 0.8).epoch_rates(epoch) for epoch in range(3)]
     assert [float(r.factor) for r in made] == pytest.approx([0.2, 0.16, 0.128])

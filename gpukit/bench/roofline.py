@@ -1,0 +1,246 @@
+"""Roofline: each kernel's time compared with the device's measured copy bandwidth and rate of float32 arithmetic.
+
+The bytes are those that the steps of a kernel read and write if only the rows of one step stay in registers, the
+operations those of its formulas; both follow from the shapes of its arguments. The bound is the larger of bytes /
+bandwidth and operations / rate. Rows that a cache holds can be faster than the bandwidth: more than 100 %. Whole-number
+operations and float64 are compared with the float32 rate too. Before it is timed, each kernel runs on a small shape and
+its answer is compared with that of the CPU twins on one thread.
+"""
+
+import functools
+import importlib
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit._pool import by_rows
+from gpukit.bench import shape_name
+from gpukit.bench.measurement import Row, check_near, milliseconds, queued_milliseconds, to_host
+from gpukit.bench.ranking import generate_documents, prepare_run, product_step
+from gpukit.bench.ratings import generate_split, model_label
+from gpukit.bench.sorting import holder, web30k_offsets
+from gpukit.bench.svt import make_slices
+from gpukit.device import cpu_arrays, gpu_arrays
+from gpukit.device.engine import engine
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.run import Judge
+from gpukit.imputation.local import kernels, twins
+from gpukit.imputation.local.formulas import features
+from gpukit.neighbors import plan
+from gpukit.neighbors.hashes.plan import level_weights, sum_slices, work_units
+from gpukit.ratings.orders.order import order_ratings
+from gpukit.runtime.thread_count import limited
+
+SMALL = 0.002  # scale of the checks
+CLOSE, LEARNED = 1e-4, 0.02  # relative: float32 sums in another order; the RMSE after an epoch in another order
+ITEMS, LENGTH = 17_770, 2016  # Netflix' items; readings of a sensor in a week
+
+PEAK_SIDES = {True: (8192, 1 << 28), False: (2048, 1 << 25)}  # by is_cuda: of the matrices; numbers copied
+
+
+class Work(NamedTuple):
+    """A kernel with its arguments on a device.
+
+    run : function without arguments, which queues the kernel on a GPU
+    answer : function without arguments, returns what the last run computed
+    bytes, operations : of a run
+    """
+
+    run: object
+    answer: object
+    bytes: float
+    operations: float
+
+
+def arrays_of(device):
+    """Return the module of `empty` and `resident` on a device."""
+    return gpu_arrays if device.is_cuda else cpu_arrays
+
+
+def epoch(estimator, scale, device):
+    """An epoch of stochastic gradient descent; factors, biases and squared errors of both rows are read and written."""
+    train, test = generate_split("netflix", scale)
+    run = estimator.set_params(device=device).prepare(train)
+    layout, judge = run.session.layout, Judge(run.session, test, run.scale, 0)
+    factors, near = layout.n_factors, layout.n_neighbors
+    other = factors * (2 if layout.minor.half else 4) + 8
+    rows = train.shape[1 if near else 0] * 2 * (4 * factors + 8 + 8 * near)
+    rates = run.settings.epoch_rates(0)
+    return Work(
+        lambda: run.session.start_epoch(rates, np.uint32(1)),
+        lambda: np.array([judge.rmse()]),
+        len(train) * (8 + near + 2 * other) + rows,
+        len(train) * (12 * factors + 16 * near + 20),  # error, and two updates of each factor; w, c and residuals
+    )
+
+
+def simlsh(scale, device):
+    """simLSH's codes: a rating adds a bit to each of the sums of Eq. (3), 32 sums in a word."""
+    hashes = engine(device, "gpukit.neighbors.hashes")
+    columns = plan.columns_of(order_ratings(generate_split("netflix", scale)[0], device))
+    settings, weights = plan.Settings(), level_weights(columns.values, plan.Settings().psi)
+    units, joins, slots = work_units(columns.indptr)
+    adder = hashes.Adder(columns, weights, sum_slices(columns.indptr, weights), settings)
+    ratings, items = columns.users.size, len(columns.indptr) - 1
+    word = 12 + 5  # a random word; an addition of carry-save adders
+    size = 5 * ratings + 4 * items * settings.n_words
+    run = lambda: adder.join(joins, *adder.add_up(units, slots))  # noqa: E731
+    return Work(run, lambda: to_host(adder.codes), size, ratings * word * settings.n_words)
+
+
+def hamming(scale, device):
+    """Hamming distances of a stripe of items to all items."""
+    searches, arrays = engine(device, "gpukit.neighbors.search"), arrays_of(device)
+    items, words = max(64, round(scale * ITEMS)), plan.Settings().n_words
+    random = np.random.default_rng(0)
+    codes = arrays.resident(random.integers(0, 2**32, (items, words), np.uint32), np.uint32)
+    make, rows_together = searches.STRIPES["hamming"]
+    rows = min(items, plan.stripe_rows(items, searches.STRIPE_BYTES, rows_together()))
+    keys = arrays.empty((rows, items), np.uint32)
+    stripe = make(plan.Items(None, codes, arrays.resident(np.ones(items, np.uint8), np.uint8)), plan.Settings())
+    pairs = int(np.prod(keys.shape))
+    return Work(lambda: stripe(0, keys), lambda: to_host(keys), 4 * (pairs + items * words), 3 * pairs * words)
+
+
+def top_k(scale, device):
+    """The 32 smallest keys of each row."""
+    shape, found = (max(8, round(scale * 16_384)), ITEMS), []
+    keys = arrays_of(device).resident(np.random.default_rng(0).integers(0, 2400, shape, np.uint32), np.uint32)
+    smallest = engine(device, "gpukit.neighbors.search").smallest
+
+    def run():
+        found[:] = smallest(keys, 32)
+
+    return Work(run, lambda: to_host(found[0]), 4 * np.prod(shape), 0)
+
+
+def segments(scale, device):
+    """segmented_argsort of queries with WEB30K's lengths."""
+    sorts, arrays, offsets = engine(device, "gpukit.sorting"), arrays_of(device), web30k_offsets(4 * scale)
+    keys = arrays.resident(np.random.default_rng(1).normal(size=offsets[-1]), np.float32)
+    sort, order = sorts.plan(offsets, np.float32), arrays.empty(keys.size, np.int32)
+    return Work(lambda: sorts.argsort(keys, sort, order), lambda: to_host(order), 8 * keys.size, 0)
+
+
+def pair_product(scale, device):
+    """A product with RankSVM's Hessian: X and the tables of partners are read once."""
+    run, v = ranking_run(scale, device)
+    partners = run.session.partners
+    size = run.problem.X.nbytes + sum(array.size * array.dtype.itemsize for array in (partners.tables, partners.counts))
+    answer = lambda: run.session.walk(v, 0.0, False)  # noqa: E731
+    return Work(product_step(run, v, False), answer, size, 4 * run.problem.X.size)
+
+
+def feature_product(scale, device):
+    """The scores X v of all documents."""
+    run, v = ranking_run(scale, device)
+    session, X = run.session, run.problem.X
+    step = functools.partial(session.matrix.scores, v, session.scores)
+    return Work(step, lambda: to_host(session.scores), X.nbytes + 8 * len(X), 2 * X.size)
+
+
+def ranking_run(scale, device):
+    """Return (run.Run on documents of WEB30K's shape at some w, a vector)."""
+    run = prepare_run(generate_documents("mslr-web30k", scale), device, solver="scan")
+    w, v = np.random.default_rng(0).normal(size=(2, run.session.n))
+    run.session.move(w)
+    return run, v
+
+
+def threshold(scale, device):
+    """Singular-value thresholding: values and right vectors take 12 n^3 (Golub and Van Loan, 5.4.5), products 4 n^3."""
+    X, lam = make_slices(max(4, round(scale * 8192)), 64, "Gaussian")
+    arrays, steps = arrays_of(device), engine(device, "gpukit.svt")
+    X, lam, out = (arrays.resident(array, np.float32) for array in (X, lam, np.empty_like(X)))
+    run = steps.Thresholding(X, lam, out).run if device.is_cuda else functools.partial(steps.threshold, X, lam, out)
+    return Work(run, lambda: to_host(out), 12 * X.size, 16 * 64 * X.size)
+
+
+def local(scale, device):
+    """Features of missing readings for the local regression: values around the gap, of the vertex and ten others."""
+    arrays, module, random = arrays_of(device), kernels if device.is_cuda else twins, np.random.default_rng(0)
+    vertices, series, missing = max(12, round(scale * 2070)), 10, 0.2
+    values = random.normal(size=(vertices, LENGTH)).astype(np.float32)
+    before = np.broadcast_to(np.arange(-1, LENGTH - 1, dtype=np.int32), values.shape)
+    near = random.integers(0, vertices, (vertices, series)).astype(np.int32)
+    places = (array.astype(np.int32) for array in np.nonzero(random.random(values.shape) < missing))
+    given = values, before, before + 2, np.arange(LENGTH, dtype=np.float32), values, near, *places
+    given = [arrays.resident(array, array.dtype) for array in given]
+    size = given[-1].size
+    out, base = arrays.empty((size, features(series)), np.float32), arrays.empty(size, np.float32)
+    run = functools.partial(arrays.runner(module), "describe", *given, out, base)
+    return Work(run, lambda: to_host(out), size * (8 * out.shape[1] + 12), 2 * size * out.shape[1])
+
+
+def trainings():
+    """Yield (name, builder) of the epochs."""
+    models = *(MatrixFactorization(factors) for factors in (32, 64, 128)), LSHMF(32, n_neighbors=32)
+    for model, name in zip(models, ("CUSGD++",) * 3 + ("CULSH-MF",)):
+        yield f"epoch {model_label(name, model.n_factors)}", functools.partial(epoch, model), "netflix"
+
+
+def peaks(device):
+    """Return the rows of the copy bandwidth, bytes read plus written, and of the rate of a matrix product."""
+    xp = importlib.import_module("cupy" if device.is_cuda else "numpy")
+    side, numbers = PEAK_SIDES[device.is_cuda]
+    source, target = (xp.ones(numbers, np.float32).reshape(64, -1) for _ in range(2))
+    a, b, c = (xp.ones((side, side), np.float32) for _ in range(3))
+
+    def copy():
+        by_rows(lambda rows: np.copyto(target[rows], source[rows]), source.shape)
+
+    rates = [
+        (
+            "copy",
+            f"{4 * numbers >> 20} MiB",
+            (lambda: xp.copyto(target, source)) if device.is_cuda else copy,
+            8 * numbers,
+        ),
+        ("product of matrices in float32", f"{side} x {side}", lambda: xp.matmul(a, b, out=c), 2 * side**3),
+    ]
+    for (name, shape, run, amount), unit in zip(rates, ("GB/s", "Gflop/s")):
+        samples = [1e-6 * amount / sample for sample in time_step(run, device)]
+        yield Row(f"roofline: {name}", shape, "generated", samples, unit)
+
+
+def time_step(run, device):
+    """Return [milliseconds] of a step; on a GPU without launches."""
+    return queued_milliseconds(run, 11, holder(), 2) if device.is_cuda else milliseconds(run, 5)
+
+
+KERNELS = (
+    *trainings(),
+    ("simLSH p=3 q=100", simlsh, "netflix"),
+    ("Hamming distances", hamming, "netflix items"),
+    ("the 32 smallest of each row", top_k, "16384 x netflix items"),
+    ("segmented_argsort float32", segments, "4 x mslr-web30k"),
+    ("product with the Hessian", pair_product, "mslr-web30k"),
+    ("X v", feature_product, "mslr-web30k"),
+    ("singular-value thresholding", threshold, "64 x 64 x 8192"),
+    ("features of the local imputation", local, "METR-LA x 10"),
+)
+
+
+def roofline(conditions):
+    """Measure the share of the device's peak that each kernel reaches."""
+    device, rows = conditions.device, list(peaks(conditions.device))
+    yield from rows
+    bandwidth, rate = (1e9 * float(np.median(row.samples)) for row in rows)
+    for name, build, shape in KERNELS:
+        with limited(1):
+            expected = first_answer(build(SMALL, devices.cpu()))
+        check_near(name, first_answer(build(SMALL, device)), expected, LEARNED if "epoch" in name else CLOSE)
+        work = build(conditions.scale, device)
+        samples = time_step(work.run, device)
+        by_bytes, by_operations = work.bytes / bandwidth, work.operations / rate
+        bound, unit = max((by_bytes, "% of the copy bandwidth"), (by_operations, "% of the float32 rate"))
+        note = f"{np.median(samples):.3g} ms; {work.bytes / 1e9:.3g} GB; {work.operations / 1e9:.3g} Gflop"
+        shares = [1e5 * bound / sample for sample in samples]
+        yield Row(f"roofline: {name}", shape_name(shape, conditions.scale), "generated", shares, unit, note)
+
+
+def first_answer(work):
+    """Return what a Work computes in its first run."""
+    work.run()
+    return np.asarray(work.answer(), np.float64)
