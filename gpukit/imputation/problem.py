@@ -107,7 +107,6 @@ class Method(NamedTuple):
     alone     columns are independent and filled in on the host, so that a trial may use a sample of them
     decide    decide(problem, progress): the setting, if it costs more than a trial may; or None
     ordered   needs columns in order of time
-    long      takes about as long as all others together, so that it runs in parallel with them
     unjoined  fills in unobserved vertices without edges
     host      does not use a GPU
     """
@@ -119,7 +118,6 @@ class Method(NamedTuple):
     alone: bool = False
     decide: object = None
     ordered: bool = False
-    long: bool = False
     host: bool = False
     unjoined: bool = False
 

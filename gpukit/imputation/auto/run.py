@@ -16,7 +16,6 @@ from gpukit.imputation.auto.judging import (
     filled,
     kinds,
     run_concurrently,
-    threads_pay,
 )
 from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of
 from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
@@ -25,11 +24,10 @@ from gpukit.model_selection.search import finalists
 
 WINDOW = 1 << 20  # entries of the window of a long problem that methods are judged on
 TRIAL = 1 << 16  # entries of a trial of methods that take each column by itself
-EARLY = 1 << 25  # largest problem that finalists may impute early: each needs a table
 
 
 def decide(problem, name, known_settings, progress=None):
-    """Return (Plan, {name: (N, T)} of members that have imputed the problem already).
+    """Return the Plan of a problem.
 
     name: 'auto' or a method's name; a named method is used alone, and the report adds the simple methods.
     known_settings: {name: setting} of methods that are already decided. progress: called as progress("judging", done,
@@ -40,7 +38,7 @@ def decide(problem, name, known_settings, progress=None):
     folds = masking.folds_of(window, options.seed)
     folds = [Fold(hidden.values, window.without(hidden.lost), window.values) for hidden in folds]
     if not folds:
-        return plan_without_folds(problem, name)._replace(units=problem.units), {}
+        return plan_without_folds(problem, name)._replace(units=problem.units)
     trial_folds = folds if name != "auto" or 0 < count_runs(folds[0]) < FEW_UNITS else folds[:1]
     trials = try_methods(window, trial_folds, candidates_of(window, name), options.metric, progress)
     if name != "auto" and name not in {trial.name for trial in trials}:
@@ -50,31 +48,13 @@ def decide(problem, name, known_settings, progress=None):
         )
     chosen = choose_finalists(trials, options.metric) if name == "auto" else {name}
     final_trials = [trial for trial in trials if trial.name in chosen]
-    judged, early = judge_finalists(
-        final_trials, folds, window, problem, lambda trial: decide_setting(window, trial, known_settings, progress)
+    judged = run_concurrently(
+        window,
+        [trial.method for trial in final_trials],
+        lambda index: judge(folds, decide_setting(window, final_trials[index], known_settings, progress)),
     )
     plan = build_plan(folds, judged, trials, options.metric, name == "auto")
-    return plan._replace(notes=notes_of(problem), units=problem.units), early
-
-
-def judge_finalists(trials, folds, window, problem, decide):
-    """Return ([MethodTrial] on all folds, {name: (N, T)} of finalists that imputed the problem early).
-
-    If methods run concurrently and one of them is long, the others with a known setting impute meanwhile: a finalist
-    is more likely to be used than not. window: problem of the folds. decide(trial): the trial with its final setting.
-    """
-    is_early = threads_pay(window) and problem.values.size <= EARLY and any(trial.method.long for trial in trials)
-    early_trials = [trial for trial in trials if trial.method.decide is None] if is_early else []
-
-    def work(index):
-        if index < len(trials):
-            return judge(folds, decide(trials[index]))
-        method, setting, *_ = early_trials[index - len(trials)]
-        return filled(method, problem, setting)
-
-    results = run_concurrently(window, [trial.method for trial in trials + early_trials], work)
-    estimates = results[len(trials) :]
-    return results[: len(trials)], {trial.name: estimate for trial, estimate in zip(early_trials, estimates)}
+    return plan._replace(notes=notes_of(problem), units=problem.units)
 
 
 def plan_without_folds(problem, name):
