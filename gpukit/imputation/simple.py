@@ -127,8 +127,8 @@ def profile(problem, lag):
 
 
 METHODS = (
-    Method("vertex-mean", always, one_setting, lambda problem, _: level(problem, "columns"), alone=True),
-    Method("vertex-median", always, one_setting, median_of_columns, alone=True, unjoined=True),
+    Method("vertex-mean", always, one_setting, lambda problem, _: level(problem, "columns"), host=True),
+    Method("vertex-median", always, one_setting, median_of_columns, unjoined=True, host=True),
     Method("two-way-mean", always, one_setting, lambda problem, _: level(problem, "both")),
     Method("interpolation", in_order, one_setting, interpolation, ordered=True),
     Method("akima", in_order, one_setting, partial(interpolation, curve=scans.akima), ordered=True),

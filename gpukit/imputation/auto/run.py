@@ -23,7 +23,6 @@ from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.search import finalists
 
 WINDOW = 1 << 20  # entries of the window of a long problem that methods are judged on
-TRIAL = 1 << 16  # entries of a trial of methods that take each column by itself
 
 
 def decide(problem, name, known_settings, progress=None):
@@ -106,13 +105,7 @@ def empty_columns(problem):
 
 def try_methods(problem, folds, methods, metric, progress):
     """Return a MethodTrial of each method, on the folds."""
-    count, columns = problem.values.shape
-    sample = np.arange(columns)
-    if problem.values.size > TRIAL:
-        rng = np.random.default_rng(problem.options.seed)
-        busy = np.flatnonzero(np.any([fold.hidden.any(axis=0) for fold in folds], axis=0))
-        sample = np.sort(rng.permutation(busy)[: max(1, TRIAL // count)])
-    groups = np.concatenate([GROUPS[kinds(fold.problem)[:, sample][fold.hidden[:, sample]]] for fold in folds])
+    groups = np.concatenate([GROUPS[kinds(fold.problem)[fold.hidden]] for fold in folds])
     numbers = itertools.count(1)
 
     def report_trial(trial):
@@ -121,33 +114,22 @@ def try_methods(problem, folds, methods, metric, progress):
             progress("judging", next(numbers), None, message)
 
     trials = run_concurrently(
-        problem, methods, lambda index: best_setting(methods[index], problem, folds, sample, metric), report_trial
+        problem, methods, lambda index: best_setting(methods[index], problem, folds, metric), report_trial
     )
     return [trial._replace(groups=groups) for trial in trials]
 
 
-def best_setting(method, problem, folds, columns, metric):
-    """Return the MethodTrial of a method: the setting with the least error on the hidden values of some columns."""
+def best_setting(method, problem, folds, metric):
+    """Return the MethodTrial of a method: the setting with the least error on the hidden values."""
     best = None
     for setting in method.settings(folds[0].problem):
-        pairs = [residuals_on(method, problem, fold, columns, setting) for fold in folds]
-        residuals = np.concatenate([part for part, _ in pairs])
+        estimates = [filled(method, fold.problem, setting) for fold in folds]
+        residuals = [(estimate - problem.values)[fold.hidden] for estimate, fold in zip(estimates, folds)]
+        residuals = np.concatenate(residuals)
         if best is None or error_of(residuals, metric) < error_of(best.residuals, metric):
-            estimates = [] if method.alone else [estimate for _, estimate in pairs]
+            estimates = [estimate.astype(np.float32) for estimate in estimates]
             best = MethodTrial(method, setting, residuals, None, estimates)
     return best
-
-
-def residuals_on(method, problem, fold, columns, setting):
-    """Return (residuals on the hidden values of some columns of a fold, estimate (N, T) float32).
-
-    The estimate is None for a method that computed these columns only.
-    """
-    truth, hidden = problem.values[:, columns], fold.hidden[:, columns]
-    if method.alone:
-        return (filled(method, fold.problem.columns(columns), setting) - truth)[hidden], None
-    estimate = filled(method, fold.problem, setting)
-    return (estimate[:, columns] - truth)[hidden], estimate.astype(np.float32)
 
 
 def count_runs(fold):

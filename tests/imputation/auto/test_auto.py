@@ -279,8 +279,8 @@ def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
     hidden = np.zeros((2, 2, 8), bool)
     hidden[0, :, 6:] = hidden[1, :, 4:6] = True
     folds = [Fold(one, asked(values, seen).without(one), values) for one in hidden]
-    one = run.best_setting(method, asked(values, seen), folds[:1], np.arange(8), "absolute")
-    both = run.best_setting(method, asked(values, seen), folds, np.arange(8), "absolute")
+    one = run.best_setting(method, asked(values, seen), folds[:1], "absolute")
+    both = run.best_setting(method, asked(values, seen), folds, "absolute")
     assert (one.setting, both.setting) == ({"number": 0}, {"number": 1})
     assert len(one.estimates) == 1 and len(both.estimates) == 2 and len(both.residuals) == 8
 
@@ -360,7 +360,7 @@ def test_methods_of_the_host_have_a_thread_of_their_own_on_a_gpu(monkeypatch):
     """
     begun, here = [], threading.current_thread()
     monkeypatch.setattr(judging.devices, "gpu", begun.append)
-    methods = [SimpleNamespace(leaves_gpu=at in (1, 3)) for at in range(4)]
+    methods = [SimpleNamespace(host=at in (1, 3)) for at in range(4)]
     threads, heard = {}, []
 
     def work(at):
@@ -376,7 +376,7 @@ def test_methods_of_the_host_have_a_thread_of_their_own_on_a_gpu(monkeypatch):
 
 
 def test_methods_that_leave_a_gpu_alone():
-    leaving = {one.name for one in methods.METHODS if one.leaves_gpu}
+    leaving = {one.name for one in methods.METHODS if one.host}
     assert {"kriging", "vertex-mean", "local"} <= leaving and not leaving & {"smoothness", "spectral"}
 
 
