@@ -52,4 +52,4 @@ SMOOTHNESS = [
     ),
     Case("imputation.smoothness.redirect", smoothness.redirect, f"float32, {FLAT}, {FLAT}", 32),
 ]
-CASES = [*cases("float32"), *cases("float64"), *LOCAL, *SMOOTHNESS]
+CASES = [*cases("float32"), *cases("float64"), *SMOOTHNESS]
