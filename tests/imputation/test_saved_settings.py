@@ -82,7 +82,7 @@ def test_numbers_are_numbers():
         setting_of("regularized-em", {"lags": 0, "ridge": "0.3"}, GraphImputer)
 
 
-def test_the_low_rank_predictor_of_version_0_1_is_left_out():
+def test_settings_of_earlier_versions_are_left_out():
     assert setting_of("local", {"neighbors": 8, "share": 0.03}, GraphImputer) == {"neighbors": 8}
     smoothness = GOOD["smoothness"]
     assert setting_of("smoothness", {"alike": 0} | smoothness, GraphImputer) == smoothness
