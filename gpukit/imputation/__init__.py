@@ -11,13 +11,13 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
     inputs.py      validation of user input                    tables/        tables and times of user input
     options.py     values of parameters, fitted options        saving.py      model files
     serve.py       other tensors on the same graph             constants.py   constants that decide results
-    problem.py     series on a graph; definition of a method   scans.py       compiled passes along the rows of a table
+    problem.py     series on a graph; definition of a method   scans.py       passes along the rows of a table
     periods.py     order and period of columns                 centering.py   subtraction and addition of means
     auto/          comparison of methods on hidden values, ensembles, standard deviations
     simple.py      means, interpolation, seasonal means, damped trends beyond the ends of series
     kriging.py     a Gaussian process on the graph             regularized_em.py   joint distribution of the vertices
     smoothness/    smoothness in time and on the graph         regression.py  regression on other series, lags and time
-    spectral/      the paper's algorithm                       local/         regression on similar series
+    spectral/      the paper's algorithm                       local.py       regression on similar series
     distributed/   'spectral' over a parallel.Team; gpukit.graphs has the graph and its Fourier basis
 
 Cost of an iteration, for a share s of vertices with missing values: 4 s N K m n for the transforms, and the

@@ -10,7 +10,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
-from gpukit.imputation import inputs, serve
+from gpukit.imputation import inputs, saving, serve
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.options import METRICS, bounds, check_method
 from gpukit.imputation.spectral.confidence import vertex_confidence
@@ -480,13 +480,9 @@ class GraphImputer(Estimator):
         return feature_names(self, input_features)
 
     def _packed(self):
-        from gpukit.imputation import saving
-
         return saving.packed(self)
 
     def _unpack(self, facts, arrays):
-        from gpukit.imputation import saving
-
         saving.unpack(self, facts, arrays)
 
 

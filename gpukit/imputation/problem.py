@@ -82,12 +82,6 @@ class Problem(NamedTuple):
         shape = (kept.stop // n, n) if most >= n else (1, most)
         return self._replace(values=self.values[:, kept], seen=self.seen[:, kept], at=at, shape=shape)
 
-    def columns(self, some):
-        """Return the problem of some columns, without order; slices are vectors."""
-        return self._replace(
-            values=self.values[:, some], seen=self.seen[:, some], at=None, period=0, shape=(1, len(some))
-        )
-
 
 def lonely(problem):
     """Return (N,) bool: unobserved vertices without edges."""
@@ -104,10 +98,8 @@ class Method(NamedTuple):
     suits     suits(problem): True if it applies, at an acceptable cost
     settings  settings(problem): [dict], the settings to try, the default first
     fill      fill(problem, setting): (N, T) float64, a value wherever something is missing, NaN where it has none
-    alone     columns are independent and filled in on the host, so that a trial may use a sample of them
     decide    decide(problem, progress): the setting, if it costs more than a trial may; or None
     ordered   needs columns in order of time
-    long      takes about as long as all others together, so that it runs in parallel with them
     unjoined  fills in unobserved vertices without edges
     host      does not use a GPU
     """
@@ -116,17 +108,10 @@ class Method(NamedTuple):
     suits: object
     settings: object
     fill: object
-    alone: bool = False
     decide: object = None
     ordered: bool = False
-    long: bool = False
     host: bool = False
     unjoined: bool = False
-
-    @property
-    def leaves_gpu(self):
-        """Return True if the method uses the host only."""
-        return self.alone or self.host
 
 
 def always(problem):

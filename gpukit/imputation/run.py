@@ -74,10 +74,10 @@ class Run(NamedTuple):
                 if choose.is_solved(decided[1]):
                     return self.by_spectrum(decided, progress) | {"notes_": auto.notes_of(problem)}
                 known = {SPECTRAL: packed(decided[0])}
-            plan, ahead = auto.decide(problem._replace(place=place.alone), settings.method, known, progress)
+            plan = auto.decide(problem._replace(place=place.alone), settings.method, known, progress)
             if known and [name for name, _ in plan.members] == [SPECTRAL]:
                 return self.by_spectrum(decided, progress, problem, plan)
-            return self.by_plan(problem, plan, ahead)
+            return self.by_plan(problem, plan)
 
     def by_spectrum(self, decided, progress, problem=None, plan=None):
         """Return the attributes of the paper's algorithm alone.
@@ -96,10 +96,10 @@ class Run(NamedTuple):
         kept["completed_"] = bounded(filled(data, outcome.estimate), data, self.settings)
         return kept | unplanned(data, trials)
 
-    def by_plan(self, problem, plan, ahead):
-        """Return the attributes of a plan; ahead: see auto.run.decide."""
+    def by_plan(self, problem, plan):
+        """Return the attributes of a plan."""
         begun = work_clock()
-        estimates = planned.estimates_of(problem, plan, ahead)
+        estimates = planned.estimates_of(problem, plan)
         outcome = Outcome(None, nothing(), {"filling": work_clock() - begun})
         kept = self.kept(spectral_setting(plan, self.settings), outcome, [], None)
         return kept | self.by_estimates(problem, plan, estimates)

@@ -286,8 +286,7 @@ def setting_of(name, found, estimator):
     if name == "spectral":
         return spectral.packed(spectral_of(found, estimator))
     rules = RULES.get(name, {})
-    if name == "local":
-        found = {key: value for key, value in found.items() if key != "share"}  # of version 0.1: a low-rank predictor
+    found = {key: value for key, value in found.items() if (name, key) not in OMITTED}
     if set(found) != set(rules):
         raise DataError(f"the setting of {name} in its header is {found!r:.80}.")
     return {key: rule(f"{key} of {name}", found[key]) for key, rule in rules.items()}
@@ -339,6 +338,7 @@ def check_repeats(name, found):
     return [check_real(name, one, 0.0, LARGEST) for one in found]
 
 
+OMITTED = ("local", "share"), ("smoothness", "alike")  # settings of earlier versions
 is_used = partial(check_integer, low=0, high=1)
 at_least_0 = partial(check_real, low=0.0, high=LARGEST)
 RULES = {
@@ -347,7 +347,6 @@ RULES = {
     "kriging": {"bands": check_bands},
     "regularized-em": {"lags": is_used, "ridge": partial(positive, most=1.0)},
     "smoothness": {
-        "alike": is_used,
         **dict.fromkeys(("near", "steady", "together"), positive),
         "repeats": check_repeats,
     },

@@ -5,6 +5,7 @@ import numpy as np
 from gpukit.base.arrays import place_like
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.column_types import inner_limits
+from gpukit.imputation.auto.plan import combine_members, estimates_of
 from gpukit.imputation.centering import spread
 from gpukit.imputation.constants import ZEROS
 from gpukit.imputation.problem import as_problem, in_units
@@ -49,8 +50,6 @@ def tail(result, data):
 
 def complete(model, data, at):
     """Return (completed tensor, deviations or None) of inputs.Data by a fitted model."""
-    from gpukit.imputation.auto.plan import estimates_of  # loads numba
-
     if data.complete:
         return data.given.copy(), np.zeros(data.shape)
     settings = model._fitted_options
@@ -65,8 +64,6 @@ def complete(model, data, at):
 
 def combined(problem, plan, estimates, data, settings):
     """Return (completed tensor, deviations) of inputs.Data from estimates (N, T) by the members of a plan."""
-    from gpukit.imputation.auto.plan import combine_members
-
     found = combine_members(problem, plan, estimates)
     estimate = found.estimate.reshape(data.tensor.shape)[~data.mask]
     return bounded(filled(data, estimate), data, settings), found.deviation.reshape(data.shape)

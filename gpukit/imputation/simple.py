@@ -10,6 +10,8 @@ is that of Gardner and McKenzie, Management Science 31, 1985). A memory of 0 is 
 line through the whole series. Gaps between observations are interpolated.
 """
 
+from functools import partial
+
 import numpy as np
 
 from gpukit._pool import by_rows
@@ -66,18 +68,10 @@ def median_of_columns(problem, setting):
     return np.broadcast_to(median, values.shape)
 
 
-def interpolation(problem, setting):
-    """Interpolate linearly in time; the first and last values extend to the ends."""
-    out = np.empty(problem.values.shape)
-    by_rows(lambda rows: scans.line(problem.at, *scans.some(rows, problem.values, problem.seen), out[rows]), out.shape)
-    return out
-
-
-def akima(problem, setting):
-    """Interpolate by Akima cubics in time; the first and last values extend to the ends."""
-    out = interpolation(problem, setting)
-    by_rows(lambda rows: scans.akima(problem.at, *scans.some(rows, problem.values, problem.seen), out[rows]), out.shape)
-    return out
+def interpolation(problem, setting, curve=scans.line):
+    """Interpolate in time, linearly or by a curve; the first and last values extend to the ends."""
+    parts = by_rows(lambda rows: curve(problem.at, problem.values[rows], problem.seen[rows]), problem.values.shape)
+    return np.concatenate(parts)
 
 
 def heaviest(adjacency, count):
@@ -133,11 +127,11 @@ def profile(problem, lag):
 
 
 METHODS = (
-    Method("vertex-mean", always, one_setting, lambda problem, _: level(problem, "columns"), alone=True),
-    Method("vertex-median", always, one_setting, median_of_columns, alone=True, unjoined=True),
+    Method("vertex-mean", always, one_setting, lambda problem, _: level(problem, "columns"), host=True),
+    Method("vertex-median", always, one_setting, median_of_columns, unjoined=True, host=True),
     Method("two-way-mean", always, one_setting, lambda problem, _: level(problem, "both")),
     Method("interpolation", in_order, one_setting, interpolation, ordered=True),
-    Method("akima", in_order, one_setting, akima, ordered=True),
+    Method("akima", in_order, one_setting, partial(interpolation, curve=scans.akima), ordered=True),
     Method("seasonal", has_two_periods, seasonal_settings, seasonal, ordered=True),
 )
 

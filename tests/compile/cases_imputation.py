@@ -1,8 +1,7 @@
-"""gpukit.imputation: spectral kernels for both types of the estimate, local regression and smoothness."""
+"""gpukit.imputation: spectral kernels for both types of the estimate, and smoothness."""
 
 from compile.usage import Case
 
-from gpukit.imputation.local import kernels as local
 from gpukit.imputation.smoothness import kernels as smoothness
 from gpukit.imputation.spectral import kernels
 
@@ -29,45 +28,6 @@ def cases(real):
 
 
 FLAT, TABLE, PLACES = "float32[::1]", "float32[:, ::1]", "int32[:, ::1]"
-LOCAL = [
-    Case(
-        "imputation.local.describe",
-        local.describe,
-        f"{TABLE}, {PLACES}, {PLACES}, {FLAT}, {TABLE}, {PLACES}, int32[::1], int32[::1], {TABLE}, {FLAT}",
-        128,
-    ),
-    Case(
-        "imputation.local.remainders",
-        local.remainders,
-        f"{TABLE}, {FLAT}, int32[::1], int64[::1], int64[::1], float64[:, ::1], float64[::1], float64[::1]",
-        64,
-        float64_ok=True,
-    ),
-    Case(
-        "imputation.local.gather",
-        local.gather,
-        f"{TABLE}, {FLAT}, int32[::1], int64[::1], int64[::1], int64[::1], float64[::1], float64[::1], boolean, "
-        "float64[:, :, ::1], float64[::1]",
-        128,
-        float64_ok=True,
-    ),
-    Case(
-        "imputation.local.solve",
-        local.solve,
-        "float64[:, :, ::1], float64[::1], int64[::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1], "
-        "int32[::1], float64[:, ::1]",
-        128,
-        float64_ok=True,
-    ),
-    Case("imputation.local.place", local.place, f"{TABLE}, int64[::1], int64[::1], {TABLE}", 48),
-    Case(
-        "imputation.local.answer",
-        local.answer,
-        f"{TABLE}, {FLAT}, int32[::1], float64[:, ::1], float64[::1]",
-        64,
-        float64_ok=True,
-    ),
-]
 EDGES, MASK = "int32[::1], int32[::1], float32[::1]", "boolean[:, ::1]"
 SMOOTHNESS = [
     Case(
@@ -92,4 +52,4 @@ SMOOTHNESS = [
     ),
     Case("imputation.smoothness.redirect", smoothness.redirect, f"float32, {FLAT}, {FLAT}", 32),
 ]
-CASES = [*cases("float32"), *cases("float64"), *LOCAL, *SMOOTHNESS]
+CASES = [*cases("float32"), *cases("float64"), *SMOOTHNESS]

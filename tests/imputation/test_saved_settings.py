@@ -18,13 +18,13 @@ GOOD = {
     "local": {"neighbors": 8},
     "seasonal": {"lag": 24, "memory": None},
     "trend": {"level": 0.0, "slope": 3.5, "fade": None},
-    "smoothness": {"alike": 1, "near": 0.1, "steady": 0.03, "together": 0.2, "repeats": [0.0, 0.01]},
+    "smoothness": {"near": 0.1, "steady": 0.03, "together": 0.2, "repeats": [0.0, 0.01]},
     "regularized-em": {"lags": 1, "ridge": 0.01},
     "interpolation": {},
 }
 BAD = [
     ("local", {"neighbors": 9}, "neighbors of local must be an integer, between 1 and 8"),
-    ("smoothness", {"alike": 2}, "alike of smoothness must be an integer, between 0 and 1"),
+    ("regularized-em", {"lags": 2}, "lags of regularized-em must be an integer, between 0 and 1"),
     ("smoothness", {"near": 0.0}, "near of smoothness must be a finite number, more than 0"),
     ("smoothness", {"repeats": [0.1] * 3}, "it is a list of 2 numbers or fewer"),
     ("smoothness", {"repeats": [-1.0]}, "repeats of smoothness must be a finite number"),
@@ -82,8 +82,10 @@ def test_numbers_are_numbers():
         setting_of("regularized-em", {"lags": 0, "ridge": "0.3"}, GraphImputer)
 
 
-def test_the_low_rank_predictor_of_version_0_1_is_left_out():
+def test_settings_of_earlier_versions_are_left_out():
     assert setting_of("local", {"neighbors": 8, "share": 0.03}, GraphImputer) == {"neighbors": 8}
+    smoothness = GOOD["smoothness"]
+    assert setting_of("smoothness", {"alike": 0} | smoothness, GraphImputer) == smoothness
 
 
 @pytest.mark.parametrize("kind", [ParameterError, ModelError])

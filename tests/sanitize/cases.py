@@ -149,14 +149,6 @@ CASES = {
         f"{FACTORS}sgd_epoch_in_the_layout_that_is_used[5-0-True]",
         f"{FACTORS}workers_without_conflicts[3-3-96]",
     ),
-    "imputation.local.kernels.answer": "imputation/local/test_kernels.py::test_answer[33]",
-    "imputation.local.kernels.describe": "imputation/local/test_kernels.py::test_describe[3-2]",
-    "imputation.local.kernels.gather": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
-    "imputation.local.kernels.place": "imputation/local/test_kernels.py::test_place",
-    "imputation.local.kernels.remainders": (
-        "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]"
-    ),
-    "imputation.local.kernels.solve": "imputation/local/test_kernels.py::test_pieces_of_a_regression[counts0-3-50]",
     "imputation.smoothness.kernels.advance": "imputation/smoothness/test_kernels.py::test_advance[33-2]",
     "imputation.smoothness.kernels.differ": "imputation/smoothness/test_kernels.py::test_differ[5-17-lags0-2]",
     "imputation.smoothness.kernels.spread": "imputation/smoothness/test_kernels.py::test_spread[5-67-2]",

@@ -46,6 +46,7 @@ def compute_features(problem, field, estimates, where):
     W, mean, squared = neighbour_weights(problem.adjacency), field.mean(axis=0), np.empty(field.shape)
     by_rows(lambda rows: np.square(field[rows] - mean, out=squared[rows]), field.shape)
     departure_pairs = departures(problem, field, W, float(np.sqrt(squared.max(initial=0.0))) or 1.0)
+    narrow = W.astype(np.float32)  # products in float64 would copy whole tables for each block
     counts = np.count_nonzero(where, axis=1)
     ends = np.r_[0, np.cumsum(counts)]
     sizes, movement = np.empty((FEATURES - 2, ends[-1])), np.empty(len(where))
@@ -58,7 +59,9 @@ def compute_features(problem, field, estimates, where):
         spread = np.std([one[rows] for one in estimates], axis=0) if len(estimates) > 1 else np.abs(block - neighbours)
         moves = np.abs(np.gradient(block, axis=1)) if block.shape[1] > 1 else np.zeros(block.shape)
         movement[rows] = np.where(problem.seen[rows], moves, 0.0).sum(axis=1)
-        means = [neighbour_means(W[rows], *pair) for pair in departure_pairs]
+        means = [
+            np.divide(*(narrow[rows] @ one + np.float32(PRIOR_COLUMNS) for one in pair)) for pair in departure_pairs
+        ]
         parts = disagreement, spread, np.abs(block - mean), smooth(moves), *means, block
         for target, part in zip(sizes, parts):
             target[ends[rows.start] : ends[rows.stop]] = part[mask]
@@ -100,13 +103,6 @@ def departures(problem, field, W, size):
     return result
 
 
-def neighbour_means(W, sums, counts):
-    """Return (n, T): mean departure of the neighbours, for rows W (n, N) of weights."""
-    out = np.empty((W.shape[0], sums.shape[1]))
-    scans.ratios(W.indptr, W.indices, W.data, sums, counts, PRIOR_COLUMNS, out)
-    return out
-
-
 def logarithms(sizes, values):
     """Return (values, FEATURES): logarithms of the sizes, then ranks of the values."""
     out = np.empty((len(values), FEATURES))
@@ -141,10 +137,9 @@ def neighbour_weights(adjacency):
 
 
 def smooth(moves):
-    """Return the moving mean of five columns."""
-    out = np.empty_like(moves)
-    scans.smoothed(moves, out)
-    return out
+    """Return the moving mean of five columns; the end values repeat beyond the ends."""
+    padded, count = np.pad(moves, ((0, 0), (2, 2)), mode="edge"), moves.shape[1]
+    return sum(padded[:, first : first + count] for first in range(5)) / moves.dtype.type(5)
 
 
 def roughness(problem, movement, W):

@@ -37,7 +37,7 @@ class Fold(NamedTuple):
 class MethodTrial(NamedTuple):
     """A method at its best setting, with its residuals.
 
-    residuals, groups (gap_kinds.GROUPS): of the trial's columns on all its folds; groups are added after the trials.
+    residuals, groups (GROUPS): of the hidden values of all its folds; groups are added after the trials.
     estimates: [(N, T) float32] of these folds, if computed; of all folds once it is judged.
     """
 
@@ -78,12 +78,11 @@ class Row(NamedTuple):
 def run_concurrently(problem, methods, work, on_result=lambda result: None):
     """Return [work(index)] for each method, in order; call on_result with each result.
 
-    If threads pay off, long methods have a thread each, and methods without GPU computation share another.
+    If threads pay off, methods without GPU computation run in a thread of their own.
     """
     calls = [functools.partial(work, index) for index in range(len(methods))]
-    host = [index for index, method in enumerate(methods) if method.leaves_gpu]
-    groups = [[index] for index, method in enumerate(methods) if method.long] + [host]
-    groups = [group for group in groups if 0 < len(group) < len(calls)] if threads_pay(problem) else []
+    host = [index for index, method in enumerate(methods) if method.host]
+    groups = [host] if 0 < len(host) < len(calls) and threads_pay(problem) else []
     initialize = functools.partial(devices.gpu, problem.place.device.index) if groups else None
     with alone() if groups else contextlib.nullcontext():
         return run_on_threads(calls, groups, initialize, on_result)

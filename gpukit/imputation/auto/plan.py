@@ -6,14 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import by_rows
-from gpukit.imputation import kriging, regression, regularized_em, scans, simple
+from gpukit.imputation import kriging, local, regression, regularized_em, scans, simple
 from gpukit.imputation.auto import ensemble, uncertainty
 from gpukit.imputation.auto.ensemble import apply_bends, shares_of, weighted_mean
 from gpukit.imputation.auto.error_features import changes_beyond, compute_features
 from gpukit.imputation.auto.judging import error_of, filled, kinds, row_of, run_concurrently
 from gpukit.imputation.auto.uncertainty import Deviations
 from gpukit.imputation.constants import LEAST_WEIGHT
-from gpukit.imputation.local import method as local
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.spectral import method as spectral
 
@@ -57,17 +56,10 @@ class Imputed(NamedTuple):
     deviation: np.ndarray
 
 
-def estimates_of(problem, plan, known=None):
-    """Return [(N, T)] estimates of the members; known: {name: (N, T)} of those computed before."""
-    estimates = dict(known or {})
-    remaining = [(BY_NAME[name], setting) for name, setting in plan.members if name not in estimates]
-    computed = run_concurrently(
-        problem,
-        [method for method, _ in remaining],
-        lambda index: filled(remaining[index][0], problem, remaining[index][1]),
-    )
-    estimates |= {method.name: estimate for (method, _), estimate in zip(remaining, computed)}
-    return [estimates[name] for name, _ in plan.members]
+def estimates_of(problem, plan):
+    """Return [(N, T)] estimates of the members."""
+    methods = [BY_NAME[name] for name, _ in plan.members]
+    return run_concurrently(problem, methods, lambda index: filled(methods[index], problem, plan.members[index][1]))
 
 
 def combine_members(problem, plan, estimates):

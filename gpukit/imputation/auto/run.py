@@ -16,7 +16,6 @@ from gpukit.imputation.auto.judging import (
     filled,
     kinds,
     run_concurrently,
-    threads_pay,
 )
 from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of
 from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
@@ -24,12 +23,10 @@ from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.trial import finalists
 
 WINDOW = 1 << 20  # entries of the window of a long problem that methods are judged on
-TRIAL = 1 << 16  # entries of a trial of methods that take each column by itself
-EARLY = 1 << 25  # largest problem that finalists may impute early: each needs a table
 
 
 def decide(problem, name, known_settings, progress=None):
-    """Return (Plan, {name: (N, T)} of members that have imputed the problem already).
+    """Return the Plan of a problem.
 
     name: 'auto' or a method's name; a named method is used alone, and the report adds the simple methods.
     known_settings: {name: setting} of methods that are already decided. progress: called as progress("judging", done,
@@ -40,7 +37,7 @@ def decide(problem, name, known_settings, progress=None):
     folds = masking.folds_of(window, options.seed)
     folds = [Fold(hidden.values, window.without(hidden.lost), window.values) for hidden in folds]
     if not folds:
-        return plan_without_folds(problem, name)._replace(units=problem.units), {}
+        return plan_without_folds(problem, name)._replace(units=problem.units)
     trial_folds = folds if name != "auto" or 0 < count_runs(folds[0]) < FEW_UNITS else folds[:1]
     trials = try_methods(window, trial_folds, candidates_of(window, name), options.metric, progress)
     if name != "auto" and name not in {trial.name for trial in trials}:
@@ -50,31 +47,13 @@ def decide(problem, name, known_settings, progress=None):
         )
     chosen = choose_finalists(trials, options.metric) if name == "auto" else {name}
     final_trials = [trial for trial in trials if trial.name in chosen]
-    judged, early = judge_finalists(
-        final_trials, folds, window, problem, lambda trial: decide_setting(window, trial, known_settings, progress)
+    judged = run_concurrently(
+        window,
+        [trial.method for trial in final_trials],
+        lambda index: judge(folds, decide_setting(window, final_trials[index], known_settings, progress)),
     )
     plan = build_plan(folds, judged, trials, options.metric, name == "auto")
-    return plan._replace(notes=notes_of(problem), units=problem.units), early
-
-
-def judge_finalists(trials, folds, window, problem, decide):
-    """Return ([MethodTrial] on all folds, {name: (N, T)} of finalists that imputed the problem early).
-
-    If methods run concurrently and one of them is long, the others with a known setting impute meanwhile: a finalist
-    is more likely to be used than not. window: problem of the folds. decide(trial): the trial with its final setting.
-    """
-    is_early = threads_pay(window) and problem.values.size <= EARLY and any(trial.method.long for trial in trials)
-    early_trials = [trial for trial in trials if trial.method.decide is None] if is_early else []
-
-    def work(index):
-        if index < len(trials):
-            return judge(folds, decide(trials[index]))
-        method, setting, *_ = early_trials[index - len(trials)]
-        return filled(method, problem, setting)
-
-    results = run_concurrently(window, [trial.method for trial in trials + early_trials], work)
-    estimates = results[len(trials) :]
-    return results[: len(trials)], {trial.name: estimate for trial, estimate in zip(early_trials, estimates)}
+    return plan._replace(notes=notes_of(problem), units=problem.units)
 
 
 def plan_without_folds(problem, name):
@@ -126,13 +105,7 @@ def empty_columns(problem):
 
 def try_methods(problem, folds, methods, metric, progress):
     """Return a MethodTrial of each method, on the folds."""
-    count, columns = problem.values.shape
-    sample = np.arange(columns)
-    if problem.values.size > TRIAL:
-        rng = np.random.default_rng(problem.options.seed)
-        busy = np.flatnonzero(np.any([fold.hidden.any(axis=0) for fold in folds], axis=0))
-        sample = np.sort(rng.permutation(busy)[: max(1, TRIAL // count)])
-    groups = np.concatenate([GROUPS[kinds(fold.problem)[:, sample][fold.hidden[:, sample]]] for fold in folds])
+    groups = np.concatenate([GROUPS[kinds(fold.problem)[fold.hidden]] for fold in folds])
     numbers = itertools.count(1)
 
     def report_trial(trial):
@@ -141,33 +114,22 @@ def try_methods(problem, folds, methods, metric, progress):
             progress("judging", next(numbers), None, message)
 
     trials = run_concurrently(
-        problem, methods, lambda index: best_setting(methods[index], problem, folds, sample, metric), report_trial
+        problem, methods, lambda index: best_setting(methods[index], problem, folds, metric), report_trial
     )
     return [trial._replace(groups=groups) for trial in trials]
 
 
-def best_setting(method, problem, folds, columns, metric):
-    """Return the MethodTrial of a method: the setting with the least error on the hidden values of some columns."""
+def best_setting(method, problem, folds, metric):
+    """Return the MethodTrial of a method: the setting with the least error on the hidden values."""
     best = None
     for setting in method.settings(folds[0].problem):
-        pairs = [residuals_on(method, problem, fold, columns, setting) for fold in folds]
-        residuals = np.concatenate([part for part, _ in pairs])
+        estimates = [filled(method, fold.problem, setting) for fold in folds]
+        residuals = [(estimate - problem.values)[fold.hidden] for estimate, fold in zip(estimates, folds)]
+        residuals = np.concatenate(residuals)
         if best is None or error_of(residuals, metric) < error_of(best.residuals, metric):
-            estimates = [] if method.alone else [estimate for _, estimate in pairs]
+            estimates = [estimate.astype(np.float32) for estimate in estimates]
             best = MethodTrial(method, setting, residuals, None, estimates)
     return best
-
-
-def residuals_on(method, problem, fold, columns, setting):
-    """Return (residuals on the hidden values of some columns of a fold, estimate (N, T) float32).
-
-    The estimate is None for a method that computed these columns only.
-    """
-    truth, hidden = problem.values[:, columns], fold.hidden[:, columns]
-    if method.alone:
-        return (filled(method, fold.problem.columns(columns), setting) - truth)[hidden], None
-    estimate = filled(method, fold.problem, setting)
-    return (estimate[:, columns] - truth)[hidden], estimate.astype(np.float32)
 
 
 def count_runs(fold):

@@ -19,19 +19,17 @@ STEPS = 200  # at most
 TOLERANCE, ROUGH = 2e-4, 7e-4  # of the scaled residual's length, relative to its start: final, in the search
 WINDOW = 1 << 17  # numbers of the search
 NUMBERS = 1 << 18  # of all folds of a search
-# Starts (alike, a, b, c) of the search, for gaps and for unobserved vertices.
-STARTS = tuple((alike, *law) for law in ((0.001, 0.03, 0.2), (0.1, 0.003, 0.1)) for alike in (0, 1))
+STARTS = (0.001, 0.03, 0.2), (0.1, 0.003, 0.1)  # (a, b, c) of the search, for gaps and for unobserved vertices
 CHANGES, COLUMNS = 1 << 24, 256  # changes of all edges for the similarity; least columns
 
 
 class Weights(NamedTuple):
     """Weights of the objective.
 
-    alike: the power of the ends' similarity in edge weights (laplacian_of), 0 or 1; near (a): on the graph; steady (b):
-    from column to column; together (c): of changes; repeats: s of each further lag, (lags,).
+    near (a): on the graph; steady (b): from column to column; together (c): of changes; repeats: s of each further lag,
+    (lags,).
     """
 
-    alike: int
     near: float
     steady: float
     together: float
@@ -56,12 +54,9 @@ class Observed(NamedTuple):
     own: np.ndarray
 
 
-def observed_of(problem, rest, alike):
-    """Return the Observed of a problem.
-
-    rest (N, T) float32: its values, 0 where missing; alike: see laplacian_of.
-    """
-    L = laplacian_of(problem.adjacency, rest, problem.seen, alike)
+def observed_of(problem, rest):
+    """Return the Observed of a problem; rest (N, T) float32: its values, 0 where missing."""
+    L = laplacian_of(problem.adjacency, rest, problem.seen)
     lags = np.array([1, *lags_of(problem)], np.int32)
     edges = L.indptr.astype(np.int32), L.indices.astype(np.int32), L.data.astype(np.float32)
     return Observed(rest, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
@@ -116,20 +111,18 @@ def diagonal(observed, near, steady, together):
     return np.maximum(whole, 1e-20).astype(np.float32)
 
 
-def laplacian_of(adjacency, values, seen, alike):
-    """Return csr (N, N) float64: the normalized Laplacian of a graph with weights times similarity^alike.
+def laplacian_of(adjacency, values, seen):
+    """Return csr (N, N) float64: the normalized Laplacian of a graph with weights times the similarity of their ends.
 
-    alike = 0: the graph's own weights. values (N, T), seen (N, T) bool.
+    values (N, T), seen (N, T) bool.
     """
     from scipy import sparse
 
-    if not alike:
-        return normalized_laplacian(adjacency)
     edges = sparse.coo_array(adjacency)
     half = edges.row < edges.col
     row, column = edges.row[half], edges.col[half]
     block = slice(0, max(COLUMNS, CHANGES // max(1, len(row))))
-    weights = edges.data[half] * likeness(values[:, block], seen[:, block], row, column) ** alike
+    weights = edges.data[half] * likeness(values[:, block], seen[:, block], row, column)
     both = np.r_[weights, weights], (np.r_[row, column], np.r_[column, row])
     return normalized_laplacian(sparse.csr_array(both, shape=edges.shape))
 
@@ -181,8 +174,8 @@ def suits(problem):
     return problem.ordered and len(problem.values) > 1
 
 
-def start_work(problem, alike):
-    """Return the Work of a problem, starting from interpolation; alike: see laplacian_of."""
+def start_work(problem):
+    """Return the Work of a problem, starting from interpolation."""
     level, line = level_of(problem), interpolation(problem, {})
     rest, start = np.empty((2, *line.shape), np.float32)
 
@@ -198,7 +191,7 @@ def start_work(problem, alike):
     unit = units(rest, problem.seen)
     by_rows(in_units, line.shape)
     unit = size * unit.astype(np.float64)
-    observed = observed_of(problem, rest, alike)
+    observed = observed_of(problem, rest)
     solver = engine(problem.place.device, "gpukit.imputation.smoothness").ConjugateGradients(observed, start)
     return Work(solver, observed, level, unit)
 
@@ -263,21 +256,14 @@ class WeightSearch:
         self.metric, self.errors, self.lags = problem.options.metric, {}, lags
         self.budget = Budget(MOST_TRIALS)
         self.parts = [
-            [
-                (
-                    np.nonzero(hidden.values),
-                    problem.values[hidden.values],
-                    start_work(problem.without(hidden.lost), alike),
-                )
-                for hidden in folds
-            ]
-            for alike in (0, 1)
+            (np.nonzero(hidden.values), problem.values[hidden.values], start_work(problem.without(hidden.lost)))
+            for hidden in folds
         ]
 
     def error(self, weights):
         """Return the error on all hidden values."""
         if weights not in self.errors:
-            residuals = [self.residuals(weights, *part) for part in self.parts[weights.alike]]
+            residuals = [self.residuals(weights, *part) for part in self.parts]
             self.errors[weights] = error_of(np.concatenate(residuals), self.metric)
             self.budget.spend(1)
         return self.errors[weights]
@@ -320,7 +306,7 @@ def settings(problem):
 
 def fill(problem, setting):
     """Return (N, T): the minimum for the setting's weights."""
-    work = start_work(problem, setting["alike"])
+    work = start_work(problem)
     lags = len(lags_of(problem))  # longer series may have more lags than the fitted ones
     repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
     solve(work.solver, work.observed, Weights(**{**setting, "repeats": repeats}))

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base.arrays import on_host, place_like
+from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.centering import CENTERS, centred, mean_of, spread
 from gpukit.imputation.constants import (
     FEWEST_OBSERVED,
@@ -42,6 +43,7 @@ from gpukit.imputation.constants import (
     SPLITS,
 )
 from gpukit.imputation.problem import Problem
+from gpukit.imputation.simple import METHODS
 from gpukit.imputation.spectral import run
 from gpukit.imputation.spectral.path import best_options, fit_path
 from gpukit.imputation.spectral.run import impute, start
@@ -328,9 +330,6 @@ def compare(adjacency, place, setting, sample):
 
     adjacency: checked, csr (N, N). place, setting: run.Place and Setting without 'auto'. sample: a Sample.
     """
-    from gpukit.imputation.auto.judging import filled  # both load numba
-    from gpukit.imputation.simple import METHODS
-
     tensor, mask, parts = sample
     completed = tensor.copy()
     completed[~parts.observed] = impute(place, setting, tensor, mask, parts.hidden).estimate

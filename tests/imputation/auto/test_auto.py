@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support import thinned
 
-from gpukit import GraphImputer
+from gpukit import GraphImputer, _pool
 from gpukit.errors import DataError
 from gpukit.imputation import options, scans
 from gpukit.imputation.auto import ensemble, judging, run, uncertainty
@@ -281,8 +281,8 @@ def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
     hidden = np.zeros((2, 2, 8), bool)
     hidden[0, :, 6:] = hidden[1, :, 4:6] = True
     folds = [Fold(one, asked(values, seen).without(one), values) for one in hidden]
-    one = run.best_setting(method, asked(values, seen), folds[:1], np.arange(8), "absolute")
-    both = run.best_setting(method, asked(values, seen), folds, np.arange(8), "absolute")
+    one = run.best_setting(method, asked(values, seen), folds[:1], "absolute")
+    both = run.best_setting(method, asked(values, seen), folds, "absolute")
     assert (one.setting, both.setting) == ({"number": 0}, {"number": 1})
     assert len(one.estimates) == 1 and len(both.estimates) == 2 and len(both.residuals) == 8
 
@@ -355,14 +355,14 @@ def test_most_are_zero():
     assert "of what is observed is 0" in model.notes_[0] and model.completed_.min() >= 0
 
 
-def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(monkeypatch):
+def test_methods_of_the_host_have_a_thread_of_their_own_on_a_gpu(monkeypatch):
     """Results keep their order with threads.
 
     On the CPU, and for graphs whose products use all threads, there is one thread.
     """
     begun, here = [], threading.current_thread()
     monkeypatch.setattr(judging.devices, "gpu", begun.append)
-    methods = [SimpleNamespace(long=at == 1, leaves_gpu=at == 3) for at in range(4)]
+    methods = [SimpleNamespace(host=at in (1, 3)) for at in range(4)]
     threads, heard = {}, []
 
     def work(at):
@@ -374,42 +374,34 @@ def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(m
         problem = SimpleNamespace(place=place, values=np.zeros((count, 1)))
         assert judging.run_concurrently(problem, methods, work, heard.append) == [0, 10, 20, 30]
         assert [threads[at] is here for at in range(4)] == [True, not apart, True, not apart]
-    assert set(begun) == {2} and heard == [0, 20, 10, 30, *2 * [0, 10, 20, 30]]
+    assert begun == [2] and heard == [0, 20, 10, 30, *2 * [0, 10, 20, 30]]
 
 
 def test_methods_that_leave_a_gpu_alone():
-    leaving = {one.name for one in methods.METHODS if one.leaves_gpu}
-    assert {"kriging", "vertex-mean"} <= leaving and not leaving & {"local", "smoothness", "spectral"}
+    leaving = {one.name for one in methods.METHODS if one.host}
+    assert {"kriging", "vertex-mean", "local"} <= leaving and not leaving & {"smoothness", "spectral"}
 
 
 @pytest.mark.slow
 def test_side_by_side_answers_are_the_same(monkeypatch):
-    """Two threads give the bits of one thread."""
+    """Two threads give the bits of one thread, with one thread of BLAS each."""
     rng = np.random.default_rng(5)
     t = np.arange(300)
     series = np.sin(t / 9.0 + rng.random((9, 1))) + 0.1 * rng.normal(size=(9, 300))
     series[rng.random(series.shape) < 0.2] = np.nan
     ring = np.roll(np.eye(9), 1, axis=1)
-    alone = GraphImputer(device="cpu").fit(ring + ring.T, series)
+    with _pool.alone():
+        alone = GraphImputer(device="cpu").fit(ring + ring.T, series)
 
     def two(calls, aside, begin, heard, run=judging.run_on_threads):
         return run(calls, [[len(calls) - 1], [0]] if len(calls) > 2 else [], lambda: None, heard)
 
     monkeypatch.setattr(judging, "run_on_threads", two)
-    ahead = []
-
-    def counted(problem, methods, work):
-        ahead.append(len(methods))
-        return judging.run_concurrently(problem, methods, work)
-
-    for threads_pay in (False, True):  # candidates impute while they are evaluated
-        monkeypatch.setattr(run, "threads_pay", lambda problem, pay=threads_pay: pay)
-        monkeypatch.setattr(planned, "run_concurrently", counted)
+    with _pool.alone():
         other = GraphImputer(device="cpu").fit(ring + ring.T, series)
-        np.testing.assert_array_equal(other.completed_, alone.completed_)
-        assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]
-    members = dict(alone.plan_.members)
-    assert "local" in members and ahead == [len(members), "spectral" in members]
+    np.testing.assert_array_equal(other.completed_, alone.completed_)
+    assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]
+    assert "local" in dict(alone.plan_.members)
 
 
 def test_what_is_filled_in_ends_where_what_is_observed_does():

@@ -1,10 +1,14 @@
 """Small series with gaps at their beginning, inside and at their end."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
+from gpukit.imputation.local import MaskedProblem
 
-def predictors(vertices=5, columns=17, near=3, seed=0):
-    """Return (values, seen, before, after, at, series, near), see method.Predictors, with seen."""
+
+def masked_problem(vertices=5, columns=17, near=3, seed=0):
+    """Return (local.MaskedProblem, series (vertices + 1, columns), near (vertices, near))."""
     rng = np.random.default_rng(seed)
     seen = rng.random((vertices, columns)) > 0.5
     seen[0] = False
@@ -14,14 +18,10 @@ def predictors(vertices=5, columns=17, near=3, seed=0):
     places = np.arange(columns)
     before = np.array([[max(places[:t][row[:t]], default=-1) for t in places] for row in seen], np.int32)
     after = np.array([[min(places[t + 1 :][row[t + 1 :]], default=columns) for t in places] for row in seen], np.int32)
-    at = np.cumsum(rng.integers(1, 4, columns)).astype(np.float32)
+    problem = SimpleNamespace(values=values, seen=seen, at=np.cumsum(rng.integers(1, 4, columns)).astype(float))
     series = rng.normal(size=(vertices + 1, columns)).astype(np.float32)
-    return (values, before, after, at, series, rng.integers(0, vertices + 1, (vertices, near)).astype(np.int32)), seen
-
-
-def places(seen):
-    """Return (vertex, column) int32 of missing values."""
-    return tuple(part.astype(np.int32) for part in np.nonzero(~seen))
+    part = MaskedProblem(None, problem, None, series[:vertices], before, after)
+    return part, series, rng.integers(0, vertices + 1, (vertices, near))
 
 
 def groups(counts, size, seed=0):

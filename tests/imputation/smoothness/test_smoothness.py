@@ -7,7 +7,7 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.device import resolve
-from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
 from gpukit.imputation.problem import Problem
 from gpukit.imputation.smoothness import method
 from gpukit.imputation.smoothness.cpu import ConjugateGradients
@@ -20,7 +20,7 @@ from imputation.smoothness import inputs, naive
 @pytest.mark.parametrize("lags, repeats", [((1,), ()), ((1, 4), (0.3,)), ((1, 3, 8), (0.5, 0.2))])
 def test_the_answer_is_that_of_a_dense_solve(lags, repeats):
     observed, L, at = inputs.observed(lags=lags)
-    weights = Weights(0, 0.2, 0.3, 0.7, repeats)
+    weights = Weights(0.2, 0.3, 0.7, repeats)
     near, steady, together = method.laws(weights)
     whole = naive.matrix(L, observed.seen, at, lags, near, steady, together)
     expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
@@ -52,7 +52,7 @@ def test_edges_count_by_how_alike_their_ends_change():
     np.testing.assert_allclose(found, [*expected, usual], rtol=1e-4)
     assert found[0] > 0.9 > 10 * found[1] and found[2] < 0.1
     adjacency = as_adjacency((np.column_stack((row, column)), None))
-    plain, alike = (method.laplacian_of(adjacency, values, seen, one).toarray() for one in (0, 1))
+    plain, alike = normalized_laplacian(adjacency).toarray(), method.laplacian_of(adjacency, values, seen).toarray()
     assert alike[0, 1] < 1.5 * plain[0, 1] and alike[0, 2] > plain[0, 2]
     np.testing.assert_allclose(alike, alike.T)
 
@@ -104,7 +104,7 @@ def test_weights_are_those_that_err_least():
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
     posed = problem(truth, seen)
     found = method.best(posed)
-    errors = [np.abs(method.fill(posed, w._asdict()) - truth)[~seen].mean() for w in (found, Weights(0, 9, 9, 9, ()))]
+    errors = [np.abs(method.fill(posed, w._asdict()) - truth)[~seen].mean() for w in (found, Weights(9, 9, 9, ()))]
     assert errors[0] < 0.2 * errors[1]
 
 
@@ -127,7 +127,7 @@ def test_a_search_ends_with_its_budget(monkeypatch):
 
 
 def test_steps_multiply_one_weight():
-    weights = Weights(1, 0.1, 0.2, 0.3, (0.5, 0.25))
+    weights = Weights(0.1, 0.2, 0.3, (0.5, 0.25))
     assert method.stepped(weights, "steady", 4.0) == weights._replace(steady=0.8)
     assert method.stepped(weights, 1, 4.0) == weights._replace(repeats=(0.5, 1.0))
 
@@ -145,7 +145,7 @@ def test_numbers_of_any_size(scale):
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
     one, other = problem(truth, seen), problem(scale * truth, seen)
     assert method.settings(other) == method.settings(one)
-    setting = {"alike": 1, "near": 0.001, "steady": 0.03, "together": 0.2, "repeats": []}
+    setting = {"near": 0.001, "steady": 0.03, "together": 0.2, "repeats": []}
     np.testing.assert_allclose(method.fill(other, setting), scale * method.fill(one, setting), rtol=1e-3)
 
 
