@@ -54,7 +54,6 @@ ROOFLINE = {  # section of roofline.md, which the page of this name includes: na
     "ranking": "product with the Hessian|X v",
     "sorting": "segmented_argsort",
     "svt": "singular-value",
-    "imputation": "features of the local",
 }
 PEAKS = "copy|product of matrices"
 PAPERS_HEAD = """# Tables and figures of the papers

@@ -25,8 +25,6 @@ from gpukit.device import cpu_arrays, gpu_arrays
 from gpukit.device.engine import engine
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.run import Judge
-from gpukit.imputation.local import kernels, twins
-from gpukit.imputation.local.formulas import features
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes.plan import level_weights, sum_slices, work_units
 from gpukit.ratings.orders.order import order_ratings
@@ -34,7 +32,7 @@ from gpukit.runtime.thread_count import limited
 
 SMALL = 0.002  # scale of the checks
 CLOSE, LEARNED = 1e-4, 0.02  # relative: float32 sums in another order; the RMSE after an epoch in another order
-ITEMS, LENGTH = 17_770, 2016  # Netflix' items; readings of a sensor in a week
+ITEMS = 17_770  # Netflix'
 
 PEAK_SIDES = {True: (8192, 1 << 28), False: (2048, 1 << 25)}  # by is_cuda: of the matrices; numbers copied
 
@@ -96,7 +94,7 @@ def hamming(scale, device):
     random = np.random.default_rng(0)
     codes = arrays.resident(random.integers(0, 2**32, (items, words), np.uint32), np.uint32)
     make, rows_together = searches.STRIPES["hamming"]
-    rows = min(items, plan.stripe_rows(items, searches.STRIPE_BYTES, rows_together()))
+    rows = min(items, plan.stripe_rows(items, searches.stripe_bytes(items), rows_together()))
     keys = arrays.empty((rows, items), np.uint32)
     stripe = make(plan.Items(None, codes, arrays.resident(np.ones(items, np.uint8), np.uint8)), plan.Settings())
     pairs = int(np.prod(keys.shape))
@@ -157,22 +155,6 @@ def threshold(scale, device):
     return Work(run, lambda: to_host(out), 12 * X.size, 16 * 64 * X.size)
 
 
-def local(scale, device):
-    """Features of missing readings for the local regression: values around the gap, of the vertex and ten others."""
-    arrays, module, random = arrays_of(device), kernels if device.is_cuda else twins, np.random.default_rng(0)
-    vertices, series, missing = max(12, round(scale * 2070)), 10, 0.2
-    values = random.normal(size=(vertices, LENGTH)).astype(np.float32)
-    before = np.broadcast_to(np.arange(-1, LENGTH - 1, dtype=np.int32), values.shape)
-    near = random.integers(0, vertices, (vertices, series)).astype(np.int32)
-    places = (array.astype(np.int32) for array in np.nonzero(random.random(values.shape) < missing))
-    given = values, before, before + 2, np.arange(LENGTH, dtype=np.float32), values, near, *places
-    given = [arrays.resident(array, array.dtype) for array in given]
-    size = given[-1].size
-    out, base = arrays.empty((size, features(series)), np.float32), arrays.empty(size, np.float32)
-    run = functools.partial(arrays.runner(module), "describe", *given, out, base)
-    return Work(run, lambda: to_host(out), size * (8 * out.shape[1] + 12), 2 * size * out.shape[1])
-
-
 def trainings():
     """Yield (name, builder) of the epochs."""
     models = *(MatrixFactorization(factors) for factors in (32, 64, 128)), LSHMF(32, n_neighbors=32)
@@ -218,7 +200,6 @@ KERNELS = (
     ("product with the Hessian", pair_product, "mslr-web30k"),
     ("X v", feature_product, "mslr-web30k"),
     ("singular-value thresholding", threshold, "64 x 64 x 8192"),
-    ("features of the local imputation", local, "METR-LA x 10"),
 )
 
 

@@ -97,7 +97,7 @@ def damped_means(side, z, other, damping, steps):
     return steps.fetch(means)
 
 
-class Line(NamedTuple):
+class RowsOfLine(NamedTuple):
     """What does not change when the line of a side's OrderedRows is fitted again, (rows,) float64 each.
 
     own: n / (n + damping); undamped: the factor that makes a mean of a damped one; weights: of the means, whose sum is
@@ -112,7 +112,7 @@ class Line(NamedTuple):
 
 
 def line_of(side):
-    """Return the Line of OrderedRows."""
+    """Return the RowsOfLine of OrderedRows."""
     flat = 1e-9  # variance of x below which all rows count as equally often rated
     counts, x = side.counts, np.log1p(side.counts / DAMPING)
     own = counts / (counts + side.damping)
@@ -121,7 +121,7 @@ def line_of(side):
     slopes = weights * centered
     spread = slopes @ centered
     slopes *= side.share / spread if spread > flat else 0.0
-    return Line(own, (counts + side.damping) / np.where(counts > 0, counts, 1.0), weights, x, slopes)
+    return RowsOfLine(own, (counts + side.damping) / np.where(counts > 0, counts, 1.0), weights, x, slopes)
 
 
 def shrink_to_line(means, line):
