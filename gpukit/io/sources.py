@@ -163,7 +163,7 @@ class Source:
         text = self.head.removeprefix(BOM).lstrip()
         if text.lower().startswith(PAGES):
             raise DataError(
-                f"{self.name} holds a web page or XML ({shown(text.decode('utf-8', 'replace'))}), not data: a download "
+                f"{self.name} holds a web page or XML ({shown(text.decode('utf-8', 'replace').strip())}), not data: a download "
                 "may have ended on a page for logging in. Fetch it again."
             )
 
