@@ -70,7 +70,7 @@ def check_exact(ids, what="user"):
     rounded = ids[np.isfinite(ids) & (np.abs(ids) >= 2.0 ** (np.finfo(ids.dtype).nmant + 1))]
     if len(rounded):
         raise DataError(
-            f"The {what} id {int(rounded[0])} is a {rounded.dtype}, which rounds whole numbers of this size, so that "
+            f"The {what} id {rounded[0]:.16g} is a {rounded.dtype}, which rounds whole numbers of this size, so that "
             "different ids become one. Read the column as integers or as text."
         )
 

@@ -148,7 +148,7 @@ def test_fitted_models_are_asked_odd_things(case, fitted):  # noqa: F811
 def test_huge_ids_are_unknown_and_missing_ones_refused(fitted):  # noqa: F811
     model = fitted["MatrixFactorization"]
     unknown = model.recommend(["nobody"], n=3, unknown="popular")
-    for user in (2**70, -(2**63) - 1, np.uint64(2**63 + 100), 1e300):
+    for user in (2**70, -(2**63) - 1, np.uint64(2**63 + 100)):
         for one, other in zip(model.recommend([user], n=3, unknown="popular"), unknown, strict=True):
             np.testing.assert_array_equal(one, other)
     for users, message in (
@@ -159,6 +159,7 @@ def test_huge_ids_are_unknown_and_missing_ones_refused(fitted):  # noqa: F811
         ({7}, "must be text or whole numbers"),
         (iter([7]), "must be text or whole numbers"),
         ([7.5], "not a whole number"),
+        ([1e300], "1e\\+300 is a float64, which rounds whole numbers"),
     ):
         with pytest.raises(gpukit.errors.DataError, match=message):
             model.recommend(users)

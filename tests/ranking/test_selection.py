@@ -320,11 +320,13 @@ def test_a_linear_relevance_keeps_the_linear_model(on_validation):
     np.testing.assert_array_equal(found.coef_, linear.coef_)
 
 
-def test_features_stay_linear_with_an_explicit_C_or_a_gpu():
+def test_features_stay_linear_with_an_explicit_C_or_on_a_gpu_without_cupy(monkeypatch):
     X, y, qid = make_bent()
     assert RankSVM(0.1, features="auto").fit(X, y, qid).feature_map_ is None
     settings = RankSVM(features="auto", device="cuda").check()
-    assert selection.list_features(settings) == ("linear",)
+    for has_cupy in (False, True):
+        monkeypatch.setattr(selection.choose, "has_cupy", lambda has_cupy=has_cupy: has_cupy)
+        assert selection.list_features(settings) == (selection.FEATURES if has_cupy else ("linear",))
     assert selection.list_features(settings._replace(device="auto")) == selection.FEATURES
 
 

@@ -14,6 +14,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:overflow encountered"),  # a GPU wraps integers silently
 ]
 
+from gpukit._cuda import SIMULATED
 from gpukit.ranking import cpu, feature_map, gpu
 from gpukit.ranking.arrays import Csr, Partners, Sums
 from gpukit.ranking.kernels import gram as gram_kernels
@@ -293,8 +294,9 @@ def test_sessions(solver, sparse, weighted, monkeypatch):
     [(1, np.float64, 2, 3), (700, np.float64, 1, 3), (1 << 20, np.float32, 2, 3), (700, np.float32, 2, 99)],
 )
 def test_sessions_with_a_feature_map(kind, size, dtype, lists, least, monkeypatch):
-    """As on the CPU, by blocks of one query, of some, and of all; numpy takes the place of cupy."""
-    monkeypatch.setattr(gpu, "library", lambda: np)
+    """As on the CPU, by blocks of one query, of some, and of all; numpy takes the place of cupy in the simulator."""
+    if SIMULATED:
+        monkeypatch.setattr(gpu, "library", lambda: np)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: lists)
     monkeypatch.setattr(gpu, "EXPANDED", size)
     monkeypatch.setattr(feature_map, "WAVES", 13)
