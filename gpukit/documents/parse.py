@@ -396,6 +396,7 @@ def gather(start, stop, features, indptr, columns, data):
 
 def is_unknown(values):
     """Return a mask of values that mark missing ones: the largest float64, see _is_largest."""
+    values = np.asarray(values, np.float64)
     return (values >= LARGEST_VALUE) & (values != np.inf)
 
 

@@ -162,9 +162,10 @@ class Source:
             raise DataError(f"{self.name} is packed by {strange}, which gpukit does not unpack. Unpack it first.")
         text = self.head.removeprefix(BOM).lstrip()
         if text.lower().startswith(PAGES):
+            begin = shown(text.decode("utf-8", "replace").strip())
             raise DataError(
-                f"{self.name} holds a web page or XML ({shown(text.decode('utf-8', 'replace').strip())}), not data: a download "
-                "may have ended on a page for logging in. Fetch it again."
+                f"{self.name} holds a web page or XML ({begin}), not data: a download may have ended on a page for logging "
+                "in. Fetch it again."
             )
 
     def _chosen(self, choose):

@@ -13,6 +13,7 @@ from gpukit.device import Device
 from gpukit.factorization import LSHMF, MatrixFactorization, gpu, plan
 from gpukit.factorization.model.layout import major_first
 from gpukit.neighbors import plan as neighbors
+from gpukit.neighbors.search import gpu as search_gpu
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders import order
 
@@ -53,6 +54,7 @@ def launch(kernel, grid, block, *arguments, stream=None):
 def counter(monkeypatch):
     """Counter of a GPU with enough memory, on which other kernels do nothing."""
     monkeypatch.setattr(gpu, "most_workers", lambda layout: 6000)
+    monkeypatch.setattr(search_gpu, "ROWS", 1)  # stripes of more rows take memory that is free
     with counting(monkeypatch, launch) as found:
         yield found
 
