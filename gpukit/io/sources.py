@@ -164,8 +164,8 @@ class Source:
         if text.lower().startswith(PAGES):
             begin = shown(text.decode("utf-8", "replace").strip())
             raise DataError(
-                f"{self.name} holds a web page or XML ({begin}), not data: a download may have ended on a page for logging "
-                "in. Fetch it again."
+                f"{self.name} holds a web page or XML ({begin}), not data: a download may have ended on a page for "
+                "logging in. Fetch it again."
             )
 
     def _chosen(self, choose):
