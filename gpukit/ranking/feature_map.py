@@ -23,6 +23,7 @@ STEPS = 8  # thresholds of a feature
 LEAST = 20  # documents of the training set on each side of a threshold and between two of them
 BANDWIDTH = 2.0  # of the kernel, in median distances between documents of a query
 SPARSE = 4096  # columns up to which a sparse X is made dense
+SAMPLED = 1 << 17  # documents whose distances give the bandwidth; their median is within .5 % of all distances'
 BLOCK = 1 << 18  # numbers of a block of expanded features: 2 MiB
 KEPT = 1 << 25  # numbers up to which expanded blocks are stored: 256 MiB
 
@@ -168,9 +169,13 @@ def fit_fourier(X, offsets):
 
 
 def median_distance(X, offsets, factor):
-    """Return the median distance of documents from the mean of their query, without documents that are at it."""
+    """Return the median distance of documents from the mean of their query, without documents that are at it.
+
+    Of many documents, those of evenly spaced blocks of queries with about SAMPLED documents.
+    """
     offsets = np.unique(offsets)  # without empty queries
     blocks = query_blocks(offsets, max(1, BLOCK // X.shape[1]))
+    blocks = blocks[:: max(1, X.shape[0] // SAMPLED)]
     distances = shared_out(lambda queries: query_distances(X, offsets[queries[0] : queries[1] + 1], factor), blocks)
     distances = np.concatenate([*distances, np.zeros(0)])
     apart = distances[distances > 0.0]

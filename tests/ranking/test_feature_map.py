@@ -337,3 +337,17 @@ def test_bounds_of_rounding_know_the_largest_magnitudes(kind, block):
     made = run.Run(read, RankSVM(0.1, features=kind, scale="deviation").check(), None, None, ALONE)
     largest = np.abs(made.problem.X[:]).max(axis=0)
     np.testing.assert_array_less(largest, made.size.largest * (1 + 1e-9) + 1e-12)
+
+
+def test_the_bandwidth_of_many_documents_is_that_of_evenly_spaced_blocks(monkeypatch):
+    rng, offsets = np.random.default_rng(4), np.arange(0, 4001, 4)
+    X = rng.normal(size=(4000, 3)) * np.linspace(1.0, 3.0, 4000)[:, None]  # in no even order
+    monkeypatch.setattr(feature_map, "BLOCK", 3 * 40)
+    whole = feature_map.median_distance(X, offsets, np.ones(3))
+    away = X - X.reshape(-1, 4, 3).mean(axis=1).repeat(4, axis=0)
+    assert whole == pytest.approx(np.median(np.linalg.norm(away, axis=1)))
+    monkeypatch.setattr(feature_map, "SAMPLED", 1000)
+    sampled = feature_map.median_distance(X, offsets, np.ones(3))
+    distances = np.linalg.norm(away, axis=1).reshape(-1, 40)[::4]
+    assert sampled == pytest.approx(np.median(distances)) and sampled != whole
+    assert abs(sampled / whole - 1) < 0.05
