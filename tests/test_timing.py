@@ -102,5 +102,5 @@ def test_loading_code_is_counted_as_compiling(name):
     """
     out = subprocess.run([sys.executable, "-c", SLOW, name], capture_output=True, text=True, check=True).stdout
     loads, compiling, blas = json.loads(out)
-    assert loads > 3 and compiling >= 0.05 * (loads - 2)
+    assert loads > 2 and compiling >= 0.05 * (loads - 2)
     assert name != "RankSVM" or blas == [True]

@@ -93,9 +93,13 @@ def test_a_candidate_that_adds_nothing_has_no_share():
 @BOTH
 def test_a_share_of_what_factors_and_neighbours_add(model, one_thread, monkeypatch):
     train, test = planted(100, 40, 0.5, seed=1).split(0.2, 0)
-    added = []
+    added, trends = [], 2  # two slopes of biases are tried, whose shares stay
     for share in (1.0, 0.25):
-        monkeypatch.setattr("gpukit.factorization.choose.choice.share_of", lambda *_, share=share: share)
+
+        def patched(errors, than, tried, share=share):
+            return share_of(errors, than, tried) if tried == trends else share
+
+        monkeypatch.setattr("gpukit.factorization.choose.choice.share_of", patched)
         fitted = model(device="cpu").fit(train)
         assert fitted.chosen_["share"] == share and ("25%" in fitted.chosen_["why"]) == (share < 1)
         fitted.scale_, fitted._scale = (-99, 99), fitted._scale._replace(low=-99, high=99)
