@@ -38,6 +38,8 @@ if SIMULATED:
     @device  # so that the simulator lends it the kernel's `cuda`
     def bit_products(lane, a, b, sums):
         """See below; rows and columns are collected as numbers of 256 bits."""
+        if not all(cuda.any_sync(FULL, bool(sum(map(int, part)))) for part in (b, a)):
+            return sums
         words = {int(lane) % 4: (*a, *b)}
         for distance in (1, 2):
             words = words | cuda.shfl_xor_sync(FULL, words, distance)
