@@ -226,7 +226,7 @@ def select_smallest(keys, limit, indices, values):
         cuda.syncthreads()
 
 
-@kernel(max_registers=64)
+@kernel
 def select_listed(begins, sizes, entries, indices, values):
     """Per row the k smallest entries of its list, ascending; (-1, 2**32 - 1) after the last one.
 

@@ -16,7 +16,7 @@ CASES = [
         "selection.select_listed",
         kernels.select_listed,
         "int64[::1], int32[::1], uint64[::1], int32[:, ::1], uint32[:, ::1]",
-        registers=64,
+        registers=96,
         shared=27 << 10,
     ),
 ]
