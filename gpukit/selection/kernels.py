@@ -22,7 +22,7 @@ SLOTS = BINS + BINS // SHARE  # one left free after every 16 bins, against bank 
 PARTS = BLOCK_SIZE // 32
 MOST = 1024  # winners that a block puts in order at a time
 LONG = 1 << 15  # entries of a row that is sampled
-RARE = 32  # at most one in so many entries is sampled
+RARE = 32  # at least 1 / RARE of a row is sampled
 LOADS = 4  # entries that a thread loads before it compares them
 LAST = np.uint32(0xFFFFFFFF)
 

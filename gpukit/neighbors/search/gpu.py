@@ -35,7 +35,7 @@ def select_pairs(table, numbers, n_neighbors, runs):
 
 
 def stripe_bytes(n_items):
-    """Return the bytes of a stripe's keys: those of ROWS rows, or as many as a quarter of the free memory holds."""
+    """Return the bytes of a stripe's keys: those of ROWS rows, or of fewer that take a quarter of the free memory."""
     wanted = 4 * n_items * ROWS
     return max(STRIPE_BYTES, min(wanted, memory.spare_memory() // 4)) if wanted > STRIPE_BYTES else STRIPE_BYTES
 
