@@ -1,5 +1,7 @@
 """The CPU thresholding against LAPACK: whole, and twin by twin."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -313,3 +315,20 @@ def test_multiply(shape, dtype):
         rows = V[k, seats[k, :kept]].astype(np.float64)
         expected = B @ rows.T @ np.diag(weights[k, :kept]) @ rows
         np.testing.assert_allclose(tall(out)[k], expected, atol=20 * BOUND[dtype])
+
+
+def test_the_result_does_not_depend_on_addresses():
+    X, found = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32), set()
+    sizes = {"B": 65 * 64, "reflections": 64 * 64, "w": 64, "v": 64, "total": 64}
+    for order in itertools.permutations(("w", "v", "total")):
+        for gap in (0, 8, 24, 40, 64):
+            memory, place, parts = np.zeros(9000, np.float32), gap, {}
+            for name in (*order, "B", "reflections"):
+                parts[name] = memory[place : place + sizes[name]]
+                place += sizes[name] + gap
+            B, reflections = parts["B"].reshape(65, 64), parts["reflections"].reshape(64, 64)
+            B[:64] = X
+            d, e = np.zeros(64, np.float32), np.zeros(65, np.float32)
+            bidiagonal_twins._bidiagonalize_slice(B, d, e, reflections, parts["w"], parts["v"], parts["total"])
+            found.add((*d, *e))
+    assert len(found) == 1

@@ -110,6 +110,7 @@ def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
         rest, own = ZERO, B[k, k] - alpha
         for j in range(k + 1, p):
             v[j] = B[k, j] - own * w[j]
+        for j in range(k + 1, p):  # a loop of its own: together, the order of the sum would depend on addresses
             rest += v[j] * v[j]
         reflections[k, :] = 0
         if k + 1 < p:
