@@ -5,6 +5,7 @@ and roofline.md, whose sections other pages include.
 """
 
 import csv
+import math
 import re
 from pathlib import Path
 
@@ -25,7 +26,7 @@ added, by
 A table has the measurements of one shape, a column for each device, or those of several shapes on one device. Each
 cell is the newest row: the median (p50) and, if it is at least 0.1 %, half the distance from the 20th to the 80th
 percentile, relative to the median. Versions, commit, number of samples and a note are in benchmarks.csv. Empty cells
-were not measured.
+were not measured; "no value": the method failed or did not reach the target, as the note says.
 
 Data is `real`, or `generated` with the shape and the skew of the named data set (`gpukit synth ratings`,
 `gpukit synth letor`), never the data set itself: an RMSE or an f on it compares with nothing but other figures on it.
@@ -209,11 +210,15 @@ def short(device):
 
 
 def cell(row):
-    """Return the median of a row, and half the distance from p20 to p80 relative to it."""
+    """Return the median of a row, and half the distance from p20 to p80: relative to it, or itself if it is larger."""
     low, middle, high = (float(row[name]) for name in ("p20", "p50", "p80"))
+    if math.isnan(middle):
+        return "no value"
     spread = 50 * (high - low) / abs(middle) if middle else 0
     if spread < LEAST_SPREAD:
         return shortened(middle)
+    if spread > 100:
+        return f"{shortened(middle)} ±{shortened((high - low) / 2)}"
     return f"{shortened(middle)} ±{spread:.{0 if spread >= 0.95 else 1}f} %"
 
 
