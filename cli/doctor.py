@@ -69,11 +69,11 @@ def doctor(jobs, compiles, targets, as_json):
         raise ParameterError(f"--for is for --compile: gpukit doctor --compile --for {targets}")
     if jobs:
         raise ParameterError(f"{jobs[0]} is compiled by --compile: gpukit doctor --compile {' '.join(jobs)}")
-    found = examine()
+    findings = examine()
     if as_json:
-        report.print_json(found)
+        report.print_json(findings)
     else:
-        show(found)
+        show(findings)
 
 
 def capabilities(targets):
@@ -103,12 +103,12 @@ def compile_code(jobs, targets, as_json):
     from gpukit._cache import cache_folder
     from gpukit.compilation import helpers
 
-    begun = time.monotonic()
+    start = time.monotonic()
     with report.Compiling(as_json) as line:
         processes = max(1, min(cores(), available_memory() // helpers.MEMORY))
         names = [f"{job}{end}" for job in jobs for end in ("", "-gpu")]
         count, total = helpers.compile_jobs(names, processes, line.show, targets)
-    seconds, folder = time.monotonic() - begun, str(cache_folder())
+    seconds, folder = time.monotonic() - start, str(cache_folder())
     if as_json:
         report.print_json({"compiled": count, "functions": total, "seconds": seconds, "path": folder})
     elif count:
@@ -155,31 +155,35 @@ def version_of(name):
 
 def known_problems(versions):
     """Return messages about incompatible versions, each with its fix."""
-    found = []
+    problems = []
     if numbers(versions["numpy"]) >= (2, 5):
-        found.append(f"numpy {versions['numpy']} breaks numba-cuda 0.30.4 (no np.row_stack): pip install 'numpy<2.5'")
+        problems.append(
+            f"numpy {versions['numpy']} breaks numba-cuda 0.30.4 (no np.row_stack): pip install 'numpy<2.5'"
+        )
     for package, tested in TESTED.items():
         if versions[package] and not fnmatch.fnmatch(versions[package], tested):
-            found.append(f"{package} {versions[package]} is not the tested {tested}: pip install '{package}=={tested}'")
+            problems.append(
+                f"{package} {versions[package]} is not the tested {tested}: pip install '{package}=={tested}'"
+            )
     nvvm, linker = (numbers(versions.get(name)) for name in COMPILERS)
     if linker != (0, 0) and nvvm > linker:
-        found.append(
+        problems.append(
             f"nvidia-nvvm {versions['nvidia-nvvm']} is newer than nvidia-nvjitlink {versions['nvidia-nvjitlink']}, "
             f"which cannot link its code: pip install --upgrade 'nvidia-nvjitlink=={nvvm[0]}.{nvvm[1]}.*'"
         )
     if not (3, 11) <= numbers(versions["python"]) < (3, 14):
-        found.append(f"Python {versions['python']} is not one of 3.11, 3.12, 3.13")
-    return found
+        problems.append(f"Python {versions['python']} is not one of 3.11, 3.12, 3.13")
+    return problems
 
 
 def supported_cuda():
     """Return (major, minor) of the driver's newest CUDA; None without a driver."""
-    found = ctypes.c_int()
+    number = ctypes.c_int()
     try:
-        failed = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(found))
+        failed = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(number))
     except (OSError, AttributeError):
         return None
-    return None if failed else (found.value // 1000, found.value % 1000 // 10)
+    return None if failed else (number.value // 1000, number.value % 1000 // 10)
 
 
 def extra_for(cuda):
@@ -206,9 +210,9 @@ def driver_problems(cuda, gpus):
 
 def kernel_problems(gpus, versions):
     """Return messages about GPUs on which a one-line kernel fails."""
-    made = ", ".join(f"{name} {versions.get(name)}" for name in (*COMPILERS, "numba", "numba-cuda", "cupy"))
+    packages = ", ".join(f"{name} {versions.get(name)}" for name in (*COMPILERS, "numba", "numba-cuda", "cupy"))
     return [
-        f"cuda:{gpu['index']} ({gpu['name']}) does not run a kernel of one line: {gpu['kernel']} ({made})"
+        f"cuda:{gpu['index']} ({gpu['name']}) does not run a kernel of one line: {gpu['kernel']} ({packages})"
         for gpu in gpus
         if gpu.get("kernel", RUNS) != RUNS
     ]
@@ -259,8 +263,8 @@ def driver_version(cuda):
     An unknown part is omitted.
     """
     module = Path("/proc/driver/nvidia/version")
-    found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", module.read_text()) if module.exists() else None
-    parts = [found.group()] if found else []
+    match = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", module.read_text()) if module.exists() else None
+    parts = [match.group()] if match else []
     if cuda:
         parts.append("CUDA {}.{}".format(*cuda))
     return ", ".join(parts) or None
@@ -268,15 +272,15 @@ def driver_version(cuda):
 
 def missing_features(gpus, gpu_extra="cuda"):
     """Return [{feature, missing, install}] of unavailable features; gpu_extra: from extra_for."""
-    found = [
+    features = [
         {"feature": feature, "missing": ", ".join(lacking), "install": f"pip install 'gpukit[{extra or gpu_extra}]'"}
         for feature, packages, extra in NEEDS
         if (lacking := [p for p in packages if version(p) is None])
     ]
-    if not gpus and (not found or found[0]["feature"] != "GPU kernels"):
+    if not gpus and (not features or features[0]["feature"] != "GPU kernels"):
         cure = "install an NVIDIA driver (580 or later); --device cpu needs none"
-        found.insert(0, {"feature": "GPU kernels", "missing": "a GPU with its driver", "install": cure})
-    return found
+        features.insert(0, {"feature": "GPU kernels", "missing": "a GPU with its driver", "install": cure})
+    return features
 
 
 def code_cache():
@@ -290,40 +294,40 @@ def code_cache():
         return None
 
     folder = cache_folder()
-    mine, everything = size_of(folder), size_of(folder.parent)
-    return {"path": str(folder), "bytes": mine, "other_bytes": everything - mine}
+    own_bytes, everything = size_of(folder), size_of(folder.parent)
+    return {"path": str(folder), "bytes": own_bytes, "other_bytes": everything - own_bytes}
 
 
-def show(found):
+def show(findings):
     """Print the findings as text."""
-    rows = [{"what": name, "version": text or "not installed"} for name, text in found["versions"].items()]
+    rows = [{"what": name, "version": text or "not installed"} for name, text in findings["versions"].items()]
     report.print_table(rows, {"what": "package", "version": "version"})
     report.echo()
-    report.echo(f"CPU: {found['cpu_threads']} thread(s)")
-    if found["gpus"]:
+    report.echo(f"CPU: {findings['cpu_threads']} thread(s)")
+    if findings["gpus"]:
         report.print_table(
             [
                 {**g, "memory": f"{g['memory'] / 2**30:.1f} GiB", "free": f"{g['free'] / 2**30:.1f} GiB"}
-                for g in found["gpus"]
+                for g in findings["gpus"]
             ],
             GPU_COLUMNS,
         )
-        report.echo(f"Driver: {found['driver'] or 'version unknown'}")
+        report.echo(f"Driver: {findings['driver'] or 'version unknown'}")
     else:
         report.echo("GPU: none found; --device auto uses the CPU")
-    show_findings(found)
+    show_findings(findings)
 
 
-def show_findings(found):
+def show_findings(findings):
     """Print problems, missing packages and the cache."""
     report.echo()
-    for problem in found["problems"]:
+    for problem in findings["problems"]:
         report.echo(f"Problem: {problem}")
-    for item in found["missing"]:
+    for item in findings["missing"]:
         report.echo(f"Missing for {item['feature']}: {item['missing']}. To have it: {item['install']}")
-    if not found["problems"] and not found["missing"]:
+    if not findings["problems"] and not findings["missing"]:
         report.echo("Nothing is missing.")
-    cache = found["cache"]
+    cache = findings["cache"]
     if cache is None:
         report.echo("Compiled code: none, numba cannot be imported: pip install gpukit")
         return

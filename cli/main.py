@@ -67,9 +67,9 @@ class LazyGroup(click.Group):
         if name not in VERBS:
             return None
         _, module = VERBS[name]
-        found = getattr(importlib.import_module(f"gpukit.cli.{module}"), module.rpartition(".")[2])
+        command = getattr(importlib.import_module(f"gpukit.cli.{module}"), module.rpartition(".")[2])
         defer_unused_modules()
-        return found
+        return command
 
     def shell_complete(self, ctx, incomplete):
         """Complete the name of a verb from the table, or an option."""

@@ -263,7 +263,7 @@ def process_age():
     The resolution is 10 ms on Linux. It is 0 if the system does not report the time.
     """
     try:
-        begun = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
-        return max(time.clock_gettime(time.CLOCK_BOOTTIME) - begun, 0.0)
+        start = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+        return max(time.clock_gettime(time.CLOCK_BOOTTIME) - start, 0.0)
     except (OSError, ValueError, AttributeError, IndexError):
         return 0.0

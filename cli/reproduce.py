@@ -84,7 +84,7 @@ def write_table(path, columns, results):
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows(one.cells() for one in results)
+        writer.writerows(result.cells() for result in results)
 
 
 def draw(results, path):
@@ -92,20 +92,22 @@ def draw(results, path):
     from gpukit.bench.reproduce.papers import curve_of
     from gpukit.cli.pictures import picture
 
-    drawn = [(one, curve_of(one.row)) for one in results]
-    drawn = [(one, curve) for one, curve in drawn if curve][:LARGEST]
-    if drawn:
+    curves = [(result, curve_of(result.row)) for result in results]
+    curves = [(result, curve) for result, curve in curves if curve][:LARGEST]
+    if curves:
         with picture(path, 7, 4) as axis:
-            for one, curve in drawn:
-                axis.plot(*zip(*curve), marker=".", label=f"{one.row.what}, {one.row.shape}")
-            axis.set(xlabel="seconds", ylabel=drawn[0][0].row.unit, xscale="log")
+            for result, curve in curves:
+                axis.plot(*zip(*curve), marker=".", label=f"{result.row.what}, {result.row.shape}")
+            axis.set(xlabel="seconds", ylabel=curves[0][0].row.unit, xscale="log")
             axis.legend(fontsize=6)
         return
     with picture(path, 8, 1 + 0.25 * len(results)) as axis:
         places = range(len(results))
-        axis.plot([one.ours for one in results], places, "o", label="gpukit")
-        axis.plot([one.paper for one in results], places, "x", label="the paper")
-        axis.set_yticks(places, [f"{one.row.what}, {one.row.shape}, {one.row.unit}" for one in results], fontsize=7)
+        axis.plot([result.ours for result in results], places, "o", label="gpukit")
+        axis.plot([result.paper for result in results], places, "x", label="the paper")
+        axis.set_yticks(
+            places, [f"{result.row.what}, {result.row.shape}, {result.row.unit}" for result in results], fontsize=7
+        )
         axis.set_xscale("log")
         axis.invert_yaxis()
         axis.legend()

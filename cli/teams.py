@@ -91,9 +91,9 @@ def wished(ask, work):
 
     The choice of auto is printed.
     """
-    name, asked = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
-    if asked != AUTO:
-        return asked or 1
+    name, count = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
+    if count != AUTO:
+        return count or 1
     size, why = chosen(ask.device, work) if ask.gpus else cost_model.choose_process_count(cores())
     report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.quiet or ask.as_json)
     return size
@@ -103,16 +103,16 @@ def chosen(device, work):
     """Return (number of GPUs for auto, reason) for a --device."""
     if device not in ("auto", "cuda"):
         return 1, f"--device {device} names one place"
-    found = gpu_count()
-    return cost_model.choose_gpu_count(work() if found > 1 else None, found)
+    count = gpu_count()
+    return cost_model.choose_gpu_count(work() if count > 1 else None, count)
 
 
 def check_launched_once(ask):
     """Raise ParameterError on all ranks if both mpiexec and an option start ranks."""
-    asked = ask.ranks or ask.gpus
-    if asked not in (None, 1, AUTO):
+    count = ask.ranks or ask.gpus
+    if count not in (None, 1, AUTO):
         name = "--ranks" if ask.ranks else "--gpus"
-        raise ParameterError(f"mpiexec or srun has started the ranks: leave {name} {asked}, which starts some, out.")
+        raise ParameterError(f"mpiexec or srun has started the ranks: leave {name} {count}, which starts some, out.")
 
 
 def let_first_speak():
@@ -143,8 +143,8 @@ def check_standard_input(ctx, reason="mpiexec does not hand standard input on re
     Under Open MPI it does not end after a rank has read all, and may contain additional data.
     """
     for parameter in filter(is_read, ctx.command.params):
-        given = ctx.params.get(parameter.name)
-        for name in given if isinstance(given, tuple) else (given,):
+        value = ctx.params.get(parameter.name)
+        for name in value if isinstance(value, tuple) else (value,):
             if name in STANDARD_INPUT:
                 raise ParameterError(
                     f"{reason} ({name}). Give a file, or start the ranks by --ranks or --gpus, which read a pipe."

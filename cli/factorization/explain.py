@@ -47,74 +47,76 @@ def explain(**values):
     if ask.by == "lists":
         listing.learn_lists(fitted, ask, stamp, stages)
     stages.done("reading")
-    found = fitted.explain(ask.user, ask.item, by=ask.by, unknown="baseline")
+    explanation = fitted.explain(ask.user, ask.item, by=ask.by, unknown="baseline")
     stages.done("explaining")
     if ask.as_json:
-        report.print_json({**facts_of(found, title_of), "device": str(chosen), "seconds": stages.seconds})
+        report.print_json({**facts_of(explanation, title_of), "device": str(chosen), "seconds": stages.seconds})
     else:
-        show(found, ask.count, title_of, "clicks" if fitted.feedback_ == "implicit" else "ratings")
-        remark_unknown(found, ask.quiet)
+        show(explanation, ask.count, title_of, "clicks" if fitted.feedback_ == "implicit" else "ratings")
+        remark_unknown(explanation, ask.quiet)
     models.closing_remark(chosen, stages, quiet)
 
 
-def facts_of(found, title_of):
+def facts_of(explanation, title_of):
     """Return the --json object of an Explanation."""
-    rated = [one._asdict() for one in found.rated]
+    rated = [rating._asdict() for rating in explanation.rated]
     for row in rated if title_of else ():
         row["title"] = title_of.get(str(row["item"]), "")
-    title = {"title": title_of.get(str(found.item), "")} if title_of else {}
-    facts = {"command": "explain", **found._asdict(), **title, "clipped": found.clipped}
+    title = {"title": title_of.get(str(explanation.item), "")} if title_of else {}
+    facts = {"command": "explain", **explanation._asdict(), **title, "clipped": explanation.clipped}
     return {**facts, "rated": rated}
 
 
-def show(found, count, title_of, learned):
+def show(explanation, count, title_of, learned):
     """Print the parts as a table with the sum last, and any clipping.
 
     learned: 'ratings' or 'clicks'.
     """
-    rows = parts_of(found, count, title_of, learned)
-    columns = ["rating", "weight"] if found.by == "lists" else ["rating", "expected", "weight"]
-    keys = ["part", *(columns if found.rated else []), "share"]
-    title = title_of.get(str(found.item))
-    shown = f"{found.item} ({title})" if title else found.item
-    report.print_table(rows, {key: key for key in keys}, f"User {found.user}, item {shown}: {found.prediction:.4f}")
-    if found.clipped:
-        report.echo(f"The sum {found.total:.4f} lies beyond the scale: {found.prediction:g} is predicted.")
+    rows = parts_of(explanation, count, title_of, learned)
+    columns = ["rating", "weight"] if explanation.by == "lists" else ["rating", "expected", "weight"]
+    keys = ["part", *(columns if explanation.rated else []), "share"]
+    title = title_of.get(str(explanation.item))
+    shown = f"{explanation.item} ({title})" if title else explanation.item
+    report.print_table(
+        rows, {key: key for key in keys}, f"User {explanation.user}, item {shown}: {explanation.prediction:.4f}"
+    )
+    if explanation.clipped:
+        report.echo(f"The sum {explanation.total:.4f} lies beyond the scale: {explanation.prediction:g} is predicted.")
 
 
-def parts_of(found, count, title_of, learned):
+def parts_of(explanation, count, title_of, learned):
     """Return [dict] of the parts that add up to the total.
 
     Keys: part, share; for rated neighbours also rating, expected, weight.
     """
     done = DONE[learned]
-    user, item = (f"{found.user_ratings:,}", f"{found.item_ratings:,}")
-    if found.by == "lists":
-        rows = [{"part": f"item's popularity ({learned}: {item})", "share": found.item_bias}]
+    user, item = (f"{explanation.user_ratings:,}", f"{explanation.item_ratings:,}")
+    if explanation.by == "lists":
+        rows = [{"part": f"item's popularity ({learned}: {item})", "share": explanation.item_bias}]
     else:
         rows = [
-            {"part": f"mean of all {learned}", "share": found.mean},
-            {"part": f"user's bias ({learned}: {user})", "share": found.user_bias},
-            {"part": f"item's bias ({learned}: {item})", "share": found.item_bias},
-            {"part": "factors", "share": found.factors},
+            {"part": f"mean of all {learned}", "share": explanation.mean},
+            {"part": f"user's bias ({learned}: {user})", "share": explanation.user_bias},
+            {"part": f"item's bias ({learned}: {item})", "share": explanation.item_bias},
+            {"part": "factors", "share": explanation.factors},
         ]
-    for one in found.rated[:count]:
-        row = one._asdict()
+    for rating in explanation.rated[:count]:
+        row = rating._asdict()
         name = title_of.get(str(row.pop("item")))
-        rows.append({"part": f"{done} {one.item}" + (f" ({name})" if name else ""), **row})
-    rest = found.rated[count:]
+        rows.append({"part": f"{done} {rating.item}" + (f" ({name})" if name else ""), **row})
+    rest = explanation.rated[count:]
     if rest:
-        rows.append({"part": f"{done} others ({len(rest)})", "share": sum(one.share for one in rest)})
-    if found.by == "lists" and round(found.factors, 4):
-        rows.append({"part": "approximate solution", "share": found.factors})
-    if found.n_unrated:
-        rows.append({"part": f"neighbours not {done} ({found.n_unrated})", "share": found.unrated})
-    return [*rows, {"part": "sum", "share": found.total}]
+        rows.append({"part": f"{done} others ({len(rest)})", "share": sum(rating.share for rating in rest)})
+    if explanation.by == "lists" and round(explanation.factors, 4):
+        rows.append({"part": "approximate solution", "share": explanation.factors})
+    if explanation.n_unrated:
+        rows.append({"part": f"neighbours not {done} ({explanation.n_unrated})", "share": explanation.unrated})
+    return [*rows, {"part": "sum", "share": explanation.total}]
 
 
-def remark_unknown(found, quiet):
+def remark_unknown(explanation, quiet):
     """Print a remark if the user or the item is unknown to the model."""
-    known = {"user": (found.known_user, found.user), "item": (found.known_item, found.item)}
-    for what, (there, one) in known.items():
-        if not there:
-            report.remark(f"The model does not know {what} {one}: predicted from what is known.", quiet)
+    known = {"user": (explanation.known_user, explanation.user), "item": (explanation.known_item, explanation.item)}
+    for what, (is_known, identifier) in known.items():
+        if not is_known:
+            report.remark(f"The model does not know {what} {identifier}: predicted from what is known.", quiet)

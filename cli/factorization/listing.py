@@ -63,13 +63,19 @@ def check(ask):
 
 def files_of(ask):
     """Return the files that the options read."""
-    return [ask.categories, *(one for one in (*ask.only, *ask.without) if is_file(one))]
+    return [ask.categories, *(value for value in (*ask.only, *ask.without) if is_file(value))]
 
 
-def is_file(one):
+def is_file(value):
     """Return True if IDS of an option is a file or pipe."""
-    path = Path(one)
-    return one == "-" or path.is_file() or path.is_fifo() or path.is_char_device() or (os.sep in one and "," not in one)
+    path = Path(value)
+    return (
+        value == "-"
+        or path.is_file()
+        or path.is_fifo()
+        or path.is_char_device()
+        or (os.sep in value and "," not in value)
+    )
 
 
 def filters_of(ask, item_ids):
@@ -88,14 +94,14 @@ def filters_of(ask, item_ids):
     return Filters(only, () if without is None else without, ask.min_support, ask.popularity, ask.diversity)
 
 
-def named(asked, option, item_ids, quiet):
+def named(values, option, item_ids, quiet):
     """Return the ids of item_ids that an option names; None without the option.
 
     They are named in files or directly.
     """
-    if not asked:
+    if not values:
         return None
-    parts = [read_items(one) if is_file(one) else [item.strip() for item in one.split(",")] for one in asked]
+    parts = [read_items(value) if is_file(value) else [item.strip() for item in value.split(",")] for value in values]
     return known(np.array(sum(parts, [])), item_ids, option, quiet)
 
 
@@ -114,8 +120,10 @@ def known_categories(ask, item_ids, quiet):
     items_of = read_categories(ask.categories)
     for name in (*ask.only_category, *ask.without_category):
         if name not in items_of:
-            some = ", ".join(f"{one:.40}" for one in sorted(items_of)[:SHOWN])
-            raise DataError(f"{ask.categories} has no category {name!r}, but {len(items_of):,} others, such as {some}.")
+            names = ", ".join(f"{category:.40}" for category in sorted(items_of)[:SHOWN])
+            raise DataError(
+                f"{ask.categories} has no category {name!r}, but {len(items_of):,} others, such as {names}."
+            )
     known(np.array(sum(items_of.values(), [])), item_ids, ask.categories, quiet)
     wanted = {*ask.only_category, *ask.without_category}
     return {name: known(np.array(items_of[name]), item_ids, name, True) for name in wanted}
@@ -142,7 +150,7 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
 
     with sources.opened(path, NEEDED) as source, tempfile.NamedTemporaryFile(suffix=".csv") as file:
         first = next((line.strip() for line in decoded(source.head).splitlines() if line.strip("\ufeff \t\r")), "")
-        between = SPELLED.get(sep, sep) or next((one for one in SEPARATORS if one in first), ",")
+        between = SPELLED.get(sep, sep) or next((separator for separator in SEPARATORS if separator in first), ",")
         words = first.removeprefix("\ufeff").split(between)
         fields = 1 if of_clicks and not names_ratings(words) else 2
         if file_format != "auto" or columns is not None or len(words) != fields:
@@ -175,13 +183,13 @@ def with_user(source, between):
 def stamp(path):
     """Return an identification of a file that changes if it is replaced, or None."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def learn_lists(fitted, ask, found, stages, team=ALONE):
+def learn_lists(fitted, ask, stamp_before, stages, team=ALONE):
     """Learn the ranking of a fitted model's lists, unless present, and store it.
 
     It is stored in ask.model if that is writable and still has the stamp `found` of the loaded file. All ranks of a
@@ -196,13 +204,13 @@ def learn_lists(fitted, ask, found, stages, team=ALONE):
     stages.done("learning lists")
     if team.rank:
         return
-    report.remark(f"Learned what ranks lists{written(fitted, ask.model, found)}.", ask.quiet or ask.as_json)
+    report.remark(f"Learned what ranks lists{written(fitted, ask.model, stamp_before)}.", ask.quiet or ask.as_json)
     stages.done("writing")
 
 
-def written(fitted, path, found):
+def written(fitted, path, stamp_before):
     """Write the model; return the end of the remark, with any error."""
-    if stamp(path) != found:
+    if stamp(path) != stamp_before:
         return f"; {path} is another by now, and stays as it is"
     if not os.access(path, os.W_OK):
         return f"; {path} may not be written, so it is learned anew each time"
@@ -216,20 +224,20 @@ def written(fitted, path, found):
 SPAN = 1 << 13  # users
 
 
-def tiles_of(fitted, team, **asked):
+def tiles_of(fitted, team, **arguments):
     """Yield the tiles of fitted.recommend_batches for all users, in order, on the first rank.
 
-    The other ranks send theirs and yield none. asked: arguments of recommend_batches.
+    The other ranks send theirs and yield none. arguments: arguments of recommend_batches.
     """
     users = fitted.user_ids_
     for number, first in enumerate(range(0, len(users), SPAN)):
         its, rank = users[first : first + SPAN], number % team.size
         if rank == team.rank:
-            made = fitted.recommend(its, **asked)
+            answer = fitted.recommend(its, **arguments)
             if rank == 0:
-                yield its, *made
+                yield its, *answer
             else:
-                hand_over(*made, fitted, team)
+                hand_over(*answer, fitted, team)
         elif team.rank == 0:
             items, scores = team.receive(rank), team.receive(rank)
             yield its, fitted.item_ids_[items], scores
@@ -237,8 +245,8 @@ def tiles_of(fitted, team, **asked):
 
 def hand_over(items, scores, fitted, team):
     """Send lists to the first rank as item numbers, shorter than ids; -1: none."""
-    there = ~np.isnan(scores)
+    is_listed = ~np.isnan(scores)
     rows = np.full(items.shape, -1, np.int32)
-    rows[there] = rows_of(items[there], fitted.item_ids_)
+    rows[is_listed] = rows_of(items[is_listed], fitted.item_ids_)
     team.send(0, rows)
     team.send(0, scores)

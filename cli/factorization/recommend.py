@@ -78,12 +78,12 @@ def run(ask, stages, team):
     """
     if team.rank and not ask.everyone:
         return
-    found = listing.stamp(ask.model)
+    stamp = listing.stamp(ask.model)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     title_of = {} if team.rank else models.read_title_of(ask.titles)
     total, tiles, count = answers(ask, fitted, team)  # a wrong input ends the command before lists are learned
     if ask.by == "lists":
-        listing.learn_lists(fitted, ask, found, stages, team)
+        listing.learn_lists(fitted, ask, stamp, stages, team)
     stages.done("reading")
     if team.rank:
         return list(tiles)
@@ -138,14 +138,14 @@ def answers(ask, fitted, team):
             remark_without_clicks(fitted, lists, ask.quiet or ask.as_json)
         tiles = fitted.recommend_for_batches(lists, ask.count, by=ask.by, filters=shown, unknown="skip")
         return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)
-    asked = {"n": ask.count, "by": ask.by, "filters": shown}
+    arguments = {"n": ask.count, "by": ask.by, "filters": shown}
     if team.size > 1 and ask.everyone:
-        return len(fitted.user_ids_), listing.tiles_of(fitted, team, **asked), fitted.evidence
+        return len(fitted.user_ids_), listing.tiles_of(fitted, team, **arguments), fitted.evidence
     wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
     total = len(fitted.user_ids_ if wanted is None else wanted)
     if ask.by == BY[0]:
         remark_strangers(fitted, wanted, ask.quiet or ask.as_json)
-    return total, fitted.recommend_batches(wanted, **asked), fitted.evidence
+    return total, fitted.recommend_batches(wanted, **arguments), fitted.evidence
 
 
 def remark_unknown(fitted, lists, quiet):

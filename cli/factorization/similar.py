@@ -52,11 +52,11 @@ def similar(model, item, user, count, by, titles, device, as_json, quiet):
     models.closing_remark(chosen, stages, quiet or as_json)
 
 
-def rows_of(what, found, title_of):
+def rows_of(what, neighbors, title_of):
     """Return a dict per result: rank, id, score, common, ratings and any title."""
     names = ("rank", what, "score", "common", "ratings")
-    columns = (column.tolist() for column in found)
-    rows = [dict(zip(names, values)) for values in zip(range(1, len(found[0]) + 1), *columns)]
+    columns = (column.tolist() for column in neighbors)
+    rows = [dict(zip(names, values)) for values in zip(range(1, len(neighbors[0]) + 1), *columns)]
     for row in rows if title_of else ():
         row["title"] = title_of.get(str(row[what]), "")
     return rows

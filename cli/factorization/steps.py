@@ -58,8 +58,8 @@ def load(ask, stages, described, times=False, team=ALONE):
     from gpukit.ratings.read import read_by_first, read_ratings
 
     def read(path, times=False):
-        given = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
-        return read_by_first(lambda: read_ratings(*given), team)
+        arguments = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
+        return read_by_first(lambda: read_ratings(*arguments), team)
 
     in_parts = team.size > 1 and is_pattern(ask.ratings) and can_be_in_parts(ask)
     train = read_in_parts(ask, team) if in_parts else read(ask.ratings, True if ask.split in BY_TIME else times)
@@ -251,9 +251,9 @@ def training(ctx, ask, quiet):
 def fit(ctx, ask, train, test, stages, team=ALONE):
     """Return (fitted estimator, warning texts)."""
     model, judges = build(ask), None if ask.early_stop else test  # the test set must not stop it
-    kept = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
+    options = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
     with training(ctx, ask, ask.quiet or ask.as_json) as (messages, progress):
-        model.fit(train, validation=judges, progress=progress, **kept)
+        model.fit(train, validation=judges, progress=progress, **options)
     stages.done("preparing", {name: seconds for name, seconds in model.timings_.items() if name != "prepare"})
     return model, messages
 
@@ -266,13 +266,15 @@ def refit(ctx, ask, model, ratings, stages, team=ALONE):
     return saved
 
 
-def together(one, other):
+def together(first, other):
     """Return the Ratings, or the RatingsPart, of two parts of one table."""
-    if isinstance(one, RatingsPart):
-        return one.together(other)
+    if isinstance(first, RatingsPart):
+        return first.together(other)
     parts = other.columns()
-    whole = {name: concatenate([*np.array_split(own, cores()), parts[name]]) for name, own in one.columns().items()}
-    return one.with_columns(**whole)
+    whole = {
+        name: concatenate([*np.array_split(column, cores()), parts[name]]) for name, column in first.columns().items()
+    }
+    return first.with_columns(**whole)
 
 
 def save(ask, run, saved):

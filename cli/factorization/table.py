@@ -25,13 +25,17 @@ def closing_table(model, train, test):
     for part, ratings in (("train", train), ("test", test)):
         if ratings is None:
             continue
-        own = rows_here(ratings)
+        own_ratings = rows_here(ratings)
         predictors = (
-            lambda own: errors(own.values, lambda part: mean),
-            lambda own: errors(own.values, _biased(model, own, user_bias, item_bias)),
+            lambda own_ratings: errors(own_ratings.values, lambda part: mean),
+            lambda own_ratings: errors(own_ratings.values, _biased(model, own_ratings, user_bias, item_bias)),
             model.evaluate,
         )
-        scores = [predict(own) for predict in predictors] if len(own) else [dict.fromkeys(("rmse", "mae"), 0.0)] * 3
+        scores = (
+            [predict(own_ratings) for predict in predictors]
+            if len(own_ratings)
+            else [dict.fromkeys(("rmse", "mae"), 0.0)] * 3
+        )
         for row, score in zip(rows, _of_all(ratings, scores)):
             row[f"{part}_rmse"], row[f"{part}_mae"] = float(score["rmse"]), float(score["mae"])
     return rows
@@ -39,10 +43,10 @@ def closing_table(model, train, test):
 
 def _of_all(ratings, scores):
     """Return dicts of rmse and mae of all ratings of a RatingsPart, from those of each rank; of Ratings the same."""
-    own, n = rows_here(ratings), len(ratings)
-    if own is ratings:
+    own_ratings, n = rows_here(ratings), len(ratings)
+    if own_ratings is ratings:
         return scores
-    sums = len(own) * np.array([(score["rmse"] ** 2, score["mae"]) for score in scores])
+    sums = len(own_ratings) * np.array([(score["rmse"] ** 2, score["mae"]) for score in scores])
     return [{"rmse": squares**0.5, "mae": size} for squares, size in over_ranks(ratings, sums) / n]
 
 

@@ -81,16 +81,16 @@ def tune(ctx, **values):
     stages.done("start")
     train, _ = steps.load(ask, stages, steps.of_ratings)
     with report.collect_warnings(ask.quiet or ask.as_json, spoken) as messages:
-        found = search(ctx, ask, train)
+        search_result = search(ctx, ask, train)
         stages.done("tuning")
         if ask.model is not None:
             with report.Progress(ask.quiet) as progress:
-                found.estimator().fit(train, progress=progress).save(ask.model)
+                search_result.estimator().fit(train, progress=progress).save(ask.model)
             stages.done("training")
     if ask.as_json:
-        report.print_json({**result(ask, found, train), "warnings": messages, "seconds": stages.seconds})
+        report.print_json({**result(ask, search_result, train), "warnings": messages, "seconds": stages.seconds})
     else:
-        show(ask, found, train, stages)
+        show(ask, search_result, train, stages)
 
 
 def parsed(text):
@@ -98,20 +98,20 @@ def parsed(text):
 
     ParameterError for invalid text.
     """
-    found = {}
+    grid = {}
     for word in text.split():
         name, equals, values = word.partition("=")
         name = name.replace("_", "-")
         if name not in NAMES or not equals:
             raise ParameterError(f"--grid {word}: write NAME=VALUE,VALUE with {', '.join(NAMES)} as names.")
-        if NAMES[name] in found:
+        if NAMES[name] in grid:
             raise ParameterError(f"--grid names {name} twice: give all its values in one list.")
-        found[NAMES[name]] = [number(name, value) for value in values.split(",") if value]
-    if not found:
+        grid[NAMES[name]] = [number(name, value) for value in values.split(",") if value]
+    if not grid:
         raise ParameterError(f"--grid is empty: write NAME=VALUE,VALUE with {', '.join(NAMES)} as names.")
     from gpukit.factorization.tuning import check_grid
 
-    return check_grid(found, {theirs: f"--grid {name}" for name, theirs in NAMES.items()})
+    return check_grid(grid, {parameter: f"--grid {name}" for name, parameter in NAMES.items()})
 
 
 def number(name, text):
@@ -145,13 +145,13 @@ def search(ctx, ask, train):
 
 def so_far(ask, work):
     """Describe the results so far after Ctrl-C."""
-    if not any(one.curves and np.isfinite(one.rmse) for one in work.candidates):
+    if not any(candidate.curves and np.isfinite(candidate.rmse) for candidate in work.candidates):
         return "Nothing had been tried yet."
-    found = work.found()
-    best = found.table[0]
+    searched = work.found()
+    best = searched.table[0]
     return (
-        f"{len(found.table)} settings were tried; the best so far, RMSE {best['rmse']:.4f} on {best['folds']} fold(s): "
-        f"{command(ask, found.best)}"
+        f"{len(searched.table)} settings were tried; the best so far, RMSE {best['rmse']:.4f} on {best['folds']} "
+        f"fold(s): {command(ask, searched.best)}"
     )
 
 
@@ -167,57 +167,57 @@ def command(ask, parameters):
     return shlex.join([*words, "--model", ask.model or "my.gpukit"])
 
 
-def show(ask, found, train, stages):
+def show(ask, search_result, train, stages):
     """Print the table, the choice, the seconds and the remarks."""
-    rows = marked(found)
+    rows = marked(search_result)
     columns = {key: heading for key, heading in COLUMNS.items() if any(row[key] is not None for row in rows)}
-    title = f"{len(rows)} settings, {found.folds} fold(s) of {len(train):,} ratings; RMSE on what was held out"
+    title = f"{len(rows)} settings, {search_result.folds} fold(s) of {len(train):,} ratings; RMSE on what was held out"
     report.print_table(rows[:SHOWN], columns, title)
-    report.echo(f"Best:     {command(ask, found.best)}")
-    if found.simplest != found.best:
-        report.echo(f"Simplest: {command(ask, found.simplest)}")
+    report.echo(f"Best:     {command(ask, search_result.best)}")
+    if search_result.simplest != search_result.best:
+        report.echo(f"Simplest: {command(ask, search_result.simplest)}")
     report.echo(stages.line())
-    for text in remarks(ask, found):
+    for text in remarks(ask, search_result):
         report.remark(text, ask.quiet)
 
 
-def marked(found):
+def marked(search_result):
     """Return the table's rows with the choice marked."""
     rows = []
-    for row in found.table:
-        setting = {name: row[name] for name in found.best}
+    for row in search_result.table:
+        setting = {name: row[name] for name in search_result.best}
         marks = ["left open"] if row["n_factors"] is None else []
-        if setting == found.best:
+        if setting == search_result.best:
             marks.append("best")
-        elif setting == found.simplest:
+        elif setting == search_result.simplest:
             marks.append("simplest within one standard error")
         rows.append({**row, "mark": ", ".join(marks)})
     return rows
 
 
-def remarks(ask, found):
+def remarks(ask, search_result):
     """Yield the remarks below the table."""
-    means, best = found.means["rmse"], found.table[0]["rmse"]
+    means, best = search_result.means["rmse"], search_result.table[0]["rmse"]
     if means is not None:
         none_is_better = "which no setting beats: the ratings hold too little information"
         yield f"User and item means alone: RMSE {means:.4f}, {none_is_better if means <= best else 'for comparison'}."
-    if len(found.table) > SHOWN:
-        yield f"{len(found.table) - SHOWN} more settings were worse; --json lists all."
-    if found.stopped:
-        left = f"; {found.untried} settings were not tried" if found.untried else ""
+    if len(search_result.table) > SHOWN:
+        yield f"{len(search_result.table) - SHOWN} more settings were worse; --json lists all."
+    if search_result.stopped:
+        left = f"; {search_result.untried} settings were not tried" if search_result.untried else ""
         yield f"The budget of {ask.budget:g} seconds ended the search{left}. Give more with --budget."
     if ask.model is not None:
         yield f"The best is saved in {ask.model}."
 
 
-def result(ask, found, train):
+def result(ask, search_result, train):
     """Return the --json object."""
     return {
         "command": "tune",
         **dict(zip(("users", "items"), train.shape)),
         "ratings": len(train),
-        **report.pick(found, "folds best simplest means untried stopped"),
-        "results": found.table,
-        "train": command(ask, found.best),
+        **report.pick(search_result, "folds best simplest means untried stopped"),
+        "results": search_result.table,
+        "train": command(ask, search_result.best),
         "model": ask.model,
     }

@@ -79,17 +79,19 @@ def draw_series(figure, done, gap):
     margin = max(2 * (end - first), LEAST // 2)
     shown = slice(max(0, first - margin), min(T, end + margin))
     columns = order_of(done)[shown]
-    at = np.arange(T)[shown] if data.times is None else data.times[columns].astype("datetime64[s]")
+    positions = np.arange(T)[shown] if data.times is None else data.times[columns].astype("datetime64[s]")
     value, deviation = (
         part.reshape(len(data.tensor), T)[vertex, columns] for part in (model.completed_, model.deviation_)
     )
     seen = np.broadcast_to(data.mask[vertex], (1, T))[0, columns]
     if data.truth is not None:
-        axis.plot(at, data.truth[vertex, 0, columns], color="0.6", linewidth=1, linestyle="--", label="true")
-    axis.plot(at, value, color="C1", linewidth=1.2, label="filled in")
+        axis.plot(positions, data.truth[vertex, 0, columns], color="0.6", linewidth=1, linestyle="--", label="true")
+    axis.plot(positions, value, color="C1", linewidth=1.2, label="filled in")
     low, high = ((value + side * SIGMAS * deviation)[~seen] for side in (-1, 1))
-    axis.vlines(at[~seen], low, high, color="C1", alpha=0.25, linewidth=3, label="90 %")
-    axis.plot(at, np.where(seen, value, np.nan), color="C0", marker=".", markersize=3, linewidth=1, label="observed")
+    axis.vlines(positions[~seen], low, high, color="C1", alpha=0.25, linewidth=3, label="90 %")
+    axis.plot(
+        positions, np.where(seen, value, np.nan), color="C0", marker=".", markersize=3, linewidth=1, label="observed"
+    )
     axis.set(title=f"{called(data, vertex)}: {end - first:,} of {T:,} missing in a row")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=7)
@@ -107,9 +109,9 @@ def draw_methods(axis, rows):
     axis.grid(alpha=0.3, axis="x")
 
 
-def draw_map(axis, done, found):
+def draw_map(axis, done, coordinates):
     """Draw the vertices with their mean deviation of imputed values, and the edges."""
-    y, x = found.places.T
+    y, x = coordinates.places.T
     edges = done.data.adjacency.tocoo()
     is_first = edges.row < edges.col
     ends = np.stack([edges.row, edges.col])[:, is_first]
@@ -120,7 +122,7 @@ def draw_map(axis, done, found):
     means = np.nanmean(deviation[lacking], axis=1)
     low, high, differ = limits_of(means)
     image = axis.scatter(x[lacking], y[lacking], c=means, s=25, zorder=3, vmin=low, vmax=high)
-    names = ("longitude", "latitude") if found.degrees else ("x", "y")
+    names = ("longitude", "latitude") if coordinates.degrees else ("x", "y")
     alike = "" if differ or not len(means) else f": {means[0]:.3g}"
     axis.set(title=f"standard deviation of imputed values{alike}", xlabel=names[0], ylabel=names[1])
     if differ:

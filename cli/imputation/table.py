@@ -52,11 +52,11 @@ def title(done):
 NO_RANKS = {"unclear": "; no ranks stood out, so none were fixed", "none": "; slices of one row have no ranks to fix"}
 
 
-def basis(found):
+def basis(chosen):
     """Return a description of the Fourier basis."""
-    N, K = found.vectors.shape
-    what = f"all {N:,} eigenvectors" if found.exact else f"the {K:,} smoothest of {N:,} eigenvectors, an approximation"
-    return f"{what}, {'from the cache' if found.source == 'cache' else f'computed on {found.source}'}"
+    N, K = chosen.vectors.shape
+    what = f"all {N:,} eigenvectors" if chosen.exact else f"the {K:,} smoothest of {N:,} eigenvectors, an approximation"
+    return f"{what}, {'from the cache' if chosen.source == 'cache' else f'computed on {chosen.source}'}"
 
 
 def law(weights, exponent):
@@ -92,9 +92,9 @@ def headings(done):
 
 def intervals(done):
     """Yield a line about the standard deviations of imputed values."""
-    found, filled = done.model.coverage_, ~done.data.mask
-    if found:
-        text = " and ".join(f"the {level:.0%} intervals hold {share:.0%}" for level, share in found.items())
+    coverage, filled = done.model.coverage_, ~done.data.mask
+    if coverage:
+        text = " and ".join(f"the {level:.0%} intervals hold {share:.0%}" for level, share in coverage.items())
         deviation = np.median(done.model.deviation_.reshape(done.data.tensor.shape)[filled])
         yield f"Standard deviation of a filled value {deviation:.3g} in the median; of hidden values {text}"
 

@@ -65,10 +65,10 @@ def explain(fitted, documents, numbers):
             f"--explain {numbers[0]},{numbers[1]}: the documents are of the queries {documents.qids[first]} and "
             f"{documents.qids[others[0]]}. Scores compare documents of one query; name two of one."
         )
-    own = take_queries(documents, [first])
+    query = take_queries(documents, [first])
     rows = [number - 1 - int(documents.offsets[first]) for number in numbers]
-    parts = fitted.explain(own)[rows]
-    values = serve.of_model(fitted, own.X, own.names)[rows]
+    parts = fitted.explain(query)[rows]
+    values = serve.of_model(fitted, query.X, query.names)[rows]
     values = values.toarray() if hasattr(values, "indptr") else values
     scores = parts.sum(axis=1).tolist()
     part = parts[0] - parts[1] if len(rows) > 1 else parts[0]

@@ -93,10 +93,10 @@ def _parts_of_file(ask):
 
 def _chosen(folds, ask):
     """Return the fold whose name ends in the number --fold."""
-    numbers = {int(found[0]): fold for fold in folds if (found := re.search(r"\d+$", fold.name))}
+    numbers = {int(match[0]): fold for fold in folds if (match := re.search(r"\d+$", fold.name))}
     if ask.fold not in numbers:
-        there = ", ".join(map(str, numbers)) or "no numbered fold"
-        raise DataError(f"--fold {ask.fold}: {ask.path} has no such fold; it has {there}.")
+        available = ", ".join(map(str, numbers)) or "no numbered fold"
+        raise DataError(f"--fold {ask.fold}: {ask.path} has no such fold; it has {available}.")
     return numbers[ask.fold]
 
 
@@ -114,11 +114,11 @@ def named(path, fold, several):
     return str(path.with_name(f"{path.stem}.{fold}{path.suffix}"))
 
 
-def check_outputs(ask, found):
+def check_outputs(ask, folds):
     """Raise for output files that are unwritable, are inputs, or occur twice."""
     outputs.takes_stdout(ask.scores, ask.as_json)
-    reads, writes = [path for job in found for path in job.sources.values()], {}
-    targets = [(option, getattr(job, option)) for job in found for option in ("model", "scores")]
+    reads, writes = [path for job in folds for path in job.sources.values()], {}
+    targets = [(option, getattr(job, option)) for job in folds for option in ("model", "scores")]
     for option, path in [*targets, ("plot", ask.plot)]:
         if path is None:
             continue

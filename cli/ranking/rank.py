@@ -49,9 +49,9 @@ def rank(**values):
     gpukit rank mq.gpukit test.txt --explain 3,7
     """
     ask, stages = SimpleNamespace(**values), Stages()
-    given = [path for path in (ask.model, ask.file, ask.against, ask.qrels) if path is not None]
-    outputs.check_output(ask.output, "--output", given, ask.force, text="plain")
-    outputs.check_output(ask.per_query, "--per-query", given, ask.force, text="plain")
+    paths = [path for path in (ask.model, ask.file, ask.against, ask.qrels) if path is not None]
+    outputs.check_output(ask.output, "--output", paths, ask.force, text="plain")
+    outputs.check_output(ask.per_query, "--per-query", paths, ask.force, text="plain")
     if outputs.takes_stdout(ask.output, ask.as_json) + outputs.takes_stdout(ask.per_query, ask.as_json) == 2:
         raise ParameterError("--output and --per-query both go to standard output. Name a file for one of them.")
     if ask.against is not None and ask.file == "-":
@@ -99,9 +99,9 @@ def scores_of(ask, stages):
     features, documents, scores = None, None, []
     for path in filter(None, (ask.model, ask.against)):
         fitted, _ = models.open_model(path, "cpu", stages, models.RANKING)
-        own = steps.features_of(fitted)
-        if own != features:
-            features, documents = own, steps.read_for(fitted, ask)
+        feature_names = steps.features_of(fitted)
+        if feature_names != features:
+            features, documents = feature_names, steps.read_for(fitted, ask)
             stages.done("reading")
         scores.append(fitted.predict(documents))
         stages.done("predicting")
@@ -124,10 +124,10 @@ def judge(ask, documents, scores, others=None):
         return Judged(metrics, [])
     names = [name for name in columns(ask) if name not in metrics.reasons]
     ours = by_query(ask, documents, scores, names)
-    theirs = {} if others is None else by_query(ask, documents, others, names)
+    other_values = {} if others is None else by_query(ask, documents, others, names)
     if ask.per_query is not None:
-        write_queries(ask.per_query, documents, ours, theirs)
-    return Judged(metrics, [compare(name, *ours[name], theirs[name][0]) for name in theirs])
+        write_queries(ask.per_query, documents, ours, other_values)
+    return Judged(metrics, [compare(name, *ours[name], other_values[name][0]) for name in other_values])
 
 
 def by_query(ask, documents, scores, names):
@@ -138,34 +138,41 @@ def by_query(ask, documents, scores, names):
     return values_by_query(names, documents.y, scores, documents.offsets, **rules)
 
 
-def write_queries(path, documents, ours, theirs):
+def write_queries(path, documents, ours, other_values):
     """Write a row per query: its id, number of documents, metrics, and those of the other model."""
     rows = {"query": documents.qids, "documents": documents.offsets[1:] - documents.offsets[:-1]}
     rows |= {name: values for name, (values, _) in ours.items()}
     if "pa" in ours:
         rows["pairs"] = ours["pa"][1].astype(int)
-    rows |= {f"{name} --against": values for name, (values, _) in theirs.items()}
+    rows |= {f"{name} --against": values for name, (values, _) in other_values.items()}
     outputs.write_csv(path, list(rows), [lambda: list(rows.values())])
 
 
-def compare(name, ours, weights, theirs):
+def compare(name, ours, weights, other_values):
     """Return a row of the comparison: both metrics, the difference, its 95 % interval and p, over queries."""
     counted = weights > 0
-    ours, theirs, weights = ours[counted], theirs[counted], weights[counted]
+    ours, other_values, weights = ours[counted], other_values[counted], weights[counted]
     share = weights / weights.mean()
-    found = significance.compare(ours * share, theirs * share)
-    means = {"model": float((ours * share).mean()), "against": float((theirs * share).mean())}
-    return {"metric": name, **means, "difference": found.mean, "low": found.low, "high": found.high, "p": found.p}
+    difference = significance.compare(ours * share, other_values * share)
+    means = {"model": float((ours * share).mean()), "against": float((other_values * share).mean())}
+    return {
+        "metric": name,
+        **means,
+        "difference": difference.mean,
+        "low": difference.low,
+        "high": difference.high,
+        "p": difference.p,
+    }
 
 
 def show(ask, documents, scores, judged, stages):
     """Print the metrics, the comparison, the file of the scores and the seconds."""
     metrics, facts = judged.metrics, {"queries": len(documents.qids), "documents": len(documents.y)}
     if ask.as_json:
-        kept = {"output": ask.output} if ask.output is not None else {"scores": scores}
+        fields = {"output": ask.output} if ask.output is not None else {"scores": scores}
         facts |= report.pick(ask, "model file ndcg relevant ties against per_query qrels")
         facts |= {"metrics": metrics, "reasons": metrics and metrics.reasons, "tied": metrics and metrics.ties}
-        facts |= {"comparison": judged.comparison, **kept, "seconds": stages.seconds}
+        facts |= {"comparison": judged.comparison, **fields, "seconds": stages.seconds}
         report.print_json({"command": "rank", **facts})
         return
     if metrics is not None:

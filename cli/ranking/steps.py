@@ -37,7 +37,7 @@ class Trained(NamedTuple):
     def steps(self):
         """Return {newton, cg}: steps of training, summed over all values of C."""
         fits = self.path or [{"newton": self.model.n_iter_, "cg": self.model.n_cg_}]
-        return {kind: sum(one[kind] for one in fits) for kind in ("newton", "cg")}
+        return {kind: sum(trained[kind] for trained in fits) for kind in ("newton", "cg")}
 
     @property
     def seconds(self):
@@ -176,9 +176,9 @@ def divide(ask, job, whole):
     assigned, parts = assign_parts(whole, ask.folds), {"test": job.part}
     if ask.grid is not None:
         parts = {"validation": (job.part - 1) % ask.folds, **parts}
-    found = {name: take_queries(whole, (assigned == part).nonzero()[0]) for name, part in parts.items()}
+    parts_by_name = {name: take_queries(whole, (assigned == part).nonzero()[0]) for name, part in parts.items()}
     rest = [part not in parts.values() for part in assigned.tolist()]
-    return {"train": take_queries(whole, [query for query, is_rest in enumerate(rest) if is_rest]), **found}
+    return {"train": take_queries(whole, [query for query, is_rest in enumerate(rest) if is_rest]), **parts_by_name}
 
 
 def evaluate(ask, documents, scores):
@@ -229,6 +229,6 @@ def plain_decimal(number):
 
 def keep_in_mind(ctx, done, total):
     """Set the message after Ctrl-C: the jobs whose files are complete."""
-    names = [one.job.name for one in done if one.job.model or one.job.scores]
+    names = [trained.job.name for trained in done if trained.job.model or trained.job.scores]
     if names and total > 1:
         survived(ctx, f"The files of {', '.join(names)} are whole; there are none of the others.")

@@ -52,13 +52,13 @@ def show(ask, done, stages):
         report.print_table(rows_by_part(done[0]), OF_PART | metrics, title(ask, done), aside)
     if ask.grid is not None:
         report.print_table(rows_by_c(ask, done), BY_C | {"value": ask.metric}, BY_C_TITLE, aside)
-    for text in undefined([metrics for one in done for metrics in one.metrics.values()]):
+    for text in undefined([metrics for trained in done for metrics in trained.metrics.values()]):
         report.echo(text, err=aside)
     report.remark(LEGEND, ask.quiet)
     for part in ("test", "train"):
-        if text := tied(ask.ties, part, [one.metrics[part] for one in done if part in one.metrics]):
+        if text := tied(ask.ties, part, [trained.metrics[part] for trained in done if part in trained.metrics]):
             report.remark(text, ask.quiet)
-    if few := zeros(ask.ndcg, [size for one in done for size in one.sizes.values()]):
+    if few := zeros(ask.ndcg, [size for trained in done for size in trained.sizes.values()]):
         report.remark(few, ask.quiet)
     report.echo(stages.line(), err=aside)
     for text in remarks(ask, done):
@@ -74,34 +74,36 @@ def rows_by_c(ask, done):
     """Return a row per C of the grid: the mean of the metric over the folds, and how many of them chose C."""
     rows = []
     for place, C in enumerate(ask.grid):
-        value = sum(one.path[place]["validation"][ask.metric] for one in done) / len(done)
-        folds = sum(one.model.C_ == C for one in done)
+        value = sum(trained.path[place]["validation"][ask.metric] for trained in done) / len(done)
+        folds = sum(trained.model.C_ == C for trained in done)
         rows.append({"C": report.Figure(spelled(C)), "value": value, "folds": folds or None})
     return rows
 
 
-def at_edge(ask, one):
+def at_edge(ask, trained):
     """Return a remark if the chosen C is the first or the last of a grid, else None."""
-    C = one.model.C_
+    C = trained.model.C_
     if ask.grid is None or len(ask.grid) < 2 or C not in (ask.grid[0], ask.grid[-1]):
         return None
     end, more = ("smallest", "smaller") if C == ask.grid[0] else ("largest", "larger")
-    return f"{one.job.name}: the chosen C = {spelled(C)} is the {end} of the grid. Extend --c-grid to {more} values."
+    return (
+        f"{trained.job.name}: the chosen C = {spelled(C)} is the {end} of the grid. Extend --c-grid to {more} values."
+    )
 
 
-def undefined(found):
+def undefined(all_metrics):
     """Yield a line per reason why a metric of evaluation.ranking.Metrics is "-"."""
     reasons = {}
-    for metrics in found:
+    for metrics in all_metrics:
         for name, reason in metrics.reasons.items():
             reasons.setdefault(reason, {})[METRICS.get(name, name)] = None
     for reason, names in reasons.items():
         yield f"- under {', '.join(names)}: {reason}."
 
 
-def tied(ties, part, found):
+def tied(ties, part, values):
     """Describe the number of tied pairs of a part and the effect; "" if none."""
-    pairs, queries = (sum(metrics.ties[key] for metrics in found) for key in ("pairs", "queries"))
+    pairs, queries = (sum(metrics.ties[key] for metrics in values) for key in ("pairs", "queries"))
     if not pairs:
         return ""
     rule = {
@@ -128,11 +130,11 @@ def zeros(ndcg, sizes):
 def title(ask, done):
     """Yield the lines above the table: data, device and the choice of C."""
     devices, solvers = (
-        ", ".join(dict.fromkeys(getattr(one.model, name) for one in done)) for name in ("device_", "solver_")
+        ", ".join(dict.fromkeys(getattr(trained.model, name) for trained in done)) for name in ("device_", "solver_")
     )
     C = f"C = {given(ask, done)}" if ask.grid is None else f"C of {len(ask.grid)} by {ask.metric} on the validation set"
     maps = "".join(
-        f", {kind} features" for kind in dict.fromkeys(map_of(one.model) for one in done) if kind != "linear"
+        f", {kind} features" for kind in dict.fromkeys(map_of(trained.model) for trained in done) if kind != "linear"
     )
     yield f"RankSVM on {devices}, solver {solvers}, eps {ask.eps:g}, {C}{maps}"
     if len(done) > 1:
@@ -153,26 +155,26 @@ def map_of(model):
 
 def given(ask, done):
     """Describe C without a grid: the common value, or auto."""
-    found = {one.model.C_ for one in done}
-    return spelled(found.pop()) if len(found) == 1 else ask.c
+    values = {trained.model.C_ for trained in done}
+    return spelled(values.pop()) if len(values) == 1 else ask.c
 
 
-def settings(one):
+def settings(trained):
     """Describe the chosen settings of one job and the reason.
 
     None if all were given.
     """
-    chosen = getattr(one.model, "chosen_", None)
+    chosen = getattr(trained.model, "chosen_", None)
     if chosen is None:
         return None
-    usual, many, metric = one.model.trials_[0], f"{chosen['queries']:,}", chosen.get("metric", "pa")
+    usual, many, metric = trained.model.trials_[0], f"{chosen['queries']:,}", chosen.get("metric", "pa")
     where = WHERE[chosen["held_out"]].format(many)
     other = f", {chosen[f'usual_{metric}']:.4f} with {named(usual)}" if named(usual) != named(chosen) else ""
-    gain = f"the best of {len(one.model.trials_)} trials adds {chosen['gain']:.4f}"
+    gain = f"the best of {len(trained.model.trials_)} trials adds {chosen['gain']:.4f}"
     if chosen["held_out"] != "validation":
         gain += f", standard error {chosen['error']:.4f}"
     value = "of pairs in order" if metric == "pa" else metric
-    return f"Settings of {one.job.name}: {named(chosen)} (on {where} {chosen[metric]:.4f} {value}{other}; {gain})."
+    return f"Settings of {trained.job.name}: {named(chosen)} (on {where} {chosen[metric]:.4f} {value}{other}; {gain})."
 
 
 def named(trial):
@@ -181,30 +183,30 @@ def named(trial):
     return f"C = {spelled(trial['C'])}, {SCALED[trial['scale']]}{'' if kind == 'linear' else f', {kind} features'}"
 
 
-def rows_by_part(one):
+def rows_by_part(trained):
     """Return a row for each of train, validation and test."""
     return [
-        {"part": part, "documents": one.sizes[part][0], "queries": one.sizes[part][1], **defined(metrics)}
-        for part, metrics in one.metrics.items()
+        {"part": part, "documents": trained.sizes[part][0], "queries": trained.sizes[part][1], **defined(metrics)}
+        for part, metrics in trained.metrics.items()
     ]
 
 
 def rows_by_fold(done, part):
     """Return a row per fold with metrics, and the row of means."""
-    rows = [row_of_fold(one, part) for one in done]
+    rows = [row_of_fold(trained, part) for trained in done]
     mean = means(rows)
     steps = {key: short(mean[key], 1) for key in ("newton", "cg")}
     return [{**row, "seconds": short(row["seconds"], 3)} for row in [*rows, {**mean, "fold": "mean", **steps}]]
 
 
-def row_of_fold(one, part):
+def row_of_fold(trained, part):
     """Return the numbers of one fold, with metrics of its part."""
     return {
-        "fold": one.job.name,
-        "C": report.Figure(spelled(one.model.C_)),
-        **defined(one.metrics[part]),
-        **one.steps,
-        "seconds": one.seconds,
+        "fold": trained.job.name,
+        "C": report.Figure(spelled(trained.model.C_)),
+        **defined(trained.metrics[part]),
+        **trained.steps,
+        "seconds": trained.seconds,
     }
 
 
@@ -240,13 +242,15 @@ def remarks(ask, done):
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
     yield from filter(None, map(settings, done))
-    yield from filter(None, (at_edge(ask, one) for one in done))
-    for one in done:
-        if one.constant:
-            yield f"{one.job.name}: no score depends on {one.constant} (constant within every query)."
-        written = [f"{what} in {path}" for what, path in (("model", one.job.model), ("scores", one.job.scores)) if path]
+    yield from filter(None, (at_edge(ask, trained) for trained in done))
+    for trained in done:
+        if trained.constant:
+            yield f"{trained.job.name}: no score depends on {trained.constant} (constant within every query)."
+        written = [
+            f"{what} in {path}" for what, path in (("model", trained.job.model), ("scores", trained.job.scores)) if path
+        ]
         if written:
-            yield f"{one.job.name}: {', '.join(written)}."
+            yield f"{trained.job.name}: {', '.join(written)}."
     if ask.folds is not None:
         yield f"Each part of {ask.path} was the test set once. Next: gpukit ranksvm {ask.path} --model FILE"
     last = done[-1].job
@@ -262,27 +266,35 @@ def result(ask, done, stages):
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
         **report.pick(ask, "metric ndcg relevant ties null grid plot folds"),
-        "folds": [fold_result(one) for one in done],
-        "mean": {part: means([defined(one.metrics[part]) for one in done]) for part in done[0].metrics},
+        "folds": [fold_result(trained) for trained in done],
+        "mean": {part: means([defined(trained.metrics[part]) for trained in done]) for part in done[0].metrics},
         "seconds": stages.seconds,
     }
 
 
-def fold_result(one):
+def fold_result(trained):
     """Return the --json output of one fold or file."""
-    model, metrics = one.model, one.metrics.items()
+    model, metrics = trained.model, trained.metrics.items()
     return {
-        **report.pick(one.job, "name model scores"),
-        "files": one.job.sources,
+        **report.pick(trained.job, "name model scores"),
+        "files": trained.job.sources,
         **report.pick(model, "device solver C objective converged stop_reason history", "_"),
-        **{"scale": model.scaling_.kind, "feature_map": map_of(model), **one.steps, "training_seconds": one.seconds},
+        **{
+            "scale": model.scaling_.kind,
+            "feature_map": map_of(model),
+            **trained.steps,
+            "training_seconds": trained.seconds,
+        },
         **{name: getattr(model, f"{name}_", None) for name in ("chosen", "trials")},
         **{"pairs": model.n_pairs_, "features": model.n_features_in_},
-        "sizes": {part: dict(zip(("documents", "queries"), size)) for part, size in one.sizes.items()},
-        "metrics": one.metrics,
-        **{name: {part: getattr(found, name) for part, found in metrics} for name in ("reasons", "ties")},
-        "constant_features": one.constant,
-        **report.pick(one, "path warnings"),
+        "sizes": {part: dict(zip(("documents", "queries"), size)) for part, size in trained.sizes.items()},
+        "metrics": trained.metrics,
+        **{
+            name: {part: getattr(metric_values, name) for part, metric_values in metrics}
+            for name in ("reasons", "ties")
+        },
+        "constant_features": trained.constant,
+        **report.pick(trained, "path warnings"),
     }
 
 
@@ -292,10 +304,13 @@ def draw(ask, done):
     The gradient is drawn for a single C.
     """
     if ask.grid is not None:
-        paths = {one.job.name: [(point["C"], point["validation"][ask.metric]) for point in one.path] for one in done}
+        paths = {
+            trained.job.name: [(point["C"], point["validation"][ask.metric]) for point in trained.path]
+            for trained in done
+        }
         curves(paths, ("C", f"{ask.metric} on the validation set"), (2, None), ask.plot)
         return
-    steps = {one.job.name: convergence(one.model.history_) for one in done}
+    steps = {trained.job.name: convergence(trained.model.history_) for trained in done}
     curves(steps, ("CG steps", "gradient"), (None, 10), ask.plot)
 
 

@@ -150,11 +150,11 @@ def as_numbers(name, values):
         )
     if values.dtype.kind != "O":
         raise DataError(f"{needed}; got {values.dtype}. Convert or encode them first.")
-    wrong = next((at for at, one in np.ndenumerate(values) if not isinstance(one, NUMBERS)), None)
+    wrong = next((index for index, value in np.ndenumerate(values) if not isinstance(value, NUMBERS)), None)
     if wrong is not None:
         place = ", ".join(map(str, wrong))
         raise DataError(f"{needed}: {name}[{place}] is {values[wrong]!r:.80}. Convert or leave it out.")
-    whole = all(isinstance(one, abstract.Integral) and abs(one) < 2**63 for one in values.flat)
+    whole = all(isinstance(value, abstract.Integral) and abs(value) < 2**63 for value in values.flat)
     try:
         return values.astype(np.int64 if whole else np.float64)
     except OverflowError:
@@ -181,9 +181,9 @@ def as_labels(name, values):
     float64 would merge such labels. Raises DataError as as_numbers does, and for unsigned labels that fit neither
     dtype.
     """
-    values, given = as_numbers(name, values), values
+    values, original = as_numbers(name, values), values
     if values.dtype.kind == "f":
-        check_whole(name, given)
+        check_whole(name, original)
     if values.dtype.kind not in "iu" or not values.size or -EXACT <= values.min() <= values.max() <= EXACT:
         return values.astype(np.float64, copy=False)
     check_whole(name, values.max(keepdims=True).astype(object))
@@ -193,9 +193,9 @@ def as_labels(name, values):
 def check_whole(name, values):
     """Raise DataError for whole labels beyond int64 in object arrays."""
     values = [] if hasattr(values, "dtype") and values.dtype != object else np.ravel(np.asarray(values, object))
-    for one in values:
-        if isinstance(one, abstract.Integral) and not -(2**63) <= one < 2**63:
-            raise DataError(f"{name} holds {one}: whole labels are at most 2^63 - 1. Rank or scale them.")
+    for value in values:
+        if isinstance(value, abstract.Integral) and not -(2**63) <= value < 2**63:
+            raise DataError(f"{name} holds {value}: whole labels are at most 2^63 - 1. Rank or scale them.")
 
 
 def ordered_floats(values):
@@ -230,7 +230,7 @@ def as_text(array):
     if array.dtype.kind == "V":
         raise DataError(f"an array of {array.dtype} is no text.")
     if array.dtype.kind == "O":
-        ended = next((one for one in array.flat if isinstance(one, str) and one.endswith("\0")), None)
+        ended = next((value for value in array.flat if isinstance(value, str) and value.endswith("\0")), None)
         if ended is not None:
             raise DataError(f"{ended!r:.80} ends in a byte of 0, which no text holds. Take it away.")
     return np.char.decode(array, "utf-8", "replace") if array.dtype.kind == "S" else array.astype(str)
@@ -289,8 +289,8 @@ def on_host(array):
 
 def place_like(array, other):
     """Move a numpy array to the device of another array."""
-    there = placer(other)
-    return array if there is None else there(array)
+    placed = placer(other)
+    return array if placed is None else placed(array)
 
 
 def from_dlpack(values):
@@ -376,24 +376,24 @@ def by_label(values, name, order, first):
 
     first: name of the object with that index.
     """
-    mine = values.index
-    if mine.equals(order):
+    index = values.index
+    if index.equals(order):
         return values
-    places = mine.get_indexer(order) if mine.is_unique and order.is_unique else np.array([-1])
-    if len(mine) != len(order) or (places < 0).any():
-        raise DataError(f"{differ(mine, name, order, first)}. Give both one index, or go by position: .to_numpy().")
+    places = index.get_indexer(order) if index.is_unique and order.is_unique else np.array([-1])
+    if len(index) != len(order) or (places < 0).any():
+        raise DataError(f"{differ(index, name, order, first)}. Give both one index, or go by position: .to_numpy().")
     return values.iloc[places]
 
 
-def differ(mine, name, order, first):
+def differ(own_labels, name, order, first):
     """Return the difference of two indices, in words."""
-    for index, whose in ((order, first), (mine, name)):
+    for index, whose in ((order, first), (own_labels, name)):
         if not index.is_unique:
             twice = index[index.duplicated()].tolist()[0]
             return f"the labels (index) of {name} and {first} differ, and {whose} has {twice!r} more than once"
-    lone, whose, other = order.difference(mine), first, name
+    lone, whose, other = order.difference(own_labels), first, name
     if not len(lone):
-        lone, whose, other = mine.difference(order), name, first
+        lone, whose, other = own_labels.difference(order), name, first
     return f"the labels (index) of {name} are not those of {first}: {whose} has {lone.tolist()[0]!r}, {other} has not"
 
 

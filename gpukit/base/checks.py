@@ -51,6 +51,6 @@ def is_text(value):
 
 def check_choice(name, value, choices):
     """Return value; ParameterError with the choices if it is not among them."""
-    if not any(value is one or (type(value) is type(one) and value == one) for one in choices):
+    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
         raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}; got {said(value)}.")
     return value

@@ -203,8 +203,8 @@ class Estimator:
 
 def not_fitted():
     """Return NotFittedError, derived from scikit-learn's if that is loaded."""
-    theirs = sys.modules.get("sklearn.exceptions")
-    return type("NotFittedError", (NotFittedError, theirs.NotFittedError), {}) if theirs else NotFittedError
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return type("NotFittedError", (NotFittedError, exceptions.NotFittedError), {}) if exceptions else NotFittedError
 
 
 @runtime_checkable

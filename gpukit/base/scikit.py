@@ -34,17 +34,17 @@ class Request:
 
     def __get__(self, estimator, owner):
         try:
-            there = stand_in(owner) if estimator is None else standing_for(estimator)
+            target = stand_in(owner) if estimator is None else standing_for(estimator)
         except ImportError:
             raise AttributeError(f"{self.name} needs scikit-learn: pip install scikit-learn.") from None
-        theirs = getattr(there, self.name)
+        method = getattr(target, self.name)
         if estimator is None:
-            return theirs
+            return method
 
-        @functools.wraps(theirs)
-        def request(**asked):
-            theirs(**asked)
-            estimator._metadata_request = there._metadata_request
+        @functools.wraps(method)
+        def request(**metadata):
+            method(**metadata)
+            estimator._metadata_request = target._metadata_request
             return estimator
 
         return request
@@ -58,18 +58,18 @@ def stand_in(cls):
     """
     from sklearn.base import BaseEstimator
 
-    own = {name: getattr(cls, name) for name in METHODS if hasattr(cls, name)}
+    methods = {name: getattr(cls, name) for name in METHODS if hasattr(cls, name)}
     values = [item for kind in reversed(cls.__mro__) for item in vars(kind).items()]
     first = {name: value for name, value in values if "__metadata_request__" in name}  # Python puts _Class before it
-    return type(cls.__name__, (BaseEstimator,), {**own, **first, "__module__": cls.__module__})
+    return type(cls.__name__, (BaseEstimator,), {**methods, **first, "__module__": cls.__module__})
 
 
 def standing_for(estimator):
     """Return a stand-in with the estimator's own requests."""
-    there = stand_in(type(estimator))()
+    instance = stand_in(type(estimator))()
     if hasattr(estimator, "_metadata_request"):
-        there._metadata_request = estimator._metadata_request
-    return there
+        instance._metadata_request = estimator._metadata_request
+    return instance
 
 
 def routing(estimator):

@@ -209,12 +209,14 @@ def evaluate(name, pattern, seed, device):
 
     truth = np.array(TABLES[name](), np.float64)
     hidden = hide(truth.shape, pattern, seed)
-    given = pandas.DataFrame(np.where(hidden, np.nan, truth))
+    observed = pandas.DataFrame(np.where(hidden, np.nan, truth))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of convergence, of few values
-        errors = {rival: absolute_error(np.asarray(impute(given)), truth, ~hidden) for rival, impute in RIVALS.items()}
+        errors = {
+            rival: absolute_error(np.asarray(impute(observed)), truth, ~hidden) for rival, impute in RIVALS.items()
+        }
         model = GraphImputer(device=str(device).split()[0])
-        completed = model.fit_transform(None, given, times=np.arange(len(given)))
+        completed = model.fit_transform(None, observed, times=np.arange(len(observed)))
     residuals, deviations = (completed.to_numpy() - truth)[hidden], model.deviation_.to_numpy()[hidden]
     errors[OURS] = float(np.abs(residuals).mean())
     coverage = float((np.abs(residuals) <= QUANTILE * deviations).mean())
@@ -223,22 +225,22 @@ def evaluate(name, pattern, seed, device):
 
 def pattern_rows(pattern, results):
     """Yield the rows of {table: [Comparison]}: of each table, and the geometric mean over the tables."""
-    ratios = {name: geometric_mean([one.ratio for one in parts]) for name, parts in results.items()}
+    ratios = {name: geometric_mean([part.ratio for part in parts]) for name, parts in results.items()}
     for name, parts in results.items():
-        errors = {rival: np.mean([one.errors[rival] for one in parts]) for rival in parts[0].errors}
+        errors = {rival: np.mean([part.errors[rival] for part in parts]) for rival in parts[0].errors}
         text = ", ".join(f"{rival} {error:.4g}" for rival, error in sorted(errors.items(), key=lambda pair: pair[1]))
-        winners = ", ".join(one.best for one in parts)
+        winners = ", ".join(part.best for part in parts)
         kind = "generated" if "ramps" in name else "real"
         what, unit = f"{pattern} missing: default over the best rival", "times its mean absolute error"
-        yield Row(what, name, kind, [one.ratio for one in parts], unit, f"best rivals {winners}; means {text}")
-        yield Row(f"{pattern} missing: 90 % intervals", name, kind, [one.coverage for one in parts], "share within")
-    every = [one for parts in results.values() for one in parts]
+        yield Row(what, name, kind, [part.ratio for part in parts], unit, f"best rivals {winners}; means {text}")
+        yield Row(f"{pattern} missing: 90 % intervals", name, kind, [part.coverage for part in parts], "share within")
+    every = [part for parts in results.values() for part in parts]
     shape, note = f"{len(results)} tables", f"worst {max(ratios, key=ratios.get)} {max(ratios.values()):.3f}"
     what = f"{pattern} missing: default over the best rival, geometric mean"
     yield Row(what, shape, "real", [geometric_mean(list(ratios.values()))], "times its mean absolute error", note)
-    covered = float(np.mean([one.coverage for one in every]))
+    covered = float(np.mean([part.coverage for part in every]))
     yield Row(f"{pattern} missing: 90 % intervals", shape, "real", [covered], "share within", "mean over tables")
-    score = float(np.mean([one.crps for one in every]))
+    score = float(np.mean([part.crps for part in every]))
     yield Row(f"{pattern} missing: CRPS", shape, "real", [score], "times the mean absolute error", "mean over tables")
 
 

@@ -42,7 +42,7 @@ def make_paper_epoch(lanes, factors):
             t = U64(start + U64(min(I32(1), last)))
             later, later_rating = U32(minor[t]), ratings[t]
             for step in range(group_max(length, 32)):
-                live, here, error = step < length, other, rating
+                live, item, error = step < length, other, rating
                 for i in range(factors):
                     q[i] = q_next[i]
                 other, rating = later, later_rating
@@ -54,7 +54,7 @@ def make_paper_epoch(lanes, factors):
                     for i in range(factors):
                         u, v = p[i], q[i]
                         p[i] = u + formulas.factor_change(u, v, error, rate, decay)
-                        Q[here, U32(lane + U32(i * lanes))] = v + formulas.factor_change(v, u, error, rate, decay)
+                        Q[item, U32(lane + U32(i * lanes))] = v + formulas.factor_change(v, u, error, rate, decay)
             if busy:
                 for i in range(factors):
                     P[row, U32(lane + U32(i * lanes))] = p[i]

@@ -49,7 +49,9 @@ def mq2008_folds(folder):
 
 def accuracies(model, parts):
     """Return {(part, metric): value} of a fitted RankSVM by LETOR's definitions."""
-    values = {part: evaluate(one.y, model.predict(one), one.offsets) for part, one in parts.items()}
+    values = {
+        part: evaluate(documents.y, model.predict(documents), documents.offsets) for part, documents in parts.items()
+    }
     return {(part, metric): values[part][metric] for part, metric in METRICS}
 
 
@@ -138,7 +140,7 @@ def read_demo(folder):
     path = require_data(folder, "lambdarank-demo")
     train = read_letor(path / "rank.train")
     test = read_letor(path / "rank.test", n_features=train.X.shape[1])
-    X = np.concatenate([to_array(one.X) for one in (train, test)])
+    X = np.concatenate([to_array(documents.X) for documents in (train, test)])
     offsets = np.append(train.offsets, train.offsets[-1] + test.offsets[1:])
     return Documents(X, np.append(train.y, test.y), offsets, np.arange(len(offsets) - 1))
 
@@ -191,7 +193,7 @@ def fit_trees(train, validation):
     """Return the predict method of LightGBM's LGBMRanker."""
     import lightgbm
 
-    model, groups = lightgbm.LGBMRanker(verbose=-1), [np.diff(one.offsets) for one in (train, validation)]
+    model, groups = lightgbm.LGBMRanker(verbose=-1), [np.diff(documents.offsets) for documents in (train, validation)]
     sets = {"eval_set": [(validation.X, validation.y)], "eval_group": groups[1:], "eval_at": [10]}
     stop = lightgbm.early_stopping(PATIENCE, verbose=False)
     return model.fit(train.X, train.y, group=groups[0], **sets, callbacks=[stop]).predict
@@ -201,7 +203,9 @@ def fit_boosted(train, validation):
     """Return the predict method of XGBoost's XGBRanker."""
     import xgboost
 
-    queries = [np.repeat(np.arange(len(one.qids)), np.diff(one.offsets)) for one in (train, validation)]
+    queries = [
+        np.repeat(np.arange(len(documents.qids)), np.diff(documents.offsets)) for documents in (train, validation)
+    ]
     model = xgboost.XGBRanker(early_stopping_rounds=PATIENCE, eval_metric=NDCG)
     sets = {"eval_set": [(validation.X, validation.y)], "eval_qid": queries[1:], "verbose": False}
     return model.fit(train.X, train.y, qid=queries[0], **sets).predict
@@ -252,9 +256,9 @@ def set_rows(name, kind, results):
         what, unit = f"test NDCG@10, {method}", f"mean of {len(values)} splits"
         yield Row(what, name, kind, [float(np.mean(values))], unit, f"{note}; best: {winner}")
     for method in list(METHODS)[1:]:
-        found = compare(results, method, is_shared=kind == "real")
-        note = f"90 % interval {found.low:.4f} to {found.high:.4f}, p {found.p:.3f}, {found.users} queries"
-        yield Row(f"test NDCG@10, {OURS} less {method}", name, kind, [found.mean], "mean over queries", note)
+        paired = compare(results, method, is_shared=kind == "real")
+        note = f"90 % interval {paired.low:.4f} to {paired.high:.4f}, p {paired.p:.3f}, {paired.users} queries"
+        yield Row(f"test NDCG@10, {OURS} less {method}", name, kind, [paired.mean], "mean over queries", note)
 
 
 def compare(results, method, is_shared):
@@ -262,8 +266,10 @@ def compare(results, method, is_shared):
 
     is_shared: the splits are of the same queries; a query's value is its mean over the splits that test it.
     """
-    ids = [[f"{'' if is_shared else split} {query}" for query in one] for split, (one, _) in enumerate(results)]
+    ids = [[f"{'' if is_shared else split} {query}" for query in queries] for split, (queries, _) in enumerate(results)]
     _, places = np.unique(np.concatenate(ids), return_inverse=True)
-    ours, theirs = (np.concatenate([values[one] for _, values in results]) for one in (OURS, method))
+    ours, other_values = (np.concatenate([values[queries] for _, values in results]) for queries in (OURS, method))
     counts = np.bincount(places)
-    return significance.compare(*(np.bincount(places, one) / counts for one in (ours, theirs)), quantile=QUANTILE)
+    return significance.compare(
+        *(np.bincount(places, queries) / counts for queries in (ours, other_values)), quantile=QUANTILE
+    )

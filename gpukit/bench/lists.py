@@ -84,13 +84,13 @@ def rank_by_weights(conditions):
     ncf = ncf_data.read(conditions.data, conditions.scale)
     table, (_, n_items), is_known = ncf.clicks, ncf.clicks.shape, ~ncf.unknown[:, 0]
     users, items = ncf.candidates.users[is_known], ncf.candidates.items[is_known, 0]
-    made, whole = Ease(clicks_of(table.users, table.items, table.shape), n_items), None
+    ease, whole = Ease(clicks_of(table.users, table.items, table.shape), n_items), None
     ridge, k = usual("ease", "adaptive", len(table))["regularization"], ncf_data.K
     relevant = clicks_of(users, items, table.shape)
     for size in (None, *(size for size in SIZES if size < n_items)):
         if size:
-            made.weights = solve_weights(table, ridge, size, conditions.device).toarray()
-        values = judge(made.name, made.lists(users, k), relevant, made.counts, (k,)).values[k]
+            ease.weights = solve_weights(table, ridge, size, conditions.device).toarray()
+        values = judge(ease.name, ease.lists(users, k), relevant, ease.counts, (k,)).values[k]
         what = f"EASE, {size} neighbours" if size else "EASE, all weights"
         whole = values if whole is None else whole
         for metric, label in ncf_data.METRICS.items():

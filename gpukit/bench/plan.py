@@ -166,12 +166,12 @@ def streamed_epoch(resident, ratings, packing, blocks, sent):
 def ranking(documents, features, levels, gpus, on_host=True, memory_rate=CARD["H200"]):
     """Return the Cost of a product with the Hessian in float32; on_host: with vectors from and to the host."""
     arity = choose_arity(levels)
-    planes, own = int(heights(np.array([levels]), arity)[0]), documents / gpus
-    read = 4 * own * features
+    planes, documents_each = int(heights(np.array([levels]), arity)[0]), documents / gpus
+    read = 4 * documents_each * features
     compute = RATE["launch"] + read / RATE["memory"] * CARD["H200"] / memory_rate
-    compute += own * planes * (arity - 1) * RATE["difference"] + on_host * RATE["answer"]
+    compute += documents_each * planes * (arity - 1) * RATE["difference"] + on_host * RATE["answer"]
     exchange = RATE["message"] + (gpus - 2) * RATE["peer"] if gpus > 1 else 0.0
-    tables = own * (planes * (2 * arity - 1) * 4 + 100)  # see ranking.gpu.memory_needed
+    tables = documents_each * (planes * (2 * arity - 1) * 4 + 100)  # see ranking.gpu.memory_needed
     return Cost(read, 8 * (features + 3) * (gpus - 1), compute, exchange, read + tables)
 
 

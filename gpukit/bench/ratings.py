@@ -179,10 +179,10 @@ def many_items(conditions):
     codes, rated = steps.resident(words, np.uint32), steps.resident(np.ones(n_items), np.uint8)
     search = functools.partial(steps.search, Items(None, codes, rated), settings)
     lists = search((0, 2000))
-    for item, found in zip((0, 1999), steps.fetch(lists.neighbors)[[0, 1999]]):
+    for item, neighbors_of_item in zip((0, 1999), steps.fetch(lists.neighbors)[[0, 1999]]):
         distances = np.bitwise_count(words[item] ^ words).sum(axis=1, dtype=np.int64)
         distances[item] = settings.n_bits
-        if not np.array_equal(found, np.argsort(distances, kind="stable")[: settings.n_neighbors]):
+        if not np.array_equal(neighbors_of_item, np.argsort(distances, kind="stable")[: settings.n_neighbors]):
             raise DataError(f"the search found other neighbours of item {item} than counting bits.")
     samples = milliseconds(lambda: steps.fetch(search().random_slots), 3, 0)
     yield Row("Hamming search p=3 q=100 K=32", "1,000,000 items", "generated", samples, "ms")
@@ -398,11 +398,11 @@ def out_of_core(conditions):
 
 def describe(result, whole, limit):
     """Return the note of a row: the resident epoch, what travels, and both errors."""
-    middle, before = (sorted(one.samples)[len(one.samples) // 2] for one in (result, whole))
+    middle, before = (sorted(row.samples)[len(row.samples) // 2] for row in (result, whole))
     blocks, sent = result.training.blocks, result.training.bytes_sent / 1e9
-    kept = sum(block.kept for block in blocks)
+    n_kept = sum(block.kept for block in blocks)
     return (
         f"{limit / 2**20:.0f} MiB; {middle / before:.2f} times the {before:.2f} ms in enough memory; {sent:.2f} GB an "
-        f"epoch at {1e3 * sent / middle:.1f} GB/s; {result.training.packing.packed} bytes a rating; {kept} of "
+        f"epoch at {1e3 * sent / middle:.1f} GB/s; {result.training.packing.packed} bytes a rating; {n_kept} of "
         f"{len(blocks)} blocks stay on the GPU; RMSE {result.rmse:.4f}, in enough memory {whole.rmse:.4f}"
     )

@@ -132,7 +132,7 @@ def sensor_benchmark(sensors, conditions):
     results = map_in_processes(evaluate_seed, tasks, conditions.workers)
     for kind in HIDDEN:
         evaluations = list(itertools.islice(results, len(sensors.seeds)))
-        methods = [one.methods for one in evaluations]
+        methods = [evaluation.methods for evaluation in evaluations]
         check_best(methods, kind)
         yield from method_rows(sensors, methods, kind)
         yield from interval_rows(sensors, evaluations, kind)
@@ -200,7 +200,7 @@ def baselines(adjacency, tensor, mask):
     for name, form in (("Tikhonov", laplacian), ("Tikhonov, normalized", normalized_laplacian)):
         L = form(adjacency).toarray()
         for tau in TAUS:
-            solved = [np.linalg.solve(np.diag(w) + tau * L, one) for w, one in zip(weights.T, rest.T)]
+            solved = [np.linalg.solve(np.diag(w) + tau * L, column) for w, column in zip(weights.T, rest.T)]
             yield name, f"tau {tau:g}", (np.transpose(solved) + mean).reshape(tensor.shape)
     step = normalized_adjacency(adjacency)
     for steps in (2, 5, 10, 40):
@@ -272,11 +272,11 @@ def interval_rows(sensors, evaluations, kind):
     from scipy import stats
 
     parts = [
-        ("90 % intervals", [one.coverage for one in evaluations], "share within"),
-        ("deviations", [one.crps for one in evaluations], "CRPS, times the best constant's"),
+        ("90 % intervals", [evaluation.coverage for evaluation in evaluations], "share within"),
+        ("deviations", [evaluation.crps for evaluation in evaluations], "CRPS, times the best constant's"),
     ]
     if kind == "sensors":
-        pooled = stats.spearmanr(*np.concatenate([one.ranks for one in evaluations], axis=1)).statistic
+        pooled = stats.spearmanr(*np.concatenate([evaluation.ranks for evaluation in evaluations], axis=1)).statistic
         parts.append(("deviations by sensor", [abs(float(pooled))], "rank correlation with the error"))
     for name, values, unit in parts:
         note = f"mean {np.mean(values):.3f}, {list_seeds(values)}"

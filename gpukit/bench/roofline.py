@@ -103,14 +103,14 @@ def hamming(scale, device):
 
 def top_k(scale, device):
     """The 32 smallest keys of each row."""
-    shape, found = (max(8, round(scale * 16_384)), ITEMS), []
+    shape, smallest_keys = (max(8, round(scale * 16_384)), ITEMS), []
     keys = arrays_of(device).resident(np.random.default_rng(0).integers(0, 2400, shape, np.uint32), np.uint32)
     smallest = engine(device, "gpukit.neighbors.search").smallest
 
     def run():
-        found[:] = smallest(keys, 32)
+        smallest_keys[:] = smallest(keys, 32)
 
-    return Work(run, lambda: to_host(found[0]), 4 * np.prod(shape), 0)
+    return Work(run, lambda: to_host(smallest_keys[0]), 4 * np.prod(shape), 0)
 
 
 def segments(scale, device):

@@ -40,12 +40,12 @@ class Asker:
         """Return {name: call} of short calls."""
         model, draw = self.model, self.draw
         filters = Filters(without=draw("item", 100), min_support=2)
-        given = dict.fromkeys(draw("item", GIVEN), model.scale_[1])
+        ratings = dict.fromkeys(draw("item", GIVEN), model.scale_[1])
         return {
             "recommend a user": lambda: model.recommend(draw()),
             "recommend a user by rating": lambda: model.recommend(draw(), by="rating"),
             "recommend a user with filters": lambda: model.recommend(draw(), filters=filters),
-            f"recommend_for of {GIVEN} ratings": lambda: model.recommend_for(given),
+            f"recommend_for of {GIVEN} ratings": lambda: model.recommend_for(ratings),
             "predict a pair": lambda: model.predict(draw(), draw("item")),
             "explain a pair": lambda: model.explain(*draw(), *draw("item")),
             "similar items by factors": lambda: model.similar_items(*draw("item"), by="factors"),

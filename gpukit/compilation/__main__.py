@@ -16,8 +16,8 @@ def main(job, more, arguments):
     """Run a command of gpukit; write the Tasks that its calls from Python are."""
     calls, first_use, compile_kernel = [], _jit.Function._first_use, Kernel.compile
 
-    def note(made, name, kinds):
-        calls.append(Task(made.py_func.__module__, name, text_of(kinds)))
+    def note(dispatcher, name, kinds):
+        calls.append(Task(dispatcher.py_func.__module__, name, text_of(kinds)))
 
     @contextlib.contextmanager
     def recorded(self):

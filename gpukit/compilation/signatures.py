@@ -74,15 +74,15 @@ class Task(NamedTuple):
         module = importlib.import_module(self.module)
         if call := CALL.fullmatch(self.name):
             maker, constants, index = call.groups()
-            made = getattr(module, maker)(*constants_of(constants))
-            return made if index is None else made[int(index)]
-        found = getattr(module, self.name)
-        return getattr(found, "loop", found)
+            result = getattr(module, maker)(*constants_of(constants))
+            return result if index is None else result[int(index)]
+        function = getattr(module, self.name)
+        return getattr(function, "loop", function)
 
 
 def constants_of(text):
     """Return the constants of a call that _cuda.name_of_call has spelled."""
-    return [getattr(np, one, None) or ast.literal_eval(one) for one in text.split(",")]
+    return [getattr(np, word, None) or ast.literal_eval(word) for word in text.split(",")]
 
 
 def tasks_of(job, capability=None):
@@ -114,18 +114,18 @@ def is_missing(task, capability=None):
 
 def text_of(kinds):
     """Return numba's argument types as text; None if one of them has no text."""
-    texts = [_text_of_one(one) for one in kinds]
+    texts = [_text_of_one(kind) for kind in kinds]
     return None if None in texts else ",".join(texts)
 
 
-def _text_of_one(one):
-    if isinstance(one, types.Array):
-        known = one.aligned and isinstance(one.dtype, types.Number | types.Boolean)
-        return f"{one.dtype}[{one.ndim}{one.layout}]{'' if one.mutable else 'r'}" if known else None
-    if isinstance(one, types.BaseNamedTuple | Frame):
-        inner, kind = text_of(one.types), getattr(one, "instance_class", Frame)
+def _text_of_one(value):
+    if isinstance(value, types.Array):
+        known = value.aligned and isinstance(value.dtype, types.Number | types.Boolean)
+        return f"{value.dtype}[{value.ndim}{value.layout}]{'' if value.mutable else 'r'}" if known else None
+    if isinstance(value, types.BaseNamedTuple | Frame):
+        inner, kind = text_of(value.types), getattr(value, "instance_class", Frame)
         return inner and f"{kind.__module__}:{kind.__qualname__}({inner})"
-    return str(one) if isinstance(one, types.Number | types.Boolean) else None
+    return str(value) if isinstance(value, types.Number | types.Boolean) else None
 
 
 def types_of(text):
@@ -138,10 +138,10 @@ def types_of(text):
             continue
         if end:
             parts, kind = tuple(groups.pop()), classes.pop()
-            made = Frame(parts) if kind is Frame else types.BaseTuple.from_types(parts, kind)
+            result = Frame(parts) if kind is Frame else types.BaseTuple.from_types(parts, kind)
         elif scalar:
-            made = getattr(types, scalar)
+            result = getattr(types, scalar)
         else:
-            made = types.Array(getattr(types, dtype), int(ndim), layout, readonly=bool(readonly))
-        groups[-1].append(made)
+            result = types.Array(getattr(types, dtype), int(ndim), layout, readonly=bool(readonly))
+        groups[-1].append(result)
     return tuple(groups[0])

@@ -56,9 +56,9 @@ def number_of(spec):
         return None
     index = int(number or 0)
     if index >= count:
-        found = "no CUDA GPU was found" if not count else f"only {count} GPU(s) were found, numbered from 0"
+        description = "no CUDA GPU was found" if not count else f"only {count} GPU(s) were found, numbered from 0"
         raise DeviceError(
-            f"device {spec} is not available: {found}. Use --device cpu (device='cpu'), or {INSTALL_HINT}."
+            f"device {spec} is not available: {description}. Use --device cpu (device='cpu'), or {INSTALL_HINT}."
         )
     return index
 

@@ -143,12 +143,12 @@ def evaluate(
     ranked, grading = rank(y, scores, offsets), grading_of(ndcg, relevant, ties)
     offsets = ranked.offsets
     table, pairs = _judged(ranked, cuts, grading)
-    there = offsets[1:] > offsets[:-1]
+    has_documents = offsets[1:] > offsets[:-1]
     reasons = undefined(y, offsets, ndcg, relevant, cuts, int(pairs[:, 0].sum()), more)
-    values = _summary(table[there], pairs[there], cuts, ndcg == "skip-blank")
+    values = _summary(table[has_documents], pairs[has_documents], cuts, ndcg == "skip-blank")
     if others := [name for name in dict.fromkeys(more) if name not in values]:
         tops = _tops(ranked, others, grading)
-        values |= {name: float(column[there].mean()) for name, column in tops.items()}
+        values |= {name: float(column[has_documents].mean()) for name, column in tops.items()}
     tied = {"pairs": int(pairs[:, 2].sum()), "queries": int((pairs[:, 2] > 0).sum())}
     return Metrics({name: np.nan if name in reasons else value for name, value in values.items()}, reasons, tied)
 
@@ -184,8 +184,8 @@ def parse_metric(name):
     """Return (kind, k) of a metric's name, k None for one without; raises ParameterError for an unknown one."""
     if name in WHOLE:
         return name, None
-    if found := AT_CUT.fullmatch(str(name)):
-        return found[1], int(found[2])
+    if match := AT_CUT.fullmatch(str(name)):
+        return match[1], int(match[2])
     raise ParameterError(
         f"metric {name!r} is unknown. Use {', '.join(WHOLE)}, or ndcg@K, p@K or err@K with K from 1 on."
     )
@@ -209,14 +209,14 @@ def values_by_query(names, y, scores, offsets, ndcg="letor", relevant=1.0, ties=
     cuts = list(dict.fromkeys(k for kind, k in parsed.values() if kind == "ndcg"))
     grading = grading_of(ndcg, relevant, ties)
     table, pairs = _judged(ranked, cuts, grading)
-    found = dict(zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg", "map", "tau"], table.T))
+    values = dict(zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg", "map", "tau"], table.T))
     tops = [name for name, (kind, _) in parsed.items() if kind in ("p", "err", "mrr")]
-    found |= _tops(ranked, tops, grading)
+    values |= _tops(ranked, tops, grading)
     total, right, equal = pairs.T.astype(np.float64)
     for name, value in (("pa", tied), ("pa_ties", 1.0)):
-        found[name] = np.divide(right + value * equal, total, out=np.zeros(len(total)), where=total > 0)
+        values[name] = np.divide(right + value * equal, total, out=np.zeros(len(total)), where=total > 0)
     return {
-        name: (np.nan_to_num(found[name]), _weights_of(name, found[name], total, ranked.offsets, ndcg))
+        name: (np.nan_to_num(values[name]), _weights_of(name, values[name], total, ranked.offsets, ndcg))
         for name in names
     }
 
@@ -251,12 +251,12 @@ def _judged(ranked, cuts, grading):
 
 def _tops(ranked, names, grading):
     """Return {name: values (m,)} of p@k, err@k and mrr."""
-    found = {}
+    tops = {}
     for name in names:
         kind, k = parse_metric(name)
-        found[name] = np.empty(ranked.offsets.size - 1)
-        _top(ranked, ("p", "err", "mrr").index(kind), k or 0, grading, ranked.y.max(), found[name])
-    return found
+        tops[name] = np.empty(ranked.offsets.size - 1)
+        _top(ranked, ("p", "err", "mrr").index(kind), k or 0, grading, ranked.y.max(), tops[name])
+    return tops
 
 
 def ndcg(
@@ -302,10 +302,10 @@ def pairwise_accuracy(
     Only pairs of different grades count. Arguments as in ndcg; ties: value of a pair of equal scores (0, 0.5 or 1).
     O(n log n). DataError without a pair.
     """
-    found = evaluate(*_by_query(grades, scores, queries))
-    if np.isnan(found["pa"]):
+    values = evaluate(*_by_query(grades, scores, queries))
+    if np.isnan(values["pa"]):
         raise DataError("pairwise accuracy needs a query with two different grades.")
-    return found["pa"] + ties * (found["pa_ties"] - found["pa"])
+    return values["pa"] + ties * (values["pa_ties"] - values["pa"])
 
 
 def _by_query(grades, scores, queries):
@@ -343,15 +343,15 @@ def _discounts(longest, letor):
 def _summary(table, pairs, cuts, skip_blank):
     """Return the means over queries, by name."""
     total, right, tied = (int(n) for n in pairs.sum(axis=0))
-    found = {"pa": right / total, "pa_ties": (right + tied) / total} if total else {"pa": np.nan, "pa_ties": np.nan}
+    summary = {"pa": right / total, "pa_ties": (right + tied) / total} if total else {"pa": np.nan, "pa_ties": np.nan}
     *gains, precision, tau = table.T
-    found["tau"] = float(tau[pairs[:, 0] > 0].mean()) if total else np.nan
+    summary["tau"] = float(tau[pairs[:, 0] > 0].mean()) if total else np.nan
     for name, values in zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg"], gains, strict=True):
         values = values[~np.isnan(values)] if skip_blank else np.nan_to_num(values)
         with np.errstate(over="ignore", invalid="ignore"):  # for labels that are not grades
-            found[name] = float(values.mean()) if values.size else np.nan
-    found["map"] = float(precision.mean())
-    return found
+            summary[name] = float(values.mean()) if values.size else np.nan
+    summary["map"] = float(precision.mean())
+    return summary
 
 
 @by_block(lambda ranked: ranked.offsets.size - 1)
@@ -538,10 +538,10 @@ def _sort_ties(ranked, labels, spare):
         while end < labels.size and ranked[end] == ranked[begin]:
             end += 1
         if end > begin + 1:
-            own = labels[begin:end]
-            _sort(own, spare)
-            pairs = own.size * (own.size - 1) // 2
-            equal, tied = equal + pairs, tied + pairs - _equal_pairs(own)
+            query_labels = labels[begin:end]
+            _sort(query_labels, spare)
+            pairs = query_labels.size * (query_labels.size - 1) // 2
+            equal, tied = equal + pairs, tied + pairs - _equal_pairs(query_labels)
         begin = end
     return equal, tied
 

@@ -66,11 +66,11 @@ def before_one(ranks, sizes):
     return ranks < np.maximum(np.asarray(sizes) - 1, 1)
 
 
-def parted(columns, kept):
-    """Split {name: (n,) array} by a mask kept (n,) bool, in order, a column and part on each core.
+def parted(columns, is_kept):
+    """Split {name: (n,) array} by a mask is_kept (n,) bool, in order, a column and part on each core.
 
     Returns ({name: kept rows}, {name: other rows}).
     """
-    masks = kept, ~kept
+    masks = is_kept, ~is_kept
     parts = shared_out(lambda task: task[0][task[1]], [(column, mask) for column in columns.values() for mask in masks])
     return dict(zip(columns, parts[::2])), dict(zip(columns, parts[1::2]))

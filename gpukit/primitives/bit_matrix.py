@@ -73,8 +73,8 @@ else:
             ]
             kind = ir.FunctionType(ir.LiteralStructType([WORD] * 4), [WORD] * 10)
             asm = ir.InlineAsm(kind, PRODUCT, ",".join(["=r"] * 4 + ["r"] * 10), side_effect=True)
-            made = builder.call(asm, words)
-            parts = [builder.extract_value(made, i) for i in range(4)]
+            result = builder.call(asm, words)
+            parts = [builder.extract_value(result, i) for i in range(4)]
             return context.make_tuple(builder, signature.return_type, parts)
 
         four, two = types.UniTuple(types.uint32, 4), types.UniTuple(types.uint32, 2)

@@ -34,12 +34,12 @@ def add_row(matrix, row, first, lane, lanes, count, vector, change):
     """The lane's numbers of matrix[row, first:] += change, atomically; vector: by the quad instruction of capability
     9.0."""
     for i in range(count // 4):
-        at = U32(first + U32(4) * U32(lane + U32(i * lanes)))
+        index = U32(first + U32(4) * U32(lane + U32(i * lanes)))
         if vector:
-            add4(matrix, U32(row), at, change[4 * i], change[4 * i + 1], change[4 * i + 2], change[4 * i + 3])
+            add4(matrix, U32(row), index, change[4 * i], change[4 * i + 1], change[4 * i + 2], change[4 * i + 3])
         else:
             for j in range(4):
-                cuda.atomic.add(matrix, (U32(row), U32(at + U32(j))), change[4 * i + j])
+                cuda.atomic.add(matrix, (U32(row), U32(index + U32(j))), change[4 * i + j])
 
 
 @device
@@ -69,9 +69,9 @@ def add_stored(matrix, row, lane, lanes, count, half, vector, change):
     """The lane's numbers of a row, stored as load_stored says, += change, atomically."""
     if half:
         for i in range(count // 4):
-            at = U32(U32(2) * U32(lane + U32(i * lanes)))
+            index = U32(U32(2) * U32(lane + U32(i * lanes)))
             quad = change[4 * i], change[4 * i + 1], change[4 * i + 2], change[4 * i + 3]
-            add_halves(matrix, U32(row), at, *quad, vector)
+            add_halves(matrix, U32(row), index, *quad, vector)
     else:
         add_row(matrix, row, U32(0), lane, lanes, count, vector, change)
 
@@ -89,6 +89,6 @@ def partial_dot(a, b, count):
 def store_row(matrix, row, first, lane, lanes, count, numbers):
     """The lane's numbers of matrix[row, first:] = numbers."""
     for i in range(count // 4):
-        at = U32(first + U32(4) * U32(lane + U32(i * lanes)))
+        index = U32(first + U32(4) * U32(lane + U32(i * lanes)))
         for j in range(4):
-            matrix[U32(row), U32(at + U32(j))] = numbers[4 * i + j]
+            matrix[U32(row), U32(index + U32(j))] = numbers[4 * i + j]

@@ -40,16 +40,16 @@ if SIMULATED:
         for i, value in enumerate((a, b, c, d)):
             cuda.atomic.add(matrix, (int(row), int(column) + i), value)
 
-    def pick4(array, at):
-        """(array[at], ..., array[at + 3]); at: a multiple of 4."""
-        assert int(at) % 4 == 0
-        return tuple(array[int(at) + i] for i in range(4))
+    def pick4(array, index):
+        """(array[at], ..., array[at + 3]); index: a multiple of 4."""
+        assert int(index) % 4 == 0
+        return tuple(array[int(index) + i] for i in range(4))
 
-    def put4(array, at, a, b, c, d):
-        """array[at : at + 4] = (a, b, c, d); at: a multiple of 4."""
-        assert int(at) % 4 == 0
+    def put4(array, index, a, b, c, d):
+        """array[index : at + 4] = (a, b, c, d); index: a multiple of 4."""
+        assert int(index) % 4 == 0
         for i, value in enumerate((a, b, c, d)):
-            array[int(at) + i] = value
+            array[int(index) + i] = value
 
     def _halves(matrix, row, column):
         """The four halves in two numbers of a matrix, (4,) float16."""
@@ -210,12 +210,12 @@ else:
 
         return types.void(matrix, row, column, a, b, c, d), generate
 
-    def _quad_at(context, builder, array_type, array, at):
+    def _quad_at(context, builder, array_type, array, index):
         """A pointer to the four numbers from array[at] on."""
         if not (isinstance(array_type, types.Array) and array_type.ndim == 1 and array_type.dtype == types.float32):
             raise TypeError(f"pick4 and put4 want a 1-D array of float32, not {array_type}")
         data = context.make_array(array_type)(context, builder, value=array).data
-        place = builder.gep(data, [builder.zext(at, POINTER)])
+        place = builder.gep(data, [builder.zext(index, POINTER)])
         return builder.bitcast(place, ir.VectorType(FLOAT, 4).as_pointer())
 
     @intrinsic

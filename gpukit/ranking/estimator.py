@@ -267,15 +267,17 @@ class RankSVM(Estimator):
         """
         from gpukit.ranking import inputs, serve
 
-        sets = [inputs.read(*one) for one in inputs.eval_sets(eval_set, eval_group, eval_qid)]
-        given = {"group": group, "query_weight": query_weight, "sample_weight": sample_weight, "metric": metric}
-        given["feature_names"] = feature_names
+        sets = [inputs.read(*pair) for pair in inputs.eval_sets(eval_set, eval_group, eval_qid)]
+        options = {"group": group, "query_weight": query_weight, "sample_weight": sample_weight, "metric": metric}
+        options["feature_names"] = feature_names
         if validation is not None:
             warnings.warn("validation= is deprecated: write eval_set=[...] instead.", FutureWarning, stacklevel=2)
-        run = self.prepare(X, y, qid, **given, team=team, validation=validation, eval_sets=sets)
+        run = self.prepare(X, y, qid, **options, team=team, validation=validation, eval_sets=sets)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         if eval_set is not None:
-            self.evals_result_ = {f"validation_{at}": serve.measured(self, one) for at, one in enumerate(sets)}
+            self.evals_result_ = {
+                f"validation_{number}": serve.measured(self, pair) for number, pair in enumerate(sets)
+            }
         return self
 
     def prepare(

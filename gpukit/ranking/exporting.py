@@ -50,15 +50,15 @@ def save_onnx(path, model):
     add_scores(graph, model)
     shapes = {"features": ["documents", int(model.n_features_in_)], "scores": ["documents"]}
     ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, shape) for name, shape in shapes.items()]
-    made = onnx.helper.make_graph(graph.nodes, "RankSVM", ends[:1], ends[1:], graph.constants)
+    onnx_graph = onnx.helper.make_graph(graph.nodes, "RankSVM", ends[:1], ends[1:], graph.constants)
     opset = onnx.helper.make_opsetid("", OPSET)
-    made = onnx.helper.make_model(made, opset_imports=[opset], ir_version=IR, producer_name="gpukit")
+    onnx_graph = onnx.helper.make_model(onnx_graph, opset_imports=[opset], ir_version=IR, producer_name="gpukit")
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
-        onnx.helper.set_model_props(made, {"feature_names": "\n".join(map(str, names))})
-    onnx.checker.check_model(made)
+        onnx.helper.set_model_props(onnx_graph, {"feature_names": "\n".join(map(str, names))})
+    onnx.checker.check_model(onnx_graph)
     with persist.atomic_write(path) as aside, open(aside, "wb") as file:
-        file.write(made.SerializeToString())
+        file.write(onnx_graph.SerializeToString())
 
 
 def import_onnx():

@@ -143,18 +143,18 @@ def choose_cuts(values):
     feature that is mostly 0 would all be 0. Few values have a bin each.
     """
     levels, counts = np.unique(values, return_counts=True)
-    ends, cuts, first, begun = np.cumsum(counts), [], 0, 0
+    ends, cuts, first, used = np.cumsum(counts), [], 0, 0
     for bins in range(STEPS + 1, 1, -1):
-        even = -(-(len(values) - begun) // bins) if len(levels) - first > bins else 0
+        even = -(-(len(values) - used) // bins) if len(levels) - first > bins else 0
         least = max(even, LEAST)
-        last = int(np.searchsorted(ends, begun + least))
+        last = int(np.searchsorted(ends, used + least))
         full = np.flatnonzero(counts[first + 1 :] >= least)
         last = min(last, first + int(full[0])) if len(full) else last
         if last >= len(levels) or len(values) - ends[last] < LEAST:
             break
-        if ends[last] - begun >= LEAST:
+        if ends[last] - used >= LEAST:
             cuts.append(levels[last])
-        first, begun = last + 1, ends[last]
+        first, used = last + 1, ends[last]
     return np.array(cuts, values.dtype)
 
 
@@ -239,7 +239,7 @@ def make_runs(offsets, most):
     runs = []
     for first, last in query_blocks(offsets, most):
         begin, end = int(offsets[first]), int(offsets[last])
-        runs.append([slice(at, min(at + most, end)) for at in range(begin, end, most)])
+        runs.append([slice(start, min(start + most, end)) for start in range(begin, end, most)])
     return runs
 
 

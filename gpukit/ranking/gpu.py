@@ -330,10 +330,10 @@ class Blocks:
 
     def scores(self, v, out):
         """out = X v."""
-        there, vector = self.library.asarray(out), self._vector(v)
+        device_scores, vector = self.library.asarray(out), self._vector(v)
         for rows, features in self.each(self.block):
-            there[rows] = features @ vector
-        self.last = v.copy(), there
+            device_scores[rows] = features @ vector
+        self.last = v.copy(), device_scores
 
     def transposed(self, z):
         """Return X'z (n,) on the host."""
@@ -374,9 +374,9 @@ class Blocks:
         """Return the arrays.Walk of each block of queries, in at most `most` lists."""
         queries, walks = np.sort(over.queries.copy_to_host()), []
         for first, last in self.queries:
-            own = queries[slice(*np.searchsorted(queries, (first, last)))]
-            firsts = np.linspace(0, len(own), min(len(own), most) + 1).astype(np.int32)
-            walks.append(over._replace(queries=put(own), firsts=put(firsts)))
+            block_queries = queries[slice(*np.searchsorted(queries, (first, last)))]
+            firsts = np.linspace(0, len(block_queries), min(len(block_queries), most) + 1).astype(np.int32)
+            walks.append(over._replace(queries=put(block_queries), firsts=put(firsts)))
         return walks
 
     def gram(self, offsets, query, pulls):
@@ -394,9 +394,9 @@ class Blocks:
         block, total = empty(self.block.shape, dtype), put(np.zeros(shape))
         query, weights, sums = view(query), view(pulls), view(total)
         for (first, last), (rows, features) in zip(self.queries, self.each(block), strict=True):
-            own = put((self.offsets[first : last + 1] - self.offsets[first]).astype(np.int32))
+            block_offsets = put((self.offsets[first : last + 1] - self.offsets[first]).astype(np.int32))
             means = empty((last - first, self.n), np.float64)
-            launch(gram_kernels.query_means, last - first, BLOCK, block, own, pulls[rows], means)
+            launch(gram_kernels.query_means, last - first, BLOCK, block, block_offsets, pulls[rows], means)
             features -= view(means).astype(dtype)[query[rows] - first]
             sums += multiply(features * weights[rows, None].astype(dtype), features)
         return copy_out(total)

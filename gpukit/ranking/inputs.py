@@ -117,30 +117,30 @@ def read(X, y, qid, group, feature_names=None, may_stay=False):
     """
     documents = X
     X, names, y, queries = spread(X, y, qid, group, may_stay)
-    own = document_weights(None, documents, X.shape[0])
+    weights = document_weights(None, documents, X.shape[0])
     if feature_names is not None:
         names = np.asarray(feature_names, object)
         if names.shape != X.shape[1:]:
             raise DataError(f"feature_names has {names.size:,} names, X {X.shape[1]:,} columns.")
     check_names(names)
-    return Inputs(X, relevance(y, X.shape[0]), queries, names, own)
+    return Inputs(X, relevance(y, X.shape[0]), queries, names, weights)
 
 
 def eval_sets(sets, groups=None, qids=None):
     """Return [(X, y, qid, group)] of eval_set, eval_group and eval_qid; DataError if their lengths differ."""
     sets = [] if sets is None else sets
     wrong = not isinstance(sets, list | tuple) or isinstance(sets, Documents)
-    if wrong or not all(isinstance(one, Documents) or len(one) == 2 for one in sets):
+    if wrong or not all(isinstance(pair, Documents) or len(pair) == 2 for pair in sets):
         raise DataError("eval_set must be a list of (X, y) or Documents.")
-    for name, given in (("eval_group", groups), ("eval_qid", qids)):
-        if given is not None and len(given) != len(sets):
+    for name, identifiers in (("eval_group", groups), ("eval_qid", qids)):
+        if identifiers is not None and len(identifiers) != len(sets):
             raise DataError(
-                f"{name} must have an entry for each of the {len(sets):,} eval sets; it has {len(given):,}."
+                f"{name} must have an entry for each of the {len(sets):,} eval sets; it has {len(identifiers):,}."
             )
-    groups, qids = (given or [None] * len(sets) for given in (groups, qids))
+    groups, qids = (identifiers or [None] * len(sets) for identifiers in (groups, qids))
     return [
-        (one, None, qid, group) if isinstance(one, Documents) else (*one, qid, group)
-        for one, qid, group in zip(sets, qids, groups)
+        (pair, None, qid, group) if isinstance(pair, Documents) else (*pair, qid, group)
+        for pair, qid, group in zip(sets, qids, groups)
     ]
 
 
@@ -195,19 +195,21 @@ def missing(qid):
         return np.flatnonzero(qid != qid)
     if qid.dtype.kind != "O":
         return np.zeros(0, np.int64)
-    return np.flatnonzero([not isinstance(one == one, bool | np.bool_) or one is None or one != one for one in qid])
+    return np.flatnonzero(
+        [not isinstance(value == value, bool | np.bool_) or value is None or value != value for value in qid]
+    )
 
 
-def query_weights(given, queries, group=None):
+def query_weights(values, queries, group=None):
     """Return weights of the queries (m,) float64, or None for 1 each.
 
-    given: None, (m,) in the order of first documents (or of group), (l,) with one weight per document, equal within a
+    values: None, (m,) in the order of first documents (or of group), (l,) with one weight per document, equal within a
     query, or {qid: weight}; further queries in a dict are ignored.
     """
-    if given is None:
+    if values is None:
         return None
     count = len(queries.offsets) - 1
-    weights = _looked_up(given, queries) if isinstance(given, dict) else given
+    weights = _looked_up(values, queries) if isinstance(values, dict) else values
     weights = as_numbers("query_weight", weights).astype(np.float64)
     if group is not None and weights.shape == np.shape(group):
         weights = weights[np.asarray(group) > 0]
@@ -221,16 +223,16 @@ def query_weights(given, queries, group=None):
     return check_weights("query_weight", weights)
 
 
-def document_weights(given, X, count):
+def document_weights(values, X, count):
     """Return sample_weight of fit as (l,) float64 in the order of the input, or None; it may be in Documents."""
     if isinstance(X, Documents):
-        own = X.weights is not None and np.shape(X.weights) != np.shape(X.qids)
-        given = X.weights if given is None and own else given
-    elif given is not None:
-        given = aligned(X=X, sample_weight=given)[1]
-    if given is None:
+        has_weights = X.weights is not None and np.shape(X.weights) != np.shape(X.qids)
+        values = X.weights if values is None and has_weights else values
+    elif values is not None:
+        values = aligned(X=X, sample_weight=values)[1]
+    if values is None:
         return None
-    weights = as_numbers("sample_weight", plain(given)).astype(np.float64)
+    weights = as_numbers("sample_weight", plain(values)).astype(np.float64)
     if weights.shape != (count,):
         raise DataError(f"sample_weight must hold a weight a document, {count:,}; its shape is {weights.shape}.")
     return check_weights("sample_weight", weights)
@@ -275,14 +277,14 @@ def _of_documents(weights, queries):
     return first
 
 
-def _looked_up(given, queries):
+def _looked_up(values, queries):
     if queries.ids is None:
         raise DataError("query_weight is a dict by query id, but group has no ids. Give qid, or a list of weights.")
     ids = queries.ids.tolist()
-    lacking = [qid for qid in ids if qid not in given]
+    lacking = [qid for qid in ids if qid not in values]
     if lacking:
         raise DataError(f"query_weight has no weight of query {lacking[0]!r} ({len(lacking):,} of {len(ids):,} lack).")
-    return [given[qid] for qid in ids]
+    return [values[qid] for qid in ids]
 
 
 def relevance(y, count):
@@ -299,9 +301,9 @@ def relevance(y, count):
     return y
 
 
-def can_stay(there):
+def can_stay(array):
     """Return True if kernels can read a base.arrays.Resident directly, on an available GPU."""
-    return there.is_plain(2, (np.float32, np.float64)) and gpu_count() > 0
+    return array.is_plain(2, (np.float32, np.float64)) and gpu_count() > 0
 
 
 def features(X, may_stay=False):
@@ -310,9 +312,9 @@ def features(X, may_stay=False):
     float32 is kept, everything else becomes float64. Documents were validated by `checked`. may_stay: X on a GPU that
     needs no conversion becomes a base.arrays.Resident, which `placed` takes.
     """
-    there = resident(X) if may_stay else None
-    if there is not None and can_stay(there):
-        return there, None
+    array = resident(X) if may_stay else None
+    if array is not None and can_stay(array):
+        return array, None
     if isinstance(X, Documents):
         return X.X, X.names
     X = X if is_frame(X) else as_frame(X)
@@ -328,15 +330,15 @@ def features(X, may_stay=False):
 def _check_finite(X, names):
     """Return X; DataError with row and column of a number that is not finite."""
     sparse = hasattr(X, "indptr")
-    at = first_fault(X.data[None] if sparse else X)
-    if at < 0:
+    fault = first_fault(X.data[None] if sparse else X)
+    if fault < 0:
         return X
     if sparse:
         place = int(np.argmin(np.isfinite(X.data)))
         row = int(np.searchsorted(X.indptr, place, "right")) - 1
         raise not_finite(row, int(X.indices[place]), X.data[place], names)
-    column = int(np.argmin(np.isfinite(X[at])))
-    raise not_finite(at, column, X[at, column], names)
+    column = int(np.argmin(np.isfinite(X[fault])))
+    raise not_finite(fault, column, X[fault, column], names)
 
 
 def not_finite(row, column, value, names=None):
@@ -359,11 +361,11 @@ def placed(X, device, stays):
         return X
     if not (stays and device.is_cuda and device.index == X.gpu):
         return features(X.given)[0]
-    there, steps = X.view(), engine(device, "gpukit.ranking")
-    row = steps.first_fault(there)
+    view, steps = X.view(), engine(device, "gpukit.ranking")
+    row = steps.first_fault(view)
     if row < 0:
-        return there
-    values = steps.row_of(there, row)
+        return view
+    values = steps.row_of(view, row)
     column = int(np.argmin(np.isfinite(values)))
     raise not_finite(row, column, values[column])
 

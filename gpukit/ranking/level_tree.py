@@ -106,11 +106,11 @@ def choose_arity(levels):
 
 def heights(levels, arity):
     """(m,) int32: the least h with arity**h >= levels."""
-    found, reach = np.zeros(len(levels), np.int32), np.ones(len(levels), np.int64)
+    result, reach = np.zeros(len(levels), np.int32), np.ones(len(levels), np.int64)
     while (more := reach < levels).any():
-        found[more] += 1
+        result[more] += 1
         reach[more] *= arity
-    return found
+    return result
 
 
 def index_dtype(longest):

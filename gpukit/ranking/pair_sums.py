@@ -93,11 +93,11 @@ class SortedSums(PairSums):
         self.solver = getattr(steps, solver)
         self.plan = steps.sorting.plan(tree.offsets.astype(np.int64), np.float64)
         ones = np.ones(self.size)
-        own = ones if problem.document_weights is None else problem.document_weights
-        self.order, self.own = empty(self.size, np.int32), steps.put(own)
-        self.document_weights = steps.put(problem.weights[tree.query] * own)
-        one, none = steps.put(ones), steps.put(0.0 * ones)
-        self.once = Sums(one, none), Sums(none, none)
+        weights = ones if problem.document_weights is None else problem.document_weights
+        self.order, self.own = empty(self.size, np.int32), steps.put(weights)
+        self.document_weights = steps.put(problem.weights[tree.query] * weights)
+        unit, none = steps.put(ones), steps.put(0.0 * ones)
+        self.once = Sums(unit, none), Sums(none, none)
         self.u, self.z, self.loss = (empty(self.size, np.float64) for _ in range(3))
         self.counts, self.sums = (Sums(*(empty(self.size, np.float64) for _ in range(2))) for _ in range(2))
         self.gains = None if problem.gains is None else steps.put(problem.gains)
@@ -128,11 +128,11 @@ class SortedSums(PairSums):
         self.solver(*places, u, sums)
         if self.gains is None:
             return
-        one, none = self.once[0]
+        unit, none = self.once[0]
         self.multiply(u, self.gains, self.product)
         self.solver(*places, self.product, self.raised)
-        for own, raised, sign in zip(sums, self.raised, (self.minus, one)):  # own = sign (gains own - raised)
-            self.steps.combine(self.gains, 0.0, Sums(own, none), Sums(raised, none), sign, own, self.loss)
+        for total, raised, sign in zip(sums, self.raised, (self.minus, unit)):  # total = sign (gains total - raised)
+            self.steps.combine(self.gains, 0.0, Sums(total, none), Sums(raised, none), sign, total, self.loss)
 
     def multiply(self, a, b, out):
         """out = a b: `once` counts each document once, without partners."""

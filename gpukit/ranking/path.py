@@ -50,9 +50,9 @@ def regularization_path(model, train, validation, grid, metric, query_weight=Non
     held_out.scale_like(run)
     path, best, w = [], None, None
     for C in values:
-        begun = work_clock()
+        start = work_clock()
         result = run.train(C, w, progress)
-        seconds, w = work_clock() - begun, result.w
+        seconds, w = work_clock() - start, result.w
         path.append(entry(run, C, result, seconds, held_out.evaluate(w)))
         value = path[-1]["validation"][metric.name]
         if best is None or value > best.value:
@@ -161,8 +161,8 @@ def number(text, grid):
     """Return a positive number of "0.5" or "2^-3"; ParameterError with the grid."""
     word = text.strip()
     try:
-        found = POWER.fullmatch(word)
-        read = 2.0 ** int(found[1]) if found else float(word)
+        match = POWER.fullmatch(word)
+        read = 2.0 ** int(match[1]) if match else float(word)
     except (ValueError, OverflowError):
         read = 0.0
     if not 0 < read < np.inf:

@@ -37,15 +37,15 @@ class Problem(NamedTuple):
 
     def pulls(self):
         """Return the sum of the weights of the pairs of each document, (l,) float64."""
-        tree, own, gains = self.tree, self.document_weights, self.gains
+        tree, weights, gains = self.tree, self.document_weights, self.gains
         if not self.is_weighted:
             return tree.pair_counts() * self.weights[tree.query]
-        own = np.ones(len(tree.query)) if own is None else own
+        weights = np.ones(len(tree.query)) if weights is None else weights
         groups = tree.first_group[tree.query] + tree.level
-        others = np.bincount(tree.query, own)[tree.query] - np.bincount(groups, own)[groups]
+        others = np.bincount(tree.query, weights)[tree.query] - np.bincount(groups, weights)[groups]
         if gains is not None:
-            others = sum_differences(tree, own, gains)[groups]
-        return self.weights[tree.query] * own * others
+            others = sum_differences(tree, weights, gains)[groups]
+        return self.weights[tree.query] * weights * others
 
     @property
     def is_weighted(self):
@@ -53,12 +53,12 @@ class Problem(NamedTuple):
         return self.document_weights is not None or self.gains is not None
 
 
-def sum_differences(tree, own, gains):
+def sum_differences(tree, weights, gains):
     """Return the sum of own_j |g - g_j| over the documents j of its query, for the gain g of each group, (G,)."""
     groups, starts = tree.first_group[tree.query] + tree.level, tree.first_group[:-1]
     query = np.repeat(np.arange(len(starts)), np.diff(tree.first_group))
     gain = gains[np.unique(groups, return_index=True)[1]]
-    weight = np.bincount(groups, own)
+    weight = np.bincount(groups, weights)
     sums = np.zeros(len(gain))
     for level in range(int(np.diff(tree.first_group).max(initial=0))):  # a query has at most 31 gains
         other = starts[query] + level
@@ -81,14 +81,14 @@ def check_gains(y):
 
 def make_problem(X, y, offsets, weights=None, document_weights=None, gains=None):
     """Return the Problem of documents in the order of their queries; DataError if no query has two levels."""
-    made = level_tree.build(y, offsets)
+    tree = level_tree.build(y, offsets)
     weights = np.ones(len(offsets) - 1) if weights is None else np.asarray(weights, np.float64)
-    if not made.planes:
+    if not tree.planes:
         raise DataError(
             f"No query has two different relevance labels ({len(y):,} documents, {len(offsets) - 1:,} queries), so "
             "there are no pairs to learn from. Check the labels, or the column that was taken for them."
         )
-    return Problem(X, made, weights, document_weights, gains)
+    return Problem(X, tree, weights, document_weights, gains)
 
 
 def share_out(problem, blocks):
@@ -96,9 +96,9 @@ def share_out(problem, blocks):
 
     A block then processes its queries in their order, so that not all blocks are at their longest query at once.
     """
-    made = problem.tree
-    sizes = np.diff(made.offsets)
-    with_pairs = np.flatnonzero(made.heights)
+    tree = problem.tree
+    sizes = np.diff(tree.offsets)
+    with_pairs = np.flatnonzero(tree.heights)
     longest_first = with_pairs[np.argsort(-sizes[with_pairs], kind="stable")]
     heap, lists = [(0, block) for block in range(blocks)], [[] for _ in range(blocks)]
     for query, size in zip(longest_first.tolist(), sizes[longest_first].tolist(), strict=True):
@@ -107,7 +107,7 @@ def share_out(problem, blocks):
         lists[block].append(query)
     queries = np.concatenate([np.sort(np.array(part, np.int32)) for part in lists])
     firsts = np.append(0, np.cumsum([len(part) for part in lists])).astype(np.int32)
-    return Walk(queries, firsts, made.offsets, made.heights, problem.weights)
+    return Walk(queries, firsts, tree.offsets, tree.heights, problem.weights)
 
 
 def group_rows(qid, count):
@@ -136,9 +136,11 @@ def group_sizes(group, count):
     group = np.asarray(group)
     whole = group.ndim == 1 and group.dtype.kind in "iu"
     if not whole or (group < 0).any() or group.sum() != count:
-        found = f"they add up to {group.sum():,}" if whole else f"its shape is {group.shape}, its dtype {group.dtype}"
+        description = (
+            f"they add up to {group.sum():,}" if whole else f"its shape is {group.shape}, its dtype {group.dtype}"
+        )
         raise DataError(
-            f"group must list the documents of each query, whole numbers from 0 up that add up to {count:,}; {found}. "
-            "Query ids go into qid."
+            f"group must list the documents of each query, whole numbers from 0 up that add up to {count:,}; "
+            f"{description}. Query ids go into qid."
         )
     return np.append(0, np.cumsum(group[group > 0])).astype(np.int64)

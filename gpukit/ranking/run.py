@@ -52,9 +52,9 @@ class Run:
             n = feature_map.width(self.map, count)
             preconditioned = settings.precondition and n <= (WIDEST_MAP if is_mapped else WIDEST)
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
-            own = None if inputs.weights is None else queries.ordered(inputs.weights)
+            document_weights = None if inputs.weights is None else queries.ordered(inputs.weights)
             gains = check_gains(y) if settings.pair_weights == "gain" else None
-            whole = make_problem(X, y, queries.offsets, weights, own, gains)
+            whole = make_problem(X, y, queries.offsets, weights, document_weights, gains)
             self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)
             planes = whole.tree.planes
             self.solver = choose_solver(settings.solver, self.device, planes, preconditioned, whole.is_weighted)

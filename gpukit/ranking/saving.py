@@ -34,9 +34,9 @@ EVALS = {"evals_result": dict}  # if fit had an eval_set
 def packed(model):
     """Return (facts, arrays) of a fitted RankSVM."""
     known = (*FACTS, *STOP, *PATH, *CHOICE, *EVALS)
-    kept = {name: getattr(model, f"{name}_") for name in known if hasattr(model, f"{name}_")}
+    entries = {name: getattr(model, f"{name}_") for name in known if hasattr(model, f"{name}_")}
     names = getattr(model, "feature_names_in_", None)
-    facts = {"kept": kept, "scale": model.scaling_.kind, "feature_names": None if names is None else names.tolist()}
+    facts = {"kept": entries, "scale": model.scaling_.kind, "feature_names": None if names is None else names.tolist()}
     ranges = {} if model.scaling_.low is None else {"low": model.scaling_.low, "factor": model.scaling_.factor}
     if model.feature_map_ is not None:
         facts["features"], facts["n_features"] = model.feature_map_.kind, model.n_features_in_
@@ -55,14 +55,14 @@ def unpack(model, facts, arrays):
     for name in names:
         trust.check_array(name, arrays[name], np.float64, (weights if name == "coef" else size,))
         trust.check_finite(name, arrays[name])
-    kept = _kept(persist.entry_of(facts, "kept", dict))
+    entries = _kept(persist.entry_of(facts, "kept", dict))
     columns = _names(persist.entry_of(facts, "feature_names", list | None), size)
     model.coef_, model.n_features_in_ = arrays["coef"], size
     if "columns" in arrays:
         model.n_features_in_ = persist.entry_of(facts, "n_features", int)
         model.columns_ = _columns(arrays["columns"], size, model.n_features_in_)
     model.scaling_ = Scaling(kind, *(arrays[name] for name in names[1:]))
-    for name, value in kept.items():
+    for name, value in entries.items():
         setattr(model, f"{name}_", value)
     if columns is not None:
         model.feature_names_in_ = columns
@@ -78,28 +78,28 @@ def _map(facts, arrays, weights):
     )
     if kind == "thresholds" and "map_heights" not in arrays:  # an earlier version's steps have height 1
         arrays = {**arrays, "map_heights": np.ones(len(arrays["map_values"]))}
-    found = MAPS[kind](*(arrays[f"map_{name}"] for name in MAPS[kind]._fields))
-    found.check(size)
-    if size < 1 or width(found, size) != weights:
-        raise DataError(f"it has {weights:,} weights for {size:,} features and {found.extra:,} of their {kind}.")
-    return found, size
+    feature_map = MAPS[kind](*(arrays[f"map_{name}"] for name in MAPS[kind]._fields))
+    feature_map.check(size)
+    if size < 1 or width(feature_map, size) != weights:
+        raise DataError(f"it has {weights:,} weights for {size:,} features and {feature_map.extra:,} of their {kind}.")
+    return feature_map, size
 
 
-def _kept(kept):
+def _kept(entries):
     """Return the validated facts of a training, with those of fit_path if there are any."""
-    known = FACTS | (PATH if "path" in kept else {}) | (CHOICE if "chosen" in kept else {})
-    known |= EVALS if "evals_result" in kept else {}
-    known |= STOP if "stop_reason" in kept else {}
-    for name in kept:
+    known = FACTS | (PATH if "path" in entries else {}) | (CHOICE if "chosen" in entries else {})
+    known |= EVALS if "evals_result" in entries else {}
+    known |= STOP if "stop_reason" in entries else {}
+    for name in entries:
         if name not in known:
             raise DataError(f"{name!r} in its header is nothing that is kept of a training.")
     for name, kind in known.items():
-        persist.entry_of(kept, name, kind)
-    persist.check_seconds(kept["timings"])
-    for name in {"history", "path", "trials"} & set(kept):
-        for step in kept[name]:
+        persist.entry_of(entries, name, kind)
+    persist.check_seconds(entries["timings"])
+    for name in {"history", "path", "trials"} & set(entries):
+        for step in entries[name]:
             persist.entry_of({f"a step of {name}": step}, f"a step of {name}", dict)
-    return kept
+    return entries
 
 
 def _columns(columns, size, n_features):

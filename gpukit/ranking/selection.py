@@ -83,8 +83,8 @@ class Sample(NamedTuple):
 
     def has_pairs(self):
         """Return True if a query with a weight has two levels."""
-        own = self.weight if self.own is None else np.bincount(self.query, self.own)[self.query]
-        return bool(((np.diff(self.y) != 0) & (np.diff(self.query) == 0) & (own[1:] > 0)).any())
+        weights = self.weight if self.own is None else np.bincount(self.query, self.own)[self.query]
+        return bool(((np.diff(self.y) != 0) & (np.diff(self.query) == 0) & (weights[1:] > 0)).any())
 
 
 def draw_sample(inputs, weights, group):
@@ -95,8 +95,8 @@ def draw_sample(inputs, weights, group):
     """
     queries, lengths = inputs.queries, np.diff(inputs.queries.offsets)
     y, keys = (queries.ordered(array) for array in (inputs.y, hash_rows(inputs.X) ^ hash_floats(inputs.y)))
-    own = None if inputs.weights is None else queries.ordered(inputs.weights)
-    keys = keys if own is None else keys ^ hash_floats(own)
+    document_weights = None if inputs.weights is None else queries.ordered(inputs.weights)
+    keys = keys if document_weights is None else keys ^ hash_floats(document_weights)
     weights = query_weights(weights, queries, group)
     weights = np.ones(len(lengths)) if weights is None else weights
     query, query_keys = np.repeat(np.arange(len(lengths)), lengths), hash_groups(keys, queries.offsets)
@@ -116,7 +116,9 @@ def draw_sample(inputs, weights, group):
     order = np.lexsort((keys[rows], numbers))
     rows = rows[order]
     X = inputs.X[rows if queries.rows is None else queries.rows[rows]]
-    return Sample(X, y[rows], numbers[order], weights[query[rows]], None if own is None else own[rows])
+    return Sample(
+        X, y[rows], numbers[order], weights[query[rows]], None if document_weights is None else document_weights[rows]
+    )
 
 
 def split_folds(sample):
@@ -160,14 +162,14 @@ def choose_settings(inputs, settings, weights, group, team, is_open=True, valida
     simplest = first._replace(C=1.0 if settings.C == "auto" else settings.C, scale=list_scales(first)[0])
     if not is_open or settings.C != "auto" or isinstance(inputs.X, Resident):
         return simplest
-    choice, begun = None, work_clock()
+    choice, start = None, work_clock()
     if not team.rank:
         search = settings._replace(C=1.0, **TRIAL)
         if validation is not None:
             choice = choose_on_validation(inputs, search, weights, group, validation)
         else:
             choice = choose_on_folds(inputs, search, weights, group, metric)
-    choice = broadcast_choice(choice and choice._replace(seconds=work_clock() - begun), team)
+    choice = broadcast_choice(choice and choice._replace(seconds=work_clock() - start), team)
     if choice is None:
         return simplest
     return simplest._replace(**{name: choice.facts[name] for name in Candidate._fields}, chosen=choice)
@@ -212,9 +214,9 @@ def broadcast_choice(choice, team):
 def choose_on_validation(inputs, settings, weights, group, validation):
     """Return the Choice of candidates trained on all of inputs.Inputs; None if there are none."""
     kinds = list_features(settings)
-    found = [search_once(inputs, settings._replace(features=kind), weights, group, validation) for kind in kinds]
+    searches = [search_once(inputs, settings._replace(features=kind), weights, group, validation) for kind in kinds]
     queries = len(validation.offsets) - 1
-    return make_choice(found, validation.metric, queries, "validation") if found[0].finalists else None
+    return make_choice(searches, validation.metric, queries, "validation") if searches[0].finalists else None
 
 
 def search_once(inputs, settings, weights, group, validation):
@@ -230,15 +232,15 @@ def choose_on_folds(inputs, settings, weights, group, metric):
     sample = draw_sample(inputs, weights, group)
     if sample is None:
         return None
-    settings, found = settings._replace(solver="auto", device="cpu"), []
+    settings, searches = settings._replace(solver="auto", device="cpu"), []
     for kind in list_features(settings):
         # with more features than documents, eigenvectors cost more than the steps they save
         full = settings.precondition and (kind != "linear" or sample.X.shape[1] <= len(sample.y))
-        rival = choose_trial(found, "folds") if found else None
-        found.append(search_folds(sample, settings._replace(features=kind, precondition=full), metric, rival))
-        if not found[0].finalists:
+        rival = choose_trial(searches, "folds") if searches else None
+        searches.append(search_folds(sample, settings._replace(features=kind, precondition=full), metric, rival))
+        if not searches[0].finalists:
             return None
-    return make_choice(found, metric, len(sample.starts), sample.unit)
+    return make_choice(searches, metric, len(sample.starts), sample.unit)
 
 
 def search_folds(sample, settings, metric, rival=None):
@@ -331,23 +333,23 @@ def make_path(session):
     return [1.0, *(STEPS / curvature).tolist()] if curvature else []
 
 
-def choose_trial(found, held_out):
+def choose_trial(searches, held_out):
     """Return the Trial that is chosen of [Search], the simplest features first.
 
     On a validation set it is the best. Else it is the simplest one of the first Search that is not worse, or the best
     of the others if it is better by more than one standard error.
     """
-    rivals = [best_of(search.finalists) for search in found if search.finalists]
+    rivals = [best_of(search.finalists) for search in searches if search.finalists]
     if held_out == "validation":
         return best_of(rivals)
-    chosen = simplest_of(list_finalists(found[0].finalists))
+    chosen = simplest_of(list_finalists(searches[0].finalists))
     return best_of([chosen, *(trial for trial in rivals[1:] if trial.is_better(chosen))])
 
 
-def make_choice(found, metric, n_queries, held_out):
+def make_choice(winner, metric, n_queries, held_out):
     """Return the Choice of [Search], the simplest features first; gain and error are those over the first candidate."""
-    usual, chosen = found[0].finalists[0], choose_trial(found, held_out)
-    best = max((best_of(search.finalists) for search in found if search.finalists), key=lambda trial: trial.mean)
+    usual, chosen = winner[0].finalists[0], choose_trial(winner, held_out)
+    best = max((best_of(search.finalists) for search in winner if search.finalists), key=lambda trial: trial.mean)
     gain, error = best.gain(usual)
     facts = {
         **chosen.candidate._asdict(),
@@ -359,5 +361,5 @@ def make_choice(found, metric, n_queries, held_out):
         "queries": n_queries,
         "held_out": held_out,
     }
-    trials = [trial for search in found for trial in search.trials]
+    trials = [trial for search in winner for trial in search.trials]
     return Choice(facts, [{**trial.row, metric.name: trial.mean} for trial in trials], 0.0)

@@ -69,8 +69,8 @@ def known_queries(model, X, qid, group):
 
 def scores(model, X, offsets):
     """Return the scaled and mapped X times coef_: (l,) float64; DataError for a score that is not finite."""
-    found = product(prepared(model.scaling_, model.feature_map_, X, offsets), model.coef_)
-    return finite(found + (0.0 if model.feature_map_ else model.scaling_.missing(X, model.coef_)))
+    result = product(prepared(model.scaling_, model.feature_map_, X, offsets), model.coef_)
+    return finite(result + (0.0 if model.feature_map_ else model.scaling_.missing(X, model.coef_)))
 
 
 def prepared(scaling, map, X, offsets):
@@ -169,11 +169,11 @@ def known_features(model):
 def rank(model, X, qid=None, group=None):
     """See RankSVM.rank."""
     X, qid = aligned(X=checked(X), qid=qid)
-    found = predict(model, X, qid, group)
+    result = predict(model, X, qid, group)
     if isinstance(X, Documents):
         qid, group = None, np.diff(X.offsets)
-    queries = queries_of(qid, group, len(found))
-    return queries.restored(rank_scores(queries.ordered(found), queries.offsets))
+    queries = queries_of(qid, group, len(result))
+    return queries.restored(rank_scores(queries.ordered(result), queries.offsets))
 
 
 def rank_scores(scores, offsets):
@@ -192,8 +192,8 @@ def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):
 
 def measured(model, inputs, ndcg="letor", relevant=1):
     """Return {metric: value} of evaluation.evaluate for Inputs."""
-    y, found, offsets = judged(model, inputs)
-    return ranking.evaluate(y, found, offsets, ndcg=ndcg, relevant=relevant)
+    y, predicted, offsets = judged(model, inputs)
+    return ranking.evaluate(y, predicted, offsets, ndcg=ndcg, relevant=relevant)
 
 
 def judged(model, inputs):

@@ -28,9 +28,9 @@ def own_part(problem, y, team):
     if not problem.tree.heights[first:last].any():
         return None
     rows = slice(offsets[first], offsets[last])
-    own = offsets[first : last + 1] - offsets[first]
+    own_offsets = offsets[first : last + 1] - offsets[first]
     more = (None if array is None else array[rows] for array in (problem.document_weights, problem.gains))
-    return make_problem(problem.X[rows], y[rows], own, problem.weights[first:last], *more)
+    return make_problem(problem.X[rows], y[rows], own_offsets, problem.weights[first:last], *more)
 
 
 class SharedPairSums:

@@ -191,13 +191,13 @@ def arguments_of(context, frame):
     array is the address of numpy's PyArrayObject, and a tuple is its parts. Arrays are not counted as used: each
     row of an array that a thread looks at would be counted in memory that all threads share. The caller owns them.
     """
-    made = types.BaseTuple.from_types(frame.types)
+    result = types.BaseTuple.from_types(frame.types)
 
     def generate(context, builder, signature, arguments):
         words = _words_from(builder, builder.add(arguments[0], I64(WORD_BYTES)))
-        return _argument(context, builder, made, words)
+        return _argument(context, builder, result, words)
 
-    return made(frame), generate
+    return result(frame), generate
 
 
 def _words_from(builder, address):
@@ -220,16 +220,16 @@ def _argument(context, builder, kind, words):
 def _array(context, builder, kind, address):
     """Return the array that a PyArrayObject is: the object's own head, data, number of dimensions, shape, strides."""
     data, _, shape, strides = itertools.islice(_words_from(builder, builder.add(address, I64(object.__basicsize__))), 4)
-    made = context.make_array(kind)(context, builder)
+    array = context.make_array(kind)(context, builder)
     arrayobj.populate_array(
-        made,
-        data=builder.inttoptr(data, made.data.type),
+        array,
+        data=builder.inttoptr(data, array.data.type),
         shape=list(itertools.islice(_words_from(builder, shape), kind.ndim)),
         strides=list(itertools.islice(_words_from(builder, strides), kind.ndim)),
         itemsize=context.get_abi_sizeof(context.get_data_type(kind.dtype)),
         meminfo=None,
     )
-    return made._getvalue()
+    return array._getvalue()
 
 
 @intrinsic

@@ -53,8 +53,8 @@ def entry_of_keys(source, row, position):
 def entry_of_sample(source, row, position):
     """An entry of every `every`-th block of entries; source: (keys (B, n), limit, index_bits, every)."""
     keys, limit, index_bits, every = source
-    there = U32(U32(position // BLOCK_SIZE) * U32(every * BLOCK_SIZE) + U32(position % BLOCK_SIZE))
-    return entry_of_keys((keys, limit, index_bits), row, there)
+    entry = U32(U32(position // BLOCK_SIZE) * U32(every * BLOCK_SIZE) + U32(position % BLOCK_SIZE))
+    return entry_of_keys((keys, limit, index_bits), row, entry)
 
 
 @device
@@ -91,17 +91,17 @@ def find_digit(histogram, sums, need, answer):
     add_bins(histogram, sums)
     lane = cuda.threadIdx.x
     if lane < 32:
-        own = 0
+        count = 0
         for part in range(PARTS):
-            own += sums[lane * PARTS + part]
-        before = own
+            count += sums[lane * PARTS + part]
+        before = count
         reach = 1
         while reach < 32:
             other = cuda.shfl_up_sync(FULL, before, reach)
             before += other if lane >= reach else 0
             reach *= 2
-        before -= own
-        if before < need and need <= before + own:
+        before -= count
+        if before < need and need <= before + count:
             part = lane * PARTS
             while before + sums[part] < need:
                 before += sums[part]
@@ -121,12 +121,12 @@ def order_winners(best, count, k, row, begin, index_bits, indices, values):
     An entry's place is the number of smaller ones.
     """
     for slot in range(cuda.threadIdx.x, count, BLOCK_SIZE):
-        mine, place = best[slot], 0
+        own_key, place = best[slot], 0
         for other in range(count):
-            place += 1 if best[other] < mine else 0
+            place += 1 if best[other] < own_key else 0
         if place < k:
-            indices[row, begin + place] = np.int32(mine & U64((1 << index_bits) - 1))
-            values[row, begin + place] = U32(mine >> U64(index_bits))
+            indices[row, begin + place] = np.int32(own_key & U64((1 << index_bits) - 1))
+            values[row, begin + place] = U32(own_key >> U64(index_bits))
 
 
 def make_search(entry):
@@ -141,9 +141,9 @@ def make_search(entry):
             histogram[b] = 0
         cuda.syncthreads()
         for position in range(U32(thread), U32(size), U32(BLOCK_SIZE)):
-            one = entry(source, row, position)
-            if one >= least and one >> U64(shift + width) == prefix:
-                cuda.atomic.add(histogram, slot_of(U32(one >> U64(shift)) & U32((1 << width) - 1)), 1)
+            key = entry(source, row, position)
+            if key >= least and key >> U64(shift + width) == prefix:
+                cuda.atomic.add(histogram, slot_of(U32(key >> U64(shift)) & U32((1 << width) - 1)), 1)
         cuda.syncthreads()
 
     @device
@@ -152,14 +152,14 @@ def make_search(entry):
 
         bits: of the largest entry.
         """
-        shift, prefix, need, there = I32(bits), U64(0), k, I32(k + 1)
-        while shift > 0 and there != need:
+        shift, prefix, need, count = I32(bits), U64(0), k, I32(k + 1)
+        while shift > 0 and count != need:
             width = min(I32(DIGIT), shift)
             shift = I32(shift - width)
             count_digits(source, row, size, least, shift, width, prefix, histogram)
             find_digit(histogram, sums, need, answer)
             prefix = U64(prefix << U64(width)) | U64(answer[0])
-            need, there = I32(need - answer[1]), answer[2]
+            need, count = I32(need - answer[1]), answer[2]
         return shift, prefix
 
     @device
@@ -177,11 +177,11 @@ def make_search(entry):
                 position = U32(start + U32(i * BLOCK_SIZE))
                 loaded[i] = entry(source, row, position if position < U32(size) else U32(start))
             for i in range(LOADS):
-                one, is_new = loaded[i], i == 0 or U32(start + U32(i * BLOCK_SIZE)) < U32(size)
-                if is_new and one >= least and one >> U64(shift) <= prefix:
+                key, is_new = loaded[i], i == 0 or U32(start + U32(i * BLOCK_SIZE)) < U32(size)
+                if is_new and key >= least and key >> U64(shift) <= prefix:
                     slot = cuda.atomic.add(answer, 3, 1)
                     if slot < MOST:
-                        best[slot] = one
+                        best[slot] = key
         cuda.syncthreads()
         return answer[3]
 

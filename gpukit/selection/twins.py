@@ -59,9 +59,9 @@ def select_listed(start, stop, begins, sizes, entries, indices, values):
                 insert_entry(entry, size, best)
                 size = min(size + 1, k)
         for slot in range(k):
-            there = slot < size
-            indices[row, slot] = np.int32(best[slot] & MASK) if there else np.int32(-1)
-            values[row, slot] = np.uint32(best[slot] >> HALF) if there else LAST
+            inside = slot < size
+            indices[row, slot] = np.int32(best[slot] & MASK) if inside else np.int32(-1)
+            values[row, slot] = np.uint32(best[slot] >> HALF) if inside else LAST
 
 
 def smallest(keys, k, limit=LAST):

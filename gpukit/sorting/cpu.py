@@ -36,6 +36,6 @@ def argsort(keys, prepared, order):
 
 def first_nan(keys):
     """The index of the first NaN of keys (n,); n without one."""
-    found = np.array([keys.size], np.int64)
-    twins.first_nan(keys, found)
-    return int(found[0])
+    position = np.array([keys.size], np.int64)
+    twins.first_nan(keys, position)
+    return int(position[0])

@@ -61,7 +61,7 @@ def argsort(keys, prepared, order):
 
 def first_nan(keys):
     """The index of the first NaN of device keys (n,); n without one."""
-    found = to_device(np.array([keys.size], np.int64))
+    position = to_device(np.array([keys.size], np.int64))
     if keys.size:
-        launch(kernels.first_nan, -(-keys.size // 256), 256, keys, found)
-    return int(found.copy_to_host()[0])
+        launch(kernels.first_nan, -(-keys.size // 256), 256, keys, position)
+    return int(position.copy_to_host()[0])

@@ -66,9 +66,9 @@ def make_argsort(packed, block_size):
         rank = cuda.local.array(ENTRIES, np.uint32)
         block = U32(cuda.blockIdx.x)
         lanes, room = U32(queue_blocks[block, 2]), U64(queue_blocks[block, 3])
-        mine = U32(U32(cuda.threadIdx.x) // lanes) if lanes else U32(0)
-        live = mine < U32(queue_blocks[block, 1])
-        segment = U32(queue_segments[U64(queue_blocks[block, 0]) + U64(mine)]) if live else U32(0)
+        own_segment = U32(U32(cuda.threadIdx.x) // lanes) if lanes else U32(0)
+        live = own_segment < U32(queue_blocks[block, 1])
+        segment = U32(queue_segments[U64(queue_blocks[block, 0]) + U64(own_segment)]) if live else U32(0)
         begin = U64(offsets[segment])
         size = U32(U64(offsets[U32(segment + U32(1))]) - begin) if live else U32(0)
         if lanes:
@@ -94,12 +94,12 @@ def make_argsort(packed, block_size):
 
 
 @kernel
-def first_nan(keys, found):
+def first_nan(keys, position):
     """The index of the first NaN.
 
-    keys (n,) float32 or float64; found (1,) int64: n before, lowered to the index if there is a NaN.
+    keys (n,) float32 or float64; position (1,) int64: n before, lowered to the index if there is a NaN.
     Launch: any grid of at least n threads, any block.   Deterministic: yes, exact.   Source: an atomic minimum.
     """
     i = cuda.grid(1)
     if i < keys.size and keys[i] != keys[i]:
-        cuda.atomic.min(found, 0, i)
+        cuda.atomic.min(position, 0, i)

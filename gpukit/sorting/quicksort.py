@@ -41,8 +41,8 @@ def fetch(segment, source, i, packed):
     keys, begin, room, buffer_keys, buffer_places = segment
     if source == UNREAD:
         return make_entry(keys[U64(begin + U64(i))], i, packed), U32(i)
-    at = U64(room + U64(i))
-    return buffer_keys[source, at], (U32(0) if packed else buffer_places[source, at])
+    position = U64(room + U64(i))
+    return buffer_keys[source, position], (U32(0) if packed else buffer_places[source, position])
 
 
 @device
@@ -63,11 +63,11 @@ def pick_pivot(segment, source, low, size, draw, packed):
 
 
 @device
-def count_before(own, counts, warps, turn):
+def count_before(own_count, counts, warps, turn):
     """(entries of the warps before mine, of all warps), each warp having `own`; turn: 0 and 1 in alternation."""
     warp = U32(U32(cuda.threadIdx.x) >> U32(5))
     if U32(cuda.laneid) == U32(0):
-        counts[turn, warp] = own
+        counts[turn, warp] = own_count
     cuda.syncthreads()
     before, total = U32(0), U32(0)
     for w in range(warps):
@@ -104,17 +104,17 @@ def partition(segment, source, low, size, pivot, counts, warps, key, place, rank
         for r in range(ENTRIES):
             if U32(r) < live:
                 key[r], place[r] = fetch(segment, source, U32(U32(low + start) + U32(32 * r)), packed)
-        own = count_smaller(key, place, live, pivot, rank, packed)
-        before, total = count_before(own, counts, warps, turn)
+        own_count = count_smaller(key, place, live, pivot, rank, packed)
+        before, total = count_before(own_count, counts, warps, turn)
         for r in range(ENTRIES):
             if U32(r) < live:
                 front = U32(U32(left + before) + rank[r])
                 back = U32(U32(size - U32(1)) - U32(U32(start + U32(32 * r)) - front))
                 small = smaller(key[r], place[r], pivot[0], pivot[1], packed)
-                at = U64(room + U64(U32(low + (front if small else back))))
-                buffer_keys[target, at] = key[r]
+                position = U64(room + U64(U32(low + (front if small else back))))
+                buffer_keys[target, position] = key[r]
                 if not packed:
-                    buffer_places[target, at] = place[r]
+                    buffer_places[target, position] = place[r]
         left, turn = U32(left + total), U32(U32(1) - turn)
     cuda.syncthreads()
     return left

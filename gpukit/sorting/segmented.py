@@ -55,18 +55,18 @@ def segmented_argsort(
     >>> segmented_argsort([3.0, 1.0, 2.0, 5.0, 4.0], [0, 3, 5], device="cpu")
     array([1, 2, 0, 1, 0], dtype=int32)
     """
-    there = is_on_gpu(keys)
-    if there and str(device) == "cpu":
+    on_gpu = is_on_gpu(keys)
+    if on_gpu and str(device) == "cpu":
         raise ParameterError("the keys are on a GPU, but device is 'cpu': leave device out, or copy them to the host.")
-    place = devices.resolve("cuda" if there and device == "auto" else device)
-    keys = device_keys(keys) if there else host_keys(keys)
+    place = devices.resolve("cuda" if on_gpu and device == "auto" else device)
+    keys = device_keys(keys) if on_gpu else host_keys(keys)
     offsets = checked_offsets(offsets, len(keys))
     steps = devices.engine(place, "gpukit.sorting")
     with devices.reported(place, f"sorting {len(keys)} keys"):
         if keys.dtype.kind in "iu":
             return sort_halves(keys, offsets, lambda half: steps.fetch(argsort(steps, half, offsets, seed)))
         order = argsort(steps, keys, offsets, seed)
-        return order if there else steps.fetch(order)
+        return order if on_gpu else steps.fetch(order)
 
 
 def argsort(steps, keys, offsets, seed):
@@ -138,8 +138,10 @@ def checked_offsets(offsets, n):
         raise DataError(f"offsets must go from 0 to the number of keys, {n}; they go from {ends}.")
     sizes = np.diff(offsets)
     if (sizes < 0).any():
-        at = int(np.argmax(sizes < 0))
-        raise DataError(f"offsets must not fall; offsets[{at + 1}] = {offsets[at + 1]} is below {offsets[at]}.")
+        segment = int(np.argmax(sizes < 0))
+        raise DataError(
+            f"offsets must not fall; offsets[{segment + 1}] = {offsets[segment + 1]} is below {offsets[segment]}."
+        )
     if len(sizes) and sizes.max() >= MOST:
         raise DataError(f"a segment of {sizes.max()} keys is too long: positions are int32, so at most 2**31 - 1.")
     return offsets

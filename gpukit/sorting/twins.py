@@ -63,18 +63,18 @@ def find_runs(keys, most, ends, strict):
 @njit
 def place_run(keys, begin, end, strict, order):
     """order[begin:end] = the positions of a run's keys, ascending, equal ones by position; see `find_runs`."""
-    own = order[begin:end]
+    segment = order[begin:end]
     if not strict:
-        for i in range(own.size):
-            own[i] = begin + i
+        for i in range(segment.size):
+            segment[i] = begin + i
         return
-    for i in range(own.size):
-        own[i] = end - 1 - i
+    for i in range(segment.size):
+        segment[i] = end - 1 - i
     first = strict - 1  # of equal keys, up to i
     for i in range(strict, end + 1):
         if i == end or keys[i] != keys[first]:
             for k in range(first, i):
-                own[end - i + k - first] = k
+                segment[end - i + k - first] = k
             first = i
 
 
@@ -153,22 +153,22 @@ def argsort_range(keys, offsets, first, last, order):
     ends, strict, counts = np.empty(RUNS, np.int64), np.empty(RUNS, np.int64), np.empty((8, 256), np.uint32)
     for segment in range(first, last):
         begin, end = offsets[segment], offsets[segment + 1]
-        own, out = keys[begin:end], order[begin:end]
-        runs = find_runs(own, min(1 + own.size // 64, RUNS), ends, strict)
+        segment_keys, out = keys[begin:end], order[begin:end]
+        runs = find_runs(segment_keys, min(1 + segment_keys.size // 64, RUNS), ends, strict)
         if runs:
             source, target = (places[0], out) if runs == 2 else (out, places[0])  # so that the last result is in out
             for run in range(runs):
-                place_run(own, ends[run - 1] if run else 0, ends[run], strict[run], source)
-            merge_runs(own, source, ends, runs, target)
+                place_run(segment_keys, ends[run - 1] if run else 0, ends[run], strict[run], source)
+            merge_runs(segment_keys, source, ends, runs, target)
             continue
-        for i in range(own.size):
-            entries[0, i], places[0, i] = integer_key(own[i]), i
+        for i in range(segment_keys.size):
+            entries[0, i], places[0, i] = integer_key(segment_keys[i]), i
         row = 0
-        if own.size <= SHORT:
-            insertion(entries[0], places[0], own.size)
+        if segment_keys.size <= SHORT:
+            insertion(entries[0], places[0], segment_keys.size)
         else:
-            row = radix_sort(entries, places, own.size, counts)
-        for i in range(own.size):
+            row = radix_sort(entries, places, segment_keys.size, counts)
+        for i in range(segment_keys.size):
             out[i] = places[row, i]
 
 
@@ -183,9 +183,9 @@ def argsort_segments(start, stop, keys, offsets, order):
 
 
 @njit
-def first_nan(keys, found):
+def first_nan(keys, position):
     """Twin of kernels.first_nan."""
     for i in range(keys.size):
         if np.isnan(keys[i]):
-            found[0] = min(found[0], i)
+            position[0] = min(position[0], i)
             return

@@ -54,8 +54,8 @@ def exchange_within(key, place, span, flip, packed):
     """
     half = span // 2
     for i in range(ENTRIES // 2):
-        base, at = i // half * span, i % half
-        low, high = base + at, (base + span - 1 - at if flip else base + half + at)
+        base, offset = i // half * span, i % half
+        low, high = base + offset, (base + span - 1 - offset if flip else base + half + offset)
         a, b, a_place, b_place = key[low], key[high], place[low], place[high]
         swap = smaller(b, b_place, a, a_place, packed)
         key[low], key[high] = (b if swap else a), (a if swap else b)

@@ -104,12 +104,12 @@ def shift_of(d, e, lo, hi, tolerance, known):
 
 
 @njit
-def sweep_unshifted(d, e, lo, hi, tolerance, turns, at):
+def sweep_unshifted(d, e, lo, hi, tolerance, turns, position):
     """Run `sweep` with shift 0; a 0 on the diagonal, which stops a shifted sweep, ends with e[hi] = 0.
 
     Source: Demmel and Kahan (1990), the implicit zero-shift QR.
     """
-    k, last, place, split = U64(lo), U64(hi), U64(at), U64(lo)
+    k, last, place, split = U64(lo), U64(hi), U64(position), U64(lo)
     c, old_c, old_s = ONE, ONE, ZERO
     while k < last:
         after = d[U64(k + NEXT)]
@@ -126,13 +126,13 @@ def sweep_unshifted(d, e, lo, hi, tolerance, turns, at):
 
 
 @njit
-def sweep(d, e, lo, hi, tolerance, shift, turns, at):
+def sweep(d, e, lo, hi, tolerance, shift, turns, position):
     """Run one implicit QR sweep over columns lo to hi.
 
     Returns the last k in lo + 1 .. hi - 1 with negligible e[k] (lo without one), and whether no entry of d is
     negligible. turns[at + k - lo] = (c, s) rotates the right singular vectors k and k + 1: c x + s y, c y - s x.
     """
-    k, last, place = U64(lo), U64(hi), U64(at)  # 64 bits, so that neighbours' addresses differ by constants
+    k, last, place = U64(lo), U64(hi), U64(position)  # 64 bits, so that neighbours' addresses differ by constants
     this, upper, split, least = d[k], e[U64(k + NEXT)], k, tolerance + tolerance
     f, g = (abs(this) - shift) * ((ONE if this > 0 else -ONE) + shift / this), upper
     while k < last:
@@ -174,22 +174,22 @@ def chase(d, e, tolerance, state, spans, turns):
     block, columns lo to hi, hi = 0 if none remains, and the number of sweeps of this call; spans[i] = lo + (hi << 16)
     of sweep i.
     """
-    lo, hi, done, at, known = U32(state[0]), U32(state[1]), U32(0), U32(0), False
+    lo, hi, done, position, known = U32(state[0]), U32(state[1]), U32(0), U32(0), False
     while hi > U32(0):
         if hi <= lo:
             lo, known = start_of(e, hi, tolerance), False
         if hi == lo or abs(e[hi]) <= tolerance:
             hi = U32(hi - U32(1))
             continue
-        if done == U32(spans.size) or U32(at + U32(hi - lo)) > U32(turns.shape[0]):
+        if done == U32(spans.size) or U32(position + U32(hi - lo)) > U32(turns.shape[0]):
             break
         spans[done] = I32(U32(lo + U32(hi << U32(16))))
         shift = shift_of(d, e, lo, hi, tolerance, known)
         if shift > 0:
-            split, known = sweep(d, e, lo, hi, tolerance, shift, turns, at)
+            split, known = sweep(d, e, lo, hi, tolerance, shift, turns, position)
         else:
-            split, known = sweep_unshifted(d, e, lo, hi, tolerance, turns, at), False
-        at, done, lo = U32(at + U32(hi - lo)), U32(done + U32(1)), split
+            split, known = sweep_unshifted(d, e, lo, hi, tolerance, turns, position), False
+        position, done, lo = U32(position + U32(hi - lo)), U32(done + U32(1)), split
     state[0], state[1], state[2] = I32(lo), I32(hi), I32(done)
 
 

@@ -68,14 +68,14 @@ def run(ask, stages, team):
     ask.of_lists = bool(ask.of_lists or ask.protocol or of_clicks)
     check(ask)
     kind = lists if ask.of_lists else ratings
-    found = kind.judged(ask, fitted, other, stages, team)
+    result = kind.judged(ask, fitted, other, stages, team)
     if team.rank:
         return
     if ask.as_json:
         facts = {"command": "evaluate", "model": ask.model, "test": ask.test, "device": str(chosen)}
-        report.print_json({**facts, **kind.result(ask, found), "seconds": stages.seconds})
+        report.print_json({**facts, **kind.result(ask, result), "seconds": stages.seconds})
         return
-    kind.show(ask, found)
+    kind.show(ask, result)
     models.closing_remark(chosen, stages, ask.quiet)
 
 

@@ -46,9 +46,9 @@ def judged(ask, fitted, other, stages, team):
     tests = read_tests(ask, pairs) if ask.protocol else None
     stages.done("reading")
     named = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
-    given = read_given(ask)
-    baselines = () if ask.no_baselines else judging.listers_of({"": fitted}, given)[0].baselines()
-    full = judging.judge_lists(named, pairs, ask.cuts, baselines, given, ask.by, team)
+    given_ratings = read_given(ask)
+    baselines = () if ask.no_baselines else judging.listers_of({"": fitted}, given_ratings)[0].baselines()
+    full = judging.judge_lists(named, pairs, ask.cuts, baselines, given_ratings, ask.by, team)
     sampled = judging.judge_sampled(named, tests, ask.cuts, baselines, ask.by) if tests else None
     compared = []
     if other is not None:
@@ -109,27 +109,27 @@ def read_tests(ask, pairs):
             f"{ask.protocol[1]} has negatives for {len(tests.users):,} clicks, and {ask.test} has {len(pairs[0]):,} "
             "clicks: a line for each is needed, in the same order."
         )
-    theirs = zip(tests.users.tolist(), tests.clicks.tolist())
+    expected = zip(tests.users.tolist(), tests.clicks.tolist())
     ours = zip(map(str, pairs[0].tolist()), map(str, pairs[1].tolist()))
-    for number, (one, other) in enumerate(zip(theirs, ours), start=1):
-        if one != other:
+    for number, (click, other) in enumerate(zip(expected, ours), start=1):
+        if click != other:
             raise DataError(
-                f"{ask.protocol[1]}, line {number}: the click is ({','.join(one)}), and {ask.test} has "
+                f"{ask.protocol[1]}, line {number}: the click is ({','.join(click)}), and {ask.test} has "
                 f"({','.join(other)}) there: the lines must stand in the same order."
             )
     return tests
 
 
-def show(ask, found):
+def show(ask, results):
     """Print the tables and the remarks."""
-    show_report(found.full, f"Lists of {ask.model}")
-    if found.sampled:
-        for k in found.sampled.cuts:
+    show_report(results.full, f"Lists of {ask.model}")
+    if results.sampled:
+        for k in results.sampled.cuts:
             report.print_table(
-                found.sampled.rows(k), SAMPLED, f"One click among the items of {ask.protocol[1]}, k = {k}"
+                results.sampled.rows(k), SAMPLED, f"One click among the items of {ask.protocol[1]}, k = {k}"
             )
-    show_differences(found.differences, ask)
-    for text in (*remarks(found.full), *(sampled_remarks(found.sampled) if found.sampled else ())):
+    show_differences(results.differences, ask)
+    for text in (*remarks(results.full), *(sampled_remarks(results.sampled) if results.sampled else ())):
         report.remark(text, ask.quiet)
 
 
@@ -145,7 +145,7 @@ def remarks(full):
     k = full.cuts[0]
     if len(full.judged) > 1:
         yield best_line(full, k)
-    left, kept = full.left_out, full.left_out.pairs
+    left, n_clicks = full.left_out, full.left_out.pairs
     counts = {
         "of users that the model does not know": left.unknown_users,
         "of items that it does not know": left.unknown_items,
@@ -155,19 +155,19 @@ def remarks(full):
     }
     reasons = [f"{count:,} {what}" for what, count in counts.items() if count]
     if reasons:
-        yield f"Of {kept:,} clicks some are left out: {', '.join(reasons)}."
+        yield f"Of {n_clicks:,} clicks some are left out: {', '.join(reasons)}."
 
 
 def best_line(full, k):
     """Describe the best predictor by WINNER and its difference from the model."""
     place = full.best(WINNER, k)
-    rival = place or max(range(1, len(full.judged)), key=lambda one: full.judged[one].values[k][WINNER].mean())
-    found, name = full.difference(WINNER, k, 0, rival), full.judged[place].predictor
-    if not any(one.values[k][WINNER].any() for one in full.judged):
+    rival = place or max(range(1, len(full.judged)), key=lambda number: full.judged[number].values[k][WINNER].mean())
+    difference, name = full.difference(WINNER, k, 0, rival), full.judged[place].predictor
+    if not any(number.values[k][WINNER].any() for number in full.judged):
         return f"None of them has a hit in its {k} first: NDCG@{k} says nothing of who is best here."
     return (
-        f"Best by NDCG@{k}: {name}. {full.judged[0].predictor} less {full.judged[rival].predictor}: {found.mean:+.4f} "
-        f"({found.low:+.4f} to {found.high:+.4f}, p {spelled(found.p)})."
+        f"Best by NDCG@{k}: {name}. {full.judged[0].predictor} less {full.judged[rival].predictor}: "
+        f"{difference.mean:+.4f} ({difference.low:+.4f} to {difference.high:+.4f}, p {spelled(difference.p)})."
     )
 
 
@@ -183,40 +183,40 @@ def sampled_remarks(sampled):
         )
 
 
-def result(ask, found):
+def result(ask, results):
     """Return the --json output."""
     return {
         "judged": "lists",
-        "lists": as_json(found.full),
-        "sampled": as_json(found.sampled) if found.sampled else None,
-        "differences": found.differences,
+        "lists": as_json(results.full),
+        "sampled": as_json(results.sampled) if results.sampled else None,
+        "differences": results.differences,
     }
 
 
-def as_json(one):
+def as_json(report_of_lists):
     """Return a judging.Report for JSON."""
     return {
-        "users": len(one.users),
-        "results": {k: one.rows(k) for k in one.cuts},
-        "best": {k: one.judged[one.best(WINNER, k)].predictor for k in one.cuts},
-        "left_out": {**one.left_out._asdict(), "other_model": one.strange},
-        "dropped": one.dropped._asdict() if one.dropped else None,
+        "users": len(report_of_lists.users),
+        "results": {k: report_of_lists.rows(k) for k in report_of_lists.cuts},
+        "best": {k: report_of_lists.judged[report_of_lists.best(WINNER, k)].predictor for k in report_of_lists.cuts},
+        "left_out": {**report_of_lists.left_out._asdict(), "other_model": report_of_lists.strange},
+        "dropped": report_of_lists.dropped._asdict() if report_of_lists.dropped else None,
     }
 
 
-def difference_row(metric, found):
+def difference_row(metric, difference):
     """Return the row of a significance.Difference for tables and JSON."""
-    return {"metric": metric, **found._asdict()}
+    return {"metric": metric, **difference._asdict()}
 
 
-def differences_of(found, ask, label=""):
+def differences_of(report_of_lists, ask, label=""):
     """Return rows of HR, recall and NDCG: the model less the other one."""
     names = {"hr": "HR", "recall": "recall", "ndcg": "NDCG"}
     return [
-        difference_row(f"{label}{names[name]}@{k}", found.difference(name, k, seed=ask.seed))
-        for k in found.cuts
+        difference_row(f"{label}{names[name]}@{k}", report_of_lists.difference(name, k, seed=ask.seed))
+        for k in report_of_lists.cuts
         for name in names
-        if name in found.judged[0].values[k]
+        if name in report_of_lists.judged[0].values[k]
     ]
 
 
@@ -257,10 +257,10 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
     if test is None:
         return None
     try:
-        given, later = None, clicks_after(test, positive_from)
+        given_clicks, later = None, clicks_after(test, positive_from)
         if split == "users":
-            given, later = given_and_later(later, seed=seed)
-        return model.evaluate_lists(later, min(CUT, len(model.item_ids_)), given=given)
+            given_clicks, later = given_and_later(later, seed=seed)
+        return model.evaluate_lists(later, min(CUT, len(model.item_ids_)), given=given_clicks)
     except DataError as error:
         report.remark(f"The lists were not judged: {error}", False)
         return None

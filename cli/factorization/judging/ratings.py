@@ -41,21 +41,21 @@ def judged(ask, fitted, other, stages, team):
         return judged_sequentially(ask, fitted, other, test, stages)
     check_ratings(test, fitted._scale)
     rows = closing_table(fitted, None, test)
-    found = {"rows": rows, "ratings": len(test), "unknown": unknown_in(fitted, test), "differences": []}
+    results = {"rows": rows, "ratings": len(test), "unknown": unknown_in(fitted, test), "differences": []}
     if other is not None:
-        errors = [(one.predict(test) - test.values) ** 2 for one in (fitted, other)]
+        errors = [(model.predict(test) - test.values) ** 2 for model in (fitted, other)]
         rows.append({**closing_table(other, None, test)[-1], "predictor": ask.against})
-        found["differences"] = [difference_of(test.users, errors, ask)]
+        results["differences"] = [difference_of(test.users, errors, ask)]
     stages.done("evaluating")
-    return found
+    return results
 
 
 def judged_sequentially(ask, fitted, other, test, stages):
     """Return {rows, ratings, by times or not, differences} of the test's ratings, one after the other."""
-    found, rows, test = fitted._sequential(test)
+    sequence, rows, test = fitted._sequential(test)
     differences = []
     if other is not None:
-        errors = [(one.predicted - test.values) ** 2 for one in (found, other._sequential(test)[0])]
+        errors = [(predictions.predicted - test.values) ** 2 for predictions in (sequence, other._sequential(test)[0])]
         differences = [difference_of(test.users, errors, ask)]
     stages.done("evaluating")
     return {"rows": rows, "ratings": len(test), "by_time": test.times is not None, "differences": differences}
@@ -73,24 +73,24 @@ def difference_of(users, errors, ask):
     The difference is the other model's error less the model's: positive if the model is better.
     """
     counts = np.bincount(users)
-    ours, theirs = (np.bincount(users, one)[counts > 0] / counts[counts > 0] for one in errors)
-    return difference_row("squared error a user, less", compare(theirs, ours, ask.seed))
+    ours, other_means = (np.bincount(users, squares)[counts > 0] / counts[counts > 0] for squares in errors)
+    return difference_row("squared error a user, less", compare(other_means, ours, ask.seed))
 
 
-def show(ask, found):
+def show(ask, results):
     """Print the table and the remarks."""
     if ask.sequential:
-        report.print_table(found["rows"], SEQUENTIAL, f"{ask.model} on {ask.test}, each rating before it is learned")
-        if not found["by_time"]:
+        report.print_table(results["rows"], SEQUENTIAL, f"{ask.model} on {ask.test}, each rating before it is learned")
+        if not results["by_time"]:
             report.remark(f"{ask.test} has no times: a user's ratings are in the order of the file.", ask.quiet)
-        show_differences(found["differences"], ask)
+        show_differences(results["differences"], ask)
         return
-    report.print_table(found["rows"], COLUMNS, f"{ask.model} on {found['ratings']:,} ratings of {ask.test}")
-    show_differences(found["differences"], ask)
-    if line := unknown_line(found["ratings"], *found["unknown"].values(), "ratings"):
+    report.print_table(results["rows"], COLUMNS, f"{ask.model} on {results['ratings']:,} ratings of {ask.test}")
+    show_differences(results["differences"], ask)
+    if line := unknown_line(results["ratings"], *results["unknown"].values(), "ratings"):
         report.remark(line, ask.quiet)
 
 
-def result(ask, found):
+def result(ask, results):
     """Return the --json output."""
-    return {"judged": "ratings in sequence" if ask.sequential else "ratings", **found}
+    return {"judged": "ratings in sequence" if ask.sequential else "ratings", **results}

@@ -81,9 +81,9 @@ def as_clicks(ratings):
 
 def make_ncf(clicks, tests):
     """Return the Ncf of Ratings and Negatives of known users."""
-    asked, n_items = Asked(tests, np.ones(len(tests.users), np.bool_)), clicks.shape[1]
-    rows = rows_of(asked.ids, clicks.item_ids)[asked.codes]
-    items = np.where(rows >= 0, rows, n_items + asked.codes)
+    candidates, n_items = Asked(tests, np.ones(len(tests.users), np.bool_)), clicks.shape[1]
+    rows = rows_of(candidates.ids, clicks.item_ids)[candidates.codes]
+    items = np.where(rows >= 0, rows, n_items + candidates.codes)
     known = clicks_of(clicks.users, clicks.items, clicks.shape)
     users = rows_of(tests.users, clicks.user_ids)
     return Ncf(clicks, tests, sampled.candidates(users, items[:, 0], items[:, 1:], tests.there, known, n_items)[0])

@@ -111,8 +111,8 @@ def rows(name, results, shape, note):
 
 def difference_row(metric, chosen, name, ials, shape):
     """Return the row of a metric's difference over users; the seeds of each model are averaged."""
-    ours, theirs = (np.mean([result.values[metric] for result in results], axis=0) for results in (chosen, ials))
-    difference, label = compare(ours, theirs), METRICS[metric]
+    ours, other_values = (np.mean([result.values[metric] for result in results], axis=0) for results in (chosen, ials))
+    difference, label = compare(ours, other_values), METRICS[metric]
     note = f"{difference.low:+.4f} to {difference.high:+.4f} (95 %), p {difference.p:.2g}, "
     note += f"{difference.users:,} users, seeds averaged"
     return Row(f"{label}, {CHOSEN} less {name}", shape, "real", [difference.mean], label, note)
@@ -147,13 +147,13 @@ def one_held_out(clicks, seed):
 
 def curve(prepared, judges, plan):
     """Means of the logarithms of the held-out clicks' ranks after every second epoch of settings.Settings."""
-    course, found = Course(prepared, plan), []
+    course, points = Course(prepared, plan), []
     session, training = course.begin(course.first(prepared.neighbors(plan)))
     for epoch in range(plan.epochs):
         training.epoch(epoch)
         if epoch % 2:
-            found.append(float(np.log(ranks(session.state(), prepared.clicks, judges)).mean()))
-    return found
+            points.append(float(np.log(ranks(session.state(), prepared.clicks, judges)).mean()))
+    return points
 
 
 def ranks(state, clicks, judges):
@@ -161,12 +161,12 @@ def ranks(state, clicks, judges):
     in their users' clicks, Ratings."""
     from scipy import sparse
 
-    one = np.ones(len(clicks), np.bool_)
-    known, found = sparse.csr_matrix((one, (clicks.users, clicks.items)), clicks.shape), []
+    ones = np.ones(len(clicks), np.bool_)
+    known, ranks_of_clicks = sparse.csr_matrix((ones, (clicks.users, clicks.items)), clicks.shape), []
     for first in range(0, len(judges.users), TILE):
         users, items = (rows[first : first + TILE] for rows in (judges.users, judges.items))
         scores = state.user_factors[users] @ state.item_factors.T
-        held = scores[np.arange(len(users)), items][:, None]
+        click_scores = scores[np.arange(len(users)), items][:, None]
         scores[known[users].nonzero()] = -np.inf
-        found.append(1 + (~(scores <= held)).sum(axis=1))  # what is no number comes last
-    return np.concatenate(found)
+        ranks_of_clicks.append(1 + (~(scores <= click_scores)).sum(axis=1))  # what is no number comes last
+    return np.concatenate(ranks_of_clicks)

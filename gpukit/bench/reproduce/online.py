@@ -187,7 +187,7 @@ def live(conditions):
     """Time the addition of each part, and measure the RMSE of new rows, compared with new training."""
     for train, test, shape, data in read_inputs(conditions):
         arrivals = draw_arrivals(train.shape, np.random.default_rng(0))
-        train, test = (sort_ids(one, arrivals) for one in (train, test))
+        train, test = (sort_ids(ratings, arrivals) for ratings in (train, test))
         old, *parts = cut_parts(train, arrivals, np.random.default_rng(1))
         new_test = test.take(has_new_id(test, old.shape))
         model = LSHMF(n_factors=32, n_neighbors=32, device=conditions.device).fit(old)

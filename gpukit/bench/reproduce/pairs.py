@@ -74,8 +74,10 @@ def table1(conditions):
 def table2(conditions):
     """Time training to the paper's precision by each solver."""
     for name, documents, *data in read_inputs(conditions):
-        for (solver, own), printed in zip(SOLVERS.items(), (*PAPER[name], None)):
-            times, result = time_minimize(make_run(documents, own, conditions.device), precondition=solver == "gpukit")
+        for (solver, options), printed in zip(SOLVERS.items(), (*PAPER[name], None)):
+            times, result = time_minimize(
+                make_run(documents, options, conditions.device), precondition=solver == "gpukit"
+            )
             note = f"{len(result.history)} Newton steps, f = {result.objective:.10g}; "
             note += "not in the paper" if printed is None else f"the paper: {printed} s"
             yield Row(f"Table 2 training by {solver}", *data, times, "s", note)
@@ -84,25 +86,25 @@ def table2(conditions):
 def table3(conditions):
     """Measure the pairwise accuracy on the training set by each solver."""
     for name, documents, *data in read_inputs(conditions):
-        for (solver, own), printed in zip(SOLVERS.items(), (*TABLE_3[name], None)):
-            model = make_model(solver, own, conditions.device).fit(documents)
+        for (solver, options), printed in zip(SOLVERS.items(), (*TABLE_3[name], None)):
+            model = make_model(solver, options, conditions.device).fit(documents)
             note = "not in the paper" if printed is None else f"the paper: {printed} %"
             yield Row(f"Table 3 accuracy of {solver}", *data, [100 * model.score(documents)], "%", note)
 
 
-def make_model(solver, own, device, eps=EPS):
+def make_model(solver, options, device, eps=EPS):
     """Return the unfitted RankSVM of a solver of SOLVERS."""
-    device = "cpu" if own in ("dcm", "ost") else str(device).split()[0]
+    device = "cpu" if options in ("dcm", "ost") else str(device).split()[0]
     settings = {"eps": eps, "max_iter": MOST, "scale": "none", "precondition": solver == "gpukit"}
-    return RankSVM(C, solver=own, device=device, **settings)
+    return RankSVM(C, solver=options, device=device, **settings)
 
 
 def fig1(conditions):
     """Measure the relative difference to the optimum (Eq. 15) by second of training."""
     for _, documents, *data in read_inputs(conditions):
         optimum = make_model("gpukit", "auto", conditions.device, 1e-9).fit(documents).objective_
-        for solver, own in SOLVERS.items():
-            times, values = record_training(make_model(solver, own, conditions.device), documents)
+        for solver, options in SOLVERS.items():
+            times, values = record_training(make_model(solver, options, conditions.device), documents)
             distances = np.abs(np.subtract(values, optimum)) / abs(optimum)
             note = "; ".join(f"{second:.4g} s {distance:.3g}" for second, distance in zip(times, distances))
             yield Row(f"Fig. 1 {solver}", *data, [float(distances[-1])], "eta", note)

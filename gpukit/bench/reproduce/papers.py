@@ -68,8 +68,8 @@ def benchmark_row(paper, row):
 
 def printed_value(row):
     """Return the paper's value in the note of a row, in the row's unit; None without one."""
-    found = PRINTED.search(row.note)
-    return found and float(found[1]) * THOUSAND.get((found[2], row.unit), 1.0)
+    match = PRINTED.search(row.note)
+    return match and float(match[1]) * THOUSAND.get((match[2], row.unit), 1.0)
 
 
 def curve_of(row):

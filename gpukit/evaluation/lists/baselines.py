@@ -46,14 +46,14 @@ def complete(start, stop, indptr, items, rows, order, lists):
     indptr, items: known Clicks of users; rows (b,) users.
     """
     for line in range(start, stop):
-        mine, shown, slot = items[indptr[rows[line]] : indptr[rows[line] + 1]], lists[line], 0
+        clicked, shown, slot = items[indptr[rows[line]] : indptr[rows[line] + 1]], lists[line], 0
         while slot < shown.size and shown[slot] >= 0:
             slot += 1
         listed = shown[:slot]
         for item in order:
             if slot == shown.size:
                 break
-            place = np.searchsorted(mine, item)
-            if (place == mine.size or mine[place] != item) and item not in listed:
+            place = np.searchsorted(clicked, item)
+            if (place == clicked.size or clicked[place] != item) and item not in listed:
                 shown[slot] = item
                 slot += 1

@@ -71,10 +71,10 @@ def contained(clicks, rows, items):
 def _find(start, stop, indptr, clicked, rows, items, out):
     for k in range(stop - start):
         line = start + k
-        mine = clicked[indptr[rows[line]] : indptr[rows[line] + 1]]
+        user_clicks = clicked[indptr[rows[line]] : indptr[rows[line] + 1]]
         for place in range(items.shape[1]):
-            at = np.searchsorted(mine, items[line, place])
-            out[line, place] = at < len(mine) and mine[at] == items[line, place]
+            position = np.searchsorted(user_clicks, items[line, place])
+            out[line, place] = position < len(user_clicks) and user_clicks[position] == items[line, place]
 
 
 def judged_by(users, items, known, n_items, every_item=False):
@@ -86,12 +86,12 @@ def judged_by(users, items, known, n_items, every_item=False):
     n_users = len(known.indptr) - 1
     no_user = (users < 0) | (users >= n_users)
     no_item = ~no_user & ((items < 0) | (items >= n_items))
-    there = ~(no_user | no_item)
+    is_known = ~(no_user | no_item)
     seen = np.zeros(len(users), np.bool_)
-    seen[there] = contained(known, users[there], items[there, None])[:, 0]
-    new = np.flatnonzero(there & ~seen)
+    seen[is_known] = contained(known, users[is_known], items[is_known, None])[:, 0]
+    new = np.flatnonzero(is_known & ~seen)
     first = np.zeros(len(users), np.bool_)
     first[new[np.unique(users[new].astype(np.int64) * n_items + items[new], return_index=True)[1]]] = True
-    kept = first | no_item if every_item else first
-    counts = (int(np.count_nonzero(one)) for one in (no_user, no_item & ~kept, seen, there & ~seen & ~first))
-    return kept, LeftOut(len(users), *counts)
+    is_judged = first | no_item if every_item else first
+    counts = (int(np.count_nonzero(mask)) for mask in (no_user, no_item & ~is_judged, seen, is_known & ~seen & ~first))
+    return is_judged, LeftOut(len(users), *counts)

@@ -36,15 +36,15 @@ def measured(hits, relevant, k):
     hits (B, n >= k) bool, in list order; relevant (B,): R of each user; values are 0 where R is 0.
     """
     hits, ranks = hits[:, :k], np.arange(1, k + 1)
-    found, sizes = hits.sum(axis=1), np.maximum(1, relevant)
+    n_hits, sizes = hits.sum(axis=1), np.maximum(1, relevant)
     ideal, sums = np.minimum(sizes, k), discounts(k)
     return {
-        "hr": (found > 0).astype(np.float64),
-        "recall": found / sizes,
-        "precision": found / k,
+        "hr": (n_hits > 0).astype(np.float64),
+        "recall": n_hits / sizes,
+        "precision": n_hits / k,
         "ndcg": hits @ np.diff(sums) / sums[ideal],
         "map": (hits * (np.cumsum(hits, axis=1) / ranks)).sum(axis=1) / ideal,
-        "mrr": np.where(found > 0, 1 / (1.0 + np.argmax(hits, axis=1)), 0.0),
+        "mrr": np.where(n_hits > 0, 1 / (1.0 + np.argmax(hits, axis=1)), 0.0),
     }
 
 
@@ -96,7 +96,7 @@ def check_cuts(k, most, reason="the model knows {:,} items"):
 
     Raises ParameterError for none, or for one above `most`; reason: format of the reason in the message.
     """
-    cuts = sorted({check_integer("k", one, 1) for one in np.atleast_1d(np.asarray(k, object))})
+    cuts = sorted({check_integer("k", cut, 1) for cut in np.atleast_1d(np.asarray(k, object))})
     if not cuts or cuts[-1] > most:
         why = f"{reason.format(most)}, so take k from 1 to {most:,}"
         raise ParameterError(f"k={cuts[-1] if cuts else k!r} is no length of a list; {why}.")
@@ -121,5 +121,5 @@ def judge(predictor, tiles, relevant, clicks, cuts):
                 values[k][name].append(column)
     if not values[cuts[0]]["hr"]:
         raise DataError("There are no users to judge lists by.")
-    joined = {k: {name: np.concatenate(parts) for name, parts in by.items()} for k, by in values.items()}
-    return Judged(predictor, joined, {k: list_properties(slots[place, 1:], clicks) for place, k in enumerate(cuts)})
+    results = {k: {name: np.concatenate(parts) for name, parts in by.items()} for k, by in values.items()}
+    return Judged(predictor, results, {k: list_properties(slots[place, 1:], clicks) for place, k in enumerate(cuts)})

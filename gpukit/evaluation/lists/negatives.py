@@ -60,7 +60,9 @@ def _parsed(line, number, path):
     if not items or not all(items):
         lacking = "has no negatives" if not items else "has an empty one among its negatives"
         raise DataError(f"{path}, line {number}: the test click {shown(head)} {lacking}. The file needs {FORM}.")
-    found = [user.strip(), item.strip(), *items]
-    if max(map(len, found)) > LONGEST:
-        raise DataError(f"{path}, line {number}: {shown(max(found, key=len))} is longer than {LONGEST} letters: no id.")
-    return found
+    fields = [user.strip(), item.strip(), *items]
+    if max(map(len, fields)) > LONGEST:
+        raise DataError(
+            f"{path}, line {number}: {shown(max(fields, key=len))} is longer than {LONGEST} letters: no id."
+        )
+    return fields

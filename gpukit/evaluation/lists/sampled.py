@@ -39,20 +39,20 @@ class Dropped(NamedTuple):
     known: int
 
 
-def candidates(users, clicks, negatives, there, known, n_items):
+def candidates(users, clicks, negatives, is_present, known, n_items):
     """Return (Candidates, Dropped) of tests.
 
     users (T,) rows, clicks (T,) and negatives (T, C) item rows (unknown items: distinct numbers from n_items on), there
     (T, C) bool; known: training Clicks.
     """
-    itself = there & (negatives == clicks[:, None])
-    kept = there & ~itself
-    repeated = kept & ~_first(np.where(kept, negatives, -1))
-    kept &= ~repeated
-    seen = kept & contained(known, users, np.where(negatives < n_items, negatives, -1))
+    itself = is_present & (negatives == clicks[:, None])
+    is_candidate = is_present & ~itself
+    repeated = is_candidate & ~_first(np.where(is_candidate, negatives, -1))
+    is_candidate &= ~repeated
+    seen = is_candidate & contained(known, users, np.where(negatives < n_items, negatives, -1))
     items = np.minimum(np.column_stack((clicks, negatives)), n_items).astype(np.int32)
-    there = np.column_stack((np.ones(len(users), np.bool_), kept & ~seen))
-    return Candidates(users, items, there), Dropped(
+    is_present = np.column_stack((np.ones(len(users), np.bool_), is_candidate & ~seen))
+    return Candidates(users, items, is_present), Dropped(
         int(itself.any(axis=1).sum()), int(np.count_nonzero(repeated)), int(np.count_nonzero(seen))
     )
 
@@ -68,13 +68,13 @@ def _first(items):
     return out
 
 
-def judge_sampled(predictor, scores, there, cuts):
+def judge_sampled(predictor, scores, is_present, cuts):
     """Return Judged (hr and ndcg) of scores (T, C) of Candidates.
 
     The click's score is first; NaN counts as the lowest.
     """
     scores = np.where(np.isnan(scores), -np.inf, scores)
-    click, others = scores[:, :1], there[:, 1:]
+    click, others = scores[:, :1], is_present[:, 1:]
     above = (others & (scores[:, 1:] > click)).sum(axis=1)
     ways = 1 + (others & (scores[:, 1:] == click)).sum(axis=1)
     values = {}

@@ -16,15 +16,15 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
     """
     payload = NOTHING if payload is None else payload
     other = (np.empty_like(keys), np.empty_like(payload)) if spare is None else spare
-    own = keys, payload
+    arrays = keys, payload
     tiles, blocks = formulas.tiles_a_block(len(keys), twins.TILE, get_num_threads())
     for shift, width in formulas.digits(begin, end) if len(keys) else ():
         counts, totals = np.empty((1 << width, blocks), np.int64), np.empty(1 << width, np.int64)
-        twins.count_digits(own[0], shift, width, tiles, counts)
+        twins.count_digits(arrays[0], shift, width, tiles, counts)
         twins.scan_digits(counts, totals)
-        twins.scatter_digits(*own, shift, width, tiles, counts, totals, *other)
-        own, other = other, own
-    return *own, other
+        twins.scatter_digits(*arrays, shift, width, tiles, counts, totals, *other)
+        arrays, other = other, arrays
+    return *arrays, other
 
 
 def scan_parts(counts):

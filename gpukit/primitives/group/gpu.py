@@ -17,7 +17,7 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
     payload = device_array(1, np.uint32) if payload is None else payload
     if spare is None:
         spare = device_array(keys.shape, np.uint64), device_array(payload.shape, np.uint32)
-    own, other = (keys, payload), spare
+    arrays, other = (keys, payload), spare
     most = BLOCKS_A_PROCESSOR * processors()
     tiles, blocks = formulas.tiles_a_block(keys.size, kernels.TILE, most)
     counts = device_array((kernels.BINS, blocks), np.int64)
@@ -26,11 +26,11 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
     counts_of = {width: counts[: 1 << width] for width in {width for _, width in digits}}
     for shift, width in digits:
         counted = counts_of[width]
-        launch(kernels.count_digits, blocks, kernels.THREADS, own[0], shift, width, tiles, counted)
+        launch(kernels.count_digits, blocks, kernels.THREADS, arrays[0], shift, width, tiles, counted)
         launch(kernels.scan_digits, 1 << width, kernels.THREADS, counted, totals)
-        launch(scatter, blocks, kernels.THREADS, *own, shift, width, tiles, counted, totals, *other)
-        own, other = other, own
-    return *own, other
+        launch(scatter, blocks, kernels.THREADS, *arrays, shift, width, tiles, counted, totals, *other)
+        arrays, other = other, arrays
+    return *arrays, other
 
 
 def scan_parts(counts):

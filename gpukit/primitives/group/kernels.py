@@ -26,9 +26,9 @@ def peers(number, width):
     """The lanes (a mask) whose number agrees with this lane's in its lowest `width` bits. All lanes must arrive."""
     same = FULL
     for bit in range(width):
-        own = U32(U32(number >> U32(bit)) & U32(1))
-        votes = U32(cuda.ballot_sync(FULL, own == U32(1)))
-        same = U32(same & (votes if own == U32(1) else U32(~votes)))
+        bit_value = U32(U32(number >> U32(bit)) & U32(1))
+        votes = U32(cuda.ballot_sync(FULL, bit_value == U32(1)))
+        same = U32(same & (votes if bit_value == U32(1) else U32(~votes)))
     return same
 
 
@@ -54,10 +54,10 @@ def count_digits(keys, shift, width, tiles, counts):
         first = I64(tile * TILE + I64(warp) * SHARE)
         for item in range(ITEMS):
             t = I64(first + I64(item * 32) + I64(lane))
-            there = t < size
-            number = digit(keys[U64(t if there else 0)], shift, mask)
-            same = U32(peers(number, width) & U32(cuda.ballot_sync(FULL, there)))
-            if there and cuda.popc(U32(same & U32(cuda.lanemask_lt()))) == 0:
+            inside = t < size
+            number = digit(keys[U64(t if inside else 0)], shift, mask)
+            same = U32(peers(number, width) & U32(cuda.ballot_sync(FULL, inside)))
+            if inside and cuda.popc(U32(same & U32(cuda.lanemask_lt()))) == 0:
                 histogram[warp, number] += cuda.popc(same)
             cuda.syncwarp(FULL)
     cuda.syncthreads()
@@ -102,14 +102,14 @@ def scan_digits(counts, totals):
     row, thread = U32(cuda.blockIdx.x), U32(cuda.threadIdx.x)
     carried = I64(0)
     for first in range(0, counts.shape[1], THREADS):
-        at = U32(first + thread)
-        there = at < U32(counts.shape[1])
-        own = I64(counts[row, at]) if there else I64(0)
-        before = I64(carried + prefix_of_threads(own, parts))
-        if there:
-            counts[row, at] = before
+        position = U32(first + thread)
+        inside = position < U32(counts.shape[1])
+        count = I64(counts[row, position]) if inside else I64(0)
+        before = I64(carried + prefix_of_threads(count, parts))
+        if inside:
+            counts[row, position] = before
         if thread == U32(THREADS - 1):
-            last[0] = before + own
+            last[0] = before + count
         cuda.syncthreads()
         carried = I64(last[0])
         cuda.syncthreads()
@@ -138,16 +138,16 @@ def make_scatter_digits(paired):
         base = cuda.shared.array(BINS, np.int64)
         start = cuda.shared.array(BINS, np.int32)
         parts = cuda.shared.array(WARPS, np.int64)
-        own = cuda.local.array(ITEMS, np.uint64)
+        items = cuda.local.array(ITEMS, np.uint64)
         extra = cuda.local.array(ITEMS, np.uint32)
         rank = cuda.local.array(ITEMS, np.int32)
         thread, block = U32(cuda.threadIdx.x), U32(cuda.blockIdx.x)
         warp, lane = thread // U32(32), U32(cuda.laneid)
         mask = U64((U64(1) << U64(width)) - U64(1))
-        held = thread <= U32(mask)
+        has_digit = thread <= U32(mask)
         size = I64(keys.size)
-        base[thread] = prefix_of_threads(I64(totals[thread]) if held else I64(0), parts)
-        base[thread] += I64(counts[thread, block]) if held else I64(0)
+        base[thread] = prefix_of_threads(I64(totals[thread]) if has_digit else I64(0), parts)
+        base[thread] += I64(counts[thread, block]) if has_digit else I64(0)
         for tile in range(I64(block) * tiles, min((I64(block) + I64(1)) * tiles, (size + I64(TILE - 1)) // I64(TILE))):
             for w in range(WARPS):
                 ranks[w, thread] = 0
@@ -155,11 +155,11 @@ def make_scatter_digits(paired):
             first = I64(tile * TILE + I64(warp) * SHARE)
             for item in range(ITEMS):
                 t = I64(first + I64(item * 32) + I64(lane))
-                own[item] = keys[U64(t)] if t < size else U64(0xFFFFFFFFFFFFFFFF)
+                items[item] = keys[U64(t)] if t < size else U64(0xFFFFFFFFFFFFFFFF)
                 if paired:
                     extra[item] = payload[U64(t)] if t < size else U32(0)
             for item in range(ITEMS):
-                number = digit(own[item], shift, mask)
+                number = digit(items[item], shift, mask)
                 same = peers(number, width)
                 before = cuda.popc(U32(same & U32(cuda.lanemask_lt())))
                 rank[item] = ranks[warp, number] + before
@@ -168,17 +168,17 @@ def make_scatter_digits(paired):
                     ranks[warp, number] += cuda.popc(same)
                 cuda.syncwarp(FULL)
             cuda.syncthreads()
-            here = 0
+            earlier = 0
             for w in range(WARPS):
-                mine = ranks[w, thread]
-                ranks[w, thread] = here
-                here += mine
-            start[thread] = prefix_of_threads(I64(here), parts)
+                count = ranks[w, thread]
+                ranks[w, thread] = earlier
+                earlier += count
+            start[thread] = prefix_of_threads(I64(earlier), parts)
             cuda.syncthreads()
             for item in range(ITEMS):
-                number = digit(own[item], shift, mask)
+                number = digit(items[item], shift, mask)
                 place = U32(start[number] + ranks[warp, number] + rank[item])
-                sorted_keys[place] = own[item]
+                sorted_keys[place] = items[item]
                 if paired:
                     sorted_payload[place] = extra[item]
             cuda.syncthreads()
@@ -188,12 +188,12 @@ def make_scatter_digits(paired):
                 if I64(place) < left:
                     key = sorted_keys[place]
                     number = digit(key, shift, mask)
-                    there = U64(base[number] + I64(place) - I64(start[number]))
-                    out_keys[there] = key
+                    target = U64(base[number] + I64(place) - I64(start[number]))
+                    out_keys[target] = key
                     if paired:
-                        out_payload[there] = sorted_payload[place]
+                        out_payload[target] = sorted_payload[place]
             cuda.syncthreads()
-            base[thread] += here
+            base[thread] += earlier
 
     return scatter_digits
 

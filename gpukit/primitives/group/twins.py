@@ -21,11 +21,11 @@ def count_digits(start, stop, keys, shift, width, tiles, counts):
     """Twin of kernels.count_digits."""
     mask = U64((U64(1) << U64(width)) - U64(1))
     for block in range(start, stop):
-        own = np.zeros(counts.shape[0], np.int64)
+        block_counts = np.zeros(counts.shape[0], np.int64)
         first, last = _range(block, tiles, keys.size)
         for t in range(first, last):
-            own[digit(keys[t], shift, mask)] += 1
-        copy_row(own, counts[:, block])
+            block_counts[digit(keys[t], shift, mask)] += 1
+        copy_row(block_counts, counts[:, block])
 
 
 @njit
@@ -34,9 +34,9 @@ def scan_digits(counts, totals):
     for row in range(counts.shape[0]):
         before = I64(0)
         for block in range(counts.shape[1]):
-            here = counts[row, block]
+            count = counts[row, block]
             counts[row, block] = before
-            before += here
+            before += count
         totals[row] = before
 
 

@@ -74,25 +74,25 @@ def search_plane(plane, width, ranks, partners, values, next_values):
     if rank >= values.size:
         return
     tables, counts = partners.tables, partners.counts
-    t, own = ranks.query[rank], ranks.level[rank] // width
+    t, bucket = ranks.query[rank], ranks.level[rank] // width
     arity = (tables.shape[1] + 1) // 2
-    node, base = own // arity * arity, ranks.group_starts[ranks.first_group[t]]
+    node, base = bucket // arity * arity, ranks.group_starts[ranks.first_group[t]]
     score, document = values[rank], I32(tables[plane, 0, rank]) + base
-    next_rank = rank - child_start(ranks, t, own, width)
+    next_rank = rank - child_start(ranks, t, bucket, width)
     next_rank += child_start(ranks, t, node, width)
     both = difference = I32(0)
     for slot in range(arity - 1):
-        above = node + slot >= own
+        above = node + slot >= bucket
         child = node + slot + (1 if above else 0)
         low = child_start(ranks, t, child, width)
         high = child_start(ranks, t, child + 1, width)
         bound = low if above else high
-        found = end_of_active(values, score, low, high) if above else begin_of_active(values, score, low, high)
+        position = end_of_active(values, score, low, high) if above else begin_of_active(values, score, low, high)
         next_rank += end_of_smaller(values, (score, not above), low, high) - low
         tables[plane, 1 + 2 * slot, document] = bound - base
-        tables[plane, 2 + 2 * slot, document] = found - base
-        both += abs(bound - found)
-        difference += bound - found
+        tables[plane, 2 + 2 * slot, document] = position - base
+        both += abs(bound - position)
+        difference += bound - position
     counts[0, document] = both + (counts[0, document] if plane > 0 else I32(0))
     counts[1, document] = difference + (counts[1, document] if plane > 0 else I32(0))
     if plane + 1 < tables.shape[0]:

@@ -117,9 +117,9 @@ def first_faults(X, faults):
     Launch: any grid, any block.   Deterministic: yes, exact.   Source: an atomic minimum.
     """
     columns, share = np.int64(X.shape[1]), (np.int64(X.shape[0]) + faults.size - 1) // faults.size
-    for at in range(cuda.grid(1), np.int64(X.shape[0]) * columns, cuda.gridsize(1)):
-        row = at // columns
-        value = X[row, at - row * columns]
+    for index in range(cuda.grid(1), np.int64(X.shape[0]) * columns, cuda.gridsize(1)):
+        row = index // columns
+        value = X[row, index - row * columns]
         if not value - value == 0:
             cuda.atomic.min(faults, row // share, row)
 
@@ -131,9 +131,9 @@ def pad_rows(X, out):
     Launch: any grid, any block.   Deterministic: yes, exact.   Source: none.
     """
     columns = np.int64(out.shape[1])
-    for at in range(cuda.grid(1), np.int64(out.shape[0]) * columns, cuda.gridsize(1)):
-        row = at // columns
-        column = at - row * columns
+    for index in range(cuda.grid(1), np.int64(out.shape[0]) * columns, cuda.gridsize(1)):
+        row = index // columns
+        column = index - row * columns
         if column < X.shape[1]:
             out[row, column] = X[row, column]
         else:

@@ -37,20 +37,20 @@ def _sums(order, scores, level, u, begin, size, sign, s, c, v, out):
     """out_i = sum of u_j over SV_i^+ of one query, or SV_i^- for sign -1, by the block."""
     thread, last = I32(cuda.threadIdx.x), I32(size - 1)
     for first in range(I32(0), size, I32(THREADS)):
-        mine = first + thread
-        rank = min(mine, last) if sign > 0 else last - min(mine, last)
+        item = first + thread
+        rank = min(item, last) if sign > 0 else last - min(item, last)
         i = U32(begin + order[U32(begin + rank)])
-        score, own, total = sign * scores[i], I32(sign) * level[i], F64(0.0)
+        score, own_level, total = sign * scores[i], I32(sign) * level[i], F64(0.0)
         for tile in range(I32(0), size, I32(THREADS)):
             count = min(I32(THREADS), size - I32(tile))
             if thread < count:
                 staged = I32(tile) + thread
                 _stage(order, scores, level, u, begin, staged if sign > 0 else last - staged, sign, s, c, v, thread)
             cuda.syncthreads()
-            total = _add_tile(s, c, v, U32(count), score, own, total)
+            total = _add_tile(s, c, v, U32(count), score, own_level, total)
             if not cuda.syncthreads_or(I32(active(s[count - 1], score))):
                 break
-        if mine < size:
+        if item < size:
             out[i] = total
 
 

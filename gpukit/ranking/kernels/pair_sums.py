@@ -26,10 +26,10 @@ def _centre(size, space, parts):
 
     No difference of two documents contains the mean, whose digits would displace others in large prefix sums.
     """
-    thread, own = U32(cuda.threadIdx.x), F64(0.0)
+    thread, share = U32(cuda.threadIdx.x), F64(0.0)
     for i in range(thread, size, U32(THREADS)):
-        own += space[i]
-    mean = block_sum(own, WARPS, parts) / F64(size)
+        share += space[i]
+    mean = block_sum(share, WARPS, parts) / F64(size)
     for i in range(thread, size, U32(THREADS)):
         space[i] -= mean
     cuda.syncthreads()
@@ -41,10 +41,10 @@ def _prefix_sums(table, begin, size, space, sums, parts):
     share = U32(U32(size + U32(THREADS - 1)) // U32(THREADS))
     low = min(U32(U32(cuda.threadIdx.x) * share), size)
     high = min(U32(low + share), size)
-    own = F64(0.0)
+    total = F64(0.0)
     for r in range(low, high):
-        own += space[U32(table[0, U32(begin + r)])]
-    running = block_prefix(own, WARPS, parts)
+        total += space[U32(table[0, U32(begin + r)])]
+    running = block_prefix(total, WARPS, parts)
     for r in range(low, high):
         space[U32(sums + r)] = running
         running += space[U32(table[0, U32(begin + r)])]
@@ -85,37 +85,37 @@ def _pair_sums(margin, begin, size, height, partners, weight, space, sums, z, pa
 
 
 @device
-def _hold(partners, document, slots, held):
+def _hold(partners, document, slots, registers):
     """Return (order, counts, bounds and positions) of a document in plane 0, loaded early and used late."""
     tables, counts = partners.tables, partners.counts
-    held[0], held[1], held[2] = tables[0, 0, document], counts[0, document], counts[1, document]
+    registers[0], registers[1], registers[2] = tables[0, 0, document], counts[0, document], counts[1, document]
     for slot in range(slots):
-        held[3 + 2 * slot] = tables[0, U32(1 + 2 * slot), document]
-        held[4 + 2 * slot] = tables[0, U32(2 + 2 * slot), document]
+        registers[3 + 2 * slot] = tables[0, U32(1 + 2 * slot), document]
+        registers[4 + 2 * slot] = tables[0, U32(2 + 2 * slot), document]
 
 
 @device
-def _held_pair_sums(margin, size, weight, slots, held, space, sums, z, parts):
+def _held_pair_sums(margin, size, weight, slots, registers, space, sums, z, parts):
     """`_pair_sums` of a query of one plane with at most one document per thread, from loaded numbers.
 
     It is centred on its first score instead of the mean, which would take two barriers: sums of a few scores stay
     small.
     """
     thread = U32(cuda.threadIdx.x)
-    own = space[U32(held[0])] - space[0] if thread < size else F64(0.0)
-    running = block_prefix(own, WARPS, parts)
+    increment = space[U32(registers[0])] - space[0] if thread < size else F64(0.0)
+    running = block_prefix(increment, WARPS, parts)
     if thread < size:
         space[U32(sums + thread)] = running
         if thread == U32(size - U32(1)):
-            space[U32(sums + size)] = running + own
+            space[U32(sums + size)] = running + increment
     cuda.syncthreads()
     share = F64(0.0)
     if thread < size:
         total, u = F64(0.0), space[thread] - space[0]
         for slot in range(slots):
-            a, b = U32(held[3 + 2 * slot]), U32(held[4 + 2 * slot])
+            a, b = U32(registers[3 + 2 * slot]), U32(registers[4 + 2 * slot])
             total += space[U32(sums + max(a, b))] - space[U32(sums + min(a, b))]
-        count, difference = F64(held[1]), F64(held[2])
+        count, difference = F64(registers[1]), F64(registers[2])
         product = count * u - total
         share = weight * loss_share(u, product, margin, count, difference)
         space[U32(z + thread)] = weight * (product - margin * difference)
@@ -151,7 +151,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
         parts = cuda.shared.array(WARPS, np.float64)
         direction = cuda.shared.array(room, real, 16)
         total = cuda.local.array(width, real)
-        held = cuda.local.array(numbers, np.int32)
+        registers = cuda.local.array(numbers, np.int32)
         cap = U32(capacity) if capacity else U32(U32(workspace.shape[1] - 1) // U32(3))
         thread = U32(cuda.threadIdx.x)
         lane, group = U32(thread % U32(lanes)), U32(thread // U32(lanes))
@@ -166,11 +166,11 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
         first, last = walk.firsts[cuda.blockIdx.x], walk.firsts[cuda.blockIdx.x + 1]
         t = U32(queries[first]) if first < last else U32(0)
         begin, end = U32(offsets[t]), U32(offsets[U32(t + U32(1))])
-        for at in range(first, last):
-            following = U32(queries[at + 1]) if at + 1 < last else t
+        for index in range(first, last):
+            following = U32(queries[index + 1]) if index + 1 < last else t
             next_begin, next_end = U32(offsets[following]), U32(offsets[U32(following + U32(1))])
             size, height, weight = U32(end - begin), walk.heights[t], walk.weights[t]
-            _hold(partners, U32(begin + min(thread, U32(size - U32(1)))), slots, held)
+            _hold(partners, U32(begin + min(thread, U32(size - U32(1)))), slots, registers)
             for start in range(U32(0), size, groups):  # equal for the whole block, as shuffles require
                 i = U32(start + group)
                 row = U32(begin + min(i, U32(size - U32(1))))
@@ -179,7 +179,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
                     space[i] = F64(dot)
             cuda.syncthreads()
             if height == 1 and size <= U32(THREADS):
-                value += _held_pair_sums(margin, size, weight, slots, held, space, cap, z, parts)
+                value += _held_pair_sums(margin, size, weight, slots, registers, space, cap, z, parts)
             else:
                 value += _pair_sums(margin, begin, size, height, partners, weight, space, cap, z, parts)
             cuda.syncthreads()
@@ -221,8 +221,8 @@ def make_pair_sums(capacity):
         parts = cuda.shared.array(WARPS, np.float64)
         cap = U32(capacity) if capacity else U32(U32(workspace.shape[1] - 1) // U32(3))
         value, first, after = F64(0.0), U32(cuda.threadIdx.x), U32(U32(2) * cap + U32(1))
-        for at in range(walk.firsts[cuda.blockIdx.x], walk.firsts[cuda.blockIdx.x + 1]):
-            t = U32(walk.queries[at])
+        for index in range(walk.firsts[cuda.blockIdx.x], walk.firsts[cuda.blockIdx.x + 1]):
+            t = U32(walk.queries[index])
             begin, size = U32(walk.offsets[t]), U32(walk.offsets[t + U32(1)] - walk.offsets[t])
             for i in range(first, size, U32(THREADS)):
                 space[i] = u[U32(begin + i)]

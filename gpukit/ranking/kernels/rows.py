@@ -40,9 +40,9 @@ def row_dot(X, row, lane, lanes, quads, v, zero, policy):
     total, last = zero, U32(U32(X.shape[1] >> 2) - U32(1))
     for q in range(quads):
         quad = U32(lane + U32(q * lanes))
-        at = U32(U32(4) * quad)
+        index = U32(U32(4) * quad)
         a, b, c, d = read4_hinted(X, row, U32(U32(4) * min(quad, last)), policy)
-        total += v[at] * a + v[U32(at + U32(1))] * b + v[U32(at + U32(2))] * c + v[U32(at + U32(3))] * d
+        total += v[index] * a + v[U32(index + U32(1))] * b + v[U32(index + U32(2))] * c + v[U32(index + U32(3))] * d
     return total
 
 

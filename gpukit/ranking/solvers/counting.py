@@ -46,18 +46,18 @@ def _pair_sums(start, stop, order, scores, level, offsets, u, tree, sums):
             longest = max(longest, offsets[t + 1] - offsets[t])
         numbers, levels = np.empty((4, longest)), np.empty(longest, np.int32)
         for t in range(first, after):
-            own = slice(offsets[t], offsets[t + 1])
+            query_documents = slice(offsets[t], offsets[t + 1])
             size = offsets[t + 1] - offsets[t]
             _query(
-                order[own],
-                scores[own],
-                level[own],
-                u[own],
+                order[query_documents],
+                scores[query_documents],
+                level[query_documents],
+                u[query_documents],
                 tree,
                 numbers[:, :size],
                 levels[:size],
-                sums.above[own],
-                sums.below[own],
+                sums.above[query_documents],
+                sums.below[query_documents],
             )
 
 
@@ -92,14 +92,14 @@ def _turn(s, c, v, levels):
 def _sweep(s, c, v, tree, sums, above):
     """above[r] = sum of v[j] over c[j] > c[r] and s[j] - s[r] < 1, for ascending s; sums (levels,): scratch."""
     sums[:] = 0.0
-    at = 0
+    position = 0
     for r in range(s.size):
-        while at < s.size and active(s[at], s[r]):
+        while position < s.size and active(s[position], s[r]):
             if tree:
-                _insert(sums, c[at], v[at])
+                _insert(sums, c[position], v[position])
             else:
-                sums[c[at]] += v[at]
-            at += 1
+                sums[c[position]] += v[position]
+            position += 1
         above[r] = _sum_above(sums, c[r]) if tree else sums[c[r] + 1 :].sum()
 
 
@@ -131,10 +131,10 @@ def loss_of_pairs(scores, problem):
     most_visits = 50_000_000  # pairs visited one by one: a tenth of a second
     group = np.repeat(np.arange(len(tree.group_starts) - 1), np.diff(tree.group_starts))
     by_rank, gains = np.empty((3, len(scores))), problem.gains
-    own = 1.0 if problem.document_weights is None else problem.document_weights
+    document_weights = 1.0 if problem.document_weights is None else problem.document_weights
     by_rank[0, tree.place], by_rank[1, tree.place], by_rank[2, tree.place] = (
         scores,
-        own,
+        document_weights,
         0.0 if gains is None else gains,
     )
     documents = by_rank[:, np.lexsort((by_rank[0], group))]
@@ -144,7 +144,7 @@ def loss_of_pairs(scores, problem):
 
 
 @njit
-def _loss_of_pairs(scores, own, gains, equal, first_group, group_starts, weights, most):
+def _loss_of_pairs(scores, document_weights, gains, equal, first_group, group_starts, weights, most):
     """See `loss_of_pairs`; scores rise within each group of documents of one level. -1 after `most` visits.
 
     equal: 1, and gains of 0, for pairs without differences of gains.
@@ -157,7 +157,7 @@ def _loss_of_pairs(scores, own, gains, equal, first_group, group_starts, weights
                 for i in range(group_starts[high], group_starts[high + 1]):
                     j = group_starts[low + 1] - 1
                     while j >= group_starts[low] and active(scores[i], scores[j]):
-                        pair = own[i] * own[j] * (equal + gains[i] - gains[j])
+                        pair = document_weights[i] * document_weights[j] * (equal + gains[i] - gains[j])
                         loss += pair * (1.0 - (scores[i] - scores[j])) ** 2
                         j -= 1
                     visits += group_starts[low + 1] - j

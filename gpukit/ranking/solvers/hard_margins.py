@@ -79,23 +79,23 @@ class Searches(NamedTuple):
     def go_on(self, result):
         """Return the tron.Result after TRUSTED more steps; 'settled' if rounding hides their effect."""
         problem, history, floor = self.problem, list(result.history), result.objective - result.gap
-        at, gap, hidden, stopped = Point(result.w, *problem.evaluate(result.w)), np.inf, False, "max_iter"
+        point, gap, hidden, stopped = Point(result.w, *problem.evaluate(result.w)), np.inf, False, "max_iter"
         for left in range(min(TRUSTED, self.max_iter - len(history)), -1, -1):
-            floor, before = max(floor, problem.floor(*at)), gap
-            gap, allowed = max(at.f + problem.noise(at.w, at.f) - floor, 0.0), tron.GAP * self.eps * at.f
-            self.progress("training", len(history), None, news(at))
-            if gap <= allowed and norm(at.g) <= self.eps * result.start_norm:
+            floor, before = max(floor, problem.floor(*point)), gap
+            gap, allowed = max(point.f + problem.noise(point.w, point.f) - floor, 0.0), tron.GAP * self.eps * point.f
+            self.progress("training", len(history), None, news(point))
+            if gap <= allowed and norm(point.g) <= self.eps * result.start_norm:
                 stopped = "converged"
             elif hidden and gap > 0.5 * before:
                 stopped = "settled"
             if stopped != "max_iter" or not left:
                 break
-            found = tron.conjugate_gradients(problem, at.g, np.inf, allowed)
-            new = search(problem, at, at.w + found.step)
-            hidden, at = new.f >= at.f - problem.noise(at.w, at.f), new
-            history.append({**news(at), "cg_steps": found.steps, "radius": None})
-        kept = result._replace(stopped=stopped, history=history, gap=gap)
-        return kept._replace(w=at.w, objective=at.f, gradient=norm(at.g))
+            step = tron.conjugate_gradients(problem, point.g, np.inf, allowed)
+            new = search(problem, point, point.w + step.step)
+            hidden, point = new.f >= point.f - problem.noise(point.w, point.f), new
+            history.append({**news(point), "cg_steps": step.steps, "radius": None})
+        final = result._replace(stopped=stopped, history=history, gap=gap)
+        return final._replace(w=point.w, objective=point.f, gradient=norm(point.g))
 
 
 class Path:
@@ -114,26 +114,26 @@ class Path:
         places = [Place(before.w, before.objective, before.gradient, noise)]
         for C in path_of(self.problem):
             stage = self.problem.at(C)
-            at = self.best(stage, w)
-            w, noisy = at.w, stage.noise(at.w, at.f) > NOISY * at.f
-            if is_ordered(at):
-                places += lengthened(self.problem, at, SLACK * tron.GAP * self.eps) + sharp(self.problem, w)
+            point = self.best(stage, w)
+            w, noisy = point.w, stage.noise(point.w, point.f) > NOISY * point.f
+            if is_ordered(point):
+                places += lengthened(self.problem, point, SLACK * tron.GAP * self.eps) + sharp(self.problem, w)
             result = self.result(lowest(places), "converged")
             if result.gap <= tron.GAP * self.eps * result.objective and len(places) > 1:
                 return result
             if noisy:
                 break
         places += sharp(self.problem, w) + sharp(self.problem, before.w)
-        at = Point(w, *self.problem.evaluate(w))
-        places.append(Place(w, at.f, norm(at.g), self.problem.noise(*at[:2])))
+        point = Point(w, *self.problem.evaluate(w))
+        places.append(Place(w, point.f, norm(point.g), self.problem.noise(*point[:2])))
         best = lowest(places)
         hidden = noisy or self.problem.noise(best.w, best.f) > tron.GAP * self.eps * best.f
         return self.result(best, "settled" if hidden else "max_iter")
 
     def result(self, place, stopped):
         """Return the tron.Result at a Place."""
-        gap, kept = max(place.f + place.noise - self.floor, 0.0), self.before._replace(history=self.history)
-        return kept._replace(w=place.w, objective=place.f, gradient=place.gradient, stopped=stopped, gap=gap)
+        gap, final = max(place.f + place.noise - self.floor, 0.0), self.before._replace(history=self.history)
+        return final._replace(w=place.w, objective=place.f, gradient=place.gradient, stopped=stopped, gap=gap)
 
     def best(self, stage, w):
         """Return the lowest Point of `solve`, without or with a preconditioner: the better one for the last C."""
@@ -149,24 +149,27 @@ class Path:
         """Return the Point at which Newton steps for one C end: certified, or with a negligible decrease of f."""
         hard = 1e-12  # relative fall of f at which Newton steps at one C end
         energy = 1e-4  # of the allowed gap: conjugate gradients end when their last steps lower the model by less
-        at, inverse = Point(w, *stage.evaluate(w)), self.inverses[0](stage.C)
+        point, inverse = Point(w, *stage.evaluate(w)), self.inverses[0](stage.C)
         while len(self.history) < self.most:
-            self.scale = max(self.scale, stage.floor(*at))  # of smaller C too: minima increase with C
-            self.floor = max(self.floor, stage.floor(*at, self.problem.C))
-            last = stage.C == self.problem.C or is_ordered(at)
-            if at.f + stage.noise(at.w, at.f) - self.scale <= (tron.GAP * self.eps if last else SOLVED) * at.f:
+            self.scale = max(self.scale, stage.floor(*point))  # of smaller C too: minima increase with C
+            self.floor = max(self.floor, stage.floor(*point, self.problem.C))
+            last = stage.C == self.problem.C or is_ordered(point)
+            if (
+                point.f + stage.noise(point.w, point.f) - self.scale
+                <= (tron.GAP * self.eps if last else SOLVED) * point.f
+            ):
                 break
-            self.progress("training", len(self.history), None, news(at))
+            self.progress("training", len(self.history), None, news(point))
             x, steps = newton_point(stage, energy * tron.GAP * self.eps * self.scale, inverse)
-            new = search(stage, at, x)
-            if not new.f < at.f:
+            new = search(stage, point, x)
+            if not new.f < point.f:
                 break
-            at, before = new, at
-            self.history.append({**news(at), "cg_steps": steps, "radius": None, "C": stage.C})
-            if before.f - at.f <= hard * at.f:
+            point, before = new, point
+            self.history.append({**news(point), "cg_steps": steps, "radius": None, "C": stage.C})
+            if before.f - point.f <= hard * point.f:
                 break
-        self.floor = max(self.floor, stage.floor(*at, self.problem.C))
-        return at
+        self.floor = max(self.floor, stage.floor(*point, self.problem.C))
+        return point
 
 
 def lowest(places):
@@ -174,9 +177,9 @@ def lowest(places):
     return min(places, key=lambda place: place.f + place.noise)
 
 
-def news(at):
+def news(point):
     """Return the progress report of a Point."""
-    return {"f": at.f, "gradient": norm(at.g)}
+    return {"f": point.f, "gradient": norm(point.g)}
 
 
 def norm(vector):
@@ -218,18 +221,18 @@ def newton_point(problem, small, inverse):
     return x, len(falls)
 
 
-def search(problem, at, x):
+def search(problem, point, x):
     """Return the Point near the minimum of f on the way to x, or beyond.
 
     Newton's method, in a bracket that is halved if a step does not halve it.
     """
     searches, flat = 20, 0.1  # evaluations of a line search; the fraction of the slope at which it ends
-    step = x - at.w
-    first, low, high, length, width = float(at.g @ step), 0.0, np.inf, 1.0, np.inf
+    step = x - point.w
+    first, low, high, length, width = float(point.g @ step), 0.0, np.inf, 1.0, np.inf
     if not first < 0:
-        return at
+        return point
     for _ in range(searches):
-        new = Point(at.w + length * step, *problem.evaluate(at.w + length * step))
+        new = Point(point.w + length * step, *problem.evaluate(point.w + length * step))
         slope = float(new.g @ step)
         if abs(slope) <= flat * abs(first):
             break
@@ -242,26 +245,26 @@ def search(problem, at, x):
     return new
 
 
-def is_ordered(at):
+def is_ordered(point):
     """Return True if the loss at a Point is such a small part of f that all pairs may be in order."""
     ordered = 0.01  # of f: the largest loss of a smaller C that may vanish after lengthening w
-    return at.f - 0.5 * float(at.w @ at.w) <= ordered * at.f
+    return point.f - 0.5 * float(point.w @ point.w) <= ordered * point.f
 
 
 def sharp(problem, w):
     """Return [the Place of a problem at w, f added pair by pair], or [] if this is not possible."""
-    found = problem.sharp(w)
-    return [] if found is None else [Place(w, found[0], norm(problem.evaluate(w)[1]), found[1])]
+    result = problem.sharp(w)
+    return [] if result is None else [Place(w, result[0], norm(problem.evaluate(w)[1]), result[1])]
 
 
-def lengthened(problem, at, slack):
+def lengthened(problem, point, slack):
     """Return [the Place on the ray through a Point of a smaller C where no pair is active], or [].
 
     slack: the first value to try for the largest slack of a pair.
     """
-    noise = 4.0 * problem.score_noise(at.w)
+    noise = 4.0 * problem.score_noise(point.w)
     for longer in LENGTHS:
-        w = at.w / (1.0 - longer * slack)
+        w = point.w / (1.0 - longer * slack)
         if np.array_equal(problem.evaluate(w)[1], w):
             w = w * (1.0 + noise)  # rounding may have hidden an active pair
             return [Place(w, 0.5 * float(w @ w), norm(w), 0.0)]

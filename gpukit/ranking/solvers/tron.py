@@ -82,20 +82,20 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
             return result("converged")
         norm, first = preconditioned_norm(problem, g), radius is None
         limit = norm if first else radius
-        found = conjugate_gradients(problem, g, limit, allowed)
-        radius = found.length if first else radius
-        slope = float(g @ found.step)
-        predicted = -0.5 * (slope - found.step @ found.residual)
-        trial, trial_gradient = problem.evaluate(w + found.step)
-        floor = max(floor, problem.floor(w + found.step, trial, trial_gradient))
+        step = conjugate_gradients(problem, g, limit, allowed)
+        radius = step.length if first else radius
+        slope = float(g @ step.step)
+        predicted = -0.5 * (slope - step.step @ step.residual)
+        trial, trial_gradient = problem.evaluate(w + step.step)
+        floor = max(floor, problem.floor(w + step.step, trial, trial_gradient))
         actual = f - trial
         if 0 < predicted <= hidden * abs(f) and preconditioned_norm(problem, trial_gradient) < norm:
             actual = predicted  # a step without a visible effect on f must not shrink the radius to its own length
-        radius = next_radius(radius, found.length, actual, predicted, trial - f - slope, slope)
+        radius = next_radius(radius, step.length, actual, predicted, trial - f - slope, slope)
         if actual > ACCEPT * predicted:
-            w, f, g = w + found.step, trial, trial_gradient
-            last = np.inf if found.length >= limit else predicted + abs(actual - predicted)
-        history.append({"f": f, "gradient": float(np.linalg.norm(g)), "cg_steps": found.steps, "radius": radius})
+            w, f, g = w + step.step, trial, trial_gradient
+            last = np.inf if step.length >= limit else predicted + abs(actual - predicted)
+        history.append({"f": f, "gradient": float(np.linalg.norm(g)), "cg_steps": step.steps, "radius": radius})
         if settled(f, actual, predicted) and history[-1]["gradient"] > size / 2:
             return result("settled")
         if actual <= ACCEPT * predicted:
@@ -105,8 +105,10 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
 
 def settled(f, actual, predicted):
     """Return True if both reductions are within rounding errors."""
-    settled = 1e-12  # relative reductions within rounding errors
-    return (abs(actual) <= settled * abs(f) and abs(predicted) <= settled * abs(f)) or (actual <= 0 and predicted <= 0)
+    tolerance = 1e-12  # relative reductions within rounding errors
+    return (abs(actual) <= tolerance * abs(f) and abs(predicted) <= tolerance * abs(f)) or (
+        actual <= 0 and predicted <= 0
+    )
 
 
 def preconditioned_norm(problem, g):
@@ -148,10 +150,10 @@ def conjugate_gradients(problem, g, radius, allowed=0.0):
         if not 0.0 < curvature < np.inf:  # the numbers are too small or too large for float64
             return Step(step, residual, float(np.sqrt(square)), done)
         alpha = size / curvature
-        cross, own = float(step @ image), float(direction @ image)
-        grown = square + alpha * (2.0 * cross + alpha * own)
+        cross, direction_norm = float(step @ image), float(direction @ image)
+        grown = square + alpha * (2.0 * cross + alpha * direction_norm)
         if grown > radius * radius:
-            alpha = to_boundary(square, cross, own, radius)
+            alpha = to_boundary(square, cross, direction_norm, radius)
             return Step(step + alpha * direction, residual - alpha * curved, radius, done + 1)
         fall += 0.5 * alpha * size
         step, residual, square = step + alpha * direction, residual - alpha * curved, grown
@@ -161,8 +163,8 @@ def conjugate_gradients(problem, g, radius, allowed=0.0):
     return Step(step, residual, float(np.sqrt(square)), most)
 
 
-def to_boundary(square, cross, own, radius):
+def to_boundary(square, cross, curvature, radius):
     """Return alpha >= 0 with ||step + alpha direction||_M = radius, by the root formula that does not cancel."""
     room = radius * radius - square
-    root = np.sqrt(max(cross * cross + own * room, 0.0))
-    return room / (cross + root) if cross >= 0 else (root - cross) / own
+    root = np.sqrt(max(cross * cross + curvature * room, 0.0))
+    return room / (cross + root) if cross >= 0 else (root - cross) / curvature

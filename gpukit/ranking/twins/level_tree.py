@@ -18,71 +18,71 @@ def start_planes(start, stop, order, keys, ranks, documents, tables, values):
 
 
 @njit
-def _look_up(values, begin, end, low, high, places, found):
+def _look_up(values, begin, end, low, high, places, positions):
     """Positions of documents begin:end among those of a sibling, low:high, of higher levels; both sorted by score."""
-    at = order = low
+    index = order = low
     for k in range(end - begin):
         value = values[begin + k]
-        while at < high and active(values[at], value):
-            at += 1
+        while index < high and active(values[index], value):
+            index += 1
         while order < high and values[order] < value:
             order += 1
-        found[k], places[k] = at, places[k] + order - low
+        positions[k], places[k] = index, places[k] + order - low
 
 
 @njit
-def _look_down(values, begin, end, low, high, places, found):
+def _look_down(values, begin, end, low, high, places, positions):
     """`_look_up` for a sibling of lower levels."""
-    at = order = low
+    index = order = low
     for k in range(end - begin):
         value = values[begin + k]
-        while at < high and not active(value, values[at]):
-            at += 1
+        while index < high and not active(value, values[index]):
+            index += 1
         while order < high and values[order] <= value:
             order += 1
-        found[k], places[k] = at, places[k] + order - low
+        positions[k], places[k] = index, places[k] + order - low
 
 
 @njit
-def _note(table, slot, begin, end, base, bound, found, counts):
+def _note(table, slot, begin, end, base, bound, positions, counts):
     """Store results for documents begin:end: table[1 + 2 slot] = bound, table[2 + 2 slot] = found; add to counts."""
     for k in range(end - begin):
         document = base + table[0, begin + k]
         table[1 + 2 * slot, document] = bound - base
-        table[2 + 2 * slot, document] = found[k] - base
-        counts[0, document] += abs(bound - found[k])
-        counts[1, document] += bound - found[k]
+        table[2 + 2 * slot, document] = positions[k] - base
+        counts[0, document] += abs(bound - positions[k])
+        counts[1, document] += bound - positions[k]
 
 
 @njit
-def _search_child(plane, own, width, query, ranks, partners, values, places, found):
+def _search_child(plane, bucket, width, query, ranks, partners, values, places, positions):
     """Process all siblings of one child of a query."""
     arity = (partners.tables.shape[1] + 1) // 2
-    node, base = own // arity * arity, ranks.group_starts[ranks.first_group[query]]
-    begin, end = child_start(ranks, query, own, width), child_start(ranks, query, own + 1, width)
+    node, base = bucket // arity * arity, ranks.group_starts[ranks.first_group[query]]
+    begin, end = child_start(ranks, query, bucket, width), child_start(ranks, query, bucket + 1, width)
     start, slot = child_start(ranks, query, node, width), 0
-    places, found = places[begin - base : end - base], found[begin - base : end - base]
+    places, positions = places[begin - base : end - base], positions[begin - base : end - base]
     for k in range(end - begin):
         places[k] = start + k
     for child in range(node, node + arity):
-        if child == own:
+        if child == bucket:
             continue
         low, high = child_start(ranks, query, child, width), child_start(ranks, query, child + 1, width)
-        if child > own:
-            _look_up(values, begin, end, low, high, places, found)
+        if child > bucket:
+            _look_up(values, begin, end, low, high, places, positions)
         else:
-            _look_down(values, begin, end, low, high, places, found)
-        bound = low if child > own else high
-        _note(partners.tables[plane], slot, begin, end, base, bound, found, partners.counts)
+            _look_down(values, begin, end, low, high, places, positions)
+        bound = low if child > bucket else high
+        _note(partners.tables[plane], slot, begin, end, base, bound, positions, partners.counts)
         slot += 1
 
 
 @njit
-def _search_query(plane, width, query, ranks, partners, values, next_values, places, found):
+def _search_query(plane, width, query, ranks, partners, values, next_values, places, positions):
     """Process one query in one plane; write the order and values of the next plane if there is one."""
     first, last = ranks.first_group[query], ranks.first_group[query + 1]
-    for own in range((last - first + width - 1) // width):
-        _search_child(plane, own, width, query, ranks, partners, values, places, found)
+    for bucket in range((last - first + width - 1) // width):
+        _search_child(plane, bucket, width, query, ranks, partners, values, places, positions)
     tables = partners.tables
     if plane + 1 < tables.shape[0]:
         base = ranks.group_starts[first]
@@ -98,10 +98,10 @@ def search_plane(start, stop, plane, width, ranks, partners, values, next_values
     longest = 0
     for t in range(start, stop):
         longest = max(longest, starts[first_group[t + 1]] - starts[first_group[t]])
-    places, found = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    places, positions = np.empty(longest, np.int32), np.empty(longest, np.int32)
     for t in range(start, stop):
         if plane == 0:
             for document in range(starts[first_group[t]], starts[first_group[t + 1]]):
                 counts[0, document] = 0
                 counts[1, document] = 0
-        _search_query(plane, width, t, ranks, partners, values, next_values, places, found)
+        _search_query(plane, width, t, ranks, partners, values, next_values, places, positions)

@@ -78,8 +78,8 @@ def _walk_query(X, v, margin, begin, size, height, partners, weight, scratch, to
 def _longest(walk, start, stop):
     """Return the number of documents of the longest query of blocks start to stop."""
     longest = 0
-    for at in range(walk.firsts[start], walk.firsts[stop]):
-        t = walk.queries[at]
+    for index in range(walk.firsts[start], walk.firsts[stop]):
+        t = walk.queries[index]
         longest = max(longest, walk.offsets[t + 1] - walk.offsets[t])
     return longest
 
@@ -90,8 +90,8 @@ def pair_product(start, stop, X, v, margin, walk, partners, partial):
     longest = _longest(walk, start, stop)
     for block in range(start, stop):
         total, scratch = np.zeros(v.size + 1), (np.empty(longest), np.empty(longest + 1), np.empty(longest))
-        for at in range(walk.firsts[block], walk.firsts[block + 1]):
-            t = walk.queries[at]
+        for index in range(walk.firsts[block], walk.firsts[block + 1]):
+            t = walk.queries[index]
             begin, size = walk.offsets[t], walk.offsets[t + 1] - walk.offsets[t]
             _walk_query(X, v, margin, begin, size, walk.heights[t], partners, walk.weights[t], scratch, total)
         copy_row(total, partial[block])
@@ -102,12 +102,14 @@ def pair_sums(start, stop, u, margin, walk, partners, z, loss):
     """Twin of kernels.pair_sums.pair_sums."""
     longest = _longest(walk, start, stop)
     for block in range(start, stop):
-        own, sums, total = np.empty(longest), np.empty(longest + 1), 0.0
-        for at in range(walk.firsts[block], walk.firsts[block + 1]):
-            t = walk.queries[at]
+        shares, sums, total = np.empty(longest), np.empty(longest + 1), 0.0
+        for index in range(walk.firsts[block], walk.firsts[block + 1]):
+            t = walk.queries[index]
             begin, end, height, weight = walk.offsets[t], walk.offsets[t + 1], walk.heights[t], walk.weights[t]
-            _centred(u[begin:end], end - begin, own)
-            total += pair_sums_of_query(margin, begin, end - begin, height, partners, weight, own, sums, z[begin:end])
+            _centred(u[begin:end], end - begin, shares)
+            total += pair_sums_of_query(
+                margin, begin, end - begin, height, partners, weight, shares, sums, z[begin:end]
+            )
         loss[block] = total
 
 

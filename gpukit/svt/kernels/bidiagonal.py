@@ -24,9 +24,9 @@ def stage(X, wide, pitch, B, threads, parts):
     rows, columns = U32(X.shape[0]), U32(X.shape[1])
     p, q = (rows, columns) if wide else (columns, rows)
     thread, largest = U32(cuda.threadIdx.x), ZERO
-    for at in range(thread, U32(rows * columns), U32(threads)):
-        i = U32(U32(at) // columns)
-        largest = max(largest, abs(X[i, U32(U32(at) - U32(i * columns))]))
+    for index in range(thread, U32(rows * columns), U32(threads)):
+        i = U32(U32(index) // columns)
+        largest = max(largest, abs(X[i, U32(U32(index) - U32(i * columns))]))
     largest = group_max(largest, 32)
     if U32(cuda.laneid) == U32(0):
         parts[U32(thread >> U32(5))] = largest
@@ -34,13 +34,13 @@ def stage(X, wide, pitch, B, threads, parts):
     for other in range(threads // 32):
         largest = max(largest, parts[other])
     scale = binary_scale(largest)
-    for at in range(thread, U32(q * U32(pitch)), U32(threads)):
-        i = U32(U32(at) // U32(pitch))
-        j = U32(U32(at) - U32(i * U32(pitch)))
+    for index in range(thread, U32(q * U32(pitch)), U32(threads)):
+        i = U32(U32(index) // U32(pitch))
+        j = U32(U32(index) - U32(i * U32(pitch)))
         value = ZERO
         if j < p:
             value = (X[j, i] if wide else X[i, j]) * scale
-        B[U32(at)] = value
+        B[U32(index)] = value
     cuda.syncthreads()
     return scale
 
@@ -71,18 +71,18 @@ def prepare(B, pitch, k, p, total, lane, lanes, count, w, v, d, e):
 
     Returns (w, v) of column k + 1 and the second factor. Writes d[k] and e[k + 1].
     """
-    here, after = U32(k * U32(pitch)), U32(k + U32(1))
-    alpha, factor = reflection(B[U32(here + k)], total[k])
-    own, last = B[U32(here + k)] - alpha, after >= p
-    w1 = ZERO if last else (total[after] - alpha * B[U32(here + after)]) * factor
-    v1 = ZERO if last else cuda.fma(-own, w1, B[U32(here + after)])
+    row_start, after = U32(k * U32(pitch)), U32(k + U32(1))
+    alpha, factor = reflection(B[U32(row_start + k)], total[k])
+    pivot, last = B[U32(row_start + k)] - alpha, after >= p
+    w1 = ZERO if last else (total[after] - alpha * B[U32(row_start + after)]) * factor
+    v1 = ZERO if last else cuda.fma(-pivot, w1, B[U32(row_start + after)])
     rest = ZERO
     for number in range(count):
         j = U32(lane + U32(lanes * number))
         value, other = ZERO, ZERO
         if j > k:
-            value = (total[j] - alpha * B[U32(here + j)]) * factor
-            other = v1 if j == after else cuda.fma(-own, value, B[U32(here + j)])
+            value = (total[j] - alpha * B[U32(row_start + j)]) * factor
+            other = v1 if j == after else cuda.fma(-pivot, value, B[U32(row_start + j)])
         w[number] = w1 if j == after else value
         v[number] = other
         rest += other * other
@@ -123,17 +123,17 @@ def expand(B, pitch, p, group, groups, lane, lanes, count, u, r):
         cuda.syncthreads()
         for base in range(k, p, groups):
             i = U32(U32(base) + group)
-            at, share = U32(i * U32(pitch)), ZERO
+            row_start, share = U32(i * U32(pitch)), ZERO
             for e in range(count):
                 j = U32(lane + U32(lanes * e))
                 r[e] = ONE if j == i else ZERO
                 if k < i < p:
-                    r[e] = B[U32(at + j)]
+                    r[e] = B[U32(row_start + j)]
                 share += r[e] * u[e]
             share = group_sum(share, lanes)
             if i < p:
                 for e in range(count):
-                    B[U32(at + U32(lane + U32(lanes * e)))] = r[e] - share * u[e]
+                    B[U32(row_start + U32(lane + U32(lanes * e)))] = r[e] - share * u[e]
         cuda.syncthreads()
 
 
@@ -146,11 +146,11 @@ def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, facto
     for base in range(after, q, groups):
         i = U32(U32(base) + group)
         inside = i < q
-        at = U32((i if inside else k) * U32(pitch))
-        x, first, share = B[U32(at + k)], B[U32(at + after)], ZERO
+        row_start = U32((i if inside else k) * U32(pitch))
+        x, first, share = B[U32(row_start + k)], B[U32(row_start + after)], ZERO
         for e in range(count):
             if U32(lanes * (e + 1)) > after:
-                r[e] = cuda.fma(-x, w[e], B[U32(at + U32(lane + U32(lanes * e)))])
+                r[e] = cuda.fma(-x, w[e], B[U32(row_start + U32(lane + U32(lanes * e)))])
                 share += r[e] * v[e]
         z = group_sum(share, lanes) * factor
         cuda.syncwarp()  # all lanes have read columns k and k + 1 of their rows
@@ -159,7 +159,7 @@ def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, facto
             for e in range(count):
                 if U32(lanes * (e + 1)) > after:
                     r[e] = cuda.fma(-z, v[e], r[e])
-                    B[U32(at + U32(lane + U32(lanes * e)))] = r[e]
+                    B[U32(row_start + U32(lane + U32(lanes * e)))] = r[e]
                     s[e] += first * r[e]
 
 
@@ -200,9 +200,9 @@ def make_bidiagonalize(real, lanes, count, pitch, warps, shared):
         for number in range(count):
             s[number] = real(0.0)
         for i in range(group, q, U32(groups)):
-            at = U32(U32(i) * U32(pitch))
+            row_start = U32(U32(i) * U32(pitch))
             for number in range(count):
-                s[number] += B[at] * B[U32(at + U32(lane + U32(lanes * number)))]
+                s[number] += B[row_start] * B[U32(row_start + U32(lane + U32(lanes * number)))]
         combine(s, lanes, count, warps, sums, total)
         for k in range(p):
             w1, v1, factor = prepare(B, pitch, U32(k), p, total, lane, lanes, count, w, v, d[:, slice_], e[:, slice_])

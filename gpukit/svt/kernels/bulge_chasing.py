@@ -42,12 +42,12 @@ def make_chase(real, threads):
         Deterministic: yes.   Source: Golub and Van Loan 8.6.2.
         """
         space = cuda.shared.array(0, real)
-        k, p, mine = U32(cuda.grid(1)), U32(len(d)), U32(cuda.threadIdx.x)
+        k, p, thread = U32(cuda.grid(1)), U32(len(d)), U32(cuda.threadIdx.x)
         if k < U32(len(states)) and states[k, 1] == 0:
             states[k, 2] = I32(0)
         elif k < U32(len(states)):
-            own_d = space[mine : U32(p * U32(threads)) : threads]
-            own_e = space[U32(U32(p * U32(threads)) + mine) : U32(U32(U32(2) * p + U32(1)) * U32(threads)) : threads]
+            own_d = space[thread : U32(p * U32(threads)) : threads]
+            own_e = space[U32(U32(p * U32(threads)) + thread) : U32(U32(U32(2) * p + U32(1)) * U32(threads)) : threads]
             largest = real(0.0)
             for j in range(p):
                 own_d[U32(j)], own_e[U32(j)] = d[U32(j), k], e[U32(j), k]
@@ -61,17 +61,17 @@ def make_chase(real, threads):
 
 
 @device
-def turn(Q, turns, at, lo, hi, lane):
+def turn(Q, turns, position, lo, hi, lane):
     """Apply a sweep's rotations to a row of V.
 
     The rotations are from `at` on, over lo to hi; number j of the row is Q[32 * j + lane].
     """
     x = Q[U32(U32(lo << U32(5)) + lane)]
     for base in range(lo, hi, U32(32)):
-        number = U32(at + U32(U32(base) - lo))
-        mine = U32(number + lane)
-        mine = mine if U32(U32(base) + lane) < hi else number
-        own_c, own_s = turns[mine, 0], turns[mine, 1]
+        number = U32(position + U32(U32(base) - lo))
+        index = U32(number + lane)
+        index = index if U32(U32(base) + lane) < hi else number
+        own_c, own_s = turns[index, 0], turns[index, 1]
         for other in range(min(U32(32), U32(hi - U32(base)))):
             place = U32(U32(U32(U32(base) + U32(other)) << U32(5)) + lane)
             c, s = cuda.shfl_sync(FULL, own_c, other), cuda.shfl_sync(FULL, own_s, other)
@@ -82,7 +82,7 @@ def turn(Q, turns, at, lo, hi, lane):
 
 
 @device
-def turn_twice(Q, turns, at, then, lo, hi, end, lane):
+def turn_twice(Q, turns, position, then, lo, hi, end, lane):
     """Apply two sweeps' rotations, the second a row behind.
 
     They are from `at` over lo to hi and from `then` over lo to end <= hi.
@@ -92,9 +92,9 @@ def turn_twice(Q, turns, at, then, lo, hi, end, lane):
     behind = x
     for base in range(lo, U32(hi + U32(1)), U32(32)):
         offset = U32(U32(U32(base) - lo) + lane)
-        mine = U32(at + min(offset, U32(U32(hi - lo) - U32(1))))
+        index = U32(position + min(offset, U32(U32(hi - lo) - U32(1))))
         other_mine = U32(then + min(offset - U32(1) if offset > U32(0) else U32(0), U32(U32(end - lo) - U32(1))))
-        own_c, own_s, own_a, own_b = turns[mine, 0], turns[mine, 1], turns[other_mine, 0], turns[other_mine, 1]
+        own_c, own_s, own_a, own_b = turns[index, 0], turns[index, 1], turns[other_mine, 0], turns[other_mine, 1]
         for other in range(min(U32(32), U32(U32(hi + U32(1)) - U32(base)))):
             k = U32(U32(base) + U32(other))
             place = U32(U32(k << U32(5)) + lane)
@@ -137,18 +137,18 @@ def make_rotate(real):
         if sweeps > U32(0):
             for j in range(p):
                 Q[U32(U32(U32(j) << U32(5)) + lane)] = V[k, U32(j), row if row < p else U32(0)]
-            at, number = U32(0), U32(0)
+            position, number = U32(0), U32(0)
             while number < sweeps:
                 span = U32(spans[k, number])
                 after = U32(spans[k, U32(number + U32(1))]) if U32(number + U32(1)) < sweeps else U32(0)
                 lo, hi, end = U32(span & U32(0xFFFF)), U32(span >> U32(16)), U32(after >> U32(16))
                 if end > lo and end <= hi and U32(after & U32(0xFFFF)) == lo:
-                    then = U32(at + U32(hi - lo))
-                    turn_twice(Q, turns[k], at, then, lo, hi, end, lane)
-                    at, number = U32(then + U32(end - lo)), U32(number + U32(2))
+                    then = U32(position + U32(hi - lo))
+                    turn_twice(Q, turns[k], position, then, lo, hi, end, lane)
+                    position, number = U32(then + U32(end - lo)), U32(number + U32(2))
                 else:
-                    turn(Q, turns[k], at, lo, hi, lane)
-                    at, number = U32(at + U32(hi - lo)), U32(number + U32(1))
+                    turn(Q, turns[k], position, lo, hi, lane)
+                    position, number = U32(position + U32(hi - lo)), U32(number + U32(1))
             if row < p:
                 for j in range(p):
                     V[k, U32(j), row] = Q[U32(U32(U32(j) << U32(5)) + lane)]
@@ -176,7 +176,7 @@ def make_arrange(real):
         largest = real(0.0)
         for j in range(p):
             largest = max(largest, abs(d[U32(j), k]))
-        bound, kept = lam[k] * scales[k], I32(0)
+        bound, rank = lam[k] * scales[k], I32(0)
         for j in range(lane, p, U32(32)):
             sigma, seat = abs(d[U32(j), k]), U32(0)
             for other in range(p):
@@ -184,14 +184,14 @@ def make_arrange(real):
                 ahead = value > sigma or (value == sigma and U32(other) < U32(j))
                 seat = U32(seat + (U32(1) if ahead else U32(0)))
             stays = sigma > max(bound, share * largest) and I32(seat) < cap[k]
-            kept = I32(kept + (I32(1) if stays else I32(0)))
+            rank = I32(rank + (I32(1) if stays else I32(0)))
             seats[k, seat] = I32(j)
             weights[k, seat] = weight(sigma, bound) if stays else real(0.0)
             if values.shape[1] > 0:
                 values[k, seat] = sigma / scales[k]
-        kept = group_sum(kept, 32)
+        rank = group_sum(rank, 32)
         if lane == U32(0):
-            ranks[k] = kept if states[k, 1] == 0 else I32(-1)
+            ranks[k] = rank if states[k, 1] == 0 else I32(-1)
 
     return arrange
 
@@ -202,13 +202,13 @@ def fetch_rows(X, wide, first, p, q, rows, count, threads):
 
     rows[j * (count + 1) + r] is number j of row first + r, 0 beyond its last row.
     """
-    for at in range(U32(cuda.threadIdx.x), U32(p * U32(count)), U32(threads)):
+    for index in range(U32(cuda.threadIdx.x), U32(p * U32(count)), U32(threads)):
         j, r = U32(0), U32(0)
         if wide:
-            j, r = U32(U32(at) // U32(count)), U32(U32(at) % U32(count))
+            j, r = U32(U32(index) // U32(count)), U32(U32(index) % U32(count))
         else:
-            r = U32(U32(at) // p)
-            j = U32(U32(at) - U32(r * p))
+            r = U32(U32(index) // p)
+            j = U32(U32(index) - U32(r * p))
         i = U32(first + r)
         value = ZERO
         if i < q:
@@ -222,19 +222,19 @@ def fetch_vectors(V, seats, begin, count, p, vectors, threads):
 
     vectors[t * (p + 1) + j] is number j of singular vector seats[begin + t].
     """
-    for at in range(U32(cuda.threadIdx.x), U32(p * count), U32(threads)):
-        t = U32(U32(at) // p)
-        j = U32(U32(at) - U32(t * p))
+    for index in range(U32(cuda.threadIdx.x), U32(p * count), U32(threads)):
+        t = U32(U32(index) // p)
+        j = U32(U32(index) - U32(t * p))
         vectors[U32(U32(t * U32(p + U32(1))) + j)] = V[U32(seats[U32(begin + t)]), j]
 
 
 @factory
-def make_multiply(real, rows_own, own, step):
+def make_multiply(real, rows_own, columns_each, step):
     """Return multiply for numbers of type real.
 
     A thread has rows_own rows, 32 apart, and `own` numbers of them, 8 apart; step: vectors of a batch.
     """
-    rows_all, each, held = 32 * rows_own, step // 8, rows_own * own
+    rows_all, each, numbers = 32 * rows_own, step // 8, rows_own * columns_each
     width, pairs = rows_all + 1, rows_own * each
 
     @kernel
@@ -251,21 +251,21 @@ def make_multiply(real, rows_own, own, step):
         """
         space = cuda.shared.array(0, real)
         parts = cuda.shared.array((step, width), real)
-        total = cuda.local.array(held, real)
+        total = cuda.local.array(numbers, real)
         share = cuda.local.array(pairs, real)
         k, thread = U32(cuda.blockIdx.x), U32(cuda.threadIdx.x)
         wide = X.shape[1] < X.shape[2]
         p, q = U32(min(X.shape[1], X.shape[2])), U32(max(X.shape[1], X.shape[2]))
         pitch, last = U32(p + U32(1)), U32(p - U32(1))
-        first, kept = U32(U32(cuda.blockIdx.y) * U32(rows_all)), U32(max(ranks[k], I32(0)))
+        first, rank = U32(U32(cuda.blockIdx.y) * U32(rows_all)), U32(max(ranks[k], I32(0)))
         rows, vectors = space[: p * U32(width)], space[p * U32(width) :]
         row, column = U32(thread & U32(31)), U32(thread >> U32(5))
-        for number in range(held):
+        for number in range(numbers):
             total[number] = real(0.0)
-        if kept > U32(0):
+        if rank > U32(0):
             fetch_rows(X[k], wide, first, p, q, rows, rows_all, BLOCK)
-        for begin in range(U32(0), kept, U32(step)):
-            count = min(U32(step), U32(kept - U32(begin)))
+        for begin in range(U32(0), rank, U32(step)):
+            count = min(U32(step), U32(rank - U32(begin)))
             fetch_vectors(V[k], seats[k], U32(begin), count, p, vectors, BLOCK)
             cuda.syncthreads()
             for number in range(pairs):
@@ -284,21 +284,21 @@ def make_multiply(real, rows_own, own, step):
                         parts[vector, U32(row + U32(32 * r))] = value
             cuda.syncthreads()
             for t in range(count):
-                for number in range(own):
+                for number in range(columns_each):
                     j = min(U32(column + U32(8 * number)), last)
                     value = vectors[U32(U32(U32(t) * pitch) + j)]
                     for r in range(rows_own):
-                        total[r * own + number] += parts[U32(t), U32(row + U32(32 * r))] * value
+                        total[r * columns_each + number] += parts[U32(t), U32(row + U32(32 * r))] * value
             cuda.syncthreads()
         for r in range(rows_own):
             i = U32(first + U32(row + U32(32 * r)))
-            for number in range(own):
+            for number in range(columns_each):
                 j = U32(column + U32(8 * number))
                 if i < q and j < p:
                     if wide:
-                        out[k, j, i] = total[r * own + number]
+                        out[k, j, i] = total[r * columns_each + number]
                     else:
-                        out[k, i, j] = total[r * own + number]
+                        out[k, i, j] = total[r * columns_each + number]
 
     return multiply
 
@@ -315,8 +315,8 @@ def combine(Y, Z, a, b, c, out):
     p = U32(out.shape[1])
     for matrix in range(U32(cuda.blockIdx.y), U32(len(out)), U32(cuda.gridDim.y)):
         k = U32(matrix)
-        for at in range(U32(cuda.grid(2)[0]), U32(p * p), U32(cuda.gridsize(2)[0])):
-            i = U32(U32(at) // p)
-            j = U32(U32(at) - U32(i * p))
+        for index in range(U32(cuda.grid(2)[0]), U32(p * p), U32(cuda.gridsize(2)[0])):
+            i = U32(U32(index) // p)
+            j = U32(U32(index) - U32(i * p))
             value = b * Y[k, i, j] + c * Z[k, i, j]
             out[k, i, j] = value + a if i == j else value

@@ -36,44 +36,44 @@ def make_whiten(real):
         s, k, thread = U32(cuda.blockIdx.x), U32(gram.shape[1]), U32(cuda.threadIdx.x)
         lane, warp, warps = U32(thread & U32(31)), U32(thread >> U32(5)), U32(U32(cuda.blockDim.x) >> U32(5))
         pitch = U32(k | U32(1))
-        own, scale = U32(k * pitch), U32(U32(k * pitch) + k)
-        for at in range(thread, U32(k * k), U32(cuda.blockDim.x)):
-            i = U32(U32(at) // k)
-            j = U32(U32(at) - U32(i * k))
+        diagonal, scale = U32(k * pitch), U32(U32(k * pitch) + k)
+        for index in range(thread, U32(k * k), U32(cuda.blockDim.x)):
+            i = U32(U32(index) // k)
+            j = U32(U32(index) - U32(i * k))
             value = gram[s, i, j]
             if i == j:
-                space[U32(own + i)] = value
+                space[U32(diagonal + i)] = value
                 value += shift * value
             space[U32(U32(i * pitch) + j)] = value
         cuda.syncthreads()
         largest, floor = real(0.0), real(k) * eps
         for j in range(k):
-            largest = max(largest, space[U32(own + U32(j))])
+            largest = max(largest, space[U32(diagonal + U32(j))])
         for column in range(k):
             j = U32(column)
-            row, square = U32(j * pitch), space[U32(own + j)]
+            row, square = U32(j * pitch), space[U32(diagonal + j)]
             pivot = space[U32(row + j)]
             stays = pivot > floor * square and square > eps * eps * largest
             if stays:
                 for below in range(U32(U32(j + U32(1)) + warp), k, warps):
-                    here = U32(U32(below) * pitch)
-                    factor = space[U32(here + j)] / pivot
+                    row_start = U32(U32(below) * pitch)
+                    factor = space[U32(row_start + j)] / pivot
                     cuda.syncwarp()
                     for c in range(lane, k, U32(32)):
                         c = U32(c)
                         value = -factor
                         if c != j:
-                            value = space[U32(here + c)] - factor * space[U32(row + c)]
-                        space[U32(here + c)] = value
+                            value = space[U32(row_start + c)] - factor * space[U32(row + c)]
+                        space[U32(row_start + c)] = value
             else:
                 for below in range(U32(U32(j + U32(1)) + thread), k, U32(cuda.blockDim.x)):
                     space[U32(U32(U32(below) * pitch) + j)] = real(0.0)
             if thread == U32(0):
                 space[U32(scale + j)] = real(1.0) / math.sqrt(pivot) if stays else real(0.0)
             cuda.syncthreads()
-        for at in range(thread, U32(k * k), U32(cuda.blockDim.x)):
-            i = U32(U32(at) // k)
-            j = U32(U32(at) - U32(i * k))
+        for index in range(thread, U32(k * k), U32(cuda.blockDim.x)):
+            i = U32(U32(index) // k)
+            j = U32(U32(index) - U32(i * k))
             value = real(0.0)
             if i < j:
                 value = space[U32(U32(j * pitch) + i)] * space[U32(scale + j)]

@@ -107,9 +107,9 @@ def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
         d[k], e[k + 1] = alpha, ZERO
         for j in range(k + 1, p):
             w[j] = (total[j] - alpha * B[k, j]) * factor
-        rest, own = ZERO, B[k, k] - alpha
+        rest, pivot = ZERO, B[k, k] - alpha
         for j in range(k + 1, p):
-            v[j] = B[k, j] - own * w[j]
+            v[j] = B[k, j] - pivot * w[j]
         for j in range(k + 1, p):  # a loop of its own: together, the order of the sum would depend on addresses
             rest += v[j] * v[j]
         reflections[k, :] = 0

@@ -53,11 +53,11 @@ def _sweep(V, turns, lo):
 def rotate(start, stop, states, spans, turns, V):
     """Twin of kernels.bulge_chasing.rotate."""
     for k in range(start, stop):
-        at = 0
+        position = 0
         for number in range(states[k, 2]):
             lo, hi = spans[k, number] & 0xFFFF, spans[k, number] >> 16
-            _sweep(V[k], turns[k, at : at + hi - lo], lo)
-            at += hi - lo
+            _sweep(V[k], turns[k, position : position + hi - lo], lo)
+            position += hi - lo
 
 
 @njit
@@ -80,15 +80,15 @@ def arrange(start, stop, d, states, scales, lam, cap, seats, weights, ranks, val
     for k in range(start, stop):
         order = _order_of(d[:, k])
         bound = max(lam[k] * scales[k], share * abs(d[order[0], k]))
-        kept = 0
+        rank = 0
         for seat in range(p):
             sigma = abs(d[order[seat], k])
             seats[k, seat] = order[seat]
-            kept += seat < cap[k] and sigma > bound
-            weights[k, seat] = weight(sigma, lam[k] * scales[k]) if seat < kept else ZERO
+            rank += seat < cap[k] and sigma > bound
+            weights[k, seat] = weight(sigma, lam[k] * scales[k]) if seat < rank else ZERO
             if values.shape[1] > 0:
                 values[k, seat] = sigma / scales[k]
-        ranks[k] = kept if states[k, 1] == 0 else -1
+        ranks[k] = rank if states[k, 1] == 0 else -1
 
 
 @njit
@@ -120,17 +120,17 @@ def multiply(start, stop, X, V, seats, weights, ranks, out):
     for k in range(start, stop):
         rows, sums = np.zeros((4, p), X.dtype), np.empty((4, p), X.dtype)
         for i in range(0, q, 4):
-            some = min(4, q - i)
-            for at in range(some):
+            count = min(4, q - i)
+            for row in range(count):
                 for j in range(p):
-                    rows[at, j] = X[k, j, i + at] if wide else X[k, i + at, j]
+                    rows[row, j] = X[k, j, i + row] if wide else X[k, i + row, j]
             _apply(rows, V[k], seats[k], weights[k], ranks[k], sums)
-            for at in range(some):
+            for row in range(count):
                 for j in range(p):
                     if wide:
-                        out[k, j, i + at] = sums[at, j]
+                        out[k, j, i + row] = sums[row, j]
                     else:
-                        out[k, i + at, j] = sums[at, j]
+                        out[k, i + row, j] = sums[row, j]
 
 
 @by_block(lambda out: len(out))
