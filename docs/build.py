@@ -46,7 +46,9 @@ each kernel reads and writes and its operations from the shapes of its arguments
 bandwidth of a copy (read plus written), the rate of a product of matrices in float32, and the time of the kernel, after
 its answer was compared with the CPU twin's. The share is the longer of bytes / bandwidth and operations / rate, divided
 by the time. Rows in a cache are faster than the bandwidth, so a share may exceed 100 %. Whole-number operations and
-float64 are compared with the rate of float32 too.
+float64 are compared with the rate of float32 too. Pictures of the kernels:
+[factorization](factorization.md#how-an-epoch-runs), [neighbours](neighbors.md#implementation),
+[ranking](ranking.md#the-gpu-pass), [sorting](sorting.md#algorithm), [singular values](svt.md#rotations).
 """
 NOT_MEASURED = "Not measured yet: `gpukit bench roofline --output docs/benchmarks.csv`.\n"
 ROOFLINE = {  # section of roofline.md, which the page of this name includes: names of its kernels

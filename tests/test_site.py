@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -34,3 +35,18 @@ def test_every_public_name_is_in_the_reference(root):
     assert {
         name for name in gpukit.__all__ if name[0] != "_" and not hasattr(getattr(gpukit, name), "__path__")
     } <= listed
+
+
+def test_the_pictures_name_functions_of_the_code(root):
+    defined = {
+        name for path in (root / "gpukit").rglob("*.py") for name in re.findall(r"def (\w+)\(", path.read_text())
+    }
+    pages = "\n".join(path.read_text() for path in (root / "docs").glob("*.md"))
+    pictures = sorted((root / "docs" / "pictures").iterdir())
+    assert pictures
+    for path in pictures:
+        picture = ElementTree.parse(path).getroot()
+        assert picture.get("role") == "img" and picture.get("aria-label") == picture[0].text, path.name
+        assert f"](pictures/{path.name})" in pages
+        names = set(re.findall(r"\b_?[a-z]{3,}(?:_[a-z]+)+\b|\b_[a-z]{3,}\b", "\n".join(picture.itertext())))
+        assert names <= defined, (path.name, names - defined)
