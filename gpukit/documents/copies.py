@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit import _pool
+from gpukit import _pool, arrayfile
 from gpukit.documents.convert import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
@@ -62,9 +61,7 @@ def write_letor(documents: Documents, path: PathLike) -> None:
 
 def check_copy(path):
     """Return the suffix of an output path; ParameterError or DataError if unusable."""
-    if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
-        return ".txt"
-    return container.check_copy(path, SUFFIXES)
+    return container.check_copy(path, SUFFIXES, ".txt")
 
 
 def _write_gkl(documents, file):
@@ -73,7 +70,7 @@ def _write_gkl(documents, file):
     arrays = {**features, "y": documents.y, "offsets": documents.offsets, "qids": documents.qids}
     optional = {name: getattr(documents, name) for name in OPTIONAL}
     arrays |= {name: column for name, column in optional.items() if column is not None}
-    container.write_arrays(file, KIND, arrays, shape=X.shape)
+    arrayfile.write(file, KIND.magic, {"shape": X.shape}, arrays)
 
 
 def _check_text(documents):

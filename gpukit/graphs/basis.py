@@ -252,7 +252,7 @@ def _keep(file, values, vectors):
         return
     try:
         with private.replace_private_file(file) as place, open(place, "wb") as stream:
-            container.write_arrays(stream, KIND, {"values": values, "vectors": vectors}, name=file.name)
+            arrayfile.write(stream, KIND.magic, {"name": file.name}, {"values": values, "vectors": vectors})
     except (OSError, DataError):
         return
 

@@ -45,12 +45,8 @@ def open_table(path):
     with sources.opened(path, "a list of edges or a table of numbers") as source:
         if source.format == "parquet":
             return ParquetTable(source)
-        stream = source.stream()
-        stream.text_head()
-        raw = stream.whole()
-        while raw.startswith(sources.BOM):  # programs may add a second one
-            raw = raw.removeprefix(sources.BOM)
-        return Table(raw, stream.name)
+        name, raw = sources.read_whole(source, "")
+    return Table(raw, name)
 
 
 class Table:

@@ -66,6 +66,20 @@ def opened(path, needed="another file"):
         yield source
 
 
+def read_whole(path, needed):
+    """Return (name, bytes) of a small text, without byte-order marks.
+
+    Arguments and errors as in `opened`, `Source.stream` and `Stream.text_head`.
+    """
+    with opened(path, needed) as source:
+        stream = source.stream()
+        stream.text_head()
+        raw = stream.whole()
+    while raw.startswith(BOM):  # programs may add a second one
+        raw = raw.removeprefix(BOM)
+    return stream.name, raw
+
+
 @contextlib.contextmanager
 def translated(name):
     """Convert errors of the disk and of damaged archives to DataError."""
