@@ -166,7 +166,7 @@ def describe(path, request, is_one_of_several):
             if is_one_of_several:
                 return None
             raise
-        roles, is_divided = {*formats.IDS, *layout.places}, stream.plain and layout.format in DIVIDED
+        roles, is_divided = {*layout.places}, stream.plain and layout.format in DIVIDED
         return Content(path, roles if layout.shape is None else set(), layout, [source.size], is_divided)
 
 
