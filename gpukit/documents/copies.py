@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 KIND = container.kind_of("gkl")
 OPTIONAL = ("comments", "weights", "names")  # optional columns
 SUFFIXES = (".gkl", ".txt", ".parquet")
-ROWS, VALUES = 1 << 12, 1 << 19  # rows per write of text, fewer for many features
 LOST_IN_ID, LOST_IN_COMMENT = re.compile(r"[ \t\r\n#]"), re.compile(r"[\r\n]|^[ \t]|[ \t]$")
 
 
@@ -123,7 +122,8 @@ def _write_text(documents, file):
     heads = compute.binary_join_element_wise(" ", spelled(np.arange(1, documents.X.shape[1] + 1)), ":", "")
     queries = np.repeat(np.arange(len(documents.qids)), np.diff(documents.offsets))
     ids, comments = spelled(words(documents.qids)), documents.comments
-    step = max(1, min(ROWS, VALUES // documents.X.shape[1]))
+    rows, values = 1 << 12, 1 << 19  # most of a block
+    step = max(1, min(rows, values // documents.X.shape[1]))
     blocks = (slice(start, start + step) for start in range(0, len(queries), step))
     _pool.in_order(lines, blocks, file.write, get_num_threads())
 

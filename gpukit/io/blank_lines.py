@@ -10,8 +10,6 @@ import numpy as np
 
 from gpukit.io import notes
 
-WINDOW = 1 << 12  # bytes at the end of a block, searched first
-
 
 @functools.cache
 def _pattern(sep):
@@ -78,7 +76,7 @@ def note_blank(name, count):
 
 def _block_end(block, sep):
     """Return `content_end` of a block, from a growing window at its end."""
-    window = WINDOW
+    window = 1 << 12  # bytes
     while True:
         tail = block[-window:].tobytes()
         end = content_end(tail, sep)

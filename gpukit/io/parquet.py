@@ -6,8 +6,6 @@ import numpy as np
 
 from gpukit.errors import DataError
 
-ROWS = 1 << 18  # per batch, fewer for many columns
-
 
 def library():
     """Return (pyarrow, pyarrow.parquet), imported on first use."""
@@ -55,7 +53,7 @@ class Reader:
         Each batch is validated fully once: text is UTF-8 and list offsets are in range. groups: range of row groups;
         None: all.
         """
-        numbers = 1 << 22  # per batch
+        most_rows, numbers = 1 << 18, 1 << 22  # per batch
         groups = range(len(self.group_rows)) if groups is None else groups
         start = sum(self.group_rows[: groups.start])
         end = start + sum(self.group_rows[groups.start : groups.stop])
@@ -63,7 +61,7 @@ class Reader:
         twice = next((name for name in names if self.names.count(name) > 1), None)
         if twice is not None:
             raise DataError(f"{self.name} has several columns named {twice!r}. Rename them, or leave all but one out.")
-        rows = max(1, min(ROWS, numbers // max(1, len(names))))
+        rows = max(1, min(most_rows, numbers // max(1, len(names))))
         with _translated(self.name):
             for batch in self.file.iter_batches(rows, list(groups), names):
                 batch.validate(full=True)

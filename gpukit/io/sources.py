@@ -36,7 +36,6 @@ from gpukit.io.words import SHOWN, shown
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
 FIRST = 1 << 18  # bytes of the first block: small files need little memory
 HEAD = 1 << 16  # bytes used to detect a format; more if its first lines are longer
-FIRST_LINES = 3
 CONTENT = re.compile(rb"^(?![%#]|[^\S\n]*+\d+:[^\S\n]*+\n)[^\S\n]*+\S.*\n", re.MULTILINE)  # identifies a format
 CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
@@ -256,7 +255,8 @@ def _tells(start):
     """
     if b"\0" in start:
         return True
-    return len(list(itertools.islice(CONTENT.finditer(hidden(start)), FIRST_LINES))) == FIRST_LINES
+    count = 3
+    return len(list(itertools.islice(CONTENT.finditer(hidden(start)), count))) == count
 
 
 def _short(name):
@@ -391,7 +391,7 @@ class Stream:
     def head(self, size=HEAD):
         """Return the first whole lines without consuming them.
 
-        The head grows until it has FIRST_LINES lines (see _tells). Raises DataError if LONGEST_LINE bytes do not hold
+        The head grows until it has enough lines (see _tells). Raises DataError if LONGEST_LINE bytes do not hold
         them.
         """
         with translated(self.name):

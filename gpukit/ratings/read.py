@@ -35,7 +35,6 @@ READERS = {"gkr": copies.read_gkr, "npz": copies.read_npz}  # of formats that ar
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
 NEEDED = "a file with a line user,item,rating for each rating"
-PIECE = 256 << 20  # bytes per message to other ranks: many MPI libraries count bytes in 31 bits
 SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that are hard to type in a shell
 
 
@@ -243,7 +242,8 @@ def _broadcast(array, team):
     flat, pieces = None if array is None else array.reshape(-1), []
     first = team.broadcast(None if flat is None else flat[:0])
     size = int(np.prod(shape))
-    step = max(1, PIECE // first.dtype.itemsize)
+    most = 256 << 20  # bytes per message: many MPI libraries count bytes in 31 bits
+    step = max(1, most // first.dtype.itemsize)
     for begin in range(0, size, step):
         pieces.append(team.broadcast(None if flat is None else flat[begin : begin + step]))
     if array is not None:
