@@ -153,18 +153,17 @@ def order_ratings(ratings, device, team=ALONE):
     return Orders(ratings.shape, levels, by_item, by_user, places, None if levels.exact else values.view(np.float32))
 
 
-def in_both_orders(keys, key, values, steps, of_users=True):
+def in_both_orders(keys, key, values, steps):
     """Return (by_item, by_user, places, values by item, keys by user).
 
-    keys: (n,) uint64 in input order, overwritten; values: (n,) uint32, bits of ratings, or None; of_users: compute
-    by_user's indptr.
+    keys: (n,) uint64 in input order, overwritten; values: (n,) uint32, bits of ratings, or None.
     """
     keys, values, spare = steps.sort_by_bits(keys, 0, key.user.shift, values)
     places = steps.empty(keys.size, np.uint32)
     by_item = taken(keys, key, (key.item, 0), key.user, places, steps)
     spare = spare[0], steps.empty(places.shape, np.uint32)
     keys, places, spare = steps.sort_by_bits(keys, key.user.shift, key.end, places, spare)
-    by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps, of_users)
+    by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps)
     return by_item, by_user, places, values, keys
 
 
@@ -242,16 +241,16 @@ def packed_keys(ratings, codes, key, steps):
     return keys
 
 
-def taken(keys, key, row, other, places, steps, on_host=True):
+def taken(keys, key, row, other, places, steps):
     """Return the Order of sorted keys.
 
-    row: (Field of the rows, number of empty rows at the end); other: Field of the other side; on_host: compute indptr.
+    row: (Field of the rows, number of empty rows at the end); other: Field of the other side.
     """
     size, (field, empty_rows) = keys.size, row
     others, codes = steps.empty(size, np.int32), steps.empty(size, np.uint8)
     steps.run("take_fields", keys, other.shift, other.width, key.level.width, others, codes, places)
     starts = steps.row_starts(keys, field.shift, field.width, field.rows + empty_rows)
-    return Order(steps.fetch(starts) if on_host else None, starts, others, codes)
+    return Order(steps.fetch(starts), starts, others, codes)
 
 
 def refuse_repeats(keys, key, ratings, steps):
