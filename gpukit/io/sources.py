@@ -396,18 +396,16 @@ class Stream:
         """
         with translated(self.name):
             while len(start := self.raw.peek(size)) == size and not _tells(start):
-                self._refuse_long_head(start)
+                if len(start) >= LONGEST_LINE:
+                    number = start.count(b"\n") + 1
+                    raise self._too_long(f"line {number:,}, does not end within the first")
                 size *= 2
         return start if len(start) < size else start[: start.rfind(b"\n") + 1] or start
 
-    def _refuse_long_head(self, start):
-        """Raise DataError if LONGEST_LINE bytes do not hold the first lines."""
-        if len(start) >= LONGEST_LINE:
-            number = start.count(b"\n") + 1
-            raise DataError(
-                f"{self.name}, line {number:,}, does not end within the first "
-                f"{LONGEST_LINE >> 20:,} MiB, the limit for a line: it is no text file of a table."
-            )
+    def _too_long(self, what):
+        """Return the DataError for a line of more than LONGEST_LINE bytes."""
+        limit = f"{LONGEST_LINE >> 20:,} MiB, the limit for a line"
+        return DataError(f"{self.name}, {what} {limit}: it is no text file of a table.")
 
     def text_head(self, needed="Save it as text in UTF-8."):
         """Return the head of a text.
@@ -466,7 +464,8 @@ class Stream:
             rest, before = store[end:filled], before + end
             if filled < length:
                 break
-            self._refuse_long_line(len(rest), before)
+            if len(rest) > LONGEST_LINE:
+                raise self._too_long(f"the line at byte {before + 1:,}, is longer than")
             length = max(size, 2 * len(rest))
         if len(rest):
             self.unended, store[filled] = True, newline
@@ -489,14 +488,6 @@ class Stream:
             raise DataError(
                 f"{self.name} has a byte of 0 at byte {before + int(letters.argmin()) + 1:,}, which no text holds. It "
                 "is damaged, or no text file in UTF-8 or Windows-1252."
-            )
-
-    def _refuse_long_line(self, length, before):
-        """Raise DataError if a line of `length` bytes exceeds LONGEST_LINE."""
-        if length > LONGEST_LINE:
-            raise DataError(
-                f"{self.name}, the line at byte {before + 1:,}, is longer than {LONGEST_LINE >> 20:,} MiB, the limit "
-                "for a line: it is no text file of a table."
             )
 
 
