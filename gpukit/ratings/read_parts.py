@@ -28,9 +28,7 @@ from gpukit.ratings.read import (
     NEEDED,
     READERS,
     SPELLED,
-    as_numbers,
     files_of,
-    from_numbers,
     note_merged,
     read_by_first,
     read_ratings,
@@ -307,12 +305,12 @@ def number_ids(ids, team):
     """
     ids, ranks, samples = as_common_type(ids, team), range(team.size), 64
     chosen = np.linspace(0, len(ids) - 1, min(samples, len(ids))).astype(np.int64)
-    sample = np.sort(np.concatenate(receive_ids(team.allgather(as_numbers(np.sort(ids)[chosen])))))
+    sample = np.sort(np.concatenate(team.allgather(np.sort(ids)[chosen])))
     cuts = sample[len(sample) * np.arange(1, team.size) // team.size]
     part = np.searchsorted(cuts, ids, side="right")
-    received = receive_ids(team.alltoall([as_numbers(ids[part == rank]) for rank in ranks]))
+    received = team.alltoall([ids[part == rank] for rank in ranks])
     known = np.unique(np.concatenate(received))
-    all_known = receive_ids(team.allgather(as_numbers(known)))
+    all_known = team.allgather(known)
     first = sum(map(len, all_known[: team.rank]))
     codes = np.empty(len(ids), np.int32)
     sent = [(first + np.searchsorted(known, some)).astype(np.int32) for some in received]
@@ -328,11 +326,6 @@ def as_common_type(ids, team):
     ids = as_text(ids)
     width = int(team.allreduce(np.array(np.char.str_len(ids).max(initial=1)), "max"))
     return ids.astype(f"U{width}")
-
-
-def receive_ids(arrays):
-    """Return the ids that `as_numbers` converted to arrays."""
-    return [from_numbers(array) for array in arrays]
 
 
 def join_chunks(chunks, dtype):
