@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import parquet, sources
+from gpukit.io import sources
 from gpukit.io.blank_lines import content_end, cut_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, lines, rows_end, whole_rows
 from gpukit.io.records import QUOTED, hidden
@@ -253,6 +253,8 @@ class ParquetTable(FrameTable):
     """Table of Parquet; a pandas index is its first column."""
 
     def __init__(self, source):
+        from gpukit.io import parquet
+
         super().__init__(source.name, parquet.Reader(source).frame())
 
 

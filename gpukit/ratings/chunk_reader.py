@@ -14,7 +14,6 @@ import numpy as np
 
 from gpukit._pool import in_order, shared_out
 from gpukit.errors import DataError
-from gpukit.io import parquet
 from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
 from gpukit.io.ids import as_whole, check_exact, check_fractions, factorize, take_values
@@ -402,6 +401,8 @@ def read_parquet(source, request, builder, groups=None):
     request: see read_ratings; groups: range of row groups, None: all. Ids are integers or text. Raises DataError with
     the row for missing values and for invalid numbers or times.
     """
+    from gpukit.io import parquet
+
     source = parquet.Reader(source)
     places, _ = formats.columns_of(source.names, request, source.name, is_header=True)
     builder.columns = formats.check_same_columns(source.name, set(places), builder.columns)
@@ -434,7 +435,8 @@ def _check_ratings(values, bounds, where):
 
 def _ids(source, ids, start, what):
     """Return a batch's ids: integers, or Words of text."""
-    pyarrow, _ = parquet.library()
+    import pyarrow
+
     ids = source.ids(ids, start, f"{what} id")
     kind = ids.type.value_type if pyarrow.types.is_dictionary(ids.type) else ids.type
     if pyarrow.types.is_integer(kind):

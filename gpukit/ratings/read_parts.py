@@ -15,7 +15,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, NoRowsError
-from gpukit.io import notes, parquet, sources
+from gpukit.io import notes, sources
 from gpukit.io.delimited import NEWLINE, QUOTE
 from gpukit.io.ids import take_values
 from gpukit.parallel.current_team import find_difference
@@ -149,6 +149,8 @@ def describe(path, request, is_one_of_several):
     with sources.opened(path, NEEDED) as source:
         format = source.format if request.format == "auto" else request.format
         if format == "parquet":
+            from gpukit.io import parquet
+
             file = parquet.Reader(source)
             places, _ = formats.columns_of(file.names, request, source.name, is_header=True)
             return Content(path, set(places), None, file.group_bytes) if file.rows else None
