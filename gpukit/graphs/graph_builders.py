@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 RADIUS = 6371.0088  # km, mean radius of the earth
 FIRST = {"lat", "latitude", "y", "northing", "ycoord", "ycoordinate"}
 SECOND = {"lon", "lng", "long", "longitude", "x", "easting", "xcoord", "xcoordinate"}
+BLOCK = 1 << 20  # correlations per block, to fit the cache
 DEGREES = {"lat", "latitude", "lon", "lng", "long", "longitude"}
 
 
@@ -406,7 +407,7 @@ def blocks(values, alive, k):
     largest = np.abs(rest).max(axis=1, keepdims=True)
     rest /= np.where(largest > 0, largest, 1.0)
     squares, k = np.square(rest), min(k, int(alive.sum()) - 1)
-    step = max(1, (1 << 20) // len(values))  # correlations that fit the cache
+    step = max(1, BLOCK // len(values))
     for start in range(0, len(values), step):
         part = slice(start, min(start + step, len(values)))
         rows = np.flatnonzero(alive[part]) + start

@@ -31,7 +31,7 @@ MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan"
 UNKNOWN = (*sorted(MISSING - {"nan", "-nan"}), "NA", "N/A", "#N/A", "<NA>", "NULL", "None", "NaN", "-NaN", "nan")
 EMPTY = "Correct it, or leave the field empty where the value is missing."
 NO_NUMBERS = "Nor is anything else in its column: leave the column out."
-HEAD = 1 << 20  # bytes searched for the first rows
+HEAD, BLOCK = 1 << 20, 1 << 24  # bytes searched for the first rows; bytes parsed at once
 IN_QUOTES = re.compile(r'"(?:[^"]|"")*+"')
 # A quoted field, which stays; a line end; a comment: from # or % at the start of a line, or # after a blank.
 UNCLEAN = re.compile(QUOTED.pattern + rb"|\r\n?|(?:(?<![^\r\n])[ \t]*+[#%]|(?<=[ \t])#)[^\r\n]*+")
@@ -168,10 +168,9 @@ class Table:
 
     def _blocks(self):
         """Yield uint8 arrays of whole lines."""
-        block = 1 << 24  # bytes parsed at once
         letters, begin = np.frombuffer(self._raw, np.uint8), self._begin
         while begin < len(letters):
-            end = self._raw.find(b"\n", begin + block) + 1 or len(letters)
+            end = self._raw.find(b"\n", begin + BLOCK) + 1 or len(letters)
             yield letters[begin:end]
             begin = end
 

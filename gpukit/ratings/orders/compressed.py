@@ -7,15 +7,16 @@ from gpukit.io import trust
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 from gpukit.ratings.orders import twins
 
+MOST = 1 << 32  # pairs that 32-bit positions can number
+
 
 def packed_pairs(rows, columns, shape):
     """Return (keys (n,) uint64 = row << shift | column, shift).
 
     rows, columns: (n,) int32 within shape. Raises DataError for too many pairs and for indices outside shape.
     """
-    most = (1 << 32) - 1  # pairs that 32-bit positions can number
-    if len(rows) > most:
-        raise DataError(f"{len(rows):,} ratings are more than the {most:,} that can be put in order.")
+    if len(rows) >= MOST:
+        raise DataError(f"{len(rows):,} ratings are more than the {MOST - 1:,} that can be put in order.")
     keys, outside, shift = np.empty(len(rows), np.uint64), np.array([len(rows)]), bits_of(shape[1])
     twins.pack_keys(rows, columns, np.zeros(len(rows), np.uint8), *shape, 0, shift, keys, outside)
     if outside[0] < len(rows):

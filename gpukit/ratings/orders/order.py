@@ -241,16 +241,16 @@ def packed_keys(ratings, codes, key, steps):
     return keys
 
 
-def taken(keys, key, row, other, places, steps):
+def taken(keys, key, row, other, places, steps, on_host=True):
     """Return the Order of sorted keys.
 
-    row: (Field of the rows, number of empty rows at the end); other: Field of the other side.
+    row: (Field of the rows, number of empty rows at the end); other: Field of the other side; on_host: compute indptr.
     """
     size, (field, empty_rows) = keys.size, row
     others, codes = steps.empty(size, np.int32), steps.empty(size, np.uint8)
     steps.run("take_fields", keys, other.shift, other.width, key.level.width, others, codes, places)
     starts = steps.row_starts(keys, field.shift, field.width, field.rows + empty_rows)
-    return Order(steps.fetch(starts), starts, others, codes)
+    return Order(steps.fetch(starts) if on_host else None, starts, others, codes)
 
 
 def refuse_repeats(keys, key, ratings, steps):

@@ -17,6 +17,7 @@ from gpukit.ratings.table import Ratings
 
 IDS, VALUES = (np.int32, np.int64), (np.float32, np.float64, np.int32, np.int64)
 TRIPLE = ("users", "items", "values")
+MANY = 1 << 20  # minimum ratings in host arrays for which numbering on a GPU is faster
 
 
 class Hosted(NamedTuple):
@@ -27,9 +28,8 @@ class Hosted(NamedTuple):
 
     @classmethod
     def of(cls, array):
-        """Wrap a numpy array with enough rows that numbering on a GPU is faster, else None."""
-        many = 1 << 20
-        return cls(array) if type(array) is np.ndarray and array.shape[:1] >= (many,) else None
+        """Wrap a numpy array of at least MANY rows, else None."""
+        return cls(array) if type(array) is np.ndarray and array.shape[:1] >= (MANY,) else None
 
     @property
     def shape(self):
