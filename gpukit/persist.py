@@ -1,11 +1,12 @@
-"""Models on disk: array files (arrayfile.py) with a JSON header, no pickle; written aside and renamed.
+"""Models on disk: array files (arrayfile.py) with a JSON header, without pickle, written atomically.
 
-save_arrays(path, {"class": "LSHMF", ...}, {"U": U, ...})      load_arrays(path) -> (header, arrays)
-load_model(path) -> a fitted estimator of the class that the header names
+    save_arrays(path, {"class": "LSHMF", ...}, {"U": U, ...})
+    load_arrays(path)     -> (header, arrays)
+    load_model(path)      -> a fitted estimator of the class in the header
 
-An estimator's file has in its header "class", "parameters" (all but the device) and "facts", what JSON holds of the
-fitted attributes; a named tuple's arrays stand as prefix.field. What a file says is checked before it is believed: here
-the file, the class and the parameters, in the rooms what they keep of a model.
+The header of an estimator's file has "class", "parameters" (all but the device) and "facts" (fitted attributes that
+JSON can hold). Arrays of a named tuple are stored as prefix.field. Contents are validated before use: the file, the
+class and the parameters here, the rest in the package of the estimator.
 """
 
 from __future__ import annotations
@@ -28,35 +29,35 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 KIND = arrayfile.Kind(b"GPUKITM1", "a gpukit model", ModelError, "Train again, or copy the file again.")
-ZIP = b"PK\x03\x04"  # what models of format 2 and older were
+ZIP = b"PK\x03\x04"  # begins models of format 2 and older
 
 
 @contextlib.contextmanager
 def atomic_write(path):
-    """Yield a temporary path next to `path`, renamed to `path` on success and removed on failure (Ctrl-C too).
+    """Yield a temporary path, renamed to `path` on success and removed on failure (Ctrl-C too).
 
-    An existing file is replaced whole or not at all, and its mode and, where that is allowed, its owner are kept; what
-    a killed process has left in the folder is removed. A pipe or a device (/dev/stdout) is written directly. Raises
-    DataError when the folder does not exist, cannot be written, or when path is a folder.
+    An existing file is replaced completely or not at all; its mode and, if permitted, its owner are kept. Temporary
+    files of killed processes are removed. A pipe or a device (/dev/stdout) is written directly. Raises DataError if the
+    folder does not exist or is not writable, or if path is a folder.
     """
     target = check_writable(path)
     direct = target.exists() and not target.is_file()
     try:
         with contextlib.nullcontext(target) if direct else replace_atomically(target) as place:
             yield place
-    except BrokenPipeError:  # who read from the pipe has seen enough
+    except BrokenPipeError:  # the reader of the pipe has stopped
         raise
     except OSError as error:
         if not (error.filename in (None, str(target)) or is_temporary(error.filename)):
-            raise  # another file's trouble, met while this one was being written
+            raise  # an error of another file
         raise DataError(f"cannot write {path}: {error.strerror or error}.") from error
 
 
 def check_writable(path):
-    """The file, pipe or device that path names (links followed); DataError when atomic_write could not write it."""
+    """Return the file, pipe or device at path, links resolved; DataError if atomic_write cannot write it."""
     try:
         return _writable(Path(path))
-    except (OSError, RuntimeError) as error:  # a name that is too long; links that go in a circle
+    except (OSError, RuntimeError) as error:  # too long names, circular links
         raise DataError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}.") from error
 
 
@@ -64,7 +65,7 @@ def _writable(target):
     if target.is_dir():
         raise DataError(f"{target} is a folder; give the name of a file in it.")
     if target.exists() and not target.is_file():
-        return target  # not resolved: /dev/stdout stands for a pipe that has no path
+        return target  # not resolved: the pipe of /dev/stdout has no path
     target = target.resolve()
     if not target.parent.is_dir():
         raise DataError(
@@ -78,10 +79,10 @@ def _writable(target):
 
 
 def save_arrays(path, header, arrays):
-    """Write a JSON-able dict and named arrays to one file.
+    """Write a header and named arrays to one file.
 
-    header  dict; load_model expects "class", the estimator's name. The format and gpukit's version are added.
-    arrays  {name: array} of numbers, booleans or fixed-width strings; objects raise ParameterError.
+    header: JSON-serializable dict; load_model expects "class", the estimator's name; the format and gpukit's version
+    are added. arrays: {name: array} of numbers, booleans or fixed-width strings; ParameterError for objects.
     """
     arrays = {name: np.asarray(array) for name, array in arrays.items()}
     for name, array in arrays.items():
@@ -92,10 +93,9 @@ def save_arrays(path, header, arrays):
 
 
 def load_arrays(path):
-    """(header, {name: array}) of a file that save_arrays wrote.
+    """Return (header, {name: array}) of a file written by save_arrays.
 
-    Raises DataError when there is no such file, ModelError when it is not a gpukit model, is damaged, or of another
-    format.
+    Raises DataError if it does not exist, ModelError if it is no gpukit model, is damaged, or has another format.
     """
     load_header(path)
     facts, arrays = arrayfile.read(path, KIND)
@@ -106,7 +106,7 @@ def load_arrays(path):
 
 
 def load_header(path):
-    """The header alone; reads no array. Raises as load_arrays does."""
+    """Return the header without reading arrays; raises as load_arrays."""
     path = Path(path)
     if not path.is_file():
         if path.exists():
@@ -127,7 +127,7 @@ def load_header(path):
 
 
 class Arrays(dict):
-    """The arrays of a file by name; one that is not there is a ModelError."""
+    """Arrays of a file by name; ModelError for a missing one."""
 
     def __init__(self, path, arrays):
         super().__init__(arrays)
@@ -137,38 +137,40 @@ class Arrays(dict):
         raise ModelError(f"{self.path} lacks {name!r}: it is damaged. Train again, or copy the file again.")
 
     def gathered(self, kind, prefix):
-        """The named tuple of class kind whose arrays stand under a prefix; fields with a default may be missing."""
+        """Return the named tuple of class `kind` stored under a prefix; fields with a default may be missing."""
         names = [name for name in kind._fields if name not in kind._field_defaults or f"{prefix}.{name}" in self]
         return kind(**{name: self[f"{prefix}.{name}"] for name in names})
 
 
 def spread(prefix, arrays):
-    """{prefix.field: array} of a named tuple of arrays, without empty ones that have a default; see Arrays.gathered."""
+    """Return {prefix.field: array} of a named tuple of arrays, without empty ones with a default.
+
+    See Arrays.gathered.
+    """
     fields, defaults = arrays._asdict().items(), arrays._field_defaults
     return {f"{prefix}.{name}": array for name, array in fields if array.size or name not in defaults}
 
 
 def lasting(estimator):
-    """An estimator's parameters as JSON holds them: all but the device."""
+    """Return an estimator's parameters for JSON, without the device."""
     return {name: native(value) for name, value in estimator.get_params().items() if name != "device"}
 
 
 def native(value):
-    """A numpy number as Python's."""
+    """Return a numpy number as a Python number; other values unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def save_model(path, estimator, facts, arrays):
-    """Write a fitted estimator: its class and parameters, facts (a dict for JSON) and {name: array}."""
+    """Write a fitted estimator: class, parameters, facts (a JSON-serializable dict) and {name: array}."""
     header = {"class": type(estimator).__name__, "parameters": lasting(estimator), "facts": facts}
     save_arrays(path, header, arrays)
 
 
 def read_model(path, cls):
-    """(an estimator of class cls that is not fitted yet, facts, Arrays) of a file that save_model wrote.
+    """Return (unfitted estimator of class cls, facts, Arrays) of a file written by save_model.
 
-    Raises as load_arrays does, and ModelError for a file of another class, for parameters that the class does not have
-    or that are out of bounds.
+    Raises as load_arrays, and ModelError for another class and for unknown or invalid parameters.
     """
     header, arrays = load_arrays(path)
     if header.get("class") != cls.__name__:
@@ -181,12 +183,12 @@ def read_model(path, cls):
 
 
 def _shown(name):
-    """A class's name, or what stands in its place, in a message."""
+    """Return a class name of a header, quoted and shortened if invalid, for messages."""
     return name if isinstance(name, str) and name.isidentifier() else f"{name!a:.80}"
 
 
 def entry_of(header, name, kind):
-    """header[name], a kind of Python's; DataError where it is not there, or something else."""
+    """Return header[name]; DataError if it is missing or not of the type `kind`."""
     if name not in header:
         raise DataError(f"its header lacks {name!r}.")
     if not isinstance(header[name], kind) or (kind is not bool and isinstance(header[name], bool)):
@@ -195,14 +197,14 @@ def entry_of(header, name, kind):
 
 
 def check_seconds(timings):
-    """DataError unless {stage: seconds} has a number a stage."""
+    """Raise DataError unless {stage: seconds} has a number for each stage."""
     for stage in timings:
         entry_of(timings, stage, int | float)
 
 
 @contextlib.contextmanager
 def report_damage(path):
-    """Raise a ModelError that names the file in place of errors about its content."""
+    """Convert errors on the content of a file to a ModelError with its name."""
     try:
         yield
     except ModelError:

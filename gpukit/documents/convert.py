@@ -56,12 +56,9 @@ def as_documents(
     names, matrix = feature_names(X), _features(X)
     y = _relevance(y, matrix.shape[0])
     order, offsets, qids = _queries(qid, group, matrix.shape[0])
-    if comments is not None:
-        comments = as_text(as_array(comments, "comments"))
-        if comments.shape != y.shape:
-            raise DataError(f"comments must hold one text a document, {len(y):,}; its shape is {comments.shape}.")
-    if weights is not None:
-        weights = as_numbers("weights", weights).astype(np.float64, copy=False)
+    comments, weights, _ = _optional(comments, weights, None)
+    if comments is not None and comments.shape != y.shape:
+        raise DataError(f"comments must hold one text a document, {len(y):,}; its shape is {comments.shape}.")
     if order is not None:
         if weights is not None and weights.shape == y.shape != qids.shape:
             weights = weights[order]
@@ -87,14 +84,15 @@ def _regular(documents):
     offsets, qids = as_array(offsets, "offsets"), as_array(qids, "qids")
     if offsets.dtype.kind in "iu":
         offsets = offsets.astype(np.int64, copy=False)
-    if comments is not None:
-        comments = as_text(as_array(comments, "comments"))
-    if weights is not None:
-        weights = as_numbers("weights", weights).astype(np.float64, copy=False)
-    if names is not None:
-        names = as_text(as_array(names, "names"))
-    made = Documents(X, y, offsets, qids, comments, weights, names)
+    made = Documents(X, y, offsets, qids, *_optional(comments, weights, names))
     return documents if all(one is other for one, other in zip(documents, made)) else made
+
+
+def _optional(comments, weights, names):
+    """Return optional columns as text, float64 and text; None stays None."""
+    comments = None if comments is None else as_text(as_array(comments, "comments"))
+    names = None if names is None else as_text(as_array(names, "names"))
+    return comments, None if weights is None else as_numbers("weights", weights).astype(np.float64, copy=False), names
 
 
 def _columns(X, y, qid):

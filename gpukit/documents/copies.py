@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit import _pool
+from gpukit import _pool, arrayfile
 from gpukit.documents.convert import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 KIND = container.kind_of("gkl")
 OPTIONAL = ("comments", "weights", "names")  # optional columns
 SUFFIXES = (".gkl", ".txt", ".parquet")
-ROWS, VALUES = 1 << 12, 1 << 19  # rows per write of text, fewer for many features
 LOST_IN_ID, LOST_IN_COMMENT = re.compile(r"[ \t\r\n#]"), re.compile(r"[\r\n]|^[ \t]|[ \t]$")
 
 
@@ -62,9 +60,7 @@ def write_letor(documents: Documents, path: PathLike) -> None:
 
 def check_copy(path):
     """Return the suffix of an output path; ParameterError or DataError if unusable."""
-    if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
-        return ".txt"
-    return container.check_copy(path, SUFFIXES)
+    return container.check_copy(path, SUFFIXES, ".txt")
 
 
 def _write_gkl(documents, file):
@@ -73,7 +69,7 @@ def _write_gkl(documents, file):
     arrays = {**features, "y": documents.y, "offsets": documents.offsets, "qids": documents.qids}
     optional = {name: getattr(documents, name) for name in OPTIONAL}
     arrays |= {name: column for name, column in optional.items() if column is not None}
-    container.write_arrays(file, KIND, arrays, shape=X.shape)
+    arrayfile.write(file, KIND.magic, {"shape": X.shape}, arrays)
 
 
 def _check_text(documents):
@@ -126,7 +122,8 @@ def _write_text(documents, file):
     heads = compute.binary_join_element_wise(" ", spelled(np.arange(1, documents.X.shape[1] + 1)), ":", "")
     queries = np.repeat(np.arange(len(documents.qids)), np.diff(documents.offsets))
     ids, comments = spelled(words(documents.qids)), documents.comments
-    step = max(1, min(ROWS, VALUES // documents.X.shape[1]))
+    rows, values = 1 << 12, 1 << 19  # most of a block
+    step = max(1, min(rows, values // documents.X.shape[1]))
     blocks = (slice(start, start + step) for start in range(0, len(queries), step))
     _pool.in_order(lines, blocks, file.write, get_num_threads())
 

@@ -21,8 +21,6 @@ NEWLINE, RETURN, SPACE, TAB, COLON = (np.uint8(ord(letter)) for letter in "\n\r 
 MINUS, PLUS, POINT, ZERO, NINE = (np.uint8(ord(letter)) for letter in "-+.09")
 POWERS = 10.0 ** np.arange(23)  # exact in float64
 LONGEST = np.int64(10**17)  # mantissas have at most 18 digits
-BELOW, ABOVE = 1.0 - 2.0**-49, 1.0 + 2.0**-49
-SPLIT = 2.0**27 + 1.0
 NO_DECIMAL, CUT, WHOLE = range(3)
 # Problems of a line other than invalid numbers.
 FINE, NO_QID, NO_INDEX, INDEX_ZERO, NOT_ASCENDING, NULL_TOKEN, INDEX_LARGE = range(7)
@@ -33,7 +31,7 @@ HASH = np.uint8(ord("#"))
 LARGEST_INDEX = np.int64(2**31 - 1)
 # The largest float64: its first digits, cut or rounded to five, their power of ten, and a bound of its roundings.
 LARGEST_DIGITS, DIGITS_END, LARGEST_POWER = np.int64(17976), np.int64(10**5), np.int64(304)
-LEAST_POWER, LARGEST_VALUE = np.int64(200), 1.7976e308  # the power of a mantissa is at least the former
+LEAST_POWER = np.int64(200)  # of a mantissa of it
 
 # Rows of a block, with gaps between ranges. labels (rows,) float64; starts (rows,) int64: offset of the line; numbers
 # (rows,) int64: number of the line in the block, from 0; spans (rows, 4) int64: [start, stop) of the query id and of
@@ -65,6 +63,7 @@ def double(buffer, start, stop):
     mantissas of up to 18 digits, as programs print float64: the quotient (or product) by a power of ten, and its
     residual, which has a relative error of 2**-50. Their sum rounds once.
     """
+    error = 2.0**-49
     mantissa, scale, kind = _mantissa(buffer, start, stop)
     if kind != WHOLE or abs(scale) > 22:
         return np.nan
@@ -80,8 +79,8 @@ def double(buffer, start, stop):
     else:
         value, rest = _product(high, power)
         lacking = rest + low * power
-    found = value + lacking * BELOW
-    if found != value + lacking * ABOVE or found > FLOAT32_MAX:
+    found = value + lacking * (1.0 - error)
+    if found != value + lacking * (1.0 + error) or found > FLOAT32_MAX:
         return np.nan
     return -found if buffer[start] == MINUS else found
 
@@ -92,8 +91,8 @@ def _product(a, b):
 
     a and b are of moderate size.
     """
-    rounded = a * b
-    big_a, big_b = a * SPLIT, b * SPLIT
+    rounded, splitter = a * b, 2.0**27 + 1.0
+    big_a, big_b = a * splitter, b * splitter
     a_high, b_high = big_a - (big_a - a), big_b - (big_b - b)
     a_low, b_low = a - a_high, b - b_high
     return rounded, ((a_high * b_high - rounded) + a_high * b_low + a_low * b_high) + a_low * b_low
@@ -396,8 +395,8 @@ def gather(start, stop, features, indptr, columns, data):
 
 def is_unknown(values):
     """Return a mask of values that mark missing ones: the largest float64, see _is_largest."""
-    values = np.asarray(values, np.float64)
-    return (values >= LARGEST_VALUE) & (values != np.inf)
+    values, least = np.asarray(values, np.float64), 1.7976e308
+    return (values >= least) & (values != np.inf)
 
 
 def fill_nulls(X, offsets):

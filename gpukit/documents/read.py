@@ -169,10 +169,7 @@ def _words_in(path, what, is_valid):
 
     what: its name, for the DataError with the first line that is_valid rejects.
     """
-    with sources.opened(path, f"{what}, a line each") as source:
-        stream = source.stream()
-        stream.text_head()
-        lines = decoded(stream.whole().removeprefix(sources.BOM)).split("\n")
+    lines = decoded(sources.read_whole(path, f"{what}, a line each")[1]).split("\n")
     words = [(number, word) for number, line in enumerate(lines, 1) if (word := line.strip())]
     for number, word in words:
         if not is_valid(word):

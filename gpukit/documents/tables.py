@@ -13,7 +13,6 @@ from gpukit.documents.convert import check_names, sound
 from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import parquet
 from gpukit.io.arrays import plain
 from gpukit.io.ids import factorize
 from gpukit.io.records import words_of
@@ -122,6 +121,8 @@ def is_csv(head):
 
 def is_parquet(source):
     """Return True if the Parquet in an open Source has columns label and query id."""
+    from gpukit.io import parquet
+
     return are_documents(parquet.Reader(source).names)
 
 
@@ -273,6 +274,8 @@ class ParquetFile:
     """Documents in Parquet; arrays are filled by batches of rows."""
 
     def __init__(self, source, null, dtype):
+        from gpukit.io import parquet
+
         self.name, self.reader, self.null, self.dtype = source.name, parquet.Reader(source), null, dtype
         self.columns = Columns(self.reader.names, source.name)
         self.X, self.listed, self.has_missing = None, False, False
@@ -299,13 +302,15 @@ class ParquetFile:
 
     def _features(self, batch, start):
         """Return the features of a batch as pyarrow columns."""
-        pyarrow, _ = parquet.library()
+        import pyarrow
+        from pyarrow import compute
+
         first = batch[self.columns.features[0]]
-        if len(self.columns.features) > 1 or not parquet.is_list(first):
+        if len(self.columns.features) > 1 or not self.reader.is_list(first):
             return [batch[name] for name in self.columns.features]
         self.listed = True
         self.reader.refuse_missing(first, start, "features")
-        sizes = np.array(pyarrow.compute.list_value_length(first))
+        sizes = np.array(compute.list_value_length(first))
         n = self.X.shape[1] if self.X is not None else int(sizes[0])
         if (sizes != n).any() or n == 0:
             row = int(np.argmax(sizes != n))
@@ -316,7 +321,8 @@ class ParquetFile:
     def _numbers(self, column, start):
         """Return a feature's column (rows,) of numbers, NaN where a value may be missing."""
         if column.null_count and self.null != parse.NULL_ERROR:
-            pyarrow, _ = parquet.library()
+            import pyarrow
+
             if not pyarrow.types.is_null(column.type):
                 self.reader.numbers(column.drop_null(), start, NO_VALUE)  # raises for values that are not numbers
             self.has_missing = True

@@ -37,10 +37,7 @@ def run_lines(documents, scores, ranks, spell=repr):
 
 def read_qrels(path):
     """Return {(query, document): label} of a qrels file; DataError with the line for anything else."""
-    with sources.opened(path, LINE) as source:
-        stream = source.stream()
-        stream.text_head()
-        lines = decoded(stream.whole().removeprefix(sources.BOM)).split("\n")
+    lines = decoded(sources.read_whole(path, LINE)[1]).split("\n")
     labels = {}
     for number, line in enumerate(lines, 1):
         words = line.split()

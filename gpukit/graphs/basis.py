@@ -146,7 +146,8 @@ def _computed(adjacency, size, device, workspace):
 
 def _partial(adjacency, size, device):
     """Compute the smoothest eigenvectors of a large graph: (values, vectors, source)."""
-    cupy = _cupy(device, 8 * ARRAYS * adjacency.shape[0] * size)
+    arrays = 4  # (N, K) each, for the Lanczos vectors and the eigenvectors
+    cupy = _cupy(device, 8 * arrays * adjacency.shape[0] * size)
     if cupy is not None:
         with cupy.cuda.Device(device.index), contextlib.suppress(np.linalg.LinAlgError):
             values, vectors = smoothest(adjacency, size, cupy)
@@ -252,7 +253,7 @@ def _keep(file, values, vectors):
         return
     try:
         with private.replace_private_file(file) as place, open(place, "wb") as stream:
-            container.write_arrays(stream, KIND, {"values": values, "vectors": vectors}, name=file.name)
+            arrayfile.write(stream, KIND.magic, {"name": file.name}, {"values": values, "vectors": vectors})
     except (OSError, DataError):
         return
 
@@ -296,10 +297,6 @@ def vectors_on_gpu(vectors, dtype, bring, workspace):
     return copies.of(np.dtype(dtype), bring)
 
 
-RESIDUAL = 1e-8  # of a unit eigenvector: cupy does not report missing convergence
-ARRAYS = 4  # (N, K) each, for the Lanczos vectors and the eigenvectors
-
-
 def smoothest(adjacency, size, cupy=None):
     """Return (values (K,) ascending, vectors (N, K)) of the K = size smoothest.
 
@@ -327,13 +324,14 @@ def smoothest(adjacency, size, cupy=None):
 
 
 def are_eigenvectors(adjacency, values, vectors):
-    """Return True if vectors (N, K) are orthonormal eigenvectors, up to RESIDUAL.
+    """Return True if vectors (N, K) are orthonormal eigenvectors, up to rounding.
 
     They are of the normalized Laplacian.
     """
+    most = 1e-8  # cupy does not report missing convergence
     residual = normalized_laplacian(adjacency) @ vectors - vectors * values
     overlap = vectors.T @ vectors - np.eye(len(values))
-    return bool(np.abs(residual).max(initial=0.0) <= RESIDUAL and np.abs(overlap).max(initial=0.0) <= RESIDUAL)
+    return bool(np.abs(residual).max(initial=0.0) <= most and np.abs(overlap).max(initial=0.0) <= most)
 
 
 def shifted_inverse(adjacency):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import DataError
 from gpukit.graphs.column_types import (
     BOOLEAN,
     WHOLE,
@@ -49,8 +49,7 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, co
     Numbers are written without exponents. A long table gets a line for each missing time of a sensor, see `placed`.
     .parquet is written as Parquet: columns of Parquet in their dtype; those of a text as int64 or bool if all numbers
     are such, else as float64. Other suffixes are written as text with the separator of `source` (commas if that is
-    Parquet, or a blank). The file is written atomically. Raises DataError, and ParameterError for Parquet without
-    pyarrow.
+    Parquet, or a blank). The file is written atomically. Raises DataError.
     """
     table, as_parquet = open_table(source), str(path).lower().endswith(".parquet")
     spelling = Spelling(completed.dtype) if spelling is None else spelling
@@ -160,11 +159,8 @@ def _write_parquet(path, table, header, out):
     if not out.columns.is_unique:
         twice = out.columns[out.columns.duplicated()][0]
         raise DataError(f"{path}: Parquet names each column once, and {shown(twice)} comes twice. Write a file.csv.")
-    try:
-        with atomic_write(path) as aside:
-            out.to_parquet(aside, index=False)
-    except ImportError as error:
-        raise ParameterError(f"{path}: Parquet is written by pyarrow, which is not there ({error}).") from None
+    with atomic_write(path) as aside:
+        out.to_parquet(aside, index=False)
 
 
 def completed_frame(long, completed, observed, written):

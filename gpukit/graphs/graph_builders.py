@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 RADIUS = 6371.0088  # km, mean radius of the earth
 FIRST = {"lat", "latitude", "y", "northing", "ycoord", "ycoordinate"}
 SECOND = {"lon", "lng", "long", "longitude", "x", "easting", "xcoord", "xcoordinate"}
+BLOCK = 1 << 20  # correlations per block, to fit the cache
 DEGREES = {"lat", "latitude", "lon", "lng", "long", "longitude"}
-BLOCK = 1 << 20  # correlations per block, to fit the cache; tens of MB in all
 
 
 class Coordinates(NamedTuple):

@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 
 # ego-Facebook (J. McAuley and J. Leskovec, NIPS 2012; SNAP): ten people's circles of friends, with degrees of 1, 25 and
 # 1,045 (least, median, most) and 75 leaves. EGOS: friends of each, edges among those.
-FRIENDS = (1045, 792, 755, 547, 347, 227, 170, 159, 68, 59)
-EGOS = tuple(zip(FRIENDS, (26749, 14024, 30025, 4813, 2519, 3192, 1656, 1693, 270, 146)))
-VERTICES, EDGES = 4039, 88234
+EGOS = np.array(
+    [
+        [1045, 792, 755, 547, 347, 227, 170, 159, 68, 59],
+        [26749, 14024, 30025, 4813, 2519, 3192, 1656, 1693, 270, 146],
+    ]
+)
+VERTICES = 4039
 LIKES = ("random", "ego-facebook")
 USUAL = {"random": 400, "ego-facebook": VERTICES}  # vertices
 GRAPH, SPECTRUM, NOISE, MISSING = NumpySynth.GRAPHS_SYNTH
@@ -207,13 +211,13 @@ def _communities(count):
 
 def _scaled(count):
     """Return (sizes (C,), inner edges (C,)) of ten communities of count vertices."""
-    shares = np.array(EGOS, dtype=np.float64)
+    edges, shares = 88_234, EGOS.T.astype(np.float64)
     bounds = np.rint(np.cumsum(shares[:, 0]) * count / shares[:, 0].sum()).astype(np.int64)
     sizes = np.diff(bounds, prepend=0)
     used = sizes > 0
     sizes, weights = sizes[used], shares[used, 1]
     forced = (sizes - 1).sum() + len(sizes) - 1
-    wanted = max(0, round(EDGES * count / VERTICES) - int(forced))
+    wanted = max(0, round(edges * count / VERTICES) - int(forced))
     bounds = np.rint(np.cumsum(weights) * wanted / weights.sum()).astype(np.int64)
     room = (0.5 * (sizes - 1) * (sizes - 2) / 2).astype(np.int64)
     return sizes, np.minimum(np.diff(bounds, prepend=0), room)

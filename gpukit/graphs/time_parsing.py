@@ -200,9 +200,8 @@ def read_times(path):
             return check_times(archives.read_npy(source), source.name)
         if source.format == "npz":
             raise DataError(f"{source.name} is an .npz; --times takes {NEEDED}. An .npz keeps them as its array times.")
-        stream = source.stream()
-        stream.text_head()
-        words = [word.strip(' \t"') for word in decoded(stream.whole()).lstrip("\ufeff").splitlines() if word.strip()]
+        text = decoded(sources.read_whole(source, NEEDED)[1])
+    words = [word.strip(' \t"') for word in text.splitlines() if word.strip()]
     if len(words) > 1 and seconds(words[:1]) is None and seconds(words[1:]) is not None:
         words = words[1:]
     found = seconds(words)

@@ -159,25 +159,26 @@ def packed_plan(model):
     plan, arrays = model.plan_, {"deviation": on_host(model._held.spread)}
     options = model._fitted_options._asdict()
     if plan is None:
-        return {"plan": None, "asked": options}, arrays | (
-            {} if model._basis.is_made else adjacency_arrays(model.adjacency_)
-        )
+        adjacency = {} if model._basis.is_made else adjacency_arrays(model.adjacency_)
+        return {"plan": None, "asked": options}, arrays | adjacency
     header = {
         "members": [[name, setting] for name, setting in plan.members],
         "rows": [[None if one != one else one for one in row] for row in plan.rows],  # JSON has no NaN
         "coverage": [[share, found] for share, found in plan.deviations.coverage.items()],
         "notes": plan.notes,
     }
-    arrays |= {
-        "plan.shares": plan.shares,
-        "plan.bends": plan.bends,
-        "plan.deviations": plan.deviations.by_kind,
-        "plan.law": plan.deviations.law,
-        "plan.growth": plan.deviations.growth,
-    }
+    deviations = plan.deviations
+    parts = plan.shares, plan.bends, deviations.by_kind, deviations.law, deviations.growth
+    arrays |= {f"plan.{name}": part for name, part in zip(shapes_of_plan(len(plan.members)), parts, strict=True)}
     if plan.units is not None:
         arrays |= persist.spread("plan.units", plan.units)
     return {"plan": header, "asked": options}, arrays | adjacency_arrays(model.adjacency_)
+
+
+def shapes_of_plan(members):
+    """Return {name: shape} of a plan's arrays, by its number of methods."""
+    bends, law = (2, 2, KNOTS), (3, 3, FEATURES)
+    return {"shares": (KINDS, members), "bends": bends, "deviations": (KINDS + 1,), "law": law, "growth": (2,)}
 
 
 def adjacency_arrays(adjacency):
@@ -206,25 +207,16 @@ def read_adjacency(arrays, count):
     """Return the checked adjacency of a file."""
     from scipy import sparse
 
-    parts = [arrays[f"adjacency.{part}"] for part in PARTS]
-    for part, kind in zip(parts, PARTS.values(), strict=True):
-        trust.check_array("adjacency", part, kind, (None,))
-    data, indices, pointers = parts
+    data, indices, pointers = (arrays[f"adjacency.{part}"] for part in PARTS)
+    trust.check_array("adjacency", data, PARTS["data"], (None,))
     trust.check_compressed("adjacency", pointers, indices, data, (count, count))
-    return as_adjacency(sparse.csr_matrix(tuple(parts), (count, count)))
+    return as_adjacency(sparse.csr_matrix((data, indices, pointers), (count, count)))
 
 
 def read_plan(header, arrays, estimator):
     """Return the Plan in a file, for an estimator class."""
     members = [read_member(one, estimator) for one in persist.entry_of(header, "members", list)]
-    shapes = {
-        "shares": (KINDS, len(members)),
-        "bends": (2, 2, KNOTS),
-        "deviations": (KINDS + 1,),
-        "law": (3, 3, FEATURES),
-        "growth": (2,),
-    }
-    most = {"shares": 2.0}
+    shapes, most = shapes_of_plan(len(members)), {"shares": 2.0}
     parts = (read_finite(arrays, f"plan.{name}", shape, most.get(name, np.inf)) for name, shape in shapes.items())
     shares, bends, by_kind, law, growth = parts
     if growth[0] < 0 or not 0 <= growth[1] <= 1:

@@ -11,7 +11,6 @@ import tokenize
 import zipfile
 import zlib
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,14 +24,6 @@ DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, OSError, ValueError, KeyError),
     *(NotImplementedError, RuntimeError, OverflowError, IndexError, SyntaxError, TypeError),
 )
-
-
-class Header(NamedTuple):
-    """Header of a .npy file: dtype and shape of its array."""
-
-    shape: tuple
-    in_columns: bool
-    dtype: np.dtype
 
 
 def read_npz(path, wanted):
@@ -78,43 +69,27 @@ def _members(path, archive):
 
 def _read(name, stream, size):
     """Return the array of a .npy stream of `size` bytes."""
-    at_once = 1 << 20
-    shape, in_columns, dtype = _checked_header(name, stream, size)
-    needed = prod(shape) * dtype.itemsize
-    raw, at = np.empty(needed, np.uint8), 0
-    while at < needed:
-        piece = stream.read(min(at_once, needed - at))
-        if not piece:
-            raise DataError(f"{name} is cut short: {at:,} bytes of {needed:,}. Copy or write it again.")
-        raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
-        at += len(piece)
+    shape, dtype = _header(name, stream)
+    needed, has = prod(shape) * dtype.itemsize, size - stream.tell()
+    if needed != has:
+        raise DataError(f"{name} is damaged or cut short: {dtype} of shape {shape} has {needed:,} bytes, not {has:,}.")
+    require_host(needed, f"Reading {name}")
+    stream.seek(0)
+    array = np.lib.format.read_array(stream, allow_pickle=False)
     stream.read(1)  # at the end an archive compares checksums
-    array = raw.view(dtype).reshape(shape, order="F" if in_columns else "C")
     if not arrayfile.is_legible(array):
         raise DataError(f"{name} holds no {'text' if dtype.kind == 'U' else 'booleans'}: it is damaged.")
     return array
 
 
-def _checked_header(name, stream, size):
-    """Return a stream's Header; DataError if its sizes differ."""
-    header = _header(name, stream)
-    needed, has = prod(header.shape) * header.dtype.itemsize, size - stream.tell()
-    if needed != has:
-        raise DataError(
-            f"{name} is damaged or cut short: {header.dtype} of shape {header.shape} has {needed:,} bytes, not {has:,}."
-        )
-    require_host(needed, f"Reading {name}")
-    return header
-
-
 def _header(name, stream):
-    """Return the Header that a .npy file declares."""
+    """Return the (shape, dtype) that a .npy file declares."""
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     version = np.lib.format.read_magic(stream)
     if version not in readers:
         raise DataError(f"{name} is of version {version} of the .npy format, for arrays of records. Save plain arrays.")
     try:
-        shape, in_columns, dtype = readers[version](stream)
+        shape, _, dtype = readers[version](stream)
     except (MemoryError, RecursionError) as error:  # of Python's parser, for brackets in brackets
         raise DataError(f"{name} is damaged: its header cannot be parsed.") from error
     if dtype.hasobject:
@@ -124,7 +99,7 @@ def _header(name, stream):
         )
     if dtype.kind not in "biufcSUMm" or not dtype.itemsize or any(size < 0 for size in shape):
         raise DataError(f"{name} holds {dtype} of shape {shape}, not numbers or text.")
-    return Header(shape, in_columns, dtype)
+    return shape, dtype
 
 
 @contextlib.contextmanager

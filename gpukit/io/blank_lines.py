@@ -10,8 +10,6 @@ import numpy as np
 
 from gpukit.io import notes
 
-WINDOW = 1 << 12  # bytes at the end of a block, searched first
-
 
 @functools.cache
 def _pattern(sep):
@@ -77,11 +75,7 @@ def note_blank(name, count):
 
 
 def _block_end(block, sep):
-    """Return `content_end` of a block, from a growing window at its end."""
-    window = WINDOW
-    while True:
-        tail = block[-window:].tobytes()
-        end = content_end(tail, sep)
-        if end or window >= len(block):
-            return len(block) - len(tail) + end
-        window *= 16
+    """Return `content_end` of a block; its last bytes are searched first."""
+    tail = block[-(1 << 12) :].tobytes()
+    end = content_end(tail, sep)
+    return len(block) - len(tail) + end if end else content_end(block.tobytes(), sep)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpukit import arrayfile, persist
 from gpukit.errors import DataError, ParameterError
+from gpukit.io import sinks
 from gpukit.persist import check_writable
 
 AGAIN = "Write it again with gpukit convert, from the original."
@@ -41,14 +42,6 @@ def kind_of(name):
     return arrayfile.Kind(known.sign, known.title, DataError, AGAIN)
 
 
-def write_arrays(file, kind, arrays, **facts):
-    """Write arrays and JSON-serializable facts to an open binary file.
-
-    arrays: {name: array} of numbers or fixed-width strings.
-    """
-    arrayfile.write(file, kind.magic, facts, arrays)
-
-
 def read_arrays(source, kind, mmap=False, leave=(), bounds=None):
     """Return (facts, {name: array}) of a copy in an open Source.
 
@@ -57,11 +50,14 @@ def read_arrays(source, kind, mmap=False, leave=(), bounds=None):
     return arrayfile.read_open(source.seekable(), source.name, kind, mmap, leave, bounds)
 
 
-def check_copy(path, suffixes):
+def check_copy(path, suffixes, text=None):
     """Return the suffix of an output path.
 
-    Raises ParameterError for a suffix not in `suffixes`, DataError if the path is not writable.
+    text: the suffix for standard output and pipes without one; None: they need one. Raises ParameterError for a suffix
+    not in `suffixes`, DataError if the path is not writable.
     """
+    if text and sinks.is_stream(path) and Path(path).suffix not in suffixes:
+        return text
     suffix = Path(path).suffix.lower()
     if suffix not in suffixes:
         raise ParameterError(f"The output's name must end in {', '.join(suffixes)}; got {str(path)!r}.")

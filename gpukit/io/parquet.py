@@ -1,27 +1,22 @@
-"""Read Parquet files through pyarrow in batches of columns."""
+"""Read Parquet files through pyarrow in batches of columns.
+
+Importing this module imports pyarrow; callers import it only to read a file.
+"""
 
 import contextlib
 
 import numpy as np
+import pyarrow
+from pyarrow import compute, parquet, types
 
 from gpukit.errors import DataError
 
 ROWS = 1 << 18  # per batch, fewer for many columns
 
 
-def library():
-    """Return (pyarrow, pyarrow.parquet), imported on first use."""
-    import pyarrow
-    import pyarrow.compute
-    import pyarrow.parquet
-
-    return pyarrow, pyarrow.parquet
-
-
 @contextlib.contextmanager
 def _translated(name):
     """Convert errors of pyarrow and invalid UTF-8 names to DataError."""
-    pyarrow, _ = library()
     try:
         yield
     except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
@@ -38,7 +33,7 @@ class Reader:
     def __init__(self, source):
         self.name = source.name
         with _translated(self.name):
-            self.file = library()[1].ParquetFile(source.seekable())
+            self.file = parquet.ParquetFile(source.seekable())
             self.names, self.rows = list(self.file.schema_arrow.names), self.file.metadata.num_rows
             self.metadata = self.file.schema_arrow.metadata or {}
             groups = [self.file.metadata.row_group(at) for at in range(self.file.num_row_groups)]
@@ -90,7 +85,6 @@ class Reader:
 
     def _as_pandas(self, table):
         """Convert a table to a DataFrame; DataError for damaged pandas metadata."""
-        pyarrow, _ = library()
         try:
             return table.to_pandas()
         except pyarrow.ArrowException:
@@ -109,23 +103,27 @@ class Reader:
 
         Raises DataError for missing ids, NaN included, and for types that are not ids: lists, bytes.
         """
-        pyarrow, _ = library()
         kind = _kind(column)
-        if _is_strange(kind) or pyarrow.types.is_boolean(kind):
+        if _is_strange(kind) or types.is_boolean(kind):
             raise DataError(f"{self.name}: the column of the {what} holds {kind}, not integers or text.")
-        if pyarrow.types.is_float16(column.type):
+        if types.is_float16(column.type):
             column = column.cast(pyarrow.float32())  # pyarrow 19 has no is_nan of halves
-        if pyarrow.types.is_floating(column.type):
-            column = pyarrow.compute.if_else(pyarrow.compute.is_nan(column), None, column)
+        if types.is_floating(column.type):
+            column = compute.if_else(compute.is_nan(column), None, column)
         self.refuse_missing(column, start, what)
         return column.cast(pyarrow.string()) if str(column.type) == "string_view" else column
+
+    def is_list(self, column):
+        """Return True for a column of lists."""
+        kind = column.type
+        return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
     def text(self, column, what):
         """Return a batch's column of text as [str], '' for nulls.
 
         Raises DataError for another type.
         """
-        types, kind = library()[0].types, _kind(column)
+        kind = _kind(column)
         if not (types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind)):
             raise DataError(f"{self.name}: the column of the {what} holds {kind}, not text.")
         return [word or "" for word in column.to_pylist()]
@@ -136,11 +134,10 @@ class Reader:
         Raises DataError for missing values and for other types.
         """
         most_digits = 18  # digits of whole decimals that fit int64
-        pyarrow, _ = library()
         self.refuse_missing(column, start, what)
         kind = column.type
-        if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind)):
-            if not pyarrow.types.is_decimal(kind):
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            if not types.is_decimal(kind):
                 raise DataError(f"{self.name}: the column of the {what} holds {kind}, not numbers.")
             exact = kind.scale == 0 and kind.precision <= most_digits
             column = column.cast(pyarrow.int64() if exact else pyarrow.float64())
@@ -149,7 +146,7 @@ class Reader:
 
 def _keep_integers(pandas, frame, name, column):
     """Restore the nullable dtype of integers with nulls, which pandas makes floats."""
-    if library()[0].types.is_integer(column.type) and column.null_count and list(frame.columns).count(name) == 1:
+    if types.is_integer(column.type) and column.null_count and list(frame.columns).count(name) == 1:
         if frame[name].dtype.kind == "f":
             kind = str(column.type).replace("i", "I").replace("u", "U")
             frame[name] = column.to_pandas(types_mapper=lambda _: pandas.api.types.pandas_dtype(kind)).array
@@ -158,17 +155,10 @@ def _keep_integers(pandas, frame, name, column):
 def _kind(column):
     """Return the value type of a column, also of a dictionary column."""
     kind = column.type
-    return kind.value_type if library()[0].types.is_dictionary(kind) else kind
+    return kind.value_type if types.is_dictionary(kind) else kind
 
 
 def _is_strange(kind):
     """Return True for lists, structs and bytes."""
-    types = library()[0].types
     bytes_of_some_kind = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
     return types.is_nested(kind) or bytes_of_some_kind or str(kind) == "binary_view"
-
-
-def is_list(column):
-    """Return True for a column of lists."""
-    types, kind = library()[0].types, column.type
-    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)

@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import parquet, sources
+from gpukit.io import sources
 from gpukit.io.blank_lines import content_end, cut_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, lines, rows_end, whole_rows
 from gpukit.io.records import QUOTED, hidden
@@ -45,12 +45,8 @@ def open_table(path):
     with sources.opened(path, "a list of edges or a table of numbers") as source:
         if source.format == "parquet":
             return ParquetTable(source)
-        stream = source.stream()
-        stream.text_head()
-        raw = stream.whole()
-        while raw.startswith(sources.BOM):  # programs may add a second one
-            raw = raw.removeprefix(sources.BOM)
-        return Table(raw, stream.name)
+        name, raw = sources.read_whole(source, "")
+    return Table(raw, name)
 
 
 class Table:
@@ -256,6 +252,8 @@ class ParquetTable(FrameTable):
     """Table of Parquet; a pandas index is its first column."""
 
     def __init__(self, source):
+        from gpukit.io import parquet
+
         super().__init__(source.name, parquet.Reader(source).frame())
 
 

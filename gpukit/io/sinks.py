@@ -1,5 +1,6 @@
 """Outputs: a file written atomically, a pipe, or standard output ('-')."""
 
+import codecs
 import contextlib
 import sys
 from pathlib import Path
@@ -54,23 +55,6 @@ def opened_text(path):
     """
     with opened(path) as file:
         try:
-            yield Utf8(file)
+            yield codecs.getwriter("utf-8")(file)
         except UnicodeEncodeError as error:
             raise DataError(f"{path}: {error.object[:SHOWN]!r} has a surrogate, which UTF-8 does not hold.") from None
-
-
-class Utf8:
-    """Text writer on a binary file.
-
-    Unlike io.TextIOWrapper it never closes the file, which may be standard output.
-    """
-
-    def __init__(self, file):
-        self.file = file
-
-    def write(self, text):
-        self.file.write(text.encode())
-
-    def writelines(self, lines):
-        for line in lines:
-            self.write(line)

@@ -36,7 +36,6 @@ from gpukit.io.words import SHOWN, shown
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
 FIRST = 1 << 18  # bytes of the first block: small files need little memory
 HEAD = 1 << 16  # bytes used to detect a format; more if its first lines are longer
-FIRST_LINES = 3
 CONTENT = re.compile(rb"^(?![%#]|[^\S\n]*+\d+:[^\S\n]*+\n)[^\S\n]*+\S.*\n", re.MULTILINE)  # identifies a format
 CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
@@ -64,6 +63,20 @@ def opened(path, needed="another file"):
     with Source(path) as source:
         source.refuse_empty(needed)
         yield source
+
+
+def read_whole(path, needed):
+    """Return (name, bytes) of a small text, without byte-order marks.
+
+    Arguments and errors as in `opened`, `Source.stream` and `Stream.text_head`.
+    """
+    with opened(path, needed) as source:
+        stream = source.stream()
+        stream.text_head()
+        raw = stream.whole()
+    while raw.startswith(BOM):  # programs may add a second one
+        raw = raw.removeprefix(BOM)
+    return stream.name, raw
 
 
 @contextlib.contextmanager
@@ -242,7 +255,8 @@ def _tells(start):
     """
     if b"\0" in start:
         return True
-    return len(list(itertools.islice(CONTENT.finditer(hidden(start)), FIRST_LINES))) == FIRST_LINES
+    count = 3
+    return len(list(itertools.islice(CONTENT.finditer(hidden(start)), count))) == count
 
 
 def _short(name):
@@ -377,23 +391,21 @@ class Stream:
     def head(self, size=HEAD):
         """Return the first whole lines without consuming them.
 
-        The head grows until it has FIRST_LINES lines (see _tells). Raises DataError if LONGEST_LINE bytes do not hold
+        The head grows until it has enough lines (see _tells). Raises DataError if LONGEST_LINE bytes do not hold
         them.
         """
         with translated(self.name):
             while len(start := self.raw.peek(size)) == size and not _tells(start):
-                self._refuse_long_head(start)
+                if len(start) >= LONGEST_LINE:
+                    number = start.count(b"\n") + 1
+                    raise self._too_long(f"line {number:,}, does not end within the first")
                 size *= 2
         return start if len(start) < size else start[: start.rfind(b"\n") + 1] or start
 
-    def _refuse_long_head(self, start):
-        """Raise DataError if LONGEST_LINE bytes do not hold the first lines."""
-        if len(start) >= LONGEST_LINE:
-            number = start.count(b"\n") + 1
-            raise DataError(
-                f"{self.name}, line {number:,}, does not end within the first "
-                f"{LONGEST_LINE >> 20:,} MiB, the limit for a line: it is no text file of a table."
-            )
+    def _too_long(self, what):
+        """Return the DataError for a line of more than LONGEST_LINE bytes."""
+        limit = f"{LONGEST_LINE >> 20:,} MiB, the limit for a line"
+        return DataError(f"{self.name}, {what} {limit}: it is no text file of a table.")
 
     def text_head(self, needed="Save it as text in UTF-8."):
         """Return the head of a text.
@@ -452,7 +464,8 @@ class Stream:
             rest, before = store[end:filled], before + end
             if filled < length:
                 break
-            self._refuse_long_line(len(rest), before)
+            if len(rest) > LONGEST_LINE:
+                raise self._too_long(f"the line at byte {before + 1:,}, is longer than")
             length = max(size, 2 * len(rest))
         if len(rest):
             self.unended, store[filled] = True, newline
@@ -475,14 +488,6 @@ class Stream:
             raise DataError(
                 f"{self.name} has a byte of 0 at byte {before + int(letters.argmin()) + 1:,}, which no text holds. It "
                 "is damaged, or no text file in UTF-8 or Windows-1252."
-            )
-
-    def _refuse_long_line(self, length, before):
-        """Raise DataError if a line of `length` bytes exceeds LONGEST_LINE."""
-        if length > LONGEST_LINE:
-            raise DataError(
-                f"{self.name}, the line at byte {before + 1:,}, is longer than {LONGEST_LINE >> 20:,} MiB, the limit "
-                "for a line: it is no text file of a table."
             )
 
 

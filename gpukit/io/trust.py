@@ -11,7 +11,6 @@ from gpukit.errors import DataError
 
 BLOCK = 1 << 17  # numbers that fit in a core's own cache
 TASK = 32 * BLOCK  # numbers per thread task
-DENSE = 16  # largest ratio of id range to id count for which marking is faster than sorting
 
 
 def check_array(name, array, dtypes, shape):
@@ -114,10 +113,11 @@ def repeated(ids):
 def marked_once(ids):
     """Return True if marking shows that the whole numbers ids (n,) are unique.
 
-    False if their range is wider than DENSE * n.
+    False if their range is too wide.
     """
+    dense = 16  # largest ratio of id range to id count for which marking is faster than sorting
     low, high = int(ids.min()), int(ids.max())
-    if high - low >= DENSE * len(ids):
+    if high - low >= dense * len(ids):
         return False
     marks = np.zeros(high - low + 1, np.bool_)
     marks[np.subtract(ids, low, dtype=np.int64)] = True

@@ -12,7 +12,7 @@ from gpukit.errors import DataError
 from gpukit.io.records import SHOWN
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
-USUAL, WIDEST = 256, 1 << 30  # letters of a text that are always accepted; maximum bytes of a text array
+WIDEST = 1 << 30  # maximum bytes of a text array
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234, which may also be a decimal comma
 POINT = r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?"  # a number with a point, and one with a comma
 IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
@@ -148,8 +148,8 @@ def text_array(words, what):
 
 def check_width(count, letters, what):
     """Raise DataError if `count` words of `letters` letters exceed WIDEST bytes."""
-    size = 4 * count * letters
-    if letters > USUAL and size > WIDEST:
+    usual, size = 256, 4 * count * letters  # letters that are always accepted; bytes
+    if letters > usual and size > WIDEST:
         raise DataError(
             f"{what} has {letters:,} letters, and {count:,} texts of that width take {size / 2**30:,.1f} GiB. Shorten "
             "it, or leave the line out."

@@ -9,7 +9,7 @@ import numpy as np
 from gpukit.errors import GpukitError
 from gpukit.interrupt import Interrupted
 
-HEADER = struct.Struct("<4s4xq")  # padded, so that the numbers after it are aligned
+HEADER = struct.Struct("<16sq")  # the numbers after it are aligned; a dtype of text has up to 12 letters
 OPERATIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 

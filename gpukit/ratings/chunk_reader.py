@@ -14,10 +14,10 @@ import numpy as np
 
 from gpukit._pool import in_order, shared_out
 from gpukit.errors import DataError
-from gpukit.io import parquet
 from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
 from gpukit.io.ids import as_whole, check_exact, check_fractions, factorize, take_values
+from gpukit.io.records import hidden
 from gpukit.io.times import MISSING, as_seconds, order_of, order_of_whole, seconds_of
 from gpukit.io.words import (
     FLOAT32_MAX,
@@ -36,8 +36,8 @@ from gpukit.ratings.formats import IDS, NUMBERS, WORDS
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 from gpukit.runtime.thread_count import get_num_threads
 
-MOVIE = re.compile(rb"[ \t\r]*(0|-?[1-9]\d{0,17}):[ \t\r]*")
-MOVIE_LINE = re.compile(rb"^" + MOVIE.pattern + rb"\n", re.MULTILINE)
+MOVIE_LINE = re.compile(rb"^[ \t\r]*(0|-?[1-9]\d{0,17}):[ \t\r]*\n", re.MULTILINE)
+FILLED_LINE = re.compile(rb"^(?=[^\n]*[^ \t\r\n])", re.MULTILINE)
 TYPES = {"values": np.float32, "weights": np.float32}  # stored types of columns read as float64
 SMALL = np.iinfo(np.int32)
 
@@ -46,14 +46,12 @@ class Block(NamedTuple):
     """Content of a block of lines.
 
     columns: {name: (rows,) array or Words}, ids as int32, int64 or Words; lines: its number of lines; commas: {name:
-    Commas} of its numbers. In Netflix's files, early: rows before its first `MovieID:` line, and movie: its last one.
+    Commas} of its numbers.
     """
 
     columns: dict
     lines: int
     commas: dict = {}
-    early: int = 0
-    movie: int | None = None
 
 
 class Commas(NamedTuple):
@@ -74,19 +72,16 @@ def by_columns(raw, layout, bounds=None, words=()):
     None if a line may be wrong, or if `by_lines` would read it differently. layout: a formats.Layout; bounds: (low,
     high) of ratings; words: names of columns whose ids are known to be words.
     """
-    places, movies, count = layout.places, None, count_lines(raw)
-    if layout.format == "netflix":
-        raw, movies = _without_movies(bytes(raw))
-    numbers, ids, times = (_those(places, names) for names in (NUMBERS, IDS, ("times",)))
-    found = columns_of(raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _those(places, words))
-    return None if found is None else _block(found, count, movies, layout, bounds)
+    numbers, ids, times = (_those(layout.places, names) for names in (NUMBERS, IDS, ("times",)))
+    found = columns_of(raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _those(layout.places, words))
+    return None if found is None else _block(found, count_lines(raw), layout, bounds)
 
 
 def _those(places, names):
     return tuple(places[name] for name in names if name in places)
 
 
-def _block(found, count, movies, layout, bounds):
+def _block(found, count, layout, bounds):
     """Return the Block of {position: array or Words}; None if lines need checking."""
     columns, commas = {name: found[place] for name, place in layout.places.items()}, {}
     for name in columns.keys() & {*NUMBERS}:
@@ -95,14 +90,7 @@ def _block(found, count, movies, layout, bounds):
         columns["times"] = _seconds(columns["times"], layout.lenient)
     if not all(_is_sound(name, column, bounds) for name, column in columns.items()):
         return None
-    columns = {name: narrowed(name, column) for name, column in columns.items()}
-    if movies is None:
-        return Block(columns, count, commas)
-    movies, rows = movies
-    if sum(rows) != len(columns["users"]):
-        return None
-    columns["items"] = np.repeat(np.array([0, *movies[1:]], np.int64), rows)
-    return Block(columns, count, commas, rows[0], movies[-1])
+    return Block({name: narrowed(name, column) for name, column in columns.items()}, count, commas)
 
 
 def narrowed(name, column):
@@ -159,37 +147,43 @@ def time_of(word, lenient):
     return int(word) if is_integer(word) else None if "_" in word else seconds_of(word)
 
 
-def _without_movies(raw):
-    """Return (Netflix's rating lines, (movies, rows of each)).
+def with_movies(blocks, name):
+    """Yield blocks of Netflix's lines with the movie as first field; `MovieID:` lines become blank.
 
-    The first movie is None: it is that of the block before.
+    blocks: whole lines; name: the file's. Raises DataError for ratings before the first `MovieID:` line.
     """
-    parts = MOVIE_LINE.split(raw)
-    rows = [sum(map(bool, map(bytes.strip, part.split(b"\n")))) for part in parts[::2]]
-    return b"".join(parts[::2]), ([None, *map(int, parts[1::2])], rows)
+    movie = None
+    for block in blocks:
+        begin, *rest = MOVIE_LINE.split(hidden(bytes(block)))
+        if movie is None and begin.strip():
+            raise DataError(
+                f"{name} has ratings before its first `MovieID:` line. Put the files of a split set into "
+                "one folder, or name the columns with --columns if the file is a csv."
+            )
+        parts = [_with_first(begin, movie), *map(_with_first, rest[1::2], rest[::2])]
+        movie = rest[-2] if rest else movie
+        yield b"\n".join(parts).replace(b"\0", b"\n")
+
+
+def _with_first(lines, field):
+    """Return whole lines with a first field, but blank lines as they are; field: None for none."""
+    if field is None or not lines:
+        return lines
+    if any(b"\n" + blank in lines or lines.startswith(blank) for blank in (b"\n", b"\r", b" ", b"\t")):
+        return FILLED_LINE.sub(field + b",", lines)
+    return field + b"," + lines[:-1].replace(b"\n", b"\n" + field + b",") + b"\n"
 
 
 class Place:
     """Position of the reader in a stream.
 
-    line: number of the next block's first line; movie: Netflix's current movie; commas: {name: Commas so far, whose
+    line: number of the next block's first line; commas: {name: Commas so far, whose
     first has a line instead of a row}.
     """
 
     def __init__(self, name, layout):
-        self.name, self.layout, self.line, self.movie = name, layout, layout.first_line, None
+        self.name, self.layout, self.line = name, layout, layout.first_line
         self.commas = {name: Commas() for name in NUMBERS}
-
-    def carry_movie(self, block):
-        """Set the movie of rows before a block's first `MovieID:` line."""
-        if block.early and self.movie is None:
-            raise DataError(
-                f"{self.name} has ratings before its first `MovieID:` line. Put the files of a split set into "
-                "one folder, or name the columns with --columns if the file is a csv."
-            )
-        if block.early:
-            block.columns["items"][: block.early] = self.movie
-        self.movie = self.movie if block.movie is None else block.movie
 
     def add_commas(self, block, raw):
         """Add the Commas of a block, whose lines are raw."""
@@ -205,17 +199,10 @@ class Place:
             if first is not None and (has_points or not is_certain):
                 raise formats.bad_rating(self.name, *first, WORDS[name])
 
-    def lines(self, raw):
-        """Yield (line number, text, [bytes] of fields, movie or None) of a block."""
-        for number, line, words in lines(raw, self.layout.sep):
-            is_single = self.layout.format == "netflix" and words is not None and len(words) == 1
-            found = MOVIE.fullmatch(words[0]) if is_single else None
-            yield self.line + number - 1, line, words, found and int(found[1])
-
     def line_of(self, raw, row):
         """Return the line number of a row of a block."""
-        rows = (number for number, _, _, movie in self.lines(raw) if movie is None)
-        return next(itertools.islice(rows, row, None))
+        number, _, _ = next(itertools.islice(lines(raw, self.layout.sep), row, None))
+        return self.line + number - 1
 
 
 def by_lines(raw, place, bounds=None):
@@ -224,30 +211,25 @@ def by_lines(raw, place, bounds=None):
     Raises DataError for the first wrong line.
     """
     layout, columns = place.layout, {at: [] for at in place.layout.places.values()}
-    movies, rows = [None], [0]
-    for number, line, words, movie in place.lines(raw):
-        if movie is not None:
-            movies.append(movie)
-            rows.append(0)
-            continue
-        _check_fields(words, layout, f"{place.name}, line {number:,}", line[:80])
+    added = layout.format == "netflix"  # a field that with_movies adds to the line
+    for number, line, words in lines(raw, layout.sep):
+        number, line = place.line + number - 1, line.partition(",")[2] if added else line
+        _check_fields(words and words[added:], layout.fields - added, f"{place.name}, line {number:,}", line[:80])
         for name, at in layout.places.items():
             breaks = b"".join(words[:at]).count(b"\n") if "\n" in line else 0
             _check_word(name, decoded(words[at]), place, number + breaks, line, bounds)
             columns[at].append(words[at])
-        rows[-1] += 1
-    found, runs = {at: Words(words) for at, words in columns.items()}, (movies, rows)
-    return _block(found, count_lines(raw), runs if layout.format == "netflix" else None, layout, bounds)
+    return _block({at: Words(words) for at, words in columns.items()}, count_lines(raw), layout, bounds)
 
 
-def _check_fields(words, layout, where, line):
+def _check_fields(words, expected, where, line):
     """Raise DataError for a line with wrong fields."""
     if words is None:
         what = "opens a quote that it does not close, or has text behind a quoted field"
         raise DataError(f"{where} {what}: {line!r}. Correct the line.")
-    if len(words) != layout.fields:
+    if len(words) != expected:
         raise DataError(
-            f"{where} has {len(words)} column(s) where {layout.fields} are expected: {line!r}. "
+            f"{where} has {len(words)} column(s) where {expected} are expected: {line!r}. "
             "Correct the line, or name another separator with --sep."
         )
 
@@ -350,12 +332,13 @@ class RatingsBuilder:
         layout: formats.Layout of a Stream that begins within a file; None: that of its first lines.
         """
         layout = layout or formats.recognise(stream.text_head(NEEDED), stream.name, request)
-        self.columns = formats.check_same_columns(stream.name, {*IDS, *layout.places}, self.columns)
+        self.columns = formats.check_same_columns(stream.name, {*layout.places}, self.columns)
         self.shape, place = layout.shape, Place(stream.name, layout)
         with contextlib.closing(stream.blocks(layout.skip, BLOCK)) as blocks:
+            rows = whole_rows(without_blank_end(blocks, layout.sep, stream.name), layout.sep)
             in_order(
                 lambda raw: (raw, by_columns(raw, layout, request.bounds, self._columns_of_words())),
-                whole_rows(without_blank_end(blocks, layout.sep, stream.name), layout.sep),
+                with_movies(rows, stream.name) if layout.format == "netflix" else rows,
                 lambda read: self._take(*read, place, request),
                 get_num_threads(),
             )
@@ -369,7 +352,6 @@ class RatingsBuilder:
     def _take(self, raw, block, place, request):
         """Append whole lines at a Place; block: None if they must be parsed line by line."""
         block = block or by_lines(raw, place, request.bounds)
-        place.carry_movie(block)
         place.add_commas(block, raw)
         self.add(block.columns, request.need_rating)
         place.line += block.lines
@@ -419,6 +401,8 @@ def read_parquet(source, request, builder, groups=None):
     request: see read_ratings; groups: range of row groups, None: all. Ids are integers or text. Raises DataError with
     the row for missing values and for invalid numbers or times.
     """
+    from gpukit.io import parquet
+
     source = parquet.Reader(source)
     places, _ = formats.columns_of(source.names, request, source.name, is_header=True)
     builder.columns = formats.check_same_columns(source.name, set(places), builder.columns)
@@ -451,7 +435,8 @@ def _check_ratings(values, bounds, where):
 
 def _ids(source, ids, start, what):
     """Return a batch's ids: integers, or Words of text."""
-    pyarrow, _ = parquet.library()
+    import pyarrow
+
     ids = source.ids(ids, start, f"{what} id")
     kind = ids.type.value_type if pyarrow.types.is_dictionary(ids.type) else ids.type
     if pyarrow.types.is_integer(kind):

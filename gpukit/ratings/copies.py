@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpukit import arrayfile
 from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError
 from gpukit.io import archives, container, sinks, trust
@@ -48,7 +48,6 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
     without a suffix take csv. Times, weights and counts are written if present. The file is written atomically. Raises
     ParameterError for another suffix, DataError for ratings that checked() rejects.
     """
-    writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": _write_parquet, ".csv": _write_csv}
     suffix = check_copy(path)
     ratings = repeats.checked(ratings)
     for name in IDS:
@@ -58,14 +57,15 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
         else:
             refuse_surrogates(name, ids)
     with sinks.opened(path) as file:
-        writers[suffix](ratings, file)
+        if suffix in (".csv", ".parquet"):
+            _write_table(ratings, file, suffix)
+        else:
+            (_write_gkr if suffix == ".gkr" else _write_npz)(ratings, file)
 
 
 def check_copy(path):
     """Return the suffix of an output path; ParameterError or DataError if unusable."""
-    if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
-        return ".csv"
-    return container.check_copy(path, SUFFIXES)
+    return container.check_copy(path, SUFFIXES, ".csv")
 
 
 def read_gkr(source, request):
@@ -86,7 +86,7 @@ def read_gkr(source, request):
 
 def _write_gkr(ratings, file):
     arrays = {**ratings.columns(), "user_ids": ratings.user_ids, "item_ids": ratings.item_ids}
-    container.write_arrays(file, KIND, arrays)
+    arrayfile.write(file, KIND.magic, {}, arrays)
 
 
 def read_npz(source, request):
@@ -152,18 +152,12 @@ def _write_npz(ratings, file):
     )
 
 
-def _write_csv(ratings, file):
-    """Write user,item,rating and the optional columns, after a header."""
+def _write_table(ratings, file, suffix):
+    """Write user, item, rating and the optional columns as Parquet, or as csv with a header."""
     from gpukit.io import tables
 
-    tables.write_csv(file, _columns(ratings), len(ratings))
-
-
-def _write_parquet(ratings, file):
-    """Write the same columns as _write_csv."""
-    from gpukit.io import tables
-
-    tables.write_parquet(file, _columns(ratings), len(ratings))
+    write = tables.write_parquet if suffix == ".parquet" else tables.write_csv
+    write(file, _columns(ratings), len(ratings))
 
 
 def _columns(ratings):

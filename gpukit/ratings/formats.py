@@ -349,8 +349,9 @@ def _netflix(lines, name, request):
             f"{name} holds pairs without ratings (line {lines.number}: {shown(lines.text)}), as Netflix's probe "
             "does. gpukit predict can read it; for training give combined_data_*.txt or mv_*.txt."
         )
-    places = {"users": 0, "values": 1} if request.need_rating else {"users": 0}
-    return Layout("netflix", ",", fields, _with_times(places, 2, fields, request, name), *start)
+    fields += 1  # the movie, which is made the first one
+    places = dict(zip(("items", "users", "values"), range(3 if request.need_rating else 2)))
+    return Layout("netflix", ",", fields, _with_times(places, 3, fields, request, name), *start)
 
 
 def _with_times(places, place, fields, request, name):

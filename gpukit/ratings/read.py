@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob
 import itertools
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +34,6 @@ READERS = {"gkr": copies.read_gkr, "npz": copies.read_npz}  # of formats that ar
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
 NEEDED = "a file with a line user,item,rating for each rating"
-PIECE = 256 << 20  # bytes per message to other ranks: many MPI libraries count bytes in 31 bits
 SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that are hard to type in a shell
 
 
@@ -226,38 +224,8 @@ def read_by_first(read, team):
     if team.size == 1:
         return read()
     table = read() if team.rank == 0 else None
-    header = None
-    if table is not None:
-        arrays = {**table.columns(), "user_ids": as_numbers(table.user_ids), "item_ids": as_numbers(table.item_ids)}
-        header = np.frombuffer(json.dumps([list(arrays), table._state]).encode(), np.uint8)
-    names, state = json.loads(bytes(team.broadcast(header)))
-    got = {name: _broadcast(None if table is None else arrays[name], team) for name in names}
-    for name in ("user_ids", "item_ids"):
-        got[name] = from_numbers(got[name])
-    return table if team.rank == 0 else marked(Ratings(**got), state)
-
-
-def _broadcast(array, team):
-    """Broadcast the array of rank 0 to all ranks, in pieces."""
-    shape = team.broadcast(None if array is None else np.array(array.shape))
-    flat, pieces = None if array is None else array.reshape(-1), []
-    first = team.broadcast(None if flat is None else flat[:0])
-    size = int(np.prod(shape))
-    step = max(1, PIECE // first.dtype.itemsize)
-    for begin in range(0, size, step):
-        pieces.append(team.broadcast(None if flat is None else flat[begin : begin + step]))
-    if array is not None:
-        return array
-    return (pieces[0] if len(pieces) == 1 else np.concatenate([first, *pieces])).reshape(shape)
-
-
-def as_numbers(ids):
-    """Return ids as they are sent: texts as (n, characters) uint32."""
-    if ids.dtype.kind != "U":
-        return ids
-    return np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), ids.dtype.itemsize // 4)
-
-
-def from_numbers(array):
-    """Return the ids of `as_numbers`."""
-    return array if array.ndim == 1 else np.ascontiguousarray(array).view(f"U{array.shape[1]}").reshape(-1)
+    arrays = {} if table is None else {**table.columns(), "user_ids": table.user_ids, "item_ids": table.item_ids}
+    names = team.broadcast(np.array([*arrays], dtype=str))
+    state = team.broadcast(None if table is None else np.array(table._state))
+    received = {name: team.broadcast(arrays.get(name)) for name in names.tolist()}
+    return marked(Ratings(**received), int(state)) if table is None else table

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, NoRowsError
-from gpukit.io import notes, parquet, sources
+from gpukit.io import notes, sources
 from gpukit.io.delimited import NEWLINE, QUOTE
 from gpukit.io.ids import take_values
 from gpukit.parallel.current_team import find_difference
@@ -28,9 +28,7 @@ from gpukit.ratings.read import (
     NEEDED,
     READERS,
     SPELLED,
-    as_numbers,
     files_of,
-    from_numbers,
     note_merged,
     read_by_first,
     read_ratings,
@@ -46,9 +44,6 @@ if TYPE_CHECKING:
     from gpukit.ratings.parts import RatingsPart
     from gpukit.typing import Path
 
-SCANNED = 1 << 22  # bytes of text that are searched at once
-BATCHES = 32  # of a rank's users, whose ratings are sorted one after the other
-SAMPLES = 64  # ids of a rank that determine the ranges of ids
 DIVIDED = ("csv", "tsv", "movielens", "ml-100k", "ncf")  # formats of text whose lines do not depend on each other
 
 
@@ -154,6 +149,8 @@ def describe(path, request, is_one_of_several):
     with sources.opened(path, NEEDED) as source:
         format = source.format if request.format == "auto" else request.format
         if format == "parquet":
+            from gpukit.io import parquet
+
             file = parquet.Reader(source)
             places, _ = formats.columns_of(file.names, request, source.name, is_header=True)
             return Content(path, set(places), None, file.group_bytes) if file.rows else None
@@ -166,7 +163,7 @@ def describe(path, request, is_one_of_several):
             if is_one_of_several:
                 return None
             raise
-        roles, is_divided = {*formats.IDS, *layout.places}, stream.plain and layout.format in DIVIDED
+        roles, is_divided = {*layout.places}, stream.plain and layout.format in DIVIDED
         return Content(path, roles if layout.shape is None else set(), layout, [source.size], is_divided)
 
 
@@ -234,11 +231,11 @@ def line_start(file, offset, content):
 
 def count_marks(piece):
     """Return the numbers of (line ends, quotes) in a Piece of divided text; (0, 0) for another Piece."""
-    lines = quotes = 0
+    lines, quotes, block_size = 0, 0, 1 << 22
     if piece.content.is_divided:
         with open(piece.content.path, "rb") as file:
             section = Section(file, piece.first, piece.last)
-            while block := section.read(SCANNED):
+            while block := section.read(block_size):
                 letters = np.frombuffer(block, np.uint8)
                 lines += int(np.count_nonzero(letters == NEWLINE))
                 quotes += int(np.count_nonzero(letters == QUOTE))
@@ -308,14 +305,14 @@ def number_ids(ids, team):
 
     ids: (m,) distinct ids of this rank. Each rank numbers a range of all ids; a sample of them determines the ranges.
     """
-    ids, ranks = as_common_type(ids, team), range(team.size)
-    chosen = np.linspace(0, len(ids) - 1, min(SAMPLES, len(ids))).astype(np.int64)
-    sample = np.sort(np.concatenate(receive_ids(team.allgather(as_numbers(np.sort(ids)[chosen])))))
+    ids, ranks, samples = as_common_type(ids, team), range(team.size), 64
+    chosen = np.linspace(0, len(ids) - 1, min(samples, len(ids))).astype(np.int64)
+    sample = np.sort(np.concatenate(team.allgather(np.sort(ids)[chosen])))
     cuts = sample[len(sample) * np.arange(1, team.size) // team.size]
     part = np.searchsorted(cuts, ids, side="right")
-    received = receive_ids(team.alltoall([as_numbers(ids[part == rank]) for rank in ranks]))
+    received = team.alltoall([ids[part == rank] for rank in ranks])
     known = np.unique(np.concatenate(received))
-    all_known = receive_ids(team.allgather(as_numbers(known)))
+    all_known = team.allgather(known)
     first = sum(map(len, all_known[: team.rank]))
     codes = np.empty(len(ids), np.int32)
     sent = [(first + np.searchsorted(known, some)).astype(np.int32) for some in received]
@@ -333,11 +330,6 @@ def as_common_type(ids, team):
     return ids.astype(f"U{width}")
 
 
-def receive_ids(arrays):
-    """Return the ids that `as_numbers` converted to arrays."""
-    return [from_numbers(array) for array in arrays]
-
-
 def join_chunks(chunks, dtype):
     """Return the concatenation of any number of arrays; empties the list."""
     return concatenate(chunks) if chunks else np.empty(0, dtype)
@@ -346,13 +338,13 @@ def join_chunks(chunks, dtype):
 def in_order(ratings, rule):
     """Return (Ratings by user, then by item, without repeated pairs, number of removed ones).
 
-    rule: see repeats.without_repeats. Users are processed in BATCHES, because sorting takes several times the memory of
+    rule: see repeats.without_repeats. Users are processed in batches, because sorting takes several times the memory of
     the ratings.
     """
-    columns, filled, merged = ratings.columns(), 0, 0
+    columns, filled, merged, batches = ratings.columns(), 0, 0, 32
     out = {name: np.empty_like(column) for name, column in columns.items()}
     low, high = int(ratings.users.min(initial=0)), int(ratings.users.max(initial=0)) + 1
-    bounds = np.linspace(low, high, BATCHES + 1).astype(np.int64)
+    bounds = np.linspace(low, high, batches + 1).astype(np.int64)
     for first, last in zip(bounds, bounds[1:]):
         batch = ratings.take((ratings.users >= first) & (ratings.users < last))
         batch = without_repeats(batch, rule)

@@ -15,7 +15,7 @@ from gpukit.ratings.table import DISTINCT, as_counts, marked
 
 Rule = Literal["last", "mean", "error"]
 RULES = get_args(Rule)
-PART, PART_BITS = 1 << 16, 8  # keys per part, to fit the cache; bits of the part number
+PART = 1 << 16  # keys per part, to fit the cache
 
 
 def checked(ratings, repeats=True):
@@ -150,7 +150,8 @@ def _has_repeats(keys, shift):
     Keys are sorted in parts that agree in the lowest bits of the user and the highest of the item. A single user or
     item thus also gives many parts.
     """
-    bits = min(PART_BITS, (len(keys) // PART).bit_length())
+    most_bits = 8  # of the part number
+    bits = min(most_bits, (len(keys) // PART).bit_length())
     first = max(0, shift - bits // 2)
     parted, _, _ = sort_by_bits(keys, first, first + bits)
     starts = row_starts(parted, first, bits, 1 << bits)

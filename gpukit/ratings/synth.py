@@ -32,11 +32,8 @@ ACTIVITY, POPULARITY, GROUPING, NAMES, USER_BIAS, ITEM_BIAS, USER_FACTORS, ITEM_
     Keyed.RATINGS_SYNTH
 )
 
-FRIENDS = 0.5  # fraction of draws from the group of an item drawn before
-RACE = 8  # users who rate more than 1/RACE of all items are sampled over all items
 MOST = {"users": 2**31 - 1, "items": 2**31 - 1, "ratings": 2**32 - 1}  # limits of training
 RANK = 16
-GROUP = 10
 
 
 @dataclass(frozen=True)
@@ -169,8 +166,9 @@ def _counts(shape, seed):
 def _catalogue(shape, seed):
     """Return item weights and groups of items of similar popularity.
 
-    weights (N,) float64, group (N,) int32, members (groups, GROUP) int32.
+    weights (N,) float64, group (N,) int32, members (groups, 10) int32.
     """
+    size = 10  # of a group
     popular = shuffled_normals(random.key(seed, POPULARITY), shape.items)
     weights = np.exp(shape.popularity * popular)
     for _ in range(20):  # the cap is a multiple of the mean, and lowers it
@@ -178,12 +176,12 @@ def _catalogue(shape, seed):
     weights = np.maximum(weights, 2e-3 * weights.mean())
     jitter = normals(random.key(seed, GROUPING), (shape.items, 1))[:, 0]
     order = np.argsort(popular + 0.3 * jitter, kind="stable")
-    n_groups = -(-shape.items // GROUP)
-    members = np.full(n_groups * GROUP, -1, dtype=np.int32)
+    n_groups = -(-shape.items // size)
+    members = np.full(n_groups * size, -1, dtype=np.int32)
     members[: shape.items] = order
     group = np.empty(shape.items, dtype=np.int32)
-    group[order] = np.arange(shape.items) // GROUP
-    return weights, group, members.reshape(n_groups, GROUP)
+    group[order] = np.arange(shape.items) // size
+    return weights, group, members.reshape(n_groups, size)
 
 
 def _rated(shape, seed, indptr, items, weights, group, n_groups):
@@ -244,10 +242,11 @@ def draw_items(start, stop, key, indptr, weights, threshold, other, group, membe
     items (n,) int32: filled with indptr[u+1] - indptr[u] items of user u. weights (N,) float64 and their alias table;
     group (N,) int32 of each item; members (groups, size) int32: items of each group, -1 where a group is short.
     """
+    race = 8  # users who rate more than 1/race of all items are sampled over all items
     for user in range(start, stop):
         mine = items[indptr[user] : indptr[user + 1]]
         own = random.key(np.int64(key), user)
-        if len(mine) * RACE > len(weights):
+        if len(mine) * race > len(weights):
             _race(own, weights, mine)
         else:
             _draw(own, threshold, other, group, members, mine)
@@ -259,13 +258,14 @@ def _draw(key, threshold, other, group, members, mine):
 
     Repeated items are drawn again.
     """
+    from_group = 0.5  # fraction of draws from the group of an item drawn before
     taken = np.zeros((len(threshold) + 63) // 64, dtype=np.uint64)
     count, turn = 0, 0
     while count < len(mine):
         item = random.below(key, turn, len(threshold))
         if random.bits(key, turn + 1) > threshold[item]:
             item = np.int64(other[item])
-        if count > 0 and random.uniform(key, turn + 2) < FRIENDS:
+        if count > 0 and random.uniform(key, turn + 2) < from_group:
             friends = members[group[mine[random.below(key, turn + 3, count)]]]
             item = np.int64(friends[random.below(key, turn + 4, len(friends))])
         turn += 5

@@ -29,11 +29,7 @@ def read_titles(path: Input) -> dict[int, str] | dict[str, str]:
     title) the text after a year. UTF-8, else Windows-1252. Raises DataError for a missing or empty file, and with the
     line that has no title.
     """
-    with sources.opened(path, NEEDED) as source:
-        stream = source.stream()
-        stream.text_head()
-        path, raw = stream.name, stream.whole()
-    raw = raw.removeprefix(sources.BOM)
+    path, raw = sources.read_whole(path, NEEDED)
     first = decoded(raw).lstrip().partition("\n")[0]
     sep = next((sep for sep in ("::", "\t", ",", ";", "|") if sep in first), ",")
     text = decoded(cut_blank_end(raw, sep, path))

@@ -2,7 +2,6 @@
 
 import json
 import struct
-import sys
 import tracemalloc
 import zlib
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 from gpukit import _pool, arrayfile
-from gpukit.arrayfile import compiled, pieces
 from gpukit.errors import DataError, ModelError
 
 KIND = arrayfile.Kind(b"GPUKITT1", "a test", ModelError, "Write it again.")
@@ -99,100 +97,28 @@ def test_no_cut_goes_unnoticed(tmp_path):
 
 @pytest.mark.parametrize("piece", [0, 1, 2, 5])
 def test_damage_far_inside(tmp_path, piece, cores):
-    path = write(tmp_path / "a", arrays={"large": np.zeros(6 * pieces.PIECE, np.uint8)})
+    path = write(tmp_path / "a", arrays={"large": np.zeros(6 * arrayfile.PIECE, np.uint8)})
     with open(path, "r+b") as file:
-        file.seek(-6 * pieces.PIECE + piece * pieces.PIECE + 77, 2)
+        file.seek(-6 * arrayfile.PIECE + piece * arrayfile.PIECE + 77, 2)
         file.write(b"\1")
     with pytest.raises(ModelError, match="array 'large' is not as it was written"):
         arrayfile.read(path, KIND)
 
 
-@pytest.fixture
-def ways(monkeypatch):
-    """Use both methods of checksums for files of any size; record the requested ones."""
-    asked = set()
-    for module, name in ((pieces, "numpy"), (compiled, "compiled")):
-        kept = module.sums
-        monkeypatch.setattr(module, "sums", lambda words, kept=kept, name=name: asked.add(name) or kept(words))
-    return asked
-
-
-def edges(kind):
-    """Arrays of a dtype with difficult sums and ranges.
-
-    Incomplete rows, lengths that are not multiples of four, the largest number in any place, negative numbers, and for
-    floats NaN and infinite ones.
-    """
-    rng, dtype = np.random.default_rng(5), np.dtype(kind)
-    row = pieces.ROW // dtype.itemsize
-    for size in (1, row - 1, row, 3 * row, 4 * row + 1, 7 * row + 5, (pieces.PIECE + 5 * pieces.ROW) // dtype.itemsize):
-        plain = rng.integers(0, 100, size).astype(dtype)
-        yield plain
-        for at in {0, size // 2, size // 2 + 1, size - 1} & set(range(size)):
-            for value in [120, *([-1] if dtype.kind != "u" else []), *([np.nan, np.inf] if dtype.kind == "f" else [])]:
-                changed = plain.copy()
-                changed[at] = value
-                yield changed
-
-
-@pytest.mark.parametrize("kind", ["u1", "i1", "i2", "f2", "i4", "u4", "f4", "i8", "u8", "f8", "g"])
-def test_compiled_code_finds_what_numpy_finds(kind):
-    for array in edges(kind):
-        for at in range(0, array.nbytes, pieces.PIECE):
-            piece = array.view(np.uint8)[at : at + pieces.PIECE]
-            crc, (low, high) = pieces.look(piece, array.dtype, compiled.sums)
-            assert crc == pieces.checksum(piece)
-            numbers = piece.view(array.dtype)
-            assert np.array_equal(high, numbers.max(), equal_nan=kind[0] in "fg")
-            assert np.isnan(low) if np.isnan(high) else low <= numbers.min() and (low >= 0) == (numbers.min() >= 0)
-            assert pieces.look(piece, array.dtype, pieces.sums)[1][1:] == (high,) or np.isnan(high)
-
-
-def test_sums_wrap_and_keep_every_bit():
-    words = np.random.default_rng(6).integers(0, 2**64, (11, 512), dtype=np.uint64)
-    rows, columns, (upper, lower) = compiled.sums(words)
-    assert np.array_equal(rows, words.sum(axis=1)) and np.array_equal(columns, words.sum(axis=0))
-    assert int(upper) == words.max() and int(lower) >> 32 == (words & np.uint64(2**32 - 1)).max()
-
-
-@pytest.mark.parametrize("mmap", [False, True])
-def test_large_files_go_the_compiled_way(tmp_path, monkeypatch, ways, mmap, cores):
-    large = np.random.default_rng(7).integers(0, 2**31, (3 * pieces.PIECE + 4100) // 4, dtype=np.int32)
-    path = write(tmp_path / "a", arrays={"large": large, "few": np.array([1.5, -2.0])})
-    found = []
-    for least in (2 * large.nbytes, large.nbytes):
-        bounds = {}
-        monkeypatch.setattr(pieces, "COMPILED_FROM", least)
-        ways.clear()
-        assert np.array_equal(arrayfile.read(path, KIND, mmap, bounds=bounds)[1]["large"], large)
-        found.append((set(ways), bounds))
-    assert [asked for asked, _ in found] == [{"numpy"}, {"compiled"}] and found[0][1] == found[1][1]
-    with open(path, "r+b") as file:
-        file.seek(-pieces.PIECE, 2)
-        file.write(b"\xff")
-    with pytest.raises(ModelError, match="array 'large' is not as it was written"):
-        arrayfile.read(path, KIND, mmap)
-
-
-def test_numba_is_not_imported_for_a_checksum(monkeypatch):
-    monkeypatch.delitem(sys.modules, "numba")
-    assert pieces.way(2 * pieces.COMPILED_FROM) is pieces.sums
-
-
 def test_words_that_change_places_are_noticed():
     rng = np.random.default_rng(0)
-    whole = rng.integers(0, 256, 3 * pieces.ROW + 100, dtype=np.uint8)
-    words, right = whole[: 3 * pieces.ROW].view(np.uint64), pieces.checksum(whole)
+    whole = rng.integers(0, 256, 3 * arrayfile.ROW + 100, dtype=np.uint8)
+    words, right = whole[: 3 * arrayfile.ROW].view(np.uint64), arrayfile._checksum(whole)
     for one, other in [(0, 1), (0, 512), (5, 1535), *rng.integers(0, len(words), (200, 2)).tolist()]:
         words[[one, other]] = words[[other, one]]
-        assert (pieces.checksum(whole) == right) == (one == other)
+        assert (arrayfile._checksum(whole) == right) == (one == other)
         words[[one, other]] = words[[other, one]]
     for at in (*range(len(whole) - 110, len(whole)), *rng.integers(0, len(whole), 300).tolist()):
         for bit in range(8):
             whole[at] ^= 1 << bit
-            assert pieces.checksum(whole) != right
+            assert arrayfile._checksum(whole) != right
             whole[at] ^= 1 << bit
-    assert pieces.checksum(whole) == right
+    assert arrayfile._checksum(whole) == right
 
 
 HEADERS = {
@@ -297,3 +223,11 @@ def test_bounds_are_asked_for(tmp_path):
     bounds = {}
     arrayfile.read(write(tmp_path / "a", arrays=NUMBERS), KIND, leave=("int32",), bounds=bounds)
     assert set(bounds) == set(NUMBERS) - {"int32"}
+
+
+@pytest.mark.parametrize(("value", "expected"), [(-5, (-5, 7)), (np.nan, (np.nan, np.nan))])
+def test_bounds_of_several_pieces(tmp_path, value, expected, cores):
+    large, bounds = np.ones(20 * arrayfile.PIECE // 8), {}
+    large[arrayfile.PIECE // 4], large[18 * arrayfile.PIECE // 8] = value, 7
+    arrayfile.read(write(tmp_path / "a", arrays={"large": large}), KIND, bounds=bounds)
+    assert np.array_equal(bounds["large"], expected, equal_nan=True)

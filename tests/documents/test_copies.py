@@ -7,7 +7,6 @@ import scipy.sparse
 from gpukit import arrayfile
 from gpukit.documents import Documents, copies, read_letor, write_letor
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import container
 
 
 def documents(kind="dense", comments=True, dtype=np.float32):
@@ -163,7 +162,7 @@ def test_a_forged_copy_with_sound_checksums(tmp_path, case):
     arrays = {"X": made.X, "y": made.y, "offsets": made.offsets, "qids": made.qids, **changes}
     with open(tmp_path / "a.gkl", "wb") as file:
         arrays = {name: one for name, one in arrays.items() if one is not None}
-        container.write_arrays(file, copies.KIND, arrays, shape=[10, 4])
+        arrayfile.write(file, copies.KIND.magic, {"shape": [10, 4]}, arrays)
     with pytest.raises(DataError, match=f"is damaged.*{message}|{message}") as caught:
         read_letor(tmp_path / "a.gkl")
     assert "\n" not in str(caught.value)
@@ -173,7 +172,7 @@ def test_a_sound_csr_is_read(tmp_path):
     made = documents()
     with open(tmp_path / "a.gkl", "wb") as file:
         rest = {"y": made.y, "offsets": made.offsets, "qids": made.qids}
-        container.write_arrays(file, copies.KIND, {**CSR, **rest}, shape=[10, 4])
+        arrayfile.write(file, copies.KIND.magic, {"shape": [10, 4]}, {**CSR, **rest})
     assert read_letor(tmp_path / "a.gkl").X.nnz == 2
 
 

@@ -6,14 +6,13 @@ import types
 import numpy as np
 import pytest
 
-from gpukit import _cache
+from gpukit import _cache, arrayfile
 from gpukit.device import Device
 from gpukit.errors import ParameterError
 from gpukit.graphs import basis
 from gpukit.graphs import basis as room
 from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
 from gpukit.graphs.basis import fourier_basis
-from gpukit.io import container
 from gpukit.runtime import private
 from graphs import naive
 
@@ -115,7 +114,7 @@ def test_arrays_that_are_no_basis_are_computed_again(folder, name, change):
     (file,) = folder.iterdir()
     with open(file, "wb") as stream:
         arrays = {"values": found.values, "vectors": found.vectors}
-        container.write_arrays(stream, room.KIND, {**arrays, name: change(arrays[name])})
+        arrayfile.write(stream, room.KIND.magic, {}, {**arrays, name: change(arrays[name])})
     assert fourier_basis(GRAPHS["path"]).source == "cpu" and fourier_basis(GRAPHS["path"]).source == "cache"
 
 

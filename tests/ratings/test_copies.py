@@ -5,7 +5,6 @@ import pytest
 
 from gpukit import arrayfile
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import container
 from gpukit.ratings import Ratings, copies, read_ratings, write_ratings
 
 
@@ -82,7 +81,7 @@ def test_a_forged_copy_with_sound_checksums(tmp_path, ratings, case):
     changes, message = FORGED[case]
     arrays = {**ratings.columns(), "user_ids": ratings.user_ids, "item_ids": ratings.item_ids, **changes}
     with open(tmp_path / "a.gkr", "wb") as file:
-        container.write_arrays(file, copies.KIND, {name: one for name, one in arrays.items() if one is not None})
+        arrayfile.write(file, copies.KIND.magic, {}, {name: one for name, one in arrays.items() if one is not None})
     with pytest.raises(DataError, match=message) as caught:
         read_ratings(tmp_path / "a.gkr", times="auto")
     assert "\n" not in str(caught.value)

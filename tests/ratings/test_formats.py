@@ -193,6 +193,14 @@ def test_netflix_beside_items_that_are_text(tmp_path):
     assert sorted(triples) == [(3, "12", 1.0), (3, "soap", 4.0), (4, "12", 3.0), (4, "7", 5.0), (5, "12", 2.0)]
 
 
+def test_netflix_names_a_wrong_line_as_it_is_in_the_file(write):
+    path = write("7:\n1,3,2005-01-01\n\n9:\n2,3\n")
+    with pytest.raises(DataError, match=r"line 5 has 2 column\(s\) where 3 are expected: '2,3'"):
+        read_ratings(path)
+    with pytest.raises(DataError, match=r"line 2 has no user id: ',3,2005-01-01'"):
+        read_ratings(write("7:\n,3,2005-01-01\n"))
+
+
 def test_netflix_needs_its_movie_line(write):
     with pytest.raises(DataError, match="before its first"):
         read_ratings(write("5,3,2005-01-01\n1:\n6,3,2005-01-01\n"), format="netflix")

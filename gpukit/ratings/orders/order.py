@@ -153,18 +153,17 @@ def order_ratings(ratings, device, team=ALONE):
     return Orders(ratings.shape, levels, by_item, by_user, places, None if levels.exact else values.view(np.float32))
 
 
-def in_both_orders(keys, key, values, steps, of_users=True):
+def in_both_orders(keys, key, values, steps):
     """Return (by_item, by_user, places, values by item, keys by user).
 
-    keys: (n,) uint64 in input order, overwritten; values: (n,) uint32, bits of ratings, or None; of_users: compute
-    by_user's indptr.
+    keys: (n,) uint64 in input order, overwritten; values: (n,) uint32, bits of ratings, or None.
     """
     keys, values, spare = steps.sort_by_bits(keys, 0, key.user.shift, values)
     places = steps.empty(keys.size, np.uint32)
     by_item = taken(keys, key, (key.item, 0), key.user, places, steps)
     spare = spare[0], steps.empty(places.shape, np.uint32)
     keys, places, spare = steps.sort_by_bits(keys, key.user.shift, key.end, places, spare)
-    by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps, of_users)
+    by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps)
     return by_item, by_user, places, values, keys
 
 

@@ -17,7 +17,6 @@ from gpukit.ratings.table import Ratings
 
 IDS, VALUES = (np.int32, np.int64), (np.float32, np.float64, np.int32, np.int64)
 TRIPLE = ("users", "items", "values")
-NUMBERED = 24  # bytes of a rating while host arrays are numbered: a table of two ids, and two rows
 MANY = 1 << 20  # minimum ratings in host arrays for which numbering on a GPU is faster
 
 
@@ -154,13 +153,14 @@ def ratings_where(X, y, spec, on_host):
     spec: a device spec. ResidentRatings if users, items and ratings are on that GPU, SentRatings if they are large host
     arrays, of types IDS and VALUES; else on_host(), the Ratings of host copies.
     """
+    a_rating = 24  # bytes while host arrays are numbered: a table of two ids, and two rows
     triple = None if getattr(spec, "kind", spec) == "cpu" else _triple(X, y)
     if triple is None or not gpu_count():
         return on_host()
     device = resolve(spec)
     if not device.is_cuda or {part.gpu for part, _ in triple} not in ({device.index}, {None}):
         return on_host()
-    if isinstance(triple[0][0], Hosted) and NUMBERED * triple[0][0].shape[0] > spare_memory():
+    if isinstance(triple[0][0], Hosted) and a_rating * triple[0][0].shape[0] > spare_memory():
         return on_host()
     with reported(device, "Reading ratings"):
         steps = engine(device, __package__)

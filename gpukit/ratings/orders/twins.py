@@ -69,18 +69,18 @@ def grid_codes(start, stop, values, low, levels_a_unit, codes):
 def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):
     """Twin of kernels.pack_keys."""
     firsts = np.full(PARTS, users.size, np.int64)
-    _pack_parts(users, items, codes, n_users, n_items, item_shift, user_shift, keys, firsts)
+    _pack_parts(users, items, codes, np.array([n_users, n_items]), np.array([item_shift, user_shift]), keys, firsts)
     wrong[0] = min(wrong[0], firsts.min())
 
 
 @by_block(lambda firsts: firsts.size, heavy=True)
-def _pack_parts(start, stop, users, items, codes, n_users, n_items, item_shift, user_shift, keys, firsts):
+def _pack_parts(start, stop, users, items, codes, sizes, shifts, keys, firsts):
     for part in range(start, stop):
         for t in range(users.size * part // PARTS, users.size * (part + 1) // PARTS):
             user, item = users[t], items[t]
-            if user < 0 or user >= n_users or item < 0 or item >= n_items:
+            if user < 0 or user >= sizes[0] or item < 0 or item >= sizes[1]:
                 firsts[part] = min(firsts[part], t)
-            keys[t] = packed(user, item, codes[t], item_shift, user_shift)
+            keys[t] = packed(user, item, codes[t], shifts[0], shifts[1])
 
 
 @by_block(lambda starts: starts.size - 1)

@@ -7,11 +7,6 @@ checksums (uint32) of an array's pieces of 1 MiB, so that threads can share the 
 the CRC-32 of the sums of its rows and of its columns, as a table of uint64, 512 per row (and of the incomplete last
 row). Sums take a quarter of the time of a CRC, and a change of up to three words cannot keep both row and column sums.
 
-| file        | contents                                                                  |
-|-------------|---------------------------------------------------------------------------|
-| pieces.py   | checksums and ranges of pieces, by numpy                                  |
-| compiled.py | compiled sums of large arrays, used if numba is loaded already            |
-
 A file is read only if its size is exactly that of its header, so no memory is allocated for missing data.
 """
 
@@ -19,6 +14,7 @@ import contextlib
 import json
 import os
 import struct
+import sys
 import zlib
 from math import prod
 from typing import NamedTuple
@@ -26,15 +22,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import shared_out
-from gpukit.arrayfile import pieces
-from gpukit.arrayfile.pieces import PIECE
 from gpukit.errors import DataError
 
 VERSION = 2
 ALIGN = 64
-AT_ONCE = 8 * PIECE  # bytes per thread task
+PIECE, ROW = 1 << 20, 4096  # bytes
 START = struct.Struct("<8sIII")
-LAST_LETTER, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
 
 
 class Kind(NamedTuple):
@@ -74,16 +67,6 @@ class Stretch(NamedTuple):
     entry: Entry
     whole: np.ndarray
     offset: int
-
-
-class Look(NamedTuple):
-    """Checksums of a Stretch's pieces, as bytes, and their value ranges.
-
-    bounds: [(low, high)] of the numbers of each piece, or [].
-    """
-
-    crcs: bytes
-    bounds: list
 
 
 class Header(NamedTuple):
@@ -220,14 +203,14 @@ def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
         entries = [entry for entry in header.entries if entry.name not in leave]
         arrays = {entry.name: _room(file, entry, mmap) for entry in entries}
         parts = [part for entry in entries for part in _stretches(entry, arrays[entry.name])]
-        sums = pieces.way(sum(entry.nbytes for entry in entries))
-        looks = shared_out(lambda part: _taken(file.fileno(), mmap, bounds is not None, sums, part), parts)
+        looks = shared_out(lambda part: _taken(file.fileno(), mmap, bounds is not None, part), parts)
     for entry in entries:
         found = [look for part, look in zip(parts, looks, strict=True) if part.entry is entry]
-        if zlib.crc32(b"".join(look.crcs for look in found)) != entry.crc:
+        if zlib.crc32(b"".join(crcs for crcs, _ in found)) != entry.crc:
             raise kind.refuse(path, f"array {entry.name!r:.80} is not as it was written")
-        if found and found[0].bounds:
-            bounds[entry.name] = _around([pair for look in found for pair in look.bounds])
+        if ranges := [pair for _, pairs in found for pair in pairs]:
+            low, high = np.transpose(ranges)
+            bounds[entry.name] = low.min(), high.max()
         if not is_legible(arrays[entry.name]):
             raise kind.refuse(
                 path, f"array {entry.name!r:.80} holds no {'text' if entry.dtype.kind == 'U' else 'booleans'}"
@@ -245,13 +228,14 @@ def _room(file, entry, mmap):
 def _stretches(entry, array):
     """Return the parts of an entry's array, [Stretch]."""
     whole = _bytes_of(array)
-    return [Stretch(entry, whole[at : at + AT_ONCE], entry.offset + at) for at in range(0, len(whole), AT_ONCE)]
+    task = 8 * PIECE  # bytes per thread
+    return [Stretch(entry, whole[at : at + task], entry.offset + at) for at in range(0, len(whole), task)]
 
 
-def _taken(file, mmap, bounded, sums, stretch):
-    """Return the Look of a Stretch; read it first unless mapped.
+def _taken(file, mmap, bounded, stretch):
+    """Return (checksums of a Stretch's pieces as bytes, [(low, high)] of the numbers of each piece or []).
 
-    sums: function of pieces.way.
+    The pieces are read first unless mapped, and processed while they are in the cache.
     """
     crcs, bounds = [], []
     dtype = stretch.entry.dtype if bounded and stretch.entry.dtype.kind in "iuf" else None
@@ -259,10 +243,18 @@ def _taken(file, mmap, bounded, sums, stretch):
         piece = stretch.whole[at : at + PIECE]
         if not mmap:
             _fill(file, piece, stretch.offset + at)
-        crc, found = pieces.look(piece, dtype, sums)
-        crcs.append(crc)
-        bounds.append(found)
-    return Look(np.array(crcs, "<u4").tobytes(), bounds if dtype is not None else [])
+        crcs.append(_checksum(piece))
+        if dtype is not None:
+            numbers = piece.view(dtype)
+            bounds.append((numbers.min(), numbers.max()))
+    return np.array(crcs, "<u4").tobytes(), bounds
+
+
+def _checksum(piece):
+    """Return the checksum of a piece, bytes (b,), as defined in the module."""
+    end = len(piece) // ROW * ROW
+    words = piece[:end].view("<u8").reshape(-1, ROW // 8)
+    return zlib.crc32(words.sum(axis=0), zlib.crc32(words.sum(axis=1), zlib.crc32(piece[end:])))
 
 
 def _fill(file, piece, offset):
@@ -278,17 +270,10 @@ def _fill(file, piece, offset):
         done += got
 
 
-def _around(pairs):
-    """Return the (low, high) that contains several ranges."""
-    low, high = zip(*pairs)
-    whole = all(one == one for one in low + high)
-    return (min(low), max(high)) if whole else (np.nan, np.nan)
-
-
 def _crc_of(whole):
     """Return the checksum of bytes (n,), as defined in the module."""
     starts = range(0, len(whole), PIECE)
-    crcs = shared_out(lambda at: pieces.checksum(whole[at : at + PIECE]), starts)
+    crcs = shared_out(lambda at: _checksum(whole[at : at + PIECE]), starts)
     return zlib.crc32(np.array(crcs, "<u4").tobytes())
 
 
@@ -310,8 +295,8 @@ def is_legible(array):
     if array.dtype.kind != "U" or not array.size:
         return True
     letters = array.reshape(-1).view(np.uint32)
-    low, high = SURROGATES
-    return letters.max() <= LAST_LETTER and not ((letters >= low) & (letters <= high)).any()
+    first, last = 0xD800, 0xDFFF  # surrogates
+    return letters.max() <= sys.maxunicode and not ((letters >= first) & (letters <= last)).any()
 
 
 @contextlib.contextmanager
