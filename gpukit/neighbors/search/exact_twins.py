@@ -121,10 +121,9 @@ def entry_of(key, item):
 
 
 @by_block(lambda edges: edges.size - 1, heavy=True)
-def list_chunks(
-    start, stop, edges, lengths, starts, users, levels, rows, items, codes, levels_whole, first, begins, entries, sizes
-):
+def list_chunks(start, stop, edges, lengths, by_item, by_user, levels_whole, first, lists):
     """list_pairs of the query rows edges[c] to edges[c + 1] for the chunks c from start to stop."""
+    (starts, users, levels), (rows, items, codes), (begins, entries, sizes) = by_item, by_user, lists
     n_items, numbers = starts.size - 1, levels_whole.astype(I64)
     for chunk in range(start, stop):
         listed, clicks = np.empty(n_items + 1, np.int32), numbers.size == 0
@@ -141,7 +140,7 @@ def list_chunks(
                 sizes[row] = list_correlations(query, size, sums, listed, own)
 
 
-def list_pairs(starts, users, levels, rows, items, codes, levels_whole, first, begins, entries, sizes):
+def list_pairs(by_item, by_user, levels_whole, first, lists):
     """Twin of kernels.list_pairs."""
-    edges, lengths = chunk_edges(begins, starts.size - 1), np.diff(starts).astype(np.int32)
-    list_chunks(edges, lengths, starts, users, levels, rows, items, codes, levels_whole, first, begins, entries, sizes)
+    lengths = np.diff(by_item.starts).astype(np.int32)
+    list_chunks(chunk_edges(lists.begins, len(lengths)), lengths, by_item, by_user, levels_whole, first, lists)
