@@ -140,11 +140,10 @@ class DeviceModel(steps.DeviceModel):
         by_item = self.parameters._replace(P=items, Q=others)
         shape = -(-len(users) // USERS), self.item_rows + 1
         codes = np.empty((*shape, USERS) if self.layout.slots else (shape[0], 0, USERS), np.uint8)
-        tables = Tables(np.empty(shape, np.uint32), codes)
+        tables = Tables(np.empty(shape, np.uint32), codes, self.history.levels)
         fill_tables(users, self.history, tables)
         keys = np.empty((len(users), self.item_rows), np.uint32)
-        of_items = self.near, self.history.levels, by_item, self.layout.n_factors
-        score_rows(users, tables, *of_items, worth, hide, keys)
+        score_rows(users, tables, self.near, by_item, self.layout.n_factors, worth, hide, keys)
         if self.item_weights is not None:
             self.weighted(users, keys)
         rows, best = selection.smallest(keys, n)

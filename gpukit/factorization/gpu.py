@@ -322,11 +322,12 @@ class DeviceModel(steps.DeviceModel):
         tables = Tables(
             device_array((groups, self.item_rows + 1), np.uint32),
             device_array((groups, self.item_rows + 1, USERS), np.uint8),
+            self.levels,
         )
         launch(fill_tables, groups, BLOCK, users, self.rated(), tables)
         keys = device_array((len(users), self.item_rows), np.uint32)
         grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), score_blocks)), groups
-        of_items = self.near, self.levels, by_item, self.layout.n_factors
+        of_items = self.near, by_item, self.layout.n_factors
         launch(score_rows, grid, 32 * WARPS, users, tables, *of_items, worth, hide, keys)
         if self.item_weights is not None:
             self.add_weights(users, keys)

@@ -294,7 +294,7 @@ def load_slot(parameters, neighbors, item, k, slots):
 
 
 @device
-def terms_for_group(tables, group, lane, item, base, neighbors, levels, parameters):
+def terms_for_group(tables, group, lane, item, base, neighbors, parameters):
     """Return terms 2 and 3 of Eq. (1) of an item for the lane's user, with counts.
 
     base: the user's baseline bias. A lane loads a slot; the rated neighbours are processed slot by slot.
@@ -314,21 +314,20 @@ def terms_for_group(tables, group, lane, item, base, neighbors, levels, paramete
             weight, quiet = cuda.shfl_sync(FULL, w, k), cuda.shfl_sync(FULL, c, k)
             expected = F32(cuda.shfl_sync(FULL, offset, k) + base)
             if U32(rated >> U32(lane)) & U32(1):
-                explicit += F32(levels[tables.codes[group, its, lane]] - expected) * weight
+                explicit += F32(tables.levels[tables.codes[group, its, lane]] - expected) * weight
                 implicit -= quiet
                 seen += I32(1)
     return explicit, implicit, seen, near
 
 
 @kernel
-def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, keys):
+def score_rows(users, tables, neighbors, parameters, size, worth, hide, keys):
     """Compute Eq. (1) of some users for all items, as sort keys.
 
     The keys sort the best first (primitives.keys.descending_key). users (B,) int32: rows of Q; tables: their
-    arrays.Tables; neighbors (N + 1, K) int32, -1 for none; levels (256,) float32: z of a code; parameters:
-    arrays.Parameters, P are the items, influence is narrower than 2 without neighbours; size: factors; worth (N,)
-    float32: added to each item's scores, NaN excludes the item; hide: exclude rated items; keys (B, N) uint32,
-    overwritten, 2**32 - 1 for excluded items.
+    arrays.Tables; neighbors (N + 1, K) int32, -1 for none; parameters: arrays.Parameters, P are the items, influence is
+    narrower than 2 without neighbours; size: factors; worth (N,) float32: added to each item's scores, NaN excludes the
+    item; hide: exclude rated items; keys (B, N) uint32, overwritten, 2**32 - 1 for excluded items.
 
     Launch: grid (any, groups of 32 users), blocks of 1 to 4 warps.
     Deterministic: yes; budget.
@@ -350,9 +349,7 @@ def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, 
             item = U32(first + U32(i))
             total = tile[warp, i, lane] + (parameters.P[item, U32(extra + U32(BIAS))] + bias)
             if parameters.influence.shape[1] > 1:
-                explicit, implicit, seen, near = terms_for_group(
-                    tables, group, lane, item, base, neighbors, levels, parameters
-                )
+                explicit, implicit, seen, near = terms_for_group(tables, group, lane, item, base, neighbors, parameters)
                 total += set_scale(seen) * explicit + set_scale(I32(near - seen)) * implicit
             hidden = hide and U32(U32(tables.rated[group, item]) >> lane) & U32(1)
             tile[warp, i, lane] = NAN if hidden else F32(total + worth[item])
@@ -369,7 +366,7 @@ def fill_tables(users, history, tables):
     """Write the ratings of some users to tables.
 
     users (B,) int32; history: arrays.History; tables: arrays.Tables, rated overwritten, codes overwritten for rated
-    items.
+    items, levels not read.
 
     Launch: one block a group of 32 users, any whole warps.
     Deterministic: yes, exact.

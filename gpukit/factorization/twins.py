@@ -181,7 +181,7 @@ def _add_rated(word, codes, levels, base, offset, w, c, found):
 
 
 @njit(inline="always")
-def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, totals):
+def _add_terms(tables, group, item, base, neighbors, parameters, found, totals):
     """Add terms 2 and 3 of Eq. (1) of an item to totals, for each user of a group.
 
     found (3, users): scratch.
@@ -197,14 +197,14 @@ def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, 
         word = tables.rated[group, other]
         if word:
             codes = tables.codes[group, other, : totals.size]
-            _add_rated(word, codes, levels, base, offsets[k], influence[k], influence[slots + k], found)
+            _add_rated(word, codes, tables.levels, base, offsets[k], influence[k], influence[slots + k], found)
     for place in range(totals.size):
         seen = np.int64(found[2, place])
         totals[place] += set_scale(seen) * found[0, place] + set_scale(near - seen) * (silent + found[1, place])
 
 
 @by_block(lambda tables, keys: tables.rated.shape[0] * -(-keys.shape[1] // ITEMS), heavy=True)
-def score_rows(start, stop, users, tables, neighbors, levels, parameters, size, worth, hide, keys):
+def score_rows(start, stop, users, tables, neighbors, parameters, size, worth, hide, keys):
     """Twin of kernels.scores.score_rows."""
     P, Q, n_items = parameters.P, parameters.Q, keys.shape[1]
     extra, with_terms, parts = Q.shape[1] - EXTRA, parameters.influence.shape[1] > 1, -(-n_items // ITEMS)
@@ -220,7 +220,7 @@ def score_rows(start, stop, users, tables, neighbors, levels, parameters, size, 
                 user = Q[mine[place]]
                 totals[place] = dot(row, user, size) + (row[extra + BIAS] + user[extra + BIAS])
             if with_terms:
-                _add_terms(tables, group, item, base, neighbors, levels, parameters, found, totals)
+                _add_terms(tables, group, item, base, neighbors, parameters, found, totals)
             word = tables.rated[group, item]
             for place in range(mine.size):
                 hidden = hide and (word >> U32(place)) & U32(1)

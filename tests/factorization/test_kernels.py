@@ -18,7 +18,6 @@ from factorization.inputs import (
     empty_tables,
     history,
     lanes_layout,
-    levels,
     pack,
     predictions,
     problem,
@@ -219,7 +218,7 @@ def test_score_rows(n_factors, n_neighbors, grid, block, hide):
     (parameters, near), worth = pack(case, gpu_layout(n_factors, n_neighbors)), worths(n_items)
     users = np.random.default_rng(0).permutation(34)[:33].astype(np.int32)
     keys, tables = np.zeros((33, n_items), np.uint32), tables_of(case, users)
-    args = users, tables, near, levels(), parameters, n_factors, worth, hide, keys
+    args = users, tables, near, parameters, n_factors, worth, hide, keys
     launch_repeatably(score_rows, (grid, 2), block, *args)
     assert_right_keys(keys, case, users, worth, hide)
 

@@ -75,9 +75,9 @@ def test_codes_of_ratings_and_queries_far_back():
     run_blocks(neighbor_codes, 2, 32, [(0, 0, 0), (1, 0, 0)], rated, asked, near, words, tables)
     np.testing.assert_array_equal(out[FAR + lines.places.astype(np.int64)], code_lines(case, layout, pairs))
     users, shape = with_tail(2**27, np.array([3, 0], np.int32)), (2**22 + 1, 34)
-    tables = Tables(sparse(shape, U32), sparse((*shape, 32), np.uint8))
+    tables = Tables(sparse(shape, U32), sparse((*shape, 32), np.uint8), np.zeros(256, np.float32))
     run_last(fill_tables, 32 * shape[0], 32, users, rated, tables)
-    assert_same_tables(Tables(tables.rated[-1:], tables.codes[-1:]), tables_of(case, [3, 0]))
+    assert_same_tables(Tables(tables.rated[-1:], tables.codes[-1:], tables.levels), tables_of(case, [3, 0]))
     lines = sparse((2**27 + 1, 34), np.uint8)
     lines[-2:] = 7
     run_last(clear_tables, len(lines) * 32, 32, lines, blocks=2)
@@ -91,17 +91,15 @@ def test_scores_of_many_users_for_many_items():
     of_items = {name: with_tail(n - 12, getattr(parameters, name)) for name in ("P", "influence", "offsets")}
     wide, neighbors = parameters._replace(**of_items), with_tail(n - 12, np.where(near < 0, near, near + n - 12))
     table, keys, small = np.full(256, 1.5, np.float32), sparse((65535, n), U32), np.zeros((1, 12), U32)
-    seen = tables_of(case, [2])
-    run_blocks(
-        score_rows, (1, 1), 32, [(0, 0, 0)], np.array([2]), seen, near, table, parameters, 3, np.ones(12), 1, small
-    )
+    seen = tables_of(case, [2])._replace(levels=table)
+    run_blocks(score_rows, (1, 1), 32, [(0, 0, 0)], np.array([2]), seen, near, parameters, 3, np.ones(12), 1, small)
     users, shape = with_tail(65534, np.array([2], np.int32)), (2048, n + 1)
-    tables = Tables(sparse(shape, U32), sparse((*shape, 32), np.uint8))
+    tables = Tables(sparse(shape, U32), sparse((*shape, 32), np.uint8), table)
     tables.rated[-1, n - 12 :] = seen.rated[0, :] << 30
     tables.codes[-1, n - 12 :, 30] = seen.codes[0, :, 0]
     blocks = -(-n // 32)
     places = [(x, 2047, 0) for x in (blocks - 2, blocks - 1)]
-    args = users, tables, neighbors, table, wide, 3, np.ones(n), 1, keys
+    args = users, tables, neighbors, wide, 3, np.ones(n), 1, keys
     run_blocks(score_rows, (blocks, 2048), 32, places, *args)
     np.testing.assert_array_equal(keys[-1, n - 12 :], small[0])
 

@@ -30,11 +30,11 @@ EPOCH = "int64[:, ::1]", BATCH, PARAMETERS, typeof(Rates(*[np.float32(1)] * 8)),
 WEIGHTED = EPOCH[0], WEIGHTS, *EPOCH[2:]
 GROWN = "int32[::1], int64, float32, float32[:, ::1]"
 PAIRS = ASKED, PARAMETERS, "float32[::1]"
-RATED_BY = named(Tables, rated=(U32, 2), codes=(U8, 3))
+RATED_BY = named(Tables, rated=(U32, 2), codes=(U8, 3), levels=(F32, 1))
 SCORES = (
     "int32[::1]",
     RATED_BY,
-    "int32[:, ::1], float32[::1]",
+    "int32[:, ::1]",
     PARAMETERS,
     "int64, float32[::1], boolean, uint32[:, ::1]",
 )

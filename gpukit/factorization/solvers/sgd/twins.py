@@ -47,7 +47,7 @@ def learn_influence(own, signal, there, error, rate, decay):
 
 
 @njit
-def _learn_factors(p, q, n, error, own_rate, other_rate, decay):
+def learn_factors(p, q, n, error, own_rate, other_rate, decay):
     """Apply Eq. (5) to both factor rows, each from the other's old value."""
     for f in range(n):
         u, v = p[f], q[f]
@@ -68,7 +68,7 @@ def learn(p, p_extra, q, q_extra, n, error, weight, rates):
     """Apply Eq. (5) to the rows of one rating."""
     own_rate = weight * formulas.row_rate(rates.factor, rates.factor_gain, p_extra[SQUARES])
     other_rate = weight * formulas.row_rate(rates.factor, rates.factor_gain, q_extra[SQUARES])
-    _learn_factors(p, q, n, error, own_rate, other_rate, rates.factor_decay)
+    learn_factors(p, q, n, error, own_rate, other_rate, rates.factor_decay)
     _learn_extra(p_extra, error, weight, rates)
     _learn_extra(q_extra, error, weight, rates)
 
