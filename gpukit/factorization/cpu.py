@@ -45,11 +45,6 @@ def find_neighbors(table, settings):
     return lambda: (found.neighbors, found.random_slots)
 
 
-def begin(beginning, layout, walk, history):
-    """Return the DeviceModel at the start of a training; beginning: model.state.Beginning."""
-    return DeviceModel(states.start_state(beginning), layout, walk, history)
-
-
 class DeviceModel(steps.DeviceModel):
     """A State on the CPU: epochs over ratings, predictions, scores.
 
@@ -152,3 +147,6 @@ class DeviceModel(steps.DeviceModel):
     def state(self):
         """Return the current State."""
         return states.unpack(*self.parameters[:3], self.layout, self.walk, self.neighbors)
+
+
+begin = DeviceModel.begin

@@ -73,20 +73,6 @@ def answer(query, row, neighbors, thread, step, table, out):
 
 
 @kernel
-def clear_tables(tables):
-    """Set tables to 0.
-
-    tables (blocks, any) uint8, overwritten.
-
-    Launch: one block a line of tables, any block.
-    Deterministic: yes, exact.
-    Source: ours.
-    """
-    for item in range(cuda.threadIdx.x, tables.shape[1], cuda.blockDim.x):
-        tables[U32(cuda.blockIdx.x), U32(item)] = 0
-
-
-@kernel
 def neighbor_codes(history, query, neighbors, out, tables):
     """Write the codes of each queried item's neighbours: sets R and N of Eq. (1).
 

@@ -53,12 +53,6 @@ def neighbor_codes(start, stop, history, query, neighbors, out, tables):
         table[-1] = 0
 
 
-@njit
-def clear_tables(tables):
-    """Twin of kernels.clear_tables."""
-    tables[:] = 0
-
-
 @by_block(lambda query: query.places.size)
 def look_up_codes(start, stop, history, query, neighbors, out):
     """Twin of kernels.look_up_codes."""

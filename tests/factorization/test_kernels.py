@@ -38,7 +38,6 @@ from gpukit._cuda import SIMULATED, cuda, kernel
 from gpukit.device import gpu_count
 from gpukit.factorization import twins as twins_of_codes
 from gpukit.factorization.kernels import (
-    clear_tables,
     fill_tables,
     look_up_codes,
     make_predict_pairs,
@@ -230,13 +229,6 @@ def test_fill_tables(block):
     tables = empty_tables(len(users), 70)
     launch(fill_tables, 2, block, users, history(case), tables)
     assert_same_tables(tables, tables_of(case, users))
-
-
-@pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])
-def test_clear_tables(block, blocks):
-    tables = np.full((blocks, 70), 7, np.uint8)
-    launch(clear_tables, blocks, block, tables)
-    assert not tables.any()
 
 
 @pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])

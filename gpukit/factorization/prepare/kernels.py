@@ -74,7 +74,7 @@ def count_up(out):
 def follow(where, places, out):
     """out[t] = where[places[t]].
 
-    where, places (n,) uint32; out (n,) uint32, overwritten.
+    where (any,), places, out (n,) uint32 or int32, not negative; out is overwritten and may be `places`.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -286,19 +286,6 @@ def spread_rows(order, step, places):
             places[order[U64(k)]] = np.int32(k * step % rows)
         else:
             places[U64(rows)] = np.int32(rows)
-
-
-@kernel
-def rename_rows(places, minor):
-    """minor[t] = places[minor[t]], in place.
-
-    places (rows + 1,) int32; minor (n,) int32.
-    Launch: any grid and block.
-    Deterministic: yes, exact.
-    Source: ours.
-    """
-    for t in range(I64(cuda.grid(1)), I64(minor.size), I64(cuda.gridsize(1))):
-        minor[U64(t)] = places[U64(minor[U64(t)])]
 
 
 @kernel

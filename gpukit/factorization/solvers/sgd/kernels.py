@@ -357,24 +357,11 @@ def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, pla
 
 
 @kernel
-def take_chunks(chunks, order, n, table):
-    """table[t] = chunks[order[t]] for t < n, then chunks without ratings.
-
-    chunks (n, 3) int64; order (n,) uint32; n int64; table (at least n, 3) int64, overwritten.
-    Launch: any grid and block.
-    Deterministic: yes, exact.
-    Source: ours.
-    """
-    for t in range(I64(cuda.grid(1)), I64(table.shape[0]), I64(cuda.gridsize(1))):
-        for part in range(3):
-            table[U64(t), part] = chunks[U64(order[U64(t)]), part] if t < n else I64(0)
-
-
-@kernel
-def fallen_lengths(table, longest, keys, places):
+def fallen_lengths(chunks, order, longest, keys, places):
     """keys[q] = longest - length of the longest chunk of quad q; places[q] = q.
 
-    table (4 quads, 3) int64; longest int64; keys (quads,) uint64 and places (quads,) uint32, overwritten.
+    Quad q has the chunks order[4 q] to order[4 q + 3], and empty ones beyond the last. chunks (n, 3) int64; order (n,)
+    uint32; longest int64; keys (quads,) uint64 and places (quads,) uint32, overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -382,7 +369,8 @@ def fallen_lengths(table, longest, keys, places):
     for q in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
         length = I64(0)
         for part in range(QUAD):
-            length = max(length, I64(table[U64(QUAD * q + part), 2]))
+            t = I64(QUAD) * q + I64(part)
+            length = max(length, I64(chunks[U64(order[U64(t)]), 2]) if t < I64(order.size) else I64(0))
         keys[U64(q)], places[U64(q)] = U64(longest - length), U32(q)
 
 
@@ -408,10 +396,10 @@ def deal_hands(order, random_key, hands):
 
 
 @kernel
-def take_quads(table, hands, out):
-    """Quad q of out = quad hands[q] of table, with hands in row-major order.
+def take_quads(chunks, order, hands, out):
+    """Quad q of out = quad hands[q] of fallen_lengths, with hands in row-major order; empty chunks are zeros.
 
-    table, out (4 quads, 3) int64, out overwritten; hands (rounds, fours) uint32.
+    chunks (n, 3) int64; order (n,) uint32; hands (rounds, fours) uint32; out (4 quads, 3) int64, overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -419,9 +407,9 @@ def take_quads(table, hands, out):
     fours = I64(hands.shape[1])
     for t in range(I64(cuda.grid(1)), I64(out.shape[0]), I64(cuda.gridsize(1))):
         quad, part = t // I64(QUAD), t % I64(QUAD)
-        there = U64(I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part)
+        there = I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part
         for column in range(3):
-            out[U64(t), column] = table[there, column]
+            out[U64(t), column] = chunks[U64(order[U64(there)]), column] if there < I64(order.size) else I64(0)
 
 
 U32, U64, I32, I64 = np.uint32, np.uint64, np.int32, np.int64

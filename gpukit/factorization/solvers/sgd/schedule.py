@@ -217,21 +217,18 @@ def table_of(cut, workers, seed, steps, parts=1):
     """Return `cut_table` of RowChunks."""
     fours = max(1, workers // QUAD)
     rounds = parts * max(1, -(-cut.chunks // (QUAD * fours * parts)))
-    table = order_in_quads(cut, rounds * fours, seed, steps)
-    return deal_quads(table, (rounds // parts, fours), seed, steps, parts)
+    return deal_quads(*order_chunks(cut, seed, steps), (rounds // parts, fours), seed, steps, parts)
 
 
-def order_in_quads(cut, quads, seed, steps):
-    """Return the chunks (4 quads, 3) of RowChunks by falling class of length, in random order, then empty chunks."""
+def order_chunks(cut, seed, steps):
+    """Return (chunks (n, 3), order (n,)) of RowChunks; order: by falling class of length, then random."""
     starts, before, n = cut
     chunks, keys, places = steps.empty((n, 3), np.int64), steps.empty(n, np.uint64), steps.empty(n, np.uint32)
     random_key = np.uint32(key(seed, Keyed.CHUNK_ORDER[0]))
     classes = steps.resident(classes_of_length(), np.uint64)
     steps.run("cut_rows", starts, before, classes, RANDOM_BITS, random_key, chunks, keys, places)
     _, order, _ = steps.sort_by_bits(keys, 0, LENGTH_BITS + RANDOM_BITS, places)
-    table = steps.empty((quads * QUAD, 3), np.int64)
-    steps.run("take_chunks", chunks, order, n, table)
-    return table
+    return chunks, order
 
 
 def classes_of_length():
@@ -240,8 +237,8 @@ def classes_of_length():
     return (np.ceil(CLASSES * np.log2(WHOLE)) - np.ceil(CLASSES * octaves)).astype(np.uint64)
 
 
-def deal_quads(table, shape, seed, steps, parts=1):
-    """Distribute the quads of a table over every four workers by falling length, then shuffle those of each.
+def deal_quads(chunks, in_order, shape, seed, steps, parts):
+    """Distribute the quads of ordered chunks over every four workers by falling length, then shuffle those of each.
 
     shape: (rounds, fours) of each part; the parts are consecutive. Quads are dealt in alternating direction, so that
     loads are equal; in several parts, where four workers have few quads of each, by `balance_quads`.
@@ -249,16 +246,16 @@ def deal_quads(table, shape, seed, steps, parts=1):
     rounds, fours = shape
     quads = parts * rounds * fours
     keys, places = steps.empty(quads, np.uint64), steps.empty(quads, np.uint32)
-    steps.run("fallen_lengths", table, WHOLE, keys, places)
+    steps.run("fallen_lengths", chunks, in_order, WHOLE, keys, places)
     keys, order, _ = steps.sort_by_bits(keys, 0, WHOLE.bit_length(), places)
     if parts > 1:
         order = steps.resident(order_of_parts(WHOLE - steps.fetch(keys), steps.fetch(order), shape, parts), np.uint32)
-    hands, out = steps.empty((rounds, parts * fours), np.uint32), steps.empty(table.shape, np.int64)
+    hands, out = steps.empty((rounds, parts * fours), np.uint32), steps.empty((QUAD * quads, 3), np.int64)
     steps.run("deal_hands", order, np.uint32(key(seed, Keyed.CHUNK_ORDER[1])), hands)
     if parts > 1:
         parted = steps.fetch(hands).reshape(rounds, parts, fours).transpose(1, 0, 2)
         hands = steps.resident(parted.reshape(-1, fours), np.uint32)
-    steps.run("take_quads", table, hands, out)
+    steps.run("take_quads", chunks, in_order, hands, out)
     return out
 
 
