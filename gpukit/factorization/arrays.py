@@ -130,6 +130,9 @@ class Query(NamedTuple):
     places: np.ndarray
 
 
+USERS = 32  # of a group: the lanes of a warp
+
+
 class Tables(NamedTuple):
     """Ratings of some users as tables, 32 users a group.
 

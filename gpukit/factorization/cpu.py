@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.factorization import plan as plans
 from gpukit.factorization import steps
-from gpukit.factorization.arrays import Pairs, Parameters, Tables, WeightLists, batch_of
+from gpukit.factorization.arrays import USERS, Pairs, Parameters, Tables, WeightLists, batch_of
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
@@ -13,7 +13,6 @@ from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins import (
-    USERS,
     add_listed_weights,
     add_weights,
     fill_tables,

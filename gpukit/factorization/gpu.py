@@ -15,11 +15,10 @@ from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import download, to_device
 from gpukit.factorization import plan as plans
 from gpukit.factorization import steps, twins
-from gpukit.factorization.arrays import History, Pairs, Parameters, Query, Tables, WeightLists, batch_of
+from gpukit.factorization.arrays import USERS, History, Pairs, Parameters, Query, Tables, WeightLists, batch_of
 from gpukit.factorization.kernels import (
     ITEMS,
     LANES,
-    USERS,
     WARPS,
     add_listed_weights,
     add_weights,

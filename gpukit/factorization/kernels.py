@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
+from gpukit.factorization.arrays import USERS
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO, set_scale
@@ -240,7 +241,6 @@ def terms_of_item(parameters, row, q_extra, levels, lane, lanes, count, near):
 
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
-USERS = 32  # of a group: the lanes of a warp
 ITEMS = 32  # scored by a warp at a time
 ROWS = 8  # items that a lane multiplies at a time, in registers
 PADDED = ITEMS + 1  # against bank conflicts

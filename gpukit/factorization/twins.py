@@ -13,6 +13,7 @@ Functions that call others are inlined, because a call counts references of its 
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.factorization.arrays import USERS
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, ZERO, set_scale
@@ -155,7 +156,6 @@ def terms_of_item(parameters, row, base, code, levels, scratch):
     return terms(residual, unrated, influence[:size], influence[size:], explicit, implicit)
 
 
-USERS = 32  # of a group
 ITEMS = 1 << 15  # of a block: scoring them for one user takes longer than waking a thread
 U32 = np.uint32
 NAN = np.float32(np.nan)

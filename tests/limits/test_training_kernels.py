@@ -116,11 +116,11 @@ def test_quads_beyond_two_to_the_thirty_one():
     table = with_tail(4 * quads - 4, np.array([[9, 1, 5], [8, 2, 6], [7, 3, 3], [6, 4, 2]]))
     keys, places = sparse(quads, np.uint64), sparse(quads, U32)
     order = with_tail(4 * quads - 4, 4 * quads - 4 + np.arange(4, dtype=U32))
-    run_last(chunks.fallen_lengths, quads, 32, table, order, 256, keys, places)
+    run_last(chunks.fallen_lengths, quads, 32, table, order, 4 * quads, 256, keys, places)
     assert keys[-2:].tolist() == [256, 250] and places[-1] == quads - 1
     hands, out = sparse((2, quads // 2), U32), sparse(table.shape, np.int64)
     hands[1, -1] = quads - 1
-    run_last(chunks.take_quads, 4 * quads, 32, table, order, hands, out)
+    run_last(chunks.take_quads, 4 * quads, 32, table, order, 4 * quads, hands, out)
     np.testing.assert_array_equal(out[-4:], table[-4:])
     fours = 2**31 + 9
     order, dealt = with_tail(2 * fours - 1, np.array([5], U32)), sparse((2, fours), U32)

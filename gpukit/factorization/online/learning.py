@@ -287,10 +287,3 @@ def factors_of(state):
 def extras_of(state):
     """Return the extras of both sides."""
     return state.user_extras, state.item_extras
-
-
-def restore_rows(array, before, fresh):
-    """Return rows of an array where fresh, else those of `before`."""
-    array = array.copy()
-    array[~fresh] = before[~fresh]
-    return array

@@ -205,10 +205,18 @@ CHUNKING = [
         registers=64,
     ),
     Case(
-        "factorization.fallen_lengths", chunks.fallen_lengths, f"{CHUNKS}, {PLACES}, int64, uint64[::1], {PLACES}", 32
+        "factorization.fallen_lengths",
+        chunks.fallen_lengths,
+        f"{CHUNKS}, {PLACES}, int64, int64, uint64[::1], {PLACES}",
+        32,
     ),
     Case("factorization.deal_hands", chunks.deal_hands, f"{PLACES}, uint32, uint32[:, ::1]", registers=48),
-    Case("factorization.take_quads", chunks.take_quads, f"{CHUNKS}, {PLACES}, uint32[:, ::1], {CHUNKS}", registers=48),
+    Case(
+        "factorization.take_quads",
+        chunks.take_quads,
+        f"{CHUNKS}, {PLACES}, int64, uint32[:, ::1], {CHUNKS}",
+        registers=48,
+    ),
 ]
 STREAMING = [
     Case(

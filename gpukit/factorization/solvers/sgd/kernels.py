@@ -357,11 +357,11 @@ def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, pla
 
 
 @kernel
-def fallen_lengths(chunks, order, longest, keys, places):
+def fallen_lengths(chunks, order, n, longest, keys, places):
     """keys[q] = longest - length of the longest chunk of quad q; places[q] = q.
 
-    Quad q has the chunks order[4 q] to order[4 q + 3], and empty ones beyond the last. chunks (n, 3) int64; order (n,)
-    uint32; longest int64; keys (quads,) uint64 and places (quads,) uint32, overwritten.
+    Quad q has the chunks order[4 q] to order[4 q + 3], and empty ones from the n-th on. chunks (n or more, 3) int64;
+    order (n or more,) uint32; n, longest int64; keys (quads,) uint64 and places (quads,) uint32, overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -370,7 +370,7 @@ def fallen_lengths(chunks, order, longest, keys, places):
         length = I64(0)
         for part in range(QUAD):
             t = I64(QUAD) * q + I64(part)
-            length = max(length, I64(chunks[U64(order[U64(t)]), 2]) if t < I64(order.size) else I64(0))
+            length = max(length, I64(chunks[U64(order[U64(t)]), 2]) if t < n else I64(0))
         keys[U64(q)], places[U64(q)] = U64(longest - length), U32(q)
 
 
@@ -396,10 +396,10 @@ def deal_hands(order, random_key, hands):
 
 
 @kernel
-def take_quads(chunks, order, hands, out):
+def take_quads(chunks, order, n, hands, out):
     """Quad q of out = quad hands[q] of fallen_lengths, with hands in row-major order; empty chunks are zeros.
 
-    chunks (n, 3) int64; order (n,) uint32; hands (rounds, fours) uint32; out (4 quads, 3) int64, overwritten.
+    chunks, order, n: see fallen_lengths; hands (rounds, fours) uint32; out (4 quads, 3) int64, overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -409,7 +409,7 @@ def take_quads(chunks, order, hands, out):
         quad, part = t // I64(QUAD), t % I64(QUAD)
         there = I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part
         for column in range(3):
-            out[U64(t), column] = chunks[U64(order[U64(there)]), column] if there < I64(order.size) else I64(0)
+            out[U64(t), column] = chunks[U64(order[U64(there)]), column] if there < n else I64(0)
 
 
 U32, U64, I32, I64 = np.uint32, np.uint64, np.int32, np.int64

@@ -145,11 +145,11 @@ def cut_rows(start, stop, starts, before, classes, random_bits, random_key, chun
 
 
 @by_block(lambda keys: keys.size)
-def fallen_lengths(start, stop, chunks, order, longest, keys, places):
+def fallen_lengths(start, stop, chunks, order, n, longest, keys, places):
     """Twin of kernels.fallen_lengths."""
     for k in range(stop - start):
         q, length = start + k, 0
-        for t in range(QUAD * q, min(QUAD * q + QUAD, order.size)):
+        for t in range(QUAD * q, min(QUAD * q + QUAD, n)):
             length = max(length, chunks[order[t], 2])
         keys[q], places[q] = np.uint64(longest - length), np.uint32(q)
 
@@ -167,7 +167,7 @@ def deal_hands(start, stop, order, random_key, hands):
 
 
 @by_block(lambda out: out.shape[0])
-def take_quads(start, stop, chunks, order, hands, out):
+def take_quads(start, stop, chunks, order, n, hands, out):
     """Twin of kernels.take_quads."""
     fours = hands.shape[1]
     for k in range(stop - start):
@@ -175,7 +175,7 @@ def take_quads(start, stop, chunks, order, hands, out):
         quad, part = t // QUAD, t % QUAD
         there = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
         for column in range(3):
-            out[t, column] = chunks[order[there], column] if there < order.size else 0
+            out[t, column] = chunks[order[there], column] if there < n else 0
 
 
 U32, U64, I32 = np.uint32, np.uint64, np.int32

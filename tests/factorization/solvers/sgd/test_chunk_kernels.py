@@ -66,7 +66,7 @@ def test_fallen_lengths(quads, n, shape):
     lengths[:n] = chunks[order, 2]
     for fallen in (twins.fallen_lengths, lambda *arrays: launch(kernels.fallen_lengths, *shape, *arrays)):
         found = np.zeros(quads, np.uint64), np.full(quads, 77, np.uint32)
-        fallen(chunks, order, 256, *found)
+        fallen(chunks, order, n, 256, *found)
         np.testing.assert_array_equal(found[0], 256 - lengths.reshape(-1, 4).max(axis=1))
         np.testing.assert_array_equal(found[1], np.arange(quads))
 
@@ -96,7 +96,7 @@ def test_hands(rounds, fours, shape):
         hands, out = np.full((rounds, fours), 77, np.uint32), np.zeros_like(quads)
         deal(order, random_key, hands)
         np.testing.assert_array_equal(hands, expected)
-        take(chunks, places, hands, out)
+        take(chunks, places, n, hands, out)
         np.testing.assert_array_equal(out.reshape(-1, 12), quads.reshape(-1, 12)[expected.reshape(-1)])
 
 
