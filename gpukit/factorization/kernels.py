@@ -136,7 +136,6 @@ def look_up_codes(history, query, neighbors, out):
             out[place, U64(w)] = word
 
 
-U32, I32, U64 = np.uint32, np.int32, np.uint64
 UNRATED = 1 << 16  # factor of the unrated neighbours in the count of `residuals`
 
 
@@ -240,7 +239,6 @@ def terms_of_item(parameters, row, q_extra, levels, lane, lanes, count, near):
     return terms(near, count, explicit, implicit)
 
 
-U32, I32, U64 = np.uint32, np.int32, np.uint64
 ITEMS = 32  # scored by a warp at a time
 ROWS = 8  # items that a lane multiplies at a time, in registers
 PADDED = ITEMS + 1  # against bank conflicts

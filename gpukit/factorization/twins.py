@@ -21,7 +21,7 @@ from gpukit.primitives.keys import descending_key, score_of_key
 from gpukit.primitives.search import lower_bound, upper_bound
 from gpukit.scheduler import by_block
 
-U32 = np.uint32
+U8, U32 = np.uint8, np.uint32
 
 
 @njit
@@ -65,9 +65,6 @@ def look_up_codes(start, stop, history, query, neighbors, out):
             rated = place < end and history.items[place] == near[k]
             code = history.codes[place] if rated else 0
             out[query.places[t], k] = NO_NEIGHBOR if near[k] < 0 else code
-
-
-U8 = np.uint8
 
 
 @njit
@@ -157,7 +154,6 @@ def terms_of_item(parameters, row, base, code, levels, scratch):
 
 
 ITEMS = 1 << 15  # of a block: scoring them for one user takes longer than waking a thread
-U32 = np.uint32
 NAN = np.float32(np.nan)
 
 

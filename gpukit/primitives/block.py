@@ -1,15 +1,13 @@
 """Sums and running sums over a block of whole warps, by shuffles and one row of shared memory, `parts`.
 
 All threads of the block must arrive; between two calls with one `parts` there must be a barrier. The kernel declares
-parts: shared arrays of two device functions would get one name. `warps` is constant at compile time in the caller.
+parts: shared arrays of two device functions would get one name. `warps` may be constant at compile time.
 """
 
 import numpy as np
 
 from gpukit._cuda import cuda, device
-from gpukit.primitives.warp import group_sum
-
-FULL = np.uint32(0xFFFFFFFF)
+from gpukit.primitives.warp import FULL, group_sum
 
 
 @device

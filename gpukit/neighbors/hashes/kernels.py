@@ -26,9 +26,7 @@ from gpukit.primitives.search import upper_bound
 from gpukit.primitives.warp import FULL, WARP, group_max
 from gpukit.random import bits
 
-U32 = np.uint32
-U64 = np.uint64
-I64 = np.int64
+U32, U64, I64 = np.uint32, np.uint64, np.int64
 
 
 @device

@@ -29,8 +29,7 @@ from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, loa
 from gpukit.primitives.warp import group_max, group_pick, group_sum
 from gpukit.random import below, bits
 
-U32, I32, U64 = np.uint32, np.int32, np.uint64
-I64 = np.int64
+U32, I32, I64, U64 = np.uint32, np.int32, np.int64, np.uint64
 
 
 class Lane(NamedTuple):
@@ -329,9 +328,6 @@ def make_grow_rows(lanes, factors, half, vector):
     return grow_rows
 
 
-U32, U64, I64 = np.uint32, np.uint64, np.int64
-
-
 @kernel
 def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, places):
     """Cut rows into pieces of about equal length: chunk before[r] + p is piece p of row r.
@@ -410,9 +406,6 @@ def take_quads(chunks, order, n, hands, out):
         there = I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part
         for column in range(3):
             out[U64(t), column] = chunks[U64(order[U64(there)]), column] if there < n else I64(0)
-
-
-U32, U64, I32, I64 = np.uint32, np.uint64, np.int32, np.int64
 
 
 @kernel

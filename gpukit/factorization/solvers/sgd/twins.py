@@ -19,7 +19,7 @@ from gpukit.factorization.twins import dot, residuals, terms
 from gpukit.random import below, bits
 from gpukit.scheduler import by_block
 
-U64 = np.uint64
+U32, U64, I32 = np.uint32, np.uint64, np.int32
 
 
 @njit
@@ -176,9 +176,6 @@ def take_quads(start, stop, chunks, order, n, hands, out):
         there = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
         for column in range(3):
             out[t, column] = chunks[order[there], column] if there < n else 0
-
-
-U32, U64, I32 = np.uint32, np.uint64, np.int32
 
 
 @by_block(lambda n: n)
