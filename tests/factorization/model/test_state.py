@@ -122,7 +122,8 @@ def test_start_state(biases):
     baseline = np.array([0.5, 0.0, -0.25]), np.array([0.0, 0.125])
     neighbors = np.array([[1], [0]], np.int32)
     beginning = states.Beginning((3, 2), 4, neighbors, baseline, biases, 1)
-    state = cpu.DeviceModel.begin(beginning, cpu_layout(4, 1), "items", History(*(np.empty(0),) * 4)).state()
+    model = cpu.DeviceModel.begin(beginning, cpu_layout(4, 1), "items", History(*(np.empty(0),) * 4))
+    of_model, state = (model.near, *model.parameters[2:]), model.state()
     for factors, extras, base in (
         (state.user_factors, state.user_extras, baseline[0]),
         (state.item_factors, state.item_extras, baseline[1]),
@@ -132,6 +133,8 @@ def test_start_state(biases):
         assert not extras[:, SQUARES].any() and (factors.any(axis=1) == (base != 0)).all()
     assert state.influence.shape == (2, 2, 1) and not state.influence.any()
     np.testing.assert_array_equal(state.neighbors, neighbors)
+    for own, packed in zip(of_model, states.pack_neighborhood(neighbors, None, baseline[1], cpu_layout(4, 1))):
+        np.testing.assert_array_equal(own, packed)
     near, influence, offsets = states.pack_neighborhood(neighbors, None, baseline[1], gpu_layout(4, 1))
     for none_yet, packed in zip((near, influence, offsets), neighborhood(state, gpu_layout(4, 1))):
         np.testing.assert_array_equal(none_yet, packed)
