@@ -1,7 +1,7 @@
 """Sums and running sums over a block of whole warps, by shuffles and one row of shared memory, `parts`.
 
 All threads of the block must arrive; between two calls with one `parts` there must be a barrier. The kernel declares
-parts: shared arrays of two device functions would get one name. `warps` may be constant at compile time.
+parts: shared arrays of two device functions would get one name. `warps` is constant at compile time in the caller.
 """
 
 import numpy as np

@@ -5,8 +5,7 @@ import numpy as np
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.prepare.formulas import ASIDE, KNOWN, chunk_count, field, first_factor
-from gpukit.factorization.prepare.kernels import WARPS
-from gpukit.primitives.block import block_sum
+from gpukit.factorization.prepare.kernels import WARPS, block_sum
 from gpukit.primitives.search import lower_bound, upper_bound
 from gpukit.primitives.warp import FULL
 
@@ -226,8 +225,7 @@ def fresh_means(starts, others, codes, z, other_bias, damping, flags, bias):
                 begin, end, total = I64(starts[row]), I64(starts[row + U64(1)]), np.float64(0.0)
                 for t in range(begin + I64(cuda.threadIdx.x), end, threads):
                     total += np.float64(z[U32(codes[U64(t)])]) - other_bias[U32(others[U64(t)])]
-                total = block_sum(total, cuda.blockDim.x // 32, parts)
-                cuda.syncthreads()
+                total = block_sum(total, parts)
                 if cuda.threadIdx.x == 0:
                     bias[row] = total / (np.float64(end - begin) + damping)
         cuda.syncthreads()

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda, kernel
+from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import first_factor, half_width, in_units, line_of, run_of, shuffled_place
-from gpukit.primitives.block import block_sum
+from gpukit.primitives.warp import FULL
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 WARPS = 8  # of a block that computes sums: 256 threads
@@ -145,6 +145,26 @@ def raise_codes(codes, raised):
         raised[U64(t)] = np.uint8(codes[U64(t)] + np.uint8(1))
 
 
+@device
+def block_sum(value, parts):
+    """Return the sum of value (float64) over the block; parts (WARPS,) float64 in shared memory.
+
+    All threads of the block must call it, in whole warps.
+    """
+    reach = 16
+    while reach:
+        value += cuda.shfl_xor_sync(FULL, value, reach)
+        reach >>= 1
+    if cuda.laneid == 0:
+        parts[U32(cuda.threadIdx.x) // U32(32)] = value
+    cuda.syncthreads()
+    total = np.float64(0.0)
+    for warp in range(cuda.blockDim.x // 32):
+        total += parts[warp]
+    cuda.syncthreads()
+    return total
+
+
 @kernel
 def residual_means(starts, others, codes, z, other_bias, damping, bias):
     """bias[row] = sum(z - other_bias) / (n + damping) over a row's ratings, 0 without any.
@@ -166,8 +186,7 @@ def residual_means(starts, others, codes, z, other_bias, damping, bias):
         total = np.float64(0.0)
         for t in range(begin + I64(cuda.threadIdx.x), end, I64(cuda.blockDim.x)):
             total += np.float64(z[U32(codes[U64(t)])]) - other_bias[U32(others[U64(t)])]
-        total = block_sum(total, cuda.blockDim.x // 32, parts)
-        cuda.syncthreads()
+        total = block_sum(total, parts)
         if cuda.threadIdx.x == 0:
             bias[U64(row)] = total / (np.float64(end - begin) + damping)
 
@@ -181,16 +200,14 @@ def weighted_means(starts, others, codes, z, weights, other_bias, damping, bias)
     Deterministic: yes; budget.
     Source: Koren 2010, sec. 2.1.
     """
-    parts, counts = cuda.shared.array(WARPS, np.float64), cuda.shared.array(WARPS, np.float64)
-    warps = cuda.blockDim.x // 32
+    parts = cuda.shared.array(WARPS, np.float64)
     for row in range(I64(cuda.blockIdx.x), I64(starts.size - 1), I64(cuda.gridDim.x)):
         total, count = np.float64(0.0), np.float64(0.0)
         for t in range(I64(starts[U64(row)]) + I64(cuda.threadIdx.x), I64(starts[U64(row + 1)]), I64(cuda.blockDim.x)):
             weight = np.float64(weights[U64(t)])
             total += weight * (np.float64(z[U32(codes[U64(t)])]) - other_bias[U32(others[U64(t)])])
             count += weight
-        total, count = block_sum(total, warps, parts), block_sum(count, warps, counts)
-        cuda.syncthreads()
+        total, count = block_sum(total, parts), block_sum(count, parts)
         if cuda.threadIdx.x == 0:
             bias[U64(row)] = total / (count + damping)
 
@@ -355,13 +372,13 @@ def error_sums(predicted, truth, deviation, mean, low, high, sums):
     Deterministic: yes, for one grid and block; budget.
     Source: ours.
     """
-    parts, others = cuda.shared.array(WARPS, np.float64), cuda.shared.array(WARPS, np.float64)
-    squares, sizes, warps = np.float64(0.0), np.float64(0.0), cuda.blockDim.x // 32
+    parts = cuda.shared.array(WARPS, np.float64)
+    squares, sizes = np.float64(0.0), np.float64(0.0)
     for t in range(I64(cuda.grid(1)), I64(truth.size), I64(cuda.gridsize(1))):
         error = np.float64(in_units(predicted[U64(t)], deviation, mean, low, high)) - np.float64(truth[U64(t)])
         squares += error * error
         sizes += abs(error)
-    squares, sizes = block_sum(squares, warps, parts), block_sum(sizes, warps, others)
+    squares, sizes = block_sum(squares, parts), block_sum(sizes, parts)
     if cuda.threadIdx.x == 0:
         sums[U32(cuda.blockIdx.x), 0] = squares
         sums[U32(cuda.blockIdx.x), 1] = sizes
