@@ -130,12 +130,16 @@ class Query(NamedTuple):
     places: np.ndarray
 
 
+USERS = 32  # of a group: the lanes of a warp
+
+
 class Tables(NamedTuple):
     """Ratings of some users as tables, 32 users a group.
 
-    rated (groups, N + 1) uint32, bit l: user l of the group rated the item. codes (groups, N + 1, 32) uint8: codes as
-    in History, valid only where that bit is set.
+    rated (groups, N + 1) uint32, bit l: user l of the group rated the item. codes (groups, N + 1, 32) uint8 and levels
+    as in History, codes valid only where that bit is set.
     """
 
     rated: np.ndarray
     codes: np.ndarray
+    levels: np.ndarray

@@ -42,9 +42,7 @@ def prepare(request):
     with clock("prepare"):
         orders = order_ratings(ratings, host)
         weights = order_weights(ratings, orders, preparing)
-        in_strata = training_data.uses_strata(device, estimator.deterministic and plan.solver == "sgd")
-        near = plan.n_neighbors > 0
-        options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
+        options = options_of(estimator, plan, device)
         scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
         made = training_data.prepare_ratings(orders, scale, options, preparing, weights)
         scale = made.scale
@@ -69,6 +67,12 @@ def prepare(request):
     with clock("prepare"):
         training = solver.begin(session, task, arranged)
     return request.run(session, training, clock, scale, resumed, choice)
+
+
+def options_of(estimator, plan, device):
+    """Return the PreparationOptions of a training by settings.Settings."""
+    in_strata = training_data.uses_strata(device, estimator.deterministic and plan.solver == "sgd")
+    return PreparationOptions(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
 
 
 def values_for(orders, ratings):

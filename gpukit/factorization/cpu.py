@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.factorization import plan as plans
 from gpukit.factorization import steps
-from gpukit.factorization.arrays import Pairs, Parameters, Tables, WeightLists, batch_of
+from gpukit.factorization.arrays import USERS, Pairs, Parameters, Tables, WeightLists, batch_of
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
@@ -13,7 +13,6 @@ from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins import (
-    USERS,
     add_listed_weights,
     add_weights,
     fill_tables,
@@ -43,11 +42,6 @@ def find_neighbors(table, settings):
     """
     found = find(table, settings)
     return lambda: (found.neighbors, found.random_slots)
-
-
-def begin(beginning, layout, walk, history):
-    """Return the DeviceModel at the start of a training; beginning: model.state.Beginning."""
-    return DeviceModel(states.start_state(beginning), layout, walk, history)
 
 
 class DeviceModel(steps.DeviceModel):
@@ -140,11 +134,10 @@ class DeviceModel(steps.DeviceModel):
         by_item = self.parameters._replace(P=items, Q=others)
         shape = -(-len(users) // USERS), self.item_rows + 1
         codes = np.empty((*shape, USERS) if self.layout.slots else (shape[0], 0, USERS), np.uint8)
-        tables = Tables(np.empty(shape, np.uint32), codes)
+        tables = Tables(np.empty(shape, np.uint32), codes, self.history.levels)
         fill_tables(users, self.history, tables)
         keys = np.empty((len(users), self.item_rows), np.uint32)
-        of_items = self.near, self.history.levels, by_item, self.layout.n_factors
-        score_rows(users, tables, *of_items, worth, hide, keys)
+        score_rows(users, tables, self.near, by_item, self.layout.n_factors, worth, hide, keys)
         if self.item_weights is not None:
             self.weighted(users, keys)
         rows, best = selection.smallest(keys, n)
@@ -153,3 +146,6 @@ class DeviceModel(steps.DeviceModel):
     def state(self):
         """Return the current State."""
         return states.unpack(*self.parameters[:3], self.layout, self.walk, self.neighbors)
+
+
+begin = DeviceModel.begin

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -246,6 +247,7 @@ class Factorization(Answering, Updating):
         return lambda: np.zeros((orders.shape[1], 0), np.int32)
 
 
+@dataclass(eq=False, repr=False)
 class MatrixFactorization(Factorization):
     """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j.
 
@@ -355,51 +357,29 @@ class MatrixFactorization(Factorization):
     ['mae', 'rmse']
     """
 
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        n_epochs: int | None = None,
-        biases: bool = True,
-        feedback: Feedback = "auto",
-        positive_from: float | None = None,
-        loss: Loss = "auto",
-        solver: Solver = "auto",
-        n_negatives: int | None = None,
-        unobserved_weight: float | None = None,
-        row_solver: RowSolver = "auto",
-        rates: Rates = "adaptive",
-        learning_rate: float | None = None,
-        regularization: float | None = None,
-        validation_fraction: float = 0.0,
-        early_stopping: int = 0,
-        deterministic: bool = False,
-        precision: Precision = "auto",
-        device: DeviceLike = "auto",
-        random_state: int | None = 0,
-        beta: float | None = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.n_epochs = n_epochs
-        self.biases = biases
-        self.feedback = feedback
-        self.positive_from = positive_from
-        self.loss = loss
-        self.solver = solver
-        self.n_negatives = n_negatives
-        self.unobserved_weight = unobserved_weight
-        self.row_solver = row_solver
-        self.rates = rates
-        self.learning_rate = learning_rate
-        self.regularization = regularization
-        self.validation_fraction = validation_fraction
-        self.early_stopping = early_stopping
-        self.deterministic = deterministic
-        self.precision = precision
-        self.device = device
-        self.random_state = random_state
-        self.beta = beta
+    n_factors: int | None = None
+    n_epochs: int | None = None
+    biases: bool = True
+    feedback: Feedback = "auto"
+    positive_from: float | None = None
+    loss: Loss = "auto"
+    solver: Solver = "auto"
+    n_negatives: int | None = None
+    unobserved_weight: float | None = None
+    row_solver: RowSolver = "auto"
+    rates: Rates = "adaptive"
+    learning_rate: float | None = None
+    regularization: float | None = None
+    validation_fraction: float = 0.0
+    early_stopping: int = 0
+    deterministic: bool = False
+    precision: Precision = "auto"
+    device: DeviceLike = "auto"
+    random_state: int | None = 0
+    beta: float | None = None
 
 
+@dataclass(eq=False, repr=False)
 class LSHMF(Factorization):
     """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods, Eq. (1).
 
@@ -455,7 +435,36 @@ class LSHMF(Factorization):
     5
     """
 
-    random_share_: float
+    n_factors: int | None = None
+    n_neighbors: int | None = None
+    n_epochs: int | None = None
+    lsh_p: int = 3
+    lsh_q: int = 100
+    lsh_bits: int = 8
+    lsh_psi: Psi = 2
+    search: Search = "hamming"
+    hash: Hash = "simlsh"
+    feedback: Feedback = "auto"
+    positive_from: float | None = None
+    loss: Loss = "auto"
+    solver: NeighborSolver = "auto"
+    n_negatives: int | None = None
+    unobserved_weight: float | None = None
+    row_solver: RowSolver = "auto"
+    rates: Rates = "adaptive"
+    learning_rate: float | None = None
+    regularization: float | None = None
+    validation_fraction: float = 0.0
+    early_stopping: int = 0
+    deterministic: bool = False
+    precision: Precision = "auto"
+    device: DeviceLike = "auto"
+    random_state: int | None = 0
+    beta: float | None = None
+    influence_rate: float | None = None
+    influence_regularization: float | None = None
+
+    random_share_: float = field(init=False)
 
     walk = "items"
 
@@ -468,66 +477,6 @@ class LSHMF(Factorization):
     def implicit_influences_(self) -> Float32:
         """(N, K) float32, c of Eq. (1), in units of the ratings."""
         return self._of_state("influence")[:, 1] * np.float32(self._scale.deviation)
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        n_neighbors: int | None = None,
-        n_epochs: int | None = None,
-        lsh_p: int = 3,
-        lsh_q: int = 100,
-        lsh_bits: int = 8,
-        lsh_psi: Psi = 2,
-        search: Search = "hamming",
-        hash: Hash = "simlsh",
-        feedback: Feedback = "auto",
-        positive_from: float | None = None,
-        loss: Loss = "auto",
-        solver: NeighborSolver = "auto",
-        n_negatives: int | None = None,
-        unobserved_weight: float | None = None,
-        row_solver: RowSolver = "auto",
-        rates: Rates = "adaptive",
-        learning_rate: float | None = None,
-        regularization: float | None = None,
-        validation_fraction: float = 0.0,
-        early_stopping: int = 0,
-        deterministic: bool = False,
-        precision: Precision = "auto",
-        device: DeviceLike = "auto",
-        random_state: int | None = 0,
-        beta: float | None = None,
-        influence_rate: float | None = None,
-        influence_regularization: float | None = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.n_neighbors = n_neighbors
-        self.n_epochs = n_epochs
-        self.lsh_p = lsh_p
-        self.lsh_q = lsh_q
-        self.lsh_bits = lsh_bits
-        self.lsh_psi = lsh_psi
-        self.search = search
-        self.hash = hash
-        self.feedback = feedback
-        self.positive_from = positive_from
-        self.loss = loss
-        self.solver = solver
-        self.n_negatives = n_negatives
-        self.unobserved_weight = unobserved_weight
-        self.row_solver = row_solver
-        self.rates = rates
-        self.learning_rate = learning_rate
-        self.regularization = regularization
-        self.validation_fraction = validation_fraction
-        self.early_stopping = early_stopping
-        self.deterministic = deterministic
-        self.precision = precision
-        self.device = device
-        self.random_state = random_state
-        self.beta = beta
-        self.influence_rate = influence_rate
-        self.influence_regularization = influence_regularization
 
     def check(self, n_ratings=0, feedback=None):
         """Return the parameters as settings.Settings for n_ratings of a kind of feedback.

@@ -15,15 +15,13 @@ from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import download, to_device
 from gpukit.factorization import plan as plans
 from gpukit.factorization import steps, twins
-from gpukit.factorization.arrays import History, Pairs, Parameters, Query, Tables, WeightLists, batch_of
+from gpukit.factorization.arrays import USERS, History, Pairs, Parameters, Query, Tables, WeightLists, batch_of
 from gpukit.factorization.kernels import (
     ITEMS,
     LANES,
-    USERS,
     WARPS,
     add_listed_weights,
     add_weights,
-    clear_tables,
     fill_tables,
     look_up_codes,
     make_predict_pairs,
@@ -40,11 +38,9 @@ from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.gpu import BLOCK, allocate_table
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.neighbors import gpu as neighbors
-from gpukit.random import key
 from gpukit.runtime.thread_count import get_num_threads
 from gpukit.selection import kernels as selection
 from gpukit.selection.twins import scores as scores_of_keys
-from gpukit.streams import Keyed
 
 MOST_LINES = 65535  # limit of the second dimension of a grid
 SCRATCH = 512 << 20  # bytes of keys and tables of a tile of users, and of pairs that are predicted
@@ -85,35 +81,6 @@ def as_words(codes):
     codes (n, slots) uint8; returns (n, slots / 4) uint32.
     """
     return codes.view(np.uint32) if codes.size else device_array((1, 1), np.uint32)
-
-
-def begin(beginning, layout, walk, history):
-    """Return the DeviceModel at the start of a training.
-
-    Its parameters are computed on the device. beginning: model.state.Beginning.
-    """
-    beginning, sides = beginning._replace(baseline=tuple(map(on_device, beginning.baseline))), []
-    for rows, base, stream in zip(beginning.shape, beginning.baseline, Keyed.FIRST_FACTORS):
-        kind = states.rows_of_side(layout, walk, stream == Keyed.FIRST_FACTORS[0])
-        table = device_array((rows + 1, kind.stride), np.float32)
-        factors = table.view(np.float16) if kind.half else table
-        seed_key = np.uint32(key(beginning.seed, stream))
-        preparing.run("start_rows", seed_key, base, beginning.biases, kind.n_factors, factors, table)
-        sides.append(table)
-    neighborhood = first_neighborhood(beginning, layout)
-    return DeviceModel(
-        None, layout, walk, history, (*layouts.major_first(walk, *sides), beginning.neighbors, neighborhood)
-    )
-
-
-def first_neighborhood(beginning, layout):
-    """Return model.state.pack_neighborhood of a Beginning, on the device; None without neighbours."""
-    if not layout.slots:
-        return None
-    shape = beginning.shape[1] + 1, layout.slots
-    near, offsets = device_array(shape, np.int32), device_array(shape, np.float32)
-    preparing.run("pack_near", on_device(beginning.neighbors), beginning.baseline[1], near, offsets)
-    return near, zeros((shape[0], 2 * shape[1]), np.float32), offsets
 
 
 class DeviceModel(steps.DeviceModel):
@@ -165,8 +132,7 @@ class DeviceModel(steps.DeviceModel):
             grid = min(-(-count * LANES // BLOCK), few_blocks)
             launch(look_up_codes, grid, BLOCK, self.rated(), query, self.near, as_words(out))
             return out
-        tables = device_array((CODE_BLOCKS, self.item_rows + 1), np.uint8)
-        launch(clear_tables, CODE_BLOCKS, BLOCK, tables)
+        tables = zeros((CODE_BLOCKS, self.item_rows + 1), np.uint8)
         launch(neighbor_codes, CODE_BLOCKS, BLOCK, self.rated(), query, self.near, as_words(out), tables)
         return out
 
@@ -196,7 +162,7 @@ class DeviceModel(steps.DeviceModel):
         side: arrays.Side, whose minor rows are renamed.
         """
         self.place_minor(side, order)
-        preparing.run("rename_rows", self.places, side.minor)
+        preparing.run("follow", self.places, side.minor, side.minor)
         self.move_minor(side.minor)
 
     def place_minor(self, side, order=None):
@@ -256,7 +222,7 @@ class DeviceModel(steps.DeviceModel):
         codes = as_words(self.codes(query, users.size, has_tables))
         major, minor = layouts.major_first(self.walk, users, items)
         if self.places is not None and users.size:
-            preparing.run("rename_rows", self.places, minor)
+            preparing.run("follow", self.places, minor, minor)
         return Pairs(major, minor, codes, self.levels)
 
     def weighted(self, users, keys):
@@ -322,11 +288,12 @@ class DeviceModel(steps.DeviceModel):
         tables = Tables(
             device_array((groups, self.item_rows + 1), np.uint32),
             device_array((groups, self.item_rows + 1, USERS), np.uint8),
+            self.levels,
         )
         launch(fill_tables, groups, BLOCK, users, self.rated(), tables)
         keys = device_array((len(users), self.item_rows), np.uint32)
         grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), score_blocks)), groups
-        of_items = self.near, self.levels, by_item, self.layout.n_factors
+        of_items = self.near, by_item, self.layout.n_factors
         launch(score_rows, grid, 32 * WARPS, users, tables, *of_items, worth, hide, keys)
         if self.item_weights is not None:
             self.add_weights(users, keys)
@@ -361,3 +328,6 @@ class DeviceModel(steps.DeviceModel):
             for own, values in zip((factors, extras), device):
                 download(values, own)
         return whole
+
+
+begin = DeviceModel.begin

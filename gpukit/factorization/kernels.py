@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
+from gpukit.factorization.arrays import USERS
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO, set_scale
@@ -70,20 +71,6 @@ def answer(query, row, neighbors, thread, step, table, out):
             for part in range(4):
                 word |= U32(code_of(table, neighbors[item, U32(k + U32(part))]) << U32(8 * part))
             out[place, w] = word
-
-
-@kernel
-def clear_tables(tables):
-    """Set tables to 0.
-
-    tables (blocks, any) uint8, overwritten.
-
-    Launch: one block a line of tables, any block.
-    Deterministic: yes, exact.
-    Source: ours.
-    """
-    for item in range(cuda.threadIdx.x, tables.shape[1], cuda.blockDim.x):
-        tables[U32(cuda.blockIdx.x), U32(item)] = 0
 
 
 @kernel
@@ -149,7 +136,6 @@ def look_up_codes(history, query, neighbors, out):
             out[place, U64(w)] = word
 
 
-U32, I32, U64 = np.uint32, np.int32, np.uint64
 UNRATED = 1 << 16  # factor of the unrated neighbours in the count of `residuals`
 
 
@@ -253,8 +239,6 @@ def terms_of_item(parameters, row, q_extra, levels, lane, lanes, count, near):
     return terms(near, count, explicit, implicit)
 
 
-U32, I32, U64 = np.uint32, np.int32, np.uint64
-USERS = 32  # of a group: the lanes of a warp
 ITEMS = 32  # scored by a warp at a time
 ROWS = 8  # items that a lane multiplies at a time, in registers
 PADDED = ITEMS + 1  # against bank conflicts
@@ -294,7 +278,7 @@ def load_slot(parameters, neighbors, item, k, slots):
 
 
 @device
-def terms_for_group(tables, group, lane, item, base, neighbors, levels, parameters):
+def terms_for_group(tables, group, lane, item, base, neighbors, parameters):
     """Return terms 2 and 3 of Eq. (1) of an item for the lane's user, with counts.
 
     base: the user's baseline bias. A lane loads a slot; the rated neighbours are processed slot by slot.
@@ -314,21 +298,20 @@ def terms_for_group(tables, group, lane, item, base, neighbors, levels, paramete
             weight, quiet = cuda.shfl_sync(FULL, w, k), cuda.shfl_sync(FULL, c, k)
             expected = F32(cuda.shfl_sync(FULL, offset, k) + base)
             if U32(rated >> U32(lane)) & U32(1):
-                explicit += F32(levels[tables.codes[group, its, lane]] - expected) * weight
+                explicit += F32(tables.levels[tables.codes[group, its, lane]] - expected) * weight
                 implicit -= quiet
                 seen += I32(1)
     return explicit, implicit, seen, near
 
 
 @kernel
-def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, keys):
+def score_rows(users, tables, neighbors, parameters, size, worth, hide, keys):
     """Compute Eq. (1) of some users for all items, as sort keys.
 
     The keys sort the best first (primitives.keys.descending_key). users (B,) int32: rows of Q; tables: their
-    arrays.Tables; neighbors (N + 1, K) int32, -1 for none; levels (256,) float32: z of a code; parameters:
-    arrays.Parameters, P are the items, influence is narrower than 2 without neighbours; size: factors; worth (N,)
-    float32: added to each item's scores, NaN excludes the item; hide: exclude rated items; keys (B, N) uint32,
-    overwritten, 2**32 - 1 for excluded items.
+    arrays.Tables; neighbors (N + 1, K) int32, -1 for none; parameters: arrays.Parameters, P are the items, influence is
+    narrower than 2 without neighbours; size: factors; worth (N,) float32: added to each item's scores, NaN excludes the
+    item; hide: exclude rated items; keys (B, N) uint32, overwritten, 2**32 - 1 for excluded items.
 
     Launch: grid (any, groups of 32 users), blocks of 1 to 4 warps.
     Deterministic: yes; budget.
@@ -350,9 +333,7 @@ def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, 
             item = U32(first + U32(i))
             total = tile[warp, i, lane] + (parameters.P[item, U32(extra + U32(BIAS))] + bias)
             if parameters.influence.shape[1] > 1:
-                explicit, implicit, seen, near = terms_for_group(
-                    tables, group, lane, item, base, neighbors, levels, parameters
-                )
+                explicit, implicit, seen, near = terms_for_group(tables, group, lane, item, base, neighbors, parameters)
                 total += set_scale(seen) * explicit + set_scale(I32(near - seen)) * implicit
             hidden = hide and U32(U32(tables.rated[group, item]) >> lane) & U32(1)
             tile[warp, i, lane] = NAN if hidden else F32(total + worth[item])
@@ -369,7 +350,7 @@ def fill_tables(users, history, tables):
     """Write the ratings of some users to tables.
 
     users (B,) int32; history: arrays.History; tables: arrays.Tables, rated overwritten, codes overwritten for rated
-    items.
+    items, levels not read.
 
     Launch: one block a group of 32 users, any whole warps.
     Deterministic: yes, exact.

@@ -88,8 +88,6 @@ def _search(items, layout):
 
 LEAST_BLOCKS = 8  # so that the first transfers of an epoch are short
 BUFFERS = 2  # on the device, for the blocks that travel: one is read while the other is filled
-SHARE = 4  # the buffers take at most one part in SHARE of the memory, if blocks may be that small
-UNEVEN = 1.1  # largest block over the mean, about: see schedule.UNEVEN
 ROUNDS = 3  # chunks of a worker in a block, at least: with 1.2, too many chunks of a row are concurrent: SGD diverges
 
 
@@ -139,15 +137,17 @@ def plan_blocks(n_ratings, packing, budget, most):
     Blocks are doubled in number until their buffers are small compared with the budget, so that more blocks stay on
     the device. The caller checks that the buffers fit.
     """
+    share = 4  # the buffers take at most one part in `share` of the memory, if blocks may be that small
     blocks = min(LEAST_BLOCKS, most)
-    while blocks < most and SHARE * buffer_bytes(packing, largest_block(n_ratings, blocks)) > budget:
+    while blocks < most and share * buffer_bytes(packing, largest_block(n_ratings, blocks)) > budget:
         blocks = min(2 * blocks, most)
     return blocks
 
 
 def largest_block(n_ratings, blocks):
     """Return the ratings of the largest of blocks, about."""
-    return -(-int(UNEVEN * n_ratings) // blocks)
+    uneven = 1.1  # largest block over the mean, about: see schedule.pieces_of
+    return -(-int(uneven * n_ratings) // blocks)
 
 
 def kept_blocks(blocks, ratings, packing, budget):

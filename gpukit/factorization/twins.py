@@ -13,6 +13,7 @@ Functions that call others are inlined, because a call counts references of its 
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.factorization.arrays import USERS
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, ZERO, set_scale
@@ -20,7 +21,7 @@ from gpukit.primitives.keys import descending_key, score_of_key
 from gpukit.primitives.search import lower_bound, upper_bound
 from gpukit.scheduler import by_block
 
-U32 = np.uint32
+U8, U32 = np.uint8, np.uint32
 
 
 @njit
@@ -53,12 +54,6 @@ def neighbor_codes(start, stop, history, query, neighbors, out, tables):
         table[-1] = 0
 
 
-@njit
-def clear_tables(tables):
-    """Twin of kernels.clear_tables."""
-    tables[:] = 0
-
-
 @by_block(lambda query: query.places.size)
 def look_up_codes(start, stop, history, query, neighbors, out):
     """Twin of kernels.look_up_codes."""
@@ -70,9 +65,6 @@ def look_up_codes(start, stop, history, query, neighbors, out):
             rated = place < end and history.items[place] == near[k]
             code = history.codes[place] if rated else 0
             out[query.places[t], k] = NO_NEIGHBOR if near[k] < 0 else code
-
-
-U8 = np.uint8
 
 
 @njit
@@ -161,9 +153,7 @@ def terms_of_item(parameters, row, base, code, levels, scratch):
     return terms(residual, unrated, influence[:size], influence[size:], explicit, implicit)
 
 
-USERS = 32  # of a group
 ITEMS = 1 << 15  # of a block: scoring them for one user takes longer than waking a thread
-U32 = np.uint32
 NAN = np.float32(np.nan)
 
 
@@ -181,7 +171,7 @@ def _add_rated(word, codes, levels, base, offset, w, c, found):
 
 
 @njit(inline="always")
-def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, totals):
+def _add_terms(tables, group, item, base, neighbors, parameters, found, totals):
     """Add terms 2 and 3 of Eq. (1) of an item to totals, for each user of a group.
 
     found (3, users): scratch.
@@ -197,14 +187,14 @@ def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, 
         word = tables.rated[group, other]
         if word:
             codes = tables.codes[group, other, : totals.size]
-            _add_rated(word, codes, levels, base, offsets[k], influence[k], influence[slots + k], found)
+            _add_rated(word, codes, tables.levels, base, offsets[k], influence[k], influence[slots + k], found)
     for place in range(totals.size):
         seen = np.int64(found[2, place])
         totals[place] += set_scale(seen) * found[0, place] + set_scale(near - seen) * (silent + found[1, place])
 
 
 @by_block(lambda tables, keys: tables.rated.shape[0] * -(-keys.shape[1] // ITEMS), heavy=True)
-def score_rows(start, stop, users, tables, neighbors, levels, parameters, size, worth, hide, keys):
+def score_rows(start, stop, users, tables, neighbors, parameters, size, worth, hide, keys):
     """Twin of kernels.scores.score_rows."""
     P, Q, n_items = parameters.P, parameters.Q, keys.shape[1]
     extra, with_terms, parts = Q.shape[1] - EXTRA, parameters.influence.shape[1] > 1, -(-n_items // ITEMS)
@@ -220,7 +210,7 @@ def score_rows(start, stop, users, tables, neighbors, levels, parameters, size, 
                 user = Q[mine[place]]
                 totals[place] = dot(row, user, size) + (row[extra + BIAS] + user[extra + BIAS])
             if with_terms:
-                _add_terms(tables, group, item, base, neighbors, levels, parameters, found, totals)
+                _add_terms(tables, group, item, base, neighbors, parameters, found, totals)
             word = tables.rated[group, item]
             for place in range(mine.size):
                 hidden = hide and (word >> U32(place)) & U32(1)

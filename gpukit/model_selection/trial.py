@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-CERTAIN = 1.0  # standard errors above which a difference counts
 TRAININGS = 10  # a choice costs at most what this number of trainings on its sample costs
 LITTLE = 1e9  # work that is always allowed
 
@@ -52,7 +51,7 @@ class Trial(NamedTuple):
         mean, count = float((shares * change).sum()), np.count_nonzero(shares)
         return mean, float((count / max(count - 1, 1) * np.square(shares * (change - mean)).sum()) ** 0.5)
 
-    def is_better(self, other, certain=CERTAIN):
+    def is_better(self, other, certain=1.0):
         """Return True if the gain over another Trial is larger than `certain` standard errors."""
         mean, error = self.gain(other)
         return mean > certain * error

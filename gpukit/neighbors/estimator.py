@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -36,6 +37,7 @@ MOST_NEIGHBORS = 1024
 MOST_BITS = 1 << 20
 
 
+@dataclass(eq=False, repr=False)
 class SimLSH(Estimator):
     """The n_neighbors most similar items of every item, by simLSH or the alternatives of its paper.
 
@@ -72,38 +74,26 @@ class SimLSH(Estimator):
         Ids (N,); N; str; seconds of prepare, hashing, search.
     """
 
-    neighbors_: Int32
-    scores_: Float32
-    random_share_: float
-    item_ids_: Ids
-    n_features_in_: int
-    device_: str
-    timings_: dict[str, float]
+    n_neighbors: int = 32
+    p: int = 3
+    q: int = 100
+    bits: int = 8
+    psi: Psi = 2
+    search: Search = "hamming"
+    hash: Hash = "simlsh"
+    device: DeviceLike = "auto"
+    random_state: int | None = 0
+
+    neighbors_: Int32 = field(init=False)
+    scores_: Float32 = field(init=False)
+    random_share_: float = field(init=False)
+    item_ids_: Ids = field(init=False)
+    n_features_in_: int = field(init=False)
+    device_: str = field(init=False)
+    timings_: dict[str, float] = field(init=False)
 
     _fitted_by = "neighbors_"
     _facts = ("neighbors_", "random_share_", "device_")
-
-    def __init__(
-        self,
-        n_neighbors: int = 32,
-        p: int = 3,
-        q: int = 100,
-        bits: int = 8,
-        psi: Psi = 2,
-        search: Search = "hamming",
-        hash: Hash = "simlsh",
-        device: DeviceLike = "auto",
-        random_state: int | None = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.p = p
-        self.q = q
-        self.bits = bits
-        self.psi = psi
-        self.search = search
-        self.hash = hash
-        self.device = device
-        self.random_state = random_state
 
     def check(self):
         """Return the parameters as gpukit.neighbors.plan.Settings; raise ParameterError for an invalid one."""

@@ -33,10 +33,7 @@ LOW_HALF = U32(0xFFFF)
 SUM_MEAN = np.int32(510)  # of the sum of four bytes
 FOLD = U64(0x9E3779B97F4A7C15)  # odd multiplier for codes of more than 64 bits
 SHIFT_32 = U64(1 << 32)
-SHRINKAGE = 100  # lambda_rho of the paper's section 5.3
-DAMPING = 10  # of the cosine: common users at which a pair of rare items counts half, about
 SQUARE_BITS = 35  # bits of a 64-bit word for the sum of squares or products
-COUNT_BITS = 28  # bits for the plain sum or the count
 SQUARES = I64((1 << SQUARE_BITS) - 1)
 SCALE = np.float64(1 << 31)
 ONE = np.float64(1.0)
@@ -230,6 +227,7 @@ def pair_key(own, other, both):
 
     rho = (n sum xy - sum x sum y) / sqrt((n sum x^2 - (sum x)^2) (n sum y^2 - (sum y)^2)). The paper's S_jk.
     """
+    shrinkage = 100  # lambda_rho of the paper's section 5.3
     n, xy = both >> I64(SQUARE_BITS), both & SQUARES
     x, xx = own >> I64(SQUARE_BITS), own & SQUARES
     y, yy = other >> I64(SQUARE_BITS), other & SQUARES
@@ -237,15 +235,16 @@ def pair_key(own, other, both):
     if shared <= 0:  # also if one of them is constant
         return NOBODY
     spread = math.sqrt(np.float64(n * xx - x * x) * np.float64(n * yy - y * y))
-    similarity = (np.float64(n) * np.float64(shared)) / (np.float64(n + SHRINKAGE) * spread)
+    similarity = (np.float64(n) * np.float64(shared)) / (np.float64(n + shrinkage) * spread)
     return U32((ONE - similarity) * SCALE)
 
 
 @njit(fastmath=False)
 def cosine_key(own, other, both):
-    """Return the key of a damped cosine of clicks, the largest first: both / (sqrt(own other) + DAMPING), float32.
+    """Return the key of a damped cosine of clicks, the largest first: both / (sqrt(own other) + 10), float32.
 
     own, other: users of each item; both: common users, above 0.
     """
+    damping = np.float64(10)  # common users at which a pair of rare items counts half, about
     length = math.sqrt(np.float64(own) * np.float64(other))
-    return descending_key(np.float32(np.float64(both) / (length + np.float64(DAMPING))))
+    return descending_key(np.float32(np.float64(both) / (length + damping)))

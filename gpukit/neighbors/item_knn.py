@@ -13,6 +13,7 @@ from gpukit.device import cpu
 from gpukit.device.engine import engine
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.neighbors.plan import columns_of
+from gpukit.neighbors.search.exact_twins import entry_of
 from gpukit.primitives.keys import descending_key
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.table import Ratings
@@ -23,8 +24,8 @@ from gpukit.selection.twins import scores as scores_of
 
 NEIGHBORS = 50
 PRODUCTS = 4_000_000_000  # maximum pairs of clicks of one user for similarities
-U64, ITEM_BITS = np.uint64, 32
-ITEM = U64((1 << ITEM_BITS) - 1)
+U64 = np.uint64
+ITEM = U64((1 << 32) - 1)
 
 
 def click_neighbors(orders, n_neighbors, device):
@@ -119,7 +120,7 @@ def take_best(listed, sums, best):
     size = 0
     for item in listed:
         if sums[item] > 0:
-            entry = (U64(descending_key(sums[item])) << U64(ITEM_BITS)) | U64(item)
+            entry = entry_of(descending_key(sums[item]), item)
             if size < best.size or entry < best[best.size - 1]:
                 insert_entry(entry, size, best)
                 size = min(size + 1, best.size)

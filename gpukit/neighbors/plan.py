@@ -54,6 +54,28 @@ class Lists(NamedTuple):
     random_slots: object
 
 
+class Compressed(NamedTuple):
+    """n ratings in rows: row r has starts[r]:starts[r + 1] of others (n,) int32 and codes (n,) uint8.
+
+    starts (rows + 1 or more,) int64; others: rows of the other side; codes: levels.
+    """
+
+    starts: object
+    others: object
+    codes: object
+
+
+class PairLists(NamedTuple):
+    """Lists of pairs: list b begins at entries[begins[b]] and has sizes[b] of them.
+
+    begins (B + 1,) int64; entries (m,) uint64, a key in front of 32 bits of an item; sizes (B,) int32.
+    """
+
+    begins: object
+    entries: object
+    sizes: object
+
+
 class Found(NamedTuple):
     """neighbors (N, K) int32; scores (N, K) float32, NaN in random slots; random_slots int; seconds by stage."""
 

@@ -7,9 +7,7 @@ parts: shared arrays of two device functions would get one name. `warps` is cons
 import numpy as np
 
 from gpukit._cuda import cuda, device
-from gpukit.primitives.warp import group_sum
-
-FULL = np.uint32(0xFFFFFFFF)
+from gpukit.primitives.warp import FULL, group_sum
 
 
 @device

@@ -8,6 +8,7 @@ import numpy as np
 from gpukit._cuda import cuda, device
 
 FULL = np.uint32(0xFFFFFFFF)
+WARP = 32  # lanes
 
 
 @device

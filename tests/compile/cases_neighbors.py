@@ -1,8 +1,10 @@
 """gpukit.neighbors: simLSH at the paper's code length and at its widest sums, other hashes, searches, supplement."""
 
-from compile.usage import Case
+from compile.usage import Case, named
+from numba.core import types
 
 from gpukit.neighbors.hashes import kernels as simlsh
+from gpukit.neighbors.plan import Compressed, Lists, PairLists
 from gpukit.neighbors.search import kernels as hamming
 from gpukit.neighbors.search.exact_kernels import count_pairs, make_list_pairs
 
@@ -10,10 +12,10 @@ HASH = (
     "int32[::1], uint8[::1], int64[::1], uint32[::1], int64[:, ::1], int64, uint32[:, ::1], uint32[:, :, ::1], "
     "int64[::1]"
 )
-PAIRS = (
-    "int64[::1], int32[::1], uint8[::1], int64[::1], int32[::1], uint8[::1], uint32[::1], int64, int64[::1], "
-    "uint64[::1], int32[::1]"
-)
+RATINGS = named(Compressed, starts=(types.int64, 1), others=(types.int32, 1), codes=(types.uint8, 1))
+PAIR_LISTS = named(PairLists, begins=(types.int64, 1), entries=(types.uint64, 1), sizes=(types.int32, 1))
+PAIRS = RATINGS, RATINGS, "uint32[::1], int64", PAIR_LISTS
+LISTS = named(Lists, neighbors=(types.int32, 2), scores=(types.float32, 2), random_slots=(types.int32, 1))
 TABLES = "uint32[:, ::1], uint8[::1], int64, float32[:, ::1]"
 
 CASES = [
@@ -85,7 +87,7 @@ CASES = [
     Case(
         "neighbors.fill_slots",
         hamming.fill_slots,
-        "int32[:, ::1], uint32[:, ::1], int64, int64, uint32, int64, int64, int32[:, ::1], float32[:, ::1], int32[::1]",
+        ("int32[:, ::1], uint32[:, ::1], int64, int64, uint32, int64", LISTS),
         registers=40,
     ),
 ]

@@ -193,7 +193,7 @@ def walk(problem, longest=7, seed=0):
 def empty_tables(n_users, n_items):
     """Return Tables for some users, filled with values that must not be read."""
     shape = -(-n_users // 32), n_items + 1
-    return Tables(np.full(shape, 0xDEADBEEF, np.uint32), np.full((*shape, 32), 77, np.uint8))
+    return Tables(np.full(shape, 0xDEADBEEF, np.uint32), np.full((*shape, 32), 77, np.uint8), levels())
 
 
 def tables_of(case, users):

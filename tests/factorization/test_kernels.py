@@ -18,7 +18,6 @@ from factorization.inputs import (
     empty_tables,
     history,
     lanes_layout,
-    levels,
     pack,
     predictions,
     problem,
@@ -39,7 +38,6 @@ from gpukit._cuda import SIMULATED, cuda, kernel
 from gpukit.device import gpu_count
 from gpukit.factorization import twins as twins_of_codes
 from gpukit.factorization.kernels import (
-    clear_tables,
     fill_tables,
     look_up_codes,
     make_predict_pairs,
@@ -219,7 +217,7 @@ def test_score_rows(n_factors, n_neighbors, grid, block, hide):
     (parameters, near), worth = pack(case, gpu_layout(n_factors, n_neighbors)), worths(n_items)
     users = np.random.default_rng(0).permutation(34)[:33].astype(np.int32)
     keys, tables = np.zeros((33, n_items), np.uint32), tables_of(case, users)
-    args = users, tables, near, levels(), parameters, n_factors, worth, hide, keys
+    args = users, tables, near, parameters, n_factors, worth, hide, keys
     launch_repeatably(score_rows, (grid, 2), block, *args)
     assert_right_keys(keys, case, users, worth, hide)
 
@@ -231,13 +229,6 @@ def test_fill_tables(block):
     tables = empty_tables(len(users), 70)
     launch(fill_tables, 2, block, users, history(case), tables)
     assert_same_tables(tables, tables_of(case, users))
-
-
-@pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])
-def test_clear_tables(block, blocks):
-    tables = np.full((blocks, 70), 7, np.uint8)
-    launch(clear_tables, blocks, block, tables)
-    assert not tables.any()
 
 
 @pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])

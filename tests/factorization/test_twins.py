@@ -143,7 +143,7 @@ def test_score_rows(n_factors, n_neighbors, hide):
     keys = np.zeros((70, 40), np.uint32)
     near = near if n_neighbors else np.zeros((41, 0), np.int32)
     tables = tables_of(case, users)
-    score_rows(users, tables, near, levels(), parameters, n_factors, worth, hide, keys)
+    score_rows(users, tables, near, parameters, n_factors, worth, hide, keys)
     assert_right_keys(keys, case, users, worth, hide)
 
 
@@ -152,10 +152,10 @@ def test_score_rows_of_more_items_than_a_block_has():
     n_items, rng = 2 * ITEMS + 3, np.random.default_rng(0)
     items, users = (rng.integers(-3, 4, (rows, 2 + EXTRA)).astype(np.float32) for rows in (n_items + 1, 41))
     parameters = Parameters(items, users, *np.zeros((2, 1, 0), np.float32))
-    tables = Tables(rng.integers(0, 2**32, (2, n_items + 1), np.uint32), np.empty((2, 0, 32), np.uint8))
+    tables = Tables(rng.integers(0, 2**32, (2, n_items + 1), np.uint32), np.empty((2, 0, 32), np.uint8), levels())
     rows, worth = np.arange(40, dtype=np.int32), rng.integers(0, 9, n_items).astype(np.float32)
     keys, none = np.zeros((40, n_items), np.uint32), np.zeros((n_items + 1, 0), np.int32)
-    score_rows(rows, tables, none, levels(), parameters, 2, worth, True, keys)
+    score_rows(rows, tables, none, parameters, 2, worth, True, keys)
     scores = items[:-1, :2] @ users[:40, :2].T + items[:-1, 2 + BIAS, None] + users[:40, 2 + BIAS] + worth[:, None]
     is_rated = (np.repeat(tables.rated, 32, axis=0)[:40, :-1] >> (rows[:, None] % 32).astype(np.uint32)) & 1 == 1
     np.testing.assert_array_equal(selection.scores(keys), np.where(is_rated, np.float32(np.nan), scores.T))
@@ -165,7 +165,7 @@ def test_scores_for_the_unknown_user():
     case = problem(3, 5, walk="items")
     parameters, near = pack(case, cpu_layout(3, 5))
     users, keys = np.array([9], np.int32), np.zeros((1, 40), np.uint32)
-    args = tables_of(case, users), near, levels(), parameters, 3, np.zeros(40, np.float32), True, keys
+    args = tables_of(case, users), near, parameters, 3, np.zeros(40, np.float32), True, keys
     score_rows(users, *args)
     scores = [score_of_key(key) for key in keys[0]]
     expected = case.state.item_extras[:, 0] + case.state.influence[:, 1].sum(axis=1) / np.sqrt(np.float32(5))

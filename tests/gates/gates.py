@@ -187,6 +187,9 @@ def parameters_are_documented(package):
         for node in [n for n in tree_of(path).body if isinstance(n, ast.ClassDef)]:
             starts = [f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
             names = [a.arg for f in starts for a in (*f.args.args, *f.args.kwonlyargs) if a.arg != "self"]
+            if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
+                fields = [field for field in node.body if isinstance(field, ast.AnnAssign)]
+                names += [f.target.id for f in fields if "init=False" not in ast.unparse(f)]
             text = ast.get_docstring(node) or ""
             lacking = [n for n in names if not re.search(rf"\b{n}\b", text)]
             if lacking:

@@ -192,6 +192,10 @@ def test_kernels_are_sanitized_bites(tmp_path):
 def test_parameters_are_documented_bites(tmp_path, text, faults):
     source = f'class Model:\n    """{text}"""\n    def __init__(self, rank=3):\n        self.rank = rank\n'
     assert len(gates.parameters_are_documented(write(tmp_path, {"room/estimator.py": source}))) == faults
+    source = (
+        f'@dataclass(eq=False)\nclass Model:\n    """{text}"""\n    rank: int = 3\n    x_: int = field(init=False)\n'
+    )
+    assert len(gates.parameters_are_documented(write(tmp_path, {"room/estimator.py": source}))) == faults
 
 
 @pytest.mark.parametrize("line", ["from numba import njit", "import numba.cuda as cuda", "def f():\n    import numba"])

@@ -14,7 +14,7 @@ from gpukit.neighbors.hashes import kernels as minhash
 from gpukit.neighbors.hashes import plan
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.hashes.plan import direction_keys, hashing_keys
-from gpukit.neighbors.plan import Settings
+from gpukit.neighbors.plan import Compressed, PairLists, Settings
 from gpukit.neighbors.search import exact_twins
 from gpukit.neighbors.search.cpu import select_pairs
 from gpukit.neighbors.search.exact_kernels import count_pairs, make_list_pairs
@@ -45,7 +45,8 @@ def test_pairs_of_the_last_items(table, is_clicks, room, tile):
     begins, sizes = FAR + room * np.arange(n_rows + 1), np.zeros(n_rows, np.int32)
     entries = sparse(FAR + room * n_rows, U64)
     blocks = [(row, range(grid[1])[tile], 0) for row in range(n_rows - 4, n_rows)]
-    arguments = *by_item, *by_user, numbers, n_items - n_rows, begins, entries, sizes
+    lists = PairLists(begins, entries, sizes)
+    arguments = Compressed(*by_item), Compressed(*by_user), numbers, n_items - n_rows, lists
     run_blocks(kernel, grid, BLOCK, blocks, *arguments)
     ((_, (expected, keys)),) = select_pairs(table, numbers, 4, [(0, 4)])
     assert (expected >= 0).any()

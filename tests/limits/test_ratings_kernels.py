@@ -138,7 +138,7 @@ def test_pairs_and_errors():
     assert items[-2:].tolist() == [2**31 - 1, 6]
     places = np.array([2, 0, 1], np.int32)
     minor = with_tail(MANY - 3, np.array([1, 2, 1], np.int32))
-    run_last(prepare.rename_rows, MANY, BLOCK, places, minor)
+    run_last(prepare.follow, MANY, BLOCK, places, minor, minor)
     assert minor[-4:].tolist() == [2, 0, 1, 0]
     predicted, truth = with_tail(MANY - 1, np.array([3], np.float32)), with_tail(MANY - 1, np.array([1], np.float32))
     blocks, units = -(-MANY // BLOCK), tuple(map(np.float32, (1, 0, -9, 9)))

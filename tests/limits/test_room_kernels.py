@@ -13,6 +13,7 @@ from cudasim import run_blocks
 from gpukit.imputation.spectral import kernels as spectral
 from gpukit.neighbors.hashes import kernels as simlsh
 from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors.plan import Lists
 from gpukit.neighbors.search import kernels as hamming
 from gpukit.ranking.arrays import Csr, Partners, Ranks, Sums
 from gpukit.ranking.kernels import gram, level_tree, matrix, pair_sums, rows
@@ -90,7 +91,7 @@ def test_lists_of_many_items():
     indices, values = sparse((3, k), np.int32), np.full((3, k), 5, U32)
     indices[2, :2], values[2, :2], values[2, 2:] = [7, items - 2], 1, 9
     lists = sparse((items, k), np.int32), sparse((items, k), np.float32), sparse(items, np.int32)
-    run_blocks(hamming.fill_slots, 1, BLOCK, [(0, 0, 0)], indices, values, items - 3, 9, U32(1), 14, items, *lists)
+    run_blocks(hamming.fill_slots, 1, BLOCK, [(0, 0, 0)], indices, values, items - 3, 9, U32(1), 14, Lists(*lists))
     assert lists[0][-1, :2].tolist() == [7, items - 2] and lists[2][-1] == k - 2
     own = lists[0][-1].tolist()
     assert len(set(own)) == k and items - 1 not in own and max(own) < items

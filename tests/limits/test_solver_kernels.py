@@ -11,6 +11,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarni
 from cudasim import run_blocks
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch, scatter_ratings
 from gpukit.factorization.solvers.hogwild.training import Samples
+from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.gram_kernels import make_gram_of_pieces
 
@@ -52,14 +53,13 @@ def test_hogwild_epochs():
     for offset in (0, FAR):
         own = Samples(*(with_tail(offset, column) for column in (*tail, values)))
         tables, rate = (P.copy(), Q.copy()), np.float32(0.001)
+        rates = Rates(rate, np.float32(0), rate, rate, np.float32(0), rate, np.float32(0), np.float32(0))
         batch, workers = (40, 1) if not offset else (offset, 2)  # the second worker's batch is the tail
         epoch = make_hogwild_epoch(32, 4, False)
         arguments = (
             own,
             *tables,
-            rate,
-            rate,
-            rate,
+            rates,
             batch,
             U32(1),
             workers,

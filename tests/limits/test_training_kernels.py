@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarni
 from cudasim import run_blocks
 from gpukit.bench.kernels import make_paper_epoch
 from gpukit.factorization.arrays import Tables
-from gpukit.factorization.kernels import clear_tables, fill_tables, neighbor_codes, score_rows
+from gpukit.factorization.kernels import fill_tables, neighbor_codes, score_rows
 from gpukit.factorization.solvers.sgd import kernels as chunks
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.random import key
@@ -75,13 +75,9 @@ def test_codes_of_ratings_and_queries_far_back():
     run_blocks(neighbor_codes, 2, 32, [(0, 0, 0), (1, 0, 0)], rated, asked, near, words, tables)
     np.testing.assert_array_equal(out[FAR + lines.places.astype(np.int64)], code_lines(case, layout, pairs))
     users, shape = with_tail(2**27, np.array([3, 0], np.int32)), (2**22 + 1, 34)
-    tables = Tables(sparse(shape, U32), sparse((*shape, 32), np.uint8))
+    tables = Tables(sparse(shape, U32), sparse((*shape, 32), np.uint8), np.zeros(256, np.float32))
     run_last(fill_tables, 32 * shape[0], 32, users, rated, tables)
-    assert_same_tables(Tables(tables.rated[-1:], tables.codes[-1:]), tables_of(case, [3, 0]))
-    lines = sparse((2**27 + 1, 34), np.uint8)
-    lines[-2:] = 7
-    run_last(clear_tables, len(lines) * 32, 32, lines, blocks=2)
-    assert not lines[-2:].any()
+    assert_same_tables(Tables(tables.rated[-1:], tables.codes[-1:], tables.levels), tables_of(case, [3, 0]))
 
 
 def test_scores_of_many_users_for_many_items():
@@ -91,17 +87,15 @@ def test_scores_of_many_users_for_many_items():
     of_items = {name: with_tail(n - 12, getattr(parameters, name)) for name in ("P", "influence", "offsets")}
     wide, neighbors = parameters._replace(**of_items), with_tail(n - 12, np.where(near < 0, near, near + n - 12))
     table, keys, small = np.full(256, 1.5, np.float32), sparse((65535, n), U32), np.zeros((1, 12), U32)
-    seen = tables_of(case, [2])
-    run_blocks(
-        score_rows, (1, 1), 32, [(0, 0, 0)], np.array([2]), seen, near, table, parameters, 3, np.ones(12), 1, small
-    )
+    seen = tables_of(case, [2])._replace(levels=table)
+    run_blocks(score_rows, (1, 1), 32, [(0, 0, 0)], np.array([2]), seen, near, parameters, 3, np.ones(12), 1, small)
     users, shape = with_tail(65534, np.array([2], np.int32)), (2048, n + 1)
-    tables = Tables(sparse(shape, U32), sparse((*shape, 32), np.uint8))
+    tables = Tables(sparse(shape, U32), sparse((*shape, 32), np.uint8), table)
     tables.rated[-1, n - 12 :] = seen.rated[0, :] << 30
     tables.codes[-1, n - 12 :, 30] = seen.codes[0, :, 0]
     blocks = -(-n // 32)
     places = [(x, 2047, 0) for x in (blocks - 2, blocks - 1)]
-    args = users, tables, neighbors, table, wide, 3, np.ones(n), 1, keys
+    args = users, tables, neighbors, wide, 3, np.ones(n), 1, keys
     run_blocks(score_rows, (blocks, 2048), 32, places, *args)
     np.testing.assert_array_equal(keys[-1, n - 12 :], small[0])
 
@@ -115,20 +109,18 @@ def test_rows_are_cut_behind_many_chunks():
     pieces = [(0, 0, 8), (0, 8, 9), (2, 17, 21), (2, 38, 21), (2, 59, 21)]
     assert table[-5:].tolist() == [[row, FAR + first, length] for row, first, length in pieces]
     assert (keys[-5:] >> np.uint64(16)).tolist() == [8, 9, 21, 21, 21] and places[-1] == n - 1
-    order, out = with_tail(n - 2, np.array([n - 1, n - 3], U32)), sparse((n + 1, 3), np.int64)
-    run_last(chunks.take_chunks, n + 1, 32, table, order, n, out)
-    assert out[-3:].tolist() == [table[n - 1].tolist(), table[n - 3].tolist(), [0, 0, 0]]
 
 
 def test_quads_beyond_two_to_the_thirty_one():
     quads = 2**29 + 2
     table = with_tail(4 * quads - 4, np.array([[9, 1, 5], [8, 2, 6], [7, 3, 3], [6, 4, 2]]))
     keys, places = sparse(quads, np.uint64), sparse(quads, U32)
-    run_last(chunks.fallen_lengths, quads, 32, table, 256, keys, places)
+    order = with_tail(4 * quads - 4, 4 * quads - 4 + np.arange(4, dtype=U32))
+    run_last(chunks.fallen_lengths, quads, 32, table, order, 4 * quads, 256, keys, places)
     assert keys[-2:].tolist() == [256, 250] and places[-1] == quads - 1
     hands, out = sparse((2, quads // 2), U32), sparse(table.shape, np.int64)
     hands[1, -1] = quads - 1
-    run_last(chunks.take_quads, 4 * quads, 32, table, hands, out)
+    run_last(chunks.take_quads, 4 * quads, 32, table, order, 4 * quads, hands, out)
     np.testing.assert_array_equal(out[-4:], table[-4:])
     fours = 2**31 + 9
     order, dealt = with_tail(2 * fours - 1, np.array([5], U32)), sparse((2, fours), U32)

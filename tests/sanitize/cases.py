@@ -40,7 +40,6 @@ PAIRS = (f"{RANKING}pair_sums_and_combine[64-lengths0-0]", f"{RANKING}pair_sums_
 CASES = {
     "bench.kernels.paper_epoch": "bench/test_kernels.py::test_paper_epoch_equals_its_twin[32-3-False]",
     "device.kernels.number_threads": "device/test_smoke_test.py::test_kernel_and_twin_agree",
-    "factorization.kernels.clear_tables": f"{FACTORS}clear_tables[96-20]",
     "factorization.kernels.look_up_codes": f"{FACTORS}look_up_codes[64-3]",
     "factorization.kernels.neighbor_codes": f"{FACTORS}neighbor_codes[64-3]",
     "factorization.kernels.predict_pairs": (
@@ -80,7 +79,6 @@ CASES = {
     "factorization.prepare.kernels.pack_near": f"{PREPARE}pack_near[shape1-33-5-8]",
     "factorization.prepare.kernels.count_keys": f"{PREPARE}count_keys[shape1-counts1]",
     "factorization.prepare.kernels.spread_rows": ROWS,
-    "factorization.prepare.kernels.rename_rows": ROWS,
     "factorization.prepare.kernels.move_rows": ROWS,
     "factorization.prepare.kernels.take_rows": ROWS,
     "factorization.prepare.kernels.read_rows": f"{PREPARE}read_rows[shape1-True-5-3-16]",
@@ -128,8 +126,7 @@ CASES = {
         f"{PLACES}grow_rows[16-3-513-2-True-True]",
     ),
     "factorization.solvers.sgd.kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
-    "factorization.solvers.sgd.kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",
-    "factorization.solvers.sgd.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
+    "factorization.solvers.sgd.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-130-shape0]",
     "factorization.solvers.sgd.kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
     "factorization.solvers.sgd.kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
     "factorization.solvers.sgd.kernels.unpack_ratings": f"{STREAM}ratings[3-33-shape1]",

@@ -174,11 +174,6 @@ def folds(ratings, seed, share=None):
     size = max(1, min(int(share * n), n // 2, RULES.most_judging))
     parts = max(1, min(-(-target // size), most, n // size))
     order = np.random.default_rng([seed, Numpy.JUDGES[0]]).permutation(n)
-    return [_parted(ratings, order[part * size : (part + 1) * size]) for part in range(parts)]
-
-
-def _parted(ratings, judges):
-    """Return (other ratings, judging ratings), both in their order."""
-    trains = np.ones(len(ratings), np.bool_)
-    trains[judges] = False
-    return ratings.take(trains), ratings.take(~trains)
+    part_of = np.full(n, parts, np.int8)
+    part_of[order[: parts * size]] = np.repeat(np.arange(parts), size)
+    return [ratings.parted(part_of != part) for part in range(parts)]

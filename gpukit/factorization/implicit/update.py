@@ -113,7 +113,8 @@ def solved(state, prepared, plan, which, asked):
         count += solve(items, users, tables[1], moving[1], plan)
     users *= np.float32(share)
     grown = state_of_factors(users, items)
-    return kept_still(start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), state, fresh, asked), count
+    grown = start.ranked_for_strangers(grown, prepared.counts[1], plan.popular)
+    return restored(grown, state, fresh) if asked.rows == "frozen" else grown, count
 
 
 def solve(own, other, table, rows, plan):
@@ -132,20 +133,15 @@ def solve(own, other, table, rows, plan):
 
 def with_rows(factors, rows):
     """Return a copy of factors, padded with rows of 0."""
-    grown = np.zeros((rows, factors.shape[1]), np.float32)
-    grown[: len(factors)] = factors
-    return grown
+    return np.pad(factors, ((0, rows - len(factors)), (0, 0)))
 
 
-def kept_still(state, before, fresh, asked):
-    """Return the State; if rows are frozen, earlier rows are restored exactly."""
-    if asked.rows != "frozen":
-        return state
-    users, items = fresh
-    parts = zip(state._fields[:4], state, before, (users, users, items, items))
-    return state._replace(
-        **{name: learning.restore_rows(own, with_rows(old, len(own)), new) for name, own, old, new in parts}
-    )
+def restored(state, before, fresh):
+    """Return the State with the earlier rows of the State before; fresh: ((M,), (N,)) bool of new rows."""
+    rows = {}
+    for name, own, old, new in zip(state._fields, state, before, (fresh[0], fresh[0], fresh[1], fresh[1])):
+        rows[name] = np.where(new[:, None], own, with_rows(old, len(own)))
+    return state._replace(**rows)
 
 
 def walked(state, prepared, plan, which, asked):
@@ -157,13 +153,12 @@ def walked(state, prepared, plan, which, asked):
     neighbors = prepared.neighbors(plan)
     if asked.hashes == "kept":
         neighbors[: len(state.neighbors)] = state.neighbors
-    begin = start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed)
-    rows = {}
-    for name, own, old, new in zip(state._fields[:4], begin, state, (fresh[0], fresh[0], fresh[1], fresh[1])):
-        rows[name] = learning.restore_rows(own, with_rows(old, len(own)), new)
+    begin = restored(start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed), state, fresh)
     influence = learning.carry_influence(state, neighbors)
-    session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=influence))
+    session, training = Course(prepared, plan).begin(begin._replace(influence=influence))
     epochs = range(max(0, plan.epochs - RULES.late_click_epochs), max(plan.epochs, 1))
     for epoch in epochs:
         training.epoch(epoch)
-    return kept_still(session.state(), state, fresh, asked), len(epochs) * len(prepared.clicks)
+    trained = session.state()
+    trained = restored(trained, state, fresh) if asked.rows == "frozen" else trained
+    return trained, len(epochs) * len(prepared.clicks)

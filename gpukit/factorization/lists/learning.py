@@ -21,8 +21,6 @@ from gpukit.model_selection.splits import draw_sample
 from gpukit.ratings.orders.order import Levels, Order, Orders, key_of, taken
 from gpukit.ratings.table import Ratings
 
-SEED = 0  # not the model's, which may have changed since it was fitted
-
 
 def chosen(plan, estimator, history, shape, device):
     """Return the settings.Settings of a head: `plan`, with AXES chosen if ratings are few.
@@ -64,7 +62,7 @@ def learned(history, shape, device):
     plan = chosen(plan_of(shape), walked, history, shape, device)
     course = Course(PreparedClicks(walked, orders, device, orders), plan)
     clicks = tuple(np.diff(order.indptr[: rows + 1]) for order, rows in zip((orders.by_user, orders.by_item), shape))
-    first = start.start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), SEED)
+    first = start.start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), plan.seed)
     session, training = course.begin(first)
     for epoch in range(plan.epochs):
         training.epoch(epoch)
@@ -79,7 +77,8 @@ def plan_of(shape):
     shape: (M, N) of the ratings.
     """
     decay, n_factors = RULES.list_regularization, min(RULES.list_factors, *shape)
-    plan = Settings(RULES.list_epochs, "ials", "adaptive", None, decay, 1.0, False, 0, SEED, n_factors)
+    seed = 0  # not the model's, which may have changed since it was fitted
+    plan = Settings(RULES.list_epochs, "ials", "adaptive", None, decay, 1.0, False, 0, seed, n_factors)
     of_clicks = {"unobserved_weight": RULES.list_unobserved_weight, "exponent": RULES.list_exponent}
     return plan._replace(feedback="implicit", **of_clicks)
 

@@ -11,9 +11,7 @@ from gpukit._pool import by_rows
 from gpukit.factorization.arrays import WeightLists
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
 from gpukit.factorization.prepare.formulas import first_factor
-from gpukit.random import key
 from gpukit.scheduler import by_block
-from gpukit.streams import Keyed
 
 NO_WEIGHTS = np.empty((0, 0), np.float32)
 KEPT = 3  # bias, sum of squared errors, baseline bias
@@ -107,23 +105,6 @@ class Beginning(NamedTuple):
     baseline: tuple
     biases: bool
     seed: int
-
-
-def start_state(beginning):
-    """Return the State of a Beginning on the host.
-
-    It has small random factors, biases at the baseline (or 0), and no influences.
-    """
-    sides, neighbors = [], beginning.neighbors
-    for rows, base, stream in zip(beginning.shape, beginning.baseline, Keyed.FIRST_FACTORS):
-        factors = np.empty((rows, beginning.n_factors), np.float32)
-        start_factors(key(beginning.seed, stream), factors)
-        extras = np.zeros((rows, KEPT), np.float32)
-        extras[:, BASE] = base
-        extras[:, BIAS] = base if beginning.biases else 0
-        factors[extras[:, BASE] == 0] = 0  # never rated, or no deviation: unknown rows stay at the mean
-        sides += [factors, extras]
-    return State(*sides, np.zeros((beginning.shape[1], 2, neighbors.shape[1]), np.float32), neighbors)
 
 
 def state_of_factors(users, items):

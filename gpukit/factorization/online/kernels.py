@@ -5,8 +5,9 @@ import numpy as np
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.prepare.formulas import ASIDE, KNOWN, chunk_count, field, first_factor
-from gpukit.factorization.prepare.kernels import FULL, WARPS, block_sum
+from gpukit.factorization.prepare.kernels import WARPS, block_sum
 from gpukit.primitives.search import lower_bound, upper_bound
+from gpukit.primitives.warp import FULL
 
 U32, U64, I64, U8 = np.uint32, np.uint64, np.int64, np.uint8
 ZERO = np.float32(0)
@@ -231,24 +232,24 @@ def fresh_means(starts, others, codes, z, other_bias, damping, flags, bias):
 
 
 @device
-def begin_row(base, biased, n_factors, seed_key, row, stride, out):
+def begin_row(first, row, stride, out):
     """Initialize a parameter row `out` (stride,) by a warp: see prepare.kernels.start_rows."""
-    at, own = I64(stride - EXTRA), np.float32(base[U64(row)])
+    at, own = I64(stride - EXTRA), np.float32(first.base[U64(row)])
     for f in range(I64(cuda.laneid), I64(stride), I64(32)):
-        wanted = f < n_factors and own != ZERO
-        value = first_factor(seed_key, U64(row * n_factors + f)) if wanted else ZERO
-        of_base = f == at + I64(BASE) or (f == at + I64(BIAS) and biased)
+        wanted = f < first.n_factors and own != ZERO
+        value = first_factor(first.seed_key, U64(row * first.n_factors + f)) if wanted else ZERO
+        of_base = f == at + I64(BASE) or (f == at + I64(BIAS) and first.biased)
         out[U64(f)] = own if of_base else value
 
 
 @kernel
-def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, fixed_squares, work):
+def begin_rows(table, flags, starts, first, fixed_squares, work):
     """Initialize flagged parameter rows and copy the others, with a sum of squared errors that fixes them.
 
     The sum of squared errors of a flagged row is its number of ratings, that of other rows is fixed_squares, whose
     rate is negligible. table, work (rows + 1, stride) float32, work overwritten, its last row (of unknown ids) with 0;
-    flags (rows,) uint8; starts (rows + 1 or more,) int64: first rating of each row; base (rows,) float64, biased bool,
-    n_factors int64, seed_key uint32: see prepare.kernels.start_rows; fixed_squares float32.
+    flags (rows,) uint8; starts (rows + 1 or more,) int64: first rating of each row; first: formulas.FirstRows;
+    fixed_squares float32.
     Launch: any grid, blocks of a multiple of 32 threads; a warp processes whole rows.
     Deterministic: yes, exact.
     Source: ours.
@@ -256,7 +257,7 @@ def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, fixed_sq
     rows, squares = I64(flags.size), I64(table.shape[1] - EXTRA + SQUARES)
     for r in range(I64(cuda.grid(1)) // I64(32), rows + 1, I64(cuda.gridsize(1)) // I64(32)):
         if r < rows and flags[U64(r)] != U8(0):
-            begin_row(base, biased, n_factors, seed_key, r, table.shape[1], work[U64(r)])
+            begin_row(first, r, table.shape[1], work[U64(r)])
             if cuda.laneid == squares % I64(32):  # the lane that wrote there
                 work[U64(r), U64(squares)] = np.float32(starts[U64(r + 1)] - starts[U64(r)])
         else:

@@ -10,7 +10,7 @@ from gpukit.factorization.constants import RULES, SWEEPS
 from gpukit.factorization.model.layout import BASE, BIAS, SQUARES, major_first
 from gpukit.factorization.model.state import State, rows_of_side, without_factors
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.prepare.formulas import ASIDE
+from gpukit.factorization.prepare.formulas import ASIDE, FirstRows
 from gpukit.factorization.solvers import Task, rates
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
@@ -124,9 +124,9 @@ def initialize_rows(orders, flags, base, state, plan):
     for table, order, side_base, side_flags, stream in sides:
         n_factors = rows_of_side(state.layout, state.walk, stream == Keyed.FIRST_FACTORS[0]).n_factors
         n_factors, seed_key = n_factors * (plan.epochs > 0), np.uint32(random_key(plan.seed, stream))
-        initial = side_base, plan.biases or plan.held, n_factors, seed_key, fixed
+        first = FirstRows(side_base, plan.biases or plan.held, n_factors, seed_key)
         rows.append(steps.empty(table.all.shape, np.float32))
-        steps.run("begin_rows", table.all, side_flags, order.starts, *initial, rows[-1])
+        steps.run("begin_rows", table.all, side_flags, order.starts, first, fixed, rows[-1])
     if state.influence is None:
         return *rows, None
     influence = steps.empty(state.influence.all.shape, np.float32)
@@ -287,10 +287,3 @@ def factors_of(state):
 def extras_of(state):
     """Return the extras of both sides."""
     return state.user_extras, state.item_extras
-
-
-def restore_rows(array, before, fresh):
-    """Return rows of an array where fresh, else those of `before`."""
-    array = array.copy()
-    array[~fresh] = before[~fresh]
-    return array

@@ -10,7 +10,7 @@ from gpukit.factorization.prepare.formulas import ASIDE, KNOWN
 from gpukit.neighbors.plan import Columns
 from gpukit.ratings.orders.order import Key, key_of
 
-MARK = 62  # first bit of the marks formulas.KNOWN and formulas.ASIDE
+MARK = int(KNOWN).bit_length() - 1  # first bit of the marks KNOWN and ASIDE
 
 
 class SortedBatch(NamedTuple):

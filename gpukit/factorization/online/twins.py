@@ -161,25 +161,25 @@ def fresh_means(start, stop, starts, others, codes, z, other_bias, damping, flag
 
 
 @njit
-def begin_row(base, biased, n_factors, seed_key, row, out):
+def begin_row(first, row, out):
     """Twin of kernels.begin_row."""
-    own = np.float32(base[row])
+    own = np.float32(first.base[row])
     out[:] = 0
-    for f in range(n_factors if own != 0 else 0):
-        out[f] = first_factor(seed_key, U64(row * n_factors + f))
+    for f in range(first.n_factors if own != 0 else 0):
+        out[f] = first_factor(first.seed_key, U64(row * first.n_factors + f))
     out[out.size - EXTRA + BASE] = own
-    out[out.size - EXTRA + BIAS] = own if biased else np.float32(0)
+    out[out.size - EXTRA + BIAS] = own if first.biased else np.float32(0)
 
 
 @by_block(lambda flags: flags.size + 1)
-def begin_rows(start, stop, table, flags, starts, base, biased, n_factors, seed_key, fixed_squares, work):
+def begin_rows(start, stop, table, flags, starts, first, fixed_squares, work):
     """Twin of kernels.begin_rows."""
     squares = table.shape[1] - EXTRA + SQUARES
     for r in range(start, stop):
         if r == flags.size:
             work[r] = 0
         elif flags[r]:
-            begin_row(base, biased, n_factors, seed_key, r, work[r])
+            begin_row(first, r, work[r])
             work[r, squares] = starts[r + 1] - starts[r]
         else:
             work[r] = table[r]

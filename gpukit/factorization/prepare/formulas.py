@@ -1,6 +1,7 @@
 """Scalar formulas of the preparation, the first factors and online updates, compiled for both devices."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,18 @@ U32, U64 = np.uint32, np.uint64
 SPREAD = np.float32(0.02)  # deviation of the first factors; small ones overfit least
 HALF_WIDTH = np.float32(np.float32(1.7320508) * SPREAD)  # of the uniform distribution with that deviation
 KNOWN, ASIDE = U64(1 << 62), U64(1 << 63)  # marks of keys, above all fields; sorting by them puts marked keys last
+
+
+class FirstRows(NamedTuple):
+    """First parameters of a side: base (rows,) float64 baseline biases, in z; biased: biases start there, not at 0.
+
+    n_factors int64; seed_key uint32.
+    """
+
+    base: np.ndarray
+    biased: bool
+    n_factors: int
+    seed_key: int
 
 
 @njit

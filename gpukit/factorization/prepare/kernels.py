@@ -5,9 +5,9 @@ import numpy as np
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import first_factor, half_width, in_units, line_of, run_of, shuffled_place
+from gpukit.primitives.warp import FULL
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
-FULL = U32(0xFFFFFFFF)
 WARPS = 8  # of a block that computes sums: 256 threads
 
 
@@ -74,7 +74,7 @@ def count_up(out):
 def follow(where, places, out):
     """out[t] = where[places[t]].
 
-    where, places (n,) uint32; out (n,) uint32, overwritten.
+    where (any,), places, out (n,) uint32 or int32, not negative; out is overwritten and may be `places`.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -286,19 +286,6 @@ def spread_rows(order, step, places):
             places[order[U64(k)]] = np.int32(k * step % rows)
         else:
             places[U64(rows)] = np.int32(rows)
-
-
-@kernel
-def rename_rows(places, minor):
-    """minor[t] = places[minor[t]], in place.
-
-    places (rows + 1,) int32; minor (n,) int32.
-    Launch: any grid and block.
-    Deterministic: yes, exact.
-    Source: ours.
-    """
-    for t in range(I64(cuda.grid(1)), I64(minor.size), I64(cuda.gridsize(1))):
-        minor[U64(t)] = places[U64(minor[U64(t)])]
 
 
 @kernel

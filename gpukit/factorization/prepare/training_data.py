@@ -189,7 +189,6 @@ def arrange_in_strata(starts, others, where, assignment, steps):
 
 
 UNSCALED = np.float32(0.0), np.float32(1.0)  # mean and deviation that leave values unchanged in lay_out_values
-APART = 384  # bytes from a minor row to the next most popular one: three lines of the L2 cache
 
 
 class OrderedWeights(NamedTuple):
@@ -370,7 +369,7 @@ def minor_places(side, rows, row_bytes, steps, order=None):
 
     Every rating adds to its minor row, and popular rows have a large share of all ratings. Their distribution over the
     parts of the L2 cache therefore sets the time of an epoch. It is even if rows are stored by falling number of
-    ratings, APART bytes apart, wherever the table begins; APART was found by trial. order (rows,) uint32: another order
+    ratings, 384 bytes apart, wherever the table begins. order (rows,) uint32: another order
     of storage.
     """
     if order is None:
@@ -385,8 +384,9 @@ def minor_places(side, rows, row_bytes, steps, order=None):
 
 
 def step_of(rows, row_bytes):
-    """Return the number of rows closest to APART bytes, increased until coprime with `rows`."""
-    step = max(1, round(APART / row_bytes))
+    """Return the number of rows closest to 384 bytes, increased until coprime with `rows`."""
+    apart = 384  # three lines of the L2 cache; found by trial
+    step = max(1, round(apart / row_bytes))
     while math.gcd(step, rows) > 1:
         step += 1
     return step

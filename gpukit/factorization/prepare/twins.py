@@ -169,14 +169,6 @@ def spread_rows(order, step, places):
     places[rows] = np.int32(rows)
 
 
-@by_block(lambda minor: minor.size)
-def rename_rows(start, stop, places, minor):
-    """Twin of kernels.rename_rows."""
-    for k in range(stop - start):
-        t = start + k
-        minor[t] = places[minor[t]]
-
-
 @by_block(lambda table: table.shape[0])
 def move_rows(start, stop, table, places, out):
     """Twin of kernels.move_rows."""

@@ -2,7 +2,7 @@
 
 from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
-from gpukit.factorization.begin import layout_of
+from gpukit.factorization.begin import layout_of, options_of
 from gpukit.factorization.begin import prepare as of_ratings
 from gpukit.factorization.choose import choice as rule
 from gpukit.factorization.choose.choice import choose
@@ -10,7 +10,6 @@ from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.settings import goal_of
 from gpukit.factorization.shared.partition import chunk_tables, parts_of, rank_means, scale_over_ranks
 from gpukit.factorization.shared.training import SharedModel, training_of
@@ -76,9 +75,7 @@ def prepare(request):
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        in_strata = training_data.uses_strata(device, estimator.deterministic)
-        near = plan.n_neighbors > 0
-        options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
+        options = options_of(estimator, plan, device)
         parts = parts_of(ratings, team.size, options, steps.preparing)
         for divided in (ratings, request.held_out):
             if isinstance(divided, RatingsPart):

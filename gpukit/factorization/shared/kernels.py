@@ -5,11 +5,12 @@ import numpy as np
 from gpukit._cuda import cuda, factory, kernel
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd.formulas import change_weight
+from gpukit.factorization.solvers.sgd.schedule import QUAD
 from gpukit.primitives.block import block_sum
 from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, store_row
 
 F32, F64, U32, U64, I64 = np.float32, np.float64, np.uint32, np.uint64, np.int64
-QUAD, WARPS = 4, 8
+WARPS = 8
 
 
 @factory

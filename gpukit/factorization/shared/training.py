@@ -10,8 +10,6 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.shared.partition import Copies, Lap, plan_moves
 from gpukit.factorization.solvers.sgd import schedule
 
-PIECE = 1 << 20  # ratings of a history that a rank sends at a time
-
 
 class Training:
     """Epochs of a rank of a Team over a BlockPipeline; laps: Laps of the first epoch."""
@@ -143,10 +141,11 @@ class SharedModel:
                     whole[places] = self.team.receive(rank) if rank else column[first:last]
 
     def _history_pieces(self, rank):
-        """Yield (first, last + 1, users) of pieces of a rank's history, of PIECE ratings or a user's."""
+        """Yield (first, last + 1, users) of pieces of a rank's history, of 2**20 ratings or a user's."""
+        piece = 1 << 20
         users = self.parts.users_of(rank)
         ends = np.cumsum(self.parts.counts[0][users])
-        cuts = np.unique(np.searchsorted(ends, np.arange(PIECE, ends[-1], PIECE))) if len(users) else []
+        cuts = np.unique(np.searchsorted(ends, np.arange(piece, ends[-1], piece))) if len(users) else []
         for rows in np.split(np.arange(len(users)), cuts):
             if len(rows):
                 counts = self.parts.counts[0][users[rows]]

@@ -5,9 +5,8 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd.formulas import change_weight
+from gpukit.factorization.solvers.sgd.schedule import QUAD
 from gpukit.scheduler import by_block
-
-QUAD = 4
 
 
 @by_block(lambda changes: changes.shape[0])

@@ -21,9 +21,7 @@ def run_hogwild(layout, *arguments):
     hogwild_twins.hogwild_epoch(*arguments)
 
 
-def sampled_workers(layout):
-    """Return the number of concurrent workers: one per thread."""
-    return get_num_threads()
+sampled_workers = hogwild_workers
 
 
 def sampled_workspace(workers, n_items):

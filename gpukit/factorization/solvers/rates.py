@@ -8,7 +8,6 @@ from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 # of the ratings' deviation, so the rating scale does not matter. The number of ratings does: few are soon overfitted.
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
 FACTOR_GAIN = 1.0 / 32.0
-BETA, PAPER_BETA = 0.05, 0.3  # of Eq. (7): for hogwild, and for sampled at the paper's rates; for sgd at the paper's
 # sampled. Found on a held-out click of each user of MovieLens 1M. Errors are those of probabilities, so the scale does
 # not matter. Rates fall with a row's squared errors, so the number of clicks hardly matters.
 SAMPLED = {"learning_rate": 0.15, "regularization": 0.0075, "annealing": 0.9}
@@ -72,22 +71,23 @@ def sgd_usual(kind, n_ratings):
 
 
 def epoch_rates(settings, epoch):
-    """Return the Rates of epoch number `epoch`, from 0, of sgd or sampled with settings.Settings.
+    """Return the Rates of epoch number `epoch`, from 0, of sgd, sampled or hogwild with settings.Settings.
 
     'adaptive': AdaGrad with one sum per row; the factors' rate, and with sampled the influences', also falls by the
-    factor `annealing` per epoch. 'paper': Eq. (7) for everything, with sgd at beta 0.3 and influences at the ratio of
-    Table 5. beta, influence_rate and influence_decay of the Settings replace those of either kind.
+    factor `annealing` per epoch. 'paper', and hogwild: Eq. (7) for everything, with sgd at beta 0.3 and influences at
+    the ratio of Table 5. beta, influence_rate and influence_decay of the Settings replace those of either kind.
     """
     ratio = 0.002 / 0.035  # of alpha_w to alpha_u in Table 5
     bias_rate, bias_gain, bias_decay, influence_rate, influence_decay = 0.05, 1.0, 0.01, 0.02, 0.002
     sampled, decay = settings.solver == "sampled", settings.regularization
-    if settings.rates == "adaptive":
+    if settings.rates == "adaptive" and settings.solver != "hogwild":
         factor, bias = settings.learning_rate * settings.annealing**epoch, bias_rate
         influence, gains = 0.05 if sampled else influence_rate, (FACTOR_GAIN, bias_gain)
         influence = settings.known("influence_rate", influence)
         decays = bias_decay, influence_decay
     else:
-        beta, alpha = settings.known("beta", BETA if sampled else PAPER_BETA), settings.learning_rate
+        usual_beta = 0.3 if settings.solver == "sgd" else 0.05
+        beta, alpha = settings.known("beta", usual_beta), settings.learning_rate
         factor = bias = falling_rate(alpha, beta, epoch)
         alpha = settings.known("influence_rate", alpha if sampled else alpha * ratio)
         influence, gains = falling_rate(alpha, beta, epoch), (0.0, 0.0)

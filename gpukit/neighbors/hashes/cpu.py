@@ -10,13 +10,13 @@ from gpukit.neighbors.hashes.twins import hash_minwise, join_parts, project_colu
 class Adder:
     """The sums of Eq. (3) in parts, which may come from several processes (gpukit.neighbors.shared).
 
-    weights (L,) int64 of levels; slices: bits of the largest possible sum; codes (N, n_words) uint32, filled by `join`;
-    unit_bytes: bytes of a unit's sums.
+    weights (L,) int64 of levels; slices: bits of the largest possible sum; codes (N, n_words) uint32, filled by `join`,
+    None: new ones; unit_bytes: bytes of a unit's sums.
     """
 
-    def __init__(self, columns, weights, slices, settings):
+    def __init__(self, columns, weights, slices, settings, codes=None):
         self.columns, self.weights, self.slices, self.settings = columns, weights, slices, settings
-        self.codes = np.zeros((len(columns.indptr) - 1, settings.n_words), np.uint32)
+        self.codes = np.zeros((len(columns.indptr) - 1, settings.n_words), np.uint32) if codes is None else codes
         self.unit_bytes = 4 * slices * settings.n_words
 
     def add_up(self, units, slots):
@@ -36,9 +36,7 @@ class Adder:
 def add_columns(columns, weights, settings, kept, chunk=plan.CHUNK):
     """Add Columns to a stored plan.Sums; weights (L,) int64 of their levels, where a negative one removes a rating."""
     units, joins = plan.sum_units(columns.indptr, chunk)
-    slices, n_words = kept.sums.shape[1:]
-    partials, totals = np.empty((len(units), slices, n_words), np.uint32), np.empty(len(units), np.int64)
-    keys, codes = plan.word_keys(settings.seed, n_words), np.empty((0, n_words), np.uint32)
-    twins.hash_columns(columns.users, columns.levels, weights, keys, units, settings.n_bits, codes, partials, totals)
+    adder = Adder(columns, weights, kept.sums.shape[1], settings, kept.codes)
+    partials, totals = adder.add_up(units, len(units))
     twins.add_chunks(joins, settings.n_bits, partials, totals, kept.whole, kept.sums, kept.codes)
     twins.add_totals(joins, totals, kept.whole)

@@ -8,24 +8,24 @@ from gpukit.device.upload import to_device
 from gpukit.neighbors.hashes import kernels, plan
 from gpukit.neighbors.plan import blocks
 
-BLOCKS = (128, 96, 64, 32)
 BLOCK = 128
 
 
 def block_of(n_words):
     """Return the block size of the hashing that leaves the fewest lanes without a word, the larger one if equal."""
-    return min(BLOCKS, key=lambda block: -(-n_words // block) * block)
+    return min((128, 96, 64, 32), key=lambda block: -(-n_words // block) * block)
 
 
 class Adder:
     """See cpu.Adder."""
 
-    def __init__(self, columns, weights, slices, settings):
+    def __init__(self, columns, weights, slices, settings, codes=None):
         slices = plan.whole_slices(slices)
         self.columns, self.settings, self.block = columns, settings, block_of(settings.n_words)
         self.sent = [to_device(array) for array in (weights, plan.word_keys(settings.seed, settings.n_words))]
         self.kernels = [make(self.block, slices) for make in (kernels.make_hash_columns, kernels.make_join_chunks)]
-        self.codes = device_array((len(columns.indptr) - 1, settings.n_words), np.uint32)
+        shape = len(columns.indptr) - 1, settings.n_words
+        self.codes = device_array(shape, np.uint32) if codes is None else codes
         self.slices, self.unit_bytes = slices, 4 * slices * settings.n_words
 
     def add_up(self, units, slots):
@@ -51,17 +51,12 @@ def add_columns(columns, weights, settings, kept, chunk=plan.CHUNK):
     units, joins = plan.sum_units(columns.indptr, chunk)
     if not len(units):
         return
-    slices, n_words = kept.sums.shape[1:]
-    partials, totals = device_array((len(units), slices, n_words), np.uint32), device_array(len(units), np.int64)
-    block = block_of(n_words)
-    hash_columns, add_chunks = kernels.make_hash_columns(block, slices), kernels.make_add_chunks(block, slices)
-    sent = [to_device(array) for array in (weights, plan.word_keys(settings.seed, n_words), units)]
-    grid, joins = blocks(n_words, block), to_device(joins)
-    sums = kept.codes, partials, totals
-    launch(hash_columns, (len(units), grid), block, columns.users, columns.levels, *sent, settings.n_bits, *sums)
+    adder = Adder(columns, weights, kept.sums.shape[1], settings, kept.codes)
+    (partials, totals), joins = adder.add_up(units, len(units)), to_device(joins)
     added = joins, settings.n_bits, partials, totals, kept.whole, kept.sums, kept.codes
-    launch(add_chunks, (joins.shape[0], grid), block, *added)
-    launch(kernels.add_totals, blocks(joins.shape[0], BLOCKS[0]), BLOCKS[0], joins, totals, kept.whole)
+    grid = joins.shape[0], blocks(settings.n_words, adder.block)
+    launch(kernels.make_add_chunks(adder.block, adder.slices), grid, adder.block, *added)
+    launch(kernels.add_totals, blocks(joins.shape[0], BLOCK), BLOCK, joins, totals, kept.whole)
 
 
 def hash_minwise(*arguments):

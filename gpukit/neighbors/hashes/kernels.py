@@ -23,14 +23,10 @@ from gpukit.neighbors.formulas import (
     value_bit,
 )
 from gpukit.primitives.search import upper_bound
-from gpukit.primitives.warp import group_max
+from gpukit.primitives.warp import FULL, WARP, group_max
 from gpukit.random import bits
 
-U32 = np.uint32
-U64 = np.uint64
-I64 = np.int64
-WARP = 32
-FULL = U32(0xFFFFFFFF)
+U32, U64, I64 = np.uint32, np.uint64, np.int64
 
 
 @device

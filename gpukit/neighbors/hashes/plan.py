@@ -82,6 +82,15 @@ def cut_columns(indptr, pieces):
     return units, pieces, first_unit
 
 
+class WeightedUsers(NamedTuple):
+    """Users (n,) int32 and levels (n,) uint8 by item; weights (L,) int64 of levels; keys (words,) uint32, padded."""
+
+    users: object
+    levels: object
+    weights: object
+    keys: object
+
+
 class Sums(NamedTuple):
     """The data that Algorithm 4 stores of N items.
 

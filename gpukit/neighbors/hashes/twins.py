@@ -16,13 +16,12 @@ from gpukit.neighbors.formulas import (
     used_bits,
     value_bit,
 )
+from gpukit.neighbors.hashes.plan import WeightedUsers
 from gpukit.random import bits
 from gpukit.scheduler import by_block
 
 U32 = np.uint32
-LANES = 16  # words of the widest vector: keys are padded to a multiple of it
 WORDS = 128  # words processed together: a row of a bit-sliced buffer
-WARP = 32
 
 
 @njit
@@ -138,20 +137,21 @@ def signs(total, threshold, slices, first_word, n_bits, row):
 
 
 def whole_vectors(keys):
-    """Return keys padded with zeros to a multiple of LANES."""
-    padded = np.zeros((keys.size + LANES - 1) // LANES * LANES, np.uint32)
+    """Return keys padded with zeros to a multiple of the words of the widest vector."""
+    lanes = 16
+    padded = np.zeros(-(-keys.size // lanes) * lanes, np.uint32)
     padded[: keys.size] = keys
     return padded
 
 
 def hash_columns(users, levels, weights, keys, units, n_bits, codes, partials, totals):
     """Twin of kernels.hash_columns; vectorized over words."""
-    _hash_units(users, levels, weights, whole_vectors(keys), units, n_bits, codes, partials, totals)
+    _hash_units(WeightedUsers(users, levels, weights, whole_vectors(keys)), units, n_bits, codes, partials, totals)
 
 
 @by_block(lambda units: units.shape[0])
-def _hash_units(start, stop, users, levels, weights, padded, units, n_bits, codes, partials, totals):
-    slices, n_words = partials.shape[1], partials.shape[2]
+def _hash_units(start, stop, ratings, units, n_bits, codes, partials, totals):
+    (users, levels, weights, padded), slices, n_words = ratings, partials.shape[1], partials.shape[2]
     for u in range(start, stop):
         item, begin, end, slot = units[u, 0], units[u, 1], units[u, 2], units[u, 3]
         count, total = np.empty(COUNT_SLICES * WORDS, np.uint32), np.empty(slices * WORDS, np.uint32)
@@ -268,7 +268,7 @@ def write_signs(totals, row):
     row[:] = U32(0)
     for bit in range(totals.size):
         if totals[bit] >= 0:
-            row[bit // WARP] |= U32(1) << U32(bit % WARP)
+            row[bit >> 5] |= U32(1) << U32(bit & 31)
 
 
 @by_block(lambda units: units.shape[0])

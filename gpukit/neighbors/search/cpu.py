@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit.device.cpu_arrays import empty, zeros  # noqa: F401  (of host.search)
 from gpukit.neighbors import formulas
+from gpukit.neighbors.plan import Compressed, PairLists
 from gpukit.neighbors.search import exact_plan, exact_twins, twins
 from gpukit.runtime.thread_count import get_num_threads
 from gpukit.selection.twins import smallest, smallest_listed  # noqa: F401  (of host.select_keys)
@@ -21,14 +22,14 @@ def select_pairs(table, numbers, n_neighbors, runs):
     table: a gpukit.neighbors.plan.Columns; numbers: its levels as whole numbers, empty for clicks.
     """
     stripe = 1 << 21  # items listed by a stripe: about the cache's size
-    starts, rows, n_items = table.indptr, table.by_user, len(table.indptr) - 1
+    by_item, by_user = Compressed(table.indptr, table.users, table.levels), Compressed(*table.by_user[1:])
+    n_items = len(table.indptr) - 1
     pairs, most = np.empty(n_items, np.int64), max(stripe, 2 * get_num_threads() * n_items)
-    exact_twins.count_pairs(starts, table.users, rows.starts, pairs)
+    exact_twins.count_pairs(*by_item[:2], by_user.starts, pairs)
     for first, begins in exact_plan.stripes(pairs, runs, n_neighbors, most):
-        entries, sizes = np.empty(begins[-1], np.uint64), np.zeros(len(begins) - 1, np.int32)
-        by_item, by_user = (starts, table.users, table.levels), (rows.starts, rows.others, rows.codes)
-        exact_twins.list_pairs(*by_item, *by_user, numbers, first, begins, entries, sizes)
-        yield first, smallest_listed(begins, sizes, entries, n_neighbors)
+        lists = PairLists(begins, np.empty(begins[-1], np.uint64), np.zeros(len(begins) - 1, np.int32))
+        exact_twins.list_pairs(by_item, by_user, numbers, first, lists)
+        yield first, smallest_listed(begins, lists.sizes, lists.entries, n_neighbors)
 
 
 def hamming_stripes(items, settings):
@@ -62,9 +63,8 @@ def fill_slots(selected, first, worst, seed, lists):
     selected: their (indices (B, K) int32, keys (B, K) uint32), ascending; worst: the first key of a pair that is not a
     pair of neighbours.
     """
-    n_items = len(lists.neighbors)
-    key, half = formulas.supplement_key(seed), formulas.permutation_half(n_items)
-    twins.fill_slots(*selected, first, worst, key, half, n_items, *lists)
+    key, half = formulas.supplement_key(seed), formulas.permutation_half(len(lists.neighbors))
+    twins.fill_slots(*selected, first, worst, key, half, lists)
 
 
 STRIPES = {"hamming": (hamming_stripes, lambda: 1), "buckets": (bucket_stripes, get_num_threads)}

@@ -5,13 +5,9 @@ import numpy as np
 from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.neighbors.formulas import NOBODY, cosine_key, packing, pair_key, wide
 from gpukit.primitives.search import lower_bound
-from gpukit.primitives.warp import group_sum
+from gpukit.primitives.warp import FULL, WARP, group_sum
 
 I32, U32, U64, I64 = np.int32, np.uint32, np.uint64, np.int64
-FULL = U32(0xFFFFFFFF)
-WARP = 32
-LEVELS = 256
-REGISTERS = 32  # four blocks of 512 per multiprocessor: 0.65 s for Netflix's shape (H200), 0.71 s with 40
 FREE = U32(0xFFFFFFFF)  # a slot of the hash table
 SPREAD = U32(2654435769)  # 2**32 over the golden ratio: Fibonacci hashing
 
@@ -139,7 +135,7 @@ def key_of(totals, k, item, query, starts, ratings):
 
 
 @device
-def list_items(count, totals, query, row, view, sums, starts, begins, entries, sizes, ratings):
+def list_items(count, totals, query, row, view, sums, starts, lists, ratings):
     """Append the keys and the numbers of the thread's items to the row's list."""
     low, there, pitch, table = view
     for k in range(count):
@@ -150,11 +146,11 @@ def list_items(count, totals, query, row, view, sums, starts, begins, entries, s
         votes = U32(cuda.ballot_sync(FULL, key != NOBODY))
         first = I32(0)
         if cuda.laneid == 0 and votes != U32(0):
-            first = I32(cuda.atomic.add(sizes, row, I32(cuda.popc(votes))))
+            first = I32(cuda.atomic.add(lists.sizes, row, I32(cuda.popc(votes))))
         first = cuda.shfl_sync(FULL, first, 0)
         if key != NOBODY:
             before = I32(cuda.popc(U32(votes & U32(cuda.lanemask_lt()))))
-            entries[begins[U64(row)] + I64(first + before)] = U64(U64(key) << U64(32)) | U64(item)
+            lists.entries[lists.begins[U64(row)] + I64(first + before)] = U64(U64(key) << U64(32)) | U64(item)
 
 
 @factory
@@ -166,28 +162,29 @@ def make_list_pairs(block_size, per_thread, ratings):
     tile, warps, words = block_size * per_thread, block_size // WARP, 3 if ratings else 1
     size, slots = words * tile, 1 << ((words * tile // (words + 1)).bit_length() - 1)
     most = 3 * slots // 4  # items in the hash table, whose slots have a word more
+    most_levels = 256
 
-    @kernel(fastmath=False, max_registers=REGISTERS)
-    def list_pairs(starts, users, levels, rows, items, codes, levels_whole, first, begins, entries, sizes):
+    # 32 registers: four blocks of 512 per multiprocessor, 0.65 s for Netflix's shape (H200); 0.71 s with 40
+    @kernel(fastmath=False, max_registers=32)
+    def list_pairs(by_item, by_user, levels_whole, first, lists):
         """Append to list b every pair of the item first + b that is a pair of neighbours: its key and the other item.
 
         Ratings: the shrunk correlation S over the users that rated both, if above 0; key 2**31 (1 - S) rounded down.
         Clicks: the damped cosine of the users, if they share any; the key of formulas.cosine_key.
 
-        starts (N + 1,) int64, users (n,) int32 and levels (n,) uint8: ratings by item; rows (M + 1 or more,) int64,
-        items (n,) int32 and codes (n,) uint8: the same by user, items ascending; levels_whole (L,) uint32: a level as a
-        whole number, ascending from 0; empty for clicks, whose levels and codes are not read. first int, item of the
-        first query row; begins (B + 1,) int64: list b is entries[begins[b] : begins[b + 1]], long enough for the lower
-        of N and count_pairs; entries (m,) uint64, the key in front of 32 bits of the item, written in any order; sizes
-        (B,) int32, 0 before: items of each list.
+        by_item, by_user: plan.Compressed ratings of the N items and, items ascending, of the users; levels_whole (L,)
+        uint32: a level as a whole number, ascending from 0; empty for clicks, whose codes are not read. first int, item
+        of the first query row; lists: plan.PairLists, each long enough for the lower of N and count_pairs, written in
+        any order; sizes are 0 before.
         Launch: grid (B, ceil(N / tile)), block block_size.
         Deterministic: yes, exact (integer atomics), but for the order of a list.
         Source: the paper's S = n / (n + lambda_rho) rho; a block sums a tile of items for one query in shared memory,
         or in a hash table all items of a query that meets few.
         """
         sums = cuda.shared.array(size, np.uint32)
-        numbers = cuda.shared.array(LEVELS, np.uint32)
+        numbers = cuda.shared.array(most_levels, np.uint32)
         totals = cuda.local.array((words, per_thread), np.int64)
+        starts, begins = by_item.starts, lists.begins
         row, n_items = I64(cuda.blockIdx.x), I64(starts.size - 1)
         query, warp = I64(first) + row, I64(cuda.threadIdx.x // WARP)
         few = n_items > tile and begins[U64(row) + U64(1)] - begins[U64(row)] <= most
@@ -202,16 +199,17 @@ def make_list_pairs(block_size, per_thread, ratings):
         own = I32((I64(slots if few else view[1]) + block_size - 1) // block_size)
         clear(own, levels_whole, view, sums, numbers, totals)
         cuda.syncthreads()
-        end, column, by_user = starts[U64(query) + U64(1)], (users, levels), (items, codes)
+        end, column = starts[U64(query) + U64(1)], (by_item.others, by_item.codes)
+        rows = by_user.others, by_user.codes
         for begin in range(starts[U64(query)], end, I64(users_a_part)):
             stop = min(I64(begin + I64(users_a_part)), end)
             share = I64((stop - begin + warps - 1) // warps)
             mine = begin + warp * share
             part = min(mine, stop), min(mine + share, stop)
-            add_users(column, rows, by_user, numbers, part, U32(shift), view, sums, ratings)
+            add_users(column, by_user.starts, rows, numbers, part, U32(shift), view, sums, ratings)
             cuda.syncthreads()
             take_sums(own, sums, view[2], U32(shift), totals, ratings)
             cuda.syncthreads()
-        list_items(own, totals, query, row, view, sums, starts, begins, entries, sizes, ratings)
+        list_items(own, totals, query, row, view, sums, starts, lists, ratings)
 
     return list_pairs

@@ -19,16 +19,17 @@ import math
 
 import numpy as np
 
-from gpukit.neighbors.formulas import COUNT_BITS, SQUARE_BITS
+from gpukit.neighbors.formulas import SQUARE_BITS
 from gpukit.neighbors.plan import whole_multiples
 
 
 def most_steps(longest):
     """Return the finest scale for which the sums over `longest` users fit a word of formulas.py."""
+    count_bits = 28  # of a word, for the plain sum or the count
     most_steps = 1023  # of a scale: the 32-bit sums of two users (formulas.packing)
     longest = max(longest, 1)
     square = math.isqrt(((1 << SQUARE_BITS) - 1) // longest)
-    return min(most_steps, square, ((1 << COUNT_BITS) - 1) // longest)
+    return min(most_steps, square, ((1 << count_bits) - 1) // longest)
 
 
 def whole_numbers(values, longest):

@@ -10,7 +10,6 @@ from gpukit.scheduler import by_block
 I64, U64 = np.int64, np.uint64
 HALF = U64(32)
 COUNTED = I64(1 << SQUARE_BITS)  # a word that counts one
-PITCH = 4  # words of an item's sums, the last one unused: a vector
 
 
 @by_block(lambda pairs: pairs.size)
@@ -88,7 +87,8 @@ def add_row(items, codes, numbers, squares, own, x, sums):
 def add_ratings(column, rows, by_user, numbers, is_many, sums, listed):
     """Add the sums of a query, whose column is (users, levels), with all items; return the number of items met.
 
-    by_user: (items, codes); is_many, listed: as in add_clicks; sums (N, PITCH): zero before.
+    by_user: (items, codes); is_many, listed: as in add_clicks; sums (N, 4): zero before, the last
+    column unused, so that rows are vectors.
     """
     (users, levels), (items, codes) = column, by_user
     size, squares = 0, numbers * numbers + numbers * COUNTED
@@ -121,14 +121,13 @@ def entry_of(key, item):
 
 
 @by_block(lambda edges: edges.size - 1, heavy=True)
-def list_chunks(
-    start, stop, edges, lengths, starts, users, levels, rows, items, codes, levels_whole, first, begins, entries, sizes
-):
+def list_chunks(start, stop, edges, lengths, by_item, by_user, levels_whole, first, lists):
     """list_pairs of the query rows edges[c] to edges[c + 1] for the chunks c from start to stop."""
+    (starts, users, levels), (rows, items, codes), (begins, entries, sizes) = by_item, by_user, lists
     n_items, numbers = starts.size - 1, levels_whole.astype(I64)
     for chunk in range(start, stop):
         listed, clicks = np.empty(n_items + 1, np.int32), numbers.size == 0
-        counts, sums = np.zeros(n_items if clicks else 0, np.int32), np.zeros((0 if clicks else n_items, PITCH), I64)
+        counts, sums = np.zeros(n_items if clicks else 0, np.int32), np.zeros((0 if clicks else n_items, 4), I64)
         for row in range(edges[chunk], edges[chunk + 1]):
             query, own = first + row, entries[begins[row] : begins[row + 1]]
             column, is_many = users[starts[query] : starts[query + 1]], own.size == n_items
@@ -141,7 +140,7 @@ def list_chunks(
                 sizes[row] = list_correlations(query, size, sums, listed, own)
 
 
-def list_pairs(starts, users, levels, rows, items, codes, levels_whole, first, begins, entries, sizes):
+def list_pairs(by_item, by_user, levels_whole, first, lists):
     """Twin of kernels.list_pairs."""
-    edges, lengths = chunk_edges(begins, starts.size - 1), np.diff(starts).astype(np.int32)
-    list_chunks(edges, lengths, starts, users, levels, rows, items, codes, levels_whole, first, begins, entries, sizes)
+    lengths = np.diff(by_item.starts).astype(np.int32)
+    list_chunks(chunk_edges(lists.begins, len(lengths)), lengths, by_item, by_user, levels_whole, first, lists)

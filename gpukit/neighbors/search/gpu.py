@@ -7,7 +7,7 @@ from gpukit.device import memory
 from gpukit.device.gpu_arrays import empty, resident, zeros  # noqa: F401  (of host.search)
 from gpukit.device.upload import to_device
 from gpukit.neighbors import formulas
-from gpukit.neighbors.plan import STRIPE_BYTES, blocks
+from gpukit.neighbors.plan import STRIPE_BYTES, Compressed, PairLists, blocks
 from gpukit.neighbors.search import exact_kernels, exact_plan, kernels
 from gpukit.selection.kernels import smallest, smallest_listed  # noqa: F401  (of host.select_keys)
 from gpukit.sorting import gpu as sorting
@@ -22,16 +22,17 @@ def select_pairs(table, numbers, n_neighbors, runs):
     list_block = 512
     n_items, per_thread = len(table.indptr) - 1, RATINGS if len(numbers) else CLICKS
     list_pairs = exact_kernels.make_list_pairs(list_block, per_thread, len(numbers) > 0)
-    starts, numbers, rows = to_device(table.indptr), resident(numbers, np.uint32), table.by_user
+    by_item, by_user = Compressed(to_device(table.indptr), table.users, table.levels), Compressed(*table.by_user[1:4])
+    numbers = resident(numbers, np.uint32)
     pairs, tiles = device_array(n_items, np.int64), blocks(n_items, list_block * per_thread)
     warps = exact_kernels.WARP * n_items
-    launch(exact_kernels.count_pairs, blocks(warps, list_block), list_block, starts, table.users, rows.starts, pairs)
+    counted = *by_item[:2], by_user.starts, pairs
+    launch(exact_kernels.count_pairs, blocks(warps, list_block), list_block, *counted)
     for first, begins in exact_plan.stripes(pairs.copy_to_host(), runs, n_neighbors, STRIPE_BYTES // 8):
         n_rows, entries = len(begins) - 1, device_array(max(1, int(begins[-1])), np.uint64)
-        begins, sizes = to_device(begins), zeros(n_rows, np.int32)
-        by_item, by_user = (starts, table.users, table.levels), (rows.starts, rows.others, rows.codes)
-        launch(list_pairs, (n_rows, tiles), list_block, *by_item, *by_user, numbers, first, begins, entries, sizes)
-        yield first, smallest_listed(begins, sizes, entries, n_neighbors)
+        lists = PairLists(to_device(begins), entries, zeros(n_rows, np.int32))
+        launch(list_pairs, (n_rows, tiles), list_block, by_item, by_user, numbers, first, lists)
+        yield first, smallest_listed(lists.begins, lists.sizes, entries, n_neighbors)
 
 
 def stripe_bytes(n_items):
@@ -85,10 +86,9 @@ def bucket_stripes(items, settings):
 def fill_slots(selected, first, worst, seed, lists):
     """See cpu.fill_slots."""
     slot_block = 64
-    n_items = lists.neighbors.shape[0]
-    key, half = formulas.supplement_key(seed), formulas.permutation_half(n_items)
-    grid = blocks(selected[0].shape[0], slot_block)
-    launch(kernels.fill_slots, grid, slot_block, *selected, first, worst, key, half, n_items, *lists)
+    key, half = formulas.supplement_key(seed), formulas.permutation_half(lists.neighbors.shape[0])
+    grid, given = blocks(selected[0].shape[0], slot_block), (*selected, first, worst, key, half)
+    launch(kernels.fill_slots, grid, slot_block, *given, lists)
 
 
 STRIPES = {

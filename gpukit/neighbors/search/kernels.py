@@ -10,7 +10,6 @@ from gpukit.random import bits, shuffled
 U32 = np.uint32
 TILE = 128  # queries and items per block
 BLOCK = 2 * TILE  # threads
-WARPS = 4, 2  # of a block, over its queries and its items
 ROWS, COLUMNS = 2, 8  # products of 16 queries and 8 items that a warp adds up
 STEP = 16  # words staged at a time, two products' worth
 PITCH = TILE + 8  # against bank conflicts
@@ -98,7 +97,8 @@ def hamming_distances(codes, rated, first, keys):
     counts = cuda.shared.array(BLOCK, np.uint32)
     thread = U32(cuda.threadIdx.x)
     lane, warp = U32(thread % U32(32)), U32(thread // U32(32))
-    y, x = U32(U32(warp // U32(WARPS[1])) * U32(16 * ROWS)), U32(U32(warp % U32(WARPS[1])) * U32(8 * COLUMNS))
+    warps = U32(2)  # of a block over its items; four over its queries
+    y, x = U32(U32(warp // warps) * U32(16 * ROWS)), U32(U32(warp % warps) * U32(8 * COLUMNS))
     corner = U32(cuda.blockIdx.y * TILE), U32(cuda.blockIdx.x * TILE)
     common = cuda.local.array((ROWS, COLUMNS, 4), np.uint32)
     for i in range(ROWS):
@@ -177,18 +177,19 @@ def bucket_matches(codes, rated, width, hashes, mates, first, keys):
 
 
 @kernel(fastmath=False)
-def fill_slots(indices, values, first, worst, key, half, n_items, neighbors, scores, random_slots):
+def fill_slots(indices, values, first, worst, key, half, lists):
     """Lines 10-12 of Algorithm 1: the selected items with a key below worst, their scores, and the random supplement.
 
     indices (B, K) int32 and values (B, K) uint32: the selection of rows first..first + B; worst int: the first key of a
-    pair that is not a pair of neighbours; key uint32 and half int: of random.shuffled; n_items int, N > K; neighbors
-    (N, K) int32, scores (N, K) float32 in (0, 1] or NaN and random_slots (N,) int32, rows first..first + B written.
+    pair that is not a pair of neighbours; key uint32 and half int: of random.shuffled; lists: plan.Lists of N > K
+    items, rows first..first + B written, scores in (0, 1] or NaN.
     Launch: grid ceil(B / block), any block.   Deterministic: yes, exact.   Source: Algorithm 1.
     """
     row = cuda.grid(1)
     if row >= indices.shape[0]:
         return
-    item, k, found = first + row, indices.shape[1], 0
+    neighbors, scores, random_slots = lists
+    item, k, found, n_items = first + row, indices.shape[1], 0, neighbors.shape[0]
     while found < k and values[row, found] < worst:
         neighbors[item, found] = indices[row, found]
         scores[item, found] = agreement(values[row, found], U32(worst))

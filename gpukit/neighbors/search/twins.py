@@ -9,7 +9,6 @@ from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
 TILE = 128  # items per row: a word of all of them is a row, so that the lanes of a vector are items
-STEP = 4  # rows of a tile that are compared together
 
 
 @njit
@@ -40,7 +39,7 @@ def turn(codes, first, tile):
 
 @njit
 def add_differences(codes, query, tile, k, distances):
-    """distances (TILE,) += differing bits of STEP double words from k on of the query and of the items of a tile."""
+    """distances (TILE,) += differing bits of four double words from k on of the query and of the items of a tile."""
     a, b = double_word(codes, query, k), double_word(codes, query, k + 1)
     c, d = double_word(codes, query, k + 2), double_word(codes, query, k + 3)
     for i in range(TILE):
@@ -61,17 +60,15 @@ def write_row(distances, rated, query, first, keys):
 @by_block(lambda codes: -(-len(codes) // TILE))
 def hamming_distances(start, stop, codes, rated, first, keys):
     """Twin of kernels.hamming_distances; a tile of items is transposed once for all queries."""
-    n_words = codes.shape[1]
+    n_words, step = codes.shape[1], 4  # rows of a tile that are compared together
     for number in range(start, stop):
         begin = number * TILE
-        tile, distances = (
-            np.empty(((n_words + 2 * STEP - 1) // (2 * STEP) * STEP, TILE), np.uint64),
-            np.empty(TILE, np.uint32),
-        )
+        rows = (n_words + 2 * step - 1) // (2 * step) * step
+        tile, distances = np.empty((rows, TILE), np.uint64), np.empty(TILE, np.uint32)
         turn(codes, begin, tile)
         for row in range(keys.shape[0]):
             distances[:] = U32(0)
-            for k in range(0, tile.shape[0], STEP):
+            for k in range(0, tile.shape[0], step):
                 add_differences(codes, first + row, tile, k, distances)
             write_row(distances, rated, first + row, begin, keys[row, begin : begin + TILE])
 
@@ -109,9 +106,10 @@ def bucket_matches(start, stop, codes, rated, width, hashes, mates, first, keys)
 
 
 @by_block(lambda indices: indices.shape[0])
-def fill_slots(start, stop, indices, values, first, worst, key, half, n_items, neighbors, scores, random_slots):
+def fill_slots(start, stop, indices, values, first, worst, key, half, lists):
     """Twin of kernels.fill_slots."""
-    k = indices.shape[1]
+    neighbors, scores, random_slots = lists
+    k, n_items = indices.shape[1], neighbors.shape[0]
     for row in range(start, stop):
         item = first + row
         found = 0

@@ -30,11 +30,11 @@ EPOCH = "int64[:, ::1]", BATCH, PARAMETERS, typeof(Rates(*[np.float32(1)] * 8)),
 WEIGHTED = EPOCH[0], WEIGHTS, *EPOCH[2:]
 GROWN = "int32[::1], int64, float32, float32[:, ::1]"
 PAIRS = ASKED, PARAMETERS, "float32[::1]"
-RATED_BY = named(Tables, rated=(U32, 2), codes=(U8, 3))
+RATED_BY = named(Tables, rated=(U32, 2), codes=(U8, 3), levels=(F32, 1))
 SCORES = (
     "int32[::1]",
     RATED_BY,
-    "int32[:, ::1], float32[::1]",
+    "int32[:, ::1]",
     PARAMETERS,
     "int64, float32[::1], boolean, uint32[:, ::1]",
 )
@@ -164,7 +164,6 @@ PREPARING = [
     ),
     Case("factorization.count_keys", prepare.count_keys, f"{STARTS}, int64, uint64[::1], {PLACES}", registers=32),
     Case("factorization.spread_rows", prepare.spread_rows, f"{PLACES}, int64, int32[::1]", registers=48),
-    Case("factorization.rename_rows", prepare.rename_rows, "int32[::1], int32[::1]", registers=32),
     *(
         Case(f"factorization.{name}", getattr(prepare, name), "float32[:, ::1], int32[::1], float32[:, ::1]", 48)
         for name in ("move_rows", "take_rows")
@@ -205,10 +204,19 @@ CHUNKING = [
         f"{STARTS}, int64[::1], uint64[::1], int64, uint32, {CHUNKS}, uint64[::1], {PLACES}",
         registers=64,
     ),
-    Case("factorization.take_chunks", chunks.take_chunks, f"{CHUNKS}, {PLACES}, int64, {CHUNKS}", registers=40),
-    Case("factorization.fallen_lengths", chunks.fallen_lengths, f"{CHUNKS}, int64, uint64[::1], {PLACES}", 32),
+    Case(
+        "factorization.fallen_lengths",
+        chunks.fallen_lengths,
+        f"{CHUNKS}, {PLACES}, int64, int64, uint64[::1], {PLACES}",
+        32,
+    ),
     Case("factorization.deal_hands", chunks.deal_hands, f"{PLACES}, uint32, uint32[:, ::1]", registers=48),
-    Case("factorization.take_quads", chunks.take_quads, f"{CHUNKS}, uint32[:, ::1], {CHUNKS}", registers=48),
+    Case(
+        "factorization.take_quads",
+        chunks.take_quads,
+        f"{CHUNKS}, {PLACES}, int64, uint32[:, ::1], {CHUNKS}",
+        registers=48,
+    ),
 ]
 STREAMING = [
     Case(
@@ -238,7 +246,6 @@ CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout,
     Case("factorization.regress_on_neighbors", regress_on_neighbors, REGRESS, registers=64),
     Case("factorization.neighbor_codes", scores.neighbor_codes, CODES, registers=56),
     Case("factorization.look_up_codes", scores.look_up_codes, LOOKED_UP, registers=56),
-    Case("factorization.clear_tables", scores.clear_tables, "uint8[:, ::1]", registers=32),
     *PREPARING,
     *STREAMING,
     *CHUNKING,

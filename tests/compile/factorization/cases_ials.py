@@ -3,13 +3,16 @@
 Also an inverse in float64.
 """
 
-from compile.usage import Case
+from compile.usage import Case, named
+from numba.core import types
 
 from gpukit.factorization.solvers.ials.descent_kernels import make_descent
+from gpukit.factorization.solvers.ials.formulas import Directions
 from gpukit.factorization.solvers.ials.inverse_kernels import invert_panel
 from gpukit.factorization.solvers.ials.products_kernels import make_products_of_pieces
 
 LINES, LIST, TABLE = "int64[:, ::1]", "float32[::1]", "float32[:, ::1]"
+STATE = named(Directions, ways=(types.float32, 2), left=(types.float32, 2), rests=(types.float32, 1))
 
 
 def cases_of(lanes, count):
@@ -18,9 +21,9 @@ def cases_of(lanes, count):
     arguments = f"{LINES}, int32[::1], {LIST}, float32, {TABLE}, {TABLE}, {TABLE}"
     kernel = make_products_of_pieces(lanes, count)
     yield Case(f"factorization.products_of_pieces[{lanes} x {count}]", kernel, arguments, registers=64 + 5 * count)
-    before, after = f"{LINES}, {LIST}, {TABLE}, {TABLE}, {TABLE}", f"{TABLE}, {TABLE}, {LIST}, {TABLE}"
-    for kernel, name, last in zip(make_descent(width), ("begin_descent", "descend"), ("", "boolean, ")):
-        yield Case(f"factorization.{name}[{width}]", kernel, f"{before}, {last}{after}", registers=136)
+    before, after = f"{LINES}, {LIST}, {TABLE}, {TABLE}, {TABLE}", (STATE, TABLE)
+    for kernel, name, last in zip(make_descent(width), ("begin_descent", "descend"), ("", ", boolean")):
+        yield Case(f"factorization.{name}[{width}]", kernel, (before + last, *after), registers=136)
 
 
 CASES = [case for lanes, count in ((8, 4), (16, 16), (32, 32)) for case in cases_of(lanes, count)]

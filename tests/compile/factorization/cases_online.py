@@ -5,11 +5,13 @@ from numba.core import types
 
 from gpukit.factorization.arrays import History
 from gpukit.factorization.online import kernels as online
+from gpukit.factorization.prepare.formulas import FirstRows
 
 KEYS, FIELDS, PLACES, FLAGS, ROWS = "uint64[::1]", "int64, int64, int64", "uint32[::1]", "uint8[::1]", "float32[:, ::1]"
 ARRAYS, STARTS = "int32[::1], uint8[::1]", "int64[::1]"
 PARTS = (types.int64, 1), (types.int32, 1), (types.uint8, 1), (types.float32, 1)
 HISTORY = named(History, **dict(zip(History._fields, PARTS)))
+FIRST_ROWS = types.NamedTuple([types.float64[::1], types.boolean, types.int64, types.uint32], FirstRows)
 CASES = [
     Case(
         "factorization.online.find_levels",
@@ -54,7 +56,7 @@ CASES = [
     Case(
         "factorization.online.begin_rows",
         online.begin_rows,
-        f"{ROWS}, {FLAGS}, {STARTS}, float64[::1], boolean, int64, uint32, float32, {ROWS}",
+        (f"{ROWS}, {FLAGS}, {STARTS}", FIRST_ROWS, f"float32, {ROWS}"),
         registers=64,
         float64_ok=True,
     ),

@@ -41,12 +41,15 @@ ADDITIONS = {"plain": ("sm_75", "sm_80", "sm_86", "sm_89"), "quad": ("sm_90", "s
 SAMPLES = named(Samples, major=(types.int32, 1), minor=(types.int32, 1), values=(types.float32, 1))
 
 
+RATES = typeof(Rates(*[np.float32(1)] * 8))
+
+
 def cases_of_hogwild():
     """The random order; an epoch."""
     arguments = "int64[::1], int32[::1], float32[::1], uint32", SAMPLES
     yield Case("factorization.scatter_ratings", hogwild.scatter_ratings, arguments, registers=56)
     for layout, most in (((8, 4), 72), ((16, 8), 96), ((32, 32), 255)):
-        arguments = SAMPLES, f"{TABLE}, {TABLE}, float32, float32, float32, int64, uint32, int64"
+        arguments = SAMPLES, f"{TABLE}, {TABLE}", RATES, "int64, uint32, int64"
         for kind, targets in ADDITIONS.items():
             name = f"factorization.hogwild_epoch[{', '.join(map(str, layout))}, {kind}]"
             kernel = hogwild.make_hogwild_epoch(*layout, kind == "quad")
@@ -57,7 +60,7 @@ CLICKS = named(Clicks, starts=(types.int64, 1), items=(types.int32, 1))
 PARAMETERS = named(
     Parameters, P=(types.float32, 2), Q=(types.float32, 2), influence=(types.float32, 2), offsets=(types.float32, 2)
 )
-STEPS = typeof(Rates(*[np.float32(1)] * 8)), types.uint32, typeof(Draw(np.uint32(1), 4, True))
+STEPS = RATES, types.uint32, typeof(Draw(np.uint32(1), 4, True))
 SAMPLED = LINES, CLICKS, "int32[:, ::1]", PARAMETERS, *STEPS, "int64, uint32[:, ::1]"
 MOST = {(8, 4, 0): (96, 0), (8, 4, 4): (144, 0), (16, 4, 4): (144, 0), (16, 8, 0): (104, 0), (32, 16, 16): (255, 96)}
 

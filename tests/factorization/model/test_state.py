@@ -5,6 +5,8 @@ import pytest
 
 from factorization.inputs import assert_unused_is_zero, problem
 from gpukit.errors import ParameterError
+from gpukit.factorization import cpu
+from gpukit.factorization.arrays import History
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import (
     BASE,
@@ -119,7 +121,9 @@ def test_start_factors_do_not_depend_on_their_number():
 def test_start_state(biases):
     baseline = np.array([0.5, 0.0, -0.25]), np.array([0.0, 0.125])
     neighbors = np.array([[1], [0]], np.int32)
-    state = states.start_state(states.Beginning((3, 2), 4, neighbors, baseline, biases, 1))
+    beginning = states.Beginning((3, 2), 4, neighbors, baseline, biases, 1)
+    model = cpu.DeviceModel.begin(beginning, cpu_layout(4, 1), "items", History(*(np.empty(0),) * 4))
+    of_model, state = (model.near, *model.parameters[2:]), model.state()
     for factors, extras, base in (
         (state.user_factors, state.user_extras, baseline[0]),
         (state.item_factors, state.item_extras, baseline[1]),
@@ -128,7 +132,9 @@ def test_start_state(biases):
         np.testing.assert_array_equal(extras[:, BIAS], base if biases else 0)
         assert not extras[:, SQUARES].any() and (factors.any(axis=1) == (base != 0)).all()
     assert state.influence.shape == (2, 2, 1) and not state.influence.any()
-    assert state.neighbors is neighbors
+    np.testing.assert_array_equal(state.neighbors, neighbors)
+    for own, packed in zip(of_model, states.pack_neighborhood(neighbors, None, baseline[1], cpu_layout(4, 1))):
+        np.testing.assert_array_equal(own, packed)
     near, influence, offsets = states.pack_neighborhood(neighbors, None, baseline[1], gpu_layout(4, 1))
     for none_yet, packed in zip((near, influence, offsets), neighborhood(state, gpu_layout(4, 1))):
         np.testing.assert_array_equal(none_yet, packed)

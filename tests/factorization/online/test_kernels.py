@@ -12,7 +12,7 @@ from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.online import inputs as reading
 from gpukit.factorization.online import learning, twins
 from gpukit.factorization.prepare import twins as preparing
-from gpukit.factorization.prepare.formulas import ASIDE, KNOWN
+from gpukit.factorization.prepare.formulas import ASIDE, KNOWN, FirstRows
 from gpukit.factorization.solvers import rates
 from gpukit.factorization.solvers.sgd import schedule
 
@@ -164,7 +164,7 @@ def test_rows_that_begin(shape, biased):
     table, work = (rng.normal(size=(6, 36 + EXTRA)).astype(np.float32) for _ in range(2))
     flags, starts = np.array([0, 1, 0, 0, 1], np.uint8), np.array([0, 3, 8, 8, 9, 30], np.int64)
     base = np.array([0.5, -1.5, 0, 2, 0])
-    given = table, flags, starts, base, biased, 34, np.uint32(9), np.float32(7)
+    given = table, flags, starts, FirstRows(base, biased, 34, np.uint32(9)), np.float32(7)
     (begun,) = both("begin_rows", shape, given, [work])
     expected = np.zeros_like(table)
     preparing.start_rows(np.uint32(9), base, biased, 34, expected, expected)

@@ -250,7 +250,7 @@ def test_rows_in_places(rows, step, shape):
         places, renamed, moved, back = np.full(rows + 1, -1, np.int32), minor.copy(), 0 * table, 0 * table
         run("spread_rows")(order, step, places)
         np.testing.assert_array_equal(places, expected)
-        run("rename_rows")(places, renamed)
+        run("follow")(places, renamed, renamed)
         run("move_rows")(table, places, moved)
         run("take_rows")(moved, places, back)
         np.testing.assert_array_equal(moved[renamed], table[minor])

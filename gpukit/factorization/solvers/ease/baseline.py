@@ -8,7 +8,6 @@ from gpukit.evaluation.lists.clicks import Clicks
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease import training
 
-MOST_WORK = 4e9  # of the solution, in multiplications of training: about 8,000 items
 TILE = 1 << 22  # scores at once
 
 
@@ -27,8 +26,9 @@ class Ease(Popularity):
     @staticmethod
     def is_affordable(learned: Clicks, n_items):
         """Return True if the solution takes a few seconds and half of the main memory at most."""
+        most_work = 4e9  # in multiplications of training: about 8,000 items
         work = training.work_of((len(learned.indptr) - 1, n_items), len(learned.items))
-        return work <= MOST_WORK and 2 * training.memory_of(n_items) <= available_memory()
+        return work <= most_work and 2 * training.memory_of(n_items) <= available_memory()
 
     def pair_scores(self, rows, items):
         """Return scores (B, C) float32 of items (B, C) for users (B,), known clicks included."""

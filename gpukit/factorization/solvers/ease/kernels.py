@@ -4,8 +4,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 
-I32, U32, U64 = np.int32, np.uint32, np.uint64
-F32 = np.float32
+I32, U32, U64, F32 = np.int32, np.uint32, np.uint64, np.float32
 BITS = 32  # slots of a word of a mask
 
 

@@ -9,11 +9,10 @@ from gpukit.factorization.prepare.formulas import half_width
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
 from gpukit.primitives.rows import add_row, load_row, partial_dot
-from gpukit.primitives.warp import group_max, group_sum
+from gpukit.primitives.warp import WARP, group_max, group_sum
 from gpukit.random import shuffled
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
-WARP = 32
 
 
 @kernel
@@ -49,13 +48,13 @@ def make_hogwild_epoch(lanes, factors, vector):
     """
 
     @kernel
-    def hogwild_epoch(samples, own, other, rate, bias_rate, decay, batch, turn, workers):
+    def hogwild_epoch(samples, own, other, rates, batch, turn, workers):
         """Apply Eq. (5) to every rating once; worker w processes the batches w, w + workers, ... of a random order.
 
-        samples: Samples (n,); own, other (rows + 1, stride) float32: parameter rows with the biases; rate, bias_rate
-        float32: gamma of factors and biases; decay float32: lambda; batch int64: ratings of a batch; turn uint32: key
-        of the epoch, which determines the order; workers int64: groups of lanes. Rows are read without locks while
-        other workers add to them; no step is lost.
+        samples: Samples (n,); own, other (rows + 1, stride) float32: parameter rows with the biases; rates:
+        formulas.Rates, whose gains are 0; batch int64: ratings of a batch; turn uint32: key of the epoch, which
+        determines the order; workers int64: groups of lanes. Rows are read without locks while other workers add to
+        them; no step is lost.
 
         Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
         Deterministic: with one worker, or if no two workers share a row; else results depend on the order of steps.
@@ -84,14 +83,15 @@ def make_hogwild_epoch(lanes, factors, vector):
                 biases = F32(b + c) if lane == U32(BIAS) else ZERO
                 error = F32(z - group_sum(F32(partial_dot(p, q, factors) + biases), lanes))
                 for f in range(factors):
-                    dp[f] = formulas.factor_change(p[f], q[f], error, rate, decay)
-                    dq[f] = formulas.factor_change(q[f], p[f], error, rate, decay)
+                    dp[f] = formulas.factor_change(p[f], q[f], error, rates.factor, rates.factor_decay)
+                    dq[f] = formulas.factor_change(q[f], p[f], error, rates.factor, rates.factor_decay)
                 if step < length:
                     add_row(own, u, U32(0), lane, lanes, factors, vector, dp)
                     add_row(other, v, U32(0), lane, lanes, factors, vector, dq)
                     if lane == U32(BIAS):
-                        cuda.atomic.add(own, (u, U32(at + U32(BIAS))), formulas.bias_change(b, error, bias_rate, decay))
-                        change = formulas.bias_change(c, error, bias_rate, decay)
+                        change = formulas.bias_change(b, error, rates.bias, rates.bias_decay)
+                        cuda.atomic.add(own, (u, U32(at + U32(BIAS))), change)
+                        change = formulas.bias_change(c, error, rates.bias, rates.bias_decay)
                         cuda.atomic.add(other, (v, U32(there + U32(BIAS))), change)
 
     return hogwild_epoch

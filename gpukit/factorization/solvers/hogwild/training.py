@@ -5,9 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.solvers.rates import BETA
-from gpukit.factorization.solvers.sgd.formulas import falling_rate
-from gpukit.factorization.solvers.sgd.schedule import turn_key
+from gpukit.factorization.solvers.sgd.schedule import Epochs
 from gpukit.random import key
 from gpukit.streams import Keyed
 
@@ -46,22 +44,17 @@ def most_useful(orders):
     return max(1, int(MEETINGS / chance))
 
 
-class Training:
+class Training(Epochs):
     """Epochs of batch-Hogwild over a session's parameters."""
 
     def __init__(self, session, task, arranged):
-        self.session, self.settings, self.layout = session, task.settings, task.layout
-        self.samples, self.workers, self.steps = arranged
+        super().__init__(session, task.settings)
+        self.layout, (self.samples, self.workers, self.steps) = task.layout, arranged
 
-    def epoch(self, number):
-        """Make one pass over all ratings; return when complete."""
-        settings, sides = self.settings, self.session.parameters[:2]
-        rate = np.float32(falling_rate(settings.learning_rate, settings.known("beta", BETA), number))
-        rates = rate, rate if settings.biases else np.float32(0.0), np.float32(settings.regularization)
-        self.steps.run_hogwild(
-            self.layout, self.samples, *sides, *rates, BATCH, turn_key(settings.seed, number), self.workers
-        )
-        self.session.finish()
+    def start(self, rates, turn):
+        """Run `step`; on a GPU it is queued."""
+        sides = self.session.parameters[:2]
+        self.steps.run_hogwild(self.layout, self.samples, *sides, rates, BATCH, turn, self.workers)
 
 
 begin = Training

@@ -6,6 +6,7 @@ from gpukit._jit import njit
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width
 from gpukit.factorization.solvers.sgd import formulas
+from gpukit.factorization.solvers.sgd.twins import learn_factors
 from gpukit.factorization.twins import dot
 from gpukit.random import shuffled
 from gpukit.scheduler import by_block
@@ -25,31 +26,21 @@ def scatter_ratings(start, stop, starts, minor, values, seed_key, samples):
 
 
 @njit
-def _learn(p, q, n, error, rate, decay):
-    """Apply Eq. (5) to both factor rows, each from the other's old value."""
-    for f in range(n):
-        u, v = p[f], q[f]
-        p[f] = u + formulas.factor_change(u, v, error, rate, decay)
-        q[f] = v + formulas.factor_change(v, u, error, rate, decay)
-
-
-@njit
 def _walk(first, last, samples, own, other, rates):
-    """Process one batch; rates: of factors, of biases, lambda."""
-    rate, bias_rate, decay = rates
+    """Process one batch."""
     n = own.shape[1] - EXTRA
     at = n + BIAS
     for t in range(first, last):
         u, v = samples.major[t], samples.minor[t]
         p, q, b, c = own[u], other[v], own[u, at], other[v, at]
         error = samples.values[t] - (dot(p, q, n) + b + c)
-        _learn(p, q, n, error, rate, decay)
-        own[u, at] = b + formulas.bias_change(b, error, bias_rate, decay)
-        other[v, at] = c + formulas.bias_change(c, error, bias_rate, decay)
+        learn_factors(p, q, n, error, rates.factor, rates.factor, rates.factor_decay)
+        own[u, at] = b + formulas.bias_change(b, error, rates.bias, rates.bias_decay)
+        other[v, at] = c + formulas.bias_change(c, error, rates.bias, rates.bias_decay)
 
 
 @by_block(lambda workers: workers, heavy=True)
-def hogwild_epoch(start, stop, samples, own, other, rate, bias_rate, decay, batch, turn, workers):
+def hogwild_epoch(start, stop, samples, own, other, rates, batch, turn, workers):
     """Twin of kernels.hogwild_epoch; steps are stored, since few threads seldom share a row."""
     n = samples.values.size
     batches = -(-n // batch)
@@ -57,4 +48,4 @@ def hogwild_epoch(start, stop, samples, own, other, rate, bias_rate, decay, batc
     for worker in range(start, stop):
         for place in range(worker, batches, workers):
             begin = np.int64(shuffled(turn, U32(place), half, U32(batches))) * batch
-            _walk(begin, min(n, begin + batch), samples, own, other, (rate, bias_rate, decay))
+            _walk(begin, min(n, begin + batch), samples, own, other, rates)

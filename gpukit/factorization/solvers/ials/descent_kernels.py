@@ -81,16 +81,16 @@ def _add_rest(owners, first, decays, sums, rows, width, own, out):
 
 
 @device
-def _step(row, at, width, rest, own, out, left, table):
+def _step(row, at, width, own, out, state, table):
     """Make a step of one row by a warp; own becomes the residual.
 
-    own and out, from `at` on: the row's direction and the matrix times it; rest: see begin_descent.
+    own and out, from `at` on: the row's direction and the matrix times it; state: formulas.Directions.
     """
     lane = U32(cuda.laneid)
     curve = ZERO
     for f in range(lane, U32(width), U32(32)):
         curve += own[U32(at + U32(f))] * out[U32(at + U32(f))]
-    step = quotient(rest, group_sum(curve, 32))
+    left, step = state.left, quotient(state.rests[row], group_sum(curve, 32))
     for f in range(lane, U32(width), U32(32)):
         f = U32(f)
         table[row, f] += step * own[U32(at + f)]
@@ -100,12 +100,12 @@ def _step(row, at, width, rest, own, out, left, table):
 
 
 @device
-def _turn(row, at, width, own, out, ways, rests, begins):
+def _turn(row, at, width, own, out, state, begins):
     """Compute the next direction of one row by a warp.
 
     own and out, from `at` on: the residual and M times it; begins: there is no previous direction.
     """
-    lane = U32(cuda.laneid)
+    lane, ways, rests = U32(cuda.laneid), state.ways, state.rests
     rest = ZERO
     for f in range(lane, U32(width), U32(32)):
         rest += own[U32(at + U32(f))] * out[U32(at + U32(f))]
@@ -128,14 +128,13 @@ def make_descent(width):
     shape = width, tile.across, tile.groups, each
 
     @kernel
-    def begin_descent(owners, decays, sums, shared, inverse, ways, left, rests, table):
+    def begin_descent(owners, decays, sums, shared, inverse, state, table):
         """Compute residuals left[row], first directions ways[row] = M left[row] and their products rests[row].
 
         left[row] = -(sums + (S + lambda I) table[row]). owners (n, 4) int64: row, first piece, pieces, clicks; decays
         (n,) float32: lambda; sums (pieces, width) float32: see products_of_pieces, with goal 1 and u = table[row];
-        shared, inverse (width, width) float32: S and M, symmetric, M about the inverse of S + lambda I; ways, left
-        (rows or more, width), rests (rows or more,) float32, overwritten; table (rows + 1, stride) float32: parameter
-        rows.
+        shared, inverse (width, width) float32: S and M, symmetric, M about the inverse of S + lambda I; state:
+        formulas.Directions of as many rows or more, overwritten; table (rows + 1, stride) float32: parameter rows.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.
@@ -159,22 +158,22 @@ def make_descent(width):
                 o = I64(first + I64(r))
                 own[U32(at)] = -out[U32(at)]
                 if o < I64(owners.shape[0]):
-                    left[U64(owners[U64(o), 0]), f] = -out[U32(at)]
+                    state.left[U64(owners[U64(o), 0]), f] = -out[U32(at)]
             cuda.syncthreads()
             multiply(shape, inverse, own, part, out)
             cuda.syncthreads()
             for r in range(U32(cuda.threadIdx.x // 32), U32(rows), U32(WARPS)):
                 o = I64(first + I64(r))
                 if o < I64(owners.shape[0]):
-                    _turn(U64(owners[U64(o), 0]), U32(U32(r) * U32(width)), width, own, out, ways, rests, True)
+                    _turn(U64(owners[U64(o), 0]), U32(U32(r) * U32(width)), width, own, out, state, True)
 
     @kernel
-    def descend(owners, decays, sums, shared, inverse, last, ways, left, rests, table):
+    def descend(owners, decays, sums, shared, inverse, last, state, table):
         """Make a step of each row to the minimum along its direction, and compute the next direction.
 
         owners (n, 4) int64, decays (n,) float32, shared and inverse (width, width) float32: see begin_descent; sums
-        (pieces, width) float32: with goal 0 and u = ways[row]; last: skip the next direction; ways, left (rows or more,
-        width), rests (rows or more,) and the factors of table (rows + 1, stride) float32: updated.
+        (pieces, width) float32: with goal 0 and u = ways[row]; last: skip the next direction; state and the factors of
+        table (rows + 1, stride) float32: updated.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.
@@ -186,7 +185,7 @@ def make_descent(width):
         stride = I64(cuda.gridDim.x) * I64(rows)
         for first in range(I64(cuda.blockIdx.x) * I64(rows), I64(owners.shape[0]), stride):
             cuda.syncthreads()
-            _load(owners, first, rows, width, ways, own)
+            _load(owners, first, rows, width, state.ways, own)
             cuda.syncthreads()
             multiply(shape, shared, own, part, out)
             cuda.syncthreads()
@@ -196,7 +195,7 @@ def make_descent(width):
                 o = I64(first + I64(r))
                 if o < I64(owners.shape[0]):
                     row = U64(owners[U64(o), 0])
-                    _step(row, U32(U32(r) * U32(width)), width, rests[row], own, out, left, table)
+                    _step(row, U32(U32(r) * U32(width)), width, own, out, state, table)
             cuda.syncthreads()
             if not last:
                 multiply(shape, inverse, own, part, out)
@@ -205,6 +204,6 @@ def make_descent(width):
                     o = I64(first + I64(r))
                     if o < I64(owners.shape[0]):
                         row = U64(owners[U64(o), 0])
-                        _turn(row, U32(U32(r) * U32(width)), width, own, out, ways, rests, False)
+                        _turn(row, U32(U32(r) * U32(width)), width, own, out, state, False)
 
     return begin_descent, descend

@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.factorization.solvers.squares.formulas import ZERO, quotient
+from gpukit.factorization.twins import dot
 from gpukit.scheduler import by_block
 
 
@@ -21,15 +22,6 @@ def _applied(owner, decay, sums, shared, way, out):
 
 
 @njit
-def _dot(x, y):
-    """Return x y."""
-    total = ZERO
-    for f in range(x.size):
-        total += x[f] * y[f]
-    return total
-
-
-@njit
 def _times(matrix, x, out):
     """out = symmetric matrix times x."""
     out[:] = ZERO
@@ -40,33 +32,33 @@ def _times(matrix, x, out):
 
 
 @by_block(lambda owners: owners.shape[0])
-def begin_descent(start, stop, owners, decays, sums, shared, inverse, ways, left, rests, table):
+def begin_descent(start, stop, owners, decays, sums, shared, inverse, state, table):
     """Twin of kernels.descent.begin_descent."""
-    width = ways.shape[1]
+    (ways, left, rests), width = state, state.ways.shape[1]
     for owner in range(start, stop):
         row, out = owners[owner, 0], np.empty(width, np.float32)
         _applied(owners[owner], decays[owner], sums, shared, table[row, :width], out)
         for f in range(width):
             left[row, f] = -out[f]
         _times(inverse, left[row], ways[row])
-        rests[row] = _dot(left[row], ways[row])
+        rests[row] = dot(left[row], ways[row], width)
 
 
 @by_block(lambda owners: owners.shape[0])
-def descend(start, stop, owners, decays, sums, shared, inverse, last, ways, left, rests, table):
+def descend(start, stop, owners, decays, sums, shared, inverse, last, state, table):
     """Twin of kernels.descent.descend."""
-    width = ways.shape[1]
+    (ways, left, rests), width = state, state.ways.shape[1]
     for owner in range(start, stop):
         row, out = owners[owner, 0], np.empty(width, np.float32)
         way, rest, own = ways[row], left[row], table[row]
         _applied(owners[owner], decays[owner], sums, shared, way, out)
-        step = quotient(rests[row], _dot(way, out))
+        step = quotient(rests[row], dot(way, out, width))
         for f in range(width):
             own[f] += step * way[f]
             rest[f] -= step * out[f]
         if not last:
             _times(inverse, rest, out)
-            before, rests[row] = rests[row], _dot(rest, out)
+            before, rests[row] = rests[row], dot(rest, out, width)
             turn = quotient(rests[row], before)
             for f in range(width):
                 way[f] = out[f] + turn * way[f]

@@ -19,7 +19,21 @@ little. Therefore all eigenvalues of M times the matrix are close together, what
 and rounding errors do not grow.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+
+
+class Directions(NamedTuple):
+    """State of conjugate gradients of rows: directions ways, residuals left (rows, width), rests (rows,) float32.
+
+    rests: products of residuals and M times them.
+    """
+
+    ways: np.ndarray
+    left: np.ndarray
+    rests: np.ndarray
+
 
 WAYS = ("cholesky", "gradients")
 STEPS = 3  # of conjugate gradients per half epoch, from the current row (Takacs et al. 2011)

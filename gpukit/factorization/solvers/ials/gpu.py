@@ -5,7 +5,7 @@ import numpy as np
 from gpukit._driver import device_array, launch
 from gpukit.device.gpu_arrays import resident
 from gpukit.factorization.solvers.ials import descent_kernels, inverse_kernels, products_kernels
-from gpukit.factorization.solvers.ials.formulas import PANEL, rows_of_block
+from gpukit.factorization.solvers.ials.formulas import PANEL, Directions, rows_of_block
 from gpukit.factorization.solvers.squares import gpu as squares
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 
@@ -30,8 +30,8 @@ class Descent:
     def __init__(self, layout, rows, pieces):
         self.width = layout.lanes * layout.factors
         self.sums = device_array((pieces, self.width), np.float32)
-        self.ways, self.left = (device_array((rows, self.width), np.float32) for _ in range(2))
-        self.rests = device_array(rows, np.float32)
+        matrices = (device_array((rows, self.width), np.float32) for _ in range(2))
+        self.state = Directions(*matrices, device_array(rows, np.float32))
         self.products = products_kernels.make_products_of_pieces(layout.lanes, layout.factors)
         self.begin, self.descend = descent_kernels.make_descent(self.width)
 
@@ -42,12 +42,12 @@ class Descent:
         factors change.
         """
         pieces, owners, decays = batch
-        before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, table)
+        before, after = (owners, decays, self.sums, *matrices), (self.state, table)
         grid = -(-owners.shape[0] // rows_of_block(self.width))
         self._multiply(pieces, data, ONE, table, other)
         launch(self.begin, grid, descent_kernels.THREADS, *before, *after)
         for step in range(1, steps + 1):
-            self._multiply(pieces, data, ZERO, self.ways, other)
+            self._multiply(pieces, data, ZERO, self.state.ways, other)
             launch(self.descend, grid, descent_kernels.THREADS, *before, step == steps, *after)
 
     def _multiply(self, pieces, data, goal, ways, other):

@@ -5,11 +5,10 @@ import numpy as np
 from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.solvers.squares.formulas import F32, ZERO
 from gpukit.primitives.rows import partial_dot
-from gpukit.primitives.warp import group_sum
+from gpukit.primitives.warp import FULL, group_sum
 from gpukit.primitives.wide import read4
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
-FULL = np.uint32(0xFFFFFFFF)
 WARPS = 4
 THREADS = 32 * WARPS
 

@@ -6,8 +6,6 @@ from gpukit._jit import copy_row, njit
 from gpukit.factorization.solvers.squares.formulas import ZERO
 from gpukit.scheduler import by_block
 
-TOGETHER = 4  # clicks processed at once
-
 
 @njit
 def _coefficient(dot, goal, weights, t, end):
@@ -42,7 +40,7 @@ def products_of_pieces(start, stop, pieces, minor, weights, goal, ways, table, s
         row, first = pieces[piece, 0], pieces[piece, 1]
         end, total = first + pieces[piece, 2], np.zeros(width, np.float32)
         way, last = ways[row, :width].copy(), end - 1
-        for t in range(first, end, TOGETHER):
+        for t in range(first, end, 4):
             a, b = np.uint64(minor[t]), np.uint64(minor[min(t + 1, last)])
             c, d = np.uint64(minor[min(t + 2, last)]), np.uint64(minor[min(t + 3, last)])
             _add_four(table, a, b, c, d, way, (goal, weights, t, end), total)

@@ -28,7 +28,7 @@ from gpukit.factorization.solvers.sgd.kernels import Error, Row, extra_change
 from gpukit.primitives.rows import load_row, load_scalars, partial_dot, store_row
 from gpukit.primitives.warp import group_pick, group_sum, sum_of_groups
 
-U32, I32, U64 = np.uint32, np.int32, np.uint64
+U32, I32, I64, U64 = np.uint32, np.int32, np.int64, np.uint64
 
 
 class Seat(NamedTuple):
@@ -149,10 +149,6 @@ def move(own, me, held):
         held.p[i] += held.change[i]
     extra = own.extra + held.change[me.factors]
     return Row(extra, group_pick(extra, SQUARES, me.lanes))
-
-
-I64 = np.int64
-U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
 @kernel

@@ -29,8 +29,7 @@ from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, loa
 from gpukit.primitives.warp import group_max, group_pick, group_sum
 from gpukit.random import below, bits
 
-U32, I32, U64 = np.uint32, np.int32, np.uint64
-I64 = np.int64
+U32, I32, I64, U64 = np.uint32, np.int32, np.int64, np.uint64
 
 
 class Lane(NamedTuple):
@@ -329,9 +328,6 @@ def make_grow_rows(lanes, factors, half, vector):
     return grow_rows
 
 
-U32, U64, I64 = np.uint32, np.uint64, np.int64
-
-
 @kernel
 def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, places):
     """Cut rows into pieces of about equal length: chunk before[r] + p is piece p of row r.
@@ -357,24 +353,11 @@ def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, pla
 
 
 @kernel
-def take_chunks(chunks, order, n, table):
-    """table[t] = chunks[order[t]] for t < n, then chunks without ratings.
-
-    chunks (n, 3) int64; order (n,) uint32; n int64; table (at least n, 3) int64, overwritten.
-    Launch: any grid and block.
-    Deterministic: yes, exact.
-    Source: ours.
-    """
-    for t in range(I64(cuda.grid(1)), I64(table.shape[0]), I64(cuda.gridsize(1))):
-        for part in range(3):
-            table[U64(t), part] = chunks[U64(order[U64(t)]), part] if t < n else I64(0)
-
-
-@kernel
-def fallen_lengths(table, longest, keys, places):
+def fallen_lengths(chunks, order, n, longest, keys, places):
     """keys[q] = longest - length of the longest chunk of quad q; places[q] = q.
 
-    table (4 quads, 3) int64; longest int64; keys (quads,) uint64 and places (quads,) uint32, overwritten.
+    Quad q has the chunks order[4 q] to order[4 q + 3], and empty ones from the n-th on. chunks (n or more, 3) int64;
+    order (n or more,) uint32; n, longest int64; keys (quads,) uint64 and places (quads,) uint32, overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -382,7 +365,8 @@ def fallen_lengths(table, longest, keys, places):
     for q in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
         length = I64(0)
         for part in range(QUAD):
-            length = max(length, I64(table[U64(QUAD * q + part), 2]))
+            t = I64(QUAD) * q + I64(part)
+            length = max(length, I64(chunks[U64(order[U64(t)]), 2]) if t < n else I64(0))
         keys[U64(q)], places[U64(q)] = U64(longest - length), U32(q)
 
 
@@ -408,10 +392,10 @@ def deal_hands(order, random_key, hands):
 
 
 @kernel
-def take_quads(table, hands, out):
-    """Quad q of out = quad hands[q] of table, with hands in row-major order.
+def take_quads(chunks, order, n, hands, out):
+    """Quad q of out = quad hands[q] of fallen_lengths, with hands in row-major order; empty chunks are zeros.
 
-    table, out (4 quads, 3) int64, out overwritten; hands (rounds, fours) uint32.
+    chunks, order, n: see fallen_lengths; hands (rounds, fours) uint32; out (4 quads, 3) int64, overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -419,12 +403,9 @@ def take_quads(table, hands, out):
     fours = I64(hands.shape[1])
     for t in range(I64(cuda.grid(1)), I64(out.shape[0]), I64(cuda.gridsize(1))):
         quad, part = t // I64(QUAD), t % I64(QUAD)
-        there = U64(I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part)
+        there = I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part
         for column in range(3):
-            out[U64(t), column] = table[there, column]
-
-
-U32, U64, I32, I64 = np.uint32, np.uint64, np.int32, np.int64
+            out[U64(t), column] = chunks[U64(order[U64(there)]), column] if there < n else I64(0)
 
 
 @kernel

@@ -140,8 +140,7 @@ class Epochs:
 
 
 CLASSES = 8  # of length per octave; with more, quads are more even, but chunks of a row are concurrent more often
-UNEVEN = 1.1  # largest work of four workers in a part over the mean; beyond it rows are cut, if that helps
-RANDOM_BITS, LENGTH_BITS = 16, 7  # of the sort keys of chunks
+LENGTH_BITS = 7  # of the sort keys of chunks
 
 
 class RowChunks(NamedTuple):
@@ -184,12 +183,13 @@ def pieces_of(counts, pace, parts):
     Rows of up to pace.whole ratings are one chunk. The limit is halved until every four workers of a part have about
     equal work.
     """
+    uneven = 1.1  # largest work of four workers in a part over the mean; beyond it rows are cut, if that helps
     longest = chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest))
     cut, whole = -(-counts // longest), min(pace.whole, WHOLE)
     pieces = np.where(counts <= whole, np.minimum(counts, 1), cut)
-    if not whole or (busy := max_load(counts, pieces, pace.workers, parts)) <= UNEVEN:
+    if not whole or (busy := max_load(counts, pieces, pace.workers, parts)) <= uneven:
         return pieces
-    bound = max(UNEVEN, max_load(counts, cut, pace.workers, parts))
+    bound = max(uneven, max_load(counts, cut, pace.workers, parts))
     while whole and busy > bound:
         whole //= 2
         pieces = np.where(counts <= whole, np.minimum(counts, 1), cut)
@@ -217,21 +217,19 @@ def table_of(cut, workers, seed, steps, parts=1):
     """Return `cut_table` of RowChunks."""
     fours = max(1, workers // QUAD)
     rounds = parts * max(1, -(-cut.chunks // (QUAD * fours * parts)))
-    table = order_in_quads(cut, rounds * fours, seed, steps)
-    return deal_quads(table, (rounds // parts, fours), seed, steps, parts)
+    return deal_quads(order_chunks(cut, seed, steps), (rounds // parts, fours), seed, steps, parts)
 
 
-def order_in_quads(cut, quads, seed, steps):
-    """Return the chunks (4 quads, 3) of RowChunks by falling class of length, in random order, then empty chunks."""
+def order_chunks(cut, seed, steps):
+    """Return (chunks (n, 3), order (n,), n) of RowChunks; order: by falling class of length, then random."""
     starts, before, n = cut
     chunks, keys, places = steps.empty((n, 3), np.int64), steps.empty(n, np.uint64), steps.empty(n, np.uint32)
     random_key = np.uint32(key(seed, Keyed.CHUNK_ORDER[0]))
     classes = steps.resident(classes_of_length(), np.uint64)
-    steps.run("cut_rows", starts, before, classes, RANDOM_BITS, random_key, chunks, keys, places)
-    _, order, _ = steps.sort_by_bits(keys, 0, LENGTH_BITS + RANDOM_BITS, places)
-    table = steps.empty((quads * QUAD, 3), np.int64)
-    steps.run("take_chunks", chunks, order, n, table)
-    return table
+    random_bits = 16
+    steps.run("cut_rows", starts, before, classes, random_bits, random_key, chunks, keys, places)
+    _, order, _ = steps.sort_by_bits(keys, 0, LENGTH_BITS + random_bits, places)
+    return chunks, order, n
 
 
 def classes_of_length():
@@ -240,25 +238,26 @@ def classes_of_length():
     return (np.ceil(CLASSES * np.log2(WHOLE)) - np.ceil(CLASSES * octaves)).astype(np.uint64)
 
 
-def deal_quads(table, shape, seed, steps, parts=1):
-    """Distribute the quads of a table over every four workers by falling length, then shuffle those of each.
+def deal_quads(ordered, shape, seed, steps, parts):
+    """Distribute the quads of ordered chunks over every four workers by falling length, then shuffle those of each.
 
-    shape: (rounds, fours) of each part; the parts are consecutive. Quads are dealt in alternating direction, so that
-    loads are equal; in several parts, where four workers have few quads of each, by `balance_quads`.
+    ordered: of order_chunks; shape: (rounds, fours) of each part; the parts are consecutive. Quads are dealt in
+    alternating direction, so that loads are equal; in several parts, where four workers have few quads of each, by
+    `balance_quads`.
     """
     rounds, fours = shape
     quads = parts * rounds * fours
     keys, places = steps.empty(quads, np.uint64), steps.empty(quads, np.uint32)
-    steps.run("fallen_lengths", table, WHOLE, keys, places)
+    steps.run("fallen_lengths", *ordered, WHOLE, keys, places)
     keys, order, _ = steps.sort_by_bits(keys, 0, WHOLE.bit_length(), places)
     if parts > 1:
         order = steps.resident(order_of_parts(WHOLE - steps.fetch(keys), steps.fetch(order), shape, parts), np.uint32)
-    hands, out = steps.empty((rounds, parts * fours), np.uint32), steps.empty(table.shape, np.int64)
+    hands, out = steps.empty((rounds, parts * fours), np.uint32), steps.empty((QUAD * quads, 3), np.int64)
     steps.run("deal_hands", order, np.uint32(key(seed, Keyed.CHUNK_ORDER[1])), hands)
     if parts > 1:
         parted = steps.fetch(hands).reshape(rounds, parts, fours).transpose(1, 0, 2)
         hands = steps.resident(parted.reshape(-1, fours), np.uint32)
-    steps.run("take_quads", table, hands, out)
+    steps.run("take_quads", *ordered, hands, out)
     return out
 
 

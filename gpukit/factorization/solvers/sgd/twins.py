@@ -19,7 +19,7 @@ from gpukit.factorization.twins import dot, residuals, terms
 from gpukit.random import below, bits
 from gpukit.scheduler import by_block
 
-U64 = np.uint64
+U32, U64, I32 = np.uint32, np.uint64, np.int32
 
 
 @njit
@@ -47,7 +47,7 @@ def learn_influence(own, signal, there, error, rate, decay):
 
 
 @njit
-def _learn_factors(p, q, n, error, own_rate, other_rate, decay):
+def learn_factors(p, q, n, error, own_rate, other_rate, decay):
     """Apply Eq. (5) to both factor rows, each from the other's old value."""
     for f in range(n):
         u, v = p[f], q[f]
@@ -68,7 +68,7 @@ def learn(p, p_extra, q, q_extra, n, error, weight, rates):
     """Apply Eq. (5) to the rows of one rating."""
     own_rate = weight * formulas.row_rate(rates.factor, rates.factor_gain, p_extra[SQUARES])
     other_rate = weight * formulas.row_rate(rates.factor, rates.factor_gain, q_extra[SQUARES])
-    _learn_factors(p, q, n, error, own_rate, other_rate, rates.factor_decay)
+    learn_factors(p, q, n, error, own_rate, other_rate, rates.factor_decay)
     _learn_extra(p_extra, error, weight, rates)
     _learn_extra(q_extra, error, weight, rates)
 
@@ -144,22 +144,13 @@ def cut_rows(start, stop, starts, before, classes, random_bits, random_key, chun
             places[c] = np.uint32(c)
 
 
-@by_block(lambda table: table.shape[0])
-def take_chunks(start, stop, chunks, order, n, table):
-    """Twin of kernels.take_chunks."""
-    for k in range(stop - start):
-        t = start + k
-        for part in range(3):
-            table[t, part] = chunks[order[t], part] if t < n else 0
-
-
 @by_block(lambda keys: keys.size)
-def fallen_lengths(start, stop, table, longest, keys, places):
+def fallen_lengths(start, stop, chunks, order, n, longest, keys, places):
     """Twin of kernels.fallen_lengths."""
     for k in range(stop - start):
         q, length = start + k, 0
-        for part in range(QUAD):
-            length = max(length, table[QUAD * q + part, 2])
+        for t in range(QUAD * q, min(QUAD * q + QUAD, n)):
+            length = max(length, chunks[order[t], 2])
         keys[q], places[q] = np.uint64(longest - length), np.uint32(q)
 
 
@@ -176,7 +167,7 @@ def deal_hands(start, stop, order, random_key, hands):
 
 
 @by_block(lambda out: out.shape[0])
-def take_quads(start, stop, table, hands, out):
+def take_quads(start, stop, chunks, order, n, hands, out):
     """Twin of kernels.take_quads."""
     fours = hands.shape[1]
     for k in range(stop - start):
@@ -184,10 +175,7 @@ def take_quads(start, stop, table, hands, out):
         quad, part = t // QUAD, t % QUAD
         there = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
         for column in range(3):
-            out[t, column] = table[there, column]
-
-
-U32, U64, I32 = np.uint32, np.uint64, np.int32
+            out[t, column] = chunks[order[there], column] if there < n else 0
 
 
 @by_block(lambda n: n)

@@ -9,10 +9,10 @@ from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
 from gpukit.factorization.solvers.squares.plan import TILE
 from gpukit.factorization.solvers.squares.tiles import SQUARE, add_products, place_of, tile_at, tile_number
+from gpukit.primitives.warp import FULL
 from gpukit.primitives.wide import put4, read4
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
-FULL = np.uint32(0xFFFFFFFF)
 
 
 @device

@@ -9,7 +9,7 @@ from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
 from gpukit.scheduler import by_block
 
-STAGED, TOGETHER = 16, 8  # ratings copied to the cache, rows added at once
+TOGETHER = 8  # rows added at once
 
 
 @njit
@@ -46,14 +46,15 @@ def add_products(rows, begin, first, sign, gram):
 @by_block(lambda pieces: pieces.shape[0])
 def gram_of_pieces(start, stop, pieces, minor, values, weights, table, biased, grams):
     """Twin of kernels.gram.gram_of_pieces."""
+    staged = 16  # ratings copied to the cache
     for piece in range(start, stop):
         first, length = pieces[piece, 1], pieces[piece, 2]
-        stage = np.empty((STAGED, grams.shape[1]), np.float32)
+        stage = np.empty((staged, grams.shape[1]), np.float32)
         gram = grams[piece]
         gram[:] = ZERO
-        for done in range(0, length, STAGED):
-            _stage(first + done, min(STAGED, length - done), (minor, values, weights), table, biased, stage)
-            for row in range(0, STAGED, TOGETHER):
+        for done in range(0, length, staged):
+            _stage(first + done, min(staged, length - done), (minor, values, weights), table, biased, stage)
+            for row in range(0, staged, TOGETHER):
                 add_products(stage, row, 0, ONE, gram)
 
 

@@ -7,9 +7,7 @@ from support import launch, launch_repeatably
 from factorization.inputs import problem
 from factorization.solvers.hogwild.inputs import (
     BATCH,
-    BIAS_RATE,
-    DECAY,
-    RATE,
+    RATES,
     TURN,
     assert_learned,
     in_random_order,
@@ -41,7 +39,7 @@ def test_one_worker(n_factors, batch, vector):
         pytest.skip("vector additions need compute capability 9.0")
     case, layout = problem(n_factors, 0, n_ratings=40), gpu_layout(n_factors, 0)
     pairs, tables = in_random_order(case), tables_of(case, layout)
-    launch(epoch_of(layout, vector), 1, 64, samples_of(case, pairs), *tables, RATE, BIAS_RATE, DECAY, batch, TURN, 1)
+    launch(epoch_of(layout, vector), 1, 64, samples_of(case, pairs), *tables, RATES, batch, TURN, 1)
     assert_learned(case, tables, visits(pairs, batch))
 
 
@@ -49,7 +47,7 @@ def test_one_worker(n_factors, batch, vector):
 def test_workers_without_conflicts(n_factors, workers):
     (case, pairs), layout = without_conflicts(n_factors, workers), gpu_layout(n_factors, 0)
     tables = tables_of(case, layout)
-    arguments = samples_of(case, pairs), *tables, RATE, BIAS_RATE, DECAY, BATCH, TURN, workers
+    arguments = samples_of(case, pairs), *tables, RATES, BATCH, TURN, workers
     launch_repeatably(epoch_of(layout), 1, 64, *arguments)
     assert_learned(case, tables, visits(pairs, BATCH))
 
@@ -63,11 +61,12 @@ def test_every_step_of_workers_that_share_rows_is_added():
     layout, rng = gpu_layout(5, 0), np.random.default_rng(0)
     samples = Samples(*rng.integers(0, 4, (2, 20_000)).astype(np.int32), rng.normal(1, 1, 20_000).astype(np.float32))
     rate, start = np.float32(1e-7), np.zeros((5, layout.major.stride), np.float32)
+    rates = RATES._replace(factor=rate, bias=rate)
     start[:4, :5] = 1
     found = []
     for workers in (1, 64):
         tables = start.copy(), start.copy()
-        launch(epoch_of(layout), 64, 64, samples, *tables, rate, rate, DECAY, 32, TURN, workers)
+        launch(epoch_of(layout), 64, 64, samples, *tables, rates, 32, TURN, workers)
         found.append(np.concatenate(tables) - np.concatenate((start, start)))
     assert np.abs(found[0]).max() > 1e-4
     np.testing.assert_allclose(found[1], found[0], atol=2e-5)

@@ -8,9 +8,7 @@ import pytest
 from factorization.inputs import problem
 from factorization.solvers.hogwild.inputs import (
     BATCH,
-    BIAS_RATE,
-    DECAY,
-    RATE,
+    RATES,
     TURN,
     assert_learned,
     in_random_order,
@@ -29,14 +27,14 @@ from gpukit.factorization.solvers.hogwild.twins import hogwild_epoch, scatter_ra
 def test_one_worker(n_factors, batch):
     case = problem(n_factors, 0)
     pairs, tables = in_random_order(case), tables_of(case, cpu_layout(n_factors, 0))
-    hogwild_epoch(samples_of(case, pairs), *tables, RATE, BIAS_RATE, DECAY, batch, TURN, 1)
+    hogwild_epoch(samples_of(case, pairs), *tables, RATES, batch, TURN, 1)
     assert_learned(case, tables, visits(pairs, batch))
 
 
 def test_workers_without_conflicts():
     case, pairs = without_conflicts(5, 2)
     tables = tables_of(case, cpu_layout(5, 0))
-    hogwild_epoch(samples_of(case, pairs), *tables, RATE, BIAS_RATE, DECAY, BATCH, TURN, 2)
+    hogwild_epoch(samples_of(case, pairs), *tables, RATES, BATCH, TURN, 2)
     assert_learned(case, tables, visits(pairs, BATCH))
 
 

@@ -76,8 +76,9 @@ def test_a_step(width, rows, size):
     for number, name, last in calls[: 3 if width == 32 else 2]:
         made = [[array.copy() for array in lists] for _ in range(2)]
         kernel = descent_kernels.make_descent(width)[number]
-        launch_repeatably(kernel, 2, descent_kernels.THREADS, owners, *made[0][:4], *last, *made[0][4:])
-        getattr(descent_twins, name)(owners, *made[1][:4], *last, *made[1][4:])
+        given, of_twin = ((owners, *own[:4], *last, formulas.Directions(*own[4:7]), own[7]) for own in made)
+        launch_repeatably(kernel, 2, descent_kernels.THREADS, *given)
+        getattr(descent_twins, name)(*of_twin)
         assert (made[0][4] == lists[4]).all() == (last == (True,))
         for found, twin, before in zip(made[0][4:], made[1][4:], lists[4:]):
             np.testing.assert_allclose(found, twin, rtol=0, atol=1e-5 * np.abs(twin).max())

@@ -58,31 +58,23 @@ def test_classes_of_length():
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("n", [1, 6, 40])
-def test_take_chunks(n, shape):
-    chunks, order = np.arange(3 * n).reshape(n, 3) + 5, np.random.default_rng(n).permutation(n).astype(np.uint32)
-    for take in (twins.take_chunks, lambda *arrays: launch(kernels.take_chunks, *shape, *arrays)):
-        found = np.full((n + 7, 3), -1, np.int64)
-        take(chunks, order, n, found)
-        np.testing.assert_array_equal(found[:n], chunks[order])
-        assert not found[n:].any()
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("quads", [1, 33])
-def test_fallen_lengths(quads, shape):
-    chunks = np.random.default_rng(quads).integers(0, 257, (4 * quads, 3))
+@pytest.mark.parametrize("quads, n", [(1, 1), (1, 4), (33, 130), (40, 130)])
+def test_fallen_lengths(quads, n, shape):
+    """Quads in the order of the chunks; those beyond the last are empty."""
+    chunks, lengths = np.random.default_rng(n).integers(0, 257, (n, 3)), np.zeros(4 * quads, int)
+    order = np.random.default_rng(n).permutation(n).astype(np.uint32)
+    lengths[:n] = chunks[order, 2]
     for fallen in (twins.fallen_lengths, lambda *arrays: launch(kernels.fallen_lengths, *shape, *arrays)):
         found = np.zeros(quads, np.uint64), np.full(quads, 77, np.uint32)
-        fallen(chunks, 256, *found)
-        np.testing.assert_array_equal(found[0], 256 - chunks[:, 2].reshape(-1, 4).max(axis=1))
+        fallen(chunks, order, n, 256, *found)
+        np.testing.assert_array_equal(found[0], 256 - lengths.reshape(-1, 4).max(axis=1))
         np.testing.assert_array_equal(found[1], np.arange(quads))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("rounds, fours", [(1, 1), (1, 70), (5, 1), (8, 33)])
 def test_hands(rounds, fours, shape):
-    """Alternating direction, then a Fisher-Yates shuffle of each hand; the quads follow."""
+    """Alternating direction, then a Fisher-Yates shuffle of each hand; the quads follow, the last chunks are empty."""
     order, random_key = np.random.default_rng(0).permutation(rounds * fours).astype(np.uint32), np.uint32(key(3, 107))
     expected = order.reshape(rounds, fours).copy()
     expected[1::2] = expected[1::2, ::-1].copy()
@@ -90,7 +82,10 @@ def test_hands(rounds, fours, shape):
         for last in range(rounds - 1, 0, -1):
             other = below(random_key, m * rounds + last, last + 1)
             expected[[last, other], m] = expected[[other, last], m]
-    quads = np.arange(12 * rounds * fours).reshape(-1, 3)
+    quads, n = 5 + np.arange(12 * rounds * fours).reshape(-1, 3), 4 * rounds * fours - 2
+    places = np.random.default_rng(1).permutation(n).astype(np.uint32)
+    chunks, quads[n:] = np.zeros((n, 3), np.int64), 0
+    chunks[places] = quads[:n]
     for deal, take in (
         (twins.deal_hands, twins.take_quads),
         (
@@ -101,7 +96,7 @@ def test_hands(rounds, fours, shape):
         hands, out = np.full((rounds, fours), 77, np.uint32), np.zeros_like(quads)
         deal(order, random_key, hands)
         np.testing.assert_array_equal(hands, expected)
-        take(quads, hands, out)
+        take(chunks, places, n, hands, out)
         np.testing.assert_array_equal(out.reshape(-1, 12), quads.reshape(-1, 12)[expected.reshape(-1)])
 
 

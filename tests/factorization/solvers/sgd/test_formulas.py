@@ -52,6 +52,17 @@ def test_parameters_of_table_5_replace_the_defaults():
     assert adaptive.epoch_rates(4).influence == np.float32(0.004) and adaptive.epoch_rates(4).influence_decay == 0
 
 
+@pytest.mark.parametrize("kind", get_args(Rates))
+def test_rates_of_hogwild_are_equation_7(kind):
+    """Of every kind of rates; a beta of the user replaces 0.05."""
+    plan = settings(kind, 0.06, 0.05, True, 1.0)._replace(solver="hogwild")
+    for given, beta in ((None, 0.05), (0.2, 0.2)):
+        made = plan._replace(beta=given).epoch_rates(4)
+        assert made.factor == made.bias == np.float32(0.06 / (1 + beta * 8))
+        assert made.factor_gain == made.bias_gain == 0 and made.factor_decay == made.bias_decay == np.float32(0.05)
+    assert plan._replace(biases=False).epoch_rates(0).bias == 0
+
+
 def test_adaptive_rates_fall():
     made = [settings("adaptive", 0.2, 0.04, True, 0.8).epoch_rates(epoch) for epoch in range(3)]
     assert [float(r.factor) for r in made] == pytest.approx([0.2, 0.16, 0.128])
