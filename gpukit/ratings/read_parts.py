@@ -143,15 +143,15 @@ def _read(path, request, duplicates, team):
     builder = RatingsBuilder()
     for piece in plan_pieces(contents, team):
         read_piece(builder, piece, request)
-    ratings = number_rows(*rows_of_builder(builder, "times" in first[1]), team)
-    return share_users(ratings, duplicates, team)
+    return share_users(lambda: rows_of_builder(builder, "times" in first[1]), duplicates, team)
 
 
-def share_users(ratings, rule, team):
-    """Return the RatingsPart of all ranks' Ratings, whose users are divided among them, without repeated pairs.
+def share_users(make_rows, rule, team):
+    """Return the RatingsPart of all ranks' ratings, whose users are divided among them, without repeated pairs.
 
-    rule: see repeats.without_repeats; counts: see in_order.
+    make_rows: returns the arguments of number_rows, which nothing else holds; rule: see repeats.without_repeats.
     """
+    ratings = number_rows(*make_rows(), team)
     counts = team.allreduce(np.bincount(ratings.users, minlength=ratings.shape[0]))
     ratings = moved(ratings, in_ranges(counts, team.size), team)
     ratings, merged = in_order(ratings, rule)
@@ -166,7 +166,7 @@ def part_of_frames(frames, team):
     """
     tables = [table for number, frame in frames if len(table := read_frame(number, frame))]
     has_times = int(team.allreduce(np.array(int(any(table.times is not None for table in tables))), "max"))
-    part = share_users(number_rows(*rows_of_tables(tables, has_times), team), "last", team)
+    part = share_users(lambda: rows_of_tables(tables, has_times), "last", team)
     if part.merged and not has_times:
         raise DataError(
             f"{part.merged:,} of {part.merged + len(part):,} ratings of the Dask DataFrame repeat a pair of user and "

@@ -8,10 +8,13 @@ import pytest
 from parallel.test_team import together
 from support import thinned
 
+from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import ALONE, TeamError
 from gpukit.ratings import Ratings, as_ratings, parts, read_parts, read_ratings, synth_ratings
+from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.parts import RatingsPart, in_ranges, moved, split_by_pair
+from gpukit.ratings.table import DISTINCT, marked
 
 SIZES = (2, 3, 4)
 
@@ -316,6 +319,21 @@ def test_ranges_have_equal_numbers_of_ratings():
     owner = in_ranges(counts, 4)
     assert (np.diff(owner) >= 0).all() and np.ptp(np.bincount(owner, counts)) <= 2 * counts.max()
     assert in_ranges(np.zeros(5, np.int64), 3).tolist() == [0] * 5
+
+
+def test_a_packed_part_is_as_before():
+    """`local` comes back from the Orders; meanwhile ids and shape are there."""
+    whole = synth_ratings("ml-10m", 0.001)
+    part = parts.part_of(marked(whole.take(np.lexsort((whole.items, whole.users))), DISTINCT), ALONE)
+    expected = part.local
+    part.pack(order_ratings(part.local, resolve("cpu"), ALONE, part.release))
+    assert "local" not in vars(part)
+    assert part.shape == whole.shape and len(part) == len(whole) and part.user_ids is whole.user_ids
+    assert "local" not in vars(part)
+    for name, column in expected.columns().items():
+        np.testing.assert_array_equal(getattr(part, name), column, name)
+    assert part.local._state == DISTINCT
+    assert not hasattr(part, "more")
 
 
 def part_of(size, parts, order):

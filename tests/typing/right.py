@@ -32,13 +32,16 @@ model.fit(scipy.sparse.csr_array(np.eye(3)))
 model.fit(np.eye(3), progress=lambda *news: None)
 model.fit(pd.DataFrame({"user": [1], "item": [2]}), pd.Series([3.0]), sample_weight=[1.0])
 model.fit((np.ones(3), ["a", "b", "c"]), [1, 2, 3], checkpoint="training.ck", resume=True)
-model.fit(dask.dataframe.read_parquet("ratings/*.parquet"), client=distributed.Client("tcp://scheduler:8786"))
 model.partial_fit(test, rows="frozen").save(Path("model.gpukit"))
 model.live("cuda").add(test)
 
 
 def report(stage: str, done: int, total: int | None, info: dict[str, object]) -> None:
     print(stage, done, total, info)
+
+
+def fit_frame(frame: dask.dataframe.DataFrame, client: distributed.Client) -> LSHMF:
+    return LSHMF().fit(frame, client=client)
 
 
 model.fit(train, progress=report)

@@ -10,7 +10,7 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.shared.partition import Copies, Lap, plan_moves
 from gpukit.factorization.solvers.sgd import schedule
 
-PIECE = 1 << 20  # ratings of a history that a rank sends at a time
+PIECE = 1 << 18  # ratings of a history that a rank sends at a time
 
 
 class Training:
@@ -101,12 +101,10 @@ class SharedModel:
         """Return the current State, complete on every rank."""
         self.training.gather()
         state = self.local.state()
-        sides = state.user_factors, state.user_extras
-        users = self.parts.users_of(self.team.rank)
-        gathered = [self.team.allgather(side[users]) for side in sides]
-        for side, parts in zip(sides, gathered):
-            for rank, part in enumerate(parts):
-                side[self.parts.users_of(rank)] = part
+        for rank in range(self.team.size):
+            users = self.parts.users_of(rank)
+            for side in (state.user_factors, state.user_extras):
+                side[users] = self.team.broadcast(side[users] if rank == self.team.rank else None, rank)
         return state
 
     @property
