@@ -59,6 +59,18 @@ class NetworkGraph(Protocol):
     def is_directed(self) -> Any: ...
 
 
+class DaskFrame(Protocol):
+    """Data frame of Dask."""
+
+    def to_delayed(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+class DaskClient(Protocol):
+    """Client of a Dask cluster."""
+
+    def who_has(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
 Path: TypeAlias = str | PathLike[str]
 Input: TypeAlias = Path | Source  # of the readers
 DeviceLike: TypeAlias = Literal["auto", "cpu", "cuda"] | str | Device

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.implicit.feedback import judges_of, resolved, warn_of_columns
@@ -18,7 +18,7 @@ from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.neighbors.plan import columns_of
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
-from gpukit.ratings.check import rated_below
+from gpukit.ratings.check import check_shape, rated_below
 from gpukit.ratings.orders.resident import ratings_where
 from gpukit.ratings.parts import RatingsPart, check_same_part
 
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from gpukit.neighbors.hashes import Hash
     from gpukit.neighbors.search import Search
     from gpukit.parallel import Team
-    from gpukit.typing import ArrayLike, DeviceLike, Float32, Path, Progress, RatingsLike
+    from gpukit.typing import ArrayLike, DaskClient, DaskFrame, DeviceLike, Float32, Path, Progress, RatingsLike
+
+PASSING = ("updates_", "_seen", "_low")  # attributes of a model that the next fit drops
 
 
 class Factorization(Answering, Updating):
@@ -48,7 +50,7 @@ class Factorization(Answering, Updating):
 
     def fit(
         self,
-        X: RatingsLike | RatingsPart,
+        X: RatingsLike | RatingsPart | DaskFrame,
         y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
@@ -57,12 +59,14 @@ class Factorization(Answering, Updating):
         checkpoint: Path | None = None,
         resume: bool = False,
         team: Team | None = None,
+        client: DaskClient | None = None,
     ) -> Self:
         """Learn from ratings.
 
         Parameters
         ----------
         X : Ratings, matrix of users x items (sparse, or dense with NaN), DataFrame of triples, pairs, or RatingsPart
+            With client, a Dask DataFrame of triples.
             With y, X are user and item ids: an (n, 2) array, a DataFrame, a tuple (users, items). Pandas' X and y are
             matched by their labels. Arrays on a GPU, of integer ids and of ratings, are read there if that GPU trains.
             They are copied to the host for more than 254 different ratings, clicks, sample_weight, validation_fraction,
@@ -83,6 +87,9 @@ class Factorization(Answering, Updating):
         team : parallel.Team or None
             All ranks call this with the same arguments and all get the model (gpukit.factorization.shared lists what is
             supported).
+        client : distributed.Client or None
+            Train on all workers of its cluster, each with the partitions of X that it holds. Only X and y=None are
+            supported with it.
 
         Returns
         -------
@@ -93,9 +100,20 @@ class Factorization(Answering, Updating):
         ParameterError, DataError, DeviceError, DeviceMemoryError
         ModelError
             The checkpoint does not fit.
+        TeamError
+            A rank on a worker has failed or is lost.
         """
-        check_checkpoint(checkpoint, resume)
         given = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
+        if client is not None:
+            from gpukit.factorization.shared.frames import fit_frame
+
+            others = {"y": y, **given, "checkpoint": checkpoint, "resume": resume}
+            facts, arrays = fit_frame(self, X, client, others)
+            for name in (*PASSING, "_choice", "_ended"):
+                vars(self).pop(name, None)
+            self._unpack(facts, arrays)
+            return self
+        check_checkpoint(checkpoint, resume)
         run = self.prepare(X, y, **given, resume_from=checkpoint if resume else None)
         return self._train(run, progress, checkpoint, team)
 
@@ -169,7 +187,7 @@ class Factorization(Answering, Updating):
         self.timings_, self.device_, self.feedback_ = run.clock.seconds, str(run.device), run.settings.feedback
         self.chosen_, self.trials_ = run.choice.facts(type(self).__name__), run.choice.trials
         self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
-        for name in ("updates_", "_seen", "_low"):
+        for name in PASSING:
             vars(self).pop(name, None)
         self._choice, self._ended = run.choice, checkpoints.ended
         if run.seen is not None:
@@ -529,16 +547,3 @@ def check_checkpoint(path, resume):
         check_writable(path)
     elif resume:
         raise ParameterError("resume=True needs checkpoint=, the file to go on from.")
-
-
-def check_shape(ratings):
-    """Raise DataError unless there are ratings of two users and two items."""
-    if not len(ratings):
-        raise DataError(
-            "There are no ratings to learn from: 0 rows. Give at least two users and two items with ratings."
-        )
-    if min(ratings.shape) < 2:
-        users, items = ratings.shape
-        raise DataError(
-            f"Learning from {users} user(s) and {items} item(s) is not possible: give at least two of each."
-        )

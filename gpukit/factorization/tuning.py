@@ -28,12 +28,12 @@ from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization.choose.choice import is_doubtful
 from gpukit.factorization.choose.evaluator import Evaluator, rms, train_candidate
 from gpukit.factorization.constants import RULES, USUAL
-from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
+from gpukit.factorization.estimator import LSHMF, MatrixFactorization
 from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
 from gpukit.factorization.solvers.rates import default_epochs, defaults
 from gpukit.model_selection.trial import EarlyStopping, Trial, finalists, round_digits, simplest_of
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
-from gpukit.ratings.check import are_clicks
+from gpukit.ratings.check import are_clicks, check_shape
 from gpukit.ratings.convert import ratings_of
 from gpukit.runtime import thread_count
 from gpukit.timing import work_clock

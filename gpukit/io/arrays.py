@@ -13,6 +13,11 @@ def is_frame(data):
     return hasattr(data, "columns") and hasattr(data, "iloc")
 
 
+def is_partitioned(data):
+    """Return True for a Dask DataFrame, without importing dask."""
+    return hasattr(data, "columns") and hasattr(data, "to_delayed")
+
+
 def is_series(data):
     """Return True for a pandas Series, without importing pandas."""
     return hasattr(data, "to_frame") and hasattr(data, "iloc")

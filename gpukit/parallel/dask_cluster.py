@@ -1,21 +1,24 @@
 """Ranks on the workers of a Dask cluster (extra `dask`): one task per worker, which starts a rank as its child process.
 
 A child has its GPU and threads in its environment before numba is imported, and a failing rank leaves the worker as it
-is. Only words, numbers and names travel; functions are named by their module.
+is. Only words, numbers and names travel; functions are named by their module. Partitions of data frames stay on their
+workers, which write them to the standard input of their ranks.
 """
 
 import contextlib
 import importlib
 import os
+import pickle
 import secrets
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from urllib.parse import urlparse
 
-from gpukit.errors import ParameterError
+from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.parallel.current_team import join_team
 from gpukit.parallel.launch import COMMAND, end_ranks, start_rank
 from gpukit.parallel.rendezvous import address_of, listen, make_rendezvous
@@ -24,6 +27,7 @@ from gpukit.parallel.team import TeamError
 WAIT_SECONDS = 600.0  # for all tasks of a job to begin: workers may be busy with tasks of others
 END_SECONDS = 12.0  # for ranks to end by themselves after one has failed
 PAUSE = 0.1
+PIECE = 1 << 24  # bytes of a file that travel at a time
 PRIORITY = 100  # of the tasks, so that they begin at nearly the same time
 LOST = "The Dask cluster has lost {}. All ranks end. Start again; --resume continues from a checkpoint."
 
@@ -33,10 +37,9 @@ def run_command(address, arguments):
 
     address: of a scheduler, or "local" for a cluster of this machine.
     """
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise ParameterError(f"--dask needs dask and distributed ({error}). Install gpukit[dask].") from None
+    check_dask("--dask")
+    from distributed import Client, LocalCluster
+
     with contextlib.ExitStack() as stack:
         if address == "local":
             cluster = LocalCluster(n_workers=len(find_gpus()) or None, dashboard_address=None)
@@ -48,11 +51,35 @@ def run_command(address, arguments):
         return launch(client, arguments)
 
 
-def launch(client, arguments, command=COMMAND):
-    """Run a command on a rank for each worker of a client's cluster; return (exit code, output, errors) of rank 0."""
+def check_dask(option):
+    """Raise ParameterError unless dask and distributed are installed."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise ParameterError(f"{option} needs dask and distributed ({error}). Install gpukit[dask].") from None
+
+
+def list_workers(client):
+    """Return the sorted addresses of a client's workers; ParameterError if some of its cluster have not started."""
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    requested = len(getattr(getattr(client, "cluster", None), "plan", ()))
     if not workers:
         raise ParameterError("The Dask cluster has no workers.")
+    if len(workers) < requested:
+        raise ParameterError(
+            f"The Dask cluster has {len(workers)} of the {requested} workers that were requested. Wait for them "
+            f"(client.wait_for_workers({requested})), or request fewer (cluster.scale({len(workers)}))."
+        )
+    return workers
+
+
+def launch(client, arguments, command=COMMAND, partitions=None):
+    """Run a command on a rank for each worker of a client's cluster; return (exit code, output, errors) of rank 0.
+
+    partitions: {worker: list of futures of objects that its rank reads by `read_objects`}, see `find_holders`.
+    """
+    partitions = partitions or {worker: [] for worker in list_workers(client)}
+    workers = list(partitions)
     with hold_workers(client, workers):
         tasks = [submit(client, describe_worker, worker) for worker in workers]
         places = client.gather(tasks)
@@ -62,7 +89,8 @@ def launch(client, arguments, command=COMMAND):
         for rank, (worker, place) in enumerate(zip(workers, places)):
             settings = {"GPUKIT_NUM_THREADS": str(place["threads"]), "CUDA_VISIBLE_DEVICES": gpus[rank]}
             settings = {**settings, **meeting.environment(rank)}
-            tasks.append(submit(client, run_rank, worker, settings, list(arguments), command, os.getcwd()))
+            given = settings, list(arguments), command, os.getcwd(), partitions[worker]
+            tasks.append(submit(client, run_rank, worker, *given))
         try:
             results = wait_for_tasks(client, tasks)
         finally:
@@ -71,7 +99,7 @@ def launch(client, arguments, command=COMMAND):
     return combine_results(results, workers)
 
 
-def run(client, function, *arguments):
+def run(client, function, *arguments, partitions=None):
     """Call a function on a rank for each worker of a client's cluster; return (exit code, output, errors) of rank 0.
 
     Parameters
@@ -82,17 +110,23 @@ def run(client, function, *arguments):
         Its name as "module:name". It is called as name(team, *arguments), with the Team of the rank.
     *arguments
         Words and numbers, such as names of files.
+    partitions
+        See `launch`.
     """
     command = f"from gpukit.parallel.dask_cluster import call; call({function!r}, {arguments!r})"
-    return launch(client, [], command)
+    return launch(client, [], command, partitions)
 
 
 def call(function, arguments):
     """Call "module:name" with the Team of this process."""
     sys.path.insert(0, os.getcwd())
     module, _, name = function.partition(":")
-    with join_team() as team:
-        getattr(importlib.import_module(module), name)(team, *arguments)
+    try:
+        with join_team() as team:
+            getattr(importlib.import_module(module), name)(team, *arguments)
+    except GpukitError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        sys.exit(error.exit_code)
 
 
 def submit(client, function, worker, *arguments):
@@ -151,15 +185,22 @@ def assign_gpus(places):
     return gpus if all(gpus) else [""] * len(gpus)
 
 
-def run_rank(settings, arguments, command, folder):
-    """Run a rank as a child process of a worker; return (exit code, output, errors). The task's end is the child's."""
+def run_rank(settings, arguments, command, folder, objects=()):
+    """Run a rank as a child process of a worker; return (exit code, output, errors). The task's end is the child's.
+
+    objects: what the rank reads by `read_objects`.
+    """
     from distributed import get_worker
     from distributed.worker import thread_state
 
     worker, key = get_worker(), thread_state.key
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         streams = {"stdout": out, "stderr": err, "cwd": folder if os.path.isdir(folder) else None}
+        if objects:
+            streams["stdin"] = subprocess.PIPE
         child = start_rank(arguments, settings, command=command, **streams)
+        if objects:
+            threading.Thread(target=write_objects, args=(child.stdin, objects), daemon=True).start()
         while child.poll() is None:
             if not is_wanted(worker, key):
                 end_ranks([child], 15)
@@ -167,6 +208,59 @@ def run_rank(settings, arguments, command, folder):
         out.seek(0)
         err.seek(0)
         return child.returncode, out.read().decode(errors="replace"), err.read().decode(errors="replace")
+
+
+def write_objects(stream, objects):
+    """Write objects to a rank's standard input until it has read them or has ended."""
+    with contextlib.suppress(BrokenPipeError), stream:
+        for item in objects:
+            pickle.dump(item, stream, pickle.HIGHEST_PROTOCOL)
+
+
+def read_objects():
+    """Yield the objects that the worker of this rank writes to its standard input."""
+    with contextlib.suppress(EOFError):
+        while True:
+            yield pickle.load(sys.stdin.buffer)
+
+
+def find_holders(client, futures):
+    """Return {worker: [[number, future], ...]}: for each future, once it has ended, the first worker that holds it.
+
+    The dictionary has all workers. Raises DataError for a partition that cannot be computed.
+    """
+    from distributed import wait
+
+    holders = {worker: [] for worker in list_workers(client)}
+    with client.as_current():
+        wait(futures)
+    places = client.who_has(futures)
+    for number, future in enumerate(futures):
+        if future.status != "finished":
+            raise DataError(f"Partition {number:,} of the Dask DataFrame cannot be computed: {describe_end(future)}.")
+        owner = next((worker for worker in holders if worker in places.get(future.key, ())), min(holders))
+        holders[owner].append([number, future])
+    return holders
+
+
+def describe_end(future):
+    """Return the error of a future, or how it has ended without one."""
+    error = future.exception() if future.status == "error" else None
+    return future.status if error is None else f"{type(error).__name__}: {error}"
+
+
+def fetch_file(client, worker, path, target):
+    """Write a file of a worker's machine to an open one, in pieces, and remove it there."""
+    while piece := submit(client, read_piece, worker, path, target.tell()).result():
+        target.write(piece)
+    submit(client, os.remove, worker, path).result()
+
+
+def read_piece(path, offset):
+    """Return a piece of a file; empty at its end."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        return file.read(PIECE)
 
 
 def is_wanted(worker, key):

@@ -267,3 +267,16 @@ def none_left(score, positive_from):
         f"No click is left: positive_from={positive_from:g} is more than the highest value, {score.max():g}. Take a "
         "lower one."
     )
+
+
+def check_shape(ratings):
+    """Raise DataError unless there are ratings of two users and two items."""
+    if not len(ratings):
+        raise DataError(
+            "There are no ratings to learn from: 0 rows. Give at least two users and two items with ratings."
+        )
+    if min(ratings.shape) < 2:
+        users, items = ratings.shape
+        raise DataError(
+            f"Learning from {users} user(s) and {items} item(s) is not possible: give at least two of each."
+        )

@@ -16,7 +16,7 @@ import numpy as np
 from gpukit.base.arrays import aligned, as_array, as_numbers, as_text, axes, labels, plain
 from gpukit.errors import DataError
 from gpukit.io import trust
-from gpukit.io.arrays import as_frame, is_frame, whole_column
+from gpukit.io.arrays import as_frame, is_frame, is_partitioned, whole_column
 from gpukit.io.ids import check_types, factorize
 from gpukit.io.times import MISSING, as_seconds
 from gpukit.ratings import formats
@@ -79,6 +79,8 @@ def made_of(data, columns=None, times=False):
     """
     if isinstance(data, Ratings):
         return sound(_regular(data))
+    if is_partitioned(data):
+        raise DataError("A Dask DataFrame is for fit(frame, client=client). Pass frame.compute() elsewhere.")
     if hasattr(data, "tocoo"):
         return _from_sparse(data)
     data = as_frame(data)

@@ -40,6 +40,32 @@ class RatingsPart:
     merged: int = 0
     times = weights = counts = None
     _state = DISTINCT
+    _ids = _packed = None
+
+    def __getattr__(self, name):
+        """Return `local` from the Orders of `pack`."""
+        if name != "local" or self._packed is None:
+            raise AttributeError(f"RatingsPart has no {name}.")
+        starts, items, codes, levels = self._packed
+        users = np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(starts[: self.shape[0] + 1]))
+        self.local = marked(self._ids.with_columns(users=users, items=items, values=levels[codes]), DISTINCT)
+        self._packed = None
+        return self.local
+
+    def _known(self):
+        return self.local if self._ids is None else self._ids
+
+    def release(self):
+        """Free the ratings of this rank; return Ratings without rows. `pack` must follow."""
+        empty = {name: np.empty(0, column.dtype) for name, column in self.local.columns().items()}
+        self._ids = marked(self.local.with_columns(**empty), DISTINCT)
+        del self.local
+        return self._ids
+
+    def pack(self, orders):
+        """Keep the ratings that `release` has freed as the Orders on the host that were made of them."""
+        by_user = orders.by_user
+        self._packed = by_user.indptr, by_user.others, by_user.codes, orders.levels.values
 
     def __len__(self):
         return self.count
@@ -62,17 +88,17 @@ class RatingsPart:
     @property
     def user_ids(self):
         """(M,) ids of all users."""
-        return self.local.user_ids
+        return self._known().user_ids
 
     @property
     def item_ids(self):
         """(N,) ids of all items."""
-        return self.local.item_ids
+        return self._known().item_ids
 
     @property
     def shape(self):
         """(M, N) of all ratings."""
-        return self.local.shape
+        return self._known().shape
 
     def first_values(self, count):
         """Return two values, which differ if any of all ratings do."""

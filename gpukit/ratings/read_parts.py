@@ -1,5 +1,7 @@
 """Read ratings in parts: each rank of a parallel.Team reads its share of the files' row groups or lines.
 
+Or each rank has some partitions of a data frame.
+
 Ids are numbered by a distributed sort, so rows and ids are those of one process that reads all files, whatever the
 order and the number of the parts.
 """
@@ -20,7 +22,9 @@ from gpukit.io.delimited import NEWLINE, QUOTE
 from gpukit.io.ids import take_values
 from gpukit.parallel.current_team import find_difference
 from gpukit.ratings import formats
+from gpukit.ratings.check import sound
 from gpukit.ratings.chunk_reader import RatingsBuilder, concatenate, read_parquet
+from gpukit.ratings.convert import made_of
 from gpukit.ratings.formats import MAYBE, TRIPLE
 from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
 from gpukit.ratings.parts import in_ranges, moved, part_of
@@ -134,11 +138,46 @@ def _read(path, request, duplicates, team):
     builder = RatingsBuilder()
     for piece in plan_pieces(contents, team):
         read_piece(builder, piece, request)
-    ratings = number_rows(builder, "times" in first[1], team)
+    return share_users(lambda: rows_of_builder(builder, "times" in first[1]), duplicates, team)
+
+
+def share_users(make_rows, rule, team):
+    """Return the RatingsPart of all ranks' ratings, whose users are divided among them, without repeated pairs.
+
+    make_rows: returns the arguments of number_rows, which nothing else holds; rule: see repeats.without_repeats.
+    """
+    ratings = number_rows(*make_rows(), team)
     counts = team.allreduce(np.bincount(ratings.users, minlength=ratings.shape[0]))
     ratings = moved(ratings, in_ranges(counts, team.size), team)
-    ratings, merged = in_order(ratings, duplicates)
+    ratings, merged = in_order(ratings, rule)
     return part_of(ratings, team, merged)
+
+
+def part_of_frames(frames, team):
+    """Return the RatingsPart of the data frames of all ranks; call it on all of them.
+
+    frames: yields (number, pandas DataFrame); numbers are the order of the frames of all ranks. Of a repeated pair the
+    rating with the latest time counts. Raises DataError for repeated pairs without times.
+    """
+    tables = [table for number, frame in frames if len(table := read_frame(number, frame))]
+    has_times = int(team.allreduce(np.array(int(any(table.times is not None for table in tables))), "max"))
+    part = share_users(lambda: rows_of_tables(tables, has_times), "last", team)
+    if part.merged and not has_times:
+        raise DataError(
+            f"{part.merged:,} of {part.merged + len(part):,} ratings of the Dask DataFrame repeat a pair of user and "
+            "item. Leave one of each out, or give their times in a column `timestamp`."
+        )
+    part.local = without_times(part.local)
+    return part
+
+
+def read_frame(number, frame):
+    """Return the Ratings of a partition; their counts are its number."""
+    try:
+        table = sound(made_of(frame, times=MAYBE))
+    except DataError as error:
+        raise DataError(f"Partition {number:,} of the Dask DataFrame: {error}") from error
+    return table.with_columns(**table.columns(), counts=np.full(len(table), number, np.int32))
 
 
 def describe(path, request, is_one_of_several):
@@ -287,17 +326,45 @@ def refuse_commas(place, name):
             )
 
 
-def number_rows(builder, has_times, team):
-    """Return the Ratings of a RatingsBuilder, with the rows and ids of all ranks; empties the builder."""
-    sides = []
-    for column, what in ((builder.users, "user"), (builder.items, "item")):
-        rows, ids = column.rows(what) if len(builder) else (np.empty(0, np.int32), np.empty(0, np.int64))
+def number_rows(sides, columns, team):
+    """Return Ratings with the rows and ids of all ranks.
+
+    sides: (rows, ids) of this rank's users and of its items; columns: {name: column}.
+    """
+    numbered = []
+    for rows, ids in sides:
         codes, ids = number_ids(ids, team)
-        sides.append((take_values(codes, rows), ids))
-    (users, user_ids), (items, item_ids) = sides
-    types = {"values": np.float32, **({"times": np.int64} if has_times else {})}
-    columns = {name: join_chunks(builder.chunks[name], dtype) for name, dtype in types.items()}
+        numbered.append((take_values(codes, rows), ids))
+    (users, user_ids), (items, item_ids) = numbered
     return marked(Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids), SOUND)
+
+
+def rows_of_builder(builder, has_times):
+    """Return (sides, columns), see number_rows, of a RatingsBuilder; empties it."""
+    empty = np.empty(0, np.int32), np.empty(0, np.int64)
+    named = (builder.users, "user"), (builder.items, "item")
+    sides = [column.rows(what) if len(builder) else empty for column, what in named]
+    return sides, {name: join_chunks(builder.chunks[name], dtype) for name, dtype in types_of(has_times)}
+
+
+def rows_of_tables(tables, has_times):
+    """Return (sides, columns), see number_rows, of a list of Ratings; empties it. An id may occur several times."""
+    sides = []
+    for rows, what in (("users", "user_ids"), ("items", "item_ids")):
+        ids = [getattr(table, what) for table in tables]
+        ids = list(map(as_text, ids)) if any(part.dtype.kind == "U" for part in ids) else ids
+        starts = np.cumsum([0, *map(len, ids)])
+        shifted = [getattr(table, rows) + np.int32(start) for table, start in zip(tables, starts)]
+        sides.append((join_chunks(shifted, np.int32), join_chunks(ids, np.int64)))
+    types = types_of(has_times) + ([("counts", np.int32)] if has_times else [])  # the order matters for equal times
+    columns = {name: [getattr(table, name) for table in tables] for name, _ in types}
+    tables.clear()
+    return sides, {name: join_chunks(columns[name], dtype) for name, dtype in types}
+
+
+def types_of(has_times):
+    """Return [(name, dtype)] of the columns of ratings in parts."""
+    return [("values", np.float32), ("times", np.int64)][: 1 + has_times]
 
 
 def number_ids(ids, team):
@@ -338,15 +405,19 @@ def join_chunks(chunks, dtype):
 def in_order(ratings, rule):
     """Return (Ratings by user, then by item, without repeated pairs, number of removed ones).
 
-    rule: see repeats.without_repeats. Users are processed in batches, because sorting takes several times the memory of
-    the ratings.
+    rule: see repeats.without_repeats. Counts are numbers of partitions, in whose order the ratings are put first. Users
+    are processed in batches, because sorting takes several times the memory of the ratings.
     """
     columns, filled, merged, batches = ratings.columns(), 0, 0, 32
+    numbers = columns.pop("counts", None)
     out = {name: np.empty_like(column) for name, column in columns.items()}
     low, high = int(ratings.users.min(initial=0)), int(ratings.users.max(initial=0)) + 1
     bounds = np.linspace(low, high, batches + 1).astype(np.int64)
     for first, last in zip(bounds, bounds[1:]):
-        batch = ratings.take((ratings.users >= first) & (ratings.users < last))
+        own = np.flatnonzero((ratings.users >= first) & (ratings.users < last))
+        if numbers is not None:
+            own = own[np.argsort(numbers[own], kind="stable")]
+        batch = marked(ratings.with_columns(**{name: column[own] for name, column in columns.items()}), SOUND)
         batch = without_repeats(batch, rule)
         keys, _ = packed_pairs(batch.users, batch.items, batch.shape)
         places = sorted_pairs(keys, batch.shape, np.arange(len(batch), dtype=np.uint32))[1]

@@ -8,10 +8,13 @@ import pytest
 from parallel.test_team import together
 from support import thinned
 
+from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
-from gpukit.parallel import ALONE
-from gpukit.ratings import Ratings, parts, read_parts, read_ratings, synth_ratings
+from gpukit.parallel import ALONE, TeamError
+from gpukit.ratings import Ratings, as_ratings, parts, read_parts, read_ratings, synth_ratings
+from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.parts import RatingsPart, in_ranges, moved, split_by_pair
+from gpukit.ratings.table import DISTINCT, marked
 
 SIZES = (2, 3, 4)
 
@@ -316,3 +319,68 @@ def test_ranges_have_equal_numbers_of_ratings():
     owner = in_ranges(counts, 4)
     assert (np.diff(owner) >= 0).all() and np.ptp(np.bincount(owner, counts)) <= 2 * counts.max()
     assert in_ranges(np.zeros(5, np.int64), 3).tolist() == [0] * 5
+
+
+def test_a_packed_part_is_as_before():
+    """`local` comes back from the Orders; meanwhile ids and shape are there."""
+    whole = synth_ratings("ml-10m", 0.001)
+    part = parts.part_of(marked(whole.take(np.lexsort((whole.items, whole.users))), DISTINCT), ALONE)
+    expected = part.local
+    part.pack(order_ratings(part.local, resolve("cpu"), ALONE, part.release))
+    assert "local" not in vars(part)
+    assert part.shape == whole.shape and len(part) == len(whole) and part.user_ids is whole.user_ids
+    assert "local" not in vars(part)
+    for name, column in expected.columns().items():
+        np.testing.assert_array_equal(getattr(part, name), column, name)
+    assert part.local._state == DISTINCT
+    assert not hasattr(part, "more")
+
+
+def part_of(size, parts, order):
+    """Return the result of each rank; the ranks have the data frames of a list in any order."""
+    shares = [[(k, parts[k]) for k in order if k % size == rank] for rank in range(size)]
+    return together(size, lambda team: read_parts.part_of_frames(shares[team.rank], team))
+
+
+@pytest.mark.parametrize("size, order", [(2, range(8)), (3, [7, 3, 2, 5, 0, 1]), (4, [1, 5])], ids=str)
+@pytest.mark.parametrize("kinds", [(int, int), (str, str), (int, str)], ids=["int", "str", "both"])
+def test_frames_are_numbered_like_one(size, order, kinds):
+    """Ids are those of all parts; some ranks have none, and one part has no rows."""
+    table = frame(300)
+    parts = [part.astype({"item": kinds[k % 2]}) for k, part in enumerate(pieces(table, 7))] + [table.iloc[:0]]
+    used = pandas.concat([parts[k] for k in order])
+    expected = as_ratings(used.astype({"item": str if str in kinds else int}))
+    results = part_of(size, parts, order)
+    for result in results:
+        np.testing.assert_array_equal(result.user_ids, expected.user_ids)
+        np.testing.assert_array_equal(result.item_ids, expected.item_ids)
+    assert sorted(itertools.chain(*(triples(result.local) for result in results))) == sorted(triples(expected))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_of_equal_times_the_later_row_counts(size):
+    """By the order of the pieces, not by the rank that has them."""
+    table = pandas.concat([frame(200), frame(200).assign(rating=lambda rows: rows["rating"] % 5 + 1)] * 2)
+    table["timestamp"] = np.random.default_rng(0).integers(0, 3, len(table))
+    expected = as_ratings(table)
+    results = part_of(size, pieces(table, 7), [3, 0, 6, 5, 1, 2, 4])
+    assert expected.merged == 600 and {result.merged for result in results} == {600}
+    assert sorted(itertools.chain(*(triples(result.local) for result in results))) == sorted(triples(expected))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda table: pandas.concat([table, table]), "300 of 600 ratings .* repeat a pair of user and item"),
+        (
+            lambda table: table.assign(rating=table["rating"].where(table.index != 250)),
+            "Partition 5 .*: Row .* no rating",
+        ),
+    ],
+    ids=["repeats", "missing"],
+)
+def test_bad_frames_are_refused_by_all_ranks(change, message):
+    results = part_of(2, pieces(change(frame(300)), 7), range(7))
+    for result in results:
+        with pytest.raises((DataError, TeamError), match=message):
+            raise result

@@ -5,6 +5,8 @@
 from pathlib import Path
 from typing import assert_type
 
+import dask.dataframe
+import distributed
 import networkx
 import numpy as np
 import pandas as pd
@@ -36,6 +38,10 @@ model.live("cuda").add(test)
 
 def report(stage: str, done: int, total: int | None, info: dict[str, object]) -> None:
     print(stage, done, total, info)
+
+
+def fit_frame(frame: dask.dataframe.DataFrame, client: distributed.Client) -> LSHMF:
+    return LSHMF().fit(frame, client=client)
 
 
 model.fit(train, progress=report)

@@ -26,7 +26,7 @@ def resolved(estimator, ratings):
     if isinstance(ratings, RatingsPart):
         raise ParameterError(
             "Ratings in parts are not learned as clicks, which equal ratings are. Read them on one rank (name a file "
-            "instead of a pattern), or give feedback='explicit'."
+            "instead of a pattern, or pass frame.compute()), or give feedback='explicit'."
         )
     from gpukit.ratings.repeats import checked
 

@@ -173,12 +173,13 @@ def arrange_in_strata(starts, others, where, assignment, steps):
     table is (turns * blocks, 3) int64, ordered by turn with one chunk per block.
     """
     n, run_bits = where.size, max(1, assignment.runs.bit_length())
-    keys, places, moved = steps.empty(n, np.uint64), steps.empty(n, np.uint32), steps.empty(n, np.uint32)
+    keys, places = steps.empty(n, np.uint64), steps.empty(n, np.uint32)
     seat, block = steps.resident(assignment.seat, np.int32), steps.resident(assignment.block, np.int32)
     steps.run("key_runs", starts, others, where, seat, block, assignment.blocks, assignment.turns, keys)
     steps.run("count_up", places)
-    keys, places, _ = steps.sort_by_bits(keys, 0, run_bits, places)
-    run_starts = steps.row_starts(keys, 0, run_bits, assignment.runs)
+    keys, places, spare = steps.sort_by_bits(keys, 0, run_bits, places)
+    run_starts, keys, moved = steps.row_starts(keys, 0, run_bits, assignment.runs), None, spare[1]
+    spare = None  # with keys 16 bytes per rating
     steps.run("turn_around", places, moved)
     steps.run("follow", moved, where, places)
     blocks, size = assignment.blocks, assignment.blocks * assignment.turns

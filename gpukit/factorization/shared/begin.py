@@ -80,24 +80,29 @@ def prepare(request):
         for divided in (ratings, request.held_out):
             if isinstance(divided, RatingsPart):
                 divided.move(parts.owner)
-        rank_ratings = ratings_of_rank(ratings, parts.owner, team.rank)
-        layout = layout_of(estimator, plan, ratings, device, steps, len(rank_ratings))
-        orders = order_ratings(rank_ratings, device, team)
+        count = int(parts.counts[0][parts.users_of(team.rank)].sum())
+        layout = layout_of(estimator, plan, ratings, device, steps, count)
+        is_packed = isinstance(ratings, RatingsPart) and not device.is_cuda
+        release = ratings.release if is_packed else None
+        orders = order_ratings(ratings_of_rank(ratings, parts.owner, team.rank), device, team, release)
+        if is_packed and orders.levels.exact:
+            ratings.pack(orders)
         scale = scale_over_ranks(orders, ratings)
         ranks = rank_means(orders, parts, team)
-        given = orders, scale, options, steps.preparing
-        data = training_data.prepare_ratings(*given, ranks=ranks, assignment=parts.assignment)
+        means = {"ranks": ranks, "assignment": parts.assignment}
+        data = training_data.prepare_ratings(orders, scale, options, steps.preparing, **means)
         scale = data.scale
     with clock("neighbours"):
         search = SharedSearch(team, device)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)
+        orders = None  # a training needs less memory without them
     with clock("prepare"):
         *tables, laps = chunk_tables(data.side, parts, options, plan, layout, steps, own_steps)
     if resumed:
         session = steps.DeviceModel(resumed.state, layout, estimator.walk, data.history)
     else:
         with clock("neighbours"):
-            neighbors = wait()
+            neighbors, wait = wait(), None
         with clock("prepare"):
             facts = ratings.shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed
             session = steps.begin(Beginning(*facts), layout, estimator.walk, data.history)

@@ -300,7 +300,9 @@ def scale_over_ranks(orders, ratings):
 
     Of ratings with many different values the moments of a RatingsPart differ from those of Ratings by rounding.
     """
-    if orders.levels.exact or not isinstance(ratings, RatingsPart):
+    if orders.levels.exact:
+        return scale_of(orders, None)
+    if not isinstance(ratings, RatingsPart):
         return scale_of(orders, ratings.values)
     own, n = moments_of_values(ratings.values), len(ratings.values)
     sums = over_ranks(ratings, np.array([n * own[0], n * (own[1] ** 2 + own[0] ** 2)])) / len(ratings)

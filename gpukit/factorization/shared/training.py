@@ -99,12 +99,10 @@ class SharedModel:
         """Return the current State, complete on every rank."""
         self.training.gather()
         state = self.local.state()
-        sides = state.user_factors, state.user_extras
-        users = self.parts.users_of(self.team.rank)
-        gathered = [self.team.allgather(side[users]) for side in sides]
-        for side, parts in zip(sides, gathered):
-            for rank, part in enumerate(parts):
-                side[self.parts.users_of(rank)] = part
+        for rank in range(self.team.size):
+            users = self.parts.users_of(rank)
+            for side in (state.user_factors, state.user_extras):
+                side[users] = self.team.broadcast(side[users] if rank == self.team.rank else None, rank)
         return state
 
     @property
@@ -141,8 +139,8 @@ class SharedModel:
                     whole[places] = self.team.receive(rank) if rank else column[first:last]
 
     def _history_pieces(self, rank):
-        """Yield (first, last + 1, users) of pieces of a rank's history, of 2**20 ratings or a user's."""
-        piece = 1 << 20
+        """Yield (first, last + 1, users) of pieces of a rank's history, of 2**18 ratings or a user's."""
+        piece = 1 << 18
         users = self.parts.users_of(rank)
         ends = np.cumsum(self.parts.counts[0][users])
         cuts = np.unique(np.searchsorted(ends, np.arange(piece, ends[-1], piece))) if len(users) else []

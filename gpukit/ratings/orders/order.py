@@ -129,12 +129,13 @@ def key_of(shape, n_levels):
     return Key(*fields)
 
 
-def order_ratings(ratings, device, team=ALONE):
+def order_ratings(ratings, device, team=ALONE, release=None):
     """Sort Ratings on a device (gpukit.device.Device) and return their Orders.
 
     team: ranks of a parallel.Team hold parts of the ratings, which may be empty; the levels and their counts are those
-    of all parts. Raises DataError without ratings, for a rating that is not finite, a user or item that is not a row,
-    and a repeated pair.
+    of all parts. release: None, or a function that frees the ratings before the sorts if the Orders determine them; it
+    returns Ratings of the same ids without rows. Raises DataError without ratings, for a rating that is not finite, a
+    user or item that is not a row, and a repeated pair.
     """
     check_size(len(ratings), team)
     if isinstance(ratings, ResidentRatings) and not device.is_cuda:
@@ -144,6 +145,8 @@ def order_ratings(ratings, device, team=ALONE):
     key = key_of(ratings.shape, len(levels.values))
     keys = packed_keys(ratings, codes, key, steps)
     codes = None
+    if levels.exact and release is not None:
+        ratings = release()
     values = None if levels.exact else steps.owned(bits)
     bits = None  # frees 4 bytes per rating before the sorts, the peak of memory
     by_item, by_user, places, values, keys = in_both_orders(keys, key, values, steps)
@@ -163,6 +166,7 @@ def in_both_orders(keys, key, values, steps):
     by_item = taken(keys, key, (key.item, 0), key.user, places, steps)
     spare = spare[0], steps.empty(places.shape, np.uint32)
     keys, places, spare = steps.sort_by_bits(keys, key.user.shift, key.end, places, spare)
+    spare = None  # 12 bytes per rating
     by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps)
     return by_item, by_user, places, values, keys
 
