@@ -140,7 +140,8 @@ def fit_shares(folds, fold_kinds, judged, numbers, metric):
         return np.concatenate([arrays[number][folds[number].hidden] for number in numbers])
 
     estimates = np.array([hidden(method.estimates) for method in judged])
-    return shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric)
+    units = count_units(folds, fold_kinds)[1]
+    return shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric, units)
 
 
 def cross_fit_ends(folds, fold_kinds, judged, fields, metric):
