@@ -1,12 +1,13 @@
 """Regression of each series on the other series, their lags and time.
 
-    x_it = a_i + b_i t + sum over j != i, lags k of c_ijk x_j,t+k + r_it          penalty: ridge * |c|^2
+    x_it = a_i + b_i t + sum over j != i, lags k of c_ijk x_j,t+k + r_it          penalty: ridge * (b^2 + |c|^2)
 
 Other series are interpolated where they are missing; those that miss most of the values that i misses are left out. The
-coefficients are fitted to the values or, with b_i as the mean, to their changes from column to column. The residual r
-is 0 in a gap, or interpolated from its ends. All these predictions, with one lag or none and with RIDGES, are averaged
-for each series. Their weights are powers of their errors on runs of the series that are hidden like its gaps: of a
-series that misses its end, the values before it. Series that are missing together are hidden together.
+coefficients are fitted to the values or, with b_i as the mean and without its penalty, to their changes from column to
+column. The residual r is 0 in a gap, or interpolated from its ends. All these predictions, with one lag or none and
+with RIDGES, are averaged for each series. Their weights are powers of their errors on runs of the series that are
+hidden like its gaps: of a series that misses its end, the values before it. Series that are missing together are hidden
+together.
 
 The eigendecomposition uses LAPACK. Cost: about n^2 T + n^3 for each series, with n = N (1 + 2 lags) and T columns.
 Source: Hoerl and Kennard, "Ridge regression" (Technometrics 12, 1970).
@@ -103,10 +104,11 @@ def predict(X, y, seen):
 
     They are fitted to values, the residual 0; to values, the residual interpolated; and to changes, likewise.
     """
-    columns = np.arange(len(y))
-    time, both = np.column_stack([np.ones(len(y)), columns / len(y)]), seen[1:] & seen[:-1]
-    levels = ridge_fits((time, X, y), seen, (time, X))
-    steps = np.ones((len(y) - 1, 1)), np.diff(X, axis=0), np.diff(y)
+    columns, both = np.arange(len(y)), seen[1:] & seen[:-1]
+    time = (columns - columns.mean()) / columns.std()
+    ones, all_columns = np.ones((len(y), 1)), np.column_stack([X, time])
+    levels = ridge_fits((ones, all_columns, y), seen, (ones, all_columns))
+    steps = ones[1:], np.diff(X, axis=0), np.diff(y)
     changes = ridge_fits(steps, both, (columns[:, None], X)) if both.any() else np.zeros(levels.shape)
     rest = [y - one for one in itertools.chain(levels, changes)]
     anchors = np.array([np.interp(columns, columns[seen], one[seen]) for one in rest])

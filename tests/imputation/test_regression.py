@@ -38,6 +38,13 @@ def test_fits_are_those_of_ridge_regression():
         np.testing.assert_allclose(row, A @ coefficients, rtol=1e-6, atol=1e-9)
 
 
+def test_a_ridge_shrinks_the_slope_in_time_like_other_coefficients():
+    line, noise = np.arange(40.0), np.random.default_rng(0).normal(size=(40, 2))
+    levels = regression.predict(noise, line, line < 30)[: len(regression.RIDGES)]
+    spreads = levels.std(axis=1) / line.std()
+    assert spreads[0] == pytest.approx(1.0, abs=1e-3) and spreads[-1] < 0.1
+
+
 def test_runs_are_hidden_as_they_are_missing():
     seen = np.ones((4, 60), bool)
     seen[0, -10:] = seen[1, :6] = seen[2, 20:28] = False

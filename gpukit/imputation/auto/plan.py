@@ -12,7 +12,7 @@ from gpukit.imputation.auto.ensemble import apply_bends, shares_of, weighted_mea
 from gpukit.imputation.auto.error_features import changes_beyond, compute_features
 from gpukit.imputation.auto.judging import error_of, filled, kinds, row_of, run_concurrently
 from gpukit.imputation.auto.uncertainty import Deviations
-from gpukit.imputation.constants import LEAST_WEIGHT
+from gpukit.imputation.constants import FEWEST_UNITS, LEAST_WEIGHT
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.spectral import method as spectral
 
@@ -140,15 +140,19 @@ def fit_shares(folds, fold_kinds, judged, numbers, metric):
         return np.concatenate([arrays[number][folds[number].hidden] for number in numbers])
 
     estimates = np.array([hidden(method.estimates) for method in judged])
-    return shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric)
+    units = count_units(folds, fold_kinds)[1]
+    return shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric, units)
 
 
 def cross_fit_ends(folds, fold_kinds, judged, fields, metric):
     """Return fields (N, T), one per fold, whose values beyond ends have the shares that the other folds choose.
 
-    Few runs are at an end. Shares fitted to them have lower errors there than on the values that are missing.
+    Few runs are at an end. Shares fitted to them have lower errors there than on the values that are missing. Fields of
+    less than FEWEST_UNITS runs, which have no fitted shares, are unchanged.
     """
     result = list(fields)
+    if count_units(folds, fold_kinds)[1] < FEWEST_UNITS:
+        return result
     for number, (fold, kind) in enumerate(zip(folds, fold_kinds)):
         beyond = fold.hidden & scans.beyond_ends(fold.problem.seen)
         others = [index for index in range(len(folds)) if index != number]
