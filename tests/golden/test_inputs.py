@@ -91,7 +91,13 @@ SEPARATORS = {
     ),
     "blanks around separators": lambda text: text.replace(",", " , "),
 }
-NEW_FOR_RATINGS = ("two byte order marks", "UTF-16, big end first", "a zero byte", "quotes around all", "blanks around separators")
+NEW_FOR_RATINGS = (
+    "two byte order marks",
+    "UTF-16, big end first",
+    "a zero byte",
+    "quotes around all",
+    "blanks around separators",
+)
 MAIN = ("ratings", "documents", "sensors", "readings", "edges")  # kinds whose files may be large
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
