@@ -4,7 +4,10 @@ import numpy as np
 
 
 def regressions(shape, slots, seed=0):
-    """Return (X dense, neighbors (N, slots), starts, users), the last user and item without clicks; lists vary, the first is full."""
+    """Return (X dense, neighbors (N, slots), starts, users).
+
+    The last user and the last item have no clicks. Lists vary in length, the first is full.
+    """
     rng = np.random.default_rng([seed, *shape, slots])
     X = rng.random(shape) < 0.35
     X[-1:, 1:], X[:, -1] = False, False
