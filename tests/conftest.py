@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 # Processes that share the cores (pytest -n): two threads each, asleep while they wait, where waiting busily takes the
 # cores from the others. Before numba and numpy, which read it when they are imported.
@@ -121,6 +122,18 @@ def pytest_collection_finish():
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
     gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Send one report of a passed test: messages of parallel processes cost as much as a small test."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return None
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.when == "call" or not report.passed or report.sections or report.duration > 0.01:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.hookimpl(optionalhook=True)

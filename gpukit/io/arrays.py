@@ -3,9 +3,13 @@
 For arrays see base/arrays.py.
 """
 
+import re
+
 import numpy as np
 
 from gpukit.errors import DataError
+
+NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def is_frame(data):
@@ -47,4 +51,4 @@ def plain(name):
 
     A type declared after a colon is dropped: 'User_ID' and 'user_id:token' -> 'userid'.
     """
-    return "".join(letter for letter in str(name).lower().partition(":")[0] if letter.isalnum())
+    return NO_LETTERS.sub("", str(name).lower().partition(":")[0])

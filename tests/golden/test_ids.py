@@ -105,6 +105,12 @@ CASES = (
         {"table.csv": wide(("a", "b")), "edges.csv": "a,b\na,\n"},
     ),
     Case(
+        "ratings: two byte order marks before the first id",
+        ("convert ratings.csv out.csv",),
+        {"ratings.csv": "\ufeff\ufeffa,10,5\nb,11,3\na,12,4\n"},
+        outputs=("out.csv",),
+    ),
+    Case(
         "titles: an empty item",
         (TRAIN, "recommend m.gpukit --user=1 --titles titles.csv"),
         {"ratings.csv": "1,10,5\n2,11,3\n1,12,4\n2,10,4\n", "titles.csv": "item,title\n10,Ten\n,None\n"},

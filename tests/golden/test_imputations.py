@@ -29,6 +29,17 @@ def tensor(**changed):
     return made.getvalue()
 
 
+def weeks(rows=140):
+    """Two sensors read six times a day, whose days differ by the day of the week; two days are missing."""
+    random = np.random.default_rng(0)
+    week = random.normal(size=(42, 2)) + 4 * np.sin(np.arange(42) * 2 * np.pi / 6)[:, None]
+    waves, lines = np.resize(week, (rows, 2)) + 0.2 * random.normal(size=(rows, 2)), []
+    for t in range(rows):
+        cells = ["" if 100 <= t < 112 and c == 0 else f"{waves[t, c]:.1f}" for c in range(2)]
+        lines.append(f"2024-01-{1 + t // 6:02d} {4 * (t % 6):02d}:00," + ",".join(cells) + "\n")
+    return "time,a,b\n" + "".join(lines)
+
+
 TABLE = sensors()
 EDGES = "s0,s1\ns1,s2\ns2,s3\ns3,s4\ns4,s5\n"
 PLACES = "sensor,latitude,longitude\n" + "".join(f"s{c},48.{c},2.{c}\n" for c in range(6))
@@ -68,6 +79,10 @@ CASES = (
     fill("a word among values", "time,a,b\n2024-01-01,1,x\n2024-01-02,2,6\n"),
     fill("words for nothing", "time,a,b\n2024-01-01,1,NA\n2024-01-02,nan,6\n2024-01-03,3,7\n"),
     fill("decimal commas", "time;a;b\n2024-01-01;1,5;5\n2024-01-02;;6\n2024-01-03;3;7\n"),
+    fill("a time like no other", "time,a,b\n2024-01-01,1,5\n2024-01-02,,6\nnoon,3,7\n2024-01-04,4,8\n"),
+    fill("a time like no other below a comment", "# made by hand\ntime,a\n\n2024-01-01,1\n2024-13-01,\n2024-01-03,3\n"),
+    fill("a reading at no time", "sensor,time,value\na,2024-01-01,1\na,2024-01-02,2\na,later,3\nb,2024-01-01,4\n"),
+    fill("weeks", weeks(), "--method seasonal"),
     fill("infinite", "time,a,b\n2024-01-01,inf,5\n2024-01-02,,6\n"),
     fill("a ragged row", "time,a,b\n2024-01-01,1\n2024-01-02,,6\n"),
     fill("names that are quoted", 'time,"a,b","c ""d"""\n2024-01-01,1,5\n2024-01-02,,6\n2024-01-03,3,7\n'),

@@ -67,6 +67,7 @@ TEXTS = {
     "old carriage returns": lambda text: text.replace("\n", "\r"),
     "no last line feed": lambda text: text[:-1],
     "a byte order mark": lambda text: "\ufeff" + text,
+    "two byte order marks": lambda text: "\ufeff\ufeff" + text,
     "Latin-1": lambda text: text.replace("x", "caf\u00e9").encode("latin-1"),
     "Windows' code page": lambda text: text.replace("x", "\u20ac\u2013").encode("cp1252"),
     "UTF-8": lambda text: text.replace("x", "caf\u00e9 \u4e00"),
@@ -90,7 +91,13 @@ SEPARATORS = {
     ),
     "blanks around separators": lambda text: text.replace(",", " , "),
 }
-NEW_FOR_RATINGS = ("UTF-16, big end first", "a zero byte", "quotes around all", "blanks around separators")
+NEW_FOR_RATINGS = (
+    "two byte order marks",
+    "UTF-16, big end first",
+    "a zero byte",
+    "quotes around all",
+    "blanks around separators",
+)
 MAIN = ("ratings", "documents", "sensors", "readings", "edges")  # kinds whose files may be large
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 

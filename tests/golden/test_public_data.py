@@ -169,6 +169,9 @@ def read_titles():
         "words.tsv": b"item\ttitle\n007\tBond\n1e5\tFloat\n nan\tNothing\n",
         "mark.csv": b"\xef\xbb\xbfitem,title\n1,One\n",
         "quote.csv": b'item,title\n1,"One\n2,Two\n',
+        "no_title.csv": b"item,title\n\n1,One\n2,\n",
+        "no_item.txt": b"1|One\n|Two\n",
+        "header.csv": b"item,title\n",
         "empty.csv": b"",
     }
     for name, content in texts.items():

@@ -25,6 +25,13 @@ def test_what_repeats_is_found_again():
         np.testing.assert_allclose(simple.seasonal(with_period(values, seen), setting), values, atol=1e-9)
 
 
+def test_settings_have_a_period_and_seven_and_three_memories():
+    values, seen = np.zeros((2, 168)), np.ones((2, 168), bool)
+    expected = [{"lag": lag, "memory": memory} for lag in (12, 84) for memory in (None, 3.0, 0.0)]
+    assert simple.seasonal_settings(with_period(values, seen)) == expected
+    assert simple.seasonal_settings(with_period(values[:, :167], seen[:, :167])) == expected[:3]
+
+
 def test_what_is_left_fades():
     values, seen = days(), np.ones((4, 120), bool)
     seen[:, 60:72] = False

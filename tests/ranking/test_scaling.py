@@ -122,8 +122,9 @@ def naive_spread(X, offsets):
     """Return the root mean squared distance from the query's mean, of each column."""
     total = np.zeros(X.shape[1])
     for begin, end in zip(offsets[:-1], offsets[1:]):
+        mean = X[begin:end].mean(axis=0) if begin < end else 0.0
         for i in range(begin, end):
-            total += (X[i] - X[begin:end].mean(axis=0)) ** 2
+            total += (X[i] - mean) ** 2
     return np.sqrt(total / len(X))
 
 

@@ -94,9 +94,9 @@ CASES = {
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
     "factorization.kernels.add_weights": f"{EASE}add_weights[33-grid1-64]",
     "factorization.kernels.add_listed_weights": f"{EASE}add_listed_weights[33-3-64]",
-    "factorization.solvers.ease.kernels.regress_on_neighbors": f"{EASE}regress_on_neighbors[shape3-33-3-96]",
+    "factorization.solvers.ease.kernels.regress_on_neighbors": f"{EASE}regress_on_neighbors[data7-launched7]",
     "factorization.solvers.ials.descent_kernels.begin_descent": f"{IALS}a_step[32-19-1]",
-    "factorization.solvers.ials.descent_kernels.descend": (f"{IALS}a_step[32-19-1]", f"{IALS}a_step[288-2-1]"),
+    "factorization.solvers.ials.descent_kernels.descend": (f"{IALS}a_step[32-19-1]", f"{IALS}a_step[264-3-1]"),
     "factorization.solvers.ials.inverse_kernels.invert_panel": f"{IALS}an_inverse_by_panels[33-0.5]",
     "factorization.solvers.ials.products_kernels.products_of_pieces": (
         f"{IALS}products_of_pieces[True-8-4]",

@@ -8,7 +8,6 @@ import contextlib
 import numpy as np
 import pytest
 from cli_support import CPU
-from matplotlib.figure import Figure
 
 from gpukit import GraphImputer
 from gpukit.cli.imputation import plot, steps
@@ -22,6 +21,8 @@ TIMES = 1_583_000_000 + 3600 * np.arange(T)
 @pytest.fixture
 def figure(monkeypatch):
     """The next figure, not written."""
+    from matplotlib.figure import Figure
+
     made = Figure(figsize=(11, 8), layout="constrained")
 
     @contextlib.contextmanager

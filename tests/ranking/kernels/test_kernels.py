@@ -288,13 +288,13 @@ def test_sessions(solver, sparse, weighted, monkeypatch):
     np.testing.assert_allclose(session.gram(), gram, rtol=0, atol=1e-12 * np.abs(gram).max())
 
 
-@pytest.mark.parametrize("kind", ["thresholds", "fourier"])
-@pytest.mark.parametrize(
-    "size, dtype, lists, least",
-    [(1, np.float64, 2, 3), (700, np.float64, 1, 3), (1 << 20, np.float32, 2, 3), (700, np.float32, 2, 99)],
-)
-def test_sessions_with_a_feature_map(kind, size, dtype, lists, least, monkeypatch):
+BLOCKS = [(1, np.float64, 2, 3), (700, np.float64, 1, 3), (700, np.float32, 2, 99), (1 << 20, np.float32, 2, 3)]
+
+
+@pytest.mark.parametrize("kind, blocks", thinned(["thresholds", "fourier"], BLOCKS, share=2))
+def test_sessions_with_a_feature_map(kind, blocks, monkeypatch):
     """As on the CPU, by blocks of one query, of some, and of all; numpy takes the place of cupy in the simulator."""
+    size, dtype, lists, least = blocks
     if SIMULATED:
         monkeypatch.setattr(gpu, "library", lambda: np)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: lists)

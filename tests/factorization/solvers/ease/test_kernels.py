@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import launch_repeatably, small_launches
+from support import launch_repeatably, small_launches, thinned
 
 from factorization.inputs import history, problem
 from factorization.solvers.ease import naive
@@ -71,9 +71,11 @@ def lists_of(weights):
     return WeightLists(starts, items.astype(np.int32), weights[rows, items])
 
 
-@pytest.mark.parametrize("grid, block", [(1, 32), (3, 96)])
-@pytest.mark.parametrize("shape, slots", [((5, 3), 2), ((31, 12), 7), ((9, 35), 32), ((20, 34), 33)])
-def test_regress_on_neighbors(shape, slots, grid, block):
+@pytest.mark.parametrize(
+    "data, launched", thinned([((5, 3), 2), ((31, 12), 7), ((9, 35), 32), ((20, 37), 35)], [(1, 32), (3, 96)], share=2)
+)
+def test_regress_on_neighbors(data, launched):
+    (shape, slots), (grid, block) = data, launched
     X, neighbors, starts, users = regressions(shape, slots)
     found, same = (np.full(neighbors.shape, np.nan, np.float32) for _ in range(2))
     masks = np.zeros((grid, shape[0], slots // 32 + 1), np.uint32)

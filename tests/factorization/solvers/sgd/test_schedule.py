@@ -3,17 +3,20 @@
 Every rating occurs once, without conflicts, as a function of the seed.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from factorization.inputs import ordered
 from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.plan import packing_of
 from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.settings import Settings
 from gpukit.factorization.solvers import rates
 from gpukit.factorization.solvers.sgd import cpu as chunking
-from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd import schedule, stream_training
 from gpukit.factorization.solvers.sgd.schedule import (
     CLASSES,
     balance_quads,
@@ -307,3 +310,23 @@ def test_an_epoch_has_its_own_rates_and_order():
     plan = Settings(3, "sgd", "adaptive", 0.2, 0.04, 0.8, True, 0, 5, 8)
     Recorded(None, plan).epoch(2)
     assert done == [(plan.epoch_rates(2), schedule.turn_key(5, 2)), "finished"]
+
+
+@pytest.mark.parametrize(
+    "n, spare, is_slowed",
+    [(3_000_000, 10**9, False), (3_000_000, 2_500_000, True), (30_000, 10**9, True), (300_000, 500_000, True)],
+)
+def test_blocks_have_several_chunks_of_each_worker(n, spare, is_slowed, monkeypatch):
+    """Otherwise the short chunks of a row are concurrent, and SGD diverges."""
+    monkeypatch.setattr(stream_training, "ROUNDS", 3)
+    counts = np.random.default_rng(n).zipf(1.6, n // 150) % 3000
+    counts = np.maximum(1, counts * (n / counts.sum())).astype(np.int64)
+    given = schedule.Pace(512, np.full(len(counts), 0.05))
+    training = SimpleNamespace(packing=packing_of(20_000, 5, True, 0, False), n_ratings=int(counts.sum()))
+    pace, chunks, most = stream_training.StreamTraining.slowed(training, counts, given, spare)
+    assert pace.workers % 4 == 0 and pace.workers < given.workers if is_slowed else pace.workers == given.workers
+    assert most >= 8 and 1.1 * training.n_ratings / most * 14 + 48 * chunks <= 1.001 * spare  # 2 of 3 bytes, and 8
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    parts = schedule.cut_table(counts, starts, pace, 0, chunking, most).reshape(most, -1, 3)
+    held = (parts[:, :, 2] > 0).sum(1)
+    assert held.min() >= 2.9 * pace.workers and held.sum() == chunks

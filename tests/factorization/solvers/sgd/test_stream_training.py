@@ -16,7 +16,6 @@ from gpukit._driver import launch
 from gpukit.device import Device
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization import LSHMF, MatrixFactorization, begin, gpu, plan
-from gpukit.factorization.plan import packing_of
 from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule, stream_training
@@ -256,23 +255,3 @@ def test_parameters_are_read_in_parts(rows, monkeypatch):
         patch.setattr(gpu, "READ_BYTES", rows * run.session.parameters.P[:1].nbytes)
         in_parts = run.session.state()
     assert_same(in_parts, run.session.state())
-
-
-@pytest.mark.parametrize(
-    "n, spare, is_slowed",
-    [(3_000_000, 10**9, False), (3_000_000, 2_500_000, True), (30_000, 10**9, True), (300_000, 500_000, True)],
-)
-def test_blocks_have_several_chunks_of_each_worker(n, spare, is_slowed, monkeypatch):
-    """Otherwise the short chunks of a row are concurrent, and SGD diverges."""
-    monkeypatch.setattr(stream_training, "ROUNDS", 3)
-    counts = np.random.default_rng(n).zipf(1.6, n // 150) % 3000
-    counts = np.maximum(1, counts * (n / counts.sum())).astype(np.int64)
-    given = schedule.Pace(512, np.full(len(counts), 0.05))
-    training = SimpleNamespace(packing=packing_of(20_000, 5, True, 0, False), n_ratings=int(counts.sum()))
-    pace, chunks, most = stream_training.StreamTraining.slowed(training, counts, given, spare)
-    assert pace.workers % 4 == 0 and pace.workers < given.workers if is_slowed else pace.workers == given.workers
-    assert most >= 8 and 1.1 * training.n_ratings / most * 14 + 48 * chunks <= 1.001 * spare  # 2 of 3 bytes, and 8
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    parts = schedule.cut_table(counts, starts, pace, 0, chunking, most).reshape(most, -1, 3)
-    held = (parts[:, :, 2] > 0).sum(1)
-    assert held.min() >= 2.9 * pace.workers and held.sum() == chunks
