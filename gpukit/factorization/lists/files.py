@@ -34,8 +34,8 @@ def read_categories(path):
     """Return {category: [item id as text]} of a file of items and categories.
 
     Lines are `item,category`, or as a heading names the columns, one for each category of an item; or the last field
-    has several, separated by |, as in MovieLens's movies.dat and movies.csv. Raises DataError for a missing or empty file, and for a line without an item
-    or category, which it names.
+    has several, separated by |, as in MovieLens's movies.dat and movies.csv. Raises DataError for a missing or empty
+    file, and for a line without an item or category, which it names.
     """
     found = {}
     for number, words in lines_of(path, NEEDED_CATEGORIES):
