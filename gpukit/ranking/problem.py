@@ -135,8 +135,11 @@ def group_sizes(group, count):
     """Return offsets (m + 1,) int64 of a list of documents per query, as in LightGBM and XGBoost."""
     group = np.asarray(group)
     whole = group.ndim == 1 and group.dtype.kind in "iu"
-    if not whole or (group < 0).any() or group.sum() != count:
+    negative = whole and (group < 0)
+    if not whole or negative.any() or group.sum() != count:
         found = f"they add up to {group.sum():,}" if whole else f"its shape is {group.shape}, its dtype {group.dtype}"
+        if np.any(negative):
+            found = f"group[{np.argmax(negative)}] is {group[np.argmax(negative)]:,}"
         raise DataError(
             f"group must list the documents of each query, whole numbers from 0 up that add up to {count:,}; {found}. "
             "Query ids go into qid."
