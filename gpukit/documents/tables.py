@@ -129,10 +129,11 @@ def check_header(head, file):
     """Raise DataError for a header that names only one of label and query id."""
     names = names_in(head)
     missing = [role for role in ("label", "qid") if not _named(names, NAMES[role])]
+    advice = {"label": "of 0 to score documents without labels", "qid": "with the query of each document"}
     if len(missing) == 1 and not names[0].startswith("#"):
         raise DataError(
             f"{file} has no column {missing[0]}: {shown(', '.join(names))}. A table of documents needs label and qid. "
-            "To score documents without labels, add a column label of 0."
+            f"Add a column {missing[0]} {advice[missing[0]]}."
         )
 
 

@@ -108,7 +108,7 @@ def test_a_header_alone_is_no_documents(tmp_path, text):
 )
 def test_a_header_without_one_of_the_two_names_it(tmp_path, header, missing):
     (tmp_path / "a.csv").write_text(f"{header}\n1,2,3\n")
-    with pytest.raises(DataError, match=f"a.csv has no column {missing}: .*add a column label of 0"):
+    with pytest.raises(DataError, match=f"a.csv has no column {missing}: .*Add a column {missing} "):
         read_letor(tmp_path / "a.csv")
 
 
