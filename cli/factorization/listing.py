@@ -159,7 +159,7 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
             raise DataError(
                 f"{source.name} names users and items and no ratings, and the model is of ratings. Give {NEEDED}."
             )
-        file.write(with_user(source, between))
+        file.write(with_user(source, between, fields == 1 and plain(words[0]) in ITEM))
         file.flush()
         with sources.opened(file.name, NEEDED) as whole:
             whole.name = source.name
@@ -172,11 +172,13 @@ def names_ratings(words):
     return len(words) == 2 and {plain(words[0]) in ITEM, plain(words[1]) in RATING | COUNT} == {True}
 
 
-def with_user(source, between):
-    """Return the bytes of a Source with a first column, the user ONE."""
+def with_user(source, between, is_headed):
+    """Return the bytes of a Source with a first column, the user ONE; a heading of one column is left empty."""
     stream = source.stream()
     stream.text_head()
     lines = decoded(stream.whole()).removeprefix("\ufeff").splitlines()
+    if is_headed:
+        lines[next(index for index, line in enumerate(lines) if line.strip())] = ""
     return "\n".join(f"{ONE}{between}{line}" if line.strip() else "" for line in lines).encode()
 
 

@@ -13,9 +13,11 @@ from gpukit.cli.factorization.judging import lists as judged
 from gpukit.cli.factorization.table import (
     chosen_line,
     closing_table,
+    count_trained,
     count_unknown,
     options_named,
     spoken,
+    trained_line,
     unknown_line,
 )
 from gpukit.cli.main import survived
@@ -405,6 +407,9 @@ def remarks(ask, run):
     yield chosen_line(run.model.chosen_)
     if run.unknown and (line := unknown_line(len(run.test), *run.unknown, "test ratings")):
         yield line
+    if ask.test is not None and not isinstance(run.test, RatingsPart):
+        if line := trained_line(len(run.test), count_trained(run.model, run.test)):
+            yield line
     if run.test is not None:
         simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
         if round(simpler["test_rmse"], 4) < round(run.table[-1]["test_rmse"], 4):

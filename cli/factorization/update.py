@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli import models, options, outputs, report
-from gpukit.cli.factorization.table import chosen_line
+from gpukit.cli.factorization.table import chosen_line, count_trained, trained_line
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import NoRowsError, ParameterError
@@ -57,6 +57,8 @@ def update(**values):
     stages.done("writing")
     summary = {**summary, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
     show(ask, fitted, summary, (before, after), chosen, stages)
+    if judged is not None and (line := trained_line(len(judged), count_trained(fitted, judged), "the updated model")):
+        report.remark(line, ask.quiet or ask.as_json)
 
 
 def check_target(ask):

@@ -52,6 +52,8 @@ def sources(ask):
     graphs = [path for path in (ask.edges, ask.coordinates, ask.distances) if path is not None]
     if len(graphs) > 1:
         raise ParameterError("the graph is in --edges, --coordinates or --distances: give one of the three.")
+    if ask.nearest is not None and ask.edges is not None:
+        raise ParameterError(f"--nearest {ask.nearest} makes a graph, and --edges passes one: leave one of them out.")
     graphs += [] if ask.times is None else [ask.times]
     return [*graphs, values_file(ask), *([] if ask.model is None else [ask.model])]
 

@@ -111,8 +111,10 @@ def _read(source, null, n_features, dtype):
         return tables.read_parquet(source, null, dtype)
     stream = source.stream()
     head = stream.text_head()
-    if not _has_qids(head) and tables.is_csv(head):
-        return tables.read_csv(stream.whole(), stream.name, null, dtype)
+    if not _has_qids(head):
+        tables.check_header(head, stream.name)
+        if tables.is_csv(head):
+            return tables.read_csv(stream.whole(), stream.name, null, dtype)
     return _read_text(stream, find_companions(source.path, GROUPS), null, n_features, dtype)
 
 

@@ -114,9 +114,26 @@ def is_csv(head):
 
     Names are separated by tabs, commas, semicolons or blanks. head: the first bytes.
     """
+    return are_documents(names_in(head))
+
+
+def names_in(head):
+    """Return the fields of the first line of a text, which may be names."""
     first = next((line for line in head.removeprefix(BOM).splitlines() if line.strip()), b"")
     mark = next((mark for mark in SEPARATORS if mark.encode() in first), " ")
-    return are_documents(words_of(decoded(first).replace("\t", mark if mark == " " else "\t"), mark) or ())
+    return words_of(decoded(first).replace("\t", mark if mark == " " else "\t"), mark) or ()
+
+
+def check_header(head, file):
+    """Raise DataError for a header that names only one of label and query id."""
+    names = names_in(head)
+    missing = [role for role in ("label", "qid") if not _named(names, NAMES[role])]
+    advice = {"label": "of 0 to score documents without labels", "qid": "with the query of each document"}
+    if len(missing) == 1 and not names[0].startswith("#"):
+        raise DataError(
+            f"{file} has no column {missing[0]}: {shown(', '.join(names))}. A table of documents needs label and qid. "
+            f"Add a column {missing[0]} {advice[missing[0]]}."
+        )
 
 
 def is_parquet(source):

@@ -231,6 +231,8 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
         given, remedy = ("learning_rate", "a smaller learning_rate, or deterministic=True")
         if plan.learning_rate is None:  # least squares
             given, remedy = ("regularization", "a larger regularization")
+        elif plan.regularization > 1 and plan.learning_rate * plan.regularization > 1:  # shrinks factors beyond 0
+            given, remedy = ("regularization", "a smaller regularization")
         raise GpukitError(
             f"Training diverged ({given}={getattr(plan, given)}): the factors are no longer finite. Use {remedy}."
         )

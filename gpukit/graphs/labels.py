@@ -81,7 +81,7 @@ def check_same(found, expected, what, one):
     lacking = [name for name in expected if name not in mine]
     if not strange and not lacking:
         if len(set(found)) < len(found):
-            raise DataError(f"{what} have a label twice; labels must differ.")
+            raise DataError(f"{what} have the label {repeated(found)!r} twice; labels must differ.")
         return
     parts = []
     if strange:
@@ -92,6 +92,12 @@ def check_same(found, expected, what, one):
         f"the labels of {what} are not those of the graph: {'; '.join(parts)}. Rename them, leave out what the graph "
         "has not, or hand over plain arrays."
     )
+
+
+def repeated(names):
+    """Return the first name that occurs twice."""
+    seen = set()
+    return next(name for name in names if name in seen or seen.add(name))
 
 
 def listed(names, form=repr):

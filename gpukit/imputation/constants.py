@@ -80,6 +80,7 @@ KRIGING_COLUMNS = 64  # columns of a band for leave-one-out errors; chosen
 CODE_COUNT, CODE_DISTANCE = 3, 3.0  # a code for missing: least count, distance from other values in their ranges; test
 ZEROS = 1e-3  # of the observed values: more zeros, without negative values, are a bound; test
 UNLIKE_SPREADS = 2000.0  # ratio of spreads above which units differ; tables of one unit have up to 1,000
+FAR_LEVEL = 1e5  # level over spread above which float32 loses 1 % of the spread; test
 NIGHT_HOURS = 4  # after eleven, the range of times to which clocks are set back; test
 ORDER_LAGS = (1, 2, 3, 4, 7, 12, 24)  # columns: adjacent ones, and quarters, weekdays, months and hours
 PERMUTATIONS, LEVEL = 199, 0.02  # level: share of unordered tables classified as ordered; test

@@ -2,6 +2,8 @@
 
 Units: the standardization of vertices of different scales.
 
+Levels that hide the spreads in float32, such as coordinates in metres that move by millimetres, are subtracted.
+
 Vertices such as prices and sales are divided by their spread, their mean subtracted first. Otherwise the errors of
 vertices with the largest scale would determine the selected method and all deviations. The spread is the standard
 deviation, of series in time the root mean square of the changes between adjacent columns: relative to the standard
@@ -15,13 +17,14 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.errors import DataError
 from gpukit.imputation.centering import spread
-from gpukit.imputation.constants import UNLIKE_SPREADS
+from gpukit.imputation.constants import FAR_LEVEL, UNLIKE_SPREADS
 from gpukit.imputation.periods import in_time, period_of, rising
 
 FEWEST_WINDOW = 256
 LARGEST = 1e15  # absolute value: methods sum squares in float32
+ROUNDED = 8 * np.finfo(np.float64).eps  # of a mean of equal values
 USUAL = 40  # powers of two between weights: solvers diverge at much larger ratios
-LEAST = 1e-100  # least of the largest value: squares and their products underflow in float64
+LEAST = 1e-30  # least of the largest value: estimates are compared in float32
 
 
 class Problem(NamedTuple):
@@ -190,10 +193,20 @@ class Units(NamedTuple):
     @property
     def note(self):
         """Message for the user."""
+        if self.is_level:
+            return (
+                "the sensors' values are far from 0 compared with their spreads. Methods work on the differences from "
+                "a level of each sensor."
+            )
         return (
             f"the spreads of sensors range from {self.size.min():.2g} to {self.size.max():.2g}, which suggests "
             "different units. Methods and errors are measured relative to each sensor's spread."
         )
+
+    @property
+    def is_level(self):
+        """Return True if only levels are subtracted."""
+        return bool((self.size == 1).all())
 
 
 def units_for(problem):
@@ -205,7 +218,7 @@ def units_for(problem):
     if not problem.ordered and min(problem.shape) > 1:
         return None
     units = units_of(problem.values, problem.seen)
-    if units is None or not problem.ordered:
+    if units is None or units.is_level or not problem.ordered:
         return units
     both = problem.seen[:, 1:] & problem.seen[:, :-1]
     squares = np.square(np.diff(problem.values, axis=1)).sum(axis=1, where=both) / np.maximum(both.sum(axis=1), 1)
@@ -213,26 +226,32 @@ def units_for(problem):
 
 
 def units_of(values, seen):
-    """Return the Units of series (N, T); None if spreads are similar or a vertex has no observations.
+    """Return the Units of series (N, T); None if spreads are similar and levels moderate.
 
-    A vertex without observations has no units to return its values in. A constant vertex has the median of the others'
-    spreads.
+    A vertex without observations has no spread to return its values in. With such vertices all have a common level. A
+    constant vertex has the median of the others' spreads.
     """
-    if not seen.any(axis=1).all():
+    observed = seen.any(axis=1)
+    if not observed.any():
         return None
     statistics = np.concatenate(by_rows(lambda rows: moments(values[rows], seen[rows]), values.shape))
-    level, size = statistics.T
-    varying = size > 0
-    if not varying.any() or size.max() <= UNLIKE_SPREADS * size[varying].min():
+    level, size = statistics[observed].T
+    spread_out = size > 0
+    is_far = spread_out.any() and np.median(np.abs(level[spread_out]) / size[spread_out]) > FAR_LEVEL
+    varying = size > (0.0 if is_far else np.finfo(np.float32).eps) * np.abs(level)
+    if observed.all() and varying.any() and size[varying].max() > UNLIKE_SPREADS * size[varying].min():
+        return Units(level, np.where(varying, size, np.median(size[varying])))
+    if not is_far:
         return None
-    return Units(level, np.where(varying, size, np.median(size[varying])))
+    return Units(level if observed.all() else np.full(len(values), level.mean()), np.ones(len(values)))
 
 
 def moments(values, seen):
-    """Return (n, 2): means and standard deviations of observed values; 0 for values equal up to rounding."""
-    level = values.mean(axis=1, where=seen)
-    size = np.sqrt(np.square(values - level[:, None]).mean(axis=1, where=seen))
-    return np.column_stack((level, np.where(size > np.finfo(np.float32).eps * np.abs(level), size, 0.0)))
+    """Return (n, 2): means and standard deviations of observed values; 0 for values equal up to rounding, or none."""
+    counts = np.maximum(seen.sum(axis=1), 1)
+    level = values.sum(axis=1, where=seen) / counts
+    size = np.sqrt(np.square(values - level[:, None]).sum(axis=1, where=seen) / counts)
+    return np.column_stack((level, np.where(size > ROUNDED * np.abs(level), size, 0.0)))
 
 
 def in_units(problem, units):

@@ -114,7 +114,8 @@ class Dense:
         means, partial = np.empty((len(offsets) - 1, n)), np.empty((SHARES, n, n))
         query_means(self.X, offsets, pulls, means)
         weighted_gram(self.X, means, query, pulls, np.empty((0, 2), np.int32), partial)
-        return partial.sum(axis=0)
+        with np.errstate(invalid="ignore", over="ignore"):  # objective.Preconditioner reports products that overflow
+            return partial.sum(axis=0)
 
     def gram_diagonal(self, offsets, query, pulls):
         """See pair_sums.PairSums.gram_diagonal."""

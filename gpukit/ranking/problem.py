@@ -135,12 +135,15 @@ def group_sizes(group, count):
     """Return offsets (m + 1,) int64 of a list of documents per query, as in LightGBM and XGBoost."""
     group = np.asarray(group)
     whole = group.ndim == 1 and group.dtype.kind in "iu"
-    if not whole or (group < 0).any() or group.sum() != count:
-        description = (
+    negative = whole and (group < 0)
+    if not whole or np.any(negative) or group.sum() != count:
+        described = (
             f"they add up to {group.sum():,}" if whole else f"its shape is {group.shape}, its dtype {group.dtype}"
         )
+        if np.any(negative):
+            described = f"group[{np.argmax(negative)}] is {group[np.argmax(negative)]:,}"
         raise DataError(
             f"group must list the documents of each query, whole numbers from 0 up that add up to {count:,}; "
-            f"{description}. Query ids go into qid."
+            f"{described}. Query ids go into qid."
         )
     return np.append(0, np.cumsum(group[group > 0])).astype(np.int64)

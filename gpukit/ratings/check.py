@@ -174,7 +174,7 @@ def look_like_counts(ratings):
         return False
     levels, counts = np.unique(values[values > 0], return_counts=True)
     median = levels[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
-    tail = levels > far * median
+    tail = levels / far > median
     is_long = counts[tail].sum() >= tail_share * len(values) and np.count_nonzero(tail) >= tail_levels
     return bool(is_long) and len(levels) > rating_levels
 

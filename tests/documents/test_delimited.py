@@ -101,3 +101,17 @@ def test_a_header_alone_is_no_documents(tmp_path, text):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(DataError, match="a header and no lines below it"):
         read_letor(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    "header, missing", [("qid,f1", "label"), ("label;f1", "qid"), ("query_id\tprice\tclicks", "label")]
+)
+def test_a_header_without_one_of_the_two_names_it(tmp_path, header, missing):
+    (tmp_path / "a.csv").write_text(f"{header}\n1,2,3\n")
+    with pytest.raises(DataError, match=f"a.csv has no column {missing}: .*Add a column {missing} "):
+        read_letor(tmp_path / "a.csv")
+
+
+def test_a_comment_is_no_header(tmp_path):
+    (tmp_path / "a.txt").write_text("# label query_x\n# documents of query 7\n1 qid:1 1:2\n0 qid:1 1:3\n")
+    assert read_letor(tmp_path / "a.txt").y.tolist() == [1, 0]

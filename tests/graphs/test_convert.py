@@ -235,7 +235,7 @@ def test_frames_without_labels_are_taken_as_they_stand():
         (SQUARE, TABLE.rename({"a": "x"}), "the tensor's rows .*'x' is no vertex of the graph; 'a' is not among them"),
         (SQUARE, TABLE.drop("b"), "'b' is not among them"),
         (SQUARE, pandas.concat([TABLE, TABLE.rename(str.upper)]), "'C', 'A', 'D' and 1 others are no vertex"),
-        (SQUARE, pandas.concat([TABLE, TABLE[:1]]), "have a label twice"),
+        (SQUARE, pandas.concat([TABLE, TABLE[:1]]), "have the label .* twice"),
         (SQUARE, TABLE.set_axis([5, 6, 7, 8]), "'5', '6', '7' and 1 others are no vertex"),
         (SQUARE, TABLE.astype(str) + "x", "holds what is no number"),
         (SQUARE.rename(columns={"a": "x"}), TABLE, "the adjacency's columns .*'x' is no row"),

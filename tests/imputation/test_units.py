@@ -102,6 +102,34 @@ def test_each_kind_is_filled_in_as_if_it_were_alone_in_its_units():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("levels", [np.full(4, 1e9), np.array([5.4e6, -3e7, 1e9, 7e8])])
+def test_a_far_level_does_not_hide_the_spread(levels):
+    """Stored in float32, values of 1e9 have steps of 64."""
+    values, seen = series()
+    near, far = fitted(values, seen), fitted(values + levels[:, None], seen)
+    missing = ~seen
+    errors = [np.abs(m.completed_ - l - values)[missing].mean() for m, l in ((near, 0), (far, levels[:, None]))]
+    assert errors[1] < 1.1 * errors[0]
+    assert np.median(far.deviation_[missing]) == pytest.approx(np.median(near.deviation_[missing]), rel=0.2)
+    assert far.report_[0].error == pytest.approx(near.report_[0].error, rel=0.1)
+    assert "far from 0" in far.notes_[0] and far.plan_.units.is_level
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e-90])
+def test_values_that_float32_cannot_hold_are_refused(scale):
+    values, seen = series()
+    with pytest.raises(DataError, match="at least 1e-30"):
+        fitted(scale * values, seen)
+
+
+def test_vertices_without_values_have_the_level_of_the_others():
+    values, seen = series()
+    seen[2] = False
+    units = units_of(np.where(seen, values + 1e9, 0.0), seen)
+    assert units.is_level and (units.level == units.level[0]).all() and units.level[0] == pytest.approx(1e9, abs=10)
+
+
+@pytest.mark.slow
 def test_bounds_are_those_of_the_values():
     values, seen = unlike(series()[0]), series()[1]
     assert fitted(values, seen, minimum=4.0).completed_[~seen].min() >= 4.0

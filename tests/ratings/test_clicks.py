@@ -182,6 +182,11 @@ SCALES = {
 }
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_largest_ratings_are_no_counts():
+    assert not look_like_counts(table_of(np.float32(6e37) * np.tile(np.arange(1, 6), 20)))
+
+
 @pytest.mark.parametrize("n", [10_000, 100_000])
 @pytest.mark.parametrize("name", COUNTS)
 def test_values_that_look_like_counts(name, n):

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.cli import report
 from gpukit.cli.factorization.judging.lists import difference_row, show_differences
-from gpukit.cli.factorization.table import closing_table, unknown_line, unknown_pairs
+from gpukit.cli.factorization.table import closing_table, count_trained, trained_line, unknown_line, unknown_pairs
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.lists.significance import compare
 
@@ -20,9 +20,10 @@ SEQUENTIAL = {
 
 
 def judged(ask, fitted, other, stages, team):
-    """Return {rows, ratings, unknown, differences} of the test.
+    """Return {rows, ratings, unknown, differences, trained} of the test.
 
-    unknown: numbers of ratings of unknown users and of unknown items.
+    unknown: numbers of ratings of unknown users and of unknown items. trained: {model: number of ratings that it was
+    trained on}.
     """
     if team.size > 1:
         raise ParameterError(
@@ -42,8 +43,10 @@ def judged(ask, fitted, other, stages, team):
     check_ratings(test, fitted._scale)
     rows = closing_table(fitted, None, test)
     results = {"rows": rows, "ratings": len(test), "unknown": unknown_in(fitted, test), "differences": []}
+    results["trained"] = {ask.model: count_trained(fitted, test)}
     if other is not None:
-        errors = [(model.predict(test) - test.values) ** 2 for model in (fitted, other)]
+        results["trained"][ask.against] = count_trained(other, test)
+        errors = [(model.predict(test, unknown="baseline") - test.values) ** 2 for model in (fitted, other)]
         rows.append({**closing_table(other, None, test)[-1], "predictor": ask.against})
         results["differences"] = [difference_of(test.users, errors, ask)]
     stages.done("evaluating")
@@ -87,7 +90,9 @@ def show(ask, results):
         return
     report.print_table(results["rows"], COLUMNS, f"{ask.model} on {results['ratings']:,} ratings of {ask.test}")
     show_differences(results["differences"], ask)
-    if line := unknown_line(results["ratings"], *results["unknown"].values(), "ratings"):
+    unknown = unknown_line(results["ratings"], *results["unknown"].values(), "ratings")
+    trained = (trained_line(results["ratings"], count, name) for name, count in results["trained"].items())
+    for line in filter(None, (unknown, *trained)):
         report.remark(line, ask.quiet)
 
 

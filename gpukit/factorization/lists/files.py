@@ -6,6 +6,7 @@ from gpukit.io.arrays import plain
 from gpukit.io.blank_lines import cut_blank_end
 from gpukit.io.words import decoded
 from gpukit.ratings.formats import ITEM
+from gpukit.ratings.titles import TITLE
 
 NEEDED_ITEMS = "a file with an item's id in each line"
 NEEDED_CATEGORIES = "a file with a line item,category for each item"
@@ -15,7 +16,7 @@ BETWEEN = "|"  # separator of categories of one item
 
 
 def read_items(path):
-    """Return the item ids in a file as text: the first field of each line.
+    """Return the item ids in a file as text: the column that a heading names, otherwise the first one.
 
     A heading is skipped. Raises DataError for a missing or empty file, or one without items.
     """
@@ -32,9 +33,9 @@ def read_items(path):
 def read_categories(path):
     """Return {category: [item id as text]} of a file of items and categories.
 
-    Lines are `item,category`, one for each category of an item; or the last field has several, separated by |, as in
-    MovieLens's movies.dat and movies.csv. Raises DataError for a missing or empty file, and for a line without an item
-    or category, which it names.
+    Lines are `item,category`, or as a heading names the columns, one for each category of an item; or the last field
+    has several, separated by |, as in MovieLens's movies.dat and movies.csv. Raises DataError for a missing or empty
+    file, and for a line without an item or category, which it names.
     """
     found = {}
     for number, words in lines_of(path, NEEDED_CATEGORIES):
@@ -48,25 +49,36 @@ def read_categories(path):
     return found
 
 
-def lines_of(path, needed, sep=None):
+def lines_of(path, needed):
     """Return [(number, fields)] of the lines of a file or a Source.
 
-    Blank lines and a heading are skipped. sep: separator of fields; None: that of the first line.
+    Blank lines and a heading are skipped. If it names the item and the category, or a title, the fields of a line are
+    the item and the last column, or the category.
     """
     with sources.opened(path, needed) as source:
         stream = source.stream()
         stream.text_head()
         path, raw = stream.name, stream.whole()
     first = decoded(raw).removeprefix("\ufeff").lstrip().partition("\n")[0]
-    sep = sep or next((sep for sep in SEPARATORS if sep in first), ",")
+    sep = next((sep for sep in SEPARATORS if sep in first), ",")
     text = decoded(cut_blank_end(raw, sep, path)).removeprefix("\ufeff")
     lines = [(number, line.strip()) for number, line in records.lines_of(text, sep) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {needed}.")
     lines = [(number, split(line, sep, path, number)) for number, line in lines]
-    first = lines[0][1]
-    headed = plain(first[0]) in ITEM | {"id"} or (len(first) > 1 and plain(first[-1]) in HEADINGS)
+    first = [plain(word) for word in lines[0][1]]
+    item, label = (find_word(first, words) for words in (ITEM, HEADINGS | TITLE))
+    if item is not None and label is not None:
+        category = find_word(first, HEADINGS)
+        places = item, len(first) - 1 if category is None else category
+        return [(number, [words[at] if at < len(words) else "" for at in places]) for number, words in lines[1:]]
+    headed = first[0] in ITEM | {"id"} or (len(first) > 1 and first[-1] in HEADINGS)
     return lines[1:] if headed else lines
+
+
+def find_word(names, words):
+    """Return the index of the first name in a set of words, or None."""
+    return next((index for index, name in enumerate(names) if name in words), None)
 
 
 def split(line, sep, path, number):

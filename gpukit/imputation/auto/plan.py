@@ -180,19 +180,27 @@ def report(folds, judged, trials, served, metric):
     """Return [judging.Row] of methods that were judged or only tried.
 
     served: {name: share}. Errors of methods only tried on one fold are scaled by the ratio of the others' errors on
-    all folds to those on that fold.
+    all folds to those on that fold, at the same settings.
     """
+    judged = judged + [trial for trial in trials if is_unjudged(trial, judged) and len(trial.estimates) == len(folds)]
     rows = []
     for one in judged:
         residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(one.estimates, folds)]
         rows.append(row_of(one.name, without_options(one.setting), residuals, metric, served.get(one.name, 0.0)))
-    names = {row.name for row in rows}
-    only_tried = [trial for trial in trials if trial.name not in names]
-    first = [error_of(trial.residuals, metric) for trial in trials if trial.name in names]
-    scale = sum(row.error for row in rows) / sum(first) if sum(first) > 0 else 1.0
+    errors = {one.name: row.error for one, row in zip(judged, rows) if one.method.decide is None}
+    first = [(errors[trial.name], error_of(trial.residuals, metric)) for trial in trials if trial.name in errors]
+    on_all, on_first = map(sum, zip(*first)) if first else (0.0, 0.0)
+    scale = on_all / on_first if on_first > 0 else 1.0
     return rows + [
-        row_of(trial.name, without_options(trial.setting), [scale * trial.residuals], metric) for trial in only_tried
+        row_of(trial.name, without_options(trial.setting), [scale * trial.residuals], metric)
+        for trial in trials
+        if is_unjudged(trial, judged)
     ]
+
+
+def is_unjudged(trial, judged):
+    """Return True if a MethodTrial is not one of those judged on all folds."""
+    return all(trial.name != one.name for one in judged)
 
 
 def without_options(setting):

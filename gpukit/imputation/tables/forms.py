@@ -352,7 +352,7 @@ def order_of(side, vertices, axis):
         return [places.get(str(one), at) for at, one in enumerate(vertices.tolist())], vertices
     ids = as_ids(names)
     if len(set(names)) < len(names):
-        raise DataError(f"the tensor's {axis} have a label twice; labels must differ.")
+        raise DataError(f"the tensor's {axis} have the label {labels.repeated(names)!r} twice; labels must differ.")
     order = np.argsort(ids, kind="stable") if vertices is None else np.arange(len(ids))
     return order, ids[order]
 

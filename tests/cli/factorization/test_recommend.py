@@ -156,6 +156,15 @@ def test_a_heading_above_items_that_are_numbers(tmp_path):
         assert found.item_ids.tolist() == [1, 2] and found.values.tolist() == [4.0, 3.5]
 
 
+@pytest.mark.parametrize("heading", ["item", '"movieId"', "\n\ufeffitem"])
+def test_a_heading_above_clicks_is_not_a_click(tmp_path, heading):
+    from gpukit.cli.factorization.listing import read_lists
+
+    file = tmp_path / "mine.csv"
+    file.write_text(f"{heading}\n1\n2\n")
+    assert read_lists(file, "auto", None, "last", None, of_clicks=True).item_ids.tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("text", ["a01,5\na02,50\n", "item,rating\na01,50\n", "u,a01,5\nu,a02,50\n", "u,a01,-1\n"])
 def test_ratings_outside_the_scale_are_refused(refused, model_file, tmp_path, text):
     path = tmp_path / "mine.csv"

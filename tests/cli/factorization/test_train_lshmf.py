@@ -353,3 +353,9 @@ def test_splits_by_time_that_cannot_be(refused, ratings_file, dated, tmp_path):
     assert "--split user-one holds nothing out: no user has two ratings" in line
     line = refused("train-lshmf", alone, "--split", "users", "--test-fraction", 0.99, "--device", "cpu")
     assert "0.99 of the users is all of them" in line
+
+
+@pytest.mark.parametrize("option, value", [("--regularization", 1e30), ("--learning-rate", 1000.0)])
+def test_a_divergence_names_its_cause(refused, ratings_file, option, value):
+    line = refused("train-lshmf", ratings_file, *SMALL, "--quiet", option, value, code=1)
+    assert f"Training diverged ({option} {value})" in line and f"Use a smaller {option}" in line

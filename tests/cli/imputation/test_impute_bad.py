@@ -165,6 +165,7 @@ def begun(*_, **__):
         (("a.npz", "--edges", "e", "--tensor", "t"), "give one file FILE"),
         (("t", "--edges", "e", "--distances", "d"), "give one of the three"),
         (("t", "--coordinates", "e", "--distances", "d"), "give one of the three"),
+        (("t", "--edges", "e", "--nearest", 3), "--nearest 3 makes a graph, and --edges passes one"),
         (("t", "--nearest", "0"), "--nearest"),
         (("a.npz", "--weights", "best"), "--weights"),
         (("a.npz", "--center", "vertex"), "--center"),

@@ -20,6 +20,8 @@ def written(tmp_path, text):
         "1,Toy Story\n2,Jumanji\n30,x\n",
         "1::A::B\n2::C::D\n30::E::F",
         "\ufeff1\r\n2\r\n30\r\n",
+        "title,item\n7,1\n8,2\n9,30\n",
+        "id,genre,movieId\n7,Drama,1\n8,Drama,2\n9,War,30\n",
     ],
 )
 def test_items(tmp_path, text):
@@ -34,6 +36,8 @@ def test_items(tmp_path, text):
         "1::Heat (1995)::Drama\n2::Big, Fat::Comedy|Drama\n",
         'movieId,title,genres\n1,"Heat, The",Drama\n2,Big,Comedy|Drama\n',
         "a\tgenre\n1\tDrama\n2\tComedy | Drama\n",
+        "category,item\nDrama,1\nComedy,2\nDrama,2\n",
+        "movieId,genres,year\n1,Drama,1995\n2,Comedy|Drama,1996\n",
     ],
 )
 def test_categories(tmp_path, text):
@@ -50,6 +54,7 @@ def test_categories(tmp_path, text):
         (b"1,Drama\n,Drama\n", "line 2"),
         (b"1,Drama\n2,A||B\n", "line 2"),
         (b"item,category\n", "a header and nothing else"),
+        (b"category,item\nDrama,1\nDrama\n", "line 3 lacks an item"),
         (b'1,Drama\n2,"Com\n', "line 2 opens a quote"),
         (b"1,Dra\0ma\n", "not a text file"),
     ],

@@ -11,9 +11,9 @@ from gpukit.imputation.auto.judging import Fold, MethodTrial
 from gpukit.imputation.auto.plan import Plan
 
 
-def judged_trial(name, estimates, setting=None, error=0.0):
+def judged_trial(name, estimates, setting=None, error=0.0, decide=None):
     """A MethodTrial with an error on all of six values."""
-    return MethodTrial(SimpleNamespace(name=name), setting or {}, np.full(6, error), None, estimates)
+    return MethodTrial(SimpleNamespace(name=name, decide=decide), setting or {}, np.full(6, error), None, estimates)
 
 
 def fold(columns):
@@ -39,6 +39,22 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
         ("smoothness", pytest.approx(10.0), 1, 0.0),
     ]
     assert rows[1].setting == {"lags": 3} and rows[1].absolute == rows[1].rms == pytest.approx(10.0)
+
+
+def test_a_setting_decided_after_the_trials_does_not_scale_the_others():
+    """The spectral method had error 8 in its trial, and 1 at the setting decided later."""
+    errors = {"local": 1.0, "spectral": 8.0}
+    judged = [judged_trial(name, [np.ones((3, 6))] * 2, decide=name == "spectral" or None) for name in errors]
+    trials = [judged_trial(name, [], error=error) for name, error in (errors | {"akima": 5.0}).items()]
+    rows = plan.report([fold([0, 1]), fold([4, 5])], judged, trials, {}, "absolute")
+    assert [(row.name, row.error) for row in rows] == [("local", 1.0), ("spectral", 1.0), ("akima", 5.0)]
+
+
+def test_a_method_tried_on_all_folds_has_their_errors():
+    judged = judged_trial("local", [np.full((3, 6), 1.0), np.full((3, 6), -3.0)])
+    tried = judged_trial("akima", [np.full((3, 6), 2.0), np.full((3, 6), 4.0)], error=7.0)
+    row = plan.report([fold([0, 1]), fold([4, 5])], [judged], [tried], {}, "absolute")[1]
+    assert (row.name, row.error, row.folds, row.spread) == ("akima", 3.0, 2, pytest.approx(2**0.5))
 
 
 @pytest.mark.parametrize("strengths", [(0.0,) * 3, (1.0,) * 3])

@@ -558,7 +558,9 @@ def test_a_device_that_is_not_there():
         RankSVM(device="cuda").fit(at.X, at.y, at.qid)
 
 
-def test_features_whose_products_overflow():
-    X, y = np.random.default_rng(0).normal(size=(12, 3)) * 1e300, np.tile([0, 1, 2], 4)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scale", [1e300, 1e200])
+def test_features_whose_products_overflow(scale):
+    X, y = np.random.default_rng(0).normal(size=(12, 3)) * scale, np.tile([0, 1, 2], 4)
     with pytest.raises(DataError, match="features are so large that their products overflow"):
         gpukit.RankSVM(1.0, device="cpu").fit(X, y, group=[6, 6])

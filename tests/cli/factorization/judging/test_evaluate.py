@@ -52,9 +52,29 @@ def test_predicted_ratings(verb, data):
     assert "damped biases" in shown.out and f"{expected:.4f}" in shown.out and "On cpu" in shown.err
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
 def test_predicted_ratings_of_two_models(verb, data):
     result = verb("evaluate", data / "one", data / "test.csv", "--against", data / "two")
     assert "squared error a user, less" in result.out and "95 % interval" in result.out and "60" in result.out
+    assert "Warning" not in result.err and "unknown=" not in result.err
+
+
+def test_ratings_that_a_model_was_trained_on_are_reported(verb, data, tmp_path):
+    """Errors on them are no errors on new ratings."""
+    known = (data / "train.csv").read_text().splitlines()[:50]
+    test = tmp_path / "some.csv"
+    test.write_text((data / "test.csv").read_text() + "\n".join(known))
+    total = len(test.read_text().splitlines())
+    line = f"Of {total} test ratings, 50 are of pairs that {{}} was trained on"
+    result = verb("evaluate", data / "one", test, "--against", data / "two")
+    assert line.format(data / "one") in result.err and line.format(data / "two") in result.err
+    assert json.loads(verb("evaluate", data / "one", test, "--json").out)["trained"] == {str(data / "one"): 50}
+    assert "was trained on" not in verb("evaluate", data / "one", data / "test.csv").err
+    result = verb("train-lshmf", data / "train.csv", "--test", test, *SMALL)
+    assert line.format("the model") in result.err
+    target = tmp_path / "updated"
+    result = verb("update", data / "one", data / "test.csv", "--test", test, "--model", target, "--device", "cpu")
+    assert f"Of {total} test ratings, {total} are of pairs that the updated model" in result.err
 
 
 def test_lists(verb, data):
