@@ -72,8 +72,8 @@ def attach(dispatcher):
     if not hasattr(dispatcher, "_cache"):  # plain Python: NUMBA_DISABLE_JIT
         return dispatcher
     with contextlib.suppress(ImportError, AttributeError):
-        made = _gpu_cache() if type(dispatcher).__module__.startswith("numba.cuda") else _cpu_cache()
-        dispatcher._cache = made(dispatcher)
+        result = _gpu_cache() if type(dispatcher).__module__.startswith("numba.cuda") else _cpu_cache()
+        dispatcher._cache = result(dispatcher)
     return dispatcher
 
 
@@ -228,14 +228,14 @@ def _gpu_cache():
 def _types_text(types, target):
     """The names of argument types, with their hidden parts: named tuples' fields, functions' stamps; or None."""
     texts = []
-    for one in types:
-        if hasattr(one, "dispatcher"):
-            text = _dependencies.stamp(one.dispatcher, target)
-        elif hasattr(one, "types"):
-            text = _types_text(one.types, target)
-            text = text and _dependencies.class_text(getattr(one, "instance_class", tuple)) + text
+    for value in types:
+        if hasattr(value, "dispatcher"):
+            text = _dependencies.stamp(value.dispatcher, target)
+        elif hasattr(value, "types"):
+            text = _types_text(value.types, target)
+            text = text and _dependencies.class_text(getattr(value, "instance_class", tuple)) + text
         else:
-            text = None if _dependencies.ADDRESS.search(str(one)) else str(one)
+            text = None if _dependencies.ADDRESS.search(str(value)) else str(value)
         if text is None:
             return None
         texts.append(text)
@@ -293,14 +293,14 @@ def _remove_unused():
 
 def _entries(folder, name, is_kind):
     """Return the entries of a folder with such names that are this user's own, of a kind, and no links."""
-    found = []
+    result = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
                 status = entry.stat(follow_symlinks=False)
                 if name.fullmatch(entry.name) and is_kind(status.st_mode) and status.st_uid == os.geteuid():
-                    found.append(entry)
-    return found
+                    result.append(entry)
+    return result
 
 
 @functools.cache

@@ -23,16 +23,16 @@ def core_quota(groups=GROUPS, mounts=MOUNTS):
         lines = Path(groups).read_text(encoding="utf-8").splitlines()
     except OSError:  # not Linux
         return None
-    found = []
+    result = []
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if not controllers:
-            found += [_unified_quota(folder) for folder in _folders(Path(mounts), path)]
+            result += [_unified_quota(folder) for folder in _folders(Path(mounts), path)]
         elif "cpu" in controllers.split(","):
-            found += [
+            result += [
                 _legacy_quota(folder) for name in ("cpu", controllers) for folder in _folders(mounts / name, path)
             ]
-    return min((quota for quota in found if quota is not None), default=None)
+    return min((quota for quota in result if quota is not None), default=None)
 
 
 def _folders(mount, path):

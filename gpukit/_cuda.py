@@ -62,10 +62,10 @@ def kernel(function=None, **options):
     """cuda.jit of a kernel whose code is kept on disk."""
     if function is None:
         return functools.partial(kernel, **options)
-    made = attach(cuda.jit(function, **{"fastmath": FASTMATH, **options}))
+    result = attach(cuda.jit(function, **{"fastmath": FASTMATH, **options}))
     if not SIMULATED:
-        made.__class__ = Kernel
-    return made
+        result.__class__ = Kernel
+    return result
 
 
 def factory(function):
@@ -73,10 +73,10 @@ def factory(function):
 
     @functools.cache
     def make(*constants):
-        made = function(*constants)
-        for index, one in enumerate(made) if isinstance(made, tuple) else [(None, made)]:
-            one._listed_name = name_of_call(function.__name__, constants, index)
-        return made
+        result = function(*constants)
+        for index, value in enumerate(result) if isinstance(result, tuple) else [(None, result)]:
+            value._listed_name = name_of_call(function.__name__, constants, index)
+        return result
 
     return functools.wraps(function)(make)
 
@@ -86,7 +86,7 @@ def name_of_call(maker, constants, index=None):
 
     constants: numbers, booleans and types of numpy.
     """
-    texts = [one.__name__ if isinstance(one, type) else repr(one) for one in constants]
+    texts = [value.__name__ if isinstance(value, type) else repr(value) for value in constants]
     return f"{maker}({','.join(texts)})" + ("" if index is None else f"[{index}]")
 
 

@@ -98,7 +98,7 @@ class _Facts:
         values = [self.value(part) for part in (function.__defaults__, function.__kwdefaults__)]
         values += [f"{name}={self.value(value, names)}" for name, value in scope.items()]
         values += [f"{name}={self.value(_content(cell), names)}" for name, cell in cells]
-        values += [text for made in _overloads.get(function, ()) if (text := self.overload(*made))]
+        values += [text for result in _overloads.get(function, ()) if (text := self.overload(*result))]
         return f"{function.__module__}.{function.__qualname__} {_code_text(function)} {values}"
 
     def overload(self, implementation, options):
@@ -132,8 +132,8 @@ class _Facts:
         if _is_foreign(module.__name__) or module.__name__ in self.modules:
             return f"module {module.__name__}"
         self.modules.add(module.__name__)
-        found = [name for name in names if name in vars(module)]
-        return f"module {module.__name__} {[f'{name}={self.value(vars(module)[name], names)}' for name in found]}"
+        result = [name for name in names if name in vars(module)]
+        return f"module {module.__name__} {[f'{name}={self.value(vars(module)[name], names)}' for name in result]}"
 
     def thing(self, value):
         """The text of an array, a number of numpy, a foreign function or object, or a wrapped function."""
@@ -179,9 +179,9 @@ def _content(cell):
         return None
 
 
-def _source_hash(made):
+def _source_hash(result):
     """The hash of the source file that defines a function or a class."""
-    path = made.__code__.co_filename if isinstance(made, FunctionType) else sys.modules[made.__module__].__file__
+    path = result.__code__.co_filename if isinstance(result, FunctionType) else sys.modules[result.__module__].__file__
     return _file_hash(path)
 
 

@@ -340,8 +340,8 @@ def _read(arguments, kinds, numbers):
 
 def _handed(array):
     """(the number of an array's numba type, what numba-cuda hands over of it); kept with it, since neither changes."""
-    array.__dict__["_gpukit_handed"] = found = _code_of(array), _numbers_of(array)
-    return found
+    array.__dict__["_gpukit_handed"] = result = _code_of(array), _numbers_of(array)
+    return result
 
 
 def _code_of(array):

@@ -60,8 +60,8 @@ class Function(CPUDispatcher):
         """Return the address of the code for argument types, compiled or loaded if it is the first time."""
         with self._first_use(), global_compiler_lock:  # LLVM's own lock must not be held in a fork
             self.compile(signature)
-            made = self.overloads[signature]
-            return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+            result = self.overloads[signature]
+            return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
 
     def _compile_for_args(self, *arguments, **named):
         with self._first_use():
@@ -87,10 +87,10 @@ def njit(function=None, **options):
     """numba.njit with code kept on disk and floating-point sums free to vectorize."""
     if function is None:
         return functools.partial(njit, **options)
-    made = attach(numba.njit(**{"fastmath": FASTMATH, "error_model": "numpy", **options})(function))
-    if isinstance(made, CPUDispatcher):  # else plain Python: NUMBA_DISABLE_JIT
-        made.__class__ = Function
-    return made
+    result = attach(numba.njit(**{"fastmath": FASTMATH, "error_model": "numpy", **options})(function))
+    if isinstance(result, CPUDispatcher):  # else plain Python: NUMBA_DISABLE_JIT
+        result.__class__ = Function
+    return result
 
 
 @njit

@@ -88,12 +88,12 @@ def write(file, magic, facts, arrays):
     entries = [[name, a.dtype.str, list(a.shape), _crc_of(_bytes_of(a))] for name, a in arrays.items()]
     header = json.dumps({"facts": facts, "arrays": entries}).encode()
     start = START.pack(magic, VERSION, len(header), 0)[:-4]
-    at = START.size + len(header)
+    position = START.size + len(header)
     file.write(start + struct.pack("<I", zlib.crc32(header, zlib.crc32(start))) + header)
     for array in arrays.values():
-        file.write(b"\0" * (-at % ALIGN))
+        file.write(b"\0" * (-position % ALIGN))
         file.write(_bytes_of(array))
-        at += -at % ALIGN + array.nbytes
+        position += -position % ALIGN + array.nbytes
 
 
 def _stored(array):
@@ -149,7 +149,7 @@ def _header(path, kind, file):
     return header
 
 
-def _parsed(raw, at):
+def _parsed(raw, position):
     """Parse the Header in JSON bytes; arrays begin after `at`.
 
     Raises ValueError and the like for other JSON.
@@ -162,9 +162,9 @@ def _parsed(raw, at):
     for name, kind, shape, crc in listed:
         if not isinstance(name, str) or name in names:
             raise ValueError(f"array {name!r:.80} stands there twice" if isinstance(name, str) else "a name is no text")
-        at += -at % ALIGN
-        entries.append(Entry(name, _dtype(kind), _shape(shape), crc, at))
-        at += entries[-1].nbytes
+        position += -position % ALIGN
+        entries.append(Entry(name, _dtype(kind), _shape(shape), crc, position))
+        position += entries[-1].nbytes
         names.add(name)
     return Header(facts, tuple(entries))
 
@@ -205,10 +205,10 @@ def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
         parts = [part for entry in entries for part in _stretches(entry, arrays[entry.name])]
         looks = shared_out(lambda part: _taken(file.fileno(), mmap, bounds is not None, part), parts)
     for entry in entries:
-        found = [look for part, look in zip(parts, looks, strict=True) if part.entry is entry]
-        if zlib.crc32(b"".join(crcs for crcs, _ in found)) != entry.crc:
+        result = [look for part, look in zip(parts, looks, strict=True) if part.entry is entry]
+        if zlib.crc32(b"".join(crcs for crcs, _ in result)) != entry.crc:
             raise kind.refuse(path, f"array {entry.name!r:.80} is not as it was written")
-        if ranges := [pair for _, pairs in found for pair in pairs]:
+        if ranges := [pair for _, pairs in result for pair in pairs]:
             low, high = np.transpose(ranges)
             bounds[entry.name] = low.min(), high.max()
         if not is_legible(arrays[entry.name]):
@@ -229,7 +229,7 @@ def _stretches(entry, array):
     """Return the parts of an entry's array, [Stretch]."""
     whole = _bytes_of(array)
     task = 8 * PIECE  # bytes per thread
-    return [Stretch(entry, whole[at : at + task], entry.offset + at) for at in range(0, len(whole), task)]
+    return [Stretch(entry, whole[index : index + task], entry.offset + index) for index in range(0, len(whole), task)]
 
 
 def _taken(file, mmap, bounded, stretch):
@@ -239,10 +239,10 @@ def _taken(file, mmap, bounded, stretch):
     """
     crcs, bounds = [], []
     dtype = stretch.entry.dtype if bounded and stretch.entry.dtype.kind in "iuf" else None
-    for at in range(0, len(stretch.whole), PIECE):
-        piece = stretch.whole[at : at + PIECE]
+    for index in range(0, len(stretch.whole), PIECE):
+        piece = stretch.whole[index : index + PIECE]
         if not mmap:
-            _fill(file, piece, stretch.offset + at)
+            _fill(file, piece, stretch.offset + index)
         crcs.append(_checksum(piece))
         if dtype is not None:
             numbers = piece.view(dtype)
@@ -273,7 +273,7 @@ def _fill(file, piece, offset):
 def _crc_of(whole):
     """Return the checksum of bytes (n,), as defined in the module."""
     starts = range(0, len(whole), PIECE)
-    crcs = shared_out(lambda at: _checksum(whole[at : at + PIECE]), starts)
+    crcs = shared_out(lambda position: _checksum(whole[position : position + PIECE]), starts)
     return zlib.crc32(np.array(crcs, "<u4").tobytes())
 
 

@@ -84,8 +84,8 @@ def _regular(documents):
     offsets, qids = as_array(offsets, "offsets"), as_array(qids, "qids")
     if offsets.dtype.kind in "iu":
         offsets = offsets.astype(np.int64, copy=False)
-    made = Documents(X, y, offsets, qids, *_optional(comments, weights, names))
-    return documents if all(one is other for one, other in zip(documents, made)) else made
+    result = Documents(X, y, offsets, qids, *_optional(comments, weights, names))
+    return documents if all(one is other for one, other in zip(documents, result)) else result
 
 
 def _optional(comments, weights, names):
@@ -189,8 +189,8 @@ def _summed(group, count):
     """
     group = as_array(group, "group")
     if group.ndim != 1 or group.dtype.kind not in "iu" or (group < 1).any() or group.sum() != count:
-        found = f"they add up to {group.sum():,}" if group.dtype.kind in "iu" else f"they are {group.dtype}"
-        raise DataError(f"group must list the documents of each query, 1 or more, {count:,} in all; {found}.")
+        result = f"they add up to {group.sum():,}" if group.dtype.kind in "iu" else f"they are {group.dtype}"
+        raise DataError(f"group must list the documents of each query, 1 or more, {count:,} in all; {result}.")
     return np.concatenate(([0], np.cumsum(group))).astype(np.int64)
 
 

@@ -87,10 +87,10 @@ def _check_text(documents):
 
 
 def _refuse_lost(word, lost, what):
-    found = lost.search(word)
-    if found is not None:
+    match = lost.search(word)
+    if match is not None:
         raise DataError(
-            f"{what} {word[:SHOWN]!r} contains {found[0]!r} where svmlight text cannot hold it. Rename it, or write "
+            f"{what} {word[:SHOWN]!r} contains {match[0]!r} where svmlight text cannot hold it. Rename it, or write "
             ".gkl or .parquet."
         )
 

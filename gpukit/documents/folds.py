@@ -63,7 +63,7 @@ def find_folds(path: PathLike) -> list[Fold]:
         what = "is a file" if path.exists() else "does not exist"
         raise DataError(f"{path} {what}; a LETOR folder holds Fold1, Fold2, ... with train.txt, vali.txt and test.txt.")
     numbered = sorted(
-        (int(found[1]), entry) for entry in path.iterdir() if entry.is_dir() and (found := FOLD.match(entry.name))
+        (int(match[1]), entry) for entry in path.iterdir() if entry.is_dir() and (match := FOLD.match(entry.name))
     )
     if numbered:
         return [_fold(entry) for _, entry in numbered]
@@ -108,7 +108,7 @@ def write_folds(documents, folder, folds=CUTS, suffix=".txt"):
             parts = np.split(np.roll(np.arange(CUTS), -fold), [CUTS - 2, CUTS - 1])
             (place / f"Fold{fold + 1}").mkdir()
             for name, part in zip(PARTS, parts, strict=True):
-                chosen = take_queries(documents, np.concatenate([cuts[at] for at in part]))
+                chosen = take_queries(documents, np.concatenate([cuts[index] for index in part]))
                 write_letor(chosen, place / f"Fold{fold + 1}" / (name + suffix))
 
 

@@ -49,9 +49,9 @@ ROWS, PROBLEM, POSITION, LARGEST, OPEN, NULLS = range(6)
 
 
 @njit
-def at_line_end(buffer, at):
+def at_line_end(buffer, position):
     """Return True at a newline, or at a carriage return before one."""
-    return buffer[at] == NEWLINE or (buffer[at] == RETURN and buffer[at + 1] == NEWLINE)
+    return buffer[position] == NEWLINE or (buffer[position] == RETURN and buffer[position + 1] == NEWLINE)
 
 
 @njit(fastmath=False)
@@ -79,10 +79,10 @@ def double(buffer, start, stop):
     else:
         value, rest = _product(high, power)
         lacking = rest + low * power
-    found = value + lacking * (1.0 - error)
-    if found != value + lacking * (1.0 + error) or found > FLOAT32_MAX:
+    result = value + lacking * (1.0 - error)
+    if result != value + lacking * (1.0 + error) or result > FLOAT32_MAX:
         return np.nan
-    return -found if buffer[start] == MINUS else found
+    return -result if buffer[start] == MINUS else result
 
 
 @njit(fastmath=False)
@@ -104,35 +104,35 @@ def _mantissa(buffer, start, stop):
 
     The sign is ignored. CUT: there are more digits.
     """
-    at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
+    position = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
     mantissa, digits, scale, point, kind = np.int64(0), 0, np.int64(0), False, WHOLE
-    while at < stop and ((ZERO <= buffer[at] <= NINE) or (buffer[at] == POINT and not point)):
-        if buffer[at] == POINT:
+    while position < stop and ((ZERO <= buffer[position] <= NINE) or (buffer[position] == POINT and not point)):
+        if buffer[position] == POINT:
             point = True
         else:
             digits += 1
             if mantissa < LONGEST:
-                mantissa = mantissa * 10 + (np.int64(buffer[at]) - np.int64(48))
+                mantissa = mantissa * 10 + (np.int64(buffer[position]) - np.int64(48))
                 scale -= point
             else:
                 scale += not point
                 kind = CUT
-        at += 1
-    exponent, good = _exponent(buffer, at, stop)
+        position += 1
+    exponent, good = _exponent(buffer, position, stop)
     return mantissa, scale + exponent, kind if digits and good else NO_DECIMAL
 
 
 @njit
-def _exponent(buffer, at, stop):
+def _exponent(buffer, position, stop):
     """Return (value, True) of an exponent such as e-05 at [at, stop).
 
     (0, True) for none, (0, False) for other text.
     """
-    if at == stop:
+    if position == stop:
         return np.int64(0), True
-    negative = at + 1 < stop and buffer[at + 1] == MINUS
-    first = at + 2 if negative or (at + 1 < stop and buffer[at + 1] == PLUS) else at + 1
-    if buffer[at] | np.uint8(32) != np.uint8(101) or first >= stop or stop - first > 4:  # e or E
+    negative = position + 1 < stop and buffer[position + 1] == MINUS
+    first = position + 2 if negative or (position + 1 < stop and buffer[position + 1] == PLUS) else position + 1
+    if buffer[position] | np.uint8(32) != np.uint8(101) or first >= stop or stop - first > 4:  # e or E
         return np.int64(0), False
     value = np.int64(0)
     for place in range(first, stop):
@@ -173,77 +173,83 @@ def parse(start, stop, buffer, bounds, first_row, first_token, rule, lines, repo
 
 
 @njit
-def _parse_range(buffer, at, end, rule, row, token, lines, report):
+def _parse_range(buffer, position, end, rule, row, token, lines, report):
     report[:] = 0
     first, line = row, row  # a range has a row per line
-    while at < end:
-        start = at
-        at = _blanks(buffer, at)
-        if buffer[at] != HASH and not at_line_end(buffer, at):
+    while position < end:
+        start = position
+        position = _blanks(buffer, position)
+        if buffer[position] != HASH and not at_line_end(buffer, position):
             lines.starts[row], lines.numbers[row], lines.begins[row] = start, line, token
-            at = _parse_head(buffer, at, rule, row, lines, report)
+            position = _parse_head(buffer, position, rule, row, lines, report)
             if report[PROBLEM] == FINE:
-                at, token = _parse_features(buffer, at, rule, token, lines, report)
+                position, token = _parse_features(buffer, position, rule, token, lines, report)
             if report[PROBLEM] != FINE:
                 break
             lines.counts[row] = token - lines.begins[row]
-            at = _comment(buffer, at, lines.spans[row])
+            position = _comment(buffer, position, lines.spans[row])
             row += 1
-        while buffer[at] != NEWLINE:
-            at += 1
-        at += 1
+        while buffer[position] != NEWLINE:
+            position += 1
+        position += 1
         line += 1
     report[ROWS] = row - first
 
 
 @njit
-def _parse_head(buffer, at, rule, row, lines, report):
+def _parse_head(buffer, position, rule, row, lines, report):
     """Parse a line's label and query id; return the next position."""
-    stop = _token_end(buffer, at)
-    label = double(buffer, at, stop)
+    stop = _token_end(buffer, position)
+    label = double(buffer, position, stop)
     lines.labels[row] = label if abs(label) <= EXACT else np.nan  # larger labels may be whole numbers of int64
     report[OPEN] += np.isnan(lines.labels[row])
-    at = _blanks(buffer, stop)
+    position = _blanks(buffer, stop)
     if not rule.has_qids:
-        return at
-    stop = _token_end(buffer, at)
-    if stop < at + 5 or buffer[at] != 113 or buffer[at + 1] != 105 or buffer[at + 2] != 100 or buffer[at + 3] != COLON:
+        return position
+    stop = _token_end(buffer, position)
+    if (
+        stop < position + 5
+        or buffer[position] != 113
+        or buffer[position + 1] != 105
+        or buffer[position + 2] != 100
+        or buffer[position + 3] != COLON
+    ):
         report[PROBLEM], report[POSITION] = NO_QID, lines.starts[row]  # the letters are q, i, d
-    lines.spans[row, 0], lines.spans[row, 1] = at + 4, stop
+    lines.spans[row, 0], lines.spans[row, 1] = position + 4, stop
     return _blanks(buffer, stop)
 
 
 @njit
-def _parse_features(buffer, at, rule, token, lines, report):
+def _parse_features(buffer, position, rule, token, lines, report):
     """Parse the tokens index:value of a line; return (position, next free token)."""
     before = np.int64(0)
-    while buffer[at] != HASH and not at_line_end(buffer, at):
-        index, start = np.int64(0), at
-        while buffer[at] - ZERO < 10 and index <= LARGEST_INDEX:
-            index = index * 10 + np.int64(buffer[at] - ZERO)
-            at += 1
+    while buffer[position] != HASH and not at_line_end(buffer, position):
+        index, start = np.int64(0), position
+        while buffer[position] - ZERO < 10 and index <= LARGEST_INDEX:
+            index = index * 10 + np.int64(buffer[position] - ZERO)
+            position += 1
         large = index > LARGEST_INDEX
-        while buffer[at] - ZERO < 10:
-            at += 1
-        if buffer[at] != COLON or at == start or large:
-            report[PROBLEM], report[POSITION] = INDEX_LARGE if large and buffer[at] == COLON else NO_INDEX, start
+        while buffer[position] - ZERO < 10:
+            position += 1
+        if buffer[position] != COLON or position == start or large:
+            report[PROBLEM], report[POSITION] = INDEX_LARGE if large and buffer[position] == COLON else NO_INDEX, start
             break
         if index <= before:
             report[PROBLEM], report[POSITION] = NOT_ASCENDING if index else INDEX_ZERO, start
             break
-        stop = _token_end(buffer, at + 1)
-        value = double(buffer, at + 1, stop)
+        stop = _token_end(buffer, position + 1)
+        value = double(buffer, position + 1, stop)
         if np.isnan(value):
-            value = _other(buffer, at + 1, stop, rule, report)
+            value = _other(buffer, position + 1, stop, rule, report)
             if report[PROBLEM] != FINE:
                 report[POSITION] = start
                 break
         lines.indices[token], lines.values[token] = index, value
         before = index
         token += 1
-        at = _blanks(buffer, stop)
+        position = _blanks(buffer, stop)
     report[LARGEST] = max(report[LARGEST], before)
-    return at, token
+    return position, token
 
 
 @njit
@@ -280,52 +286,57 @@ def _is_largest(buffer, start, stop):
 
 
 @njit
-def _comment(buffer, at, spans):
+def _comment(buffer, position, spans):
     """Store the span of the comment without surrounding blanks; return its end."""
     spans[2] = spans[3] = -1
-    if buffer[at] != HASH:
-        return at
-    spans[2] = _blanks(buffer, at + 1)
-    at = stop = spans[2]
-    while buffer[at] != NEWLINE:
-        if not at_line_end(buffer, at) and buffer[at] != SPACE and buffer[at] != TAB:
-            stop = at + 1
-        at += 1
+    if buffer[position] != HASH:
+        return position
+    spans[2] = _blanks(buffer, position + 1)
+    position = stop = spans[2]
+    while buffer[position] != NEWLINE:
+        if not at_line_end(buffer, position) and buffer[position] != SPACE and buffer[position] != TAB:
+            stop = position + 1
+        position += 1
     spans[3] = stop
-    return at
+    return position
 
 
 @njit
-def _blanks(buffer, at):
+def _blanks(buffer, position):
     """Return the first position from `at` on that is not a blank."""
-    while buffer[at] == SPACE or buffer[at] == TAB:
-        at += 1
-    return at
+    while buffer[position] == SPACE or buffer[position] == TAB:
+        position += 1
+    return position
 
 
 @njit
-def _token_end(buffer, at):
+def _token_end(buffer, position):
     """Return the end of the token at `at`.
 
     It ends at a blank, a comment or the line's end.
     """
-    while buffer[at] > SPACE and buffer[at] != HASH:
-        at += 1
-    while buffer[at] != SPACE and buffer[at] != TAB and buffer[at] != HASH and not at_line_end(buffer, at):
-        at += 1  # control characters are not blanks
-    return at
+    while buffer[position] > SPACE and buffer[position] != HASH:
+        position += 1
+    while (
+        buffer[position] != SPACE
+        and buffer[position] != TAB
+        and buffer[position] != HASH
+        and not at_line_end(buffer, position)
+    ):
+        position += 1  # control characters are not blanks
+    return position
 
 
 @njit
-def token_span(buffer, at, which):
+def token_span(buffer, position, which):
     """Return (start, stop) of token `which` of the line at `at`.
 
     Token 0 is the label.
     """
-    at = _blanks(buffer, at)
+    position = _blanks(buffer, position)
     for _ in range(which):
-        at = _blanks(buffer, _token_end(buffer, at))
-    return at, _token_end(buffer, at)
+        position = _blanks(buffer, _token_end(buffer, position))
+    return position, _token_end(buffer, position)
 
 
 def undecided_numbers(lines):
@@ -348,10 +359,10 @@ def query_starts(buffer, spans):
         start, before = spans[row, 0], spans[row - 1, 0]
         length = spans[row, 1] - start
         same = length == spans[row - 1, 1] - before
-        at = 0
-        while same and at < length:
-            same = buffer[start + at] == buffer[before + at]
-            at += 1
+        position = 0
+        while same and position < length:
+            same = buffer[start + position] == buffer[before + position]
+            position += 1
         fresh[row] = not same
     return fresh
 
@@ -407,8 +418,8 @@ def fill_nulls(X, offsets):
     if isinstance(X, np.ndarray):
         smallest = np.minimum.reduceat(X, offsets[:-1], axis=0)
         rows, columns = np.nonzero(X == NULL)
-        found = smallest[np.searchsorted(offsets, rows, "right") - 1, columns]
-        X[rows, columns] = np.where(found == NULL, 0, found)
+        result = smallest[np.searchsorted(offsets, rows, "right") - 1, columns]
+        X[rows, columns] = np.where(result == NULL, 0, result)
         return
     queries = np.repeat(np.arange(len(offsets) - 1), np.diff(X.indptr[offsets]))
     keys, which, stored = np.unique(queries * X.shape[1] + X.indices, return_inverse=True, return_counts=True)

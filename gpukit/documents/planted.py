@@ -65,10 +65,10 @@ def _traits(key, document, traits):
 
     Matches share the document's quality, lengths its size.
     """
-    at = np.int64(document) * (TRAITS_OF_ONE + 1)
+    position = np.int64(document) * (TRAITS_OF_ONE + 1)
     for trait in range(TRAITS_OF_ONE):
-        traits[trait] = normal(key, at + trait)
-    size = normal(key, at + TRAITS_OF_ONE)
+        traits[trait] = normal(key, position + trait)
+    size = normal(key, position + TRAITS_OF_ONE)
     for stream in range(STREAMS):
         traits[MATCH + stream] = np.float32(0.6) * traits[QUALITY] + np.float32(0.8) * traits[MATCH + stream]
         traits[LENGTH + stream] = np.float32(0.8) * size + np.float32(0.6) * traits[LENGTH + stream]

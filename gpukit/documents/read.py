@@ -234,14 +234,14 @@ def _has_qids(head):
     return False
 
 
-def _width(found, asked, path):
+def _width(result, asked, path):
     """Return the number of columns; DataError for more features than expected."""
-    if asked is not None and found > asked:
+    if asked is not None and result > asked:
         raise DataError(
-            f"{path} has {found:,} features where {asked:,} are expected, those of the training set. Train "
+            f"{path} has {result:,} features where {asked:,} are expected, those of the training set. Train "
             "on data with the same features, or leave out the others."
         )
-    return asked or found
+    return asked or result
 
 
 def _widened(documents, n_features, path):

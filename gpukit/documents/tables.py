@@ -41,11 +41,11 @@ class Columns:
 
     def __init__(self, names, file):
         """names: [str] of the columns; file: its name, for messages."""
-        found = {role: _named(names, known) for role, known in NAMES.items()}
+        result = {role: _named(names, known) for role, known in NAMES.items()}
         self.features = [
-            name for name in names if not is_index(name) and not any(name in some for some in found.values())
+            name for name in names if not is_index(name) and not any(name in some for some in result.values())
         ]
-        if not found["label"] or not found["qid"] or not self.features:
+        if not result["label"] or not result["qid"] or not self.features:
             listing = ", ".join(name[:SHOWN] for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
             raise DataError(
                 f"{file} has the columns {listing}: documents need label (relevance), qid, and features in columns of "
@@ -54,11 +54,11 @@ class Columns:
         twice = next((name for name, count in Counter(self.features).items() if count > 1), None)
         if twice is not None:
             raise DataError(f"{file} has several columns named {shown(twice)}. Rename them, or leave all but one out.")
-        for role, some in found.items():
+        for role, some in result.items():
             if len(some) > 1:
                 two = " and ".join(map(shown, some[:2]))
                 raise DataError(f"{file} has several columns that could be the {role}: {two}. Leave one.")
-        self.label, self.qid, self.weight, self.comment = (some[0] if some else None for some in found.values())
+        self.label, self.qid, self.weight, self.comment = (some[0] if some else None for some in result.values())
 
 
 def places_of(known, names, what):
@@ -71,7 +71,7 @@ def places_of(known, names, what):
     if np.array_equal(known, names):
         return None
     check_names(names)
-    place = {name: at for at, name in enumerate(names.tolist())}
+    place = {name: index for index, name in enumerate(names.tolist())}
     missing, unknown = [name for name in known if name not in place], sorted(place.keys() - set(known))
     wrong = [
         f"{kind}: {', '.join(map(shown, some[:SHOWN]))}{', ...' if len(some) > SHOWN else ''} ({len(some):,} of {n:,})"
@@ -209,7 +209,7 @@ class CsvFile:
         names = self.table.first
         self.columns = Columns(names, name)
         roles = {role: getattr(self.columns, role) for role in NAMES}
-        self.at = {role: None if one is None else names.index(one) for role, one in roles.items()}
+        self.at = {role: None if value is None else names.index(value) for role, value in roles.items()}
         spelled = [self.at[role] for role in ("qid", "comment") if self.at[role] is not None]
         self.frame = self.table.frame(True, spelled, ids=[self.at["label"]])  # whole labels stay exact
 
@@ -257,7 +257,7 @@ class CsvFile:
     def _features(self, dtype):
         """Return the feature columns (l, n), NaN where missing."""
         names, features = self.table.first, {*self.columns.features}
-        places = [at for at, name in enumerate(names) if name in features]
+        places = [index for index, name in enumerate(names) if name in features]
         X = self.table.numbers(self.frame[places])
         unknown = parse.is_unknown(X)
         X = np.where(unknown, np.nan, X) if unknown.any() else X
@@ -356,7 +356,7 @@ class ParquetFile:
     def _kind(self, features):
         if self.dtype is not None:
             return np.dtype(self.dtype)
-        single = all(one.dtype == np.float32 for one in features) or self.reader.rows * len(features) > MANY
+        single = all(value.dtype == np.float32 for value in features) or self.reader.rows * len(features) > MANY
         return np.dtype(np.float32 if single else np.float64)
 
     def documents(self):

@@ -18,8 +18,8 @@ LINE = "a line `query 0 document label` for each pair"
 def document_names(documents):
     """Return the names [str] of Documents."""
     comments = [""] * len(documents.y) if documents.comments is None else documents.comments.tolist()
-    found = (re.search(r"docid\s*=\s*(\S+)", text) or re.fullmatch(r"\s*(\S+)\s*", text) for text in comments)
-    return [str(number) if name is None else name[1] for number, name in enumerate(found, 1)]
+    match = (re.search(r"docid\s*=\s*(\S+)", text) or re.fullmatch(r"\s*(\S+)\s*", text) for text in comments)
+    return [str(number) if name is None else name[1] for number, name in enumerate(match, 1)]
 
 
 def run_lines(documents, scores, ranks, spell=repr):

@@ -32,8 +32,8 @@ def prepare(request):
         estimator, checked, ratings, device, steps
     )  # reports too little memory before any work
     host = cpu() if streamed else device  # of the preparation
-    given = estimator, ratings, checked, host, request.held_out is not None, progress
-    resumed, choice = request.resume_or_choose(clock, lambda: choose(*given))
+    arguments = estimator, ratings, checked, host, request.held_out is not None, progress
+    resumed, choice = request.resume_or_choose(clock, lambda: choose(*arguments))
     plan, solver = choice.settings, training_of(checked.solver)
     layout, streamed = fitting_layout(estimator, plan, ratings, device, steps)
     host = cpu() if streamed else device

@@ -40,8 +40,8 @@ def find_neighbors(table, settings):
 
     The function returns (neighbors (N, K) int32, number of random slots); see gpu.py.
     """
-    found = find(table, settings)
-    return lambda: (found.neighbors, found.random_slots)
+    result = find(table, settings)
+    return lambda: (result.neighbors, result.random_slots)
 
 
 class DeviceModel(steps.DeviceModel):
@@ -104,10 +104,10 @@ class DeviceModel(steps.DeviceModel):
             query = training_data.query_of(users, items, len(self.history.indptr) - 2, preparing)
         return Pairs(major, minor, self.codes(query, len(major)), self.history.levels)
 
-    def predicted(self, asked):
+    def predicted(self, pairs):
         """Return the predictions (n,) float32 in z for the result of `ask`, without weights between items."""
-        predicted = np.empty(len(asked.major), np.float32)
-        predict_pairs(asked, self.parameters, predicted)
+        predicted = np.empty(len(pairs.major), np.float32)
+        predict_pairs(pairs, self.parameters, predicted)
         return predicted
 
     def weighted(self, users, keys):

@@ -103,18 +103,18 @@ class Factorization(Answering, Updating):
         TeamError
             A rank on a worker has failed or is lost.
         """
-        given = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
+        arguments = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
         if client is not None:
             from gpukit.factorization.shared.frames import fit_frame
 
-            others = {"y": y, **given, "checkpoint": checkpoint, "resume": resume}
+            others = {"y": y, **arguments, "checkpoint": checkpoint, "resume": resume}
             facts, arrays = fit_frame(self, X, client, others)
             for name in (*PASSING, "_choice", "_ended"):
                 vars(self).pop(name, None)
             self._unpack(facts, arrays)
             return self
         check_checkpoint(checkpoint, resume)
-        run = self.prepare(X, y, **given, resume_from=checkpoint if resume else None)
+        run = self.prepare(X, y, **arguments, resume_from=checkpoint if resume else None)
         return self._train(run, progress, checkpoint, team)
 
     def refit(
@@ -166,8 +166,8 @@ class Factorization(Answering, Updating):
             before, again = saving.load_reported(checkpoint), resume and saving.has_refit(checkpoint)
         elif checkpoint is not None and (team or ALONE).rank == 0:
             save_arrays(checkpoint, *before)
-        given = {"sample_weight": sample_weight, "progress": progress, "team": team, "choice": self._choice}
-        run = fitted.prepare(X, y, **given, resume_from=checkpoint if again else None)
+        arguments = {"sample_weight": sample_weight, "progress": progress, "team": team, "choice": self._choice}
+        run = fitted.prepare(X, y, **arguments, resume_from=checkpoint if again else None)
         return fitted._train(run, progress, checkpoint, team, before)
 
     def _train(self, run, progress, checkpoint, team, before=None):
@@ -247,11 +247,11 @@ class Factorization(Answering, Updating):
         else:
             from gpukit.factorization import begin
         progress = progress or (lambda *news: None)
-        given = self, ratings, held_out, device, checked, progress, team or ALONE, choice, resume_from
+        arguments = self, ratings, held_out, device, checked, progress, team or ALONE, choice, resume_from
         with devices.reported(device, "Training"):
             if team is not None and team.size > 1:
                 from gpukit.factorization.shared import begin
-            return begin.prepare(FitRequest(*given))._replace(seen=seen, low=low)
+            return begin.prepare(FitRequest(*arguments))._replace(seen=seen, low=low)
 
     def find_neighbors(self, orders, steps, n_neighbors):
         """Return the neighbours (N, n_neighbors) int32 on the host, best first.
@@ -511,8 +511,8 @@ class LSHMF(Factorization):
 
     def find_neighbors(self, orders, steps, n_neighbors):
         """Return the neighbours (N, n_neighbors) int32 of ratings.orders.Orders on the host, best first."""
-        found, _ = self._found(orders, steps, n_neighbors)()
-        return found if isinstance(found, np.ndarray) else found.copy_to_host()
+        result, _ = self._found(orders, steps, n_neighbors)()
+        return result if isinstance(result, np.ndarray) else result.copy_to_host()
 
     def _found(self, orders, steps, n_neighbors):
         """Start the search; return the function that waits for its result.

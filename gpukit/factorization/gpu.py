@@ -64,8 +64,8 @@ def find_neighbors(table, settings):
     queued = neighbors.start(table, settings)
 
     def wait():
-        found = neighbors.found(*queued)
-        return found.neighbors, found.random_slots
+        result = neighbors.found(*queued)
+        return result.neighbors, result.random_slots
 
     return wait
 
@@ -239,11 +239,11 @@ class DeviceModel(steps.DeviceModel):
         grid = -(-self.item_rows // BLOCK), min(users.size, MOST_LINES)
         launch(add_weights, grid, BLOCK, users, self.rated(), self.item_weights, keys)
 
-    def predicted(self, asked):
+    def predicted(self, pairs):
         """Return the predictions (n,) float32 in z for the result of `ask`, without weights between items."""
-        predicted = device_array(asked.major.size, np.float32)
+        predicted = device_array(pairs.major.size, np.float32)
         grid = max(1, min(-(-predicted.size * self.layout.lanes // BLOCK), 1 << 16))
-        launch(self.predict_pairs, grid, BLOCK, asked, self.parameters, predicted)
+        launch(self.predict_pairs, grid, BLOCK, pairs, self.parameters, predicted)
         return predicted
 
     def truth(self, values):

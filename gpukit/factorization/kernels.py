@@ -255,10 +255,10 @@ def multiply_rows(P, first, Q, row, size, sums, out):
     """
     for i in range(ROWS):
         sums[i] = ZERO
-    for at in range(U32(0), U32(size), U32(4)):
-        a, b, c, d = read4(Q, U32(row), U32(at))
+    for index in range(U32(0), U32(size), U32(4)):
+        a, b, c, d = read4(Q, U32(row), U32(index))
         for i in range(ROWS):
-            x, y, z, w = read4(P, min(U32(first + U32(i)), U32(P.shape[0] - 1)), U32(at))
+            x, y, z, w = read4(P, min(U32(first + U32(i)), U32(P.shape[0] - 1)), U32(index))
             sums[i] += a * x + b * y + c * z + d * w
     for i in range(ROWS):
         out[i] = sums[i]
@@ -415,7 +415,7 @@ def make_predict_pairs(lanes, factors, near, half):
             cuda.local.array(slots, np.uint32),
         )
         for done in range(U64(0), U64(pairs.major.size), U64(groups)):
-            t, mine = place_of(done, group, pairs.major.size)
+            t, index = place_of(done, group, pairs.major.size)
             row, other = U32(pairs.major[t]), U32(pairs.minor[t])
             load_row(parameters.P, row, U32(0), lane, lanes, factors, p)
             load_stored(parameters.Q, other, lane, lanes, factors, half, q_stored)
@@ -429,7 +429,7 @@ def make_predict_pairs(lanes, factors, near, half):
                 unpack(around.words, near, around.code)
                 partial += terms_of_item(parameters, row, q_extra, levels, lane, lanes, near, around)
             total = group_sum(partial, lanes)
-            if lane == U32(0) and mine:
+            if lane == U32(0) and index:
                 predicted[t] = total
 
     return predict_pairs

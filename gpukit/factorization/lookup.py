@@ -34,7 +34,7 @@ def refuse_unknown(ids, rows, count, what, advice):
     strange = rows == count
     if strange.any():
         ids = np.atleast_1d(np.asarray(ids))
-        names = ", ".join(f"{one!r:.80}" for one in ids[strange][:NAMED].tolist())
+        names = ", ".join(f"{value!r:.80}" for value in ids[strange][:NAMED].tolist())
         names += ", ..." if strange.sum() > NAMED else ""
         raise DataError(f"The model does not know {strange.sum():,} of {len(ids):,} {what}s ({names}). {advice}")
 

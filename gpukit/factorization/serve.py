@@ -205,7 +205,7 @@ class Serving(Estimator):
         with self._reported("Predicting"):
             session = (session_of or self._session)()
             users, items = self._pairs(
-                X if items is None else tuple(one if axes(one) else np.atleast_1d(one) for one in (X, items))
+                X if items is None else tuple(value if axes(value) else np.atleast_1d(value) for value in (X, items))
             )
             report_unknown(users, items, (len(self.user_ids_), len(self.item_ids_)), unknown, stacklevel=3)
             predicted = np.empty(len(users), np.float32)
@@ -283,8 +283,8 @@ class Serving(Estimator):
         is_new = users == len(self.user_ids_)
         users[is_new] += np.arange(is_new.sum(), dtype=np.int32)
         rows = users[ratings.users], items[ratings.items]
-        found = predict_sequentially(self, ratings, *rows)
-        return found, found.rows(ratings.values), ratings
+        result = predict_sequentially(self, ratings, *rows)
+        return result, result.rows(ratings.values), ratings
 
     def _packed(self):
         from gpukit.factorization.model import saving

@@ -244,11 +244,11 @@ def weights_of(estimator, standard):
     standard: the solver's defaults.
     """
     bounds = {"n_negatives": (check_integer, 1, MOST_NEGATIVES), "unobserved_weight": (check_real, 0.0, None)}
-    found = {name: standard[name] for name in (*bounds, "exponent") if name in standard}
+    result = {name: standard[name] for name in (*bounds, "exponent") if name in standard}
     for name, (checking, least, most) in bounds.items():
         if (given := getattr(estimator, name)) is not None:
-            found[name] = checking(name, given, least, most)
-    return found
+            result[name] = checking(name, given, least, most)
+    return result
 
 
 def check_weights(solver, in_batches, ratings):

@@ -43,27 +43,27 @@ class DeviceModel:
         """Continue from a state.State of the same layout."""
         self.parameters = type(self)(state, self.layout, self.walk, self.history).parameters
 
-    def predict(self, asked):
+    def predict(self, pairs):
         """Return predictions (n,) float32 on the host, in the units of training.
 
-        asked: result of `ask`.
+        pairs: result of `ask`.
         """
         fetch = self.preparing.fetch
-        predicted = fetch(self.predicted(asked))
+        predicted = fetch(self.predicted(pairs))
         if self.item_weights is not None:
-            predicted += pair_sums(self, *major_first(self.walk, fetch(asked.major), fetch(asked.minor)))
+            predicted += pair_sums(self, *major_first(self.walk, fetch(pairs.major), fetch(pairs.minor)))
         return predicted
 
     def truth(self, values):
         """Return ratings (n,) float32 in the form that `errors` takes."""
         return np.ascontiguousarray(values, np.float32)
 
-    def errors(self, asked, truth, scale):
+    def errors(self, pairs, truth, scale):
         """Return (sum of squared errors, of absolute errors) in the ratings' units.
 
-        asked, truth: results of `ask` and `truth`.
+        pairs, truth: results of `ask` and `truth`.
         """
-        return training_data.errors(self.predicted(asked), truth, scale, self.preparing)
+        return training_data.errors(self.predicted(pairs), truth, scale, self.preparing)
 
     @property
     def item_rows(self):

@@ -117,9 +117,9 @@ class Fold:
     def evaluate_open(self):
         """Return the curve of the estimator that chooses its own settings, as one epoch."""
         model = estimator_of(self.template, OPEN).set_params(feedback="explicit")  # a fold's ratings may be equal
-        begun = work_clock()
+        start = work_clock()
         model.fit(self.train)
-        return [{"epoch": 1, "rmse": model.evaluate(self.test)["rmse"], "seconds": work_clock() - begun}]
+        return [{"epoch": 1, "rmse": model.evaluate(self.test)["rmse"], "seconds": work_clock() - start}]
 
     def means_rmse(self):
         """Return the RMSE of the bias-only predictor on the judging ratings."""
@@ -298,7 +298,7 @@ class Search:
         """Run all rounds within the budget."""
         self.begun, remaining = time.monotonic(), self.candidates
         for number, (train, test) in enumerate(self.folds()):
-            fold = Fold(train, test, self.template, max(one.setting.n_neighbors or 0 for one in remaining))
+            fold = Fold(train, test, self.template, max(value.setting.n_neighbors or 0 for value in remaining))
             is_complete = self.run_round(number, fold, remaining)
             if number == 0:
                 is_complete = is_complete and all(self.run_round(0, fold, self.refine(step)) for step in self.finer)
@@ -367,7 +367,7 @@ class Search:
         if self.rules.exhaustive:
             return order
         limits = 1.0 + RULES.finalist_margin, RULES.most_finalists
-        return [order[index] for index in finalists([one.rmse for one in order], *limits)]
+        return [order[index] for index in finalists([value.rmse for value in order], *limits)]
 
     def found(self):
         """Return the Tuned so far.
@@ -442,7 +442,7 @@ def check_grid(grid, spelled=None):
     """
     if not isinstance(grid, dict) or not grid:
         raise ParameterError(f"grid must be a dict of {', '.join(CHECKS)}, each with a list of values; got {grid!r}.")
-    found = {}
+    result = {}
     for name, values in grid.items():
         if name not in CHECKS:
             raise ParameterError(f"grid has no {name!r}; what can be tuned is {', '.join(CHECKS)}.")
@@ -450,8 +450,8 @@ def check_grid(grid, spelled=None):
         called = (spelled or {}).get(name, name)
         if not values:
             raise ParameterError(f"grid: {called} has no values. Give at least one, or leave it out.")
-        found[name] = list(dict.fromkeys(CHECKS[name](called, value) for value in values))
-    return found
+        result[name] = list(dict.fromkeys(CHECKS[name](called, value) for value in values))
+    return result
 
 
 def settings_of(grid, estimator, ratings):
@@ -468,9 +468,9 @@ def settings_of(grid, estimator, ratings):
         raise ParameterError(f"the grid has more than {most_settings:,} settings; name fewer values.")
     axes.update({name: clamped(name, axes[name], ratings.shape) for name in ("n_factors", "n_neighbors")})
     settings = [Setting(*values) for values in itertools.product(*axes.values())]
-    settings.sort(key=lambda one: size(one, ratings))
-    first = min(settings, key=lambda one: distance(one, own))
-    return [first, *(one for one in settings if one is not first)]
+    settings.sort(key=lambda value: size(value, ratings))
+    first = min(settings, key=lambda value: distance(value, own))
+    return [first, *(value for value in settings if value is not first)]
 
 
 def clamped(name, values, shape):

@@ -91,10 +91,10 @@ def row_products(rows, vector):
 @njit
 def total(row):
     """Return the sum of a row."""
-    found = ZERO
+    result = ZERO
     for f in range(row.size):
-        found += row[f]
-    return found
+        result += row[f]
+    return result
 
 
 @njit
@@ -158,27 +158,27 @@ NAN = np.float32(np.nan)
 
 
 @njit
-def _add_rated(word, codes, levels, base, offset, w, c, found):
+def _add_rated(word, codes, levels, base, offset, w, c, result):
     """Add a neighbour's terms for users whose bit is set in word.
 
-    found (3, users): sums of rated terms, of unrated terms, counts of rated neighbours.
+    result (3, users): sums of rated terms, of unrated terms, counts of rated neighbours.
     """
     for place in range(codes.size):
         if (word >> U32(place)) & U32(1):
-            found[0, place] += (levels[codes[place]] - offset - base[place]) * w
-            found[1, place] -= c
-            found[2, place] += 1
+            result[0, place] += (levels[codes[place]] - offset - base[place]) * w
+            result[1, place] -= c
+            result[2, place] += 1
 
 
 @njit(inline="always")
-def _add_terms(tables, group, item, base, neighbors, parameters, found, totals):
+def _add_terms(tables, group, item, base, neighbors, parameters, result, totals):
     """Add terms 2 and 3 of Eq. (1) of an item to totals, for each user of a group.
 
-    found (3, users): scratch.
+    result (3, users): scratch.
     """
     slots, near, silent = neighbors.shape[1], 0, ZERO
     influence, offsets = parameters.influence[item], parameters.offsets[item]
-    found[:] = 0
+    result[:] = 0
     for k in range(slots):
         other = neighbors[item, k]
         if other < 0:
@@ -187,10 +187,10 @@ def _add_terms(tables, group, item, base, neighbors, parameters, found, totals):
         word = tables.rated[group, other]
         if word:
             codes = tables.codes[group, other, : totals.size]
-            _add_rated(word, codes, tables.levels, base, offsets[k], influence[k], influence[slots + k], found)
+            _add_rated(word, codes, tables.levels, base, offsets[k], influence[k], influence[slots + k], result)
     for place in range(totals.size):
-        seen = np.int64(found[2, place])
-        totals[place] += set_scale(seen) * found[0, place] + set_scale(near - seen) * (silent + found[1, place])
+        seen = np.int64(result[2, place])
+        totals[place] += set_scale(seen) * result[0, place] + set_scale(near - seen) * (silent + result[1, place])
 
 
 @by_block(lambda tables, keys: tables.rated.shape[0] * -(-keys.shape[1] // ITEMS), heavy=True)
@@ -203,14 +203,14 @@ def score_rows(start, stop, users, tables, neighbors, parameters, size, worth, h
         first = USERS * group
         mine = users[first : first + USERS]
         base, totals = Q[mine, extra + BASE], np.empty(mine.size, np.float32)
-        found = np.empty((3, mine.size), np.float32)
+        result = np.empty((3, mine.size), np.float32)
         for item in range(first_item, min(first_item + ITEMS, n_items)):
             row = P[item]
             for place in range(mine.size):
                 user = Q[mine[place]]
                 totals[place] = dot(row, user, size) + (row[extra + BIAS] + user[extra + BIAS])
             if with_terms:
-                _add_terms(tables, group, item, base, neighbors, parameters, found, totals)
+                _add_terms(tables, group, item, base, neighbors, parameters, result, totals)
             word = tables.rated[group, item]
             for place in range(mine.size):
                 hidden = hide and (word >> U32(place)) & U32(1)

@@ -49,18 +49,18 @@ def as_adjacency(graph, vertices=None, names=None):
         graph = graph.adjacency
     if is_frame(graph):
         graph = square(graph)
-    found = _from_networkx(graph)
-    if found is None and sparse.issparse(graph):
+    result = _from_networkx(graph)
+    if result is None and sparse.issparse(graph):
         trust.check_sparse("the adjacency", graph)
-        found = _square(graph)
-    if found is None and isinstance(graph, tuple) and len(graph) == 2 and axes(graph[0]) == 2:
+        result = _square(graph)
+    if result is None and isinstance(graph, tuple) and len(graph) == 2 and axes(graph[0]) == 2:
         return _from_edges(graph[0], graph[1], vertices, names)
-    if found is None:
+    if result is None:
         array = _numbers(graph, "the graph")
         if array.ndim == 2 and array.shape[1] == 2 and array.shape[0] != 2:
             return _from_edges(array, None, vertices, names)
-        found = _square(array)
-    return _symmetric(_checked(found, names), names)
+        result = _square(array)
+    return _symmetric(_checked(result, names), names)
 
 
 def _called(vertex, names):
@@ -155,21 +155,21 @@ def _checked(matrix, names):
     entries = sparse.coo_array(matrix, dtype=np.float64)
     wrong = ~((entries.data >= 0) & np.isfinite(entries.data))
     if wrong.any():
-        at = int(np.argmax(wrong))
-        i, j = _called(entries.row[at], names), _called(entries.col[at], names)
+        index = int(np.argmax(wrong))
+        i, j = _called(entries.row[index], names), _called(entries.col[index], names)
         raise DataError(
-            f"the weight between vertices {i} and {j} is {entries.data[at]:g}; weights must be finite and "
+            f"the weight between vertices {i} and {j} is {entries.data[index]:g}; weights must be finite and "
             "not negative. Drop the edge, or give a weight that grows with likeness."
         )
-    kept = (entries.data > 0) & (entries.row != entries.col)
-    if not kept.any() and entries.shape[0] != 1:
+    is_kept = (entries.data > 0) & (entries.row != entries.col)
+    if not is_kept.any() and entries.shape[0] != 1:
         loops = bool((entries.data > 0).any())
         raise DataError(
             "the graph has no edges but self-loops, which say nothing about neighbours."
             if loops
             else "the graph has no edges: nothing says which vertices are alike."
         )
-    return sparse.csr_array((entries.data[kept], (entries.row[kept], entries.col[kept])), shape=entries.shape)
+    return sparse.csr_array((entries.data[is_kept], (entries.row[is_kept], entries.col[is_kept])), shape=entries.shape)
 
 
 def _symmetric(matrix, names):
@@ -204,8 +204,10 @@ def _canonical(matrix, names):
     with np.errstate(over="ignore"):
         wrong = ~np.isfinite(margin * degrees(matrix))
     if wrong.any():
-        at = _called(int(np.argmax(wrong)), names)
-        raise DataError(f"the weights of vertex {at} add up to more than float64 holds; divide all by their largest.")
+        index = _called(int(np.argmax(wrong)), names)
+        raise DataError(
+            f"the weights of vertex {index} add up to more than float64 holds; divide all by their largest."
+        )
     return matrix
 
 
@@ -239,8 +241,10 @@ def _vertices(edges):
         raise DataError(f"a list of edges has the shape (E, 2); this one has {edges.shape}.")
     wrong = ~((edges >= 0) & (edges < most_vertices) & (edges == np.floor(edges)))
     if wrong.any():
-        at = int(np.argmax(wrong.any(axis=1)))
-        raise DataError(f"edge {at} is {edges[at].tolist()}; the ends of edges are the numbers of vertices, 0 to N-1.")
+        index = int(np.argmax(wrong.any(axis=1)))
+        raise DataError(
+            f"edge {index} is {edges[index].tolist()}; the ends of edges are the numbers of vertices, 0 to N-1."
+        )
     return edges.astype(np.int64)
 
 

@@ -124,12 +124,12 @@ def fourier_basis(adjacency, size=None, device=None, cache=True, workspace=None)
     count = adjacency.shape[0]
     size = count if size is None else check_integer("basis_size", size, 1, count)
     file = _file(adjacency, size) if cache else None
-    found = _loaded(file, (count, size))
+    result = _loaded(file, (count, size))
     source = "cache"
-    if found is None:
-        *found, source = _computed(adjacency, size, device, workspace)
-        _keep(file, *found)
-    return Basis(*found, size == count, work_clock() - start, source)
+    if result is None:
+        *result, source = _computed(adjacency, size, device, workspace)
+        _keep(file, *result)
+    return Basis(*result, size == count, work_clock() - start, source)
 
 
 def _computed(adjacency, size, device, workspace):
@@ -182,10 +182,10 @@ def _dense(laplacian, device, workspace):
         matrix[cupy.asarray(entries.row), cupy.asarray(entries.col)] = cupy.asarray(entries.data)
         values, vectors = cupy.linalg.eigh(matrix)
         del matrix
-        there = _signed(cupy, vectors)
-        vectors = cupy.asnumpy(there)
+        target = _signed(cupy, vectors)
+        vectors = cupy.asnumpy(target)
         if workspace is not None:
-            keep_vectors(vectors, there, workspace)
+            keep_vectors(vectors, target, workspace)
         return np.clip(cupy.asnumpy(values), 0.0, 2.0), vectors, f"cuda:{device.index}"
 
 
@@ -264,8 +264,8 @@ class Copies:
     there: an existing copy.
     """
 
-    def __init__(self, vectors, there=None):
-        self.vectors, self.there = vectors, there
+    def __init__(self, vectors, target=None):
+        self.vectors, self.there = vectors, target
 
     def of(self, dtype, bring):
         """Return the copy in a dtype and free the previous one.
@@ -279,12 +279,12 @@ class Copies:
         return self.there
 
 
-def keep_vectors(vectors, there, workspace):
+def keep_vectors(vectors, target, workspace):
     """Register `there`, a cupy copy of vectors (N, K), in the workspace.
 
     vectors were computed on the current GPU.
     """
-    workspace.keep(ON_GPU, lambda copies: copies.vectors is vectors, lambda: Copies(vectors, there))
+    workspace.keep(ON_GPU, lambda copies: copies.vectors is vectors, lambda: Copies(vectors, target))
 
 
 def vectors_on_gpu(vectors, dtype, bring, workspace):
@@ -313,12 +313,12 @@ def smoothest(adjacency, size, cupy=None):
     apply, value_of = inverse or complement(adjacency, cupy)
     rng, missing, count = np.random.default_rng(0), size - len(values), adjacency.shape[0]
     while missing:
-        more, found = _largest(apply, vectors, missing, rng, cupy)
+        more, result = _largest(apply, vectors, missing, rng, cupy)
         more = value_of(more)
         complete = len(values) >= size and more.min() >= values[size - 1] - 1e-9  # rounding
         if complete:
             break
-        values, vectors = _merged(values, vectors, more, found)
+        values, vectors = _merged(values, vectors, more, result)
         missing = min(8, count - 1 - len(values))
     return np.clip(values[:size], 0.0, 2.0), np.ascontiguousarray(vectors[:, :size])
 
@@ -436,13 +436,13 @@ def _solver(cupy):
     return linalg.eigsh, linalg.LinearOperator
 
 
-def _merged(values, vectors, more, found):
+def _merged(values, vectors, more, result):
     """Merge both sets in ascending order.
 
     The new vectors are made orthogonal to the old ones again.
     """
-    found = found - vectors @ (vectors.T @ found)
-    found = np.linalg.qr(found)[0]
+    result = result - vectors @ (vectors.T @ result)
+    result = np.linalg.qr(result)[0]
     values = np.concatenate((values, more))
     order = np.argsort(values, kind="stable")
-    return values[order], np.hstack((vectors, found))[:, order]
+    return values[order], np.hstack((vectors, result))[:, order]

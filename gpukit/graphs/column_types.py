@@ -104,15 +104,15 @@ class ColumnTypes(NamedTuple):
 
         Masks and missing are bool (N, entries).
         """
-        for code, one in enumerate(self.types):
+        for code, value in enumerate(self.types):
             where = missing & (self.codes == code)
             if where.any():
-                yield one, where
+                yield value, where
 
     def check_bounds(self, missing, minimum, maximum):
         """Raise ParameterError if bounds exclude all values of a needed type."""
-        for one, _ in self.of_cells(missing):
-            one.limits(minimum, maximum)
+        for value, _ in self.of_cells(missing):
+            value.limits(minimum, maximum)
 
     def fit(self, array, missing, minimum, maximum):
         """Return a copy of (N, ...) numbers whose missing cells fit types and bounds.
@@ -121,8 +121,8 @@ class ColumnTypes(NamedTuple):
         """
         array = on_host(array).copy()
         cells = array.reshape(len(array), -1)
-        for one, where in self.of_cells(missing):
-            cells[where] = one.fit(cells[where], minimum, maximum)
+        for value, where in self.of_cells(missing):
+            cells[where] = value.fit(cells[where], minimum, maximum)
         return array
 
     def restore(self, array, missing):
@@ -141,8 +141,8 @@ def types_of(values):
     None for float32, float64 and non-tensors.
     """
     if is_frame(values):
-        found = types_of_frame(values, True)
-        return found if found is None or len(found.types) == 1 else None
+        result = types_of_frame(values, True)
+        return result if result is None or len(result.types) == 1 else None
     if is_on_gpu(values):
         if getattr(values, "dtype", None) in (np.float32, np.float64):
             return None
@@ -163,9 +163,9 @@ def types_of(values):
     return single(ColumnType(dtype, dtype.kind != "f"), np.array(values) if inexact else None)
 
 
-def single(one, original=None):
+def single(kind, original=None):
     """Return the ColumnTypes of a tensor with one type of cells."""
-    return ColumnTypes((one,), np.zeros((1, 1), np.int64), original)
+    return ColumnTypes((kind,), np.zeros((1, 1), np.int64), original)
 
 
 def types_of_frame(frame, by_vertex):
@@ -174,12 +174,12 @@ def types_of_frame(frame, by_vertex):
     by_vertex: True if a column is a vertex.
     """
     known = {dtype: type_of_dtype(dtype) for dtype in set(frame.dtypes)}
-    found = [known[dtype] or type_of_objects(frame.iloc[:, place]) for place, dtype in enumerate(frame.dtypes)]
-    types = tuple(dict.fromkeys(found))
+    result = [known[dtype] or type_of_objects(frame.iloc[:, place]) for place, dtype in enumerate(frame.dtypes)]
+    types = tuple(dict.fromkeys(result))
     if types in ((), (FLOAT,)):
         return None
-    places = {one: code for code, one in enumerate(types)}
-    codes = np.array([places[one] for one in found]) if len(types) > 1 else np.zeros(1, np.int64)
+    places = {value: code for code, value in enumerate(types)}
+    codes = np.array([places[value] for value in result]) if len(types) > 1 else np.zeros(1, np.int64)
     return ColumnTypes(types, codes.reshape((-1, 1) if by_vertex else (1, -1)))
 
 
@@ -209,9 +209,9 @@ def type_of_objects(column):
     It is whole or boolean if all observed cells are.
     """
     cells = column.dropna().tolist()
-    if not cells or not all(isinstance(one, Integral | np.bool_) for one in cells):
+    if not cells or not all(isinstance(value, Integral | np.bool_) for value in cells):
         return FLOAT
-    are_bools = all(isinstance(one, bool | np.bool_) for one in cells)
+    are_bools = all(isinstance(value, bool | np.bool_) for value in cells)
     return ColumnType(np.dtype(bool if are_bools else np.int64), True)
 
 
@@ -240,15 +240,15 @@ def refill(column, values, missing):
     """
     import pandas
 
-    one, dtype = type_of_column(column), column.dtype
-    cells = one.cast(values[missing])
+    kind, dtype = type_of_column(column), column.dtype
+    cells = kind.cast(values[missing])
     if is_converted(column):
         return pandas.Series(values, column.index, dtype=np.float64)
     if isinstance(dtype, np.dtype):
         out = column.to_numpy(copy=True)
         out[missing] = cells.tolist() if is_object(dtype) else cells
     elif hasattr(dtype, "categories") or hasattr(dtype, "subtype"):
-        out = np.where(missing, one.cast(values), column.to_numpy(dtype=one.dtype, na_value=0))
+        out = np.where(missing, kind.cast(values), column.to_numpy(dtype=kind.dtype, na_value=0))
     else:
         out = column.array.copy()
         out[missing] = cells
@@ -277,5 +277,5 @@ def refill_frame(frame, values, missing):
     columns = {
         place: refill(frame.iloc[:, place], values[:, place], missing[:, place]) for place in range(frame.shape[1])
     }
-    made = pandas.DataFrame(columns, index=frame.index) if columns else frame.copy()
-    return frame.__class__(made.set_axis(frame.columns, axis=1))
+    result = pandas.DataFrame(columns, index=frame.index) if columns else frame.copy()
+    return frame.__class__(result.set_axis(frame.columns, axis=1))

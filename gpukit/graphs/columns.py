@@ -74,14 +74,14 @@ def columns_of(table, known=frozenset(), count=None, layout=None, columns=None):
     check_choice("layout", layout, (None, *SIDES, "long"))
     header = has_header(table, known, count is None)
     frame = table.frame(header, spelled=1)
-    found = None if columns is None else asked(columns, header, len(table.first), table.path)
-    if found is None and (layout == "long" or (layout is None and header and has_names(table.first, known))):
-        found = long_by_name(table, header, layout, frame)
-    if found is None:
-        found = wide(table, frame, header, known, count, layout)
-    if found.layout == "long" and not table.named:
+    roles = None if columns is None else asked(columns, header, len(table.first), table.path)
+    if roles is None and (layout == "long" or (layout is None and header and has_names(table.first, known))):
+        roles = long_by_name(table, header, layout, frame)
+    if roles is None:
+        roles = wide(table, frame, header, known, count, layout)
+    if roles.layout == "long" and not table.named:
         frame = table.frame(header, spelled=len(table.first))
-    return found, frame
+    return roles, frame
 
 
 def asked(columns, header, width, path):
@@ -92,7 +92,9 @@ def asked(columns, header, width, path):
     names = [str(name).strip().lower() for name in (columns.split(",") if isinstance(columns, str) else columns)]
     if names[-1:] == ["..."] and len(names) > 1:
         names = names[:-1] + names[-2:-1] * (width - len(names) + 1)
-    places = {role: tuple(at for at, name in enumerate(names) if name.partition(":")[0] == role) for role in NAMES}
+    places = {
+        role: tuple(index for index, name in enumerate(names) if name.partition(":")[0] == role) for role in NAMES
+    }
     orders = {name.partition(":")[2] for name in names if name.startswith("time:")}
     is_long = places["time"] and places["sensor"]
     if {*names} - {*NAMES, "-", "time:mdy", "time:dmy"} or not places["value"] or len(orders) > 1:
@@ -172,16 +174,16 @@ def times_in(names):
     words = [plain(name) if name else "" for name in names]
     places = []
     for called in CALENDAR:
-        there = [at for at, word in enumerate(words) if word in called]
-        if len(there) != 1:
+        target = [index for index, word in enumerate(words) if word in called]
+        if len(target) != 1:
             break
-        places += there
+        places += target
     if len(places) > 1:
         return tuple(places)
-    dates, clocks = ([at for at, word in enumerate(words) if word in called] for called in (DATES, CLOCKS))
+    dates, clocks = ([index for index, word in enumerate(words) if word in called] for called in (DATES, CLOCKS))
     if len(dates) == 1 == len(clocks):
         return dates[0], clocks[0]
-    return tuple(at for at, word in enumerate(words) if word in NAMES["time"])[:1]
+    return tuple(index for index, word in enumerate(words) if word in NAMES["time"])[:1]
 
 
 def long_by_name(table, header, layout, frame=None):
@@ -191,17 +193,17 @@ def long_by_name(table, header, layout, frame=None):
     series.
     """
     names = table.first if header else []
-    time, sensors = times_in(names), [at for at, name in enumerate(names) if is_called(name, "sensor")]
-    sensor = min(sensors, key=lambda at: plain(names[at]) in WEAK, default=None)
+    time, sensors = times_in(names), [index for index, name in enumerate(names) if is_called(name, "sensor")]
+    sensor = min(sensors, key=lambda index: plain(names[index]) in WEAK, default=None)
     if not time or sensor is None:
         raise unclear(table, header, "it does not say which of its columns are time, sensor and value")
-    rest = [at for at in range(len(names)) if at not in (*time, sensor)]
-    numbers = [at for at in rest if kind((*table.second, *names)[at]) in ("number", "")]
-    rest = [at for at in rest if is_called(names[at], "value")] or (numbers if len(rest) > 1 else rest)
+    rest = [index for index in range(len(names)) if index not in (*time, sensor)]
+    numbers = [index for index in rest if kind((*table.second, *names)[index]) in ("number", "")]
+    rest = [index for index in rest if is_called(names[index], "value")] or (numbers if len(rest) > 1 else rest)
     if len(rest) > 1 and layout is None and frame is not None and is_one(frame[sensor]):
         return None
     if len(rest) > 1:
-        raise unclear(table, header, f"{', '.join(names[at] for at in rest[:8])} could be the values")
+        raise unclear(table, header, f"{', '.join(names[index] for index in rest[:8])} could be the values")
     return Columns(header, "long", time, (sensor,), tuple(rest)) if rest else None
 
 
@@ -238,11 +240,11 @@ def in_columns(names, frame, header, labels, known, count):
 
     Without a graph, columns that are not sensors are kept.
     """
-    time = tuple(at for at in times_in(names) if names[at] not in known) or labels
-    rest = [at for at in range(frame.shape[1]) if at not in time]
-    others = [at for at in rest if names[at] not in known] if count is None else []
-    kept = tuple(at for at in others if is_kept(names[at], frame[at], bool(time) and header))
-    return Columns(header, "columns", time, (), tuple(at for at in rest if at not in kept), kept=kept)
+    time = tuple(index for index in times_in(names) if names[index] not in known) or labels
+    rest = [index for index in range(frame.shape[1]) if index not in time]
+    others = [index for index in rest if names[index] not in known] if count is None else []
+    kept = tuple(index for index in others if is_kept(names[index], frame[index], bool(time) and header))
+    return Columns(header, "columns", time, (), tuple(index for index in rest if index not in kept), kept=kept)
 
 
 def is_one(column):
@@ -273,15 +275,15 @@ def in_rows(table, frame, header, labels, known):
     Values are the columns named as times, after columns of labels; else all after the first column if that has labels.
     """
     names = names_of(table, frame, header)
-    end = 1 + max((at for at, name in enumerate(names) if name), default=-1)
-    starts = (at for at in range(min(end - 1, 8)) if are_dates(names[at:end]) or are_years(names[at:end]))
+    end = 1 + max((index for index, name in enumerate(names) if name), default=-1)
+    starts = (index for index in range(min(end - 1, 8)) if are_dates(names[index:end]) or are_years(names[index:end]))
     first = next(starts, 0)
     if not first:
         return Columns(header, "rows", (), labels, tuple(range(len(labels), frame.shape[1])))
-    words = {at: table.words(frame[at]) for at in range(first)}
-    named = [at for at in words if {*words[at]} & known]
-    differing = [at for at in words if len({*words[at]}) == len(words[at]) and all(words[at])]
-    texts = tuple(at for at in words if "word" in map(kind, words[at]))
+    words = {index: table.words(frame[index]) for index in range(first)}
+    named = [index for index in words if {*words[index]} & known]
+    differing = [index for index in words if len({*words[index]}) == len(words[index]) and all(words[index])]
+    texts = tuple(index for index in words if "word" in map(kind, words[index]))
     return Columns(header, "rows", (), tuple((named or differing)[:1]) or texts, tuple(range(first, end)))
 
 
@@ -316,7 +318,7 @@ def by_times(table, sides, words):
     head, name = sensors_of(table, rows), table.first[0] if rows.header else None
     looks = are_dates(words) or {kind(word) for word in words} == {"date"}
     down = looks or role_of(name) == "time" or columns.time not in ((), (0,))
-    named = rows.header and any(role_of(table.first[at]) == "sensor" for at in rows.labels)
+    named = rows.header and any(role_of(table.first[index]) == "sensor" for index in rows.labels)
     by_word = down and not looks and "word" in map(kind, words)
     across = are_dates(head) or (are_years(head) and (by_word or named and not down))
     if down != across:
@@ -333,11 +335,11 @@ def are_rising(words):
     return bool(words) and all(map(is_number, words)) and bool((np.diff(list(map(float, words))) > 0).all())
 
 
-def labels_of(table, frame, found):
+def labels_of(table, frame, roles):
     """Return the labels of the lines, [str]; empty without label columns."""
-    columns = [frame[at] for at in found.labels]
-    words = [words_of(one).tolist() if one.dtype.kind in "biuf" else table.words(one) for one in columns]
-    return [", ".join(filter(None, some)) for some in zip(*words)]
+    columns = [frame[index] for index in roles.labels]
+    words = [words_of(value).tolist() if value.dtype.kind in "biuf" else table.words(value) for value in columns]
+    return [", ".join(filter(None, names)) for names in zip(*words)]
 
 
 def words_of(column):
@@ -348,45 +350,45 @@ def words_of(column):
     return column.astype(object).where(column.notna(), "").map(lambda word: str(word).strip())
 
 
-def sensors_of(table, found):
+def sensors_of(table, roles):
     """Return the value columns' names, [str]; empty without a header."""
-    return [table.first[at] for at in found.values] if found.header else []
+    return [table.first[index] for index in roles.values] if roles.header else []
 
 
-def refuse_readings(table, frame, found):
+def refuse_readings(table, frame, roles):
     """Raise DataError for a table whose lines may be readings.
 
     Times repeat often or are in a text column, or there is no header above words.
     """
-    words = {at: list(map(str, frame[at])) for at in found.time}
+    words = {index: list(map(str, frame[index])) for index in roles.time}
     lines = len(frame), len({*zip(*words.values())})
     if lines[1] > 1 and lines[0] >= REPEATED * lines[1]:
-        raise unclear(table, found.header, f"{lines[0]:,} lines have {lines[1]:,} times")
-    for at in found.kept:
-        words = [word for word in table.words(frame[at]) if word]
-        if words and (not found.header or are_dates(words)):
-            raise unclear(table, found.header, f"column {at + 1} has words, such as {shown(words[0])}")
+        raise unclear(table, roles.header, f"{lines[0]:,} lines have {lines[1]:,} times")
+    for index in roles.kept:
+        words = [word for word in table.words(frame[index]) if word]
+        if words and (not roles.header or are_dates(words)):
+            raise unclear(table, roles.header, f"column {index + 1} has words, such as {shown(words[0])}")
 
 
 def suggested(table, header, time=()):
     """Return likely --columns of a table as (long or None, wide)."""
     names, kinds = table.first if header else [""] * len(table.second), list(map(kind, table.second))
-    dated = [at for at, word in enumerate(table.second) if kinds[at] == "date" or are_dates([word])]
-    time = times_in(names) or tuple(at for at in dated[:2] if at <= dated[0] + 1) or time
-    called = [at for at, name in enumerate(names) if is_called(name, "sensor") and at not in time]
-    numbers = [at for at, one in enumerate(kinds) if one in ("number", "") and at not in time]
-    words = [at for at, one in enumerate(kinds) if one == "word" and at not in time]
+    dated = [index for index, word in enumerate(table.second) if kinds[index] == "date" or are_dates([word])]
+    time = times_in(names) or tuple(index for index in dated[:2] if index <= dated[0] + 1) or time
+    called = [index for index, name in enumerate(names) if is_called(name, "sensor") and index not in time]
+    numbers = [index for index, one in enumerate(kinds) if one in ("number", "") and index not in time]
+    words = [index for index, one in enumerate(kinds) if one == "word" and index not in time]
     sensor = (called + words + numbers + [None])[0]
-    value = next((at for at in numbers if at != sensor), None)
+    value = next((index for index in numbers if index != sensor), None)
 
     def line(roles):
-        said = ["time" if at in time else roles.get(at, "-") for at in range(len(kinds))]
+        said = ["time" if index in time else roles.get(index, "-") for index in range(len(kinds))]
         while len(said) > 2 and said[-1] == said[-2] == said[-3]:
             said.pop()
         return ",".join([*said, "..."] if len(said) < len(kinds) else said)
 
     reading = line({sensor: "sensor", value: "value"}) if time and value is not None else None
-    return reading, line({at: "value" for at in numbers if at not in called})
+    return reading, line({index: "value" for index in numbers if index not in called})
 
 
 def unclear(table, header, why, time=()):
@@ -400,21 +402,21 @@ def unclear(table, header, why, time=()):
     )
 
 
-def refuse_words(table, found, frame):
+def refuse_words(table, roles, frame):
     """Raise DataError for a table whose columns of values hold text only, such as numbers with units."""
-    for at in found.kept:
-        words = table.words(frame[at])
+    for index in roles.kept:
+        words = table.words(frame[index])
         row = next((row for row, word in enumerate(words) if kind(word) == "word"), None)
         if row is not None:
             raise DataError(
-                f"{table.path}, {table.place(row)}: {shown(words[row])} (column {at + 1}) is not a number, and no "
+                f"{table.path}, {table.place(row)}: {shown(words[row])} (column {index + 1}) is not a number, and no "
                 "column holds any. Write numbers without units or marks."
             )
 
 
-def warn_of_kept(table, found):
+def warn_of_kept(table, roles):
     """Warn of the names of columns that are not imputed."""
-    names = [table.first[at] if found.header else f"column {at + 1}" for at in found.kept]
+    names = [table.first[index] if roles.header else f"column {index + 1}" for index in roles.kept]
     names = list(filter(None, names))
     if names:
         shown, others = names[:8], names[8:]

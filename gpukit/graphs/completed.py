@@ -53,24 +53,24 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, co
     """
     table, as_parquet = open_table(source), str(path).lower().endswith(".parquet")
     spelling = Spelling(completed.dtype) if spelling is None else spelling
-    found, frame = columns_of(table, known_of(ids), None if alone else len(completed), layout, columns)
-    if found.layout == "long":
-        return _write_long(path, table, long_of(table, found, frame, ids), completed, observed, as_parquet, spelling)
-    filled, seen = (part if found.layout == "rows" else part.T for part in (completed, observed))
+    roles, frame = columns_of(table, known_of(ids), None if alone else len(completed), layout, columns)
+    if roles.layout == "long":
+        return _write_long(path, table, long_of(table, roles, frame, ids), completed, observed, as_parquet, spelling)
+    filled, seen = (part if roles.layout == "rows" else part.T for part in (completed, observed))
     is_typed = as_parquet and isinstance(table, FrameTable)
     if not isinstance(table, FrameTable):
-        frame = table.frame(found.header, spelled=len(table.first) + 1)
-    numbers, columns = table.numbers(frame[list(found.values)]) if is_typed else None, {}
-    for at, place in enumerate(found.values):
-        missing = ~seen[:, at]
+        frame = table.frame(roles.header, spelled=len(table.first) + 1)
+    numbers, columns = table.numbers(frame[list(roles.values)]) if is_typed else None, {}
+    for index, place in enumerate(roles.values):
+        missing = ~seen[:, index]
         if is_typed:
-            columns[place] = refill(frame[place], np.where(missing, filled[:, at], numbers[:, at]), missing)
+            columns[place] = refill(frame[place], np.where(missing, filled[:, index], numbers[:, index]), missing)
         else:
-            words = boolean_words(frame[place][seen[:, at]])
+            words = boolean_words(frame[place][seen[:, index]])
             columns[place] = frame[place].to_numpy(object, copy=True)
-            columns[place][missing] = spelling.words(filled[missing, at], words)
+            columns[place][missing] = spelling.words(filled[missing, index], words)
     out = frame.__class__({place: columns.get(place, frame[place]) for place in frame.columns})
-    _write(path, table, found, out, as_parquet)
+    _write(path, table, roles, out, as_parquet)
 
 
 class Spelling(NamedTuple):
@@ -87,12 +87,14 @@ class Spelling(NamedTuple):
         """
         if booleans is not None:
             return [booleans[int(number)] for number in numbers]
-        low, high = (one if one is not None else sign * np.inf for one, sign in ((self.minimum, -1), (self.maximum, 1)))
+        low, high = (
+            value if value is not None else sign * np.inf for value, sign in ((self.minimum, -1), (self.maximum, 1))
+        )
         short = numbers.astype(self.dtype)
-        words = [np.format_float_positional(one, trim="-") for one in short]
-        for at, (word, number) in enumerate(zip(words, numbers.tolist())):
+        words = [np.format_float_positional(value, trim="-") for value in short]
+        for index, (word, number) in enumerate(zip(words, numbers.tolist())):
             if number % 1 == 0 or not low <= float(word) <= high:
-                words[at] = np.format_float_positional(number, trim="-")
+                words[index] = np.format_float_positional(number, trim="-")
         return words
 
 
@@ -106,14 +108,14 @@ def _write_long(path, table, long, completed, observed, as_parquet, spelling):
     _write(path, table, long.columns, out, as_parquet)
 
 
-def _write(path, table, found, out, as_parquet):
+def _write(path, table, roles, out, as_parquet):
     """Write a completed frame as Parquet or text; values of a text become numbers in Parquet."""
     if not as_parquet:
-        return _write_text(path, table, found, out)
+        return _write_text(path, table, roles, out)
     if not isinstance(table, FrameTable):
-        for place in found.values:
+        for place in roles.values:
             out[place] = numbers_of_words(out[place])
-    _write_parquet(path, table, found.header, out)
+    _write_parquet(path, table, roles.header, out)
 
 
 def numbers_of_words(words):
@@ -125,14 +127,14 @@ def numbers_of_words(words):
     return words.map(int) if kind == WHOLE and (numbers.abs() < 2.0**63).all() else numbers
 
 
-def _write_text(path, table, found, out):
+def _write_text(path, table, roles, out):
     """Write a frame of words; DataError for labels that text cannot store."""
-    others = {place: out[place] for place in out.columns if place not in found.values}
+    others = {place: out[place] for place in out.columns if place not in roles.values}
     others = {place: column.astype(object).where(column.notna(), "") for place, column in others.items()}
-    labels = {str(word) for column in others.values() for word in column} | {*(table.first if found.header else ())}
+    labels = {str(word) for column in others.values() for word in column} | {*(table.first if roles.header else ())}
     for label in filter(None, labels):
         check_word(label, f"{path}: the label")
-    if found.header and not any(table.first[1:]):
+    if roles.header and not any(table.first[1:]):
         raise DataError(
             f"{path}: the columns' names are blank ({shown(table.first[-1])}), and a text would read them as values. "
             "Write a file.parquet instead."
@@ -140,7 +142,7 @@ def _write_text(path, table, found, out):
     separator = getattr(table, "separator", ",")
     lines = zip(*(others.get(place, out[place]).tolist() for place in out.columns))
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
-        for line in [table.first, *lines] if found.header else lines:
+        for line in [table.first, *lines] if roles.header else lines:
             file.write(csv_line(map(with_comma, map(str, line)) if table.commas else line, separator))
         file.writelines(f"{line}\n" for line in decoded(table.blank_end).splitlines() if line)
         file.flush()
@@ -188,8 +190,8 @@ def completed_as(long, completed, observed):
     import pandas
 
     column = long.frame[long.value]
-    one = type_of_column(column)
-    out = completed_frame(long, completed, observed, lambda numbers: one.cast(np.asarray(numbers)).tolist())
+    kind = type_of_column(column)
+    out = completed_frame(long, completed, observed, lambda numbers: kind.cast(np.asarray(numbers)).tolist())
     out = out.infer_objects()
     dtype = np.float64 if is_converted(column) else column.dtype
     out[long.value] = pandas.Series(out[long.value].tolist(), out.index, dtype=dtype)
@@ -205,7 +207,7 @@ def added(long, vertices, times):
 
     def tail(name, column):
         if name == long.columns.labels[0]:
-            return filled_in(column, by_vertex, [str(one) for one in long.ids[vertices].tolist()])
+            return filled_in(column, by_vertex, [str(value) for value in long.ids[vertices].tolist()])
         if name in long.columns.time:
             return column.take(by_time)
         for places, rows in ((long.vertex, by_vertex), (long.time, by_time)):

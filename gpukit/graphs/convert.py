@@ -63,25 +63,27 @@ def as_graph_tensor(
     names = labels.of_graph(graph) if vertices is None else _ids(vertices)
     types = types_of(tensor) if types is None else types
     tensor, when = labels.aligned(tensor, names, "tensor")
-    mask, truth = (labels.aligned(one, names, what)[0] for one, what in ((mask, "mask"), (truth, "truth")))
-    given = numbers(tensor, "the tensor")
-    if given.ndim == 0 or not given.size:
-        raise DataError(f"the tensor is empty: its shape is {given.shape}. It needs (N, m, n), (N, n) or (N,) numbers.")
-    refuse_turned_list(graph, given.shape)
-    adjacency = as_adjacency(graph, vertices=len(given) if is_list(graph) else None, names=names)
-    if len(given) != adjacency.shape[0]:
+    mask, truth = (labels.aligned(value, names, what)[0] for value, what in ((mask, "mask"), (truth, "truth")))
+    original = numbers(tensor, "the tensor")
+    if original.ndim == 0 or not original.size:
         raise DataError(
-            f"the tensor has {len(given):,} slices (its shape is {given.shape}), but the graph has "
-            f"{adjacency.shape[0]:,} vertices. The first axis of the tensor is that of the vertices."
-            f"{turned(given.shape, adjacency.shape[0])}"
+            f"the tensor is empty: its shape is {original.shape}. It needs (N, m, n), (N, n) or (N,) numbers."
         )
-    _check_ids(names, len(given))
-    values = sliced(given, slice_shape)
-    seen = by_vertex(observed(values, mask, given.shape))
+    refuse_turned_list(graph, original.shape)
+    adjacency = as_adjacency(graph, vertices=len(original) if is_list(graph) else None, names=names)
+    if len(original) != adjacency.shape[0]:
+        raise DataError(
+            f"the tensor has {len(original):,} slices (its shape is {original.shape}), but the graph has "
+            f"{adjacency.shape[0]:,} vertices. The first axis of the tensor is that of the vertices."
+            f"{turned(original.shape, adjacency.shape[0])}"
+        )
+    _check_ids(names, len(original))
+    values = sliced(original, slice_shape)
+    seen = by_vertex(observed(values, mask, original.shape))
     if truth is not None:
-        truth = _truth(numbers(truth, "truth"), given.shape, values)
-    times = _times(when if times is None else times, given.shape, values.shape)
-    shape = values.shape if slice_shape is not None else given.shape
+        truth = _truth(numbers(truth, "truth"), original.shape, values)
+    times = _times(when if times is None else times, original.shape, values.shape)
+    shape = values.shape if slice_shape is not None else original.shape
     return GraphTensor(adjacency, _filled(values, seen), seen, names, truth, times, types, shape)
 
 
@@ -156,7 +158,7 @@ def check_slice(shape, name="slice_shape"):
     return check_integer(f"m of {name}", m, 1), check_integer(f"n of {name}", n, 1)
 
 
-def observed(values, mask, given, strict=True):
+def observed(values, mask, original, strict=True):
     """Return a mask (N, m, n) of values that are neither NaN nor masked.
 
     mask: bool, or 0 and 1, True = observed, (N,) or of the shape `given`, the input tensor's before slicing; or None.
@@ -164,7 +166,7 @@ def observed(values, mask, given, strict=True):
     and, if strict, for NaN where the mask is True.
     """
     missing, wrong = np.isnan(values), np.isinf(values)
-    in_mask = True if mask is None else _by_entry(mask, given, values)
+    in_mask = True if mask is None else _by_entry(mask, original, values)
     if not strict:
         wrong &= in_mask
     if wrong.any():
@@ -176,13 +178,13 @@ def observed(values, mask, given, strict=True):
             f"the tensor is NaN at {_place(missing & in_mask)}, where the mask says observed. Mask it too, or "
             "leave the mask out: NaN is missing."
         )
-    found = ~missing & in_mask
-    if not found.any():
+    result = ~missing & in_mask
+    if not result.any():
         raise DataError("nothing is observed: every value is NaN or masked, so there is nothing to learn from.")
-    return found
+    return result
 
 
-def _by_entry(mask, given, values):
+def _by_entry(mask, original, values):
     """Return a mask of any valid shape as bool (N, m, n).
 
     It is on the device of values.
@@ -192,9 +194,10 @@ def _by_entry(mask, given, values):
         if mask.dtype.kind not in "iuf" or not np.isin(mask, (0, 1)).all():
             raise DataError("the mask must hold True (observed) and False, or 1 and 0.")
         mask = mask.astype(bool)
-    if mask.shape not in (shape[:1], given, shape):
+    if mask.shape not in (shape[:1], original, shape):
         raise DataError(
-            f"the mask has the shape {mask.shape}; it needs ({shape[0]},), for whole slices, or the tensor's, {given}."
+            f"the mask has the shape {mask.shape}; it needs ({shape[0]},), for whole slices, or the tensor's, "
+            f"{original}."
         )
     mask = place_like(mask, values)
     return np.broadcast_to(mask[:, None, None], shape) if mask.shape == shape[:1] else mask.reshape(shape)
@@ -216,9 +219,9 @@ def _place(wrong):
     return f"vertex {vertex}, row {row}, column {column}"
 
 
-def _truth(truth, given, values):
-    if truth.shape not in (given, values.shape):
-        raise DataError(f"truth has the shape {truth.shape}, the tensor {given}; they must be the same.")
+def _truth(truth, original, values):
+    if truth.shape not in (original, values.shape):
+        raise DataError(f"truth has the shape {truth.shape}, the tensor {original}; they must be the same.")
     truth = np.ascontiguousarray(truth.reshape(values.shape), dtype=values.dtype)
     wrong = ~np.isfinite(truth)
     if wrong.any():
@@ -238,7 +241,7 @@ def _filled(values, mask):
     return values
 
 
-def _times(times, given, shape):
+def _times(times, original, shape):
     """Return the times of the input's last axis in seconds, or None.
 
     Their shape is (n,), or (m, n) after reshaping.
@@ -246,7 +249,7 @@ def _times(times, given, shape):
     if times is None:
         return None
     times = as_array(times, "times")
-    last = given[-1] if len(given) > 1 else 1
+    last = original[-1] if len(original) > 1 else 1
     if times.shape not in ((last,), shape[1:], shape[2:]):
         raise DataError(
             f"times has the shape {times.shape}; it needs one for each place of the tensor's last axis, ({last},)."
@@ -282,9 +285,9 @@ def sound(data):
         raise DataError(f"a GraphTensor has an adjacency in CSR; got {what}. as_graph_tensor makes one.")
     adjacency = as_adjacency(data.adjacency)
     for name in ("tensor", "mask", "truth", "times"):
-        if (one := getattr(data, name)) is not None and not isinstance(one, np.ndarray):
+        if (value := getattr(data, name)) is not None and not isinstance(value, np.ndarray):
             raise DataError(
-                f"GraphTensor.{name} must be an array; got {type(one).__name__}. as_graph_tensor makes one."
+                f"GraphTensor.{name} must be an array; got {type(value).__name__}. as_graph_tensor makes one."
             )
     count, shape = adjacency.shape[0], np.shape(data.tensor)
     trust.check_array("GraphTensor.tensor", data.tensor, FLOATS, (count, None, None))
@@ -316,15 +319,21 @@ def _check_vertices(vertices, count):
 
 def _check_types(types, shape):
     sizes = np.shape(getattr(types, "codes", None))
-    if not isinstance(types, ColumnTypes) or len(sizes) != 2 or any(one not in (1, n) for one, n in zip(sizes, shape)):
+    if (
+        not isinstance(types, ColumnTypes)
+        or len(sizes) != 2
+        or any(value not in (1, n) for value, n in zip(sizes, shape))
+    ):
         raise DataError(f"GraphTensor.types is {types!r:.80}, not the types of {shape[0]:,} x {shape[1]:,} cells.")
 
 
-def _check_given(given, shape):
+def _check_given(original, shape):
     whole = (
-        isinstance(given, tuple) and 1 <= len(given) <= 3 and all(isinstance(size, int | np.integer) for size in given)
+        isinstance(original, tuple)
+        and 1 <= len(original) <= 3
+        and all(isinstance(size, int | np.integer) for size in original)
     )
-    if not whole or given[0] != shape[0] or prod(map(int, given)) != prod(shape):
+    if not whole or original[0] != shape[0] or prod(map(int, original)) != prod(shape):
         raise DataError(
-            f"GraphTensor.given is {given!r:.80}; it is the shape of the tensor as it was handed in, {shape}."
+            f"GraphTensor.given is {original!r:.80}; it is the shape of the tensor as it was handed in, {shape}."
         )

@@ -110,35 +110,35 @@ def columns_of(names, what):
     Raises DataError if the coordinates are not among the names.
     """
     titles, names = ", ".join(map(str, names)), list(map(plain, names))
-    found = [[at for at, name in enumerate(names) if name in those] for those in (FIRST, SECOND)]
-    if not all(found):
+    result = [[index for index, name in enumerate(names) if name in those] for those in (FIRST, SECOND)]
+    if not all(result):
         raise DataError(
             f"{what}: the columns are {titles}; latitude and longitude, or x and y, are to be among them. Name them "
             "so, in the first line of a text: sensor,latitude,longitude."
         )
-    rest = [at for at in range(len(names)) if at not in (found[0][0], found[1][0])]
-    rest.sort(key=lambda at: (not is_called(names[at], "sensor"), names[at] in ("", "index", "id", "name")))
-    return (*rest, None)[0], found[0][0], found[1][0]
+    rest = [index for index in range(len(names)) if index not in (result[0][0], result[1][0])]
+    rest.sort(key=lambda index: (not is_called(names[index], "sensor"), names[index] in ("", "index", "id", "name")))
+    return (*rest, None)[0], result[0][0], result[1][0]
 
 
-def nearest(found, neighbors=None):
+def nearest(positions, neighbors=None):
     """Return the Graph of Coordinates."""
     from scipy.spatial import cKDTree
 
-    check(found)
-    count = len(found.places)
+    check(positions)
+    count = len(positions.places)
     k = how_many(neighbors, count)
-    points = on_sphere(found.places) if found.degrees else near_one(found.places)
+    points = on_sphere(positions.places) if positions.degrees else near_one(positions.places)
     distances, others = cKDTree(points).query(points, min(count, k + 1))
     distances, others = distances.reshape(count, -1), others.reshape(count, -1)
     rows = np.repeat(np.arange(count), others.shape[1]).reshape(others.shape)
     is_other = others != rows
-    kept = is_other & (np.cumsum(is_other, axis=1) <= k)
-    rows, columns, distances = rows[kept], others[kept], distances[kept]
-    if found.degrees:
+    is_kept = is_other & (np.cumsum(is_other, axis=1) <= k)
+    rows, columns, distances = rows[is_kept], others[is_kept], distances[is_kept]
+    if positions.degrees:
         distances = 2 * RADIUS * np.arcsin(np.minimum(distances / (2 * RADIUS), 1.0))
     scale = float(np.median(distances)) if len(distances) else 0.0
-    return Graph(joined(rows, columns, gaussian(distances, scale), count), found.ids)
+    return Graph(joined(rows, columns, gaussian(distances, scale), count), positions.ids)
 
 
 def on_sphere(places):
@@ -147,28 +147,29 @@ def on_sphere(places):
     return RADIUS * np.column_stack((np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)))
 
 
-def check(found):
+def check(positions):
     """Raise DataError for invalid coordinates or repeated labels."""
     largest = 1e150  # coordinate whose squared differences fit float64
-    places, ids = found.places, found.ids
+    places, ids = positions.places, positions.ids
     if not len(places):
         raise DataError("the coordinates are empty: give a line for each vertex.")
     wrong = ~(np.abs(places) <= largest).all(axis=1)
-    if found.degrees:
+    if positions.degrees:
         wrong |= (np.abs(places[:, 0]) > 90) | (np.abs(places[:, 1]) > 360)
     if wrong.any():
-        at = int(np.argmax(wrong))
-        kind = "latitude (-90 to 90) and longitude (-180 to 180)" if found.degrees else "coordinates, y and x,"
+        index = int(np.argmax(wrong))
+        kind = "latitude (-90 to 90) and longitude (-180 to 180)" if positions.degrees else "coordinates, y and x,"
         raise DataError(
-            f"the {kind} of {called(ids, at)} are {', '.join(f'{one:g}' for one in places[at])}. Correct the line."
+            f"the {kind} of {called(ids, index)} are {', '.join(f'{value:g}' for value in places[index])}. "
+            "Correct the line."
         )
     if ids is not None:
         refuse_repeated(list(map(str, ids)), "the coordinates have the label")
 
 
-def called(ids, at):
+def called(ids, position):
     """Return a vertex's name for messages."""
-    return f"vertex {at}" if ids is None else f"{ids[at]}"
+    return f"vertex {position}" if ids is None else f"{ids[position]}"
 
 
 def read_coordinates(path):
@@ -203,14 +204,14 @@ def select(coordinates, ids):
         )
     refuse_repeated(list(map(str, known)), f"{path} has the label")
     places = {name: row for row, name in enumerate(map(str, known))}
-    lacking = [one for one in map(str, ids) if one not in places]
+    lacking = [value for value in map(str, ids) if value not in places]
     if lacking:
         more = f", nor of {len(lacking) - 1:,} others" if len(lacking) > 1 else ""
         raise DataError(
             f"{path} has no coordinates of {shown(lacking[0])}{more}. Labels are matched as they are spelled; give "
             "every vertex a line."
         )
-    return coordinates._replace(places=coordinates.places[[places[one] for one in map(str, ids)]], ids=ids)
+    return coordinates._replace(places=coordinates.places[[places[value] for value in map(str, ids)]], ids=ids)
 
 
 def graph_from_distances(distances: Table, neighbors: int | None = None, ids: ArrayLike | None = None) -> Graph:
@@ -253,8 +254,10 @@ def graph_from_distances(distances: Table, neighbors: int | None = None, ids: Ar
     lengths = near_one(lengths)
     weights = gaussian(lengths, float(np.std(np.r_[lengths, np.zeros(len(ids))])))
     rank = pandas.Series(lengths).groupby(rows).rank(method="first").to_numpy()
-    kept = rank <= how_many(neighbors, len(ids)) if neighbors is not None else (weights >= LEAST_WEIGHT) | (rank == 1)
-    return Graph(joined(rows[kept], columns[kept], weights[kept], len(ids)), ids)
+    is_kept = (
+        rank <= how_many(neighbors, len(ids)) if neighbors is not None else (weights >= LEAST_WEIGHT) | (rank == 1)
+    )
+    return Graph(joined(rows[is_kept], columns[is_kept], weights[is_kept], len(ids)), ids)
 
 
 def pairs_of(distances, ids):
@@ -274,11 +277,11 @@ def pairs_of(distances, ids):
     if distances.shape[1] != 3 or labelled:
         *ends, lengths = of_square(distances, ids)
     else:
-        ends, lengths = [distances.iloc[:, at].map(str) for at in (0, 1)], lengths_of(distances.iloc[:, 2])
+        ends, lengths = [distances.iloc[:, index].map(str) for index in (0, 1)], lengths_of(distances.iloc[:, 2])
     known = pandas.Index(list(map(str, ids)) if ids is not None else pandas.unique(pandas.concat(ends)))
-    rows, columns = (known.get_indexer(one) for one in ends)
-    there = (rows >= 0) & (columns >= 0)
-    return rows[there], columns[there], lengths[there], as_ids(known.tolist()) if ids is None else ids
+    rows, columns = (known.get_indexer(value) for value in ends)
+    is_present = (rows >= 0) & (columns >= 0)
+    return rows[is_present], columns[is_present], lengths[is_present], as_ids(known.tolist()) if ids is None else ids
 
 
 def of_square(frame, ids):
@@ -329,8 +332,8 @@ def joined(rows, columns, weights, count):
     from scipy import sparse
 
     places = np.asarray(rows, np.int32), np.asarray(columns, np.int32)
-    one = sparse.csr_array((weights, places), shape=(count, count))
-    return one.maximum(one.T).tocsr()
+    value = sparse.csr_array((weights, places), shape=(count, count))
+    return value.maximum(value.T).tocsr()
 
 
 def how_many(neighbors, count):
@@ -395,7 +398,7 @@ def graph_from_series(values: ArrayLike, neighbors: int | None = None, ids: Arra
     if not parts:
         rows, columns, weights = np.arange(count - 1), np.arange(1, count), np.ones(count - 1)
     else:
-        rows, columns, weights = (np.concatenate(one) for one in zip(*parts))
+        rows, columns, weights = (np.concatenate(value) for value in zip(*parts))
     return Graph(joined(rows, columns, weights, count), ids)
 
 
@@ -426,5 +429,5 @@ def likeness(rest, squares, seen, rows):
     """
     product, both = rest[rows] @ rest.T, seen[rows] @ seen.T
     size = np.sqrt((squares[rows] @ seen.T) * (seen[rows] @ squares.T))
-    found = np.divide(product, size, out=np.zeros(product.shape), where=size > 0)
-    return found * both / (both + 10)
+    result = np.divide(product, size, out=np.zeros(product.shape), where=size > 0)
+    return result * both / (both + 10)

@@ -70,22 +70,22 @@ def _order(index, vertices):
     if vertices is None or len(index) != len(vertices):
         return None
     places = {str(label): place for place, label in enumerate(index)}
-    found = [places.get(str(vertex), -1) for vertex in vertices.tolist()]
-    return None if -1 in found or len(places) < len(index) else found
+    order = [places.get(str(vertex), -1) for vertex in vertices.tolist()]
+    return None if -1 in order or len(places) < len(index) else order
 
 
-def check_same(found, expected, what, one):
+def check_same(ids, expected, what, label):
     """Raise DataError with the labels that only one side has."""
-    mine, theirs = set(found), set(expected)
-    strange = [name for name in found if name not in theirs]
+    mine, theirs = set(ids), set(expected)
+    strange = [name for name in ids if name not in theirs]
     lacking = [name for name in expected if name not in mine]
     if not strange and not lacking:
-        if len(set(found)) < len(found):
-            raise DataError(f"{what} have the label {repeated(found)!r} twice; labels must differ.")
+        if len(set(ids)) < len(ids):
+            raise DataError(f"{what} have the label {repeated(ids)!r} twice; labels must differ.")
         return
     parts = []
     if strange:
-        parts.append(f"{listed(strange)} {'is' if len(strange) == 1 else 'are'} no {one} of the graph")
+        parts.append(f"{listed(strange)} {'is' if len(strange) == 1 else 'are'} no {label} of the graph")
     if lacking:
         parts.append(f"{listed(lacking)} {'is' if len(lacking) == 1 else 'are'} not among them")
     raise DataError(

@@ -97,7 +97,7 @@ def read_graph(
     if slice_shape is not None:
         slice_shape = check_slice(slice_shape)
     options = TableOptions(layout, columns, slice_shape, times)
-    if sum(one is not None for one in (edges, coordinates, distances)) > 1:
+    if sum(value is not None for value in (edges, coordinates, distances)) > 1:
         raise ParameterError("the graph is of edges, of coordinates or of distances: give one of the three.")
     if (path is None) == (tensor is None):
         raise ParameterError("give one file of values: an .npz or a table as GRAPH, or --tensor FILE (tensor=).")
@@ -193,8 +193,8 @@ class GraphSource(NamedTuple):
 
         The graph is made without them.
         """
-        there = set(map(str, names))
-        absent = [name for name in map(str, ids) if name not in there]
+        target = set(map(str, names))
+        absent = [name for name in map(str, ids) if name not in target]
         if absent:
             warnings.warn(
                 f"{self.source} names {listed(absent, shown)}, which {path} does not have: left "
@@ -205,13 +205,13 @@ class GraphSource(NamedTuple):
 
 def _read_archive(source, options):
     """Return the GraphTensor of an archive with graph and values."""
-    found, path = _read_arrays(source, {"tensor", *GRAPH, *OPTIONAL}), source.name
-    _check_tensor(path, found, f"Needed: {NEEDED}")
+    arrays, path = _read_arrays(source, {"tensor", *GRAPH, *OPTIONAL}), source.name
+    _check_tensor(path, arrays, f"Needed: {NEEDED}")
     if options.layout is not None or options.columns is not None:
         raise ParameterError("layout is for a table of values (columns too), not for an .npz with its graph.")
-    optional = {name: found.get(name) for name in OPTIONAL}
+    optional = {name: arrays.get(name) for name in OPTIONAL}
     optional["times"] = options.times_of(check_times(optional["times"], path), path)
-    return as_graph_tensor(_graph(found, path), found["tensor"], slice_shape=options.slice_shape, **optional)
+    return as_graph_tensor(_graph(arrays, path), arrays["tensor"], slice_shape=options.slice_shape, **optional)
 
 
 def read_edges(path):
@@ -224,8 +224,8 @@ def read_edges(path):
         return path.adjacency, path.vertices
     with sources.opened(path, EDGES) as source:
         if source.format == "npz":
-            found = _read_arrays(source, {*GRAPH, "vertices"})
-            return _graph(found, source.name), found.get("vertices")
+            arrays = _read_arrays(source, {*GRAPH, "vertices"})
+            return _graph(arrays, source.name), arrays.get("vertices")
         if source.format == "npy":
             return archives.read_npy(source), None
         return read_graph_text(source)
@@ -253,12 +253,12 @@ def _read_values(source, graph, ids, options):
     if source.format == "npy":
         values = Values(archives.read_npy(source))
     elif source.format == "npz":
-        found = _read_arrays(source, {"tensor", *OPTIONAL})
-        _check_tensor(source.name, found, "Optional: mask, vertices, times")
-        if (GRAPH - {"weights"}) & found.keys():
+        arrays = _read_arrays(source, {"tensor", *OPTIONAL})
+        _check_tensor(source.name, arrays, "Optional: mask, vertices, times")
+        if (GRAPH - {"weights"}) & arrays.keys():
             raise ParameterError(f"{source.name} brings its graph: leave edges, coordinates and distances out.")
-        times = check_times(found.get("times"), source.name)
-        values = Values(found["tensor"], found.get("mask"), found.get("vertices"), times)
+        times = check_times(arrays.get("times"), source.name)
+        values = Values(arrays["tensor"], arrays.get("mask"), arrays.get("vertices"), times)
     else:
         count = None if graph is None else _count(graph) if ids is None else len(ids)
         values = read_table(open_table(source), count, ids, options.layout, options.columns)
@@ -280,14 +280,14 @@ def _match_rows(ids, names, count, path):
             "is whose is not clear. Number the vertices from 0, or give a table with ids."
         )
     rows = {name: row for row, name in enumerate(np.asarray(names).tolist())}
-    lacking = [one for one in ids.tolist() if one not in rows]
+    lacking = [value for value in ids.tolist() if value not in rows]
     if lacking:
         others = f", nor for {len(lacking) - 1:,} others," if len(lacking) > 1 else ""
         raise DataError(
             f"{path} has no values for vertex {lacking[0]!r}{others} of the edges' {len(ids):,}. Give every "
             "vertex its values, nan or an empty column where they are missing."
         )
-    return np.array([rows[one] for one in ids.tolist()], dtype=np.int64)
+    return np.array([rows[value] for value in ids.tolist()], dtype=np.int64)
 
 
 def _count(graph):
@@ -298,31 +298,31 @@ def _count(graph):
     return int(np.max(edges, initial=-1)) + 1 if is_list(graph) else len(edges)
 
 
-def _check_tensor(path, found, needed):
+def _check_tensor(path, arrays, needed):
     """Raise DataError for an archive without values."""
-    if "tensor" not in found:
-        raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. {needed}.")
+    if "tensor" not in arrays:
+        raise DataError(f"{path} has no array named tensor. Found: {_listed(arrays)}. {needed}.")
 
 
-def _form(found, path):
+def _form(arrays, path):
     """Return the form of an archive's graph: 'adjacency', 'edges' or a prefix.
 
     A prefix is that of the names of CSR parts. Raises DataError unless there is exactly one graph.
     """
-    kinds = [name for name in ("adjacency", "edges") if name in found]
-    csr = [prefix for prefix in ("adjacency_", "") if all(prefix + part in found for part in PARTS)]
+    kinds = [name for name in ("adjacency", "edges") if name in arrays]
+    csr = [prefix for prefix in ("adjacency_", "") if all(prefix + part in arrays for part in PARTS)]
     if len(kinds) + len(csr) != 1:
         what = "more than one graph" if kinds or csr else "no graph"
-        raise DataError(f"{path} has {what}. Found: {_listed(found)}. Needed: {NEEDED}.")
+        raise DataError(f"{path} has {what}. Found: {_listed(arrays)}. Needed: {NEEDED}.")
     return (kinds + csr)[0]
 
 
-def _graph(found, path):
+def _graph(arrays, path):
     """Return an archive's graph in a form of as_adjacency."""
-    form = _form(found, path)
+    form = _form(arrays, path)
     if form == "edges":
-        return found["edges"], found.get("weights")
-    return found["adjacency"] if form == "adjacency" else _from_parts([found[form + part] for part in PARTS], path)
+        return arrays["edges"], arrays.get("weights")
+    return arrays["adjacency"] if form == "adjacency" else _from_parts([arrays[form + part] for part in PARTS], path)
 
 
 def _from_parts(parts, path):
@@ -339,8 +339,8 @@ def _from_parts(parts, path):
         raise DataError(f"{path}: the parts of its adjacency do not make a CSR matrix ({error}).") from error
 
 
-def _listed(found):
-    return ", ".join(found) or "nothing"
+def _listed(arrays):
+    return ", ".join(arrays) or "nothing"
 
 
 def _read_arrays(source, wanted):
@@ -350,8 +350,8 @@ def _read_arrays(source, wanted):
             f"{source.name} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE "
             "--tensor FILE; a graph is made of --coordinates or --distances."
         )
-    found, names = archives.read_npz(source, wanted)
-    return {name: found.get(name) for name in names}
+    arrays, names = archives.read_npz(source, wanted)
+    return {name: arrays.get(name) for name in names}
 
 
 def write_graph(path: Path, data: GraphTensor) -> None:

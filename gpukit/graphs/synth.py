@@ -169,9 +169,9 @@ def random_edges(count, rng):
     wanted = max(1, min(10 * count, pairs // 2))
     chosen = np.empty(0, dtype=np.int64)
     while len(chosen) < wanted:
-        drawn = np.concatenate((chosen, rng.integers(0, pairs, size=2 * wanted)))
-        first = np.sort(np.unique(drawn, return_index=True)[1])
-        chosen = drawn[first[:wanted]]
+        candidates = np.concatenate((chosen, rng.integers(0, pairs, size=2 * wanted)))
+        first = np.sort(np.unique(candidates, return_index=True)[1])
+        chosen = candidates[first[:wanted]]
     return _pairs(np.sort(chosen))
 
 

@@ -49,21 +49,21 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
     columns.asked.
     """
     table = path if isinstance(path, Table) else open_table(path)
-    found, frame = columns_of(table, known_of(ids), count, layout, columns)
-    if found.layout == "long":
+    roles, frame = columns_of(table, known_of(ids), count, layout, columns)
+    if roles.layout == "long":
         known = None if count is None else np.arange(count) if ids is None else ids
-        long = long_of(table, found, frame, known)
+        long = long_of(table, roles, frame, known)
         refuse_others(table, long, count, ids)
         return Values(long.values, None, long.ids, long.seconds, type_of_long(table, long))
-    if found.kept and not found.values:
-        refuse_words(table, found, frame)
-    warn_of_kept(table, found)
-    values = table.numbers(frame[list(found.values)])
-    values = values if found.layout == "rows" else np.ascontiguousarray(values.T)
-    own = labels_of(table, frame, found) if found.layout == "rows" else sensors_of(table, found)
-    refuse_repeated(own, f"{table.path} names the {found.layout.removesuffix('s')}")
-    types = types_in(table, found, frame, values)
-    return Values(values, None, as_ids(own) if own else None, times_of(table, frame, found), types)
+    if roles.kept and not roles.values:
+        refuse_words(table, roles, frame)
+    warn_of_kept(table, roles)
+    values = table.numbers(frame[list(roles.values)])
+    values = values if roles.layout == "rows" else np.ascontiguousarray(values.T)
+    own = labels_of(table, frame, roles) if roles.layout == "rows" else sensors_of(table, roles)
+    refuse_repeated(own, f"{table.path} names the {roles.layout.removesuffix('s')}")
+    types = types_in(table, roles, frame, values)
+    return Values(values, None, as_ids(own) if own else None, times_of(table, frame, roles), types)
 
 
 def known_of(ids):
@@ -71,21 +71,21 @@ def known_of(ids):
     return frozenset() if ids is None else frozenset(map(str, ids)) - {""}
 
 
-def times_of(table, frame, found):
+def times_of(table, frame, roles):
     """Return the times of a wide table as seconds (T,), or None."""
-    if found.layout == "rows":
-        head = sensors_of(table, found)
+    if roles.layout == "rows":
+        head = sensors_of(table, roles)
         has_times = time_parsing.are_dates(head) or time_parsing.are_years(head)
-        return time_parsing.seconds(head, found.order) if has_times else None
-    if not found.time:
+        return time_parsing.seconds(head, roles.order) if has_times else None
+    if not roles.time:
         return None
-    columns = [words_of(frame[at]).tolist() for at in found.time]
-    name = table.first[found.time[0]] if found.header else None
+    columns = [words_of(frame[index]).tolist() for index in roles.time]
+    name = table.first[roles.time[0]] if roles.header else None
     words, are_numbers = columns[0], all(map(is_number, columns[0]))
     is_uneven = are_numbers and time_parsing.has_unequal_steps(np.array(words, np.float64))
-    if not (found.order or len(columns) > 1 or role_of(name) == "time" or is_uneven or time_parsing.are_dates(words)):
+    if not (roles.order or len(columns) > 1 or role_of(name) == "time" or is_uneven or time_parsing.are_dates(words)):
         return None
-    seconds = seconds_of(columns, found.order, lambda row: place_of(table, row))
+    seconds = seconds_of(columns, roles.order, lambda row: place_of(table, row))
     if seconds is None:
         shown_words = ", ".join(map(shown, words[:2]))
         warnings.warn(
@@ -102,11 +102,13 @@ def seconds_of(columns, order, place):
     None if one column holds no times. Raises DataError for a line whose time differs in format from the first one.
     place: function that describes a row.
     """
-    found = time_parsing.together(columns, order)
-    if found is not None or (len(columns) == 1 and time_parsing.together([columns[0][:1]], order) is None):
-        return found
+    result = time_parsing.together(columns, order)
+    if result is not None or (len(columns) == 1 and time_parsing.together([columns[0][:1]], order) is None):
+        return result
     rows = list(zip(*columns))
-    row = next((at for at, row in enumerate(rows) if time_parsing.together([[one] for one in row], order) is None), 0)
+    row = next(
+        (index for index, row in enumerate(rows) if time_parsing.together([[value] for value in row], order) is None), 0
+    )
     raise DataError(
         f"{place(row)}: {shown(' '.join(rows[row]))} is no time like the others. Correct or remove the line."
     )
@@ -117,28 +119,30 @@ def place_of(table, row):
     return f"{table.path}, {table.place(int(row))}"
 
 
-def types_in(table, found, frame, values):
+def types_in(table, roles, frame, values):
     """Return the ColumnTypes of the values (N, T) of a wide table, or None.
 
     They are those of Parquet's columns or of a text's sensors. A sensor of a text is whole if no observed value has a
     decimal point or an exponent; one without observed values is like the others if these agree.
     """
-    by_vertex = found.layout == "columns"
+    by_vertex = roles.layout == "columns"
     if isinstance(table, FrameTable):
-        return types_of_frame(frame[list(found.values)], by_vertex)
+        return types_of_frame(frame[list(roles.values)], by_vertex)
     seen = ~np.isnan(values)
-    kept = seen.any(axis=1)
-    some = np.flatnonzero(kept & (~seen | np.isfinite(values) & (values == np.floor(values))).all(axis=1))
+    is_kept = seen.any(axis=1)
+    some = np.flatnonzero(is_kept & (~seen | np.isfinite(values) & (values == np.floor(values))).all(axis=1))
     if not len(some):
         return None
-    spelled = [found.values[at] for at in some] if by_vertex else found.values
-    words = table.frame(found.header, spelled, others=False)
+    spelled = [roles.values[index] for index in some] if by_vertex else roles.values
+    words = table.frame(roles.header, spelled, others=False)
     types = (FLOAT, WHOLE, BOOLEAN)
     codes = np.zeros(len(values), np.int64)
-    for at in some:
-        codes[at] = types.index(type_of_words((words[found.values[at]] if by_vertex else words.iloc[at])[seen[at]]))
-    if len(np.unique(codes[kept])) == 1:
-        codes[:] = codes[kept][0]
+    for index in some:
+        codes[index] = types.index(
+            type_of_words((words[roles.values[index]] if by_vertex else words.iloc[index])[seen[index]])
+        )
+    if len(np.unique(codes[is_kept])) == 1:
+        codes[:] = codes[is_kept][0]
     return ColumnTypes(types, codes[:, None]) if codes.any() else None
 
 
@@ -170,7 +174,7 @@ class Long(NamedTuple):
         return self.columns.values[0]
 
 
-def long_of(table, found, frame, ids=None):
+def long_of(table, roles, frame, ids=None):
     """Return the Long of a sheet.Table by its Columns.
 
     ids: known ones, which come first. Raises DataError for a line without a sensor or a time, an invalid value, and
@@ -178,35 +182,35 @@ def long_of(table, found, frame, ids=None):
     """
     import pandas
 
-    words = pandas.Series(labels_of(table, frame, found))
+    words = pandas.Series(labels_of(table, frame, roles))
     refuse_empty(table, words, "sensor")
     order = pandas.Index([] if ids is None else list(map(str, ids))).append(pandas.Index(words.unique())).unique()
     vertex, ids = order.get_indexer(words).astype(np.int64), as_ids(order.tolist())
-    time, spelled, seconds = times(table, frame, found)
-    numbers = table.numbers(frame[list(found.values)]).ravel()
+    time, spelled, seconds = times(table, frame, roles)
+    numbers = table.numbers(frame[list(roles.values)]).ravel()
     values = pivoted(vertex, time, numbers, (ids, spelled, table))
-    return Long(found, vertex, time, ids, spelled, seconds, values, frame)
+    return Long(roles, vertex, time, ids, spelled, seconds, values, frame)
 
 
-def times(table, frame, found):
+def times(table, frame, roles):
     """Return ((R,) indices of times, times [str], (T,) seconds or None).
 
     Dates and numbers ascend; other times are in order of appearance.
     """
     import pandas
 
-    columns = [words_of(frame[at]) for at in found.time]
+    columns = [words_of(frame[index]) for index in roles.time]
     refuse_empty(table, columns[0], "time")
     words = columns[0].str.cat(columns[1:], sep=" ") if len(columns) > 1 else columns[0]
     places, spelled = pandas.factorize(words)
     first = firsts(places, len(spelled))
     columns = [column.iloc[first].tolist() for column in columns]
-    seconds = seconds_of(columns, found.order, lambda row: place_of(table, first[row]))
+    seconds = seconds_of(columns, roles.order, lambda row: place_of(table, first[row]))
     if seconds is None:
         return places, list(spelled), None
     keys = np.array(list(map(float, spelled))) if time_parsing.is_seconds(list(spelled)) else seconds
     order = np.argsort(keys, kind="stable")
-    return ranks(keys)[places], [spelled[at] for at in order], seconds[order]
+    return ranks(keys)[places], [spelled[index] for index in order], seconds[order]
 
 
 def firsts(places, count):
@@ -265,9 +269,9 @@ def type_of_long(table, long):
     """
     column = long.frame[long.value]
     if isinstance(table, FrameTable):
-        one = type_of_column(column)
+        kind = type_of_column(column)
     else:
         numbers = table.numbers(column.to_frame()).ravel()
         seen = ~np.isnan(numbers)
-        one = type_of_words(column[seen]) if (numbers[seen] % 1 == 0).all() else FLOAT
-    return None if one == FLOAT else single(one)
+        kind = type_of_words(column[seen]) if (numbers[seen] % 1 == 0).all() else FLOAT
+    return None if kind == FLOAT else single(kind)

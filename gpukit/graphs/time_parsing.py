@@ -52,13 +52,13 @@ def seconds(words, order=None):
     words = [word.strip() for word in words]
     if is_compact(words):
         return parsed(words, COMPACT[len(words[0])])
-    found = [seconds_of(word) for word in words]
-    if None not in found:
+    result = [seconds_of(word) for word in words]
+    if None not in result:
         return exact_seconds(np.array(words))
     days, clocks = zip(*(SPLIT.fullmatch(word).groups() for word in words))
     later = of_clocks([clock or "0" for clock in clocks])
     ways = {kind: day for kind in FORMS if not order or kind in (None, order) for day in [of_days(days, kind)]}
-    ways = {kind: found + later for kind, found in ways.items() if found is not None and later is not None}
+    ways = {kind: result + later for kind, result in ways.items() if result is not None and later is not None}
     if len({np.diff(way).tobytes() for way in ways.values()}) > 1:
         raise DataError(
             f"{shown(words[0])} may have the month first or the day: write dates as 2005-09-06, or say which of "
@@ -79,11 +79,11 @@ def of_days(words, kind):
 
     None for another format.
     """
-    words = [QUARTER.sub(lambda found: f"{found[1]}-{3 * int(found[2]) - 2:02d}", word) for word in words]
+    words = [QUARTER.sub(lambda match: f"{match[1]}-{3 * int(match[2]) - 2:02d}", word) for word in words]
     words = [re.sub(r"[-, ]*\b([a-z]{3})[a-z]*[-, ]*", r" \1 ", word, flags=re.IGNORECASE).strip() for word in words]
     words = [word.replace(",", "") for word in words]
-    found = (parsed(words, form) for form in FORMS[kind])
-    return next((one for one in found if one is not None), None)
+    match = (parsed(words, form) for form in FORMS[kind])
+    return next((value for value in match if value is not None), None)
 
 
 def parsed(words, form):
@@ -106,11 +106,11 @@ def of_clocks(words):
     wide = all(map(str.isdecimal, words)) and max(map(len, words), default=0) > 2
     out = []
     for word in words:
-        found = CLOCK.fullmatch(word.zfill(4) if wide else word)
-        hours, minutes = (int(one or 0) for one in found.groups()[:2]) if found else (99, 0)
-        rest = float((found and found[3] or "0").replace(",", "."))
-        if found and found[4]:
-            hours = hours % 12 + 12 * (found[4].lower() == "p")
+        match = CLOCK.fullmatch(word.zfill(4) if wide else word)
+        hours, minutes = (int(value or 0) for value in match.groups()[:2]) if match else (99, 0)
+        rest = float((match and match[3] or "0").replace(",", "."))
+        if match and match[4]:
+            hours = hours % 12 + 12 * (match[4].lower() == "p")
         if hours > 24 or minutes > 59 or rest >= 60:
             return None
         out.append(3600 * hours + 60 * minutes + rest)
@@ -181,7 +181,7 @@ def check_times(times, path):
     twice = trust.repeated(seconds)
     if twice is not None:
         one, other = np.flatnonzero(seconds == twice)[:2]
-        value, same = (shown(str(times.flat[at])) for at in (one, other))
+        value, same = (shown(str(times.flat[index])) for index in (one, other))
         raise DataError(
             f"{path}: times: entries {one + 1:,} and {other + 1:,} are the same time, {value} and {same}. Give each "
             "column a time of its own."
@@ -204,9 +204,9 @@ def read_times(path):
     words = [word.strip(' \t"') for word in text.splitlines() if word.strip()]
     if len(words) > 1 and seconds(words[:1]) is None and seconds(words[1:]) is not None:
         words = words[1:]
-    found = seconds(words)
-    if found is None:
-        bad = next((at for at, word in enumerate(words) if seconds([word]) is None), 0)
+    result = seconds(words)
+    if result is None:
+        bad = next((index for index, word in enumerate(words) if seconds([word]) is None), 0)
         what = f"line {bad + 1:,} is {shown(words[bad])}" if words else "it is empty"
         raise DataError(f"{path} has no times in one spelling: {what}. Give {NEEDED}: seconds or dates.")
-    return check_times(found, path)
+    return check_times(result, path)

@@ -98,8 +98,8 @@ class Taken(NamedTuple):
         """
         if self.types is None:
             return array
-        found = self.types.fit(self.clock.back(array), self.missing, asked.minimum, asked.maximum)
-        return found if self.clock.order is None else self.clock.moved(found)
+        result = self.types.fit(self.clock.back(array), self.missing, asked.minimum, asked.maximum)
+        return result if self.clock.order is None else self.clock.moved(result)
 
     def back(self, array, known=True):
         """Return an array of the tensor's shape in the user's form; known: values, not deviations."""
@@ -139,13 +139,13 @@ def to_accessible(tensor, device):
     )
 
 
-def place_results(tensor, found):
+def place_results(tensor, result):
     """Return a Taken with results on the tensor's GPU, if any."""
     place_on_device = placer(tensor)
     if place_on_device is None:
-        return found
-    give = found.give or (lambda array, known: array)
-    return found._replace(give=lambda array, known: place_on_device(give(array, known)))
+        return result
+    give = result.give or (lambda array, known: array)
+    return result._replace(give=lambda array, known: place_on_device(give(array, known)))
 
 
 def take(graph, tensor, mask, times):
@@ -180,8 +180,8 @@ def take(graph, tensor, mask, times):
     names = names if form is None else form.vertices
     if graph is None:
         data = read(tensor, mask, count_vertices(tensor))
-        found = order_by_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
-        return found._replace(adjacency=as_adjacency(build_graph(found.data)), is_table=is_table)
+        result = order_by_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
+        return result._replace(adjacency=as_adjacency(build_graph(result.data)), is_table=is_table)
     refuse_turned_list(graph, bare.shape_of(tensor))
     adjacency = as_adjacency(graph, vertices=edge_list_vertices(graph, tensor))
     data = read(tensor, mask, adjacency.shape[0])
@@ -199,8 +199,8 @@ def again_in_place(model, tensor, mask, times):
         if order is not None:
             tensor, mask = tensor[order], mask[order]
         types = data.types if data.types is None or order is None else data.types.at(order)
-        found = order_by_time(adjacency, read(tensor, mask, count), times, known, types=types)
-        return found if order is None else found._replace(give=restore_positions(order))
+        result = order_by_time(adjacency, read(tensor, mask, count), times, known, types=types)
+        return result if order is None else result._replace(give=restore_positions(order))
     form = form_of(tensor, mask, count if known is None else known)
     form = bare.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
     if form is not None:
@@ -214,11 +214,11 @@ def given_types(tensor, form):
     return types_of(tensor) if form is None else form.types
 
 
-def match_ids(found, known):
+def match_ids(result, known):
     """Return the positions (N,) of `known` ids among the ids `found`; raise DataError if they differ."""
-    found, known = list(map(str, found.tolist())), list(map(str, known.tolist()))
-    check_same(found, known, "the tensor's rows", "vertex")
-    places = {name: place for place, name in enumerate(found)}
+    result, known = list(map(str, result.tolist())), list(map(str, known.tolist()))
+    check_same(result, known, "the tensor's rows", "vertex")
+    places = {name: place for place, name in enumerate(result)}
     return np.array([places[name] for name in known])
 
 
@@ -263,9 +263,9 @@ def is_labelled(values):
 
 def count_vertices(tensor):
     """Return N of a tensor without a graph; raise DataError for an invalid tensor."""
-    given = numbers(tensor, "the tensor")
-    check_shape(given, len(given) if given.ndim else 0)
-    return len(given)
+    values = numbers(tensor, "the tensor")
+    check_shape(values, len(values) if values.ndim else 0)
+    return len(values)
 
 
 def build_graph(data):
@@ -313,11 +313,11 @@ def read(tensor, mask, vertices):
     if isinstance(tensor, GraphTensor):
         tensor, mask = as_given(sound(tensor), mask)
     tensor, mask = aligned(tensor=tensor, mask=mask)
-    given = real(tensor, "the tensor") if is_on_gpu(tensor) else numbers(tensor, "the tensor")
-    check_shape(given, vertices)
-    whole = sliced(given)
-    seen = observed(whole, mask, given.shape, strict=False)
-    return Data(np.where(seen, whole, whole.dtype.type(0)), on_host(by_vertex(seen)), given.shape, given)
+    values = real(tensor, "the tensor") if is_on_gpu(tensor) else numbers(tensor, "the tensor")
+    check_shape(values, vertices)
+    whole = sliced(values)
+    seen = observed(whole, mask, values.shape, strict=False)
+    return Data(np.where(seen, whole, whole.dtype.type(0)), on_host(by_vertex(seen)), values.shape, values)
 
 
 def as_given(graph_tensor, mask=None):

@@ -50,22 +50,22 @@ def solved(K, seen, tau):
     return Solved(A, a, A - np.outer(a, a) / a.sum())
 
 
-def left_out(found, values):
+def left_out(solution, values):
     """Return (n, columns): leave-one-out errors of values (n, columns)."""
-    return (found.Q @ values) / np.diag(found.Q)[:, None]
+    return (solution.Q @ values) / np.diag(solution.Q)[:, None]
 
 
-def predict(K, found, seen, values):
+def predict(K, solution, seen, values):
     """Return (N, columns): predictions at all vertices from values (n, columns) at the observed ones."""
-    mean = found.a @ values / found.a.sum()
-    return mean + K[:, seen] @ (found.A @ (values - mean))
+    mean = solution.a @ values / solution.a.sum()
+    return mean + K[:, seen] @ (solution.A @ (values - mean))
 
 
-def variance(K, found, seen, tau):
+def variance(K, solution, seen, tau):
     """Return (N,) float64: variance of a new value at each vertex, relative to the field's mean variance."""
     part = K[:, seen]
-    uncovered = 1.0 - part @ found.a
-    variances = np.diag(K) + tau - np.einsum("ij,ij->i", part @ found.A, part) + uncovered**2 / found.a.sum()
+    uncovered = 1.0 - part @ solution.a
+    variances = np.diag(K) + tau - np.einsum("ij,ij->i", part @ solution.A, part) + uncovered**2 / solution.a.sum()
     return np.maximum(variances, 1e-12)
 
 
@@ -78,8 +78,8 @@ def best(laplacian, seen, bands, metric):
 
     def errors(law):
         K = covariance(laplacian, *law)
-        found = (solved(K, seen, tau) for tau in laws[law])
-        return [[error_of(left_out(one, values), metric) for values in bands] for one in found]
+        solution = (solved(K, seen, tau) for tau in laws[law])
+        return [[error_of(left_out(value, values), metric) for values in bands] for value in solution]
 
     if small:  # a matrix per thread; for large matrices all threads per matrix
         with alone():

@@ -104,7 +104,7 @@ def units(problem):
 def mask_problem(problem, hidden):
     """Return the MaskedProblem of a problem and masking.Hidden values, its series filled in by interpolation."""
     left = problem.without(hidden.lost)
-    before, after = (np.pad(one, ((0, 0), (1, 1)), "edge") for one in scans.nearest(left.seen))
+    before, after = (np.pad(value, ((0, 0), (1, 1)), "edge") for value in scans.nearest(left.seen))
     before[:, 0], after[:, -1] = -1, left.seen.shape[1]
     series = np.where(left.seen, left.values, simple(left)).astype(np.float32)
     left = left._replace(values=left.values.astype(np.float32))
@@ -213,9 +213,9 @@ def coefficients(x, y, group, count, rounds, rng):
 
     kind, sizes = group // count, np.square(x).mean(axis=0, dtype=np.float64)
     every = fit(np.zeros(len(y), np.int64), 1, np.zeros((1, x.shape[1])), KIND_RIDGE * sizes[None], MOST_VALUES)
-    of_kinds = [np.square(x[kind == one]).mean(axis=0) if (kind == one).any() else sizes for one in range(KINDS)]
+    of_kinds = [np.square(x[kind == value]).mean(axis=0) if (kind == value).any() else sizes for value in range(KINDS)]
     start = fit(kind, KINDS, np.repeat(every, KINDS, 0), KIND_RIDGE * np.repeat(sizes[None], KINDS, 0), MOST_VALUES)
-    start, pull = (np.repeat(one, count, axis=0) for one in (start, VERTEX_RIDGE * np.array(of_kinds)))
+    start, pull = (np.repeat(value, count, axis=0) for value in (start, VERTEX_RIDGE * np.array(of_kinds)))
     return fit(group, len(start), start, pull, VALUES_PER_VERTEX)
 
 
@@ -269,7 +269,7 @@ def predict(part, near, beta):
     series, predictors, each = part.series.copy(), with_periods(part, near), max(1, BLOCK_NUMBERS // beta.shape[1])
 
     def predict_block(first):
-        v, t = (one[first : first + each] for one in (vertex, column))
+        v, t = (value[first : first + each] for value in (vertex, column))
         x, base = describe_values(part, predictors, v, t)
         values = base + np.einsum("ij,ij->i", x, beta[part.kinds[v, t].astype(np.int64) * len(near) + v])
         series[v, t] = np.where((values >= low[v]) & (values <= high[v]), values, base)
@@ -303,8 +303,8 @@ def most_similar(whole, count):
     near = heaviest(whole.problem.adjacency, 32)
     rows, columns = np.repeat(np.arange(len(series)), np.diff(near.indptr)), near.indices
     pairs = [
-        np.einsum("ij,j->i", series[columns[first:end]], one)
-        for one, first, end in zip(series, near.indptr, near.indptr[1:])
+        np.einsum("ij,j->i", series[columns[first:end]], value)
+        for value, first, end in zip(series, near.indptr, near.indptr[1:])
     ]
     order = np.lexsort((-np.where(alive[columns], np.concatenate(pairs), -2.0), rows))
     rank, out = np.arange(len(order)) - near.indptr[rows], np.repeat(np.arange(len(series))[:, None], count, axis=1)

@@ -182,7 +182,7 @@ def autocorrelation(values, seen):
         return spectrum(scaled(values[rows], seen[rows]), size), spectrum(seen[rows].astype(np.float64), size)
 
     both = [sum(parts) for parts in zip(*by_rows(spectra, values.shape))]
-    power, present = (np.fft.irfft(one, size)[: int(REACH * count)] for one in both)
+    power, present = (np.fft.irfft(value, size)[: int(REACH * count)] for value in both)
     return np.where(present > 0.5, power / np.maximum(present, 1.0), 0.0)
 
 

@@ -63,13 +63,13 @@ class Problem(NamedTuple):
         too.
         """
         seen, dead = self.seen & ~hidden, ~self.seen.any(axis=1)
-        found = self._replace(values=np.where(seen, self.values, 0.0), seen=seen)
+        result = self._replace(values=np.where(seen, self.values, 0.0), seen=seen)
         if not dead.any() or not lonely(self)[dead].all():
-            return found
+            return result
         from scipy import sparse
 
         alive = sparse.diags(seen.any(axis=1).astype(self.adjacency.dtype))
-        return found._replace(adjacency=sparse.csr_matrix(alive @ self.adjacency @ alive))
+        return result._replace(adjacency=sparse.csr_matrix(alive @ self.adjacency @ alive))
 
     def window(self, numbers):
         """Return the problem of the first columns, about `numbers` numbers.
@@ -80,10 +80,10 @@ class Problem(NamedTuple):
         n, most = self.shape[1], max(FEWEST_WINDOW, numbers // count)
         if columns <= most:
             return self
-        kept = slice(0, most // n * n if most >= n else most)
-        at = None if self.at is None else self.at[kept]
-        shape = (kept.stop // n, n) if most >= n else (1, most)
-        return self._replace(values=self.values[:, kept], seen=self.seen[:, kept], at=at, shape=shape)
+        is_kept = slice(0, most // n * n if most >= n else most)
+        times = None if self.at is None else self.at[is_kept]
+        shape = (is_kept.stop // n, n) if most >= n else (1, most)
+        return self._replace(values=self.values[:, is_kept], seen=self.seen[:, is_kept], at=times, shape=shape)
 
 
 def lonely(problem):
@@ -151,7 +151,7 @@ def of_usual_size(adjacency):
     are moderate.
     """
     weights = adjacency.data
-    least, most = (int(np.frexp(one)[1]) for one in (weights.min(initial=np.inf), weights.max(initial=0.0)))
+    least, most = (int(np.frexp(value)[1]) for value in (weights.min(initial=np.inf), weights.max(initial=0.0)))
     if not len(weights) or (abs(most) <= USUAL and most - least <= USUAL):
         return adjacency
     scaled = adjacency.copy()

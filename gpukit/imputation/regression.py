@@ -110,20 +110,20 @@ def predict(X, y, seen):
     levels = ridge_fits((ones, all_columns, y), seen, (ones, all_columns))
     steps = ones[1:], np.diff(X, axis=0), np.diff(y)
     changes = ridge_fits(steps, both, (columns[:, None], X)) if both.any() else np.zeros(levels.shape)
-    rest = [y - one for one in itertools.chain(levels, changes)]
-    anchors = np.array([np.interp(columns, columns[seen], one[seen]) for one in rest])
+    rest = [y - value for value in itertools.chain(levels, changes)]
+    anchors = np.array([np.interp(columns, columns[seen], value[seen]) for value in rest])
     return np.concatenate([levels, np.concatenate([levels, changes]) + anchors])
 
 
-def ridge_fits(data, rows, at):
-    """Return (ridges, T) predictions at (free, X) of fits to some rows of data (free, X, y); free: not penalized."""
+def ridge_fits(data, rows, times):
+    """Return (ridges, T) predictions times (free, X) of fits to some rows of data (free, X, y); free: not penalized."""
     free, X, y = (part[rows] for part in data)
     means = np.linalg.lstsq(free, np.column_stack([X, y]), rcond=None)[0]
     X, y = X - free @ means[:, :-1], y - free @ means[:, -1]
     values, Q = np.linalg.eigh(X.T @ X)
     penalties = np.array(RIDGES)[:, None] * max(float(values.mean()) if len(values) else 0.0, np.finfo(np.float32).tiny)
     coefficients = (Q.T @ (X.T @ y)) / (np.maximum(values, 0.0) + penalties) @ Q.T
-    return coefficients @ (at[1] - at[0] @ means[:, :-1]).T + at[0] @ means[:, -1]
+    return coefficients @ (times[1] - times[0] @ means[:, :-1]).T + times[0] @ means[:, -1]
 
 
 METHOD = Method("regression", suits, one_setting, fill, ordered=True, host=True)

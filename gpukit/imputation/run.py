@@ -43,8 +43,8 @@ class Run(NamedTuple):
 
     def problem(self):
         """Return the Problem on which methods are judged."""
-        found = as_problem(self.taken.adjacency, self.data, self.place, self.settings, self.taken.clock.at)
-        return in_units(found, units_for(found))
+        result = as_problem(self.taken.adjacency, self.data, self.place, self.settings, self.taken.clock.at)
+        return in_units(result, units_for(result))
 
     def fitted(self, progress=None):
         """Return {attribute: value} of a fitted GraphImputer."""
@@ -98,9 +98,9 @@ class Run(NamedTuple):
 
     def by_plan(self, problem, plan):
         """Return the attributes of a plan."""
-        begun = work_clock()
+        start = work_clock()
         estimates = planned.estimates_of(problem, plan)
-        outcome = Outcome(None, nothing(), {"filling": work_clock() - begun})
+        outcome = Outcome(None, nothing(), {"filling": work_clock() - start})
         kept = self.kept(spectral_setting(plan, self.settings), outcome, [], None)
         return kept | self.by_estimates(problem, plan, estimates)
 
@@ -112,7 +112,7 @@ class Run(NamedTuple):
     def kept(self, setting, outcome, trials, hidden):
         """Return the attributes that all methods have."""
         place, basis, lacking = self.place, self.place.basis, missing_shares(self.data.mask)
-        made = {"basis": basis.get().seconds} if basis.is_made else {}
+        result = {"basis": basis.get().seconds} if basis.is_made else {}
         return {
             "_lacking": lacking,
             "_confidence": vertex_confidence(basis, lacking) if basis.is_made else None,
@@ -127,7 +127,7 @@ class Run(NamedTuple):
             "options_": setting.options,
             "_basis": basis,
             "adjacency_": self.taken.adjacency,
-            "stages_": {**made, **outcome.seconds},
+            "stages_": {**result, **outcome.seconds},
             "device_": str(place.device),
             "_dtype": place.dtype,
             "_fitted_options": fitted_options(self.settings),
@@ -168,19 +168,19 @@ def spectral_setting(plan, settings):
 
     Without one it is that of the parameters.
     """
-    found = dict(plan.members).get(SPECTRAL)
-    if found:
-        return unpacked(found)
+    result = dict(plan.members).get(SPECTRAL)
+    if result:
+        return unpacked(result)
     return choose.plain(Setting(settings.weights, settings.exponent, settings.center, settings.options))
 
 
-def warn_of_ranks(found, side):
+def warn_of_ranks(result, side):
     """Warn of large ranks that were not validated on hidden values.
 
-    found: path.Fit; side: the smaller side of the slices.
+    result: path.Fit; side: the smaller side of the slices.
     """
-    rank = found.history.mean_rank[-1] if len(found.history.mean_rank) else 0.0
-    if found.rank_phase != "done" and side > 1 and 2 * rank > side:
+    rank = result.history.mean_rank[-1] if len(result.history.mean_rank) else 0.0
+    if result.rank_phase != "done" and side > 1 and 2 * rank > side:
         warnings.warn(
             f"the spectral slices ended with mean rank {rank:.1f} of {side}: the last thresholds are so small that "
             "noise is kept too. Stop at the least error on hidden values (holdout=0.1, --holdout 0.1), use fewer "

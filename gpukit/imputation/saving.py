@@ -75,12 +75,12 @@ def unpack(model, facts, arrays):
     model.options_ = spectral_of(decided._asdict(), type(model)).options
     model._dtype = np.dtype(check_choice("dtype in its header", facts.get("dtype"), ("float32", "float64")))
     model.trials_ = [read(trial, type(model)) for trial in persist.entry_of(facts, "trials", list)]
-    made = _basis(facts["basis"], arrays) if facts.get("basis") is not None else None
+    result = _basis(facts["basis"], arrays) if facts.get("basis") is not None else None
     model.completed_, model.ranks_ = (arrays[name] for name in ARRAYS)
     unpack_plan(model, facts, arrays)
-    if made is None and (model.adjacency_ is None or (model.plan_ is not None and uses_basis(model))):
+    if result is None and (model.adjacency_ is None or (model.plan_ is not None and uses_basis(model))):
         raise DataError("it does not contain the Fourier basis of the fit.")
-    model._basis = GraphBasis(model.adjacency_, model.check().basis_size, made=made)
+    model._basis = GraphBasis(model.adjacency_, model.check().basis_size, made=result)
     _check_fitted(model._basis, model.completed_, model.ranks_)
     known, count = persist.entry_of(facts, "has_confidence", bool), model._basis.count
     model._lacking = _shares("lacking", arrays, count)
@@ -143,9 +143,9 @@ def written(trial):
     return {"setting": spectral.packed(trial.setting), "curves": [curve.tolist() for curve in trial.curves]}
 
 
-def read(found, estimator):
+def read(stored, estimator):
     """Return the Trial that `written` wrote, of an estimator class; raise DataError or ParameterError if invalid."""
-    trial = persist.entry_of({"trial": found}, "trial", dict)
+    trial = persist.entry_of({"trial": stored}, "trial", dict)
     setting, curves = persist.entry_of(trial, "setting", dict), persist.entry_of(trial, "curves", list)
     try:
         curves = [np.array(curve, np.float64) for curve in curves]
@@ -163,8 +163,8 @@ def packed_plan(model):
         return {"plan": None, "asked": options}, arrays | adjacency
     header = {
         "members": [[name, setting] for name, setting in plan.members],
-        "rows": [[None if one != one else one for one in row] for row in plan.rows],  # JSON has no NaN
-        "coverage": [[share, found] for share, found in plan.deviations.coverage.items()],
+        "rows": [[None if value != value else value for value in row] for row in plan.rows],  # JSON has no NaN
+        "coverage": [[share, result] for share, result in plan.deviations.coverage.items()],
         "notes": plan.notes,
     }
     deviations = plan.deviations
@@ -215,14 +215,14 @@ def read_adjacency(arrays, count):
 
 def read_plan(header, arrays, estimator):
     """Return the Plan in a file, for an estimator class."""
-    members = [read_member(one, estimator) for one in persist.entry_of(header, "members", list)]
+    members = [read_member(value, estimator) for value in persist.entry_of(header, "members", list)]
     shapes, most = shapes_of_plan(len(members)), {"shares": 2.0}
     parts = (read_finite(arrays, f"plan.{name}", shape, most.get(name, np.inf)) for name, shape in shapes.items())
     shares, bends, by_kind, law, growth = parts
     if growth[0] < 0 or not 0 <= growth[1] <= 1:
         raise DataError(f"plan.growth is {growth.tolist()}; it is a change from 0 on and a power from 0 to 1.")
     coverage = dict(check_pairs("coverage", persist.entry_of(header, "coverage", list)))
-    rows = [read_row(one) for one in persist.entry_of(header, "rows", list)]
+    rows = [read_row(value) for value in persist.entry_of(header, "rows", list)]
     notes = [str(note) for note in persist.entry_of(header, "notes", list)]
     return Plan(members, shares, bends, Deviations(by_kind, law, coverage, growth), rows, notes, units_in(arrays))
 
@@ -247,7 +247,7 @@ def units_in(arrays):
 
 def check_pairs(name, values):
     """Return values; DataError unless it is a list of pairs."""
-    if not all(isinstance(one, list) and len(one) == 2 for one in values):
+    if not all(isinstance(value, list) and len(value) == 2 for value in values):
         raise DataError(f"{name} of the plan in its header is {values!r:.80}; it is a list of pairs.")
     return values
 
@@ -270,25 +270,25 @@ def read_row(entry):
     return Row(str(name), setting, *numbers)
 
 
-def setting_of(name, found, estimator):
+def setting_of(name, stored, estimator):
     """Return the validated setting of a method; DataError or ParameterError if it is invalid.
 
     estimator: class that knows the bounds of the options.
     """
     if name == "spectral":
-        return spectral.packed(spectral_of(found, estimator))
+        return spectral.packed(spectral_of(stored, estimator))
     rules = RULES.get(name, {})
-    found = {key: value for key, value in found.items() if (name, key) not in OMITTED}
-    if set(found) != set(rules):
-        raise DataError(f"the setting of {name} in its header is {found!r:.80}.")
-    return {key: rule(f"{key} of {name}", found[key]) for key, rule in rules.items()}
+    stored = {key: value for key, value in stored.items() if (name, key) not in OMITTED}
+    if set(stored) != set(rules):
+        raise DataError(f"the setting of {name} in its header is {stored!r:.80}.")
+    return {key: rule(f"{key} of {name}", stored[key]) for key, rule in rules.items()}
 
 
-def spectral_of(found, estimator):
+def spectral_of(stored, estimator):
     """Return the spectral.run.Setting of a dict, with options."""
-    if set(found) != set(Setting._fields) or not isinstance(found["options"], dict):
-        raise DataError(f"{found!r:.80} in its header is no setting.")
-    setting = Setting(**found)
+    if set(stored) != set(Setting._fields) or not isinstance(stored["options"], dict):
+        raise DataError(f"{stored!r:.80} in its header is no setting.")
+    setting = Setting(**stored)
     check_choice("weights", setting.weights, WEIGHTS)
     check_choice("center", setting.center, CENTERS)
     unlike = set(Options._fields) ^ set(setting.options)
@@ -303,17 +303,21 @@ def positive(name, value, most=LARGEST):
     return check_real(name, value, 0.0, most, strict=True)
 
 
-def check_bands(name, found):
+def check_bands(name, stored):
     """Check the bands of kriging: [[first column, rho, nu, tau]], first columns increasing from 0."""
-    if not isinstance(found, list) or not found or not all(isinstance(one, list) and len(one) == 4 for one in found):
-        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of four numbers each.")
+    if (
+        not isinstance(stored, list)
+        or not stored
+        or not all(isinstance(value, list) and len(value) == 4 for value in stored)
+    ):
+        raise DataError(f"{name} in its header is {stored!r:.80}; it is a list of four numbers each.")
     largest = LARGEST, 100.0, LARGEST
     out = [
         [check_integer(name, first, 0), *(positive(name, *pair) for pair in zip(numbers, largest))]
-        for first, *numbers in found
+        for first, *numbers in stored
     ]
     firsts = [first for first, *_ in out]
-    if firsts[0] or any(one >= other for one, other in zip(firsts, firsts[1:])):
+    if firsts[0] or any(value >= other for value, other in zip(firsts, firsts[1:])):
         raise DataError(f"{name} in its header begin at the columns {firsts!r:.80}, which do not rise from 0.")
     return out
 
@@ -323,11 +327,11 @@ def allow_none(rule):
     return lambda name, value: None if value is None else rule(name, value)
 
 
-def check_repeats(name, found):
+def check_repeats(name, stored):
     """Check the weights of smoothness, one per further lag."""
-    if not isinstance(found, list) or len(found) > 2:  # a period, and seven
-        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of 2 numbers or fewer.")
-    return [check_real(name, one, 0.0, LARGEST) for one in found]
+    if not isinstance(stored, list) or len(stored) > 2:  # a period, and seven
+        raise DataError(f"{name} in its header is {stored!r:.80}; it is a list of 2 numbers or fewer.")
+    return [check_real(name, value, 0.0, LARGEST) for value in stored]
 
 
 OMITTED = ("local", "share"), ("smoothness", "alike")  # settings of earlier versions

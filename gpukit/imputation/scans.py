@@ -48,22 +48,22 @@ def runs(mask):
     return row, first, np.nonzero(edges == -1)[1]
 
 
-def line(at, values, seen):
+def line(times, values, seen):
     """Return values (n, T) interpolated linearly in time where not seen (n, T) bool.
 
-    at (T,) float64: times. The first and last values extend to the ends. Rows without values become NaN.
+    times (T,) float64: times. The first and last values extend to the ends. Rows without values become NaN.
     """
     left, right = nearest(seen)
-    left, right = np.where(left < 0, right, left), np.where(right == len(at), left, right)
+    left, right = np.where(left < 0, right, left), np.where(right == len(times), left, right)
     left[~seen.any(axis=1)] = right[~seen.any(axis=1)] = 0
     low, high = (np.take_along_axis(values, end, axis=1) for end in (left, right))
-    gap = at[right] - at[left]
-    out = low + np.divide(at - at[left], gap, out=np.zeros(gap.shape), where=gap > 0) * (high - low)
+    gap = times[right] - times[left]
+    out = low + np.divide(times - times[left], gap, out=np.zeros(gap.shape), where=gap > 0) * (high - low)
     out[~seen.any(axis=1)] = np.nan
     return out
 
 
-def akima(at, values, seen):
+def akima(times, values, seen):
     """Return values (n, T) interpolated by Akima cubics where not seen, and `line` beyond the ends.
 
     Rows with fewer than three values are linear.
@@ -72,9 +72,9 @@ def akima(at, values, seen):
     """
     from scipy.interpolate import Akima1DInterpolator
 
-    out = line(at, values, seen)
+    out = line(times, values, seen)
     for row in np.flatnonzero(np.count_nonzero(seen, axis=1) > 2):
         known = np.flatnonzero(seen[row])
         gaps = np.arange(known[0], known[-1])[~seen[row, known[0] : known[-1]]]
-        out[row, gaps] = Akima1DInterpolator(at[known], values[row, known])(at[gaps])
+        out[row, gaps] = Akima1DInterpolator(times[known], values[row, known])(times[gaps])
     return out

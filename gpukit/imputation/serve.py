@@ -24,21 +24,21 @@ def transform(model, taken):
 
     Columns that continue the stored ones are completed together with them.
     """
-    data, at = taken.data, taken.clock.at
-    if model.plan_ is not None and not data.complete and follows(model._held, data, at):
-        result, _ = complete(model, *joined(model._held, data, at))
+    data, times = taken.data, taken.clock.at
+    if model.plan_ is not None and not data.complete and follows(model._held, data, times):
+        result, _ = complete(model, *joined(model._held, data, times))
         return tail(result, data)
-    return complete(model, data, at)[0]
+    return complete(model, data, times)[0]
 
 
 def extend(model, taken, window):
     """Return (new filled columns, Held) of a model and new columns."""
     data = taken.data
     check_series(model._held, data)
-    whole, at = joined(model._held, data, taken.clock.at, check_window(window, data.tensor.shape[2]))
-    result, deviation = complete(model, whole, at)
+    whole, times = joined(model._held, data, taken.clock.at, check_window(window, data.tensor.shape[2]))
+    result, deviation = complete(model, whole, times)
     deviation = np.full(whole.shape, np.nan) if deviation is None else deviation
-    return tail(result, data), Held(result, deviation, mask_like(whole), at)
+    return tail(result, data), Held(result, deviation, mask_like(whole), times)
 
 
 def tail(result, data):
@@ -48,7 +48,7 @@ def tail(result, data):
     return np.where(seen, data.given, new.reshape(data.shape).astype(data.given.dtype))
 
 
-def complete(model, data, at):
+def complete(model, data, times):
     """Return (completed tensor, deviations or None) of inputs.Data by a fitted model."""
     if data.complete:
         return data.given.copy(), np.zeros(data.shape)
@@ -58,15 +58,15 @@ def complete(model, data, at):
         if model.plan_ is None:
             estimate = impute(place, setting_of(model), data.tensor, data.mask).estimate
             return bounded(filled(data, estimate), data, settings), None
-        problem = in_units(as_problem(model.adjacency_, data, place, settings, at), model.plan_.units)
+        problem = in_units(as_problem(model.adjacency_, data, place, settings, times), model.plan_.units)
         return combined(problem, model.plan_, estimates_of(problem, model.plan_), data, settings)
 
 
 def combined(problem, plan, estimates, data, settings):
     """Return (completed tensor, deviations) of inputs.Data from estimates (N, T) by the members of a plan."""
-    found = combine_members(problem, plan, estimates)
-    estimate = found.estimate.reshape(data.tensor.shape)[~data.mask]
-    return bounded(filled(data, estimate), data, settings), found.deviation.reshape(data.shape)
+    result = combine_members(problem, plan, estimates)
+    estimate = result.estimate.reshape(data.tensor.shape)[~data.mask]
+    return bounded(filled(data, estimate), data, settings), result.deviation.reshape(data.shape)
 
 
 def mask_like(data):

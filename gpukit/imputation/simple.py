@@ -155,10 +155,10 @@ def trend(problem, setting):
     """Return (N, T): interpolations between observations, damped trends beyond them."""
     out = interpolation(problem, {})
     step = float(np.median(np.diff(problem.at))) if len(problem.at) > 1 else 1.0  # the usual one between columns
-    at, ends = problem.at / step, beyond_ends(problem.seen)
+    times, ends = problem.at / step, beyond_ends(problem.seen)
     for time, part, seen, beyond in (
-        (at, out, problem.seen, ends),
-        (-at[::-1], out[:, ::-1], problem.seen[:, ::-1], ends[:, ::-1]),
+        (times, out, problem.seen, ends),
+        (-times[::-1], out[:, ::-1], problem.seen[:, ::-1], ends[:, ::-1]),
     ):
         rows = np.flatnonzero(beyond[:, -1])
         if len(rows):
@@ -166,10 +166,10 @@ def trend(problem, setting):
     return out
 
 
-def continued(at, values, seen, setting):
+def continued(times, values, seen, setting):
     """Return (n, T) values with damped trends after the last observation of each row."""
-    last = at[seen.shape[1] - 1 - seen[:, ::-1].argmax(axis=1)][:, None]
-    age = np.where(seen, last - at, 0.0)
+    last = times[seen.shape[1] - 1 - seen[:, ::-1].argmax(axis=1)][:, None]
+    age = np.where(seen, last - times, 0.0)
     recent = weights_of(age, seen, setting["slope"])
     total = recent.sum(axis=1, keepdims=True)
     middle = (recent * age).sum(axis=1, keepdims=True) / total
@@ -179,7 +179,7 @@ def continued(at, values, seen, setting):
     slope = -np.divide(products, squares, out=np.zeros(squares.shape), where=squares > 0)
     near = weights_of(age, seen, setting["level"])
     level = (near * (values + slope * age)).sum(axis=1, keepdims=True) / near.sum(axis=1, keepdims=True)
-    ahead, fade = np.maximum(at - last, 0.0), setting["fade"]
+    ahead, fade = np.maximum(times - last, 0.0), setting["fade"]
     reach = ahead if fade is None else fade * (1.0 - np.exp(-ahead / fade))
     return np.where(ahead > 0, level + slope * reach, values)
 

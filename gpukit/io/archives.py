@@ -33,13 +33,13 @@ def read_npz(path, wanted):
     objects, or a declared size that the bytes do not have.
     """
     with sources.opened(path) as source, _read_errors(source.name):
-        archive, found = source.archive(), {}
+        archive, result = source.archive(), {}
         members = _members(source.name, archive)
         for name, info in members.items():
             with archive.open(info) as stream:  # compares the two stored copies of the name
                 if name in wanted:
-                    found[name] = _read(f"{source.name} ({name})", stream, info.file_size)
-    return found, list(members)
+                    result[name] = _read(f"{source.name} ({name})", stream, info.file_size)
+    return result, list(members)
 
 
 def read_npy(path):

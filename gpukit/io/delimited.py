@@ -209,10 +209,10 @@ def _table(text, mark, has_breaks, wanted, kinds):
                 ),
             )
         except pyarrow.ArrowInvalid as error:
-            found = COLUMN.match(str(error))
-            if found is None or kinds[int(found[1])] == pyarrow.large_binary():
+            match = COLUMN.match(str(error))
+            if match is None or kinds[int(match[1])] == pyarrow.large_binary():
                 return None
-            kinds[int(found[1])] = pyarrow.large_binary()
+            kinds[int(match[1])] = pyarrow.large_binary()
             continue
         columns = zip(kinds, table.columns, strict=True)
         lacking = [place for place, column in columns if column.null_count and column.type == pyarrow.int64()]

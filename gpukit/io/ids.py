@@ -64,7 +64,7 @@ def check_exact(ids, what="user"):
     ids (n,): of any dtype.
     """
     if ids.dtype.kind == "O":
-        ids = np.array([one for one in ids if isinstance(one, float | np.floating)], np.float64)
+        ids = np.array([value for value in ids if isinstance(value, float | np.floating)], np.float64)
     if ids.dtype.kind != "f" or not len(ids):
         return
     rounded = ids[np.isfinite(ids) & (np.abs(ids) >= 2.0 ** (np.finfo(ids.dtype).nmant + 1))]
@@ -82,7 +82,7 @@ def as_whole(ids):
             return ids.astype(np.int64)
         ids = ids.astype(object)
     if ids.dtype.kind == "O" and has_floats(ids):
-        whole = [int(one) if isinstance(one, FLOATS) and one == one // 1 else one for one in ids]
+        whole = [int(value) if isinstance(value, FLOATS) and value == value // 1 else value for value in ids]
         ids = np.fromiter(whole, object, len(ids))
     return ids
 
@@ -109,9 +109,9 @@ def check_types(ids, what="user"):
         each = array.ravel().tolist()
     wrong = [kind for kind in set(map(type, each)) if is_no_id(kind)]
     if wrong:
-        one = next(one for one in each if type(one) is wrong[0])
+        value = next(value for value in each if type(value) is wrong[0])
         raise DataError(
-            f"The {what} ids must be text or whole numbers; got {one!r:.80} ({wrong[0].__name__}). Pass a list or an "
+            f"The {what} ids must be text or whole numbers; got {value!r:.80} ({wrong[0].__name__}). Pass a list or an "
             "array of ids."
         )
 
@@ -130,9 +130,9 @@ def check_fractions(ids, rows, what="user"):
     array = np.atleast_1d(np.asarray(ids))
     if array.dtype.kind not in "fO" or (array.dtype.kind == "O" and not has_floats(array)):
         return
-    for one in array[rows < 0].tolist():
-        if isinstance(one, FLOATS) and not float(one).is_integer():
-            raise DataError(f"The {what} id {one!r} is not a whole number. Pass whole numbers, or text.")
+    for value in array[rows < 0].tolist():
+        if isinstance(value, FLOATS) and not float(value).is_integer():
+            raise DataError(f"The {what} id {value!r} is not a whole number. Pass whole numbers, or text.")
 
 
 def is_table(kind):
@@ -146,13 +146,13 @@ def missing(ids):
         return ids != ids
     if ids.dtype.kind != "O":
         return np.zeros(len(ids), dtype=bool)
-    return np.array([_is_missing(one) for one in ids], dtype=bool)
+    return np.array([_is_missing(value) for value in ids], dtype=bool)
 
 
-def _is_missing(one):
-    if isinstance(one, float | np.generic):
-        return one != one
-    return one is None or type(one).__name__ in ("NAType", "NaTType") or hasattr(one, "shape")
+def _is_missing(value):
+    if isinstance(value, float | np.generic):
+        return value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or hasattr(value, "shape")
 
 
 def factorize(ids, what="user"):

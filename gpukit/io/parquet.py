@@ -36,7 +36,7 @@ class Reader:
             self.file = parquet.ParquetFile(source.seekable())
             self.names, self.rows = list(self.file.schema_arrow.names), self.file.metadata.num_rows
             self.metadata = self.file.schema_arrow.metadata or {}
-            groups = [self.file.metadata.row_group(at) for at in range(self.file.num_row_groups)]
+            groups = [self.file.metadata.row_group(index) for index in range(self.file.num_row_groups)]
             self.group_rows = [group.num_rows for group in groups]
             self.group_bytes = [group.total_byte_size for group in groups]
         if self.rows != sum(self.group_rows) or min(self.group_rows, default=0) < 0:

@@ -27,13 +27,13 @@ def words_of(line, sep):
     None where a quote stays open or text follows a quoted field.
     """
     field, _ = _patterns(sep)
-    words, at, more = [], 0, True
+    words, position, more = [], 0, True
     while more:
-        found = field.match(line, at)
-        if found is None:
+        match = field.match(line, position)
+        if match is None:
             return None
-        words.append(found[2].strip(BLANKS) if found[1] is None else found[1].replace('""', '"'))
-        at, more = found.end(), found[3]
+        words.append(match[2].strip(BLANKS) if match[1] is None else match[1].replace('""', '"'))
+        position, more = match.end(), match[3]
     return words
 
 
@@ -42,16 +42,16 @@ def lines_of(text, sep):
     if '"' not in text or len(sep) > 1:
         yield from enumerate(text.split("\n"), 1)
         return
-    number, at, (_, whole) = 1, 0, _patterns(sep)
-    while at <= len(text):
-        line = whole.match(text, at)[0]
+    number, position, (_, whole) = 1, 0, _patterns(sep)
+    while position <= len(text):
+        line = whole.match(text, position)[0]
         yield number, line
-        number, at = number + line.count("\n") + 1, at + len(line) + 1
+        number, position = number + line.count("\n") + 1, position + len(line) + 1
 
 
 def hidden(head):
     """Replace quoted line ends of a csv head by zero bytes."""
-    return QUOTED.sub(lambda found: found[0].replace(b"\n", b"\0"), head) if b'"' in head else head
+    return QUOTED.sub(lambda match: match[0].replace(b"\n", b"\0"), head) if b'"' in head else head
 
 
 def csv_line(cells, sep=","):

@@ -135,10 +135,14 @@ class Table:
     def _columns(self, wanted, spelled):
         """Return {position: array} of the rows; columns in `spelled` are text."""
         likely = dict(enumerate(self.first if self.second == [""] else self.second))
-        texts = {at for at in wanted.numbers if (word := likely.get(at, "")) not in UNKNOWN and not _is_number(word)}
+        texts = {
+            index for index in wanted.numbers if (word := likely.get(index, "")) not in UNKNOWN and not _is_number(word)
+        }
         parts = self._parts(wanted, texts | spelled)
         places = sorted(parts[0])
-        return {at: _joined([part.pop(at) for part in parts], at in wanted.numbers) for at in places}  # frees parts
+        return {
+            index: _joined([part.pop(index) for part in parts], index in wanted.numbers) for index in places
+        }  # frees parts
 
     def _width(self):
         """Return the number of fields below the header.
@@ -158,10 +162,10 @@ class Table:
 
     def _parts(self, wanted, words):
         """Return [{position: array or Words}] of row blocks, one kind per column."""
-        parts, at = [], self._begin
+        parts, position = [], self._begin
         for block in whole_rows(self._blocks(), self.separator):
-            parts.append(columns_of(block, wanted, words) or self._by_lines(block, wanted, words, at))
-            at += len(block)
+            parts.append(columns_of(block, wanted, words) or self._by_lines(block, wanted, words, position))
+            position += len(block)
         kinds = {place: {isinstance(part[place], Words) for part in parts} for place in parts[0]}
         mixed = {place for place, kind in kinds.items() if len(kind) > 1}
         return self._parts(wanted, words | mixed) if mixed else parts
@@ -263,7 +267,7 @@ def _clean(raw):
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not any(mark in raw for mark in (b"\r", b"#", b"%")):
         return raw
-    return UNCLEAN.sub(lambda found: {b'"': found[0], b"\r": b"\n"}.get(found[0][:1], b""), raw)
+    return UNCLEAN.sub(lambda match: {b'"': match[0], b"\r": b"\n"}.get(match[0][:1], b""), raw)
 
 
 def _end_of_line(raw, number):
@@ -278,10 +282,10 @@ def _is_number(word):
 def _first_lines(raw):
     """Return the first two lines (bytes) with words. Quotes may hold line ends."""
     for size in (HEAD, len(raw)):
-        found = [line for line in hidden(raw[:size]).split(b"\n") if line.strip()][:3]
-        if len(found) == 3 or size >= len(raw):
+        result = [line for line in hidden(raw[:size]).split(b"\n") if line.strip()][:3]
+        if len(result) == 3 or size >= len(raw):
             break
-    return [line.strip() for line in found[:2]]
+    return [line.strip() for line in result[:2]]
 
 
 def _separator(lines):

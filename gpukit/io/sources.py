@@ -183,17 +183,17 @@ class Source:
 
     def _chosen(self, choose):
         """Return the chosen members of an archive."""
-        found = {info.filename: info for info in self.archive().infolist() if not _is_beside(info.filename)}
-        if OFFICE & found.keys():
+        members = {info.filename: info for info in self.archive().infolist() if not _is_beside(info.filename)}
+        if OFFICE & members.keys():
             raise DataError(f"{self.name} is a spreadsheet, or another office file. Save it as csv and give that.")
-        names = list(found) if len(found) == 1 else choose(sorted(found))
+        names = list(members) if len(members) == 1 else choose(sorted(members))
         if not names:
-            some = ", ".join(_short(name) for name in sorted(found)[:6]) or "nothing"
+            some = ", ".join(_short(name) for name in sorted(members)[:6]) or "nothing"
             raise DataError(
-                f"{self.name} holds {some}{' ...' if len(found) > 6 else ''}: which is meant is not clear. Unpack the "
-                "archive and name the file."
+                f"{self.name} holds {some}{' ...' if len(members) > 6 else ''}: which is meant is not clear. Unpack "
+                "the archive and name the file."
             )
-        return [found[name] for name in names]
+        return [members[name] for name in names]
 
     def _member(self, info):
         """Return the Stream of a member of the archive."""
@@ -338,10 +338,10 @@ class Unpacked(io.RawIOBase):
             packed = self._rest() if self._one.eof else self._lacking()
             if packed is None:
                 return 0
-            found = self._one.decompress(packed, len(buffer))
-            if found:
-                buffer[: len(found)] = found
-                return len(found)
+            result = self._one.decompress(packed, len(buffer))
+            if result:
+                buffer[: len(result)] = result
+                return len(result)
 
     def _lacking(self):
         """Return the next packed bytes of the current stream."""
@@ -353,12 +353,12 @@ class Unpacked(io.RawIOBase):
     def _rest(self):
         """Start the next stream and return its first bytes, or None."""
         rest = self._one.unused_data or self._file.read(CHUNK)
-        while rest and not (begun := rest.lstrip(b"\0")):
+        while rest and not (start := rest.lstrip(b"\0")):
             rest = self._file.read(CHUNK)
         if not rest:
             return None
         self._one = self._new()
-        return begun
+        return start
 
     def close(self):
         """Close this stream and the underlying file."""
@@ -493,8 +493,8 @@ class Stream:
 
 def _line_end(letters):
     """Return the offset behind the last newline in letters (n,) uint8, or 0."""
-    stop, found = len(letters), -1
-    while stop and found < 0:
+    stop, result = len(letters), -1
+    while stop and result < 0:
         start = max(0, stop - CHUNK)
-        found, stop = letters[start:stop].tobytes().rfind(b"\n"), start
-    return stop + found + 1
+        result, stop = letters[start:stop].tobytes().rfind(b"\n"), start
+    return stop + result + 1

@@ -69,29 +69,29 @@ def as_seconds(values, what="times", lenient=False):
             "as 2005-09-06."
         )
     if array.dtype.kind in "iu":
-        found, bad = array.astype(np.int64), array > np.uint64(2**63 - 1) if array.dtype == np.uint64 else np.False_
-        found = order_of_whole(found) if lenient else found
+        result, bad = array.astype(np.int64), array > np.uint64(2**63 - 1) if array.dtype == np.uint64 else np.False_
+        result = order_of_whole(result) if lenient else result
     elif array.dtype.kind == "M":
-        found, bad = array.astype(f"datetime64[{'us' if lenient else 's'}]").astype(np.int64), np.isnat(array)
+        result, bad = array.astype(f"datetime64[{'us' if lenient else 's'}]").astype(np.int64), np.isnat(array)
     elif array.dtype.kind == "f":
         array = array.astype(np.float64)
         array = np.where(np.abs(array) < 2.0**63 / MICRO, array * MICRO, array) if lenient else array
         bad = ~(np.abs(array) < 2.0**63)
-        found = np.floor(np.where(bad, 0, array)).astype(np.int64)
+        result = np.floor(np.where(bad, 0, array)).astype(np.int64)
     else:
         different, which = np.unique(as_text(array), return_inverse=True)
         each = [(order_of if lenient else seconds_of)(word) for word in different.tolist()]
-        bad = np.array([one is None for one in each], dtype=bool)[which]
-        found = np.array([one or 0 for one in each], dtype=np.int64)[which]
+        bad = np.array([value is None for value in each], dtype=bool)[which]
+        result = np.array([value or 0 for value in each], dtype=np.int64)[which]
     if lenient:
-        found[np.broadcast_to(bad, found.shape)] = MISSING
+        result[np.broadcast_to(bad, result.shape)] = MISSING
     elif bad.any():
         row = int(np.argmax(bad))
         raise DataError(
             f"{what}: row {row + 1:,} has {str(array[row])!r}, which is no time. Give seconds since 1970 or "
             "dates such as 2005-09-06."
         )
-    return found
+    return result
 
 
 def exact_seconds(values, what="times"):
@@ -119,4 +119,4 @@ def _micro(texts):
     """Return texts of times as microseconds (n,) int64, MISSING beyond int64."""
     different, which = np.unique(as_text(texts), return_inverse=True)
     each = [seconds_of(word, MICRO) for word in different.tolist()]
-    return np.array([MISSING if one is None else one for one in each], np.int64)[which]
+    return np.array([MISSING if value is None else value for value in each], np.int64)[which]

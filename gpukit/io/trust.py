@@ -169,11 +169,11 @@ def first(wrong, *arrays):
     size = flat[0].size
 
     def look(start):
-        for at in range(start, min(start + TASK, size), BLOCK):
-            bad = wrong(*(one[at : at + BLOCK] for one in flat))
+        for index in range(start, min(start + TASK, size), BLOCK):
+            bad = wrong(*(value[index : index + BLOCK] for value in flat))
             if bad is not None and bad.any():
-                return at + int(np.argmax(bad))
+                return index + int(np.argmax(bad))
         return None
 
-    found = next((at for at in shared_out(look, range(0, size, TASK)) if at is not None), None)
-    return None if found is None else tuple(map(int, np.unravel_index(found, arrays[0].shape)))
+    result = next((at for at in shared_out(look, range(0, size, TASK)) if at is not None), None)
+    return None if result is None else tuple(map(int, np.unravel_index(result, arrays[0].shape)))

@@ -26,13 +26,13 @@ def separator_of(lines, marks):
     This is the first mark with the same count in each line, else the first mark at all. A comma is rejected if all
     commas of the last line are in numbers such as 3,5 and another mark has the same count in each line.
     """
-    there = next((some for line in lines if (some := [mark for mark in marks if mark in line])), [])
-    if there[:1] == [","] and commas_are_decimal(lines[-1]):
+    target = next((some for line in lines if (some := [mark for mark in marks if mark in line])), [])
+    if target[:1] == [","] and commas_are_decimal(lines[-1]):
         counts = {mark: {line.count(mark) for line in lines} for mark in marks if mark not in ", "}
         least = 1 if len(lines) > 1 else 2
         return next((mark for mark, some in counts.items() if len(some) == 1 and min(some) >= least), ",")
-    alike = (mark for mark in there if len({line.count(mark) for line in lines}) == 1)
-    return next(alike, there[0]) if there else None
+    alike = (mark for mark in target if len({line.count(mark) for line in lines}) == 1)
+    return next(alike, target[0]) if target else None
 
 
 def commas_are_decimal(line):
@@ -90,11 +90,11 @@ def decimal_commas(raw, sep):
     if b"," not in raw or (sep == "," and b'"' not in raw):
         return raw, False
     commas = fields_of(COMMA, sep)
-    if not any(is_decimal_comma(found[2].decode()) for found in commas.finditer(raw)):
+    if not any(is_decimal_comma(match[2].decode()) for match in commas.finditer(raw)):
         return raw, False
     if b"." in raw and fields_of(POINT, sep).search(raw):
         return raw, False
-    return commas.sub(lambda found: found[1] + found[2].replace(b",", b"."), raw), True
+    return commas.sub(lambda match: match[1] + match[2].replace(b",", b"."), raw), True
 
 
 def fields_of(form, sep):

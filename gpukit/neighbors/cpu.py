@@ -19,10 +19,10 @@ search_rows = functools.partial(host.search_rows, searches)
 def find(columns, settings):
     """Return the plan.Found of all items of a Columns (Algorithm 1); ParameterError if K is too large."""
     plan.check_items(settings, len(columns.indptr) - 1)
-    begun, codes = work_clock(), None
+    start, codes = work_clock(), None
     if CARDS[settings.search].reads_codes:
         codes = work.hash_codes(hashes, columns, settings)
     hashed = work_clock()
     lists = search(plan.Items(columns, codes, np.diff(columns.indptr) > 0), settings)
-    seconds = {"hashing": hashed - begun, "search": work_clock() - hashed}
+    seconds = {"hashing": hashed - start, "search": work_clock() - hashed}
     return plan.Found(lists.neighbors, lists.scores, int(lists.random_slots.sum()), seconds)

@@ -205,8 +205,8 @@ class Run(NamedTuple):
     def find(self):
         """Return the plan.Found with host arrays."""
         steps = engine(self.device, "gpukit.neighbors")
-        found = steps.find(self.columns, self.settings)
-        return found._replace(neighbors=steps.fetch(found.neighbors), scores=steps.fetch(found.scores))
+        result = steps.find(self.columns, self.settings)
+        return result._replace(neighbors=steps.fetch(result.neighbors), scores=steps.fetch(result.scores))
 
 
 def warn_if_random(share, settings):

@@ -83,10 +83,10 @@ class ItemKNN(Popularity):
 
 def _neighbors_of(users, items, chosen, n_items, device):
     """Return click_neighbors of pairs (n,), those of chosen users (M,) bool."""
-    n_neighbors, there = min(NEIGHBORS, n_items), chosen[users]
-    if not there.any():
+    n_neighbors, target = min(NEIGHBORS, n_items), chosen[users]
+    if not target.any():
         return np.full((n_items, n_neighbors), -1, np.int32), np.zeros((n_items, n_neighbors), np.float32)
-    pairs = users[there], items[there], np.ones(np.count_nonzero(there), np.float32)
+    pairs = users[target], items[target], np.ones(np.count_nonzero(target), np.float32)
     return click_neighbors(
         order_ratings(Ratings(*pairs, np.arange(len(chosen)), np.arange(n_items)), device), n_neighbors, device
     )
@@ -96,9 +96,11 @@ def _naming(neighbors, cosines):
     """Return (starts (N + 1,) int64, items (n,) int32, cosines (n,) float32): the items whose lists name an item."""
     from scipy.sparse import csr_array
 
-    there = neighbors.ravel() >= 0
-    own = np.repeat(np.arange(len(neighbors)), neighbors.shape[1])[there]
-    lists = csr_array((cosines.ravel()[there], (neighbors.ravel()[there], own)), (len(neighbors), len(neighbors)))
+    is_present = neighbors.ravel() >= 0
+    own = np.repeat(np.arange(len(neighbors)), neighbors.shape[1])[is_present]
+    lists = csr_array(
+        (cosines.ravel()[is_present], (neighbors.ravel()[is_present], own)), (len(neighbors), len(neighbors))
+    )
     return lists.indptr.astype(np.int64), lists.indices.astype(np.int32), lists.data
 
 
@@ -134,13 +136,13 @@ def score_pairs(start, stop, known, rows, starts, naming, cosines, items, sums, 
     """Write the scores out (B, C) of items (B, C) for users rows (B,)."""
     listed = np.empty(sums.shape[1] + 1, np.int32)
     for worker in range(start, stop):
-        own = sums[worker]
+        worker_sums = sums[worker]
         for line in range(worker, len(rows), len(sums)):
-            mine = known.items[known.indptr[rows[line]] : known.indptr[rows[line] + 1]]
-            met = add_votes(mine, starts, naming, cosines, own, listed)
+            user_items = known.items[known.indptr[rows[line]] : known.indptr[rows[line] + 1]]
+            met = add_votes(user_items, starts, naming, cosines, worker_sums, listed)
             for column in range(items.shape[1]):
-                out[line, column] = own[items[line, column]]
-            own[listed[:met]] = 0
+                out[line, column] = worker_sums[items[line, column]]
+            worker_sums[listed[:met]] = 0
 
 
 @by_block(lambda sums: len(sums), heavy=True)
@@ -148,12 +150,12 @@ def list_best(start, stop, known, rows, starts, naming, cosines, sums, lists):
     """Write the best items lists (B, n) of users rows (B,) without their clicks, -1 after the last."""
     listed, best = np.empty(sums.shape[1] + 1, np.int32), np.empty(lists.shape[1], U64)
     for worker in range(start, stop):
-        own = sums[worker]
+        worker_sums = sums[worker]
         for line in range(worker, len(rows), len(sums)):
-            mine = known.items[known.indptr[rows[line]] : known.indptr[rows[line] + 1]]
-            met = add_votes(mine, starts, naming, cosines, own, listed)
-            for item in mine:
-                own[item] = 0
-            size = take_best(listed[:met], own, best)
+            user_items = known.items[known.indptr[rows[line]] : known.indptr[rows[line] + 1]]
+            met = add_votes(user_items, starts, naming, cosines, worker_sums, listed)
+            for item in user_items:
+                worker_sums[item] = 0
+            size = take_best(listed[:met], worker_sums, best)
             for slot in range(lists.shape[1]):
                 lists[line, slot] = np.int32(best[slot] & ITEM) if slot < size else np.int32(-1)

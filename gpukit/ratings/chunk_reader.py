@@ -73,17 +73,17 @@ def by_columns(raw, layout, bounds=None, words=()):
     high) of ratings; words: names of columns whose ids are known to be words.
     """
     numbers, ids, times = (_those(layout.places, names) for names in (NUMBERS, IDS, ("times",)))
-    found = columns_of(raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _those(layout.places, words))
-    return None if found is None else _block(found, count_lines(raw), layout, bounds)
+    result = columns_of(raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _those(layout.places, words))
+    return None if result is None else _block(result, count_lines(raw), layout, bounds)
 
 
 def _those(places, names):
     return tuple(places[name] for name in names if name in places)
 
 
-def _block(found, count, layout, bounds):
+def _block(result, count, layout, bounds):
     """Return the Block of {position: array or Words}; None if lines need checking."""
-    columns, commas = {name: found[place] for name, place in layout.places.items()}, {}
+    columns, commas = {name: result[place] for name, place in layout.places.items()}, {}
     for name in columns.keys() & {*NUMBERS}:
         columns[name], commas[name] = _numbers(columns[name])
     if "times" in columns:
@@ -210,16 +210,16 @@ def by_lines(raw, place, bounds=None):
 
     Raises DataError for the first wrong line.
     """
-    layout, columns = place.layout, {at: [] for at in place.layout.places.values()}
+    layout, columns = place.layout, {index: [] for index in place.layout.places.values()}
     added = layout.format == "netflix"  # a field that with_movies adds to the line
     for number, line, words in lines(raw, layout.sep):
         number, line = place.line + number - 1, line.partition(",")[2] if added else line
         _check_fields(words and words[added:], layout.fields - added, f"{place.name}, line {number:,}", line[:80])
-        for name, at in layout.places.items():
-            breaks = b"".join(words[:at]).count(b"\n") if "\n" in line else 0
-            _check_word(name, decoded(words[at]), place, number + breaks, line, bounds)
-            columns[at].append(words[at])
-    return _block({at: Words(words) for at, words in columns.items()}, count_lines(raw), layout, bounds)
+        for name, index in layout.places.items():
+            breaks = b"".join(words[:index]).count(b"\n") if "\n" in line else 0
+            _check_word(name, decoded(words[index]), place, number + breaks, line, bounds)
+            columns[index].append(words[index])
+    return _block({index: Words(words) for index, words in columns.items()}, count_lines(raw), layout, bounds)
 
 
 def _check_fields(words, expected, where, line):
@@ -309,9 +309,9 @@ def concatenate(chunks):
     stops = np.cumsum([len(chunk) for chunk in chunks])
     out = np.empty(stops[-1], dtype=np.result_type(*chunks))
 
-    def move(at):
-        out[stops[at] - len(chunks[at]) : stops[at]] = chunks[at]
-        chunks[at] = None
+    def move(position):
+        out[stops[position] - len(chunks[position]) : stops[position]] = chunks[position]
+        chunks[position] = None
 
     shared_out(move, range(len(chunks)))
     chunks.clear()
@@ -449,9 +449,9 @@ def _ids(source, ids, start, what):
         check_exact(ids, what)
         whole = as_whole(ids)
         check_fractions(whole, np.full(len(whole), -1), what)
-        if whole.dtype == np.int64 or all(-(2**63) <= one < 2**63 for one in whole):
+        if whole.dtype == np.int64 or all(-(2**63) <= value < 2**63 for value in whole):
             return whole.astype(np.int64)
-        ids = pyarrow.array([str(one) for one in whole])
+        ids = pyarrow.array([str(value) for value in whole])
     encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
     used, index = np.unique(encoded.indices.to_numpy(), return_inverse=True)  # a dictionary may hold unused words
     words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]

@@ -98,10 +98,10 @@ def _regular(ratings):
     """Return ratings with a table's dtypes; unchanged if correct."""
     if ratings._state or misshapen(ratings) is None:
         return ratings
-    found = ratings.columns()
+    result = ratings.columns()
     ways = {"times": as_seconds, "counts": lambda column: as_counts(as_array(column, "counts", np.float64))}
-    columns = {name: ways.get(name, as_values)(plain(found[name])) for name in found if name not in ONE}
-    ids = {f"{one}_ids": as_array(getattr(ratings, f"{one}_ids"), f"{one}_ids") for one in ("user", "item")}
+    columns = {name: ways.get(name, as_values)(plain(result[name])) for name in result if name not in ONE}
+    ids = {f"{value}_ids": as_array(getattr(ratings, f"{value}_ids"), f"{value}_ids") for value in ("user", "item")}
     if any(known.ndim != 1 for known in ids.values()):
         raise DataError("Ratings.user_ids and item_ids must be one-dimensional arrays with an id for each row.")
     users = as_rows(plain(ratings.users), len(ids["user_ids"]), "user")
@@ -116,8 +116,8 @@ def as_rows(rows, size, what):
         raise DataError(f"The {what} rows of Ratings are {rows.dtype}, {rows.ndim}-D; they must be whole numbers.")
     beyond = (rows < 0) | (rows >= size)
     if beyond.any():
-        at = int(np.argmax(beyond))
-        raise DataError(f"Rating number {at + 1:,} has {what} row {rows[at]}, beyond the {size:,} {what}s.")
+        index = int(np.argmax(beyond))
+        raise DataError(f"Rating number {index + 1:,} has {what} row {rows[index]}, beyond the {size:,} {what}s.")
     return rows.astype(np.int32)
 
 
@@ -165,7 +165,7 @@ def _refuse_columns(array):
             continue
         ids = table[:, :2].astype(np.float64)
         if np.isfinite(ids).all() and (ids == np.floor(ids)).all():
-            columns = ", ".join((f"X[:, {at}]", f"X[{at}]")[axis] for at in range(min(width, 3)))
+            columns = ", ".join((f"X[:, {index}]", f"X[{index}]")[axis] for index in range(min(width, 3)))
             raise DataError(
                 f"The first two {('columns', 'rows')[axis]} of the {array.shape[0]:,} x {array.shape[1]:,} array X are "
                 f"whole numbers, which may be ids of users and items. Pass the columns as a tuple, ({columns}); for a "
@@ -352,7 +352,9 @@ def pairs_of(X):
         users, items = (as_array(side, "a side of the pairs") for side in aligned(users=X[0], items=X[1]))
     elif is_frame(X) and X.shape[1] >= 2:
         places = find_columns(X.columns)
-        users, items = (X.iloc[:, places[role] if has_ids(places) else at].to_numpy() for at, role in enumerate(IDS))
+        users, items = (
+            X.iloc[:, places[role] if has_ids(places) else index].to_numpy() for index, role in enumerate(IDS)
+        )
         check_types(users, "user")
         check_types(items, "item")
     else:

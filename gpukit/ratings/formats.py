@@ -73,7 +73,9 @@ OPTIONAL_TIMES = (False, AUTO, MAYBE)
 def find_columns(names):
     """Return {role: position} of the first column of each role in a header."""
     simple = [plain(name) for name in names]
-    places = {role: next((at for at, name in enumerate(simple) if name in known), -1) for role, known in ROLES.items()}
+    places = {
+        role: next((index for index, name in enumerate(simple) if name in known), -1) for role, known in ROLES.items()
+    }
     return {role: place for role, place in places.items() if place >= 0}
 
 
@@ -209,10 +211,10 @@ def check_same_columns(name, roles, first):
     """
     if first is None or roles == first[1]:
         return first or (name, roles)
-    here, there = (", ".join(WORDS[role] for role in ROLES if role in some) for some in (roles, first[1]))
+    here, target = (", ".join(WORDS[role] for role in ROLES if role in names) for names in (roles, first[1]))
     raise DataError(
-        f"{name} has the columns {here}, but {first[0]} has {there}. Give all parts the same columns, or name those to "
-        "read with --columns."
+        f"{name} has the columns {here}, but {first[0]} has {target}. Give all parts the same columns, or name those "
+        "to read with --columns."
     )
 
 
@@ -363,7 +365,7 @@ def _with_times(places, place, fields, request, name):
 
 def _matrix(lines, name, request):
     banner = lines.text.lower().split()
-    if banner[0] == BANNER and any(banner[at:] and banner[at] not in READ[at] for at in READ):
+    if banner[0] == BANNER and any(banner[index:] and banner[index] not in READ[index] for index in READ):
         raise DataError(
             f"{name}, line {lines.number}: {shown(lines.text)} is no list of all its real numbers. Write the matrix "
             "again as `matrix coordinate real general`."

@@ -183,12 +183,12 @@ def split_by_pair(ratings, fraction, seed=0):
     """
     if isinstance(ratings, RatingsPart):
         return tuple(part_of(part, ratings.team) for part in split_by_pair(ratings.local, fraction, seed))
-    kept, start = np.empty(len(ratings), np.bool_), hash_numbers(np.array([seed], np.uint64))
-    for first in range(0, len(kept), PIECE):
+    is_kept, start = np.empty(len(ratings), np.bool_), hash_numbers(np.array([seed], np.uint64))
+    for first in range(0, len(is_kept), PIECE):
         piece = slice(first, first + PIECE)
         pairs = (ratings.users[piece].astype(np.uint64) << np.uint64(32)) | ratings.items[piece].astype(np.uint64)
-        kept[piece] = hash_numbers(pairs ^ start) >= np.uint64(int(fraction * 2.0**64))
-    return ratings.parted(kept)
+        is_kept[piece] = hash_numbers(pairs ^ start) >= np.uint64(int(fraction * 2.0**64))
+    return ratings.parted(is_kept)
 
 
 def moved(ratings, owner, team):

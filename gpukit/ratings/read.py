@@ -131,8 +131,8 @@ def read_pairs(
 
 def _read(path, request):
     paths, builder = files_of(path), RatingsBuilder()
-    for one in paths:
-        with sources.opened(one, NEEDED) as source:
+    for value in paths:
+        with sources.opened(value, NEEDED) as source:
             format = source.format if request.format == "auto" else request.format
             if format in READERS:
                 check_part(source.name, format, paths)
@@ -194,8 +194,8 @@ def files_of(path):
     if isinstance(path, sources.Source) or not Path(path).is_dir():
         return [path]
     folder = Path(path)
-    found = wanted_files(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
-    if not found:
+    result = wanted_files(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
+    if not result:
         deeper = folder / "training_set"  # where Netflix's archive keeps mv_*.txt
         if deeper.is_dir():
             return files_of(deeper)
@@ -203,7 +203,7 @@ def files_of(path):
             f"The folder {path} holds no ratings that gpukit knows by name (combined_data_*.txt, mv_*.txt, "
             "ratings.csv, ratings.dat, u.data). Name the file itself."
         )
-    return [folder / name for name in found]
+    return [folder / name for name in result]
 
 
 def wanted_files(names):

@@ -228,7 +228,9 @@ def plan_pieces(contents, team):
     tables = team.allgather(np.array(marks, np.int64).reshape(-1, 3))
     odd = {int(number) for table in tables for number, _, quotes in table if quotes % 2}
     if odd:
-        contents = [one._replace(is_divided=one.is_divided and at not in odd) for at, one in enumerate(contents)]
+        contents = [
+            value._replace(is_divided=value.is_divided and index not in odd) for index, value in enumerate(contents)
+        ]
         return plan_pieces(contents, team)
     number, lines, _ = np.concatenate([tables[0][:0], *tables[: team.rank]]).T
     return [piece._replace(lines=int(lines[number == piece.number].sum())) for piece in pieces]

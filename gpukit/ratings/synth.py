@@ -116,9 +116,10 @@ def scaled(like, scale):
 
 def resized(shape, users=None, items=None, ratings=None):
     """Return the Shape with the given counts replaced."""
-    given = {"users": users, "items": items, "ratings": ratings}
+    arguments = {"users": users, "items": items, "ratings": ratings}
     return replace(
-        shape, **{name: check_integer(name, count, 1, MOST[name]) for name, count in given.items() if count is not None}
+        shape,
+        **{name: check_integer(name, count, 1, MOST[name]) for name, count in arguments.items() if count is not None},
     )
 
 
@@ -220,18 +221,18 @@ def alias_table(weights):
     share = weights * (n / weights.sum())
     threshold, other = np.full(n, np.uint32(0xFFFFFFFF)), np.arange(n).astype(np.int32)
     small, large = np.flatnonzero(share < 1.0), np.flatnonzero(share >= 1.0)
-    stack, n_small, at = np.empty(n, dtype=np.int64), len(small), 0
+    stack, n_small, position = np.empty(n, dtype=np.int64), len(small), 0
     stack[:n_small] = small
-    while n_small > 0 and at < len(large):
+    while n_small > 0 and position < len(large):
         n_small -= 1
-        low, high = stack[n_small], large[at]
+        low, high = stack[n_small], large[position]
         threshold[low] = np.uint32(share[low] * 4294967295.0)
         other[low] = high
         share[high] -= 1.0 - share[low]
         if share[high] < 1.0:
             stack[n_small] = high
             n_small += 1
-            at += 1
+            position += 1
     return threshold, other
 
 
@@ -244,16 +245,16 @@ def draw_items(start, stop, key, indptr, weights, threshold, other, group, membe
     """
     race = 8  # users who rate more than 1/race of all items are sampled over all items
     for user in range(start, stop):
-        mine = items[indptr[user] : indptr[user + 1]]
+        user_items = items[indptr[user] : indptr[user + 1]]
         own = random.key(np.int64(key), user)
-        if len(mine) * race > len(weights):
-            _race(own, weights, mine)
+        if len(user_items) * race > len(weights):
+            _race(own, weights, user_items)
         else:
-            _draw(own, threshold, other, group, members, mine)
+            _draw(own, threshold, other, group, members, user_items)
 
 
 @njit(fastmath=False)
-def _draw(key, threshold, other, group, members, mine):
+def _draw(key, threshold, other, group, members, user_items):
     """Sample distinct items, by popularity or an earlier item's group.
 
     Repeated items are drawn again.
@@ -261,12 +262,12 @@ def _draw(key, threshold, other, group, members, mine):
     from_group = 0.5  # fraction of draws from the group of an item drawn before
     taken = np.zeros((len(threshold) + 63) // 64, dtype=np.uint64)
     count, turn = 0, 0
-    while count < len(mine):
+    while count < len(user_items):
         item = random.below(key, turn, len(threshold))
         if random.bits(key, turn + 1) > threshold[item]:
             item = np.int64(other[item])
         if count > 0 and random.uniform(key, turn + 2) < from_group:
-            friends = members[group[mine[random.below(key, turn + 3, count)]]]
+            friends = members[group[user_items[random.below(key, turn + 3, count)]]]
             item = np.int64(friends[random.below(key, turn + 4, len(friends))])
         turn += 5
         if item < 0:
@@ -274,12 +275,12 @@ def _draw(key, threshold, other, group, members, mine):
         bit = np.uint64(1) << np.uint64(item & 63)
         if taken[item >> 6] & bit == 0:
             taken[item >> 6] |= bit
-            mine[count] = item
+            user_items[count] = item
             count += 1
 
 
 @njit(fastmath=False)
-def _race(key, weights, mine):
+def _race(key, weights, user_items):
     """Sample the items with the smallest exponential times of rates weights[i].
 
     This is a weighted sample without replacement [Efraimidis and Spirakis, IPL 97(5), 2006].
@@ -287,14 +288,14 @@ def _race(key, weights, mine):
     times = np.empty(len(weights), dtype=np.float64)
     for item in range(len(weights)):
         times[item] = -np.log((random.bits(key, item) + 1.0) * 2.0**-32) / weights[item]
-    if len(mine) == len(weights):
-        mine[:] = np.arange(len(weights))
+    if len(user_items) == len(weights):
+        user_items[:] = np.arange(len(weights))
         return
-    last = np.partition(times, len(mine) - 1)[len(mine) - 1]
+    last = np.partition(times, len(user_items) - 1)[len(user_items) - 1]
     count = 0
     for item in range(len(weights)):
-        if times[item] <= last and count < len(mine):
-            mine[count] = item
+        if times[item] <= last and count < len(user_items):
+            user_items[count] = item
             count += 1
 
 
@@ -310,17 +311,17 @@ def rate(start, stop, seed_keys, indptr, items, groups, effects, scale, values, 
     (group, n_groups), (biases, factors) = groups, effects
     for user in range(start, stop):
         squares[user, :] = 0.0
-        for at in range(indptr[user], indptr[user + 1]):
-            item = items[at]
+        for index in range(indptr[user], indptr[user + 1]):
+            item = items[index]
             plain = scale[0] + biases[0][user] + biases[1][item]
             low_rank = plain + _dot(factors[0][user], factors[1][item])
             taste = normal(seed_keys[0], np.int64(user) * n_groups + group[item])
             expected = low_rank + scale[1] * taste
-            rating = expected + scale[2] * normal(seed_keys[1], at)
-            values[at] = _clipped(np.float32(np.round(rating / scale[5]) * scale[5]), scale)
-            squares[user, 0] += np.float64(values[at] - _clipped(plain, scale)) ** 2
-            squares[user, 1] += np.float64(values[at] - _clipped(low_rank, scale)) ** 2
-            squares[user, 2] += np.float64(values[at] - _clipped(expected, scale)) ** 2
+            rating = expected + scale[2] * normal(seed_keys[1], index)
+            values[index] = _clipped(np.float32(np.round(rating / scale[5]) * scale[5]), scale)
+            squares[user, 0] += np.float64(values[index] - _clipped(plain, scale)) ** 2
+            squares[user, 1] += np.float64(values[index] - _clipped(low_rank, scale)) ** 2
+            squares[user, 2] += np.float64(values[index] - _clipped(expected, scale)) ** 2
 
 
 @njit(fastmath=False)

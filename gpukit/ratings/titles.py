@@ -58,8 +58,8 @@ def _places(first, sep):
     to the last one, as in Netflix's titles.
     """
     simple = [plain(word) for word in first]
-    item = next((at for at, word in enumerate(simple) if word in ITEM | {"id"}), None)
-    title = next((at for at, word in enumerate(simple) if word in TITLE), None)
+    item = next((index for index, word in enumerate(simple) if word in ITEM | {"id"}), None)
+    title = next((index for index, word in enumerate(simple) if word in TITLE), None)
     if item is not None and title is not None:
         return item, title, len(first), 1
     if sep != ",":

@@ -33,13 +33,13 @@ def merge_own(keys, places, size, width, key, place, packed):
     a, b = U32(base + taken), U32(middle + U32(rank - taken))
     a_key, a_place, b_key, b_place = keys[slot_of(a)], places[slot_of(a)], keys[slot_of(b)], places[slot_of(b)]
     for r in range(ENTRIES):
-        one = (b >= end) | ((a < middle) & smaller(a_key, a_place, b_key, b_place, packed))
-        key[r], place[r] = (a_key if one else b_key), (a_place if one else b_place)
-        a, b = (U32(a + U32(1)) if one else a), (b if one else U32(b + U32(1)))
-        slot = slot_of(a if one else b)
+        value = (b >= end) | ((a < middle) & smaller(a_key, a_place, b_key, b_place, packed))
+        key[r], place[r] = (a_key if value else b_key), (a_place if value else b_place)
+        a, b = (U32(a + U32(1)) if value else a), (b if value else U32(b + U32(1)))
+        slot = slot_of(a if value else b)
         next_key, next_place = keys[slot], places[slot]
-        a_key, a_place = (next_key if one else a_key), (next_place if one else a_place)
-        b_key, b_place = (b_key if one else next_key), (b_place if one else next_place)
+        a_key, a_place = (next_key if value else a_key), (next_place if value else a_place)
+        b_key, b_place = (b_key if value else next_key), (b_place if value else next_place)
 
 
 @device

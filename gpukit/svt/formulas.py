@@ -24,8 +24,8 @@ def inverse_root(x):
 
 @overload(inverse_root, jit_options={"error_model": "numpy"}, target="cpu")
 def _on_a_cpu(x):
-    one = x(1)
-    return lambda x: one / math.sqrt(x)
+    value = x(1)
+    return lambda x: value / math.sqrt(x)
 
 
 @njit

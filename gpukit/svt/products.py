@@ -139,11 +139,11 @@ class GpuTools:
         a and b are contiguous or transposed; cupy.matmul would copy transposed ones.
         """
         gemm = self.cublas.sgemmStridedBatched if out.itemsize == 4 else self.cublas.dgemmStridedBatched
-        one, zero = np.ones(1, out.dtype), np.zeros(1, out.dtype)
+        value, zero = np.ones(1, out.dtype), np.zeros(1, out.dtype)
         (batch, m, n), k = out.shape, a.shape[2]
         gemm(
             self.library.cuda.device.get_cublas_handle(),
-            *(flipped(b), flipped(a), n, m, k, one.ctypes.data),
+            *(flipped(b), flipped(a), n, m, k, value.ctypes.data),
             *(b.data.ptr, pitch(b), b.shape[1] * b.shape[2], a.data.ptr, pitch(a), m * k),
             *(zero.ctypes.data, out.data.ptr, n, m * n, batch),
         )
@@ -334,9 +334,9 @@ class ProductThresholding:
         out is 0 where lam exceeds all values.
         """
         xp, (B, P, S), (lam, size) = self.tools.library, matrices, numbers
-        one = xp.ones_like(lam)
-        self.shift(S, one)
-        S *= (xp.where(lam < size, one, 0 * one) / 2)[:, None, None]
+        value = xp.ones_like(lam)
+        self.shift(S, value)
+        S *= (xp.where(lam < size, value, 0 * value) / 2)[:, None, None]
         P *= xp.minimum(lam, size)[:, None, None]
         B -= P
         if out.shape[1] >= out.shape[2]:

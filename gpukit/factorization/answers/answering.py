@@ -134,8 +134,8 @@ class Answering(Recommending):
         row, user_row = self._row_of(item, "item"), self._row_of(user, "user")
         check_integer("n", n, 1, MOST_ANSWERS)
         scores, common = self._likeness("item", row, "evidence")
-        mine = slice(*self._rated.indptr[user_row : user_row + 2])
-        rated, codes = self._rated.items[mine], self._rated.codes[mine]
+        entries = slice(*self._rated.indptr[user_row : user_row + 2])
+        rated, codes = self._rated.items[entries], self._rated.codes[entries]
         best = _best(scores[rated], n)
         ratings = self._rated.levels[codes[best]] * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
         return self.item_ids_[rated[best]], ratings, scores[rated[best]], common[rated[best]]
@@ -267,8 +267,8 @@ class Answering(Recommending):
         from gpukit.ratings.convert import ratings_of
 
         k = min(LISTED, len(self.item_ids_))
-        found = self.evaluate_lists(ratings_of(X, y), k, baselines=False).rows(k)[0]
-        return {f"{name}@{LISTED}": found[name] for name in ("hr", "recall", "ndcg")}
+        result = self.evaluate_lists(ratings_of(X, y), k, baselines=False).rows(k)[0]
+        return {f"{name}@{LISTED}": result[name] for name in ("hr", "recall", "ndcg")}
 
     def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:
         """Return a score for model selection: larger is better.
@@ -285,8 +285,8 @@ class Answering(Recommending):
         float
             The negative RMSE, or NDCG@10 for a model of clicks.
         """
-        found = self.evaluate(X, y)
-        return -found["rmse"] if "rmse" in found else found[f"ndcg@{LISTED}"]
+        result = self.evaluate(X, y)
+        return -result["rmse"] if "rmse" in result else result[f"ndcg@{LISTED}"]
 
     def evaluate_lists(
         self,
@@ -330,13 +330,13 @@ class Answering(Recommending):
 
         return judging.judge_lists({type(self).__name__: self}, X, k, baselines, given, by)
 
-    def _row_of(self, one, what):
+    def _row_of(self, identifier, what):
         self._check_fitted()
         known = getattr(self, f"{what}_ids_")
-        row = int(self._rows_of([one], what)[0])
+        row = int(self._rows_of([identifier], what)[0])
         if row == len(known):
             raise DataError(
-                f"The model does not know {what} {one!r}; it has {len(known):,}, such as {known[0].item()!r}."
+                f"The model does not know {what} {identifier!r}; it has {len(known):,}, such as {known[0].item()!r}."
             )
         return row
 
@@ -345,8 +345,8 @@ class Answering(Recommending):
         check_choice("by", by, BY)
         scores, common = self._likeness(what, row, by, with_evidence)
         best = _best(scores, n)
-        found = getattr(self, f"{what}_ids_")[best], scores[best]
-        return (*found, common[best], self.rating_counts()[what == "item"][best]) if with_evidence else found
+        result = getattr(self, f"{what}_ids_")[best], scores[best]
+        return (*result, common[best], self.rating_counts()[what == "item"][best]) if with_evidence else result
 
     def _likeness(self, what, row, by, count=True):
         """Return (scores (rows,) float32, common (rows,)).

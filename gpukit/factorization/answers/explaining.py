@@ -86,14 +86,14 @@ def neighbours(model, item_row, base, items, codes):
     z = levels[codes].astype(np.float64)
     expected = base + state.item_extras[near, BASE].astype(np.float64)
     weights = w / np.sqrt(max(n_rated, 1))
-    found = []
+    result = []
     for k in np.flatnonzero(is_rated):
         usual, rating = float(expected[k]) * scale.deviation + scale.mean, float(as_read(z[k : k + 1], scale)[0])
         share = float((z[k] - expected[k]) * weights[k]) * scale.deviation
-        found.append(Rated(model.item_ids_[near[k]].item(), rating, usual, float(weights[k]), share))
-    found.sort(key=lambda one: -abs(one.share))
+        result.append(Rated(model.item_ids_[near[k]].item(), rating, usual, float(weights[k]), share))
+    result.sort(key=lambda value: -abs(value.share))
     silent = float(c[~is_rated].astype(np.float64).sum()) / np.sqrt(max(n_unrated, 1))
-    return tuple(found), float(silent * scale.deviation), n_unrated
+    return tuple(result), float(silent * scale.deviation), n_unrated
 
 
 def explain(model, asked, user_row, item_row, by, terms_of):
@@ -102,10 +102,10 @@ def explain(model, asked, user_row, item_row, by, terms_of):
     asked: (user, item) ids; user_row, item_row: the row behind the last for unknown ids; by: 'lists' or 'rating';
     terms_of: rating_terms, or list_shares.list_terms.
     """
-    counts = (int(numbers[0]) for numbers in model.evidence(*([one] for one in asked), unknown="zero"))
+    counts = (int(numbers[0]) for numbers in model.evidence(*([value] for value in asked), unknown="zero"))
     known = user_row < len(model.user_ids_), item_row < len(model.item_ids_)
     names = (model.user_ids_, user_row), (model.item_ids_, item_row)
-    ids = (ids[row].item() if is_known else one for (ids, row), is_known, one in zip(names, known, asked))
+    ids = (ids[row].item() if is_known else value for (ids, row), is_known, value in zip(names, known, asked))
     return Explanation(*ids, *terms_of(model, user_row, item_row), *known, *counts, by)
 
 
@@ -114,12 +114,12 @@ def rating_terms(model, user_row, item_row):
     history, scale, state = model._rated, model._scale, model._state
     u, of_user = row_of(state.user_factors, state.user_extras, user_row)
     v, of_item = row_of(state.item_factors, state.item_extras, item_row)
-    mine = slice(*history.indptr[user_row : user_row + 2])
-    items = history.items[mine]
-    rated, unrated, n_unrated = neighbours(model, item_row, of_user[BASE], items, history.codes[mine])
+    entries = slice(*history.indptr[user_row : user_row + 2])
+    items = history.items[entries]
+    rated, unrated, n_unrated = neighbours(model, item_row, of_user[BASE], items, history.codes[entries])
     rated = with_item_weights(rated, model, items, item_row)
     parts = float(scale.mean), *(float(part * scale.deviation) for part in (of_user[BIAS], of_item[BIAS], u @ v))
-    total = sum(parts) + sum(one.share for one in rated) + unrated
+    total = sum(parts) + sum(value.share for value in rated) + unrated
     prediction = float(np.clip(np.float32(total), np.float32(scale.low), np.float32(scale.high)))
     return prediction, total, *parts, rated, unrated, n_unrated
 
@@ -136,11 +136,11 @@ def with_item_weights(rated, model, clicked, item_row):
     if weights is None or item_row == len(model.item_ids_):
         return rated
     column = weights[clicked[:, None], np.array([[item_row]])].sum(axis=1)
-    found = {one.item: one for one in rated}
+    result = {value.item: value for value in rated}
     for item, weight in zip(model.item_ids_[clicked].tolist(), column.tolist()):
-        other = found.get(item, Rated(item, 1.0, 0.0, 0.0, 0.0))
-        found[item] = other._replace(weight=other.weight + weight, share=other.share + weight)
-    return tuple(sorted(found.values(), key=lambda one: -abs(one.share)))
+        other = result.get(item, Rated(item, 1.0, 0.0, 0.0, 0.0))
+        result[item] = other._replace(weight=other.weight + weight, share=other.share + weight)
+    return tuple(sorted(result.values(), key=lambda value: -abs(value.share)))
 
 
 def as_read(z, scale):

@@ -44,8 +44,8 @@ def export(model, path, side, vectors):
     """Write the file of Answering.export."""
     suffix = check_export(path)
     sides = ("users", "items") if side == "both" else (side,)
-    for one in sides:
-        refuse_surrogates(f"{one[:-1]}_ids", getattr(model, f"{one[:-1]}_ids_"))
+    for value in sides:
+        refuse_surrogates(f"{value[:-1]}_ids", getattr(model, f"{value[:-1]}_ids_"))
     with sinks.opened(path) as file:
         if suffix == ".npz":
             np.savez(file, **arrays_of(model, sides, vectors))
@@ -69,12 +69,14 @@ def arrays_of(model, sides, vectors):
     """Return {name: array} of an .npz, with all numbers for predictions except ratings."""
     arrays = {}
     for side, counts in _counts(model, sides):
-        one = side[:-1]
-        arrays |= {f"{one}_ids": getattr(model, f"{one}_ids_"), f"{one}_ratings": counts}
+        value = side[:-1]
+        arrays |= {f"{value}_ids": getattr(model, f"{value}_ids_"), f"{value}_ratings": counts}
         if vectors:
-            arrays[f"{one}_vectors"] = vectors_of(model, side)
+            arrays[f"{value}_vectors"] = vectors_of(model, side)
         else:
-            arrays |= {f"{one}_{name}": getattr(model, f"{one}_{name}_") for name in ("factors", "bias", "baseline")}
+            arrays |= {
+                f"{value}_{name}": getattr(model, f"{value}_{name}_") for name in ("factors", "bias", "baseline")
+            }
     if not vectors and "items" in sides and model.neighbors_.shape[1]:
         for name in ("neighbors", "explicit_influences", "implicit_influences"):
             arrays[name] = getattr(model, f"{name}_")

@@ -34,8 +34,8 @@ def lists_by(team, lists, users, n):
         return
     for first in range(0, len(users), SPAN * team.size):
         own = users[first + SPAN * team.rank :][:SPAN]
-        made = joined(lists(own, n) if len(own) else (), n)
-        for tile in zip(*(team.allgather(part) for part in made)):
+        result = joined(lists(own, n) if len(own) else (), n)
+        for tile in zip(*(team.allgather(part) for part in result)):
             if len(tile[0]):
                 yield tile
 
@@ -67,11 +67,11 @@ class Report(NamedTuple):
 
     def rows(self, k: int) -> list[dict[str, Any]]:
         """Return a dict for each predictor: its means at k."""
-        return [one.row(k) for one in self.judged]
+        return [predictor.row(k) for predictor in self.judged]
 
-    def difference(self, metric: str, k: int, one: int = 0, other: int = 1, seed: int = 0) -> Difference:
+    def difference(self, metric: str, k: int, predictor: int = 0, other: int = 1, seed: int = 0) -> Difference:
         """Return the significance.Difference of two predictors, by their positions in judged."""
-        ours, theirs = (self.judged[place].values[k][metric] for place in (one, other))
+        ours, theirs = (self.judged[place].values[k][metric] for place in (predictor, other))
         return compare(ours, theirs, seed)
 
     def best(self, metric: str, k: int) -> int:
@@ -79,7 +79,7 @@ class Report(NamedTuple):
 
         Ties: the first.
         """
-        return int(np.argmax([one.values[k][metric].mean() for one in self.judged]))
+        return int(np.argmax([predictor.values[k][metric].mean() for predictor in self.judged]))
 
 
 class Common(NamedTuple):
@@ -113,17 +113,19 @@ def judge_lists(models, X, k=10, baselines=True, given=None, by="lists", team=AL
     """
     listers = listers_of(models, given, by)
     lead = listers[0]
-    cuts = check_cuts(k, min(len(one.item_ids) for one in listers))
+    cuts = check_cuts(k, min(len(lister.item_ids) for lister in listers))
     common = common_pairs(listers, X)
     users = np.unique(common.sides[0][0])
     ids, judged = lead.user_ids[users], []
-    for name, one, side in zip(models, listers, common.sides):
+    for name, lister, side in zip(models, listers, common.sides):
         judged.append(
-            judge(name, lists_by(team, one.lists, ids, cuts[-1]), clicks_of(*side, one.shape), one.counts, cuts)
+            judge(
+                name, lists_by(team, lister.lists, ids, cuts[-1]), clicks_of(*side, lister.shape), lister.counts, cuts
+            )
         )
     relevant = clicks_of(*common.sides[0], lead.shape)
-    for made in made_of(baselines, lead):
-        judged.append(judge(made.name, lists_by(team, made.lists, users, cuts[-1]), relevant, lead.counts, cuts))
+    for result in made_of(baselines, lead):
+        judged.append(judge(result.name, lists_by(team, result.lists, users, cuts[-1]), relevant, lead.counts, cuts))
     return Report(judged, cuts, ids, common.left_out, common.strange)
 
 
@@ -137,8 +139,8 @@ def common_pairs(listers, X, every_item=False):
 
     Raises DataError if none is left.
     """
-    sides = [one.rows(X) for one in listers]
-    asked = [judged_by(*side, one.known, len(one.item_ids), every_item) for one, side in zip(listers, sides)]
+    sides = [lister.rows(X) for lister in listers]
+    asked = [judged_by(*side, lister.known, len(lister.item_ids), every_item) for lister, side in zip(listers, sides)]
     kept, (own, left_out) = np.logical_and.reduce([mask for mask, _ in asked]), asked[0]
     strange = int(own.sum()) - int(kept.sum())
     if not kept.any():
@@ -160,7 +162,7 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
     """Return the Report of models by the sampled protocol: hr and ndcg.
 
     models: {name: fitted estimator}; there is one value a test. tests: ids as negatives.Negatives: users (T,), clicks
-    (T,), items (T, C), there (T, C) bool. Candidates are dropped by the clicks of the first model, see
+    (T,), items (T, C), target (T, C) bool. Candidates are dropped by the clicks of the first model, see
     evaluation.lists.sampled; a click on an unknown item counts, as in the protocol. Raises as judge_lists.
     """
     listers = listers_of(models, by=by)
@@ -169,15 +171,15 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
     asked, n_items = Asked(tests, common.kept), len(lead.item_ids)
     rows = asked.rows(lead)
     apart = np.where(rows < n_items, rows, n_items + asked.codes)
-    users, there = common.sides[0][0], tests.there[common.kept]
-    found, dropped = sampled.candidates(users, apart[:, 0], apart[:, 1:], there, lead.known, n_items)
+    users, target = common.sides[0][0], tests.there[common.kept]
+    result, dropped = sampled.candidates(users, apart[:, 0], apart[:, 1:], target, lead.known, n_items)
     scores = {
-        name: model_scores(one, one.user_ids[side[0]], asked.rows(one))
-        for name, one, side in zip(models, listers, common.sides)
+        name: model_scores(lister, lister.user_ids[side[0]], asked.rows(lister))
+        for name, lister, side in zip(models, listers, common.sides)
     }
-    scores |= {made.name: baseline_scores(made, found) for made in made_of(baselines, lead)}
-    judged = [sampled.judge_sampled(name, values, found.there, cuts) for name, values in scores.items()]
-    return Report(judged, cuts, lead.user_ids[found.users], common.left_out, common.strange, dropped)
+    scores |= {made.name: baseline_scores(made, result) for made in made_of(baselines, lead)}
+    judged = [sampled.judge_sampled(name, values, result.there, cuts) for name, values in scores.items()]
+    return Report(judged, cuts, lead.user_ids[result.users], common.left_out, common.strange, dropped)
 
 
 class Asked:
@@ -215,10 +217,10 @@ def model_scores(lister, users, rows):
     return out
 
 
-def baseline_scores(baseline, found):
+def baseline_scores(baseline, result):
     """Return (T, 1 + C) float32 scores of a baseline for sampled.Candidates.
 
     NaN for items that it does not know.
     """
-    out = baseline.pair_scores(found.users, np.minimum(found.items, baseline.n_items - 1))
-    return np.where(found.items < baseline.n_items, out, np.float32(np.nan))
+    out = baseline.pair_scores(result.users, np.minimum(result.items, baseline.n_items - 1))
+    return np.where(result.items < baseline.n_items, out, np.float32(np.nan))

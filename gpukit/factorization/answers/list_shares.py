@@ -24,7 +24,7 @@ def list_terms(model, user_row, item_row):
     if user_row < len(model.user_ids_):
         rated = rated_parts(model, head, user_row, item_row)
         score = float(head.user_factors[user_row].astype(np.float64) @ head.item_factors[item_row])
-    rest = score - sum(one.share for one in rated)
+    rest = score - sum(value.share for value in rated)
     total = score + popularity
     return float(np.float32(total)), total, 0.0, 0.0, popularity, rest, rated, 0.0, 0
 
@@ -35,8 +35,8 @@ def rated_parts(model, head, user_row, item_row):
     The largest share is first.
     """
     history, scale = model._rated, model._scale
-    mine = slice(*history.indptr[user_row : user_row + 2])
-    items, z = history.items[mine], history.levels[history.codes[mine]]
+    entries = slice(*history.indptr[user_row : user_row + 2])
+    items, z = history.items[entries], history.levels[history.codes[entries]]
     factors, weights = head.item_factors[items].astype(np.float64), weights_of(z).astype(np.float64)
     gram = model._prepare("gram", lambda: gram_of(head.item_factors))
     matrix = normal_matrix(head, factors, weights, gram)

@@ -59,9 +59,9 @@ class Lister:
         The item row is -1 where no item is left.
         """
         for tile, items, scores in self.tiles(users, n):
-            there = ~np.isnan(scores)
+            is_present = ~np.isnan(scores)
             rows = np.full(items.shape, -1, np.int32)
-            rows[there] = rows_or_unknown(items[there].astype(self.item_ids.dtype), self.item_ids, "item")
+            rows[is_present] = rows_or_unknown(items[is_present].astype(self.item_ids.dtype), self.item_ids, "item")
             yield rows_or_unknown(tile, self.user_ids), rows
 
     def tiles(self, users, n):
@@ -90,8 +90,8 @@ class Newcomers(Lister):
     def known(self):
         """Given Clicks on items of the model."""
         items = rows_or_unknown(self.given.item_ids, self.item_ids, "item")[self.given.items]
-        there = items < len(self.item_ids)
-        return clicks_of(self.given.users[there], items[there], self.shape)
+        is_present = items < len(self.item_ids)
+        return clicks_of(self.given.users[is_present], items[is_present], self.shape)
 
     def rows(self, X):
         """Return rows as in Lister."""

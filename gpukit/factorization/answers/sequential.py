@@ -73,14 +73,14 @@ def predict_sequentially(model, ratings, users, items):
     sequences = append_to_known(model._rated, len(state.user_factors), users[order], items[order], z[order])
     extras = np.vstack((state.item_extras, np.zeros((1, state.item_extras.shape[1])))).astype(np.float64)
     features = features_of(np.vstack((state.item_factors, np.zeros((1, state.item_factors.shape[1])))), prior)
-    found = np.empty((len(sequences.items), 2))
+    result = np.empty((len(sequences.items), 2))
     numbers = features, extras[:, BIAS].copy(), extras[:, BASE].copy(), prior.noise
-    learn_in_order(sequences, *numbers, state.neighbors, state.influence, found)
-    places, counts = np.arange(len(found)), np.diff(sequences.indptr)
+    learn_in_order(sequences, *numbers, state.neighbors, state.influence, result)
+    places, counts = np.arange(len(result)), np.diff(sequences.indptr)
     is_asked = places >= np.repeat(sequences.first, counts)
     earlier = places - np.repeat(sequences.indptr[:-1], counts)
     columns = np.empty((3, len(order)))
-    columns[:, order] = np.vstack((found.T, earlier))[:, is_asked]
+    columns[:, order] = np.vstack((result.T, earlier))[:, is_asked]
     predicted, by_biases = unscale(columns[:2].astype(np.float32), scale)
     return Sequential(predicted, by_biases, columns[2].astype(np.int64))
 
@@ -149,7 +149,7 @@ def _product(feature, P, moment):
 
 
 @by_block(lambda sequences: len(sequences.first))
-def learn_in_order(start, stop, sequences, features, bias, baseline, noise, neighbors, influence, found):
+def learn_in_order(start, stop, sequences, features, bias, baseline, noise, neighbors, influence, result):
     """Predict ratings of Sequences from `first` on, each before it is learned.
 
     features (N + 1, 1 + F) float64; bias, baseline (N + 1,) float64: b_j and its baseline, the last row for unknown
@@ -177,10 +177,10 @@ def learn_in_order(start, stop, sequences, features, bias, baseline, noise, neig
                             rest = z[s] - bias[other] - _near(other, base, neighbors, influence, residual, is_rated)
                             for i in range(size):
                                 moment[i] += rest * features[other, i]
-                found[t, 0] = bias[item] + _product(features[item], P, moment)
+                result[t, 0] = bias[item] + _product(features[item], P, moment)
                 if neighbors.shape[1]:
-                    found[t, 0] += _near(item, base, neighbors, influence, residual, is_rated)
-                found[t, 1] = baseline[item] + base
+                    result[t, 0] += _near(item, base, neighbors, influence, residual, is_rated)
+                result[t, 1] = baseline[item] + base
             if item < n_items:
                 _learn(features[item], P, gain)
                 for i in range(size):

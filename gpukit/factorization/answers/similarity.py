@@ -128,8 +128,8 @@ def of_user(row, history, state, norms, measure=MEASURE):
 
     Returns (similarity (M,) float32, items rated in common (M,) int64).
     """
-    bases, mine = bases_of(state), slice(history.indptr[row], history.indptr[row + 1])
-    items, z = history.items[mine], history.levels[history.codes[mine]].astype(np.float64)
+    bases, entries = bases_of(state), slice(history.indptr[row], history.indptr[row + 1])
+    items, z = history.items[entries], history.levels[history.codes[entries]].astype(np.float64)
     weights, rated = np.zeros(len(bases[1])), np.zeros(len(bases[1]), bool)
     weights[items], rated[items] = measure.level + (z - bases[0][row] - bases[1][items]), True
     products, common = np.zeros(len(bases[0])), np.zeros(len(bases[0]), np.int64)

@@ -135,7 +135,7 @@ def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse:
 
     stopping: a model_selection EarlyStopping.
     """
-    begun, curve, units = work_clock(), [], work_of_epoch(evaluators, settings)
+    start, curve, units = work_clock(), [], work_of_epoch(evaluators, settings)
     trainings = [evaluator.begin(settings) for evaluator in evaluators]
     for epoch in range(settings.epochs):
         errors = np.concatenate([train_epoch(epoch) for train_epoch in trainings])
@@ -143,7 +143,7 @@ def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse:
         if stopping.budget is not None:
             stopping.budget.spend(units)
         is_over = stopping.is_over(rmse) or (stopping.patience and np.isinf(rmse))
-        curve.append({"epoch": epoch + 1, "seconds": work_clock() - begun, "rmse": rmse})
+        curve.append({"epoch": epoch + 1, "seconds": work_clock() - start, "rmse": rmse})
         progress(epoch + 1, rmse)
         if stopping.best == epoch:
             best_errors = errors

@@ -20,12 +20,12 @@ def train_second(prepared, plan, progress, resumed, checkpoints):
     other = mix.partner(estimator, plan, len(prepared.clicks), prepared.clicks.shape)
     course, done = Course(prepared, other), resumed.epochs_done if resumed else 0
     if resumed:
-        found, wanted = saving.sizes_of(resumed.state), (other.n_factors, other.learned_neighbors)
-        if found != wanted or done > other.epochs:
+        result, wanted = saving.sizes_of(resumed.state), (other.n_factors, other.learned_neighbors)
+        if result != wanted or done > other.epochs:
             raise ModelError(
-                f"The checkpoint's second model has {found[0]} factors and {found[1]} neighbours after {done} epochs; "
-                f"here it has {wanted[0]} and {wanted[1]}, {other.epochs} epochs in all. Leave --resume out to begin "
-                "anew."
+                f"The checkpoint's second model has {result[0]} factors and {result[1]} neighbours after {done} "
+                f"epochs; here it has {wanted[0]} and {wanted[1]}, {other.epochs} epochs in all. Leave --resume out to "
+                "begin anew."
             )
     session, training = course.begin(resumed.state if resumed else course.first(prepared.neighbors(other, progress)))
     judge = runs.Judge(session, None, start.SCALE, 0)

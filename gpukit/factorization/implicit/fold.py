@@ -27,10 +27,10 @@ def scorer(model):
 
     def scores(given):
         near = neighborhood(state, given, 0.0, slice(None)) + np.zeros(len(bias))
-        found = taste(given, near) + bias + near
+        result = taste(given, near) + bias + near
         if weights is not None:
-            found += weights[given.items].sum(axis=0, dtype=np.float64)
-        return found
+            result += weights[given.items].sum(axis=0, dtype=np.float64)
+        return result
 
     return scores
 
@@ -93,8 +93,8 @@ def by_chances(state, plan, bias):
         weights = np.where(truth, 1.0, plan.n_negatives * len(given.items) / max(1, len(others)))
         design = np.column_stack((np.ones(len(rows)), state.item_factors[rows].astype(np.float64)))
         decay = max(plan.regularization, 1e-6) * (1 + plan.n_negatives) * len(given.items)
-        found = newton(design, truth, weights, (bias + near)[rows], decay)
-        return found[0] + state.item_factors.astype(np.float64) @ found[1:]
+        result = newton(design, truth, weights, (bias + near)[rows], decay)
+        return result[0] + state.item_factors.astype(np.float64) @ result[1:]
 
     return products
 
@@ -105,11 +105,11 @@ def newton(design, truth, weights, offset, decay):
     The cross-entropy is of sigma(design x + offset) with truth; the penalty is decay / 2 |x|^2.
     """
     steps = 12  # of Newton's method
-    found = np.zeros(design.shape[1])
+    result = np.zeros(design.shape[1])
     for _ in range(steps):
-        chance = 1.0 / (1.0 + np.exp(-np.clip(design @ found + offset, -30.0, 30.0)))
-        slope = design.T @ (weights * (chance - truth)) + decay * found
-        curve = (design.T * (weights * chance * (1.0 - chance))) @ design + decay * np.eye(len(found))
+        chance = 1.0 / (1.0 + np.exp(-np.clip(design @ result + offset, -30.0, 30.0)))
+        slope = design.T @ (weights * (chance - truth)) + decay * result
+        curve = (design.T * (weights * chance * (1.0 - chance))) @ design + decay * np.eye(len(result))
         step = solve_symmetric(curve, slope[:, None])[:, 0]
-        found -= step / max(1.0, np.abs(step).max())
-    return found
+        result -= step / max(1.0, np.abs(step).max())
+    return result

@@ -62,11 +62,11 @@ class Resolution:
         matrix = matrix_of(clicks)
         if device.is_cuda or not fits(clicks.shape[1], device) or training.uses_users(matrix.shape, matrix.nnz):
             return solve(clicks, decay, device)
-        found = self.corrected(*before, matrix) if before and before[1] == decay else None
-        if found is None or training.inverse_error(matrix.T.tocsr(), found, decay) > training.ACCURATE:
-            found = training.inverse_of(matrix.T.tocsr(), decay)
-        self.inverse = found, decay
-        return training.weights_of(found.copy())
+        result = self.corrected(*before, matrix) if before and before[1] == decay else None
+        if result is None or training.inverse_error(matrix.T.tocsr(), result, decay) > training.ACCURATE:
+            result = training.inverse_of(matrix.T.tocsr(), decay)
+        self.inverse = result, decay
+        return training.weights_of(result.copy())
 
     def corrected(self, inverse, decay, matrix):
         """Return P for new clicks (M, N); None if a new solution is less work."""

@@ -19,11 +19,11 @@ def partner(estimator, plan, n_clicks, shape):
     """Return the settings.Settings of the second model; plan: those of the first."""
     standard = usual("sampled", plan.rates, n_clicks)
     named = {"epochs": "n_epochs", "regularization": "regularization", "learning_rate": "learning_rate"}
-    given = {own: value for own, name in named.items() if (value := getattr(estimator, name)) is not None}
+    arguments = {own: value for own, name in named.items() if (value := getattr(estimator, name)) is not None}
     loss = plan.loss if plan.solver == "sampled" else LOSS
     biases, factors = bool(getattr(estimator, "biases", True)), min(RULES.second_factors, *shape)
     own = {"solver": "sampled", "loss": loss, "biases": biases, "n_factors": factors, "mixed": 0.0, "popular": 0.0}
-    return plan._replace(**{**standard, **given, **own, "counted": False, "recency": 0.0})
+    return plan._replace(**{**standard, **arguments, **own, "counted": False, "recency": 0.0})
 
 
 def deviation(state):
@@ -57,7 +57,7 @@ def parted(state, plan):
     plan: its settings.Settings. All biases are the second's.
     """
     first, weight = plan.n_factors, np.float32(plan.mixed)
-    one = state_of_factors(state.user_factors[:, :first].copy(), state.item_factors[:, :first].copy())
+    value = state_of_factors(state.user_factors[:, :first].copy(), state.item_factors[:, :first].copy())
     other = State(
         state.user_factors[:, first:] / weight,
         state.user_extras / weight,
@@ -66,4 +66,4 @@ def parted(state, plan):
         state.influence / weight,
         state.neighbors,
     )
-    return one, other
+    return value, other

@@ -61,8 +61,8 @@ class PreparedClicks:
         if not plan.learned_neighbors:
             return np.zeros((self.clicks.shape[1], 0), np.int32)
         options = self.orders(plan), self.steps, plan.learned_neighbors
-        found = self.estimator.searched(*options, progress)() if progress else self.estimator.find_neighbors(*options)
-        return found if isinstance(found, np.ndarray) else found.copy_to_host()
+        result = self.estimator.searched(*options, progress)() if progress else self.estimator.find_neighbors(*options)
+        return result if isinstance(result, np.ndarray) else result.copy_to_host()
 
 
 def ready_of(orders, walk, seed, near, steps):

@@ -87,16 +87,16 @@ def weighted_alone(state, prepared, plan, which, asked):
     return start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), len(prepared.clicks)
 
 
-def both(state, prepared, plan, which, asked):
+def both(state, prepared, plan, which, rows):
     """Update two models in one; return as `solved`, with the same arguments."""
     one, other = mix.parted(state, plan)
     own = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
-    one, read = solved(one, prepared, plan._replace(mixed=0.0), which, asked)
-    other, count = walked(other, prepared, own._replace(n_factors=other.user_factors.shape[1]), which, asked)
+    one, read = solved(one, prepared, plan._replace(mixed=0.0), which, rows)
+    other, count = walked(other, prepared, own._replace(n_factors=other.user_factors.shape[1]), which, rows)
     return mix.joined(one, other, plan.mixed), read + count
 
 
-def solved(state, prepared, plan, which, asked):
+def solved(state, prepared, plan, which, rows):
     """Return (the State with rows solved for, number of clicks read).
 
     which: ((M,), (N,)) bool of new rows, and of rows that may change.
@@ -114,7 +114,7 @@ def solved(state, prepared, plan, which, asked):
     users *= np.float32(share)
     grown = state_of_factors(users, items)
     grown = start.ranked_for_strangers(grown, prepared.counts[1], plan.popular)
-    return restored(grown, state, fresh) if asked.rows == "frozen" else grown, count
+    return restored(grown, state, fresh) if rows.rows == "frozen" else grown, count
 
 
 def solve(own, other, table, rows, plan):
@@ -144,14 +144,14 @@ def restored(state, before, fresh):
     return state._replace(**rows)
 
 
-def walked(state, prepared, plan, which, asked):
+def walked(state, prepared, plan, which, rows):
     """Return (the State after some late epochs, number of clicks processed).
 
     Arguments as `solved`; epochs process all clicks.
     """
     fresh, _ = which
     neighbors = prepared.neighbors(plan)
-    if asked.hashes == "kept":
+    if rows.hashes == "kept":
         neighbors[: len(state.neighbors)] = state.neighbors
     begin = restored(start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed), state, fresh)
     influence = learning.carry_influence(state, neighbors)
@@ -160,5 +160,5 @@ def walked(state, prepared, plan, which, asked):
     for epoch in epochs:
         training.epoch(epoch)
     trained = session.state()
-    trained = restored(trained, state, fresh) if asked.rows == "frozen" else trained
+    trained = restored(trained, state, fresh) if rows.rows == "frozen" else trained
     return trained, len(epochs) * len(prepared.clicks)

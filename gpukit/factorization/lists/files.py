@@ -37,16 +37,16 @@ def read_categories(path):
     has several, separated by |, as in MovieLens's movies.dat and movies.csv. Raises DataError for a missing or empty
     file, and for a line without an item or category, which it names.
     """
-    found = {}
+    result = {}
     for number, words in lines_of(path, NEEDED_CATEGORIES):
         names = [name.strip() for name in words[-1].split(BETWEEN)]
         if len(words) < 2 or not words[0] or not all(names):
             raise DataError(f"{path}, line {number:,} lacks an item or a category: {' '.join(words)[:80]!r}.")
         for name in names:
-            found.setdefault(name, []).append(words[0])
-    if not found:
+            result.setdefault(name, []).append(words[0])
+    if not result:
         raise DataError(f"{path} holds a header and nothing else: no categories. Give {NEEDED_CATEGORIES}.")
-    return found
+    return result
 
 
 def lines_of(path, needed):

@@ -77,9 +77,9 @@ def known_rows(ids, item_ids):
     rows = rows_or_unknown(ids, item_ids, "item")
     ids, strange = id_array(ids, "item"), rows == len(item_ids)
     if strange.any():
-        some = ", ".join(f"{one!r:.80}" for one in ids[strange][:NAMED].tolist())
+        names = ", ".join(f"{value!r:.80}" for value in ids[strange][:NAMED].tolist())
         warnings.warn(
-            f"The model does not know {strange.sum():,} of {len(ids):,} items of the filters (such as {some}): they "
+            f"The model does not know {strange.sum():,} of {len(ids):,} items of the filters (such as {names}): they "
             "are left out.",
             stacklevel=6,
         )

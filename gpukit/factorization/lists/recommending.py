@@ -327,10 +327,10 @@ class Recommending(Serving):
             return Ranking(self._session, self._state, self._scale, None)
         from gpukit.factorization.lists.head import state_of
 
-        found = self._learned_head()
-        state = self._prepare("lists", lambda: state_of(found))
+        result = self._learned_head()
+        state = self._prepare("lists", lambda: state_of(result))
         make = functools.partial(self._make_session, state=state, walk="users")
-        return Ranking(lambda: self._kept_session("_listing", make), state, AS_THEY_ARE, found)
+        return Ranking(lambda: self._kept_session("_listing", make), state, AS_THEY_ARE, result)
 
     def _request(self, n, hide, by, filters):
         """Return the Request of validated arguments."""

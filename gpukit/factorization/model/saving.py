@@ -243,9 +243,9 @@ def unpack(model, facts, arrays):
         model.updates_ = plan.check_entries(facts["updates"])
     model.set_fitted(state, rated, scale, *ids.values())
     if any(name.startswith(f"{HEAD}.") for name in arrays):
-        found = arrays.gathered(head.Head, HEAD)
-        head.check_head(found, shape)
-        model._head = found
+        result = arrays.gathered(head.Head, HEAD)
+        head.check_head(result, shape)
+        model._head = result
     for name in MARKED:
         if name in arrays:
             check_seen(arrays[name], shape, name)

@@ -175,9 +175,9 @@ def pack_rows(factors, extras, rows):
 
 def unpack_rows(table, rows):
     """Return (factors, extras), float32, of parameter rows."""
-    at = rows.stride - EXTRA
+    position = rows.stride - EXTRA
     factors = np.ascontiguousarray(_factors(table, rows)[:-1], np.float32)
-    return factors, np.ascontiguousarray(table[:-1, at : at + KEPT])
+    return factors, np.ascontiguousarray(table[:-1, position : position + KEPT])
 
 
 def _factors(table, rows):

@@ -170,7 +170,7 @@ class IdLookup:
             return compute.index_in(*sides).fill_null(-1).to_numpy().copy()  # writable
         count = len(self._rows)
         self._rows.update(zip(known[count:].tolist(), range(count, len(known))))
-        return np.fromiter((self._rows.get(one, -1) for one in ids.tolist()), np.int32, len(ids))
+        return np.fromiter((self._rows.get(value, -1) for value in ids.tolist()), np.int32, len(ids))
 
 
 def extend_ids(rows, ids, known, what, steps, find=rows_of):

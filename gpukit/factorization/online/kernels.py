@@ -57,21 +57,21 @@ def find_levels(values, levels, codes, missing):
     Source: ours.
     """
     for t in range(I64(cuda.grid(1)), I64(values.size), I64(cuda.gridsize(1))):
-        at = lower_bound(levels, values[U64(t)], 0, levels.size)
-        is_level = at < levels.size and levels[U64(min(at, I64(levels.size - 1)))] == values[U64(t)]
-        codes[U64(t)] = U8(at if is_level else I64(0))
+        position = lower_bound(levels, values[U64(t)], 0, levels.size)
+        is_level = position < levels.size and levels[U64(min(position, I64(levels.size - 1)))] == values[U64(t)]
+        codes[U64(t)] = U8(position if is_level else I64(0))
         if not is_level:
             cuda.atomic.min(missing, 0, t)
 
 
 @kernel
-def find_pairs(keys, user_shift, item_shift, item_width, level_width, history, at, marked, known):
-    """at[k] = position of the pair of key k in a history, or its insertion point; marked[k] = key k with a mark.
+def find_pairs(keys, user_shift, item_shift, item_width, level_width, history, positions, marked, known):
+    """positions[k] = position of the pair of key k in a history, or its insertion point; marked[k] = key k with a mark.
 
     The mark is 0 for new pairs, ASIDE for known pairs with the level of the key, KNOWN for those with another level.
     keys (n,) uint64, in any order; user_shift, item_shift, item_width, level_width int32: bits of its fields; history:
-    arrays.History, whose last row is empty; later users are inserted at its end; at (n,) uint32 and marked (n,) uint64,
-    overwritten; known (1,) int64: the number of known pairs is added.
+    arrays.History, whose last row is empty; later users are inserted at its end; positions (n,) uint32 and marked
+    (n,) uint64, overwritten; known (1,) int64: the number of known pairs is added.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours (bisection in the user's ratings).
@@ -83,7 +83,7 @@ def find_pairs(keys, user_shift, item_shift, item_width, level_width, history, a
         end = I64(history.indptr[U64(user + 1)])
         place = lower_bound(items, item, history.indptr[U64(user)], end)
         stored = U64(place if place < end else I64(0))
-        at[U64(k)], mark = U32(place), U64(0)
+        positions[U64(k)], mark = U32(place), U64(0)
         if place < end and I64(items[stored]) == item:
             mark = ASIDE if U64(codes[stored]) == U64(field(key, 0, level_width) + U64(1)) else KNOWN
             cuda.atomic.add(known, 0, I64(1))
@@ -91,27 +91,27 @@ def find_pairs(keys, user_shift, item_shift, item_width, level_width, history, a
 
 
 @kernel
-def correct_codes(keys, at, level_width, codes, before):
-    """codes[at[k]] = level of key k + 1; before[k] = key k with the previous level.
+def correct_codes(keys, positions, level_width, codes, before):
+    """codes[positions[k]] = level of key k + 1; before[k] = key k with the previous level.
 
-    keys (n,) uint64, of distinct pairs, marked or not; at (n,) uint32; level_width int32; codes uint8, of a history, in
-    place; before (n,) uint64, overwritten, not marked.
+    keys (n,) uint64, of distinct pairs, marked or not; positions (n,) uint32; level_width int32; codes uint8, of a
+    history, in place; before (n,) uint64, overwritten, not marked.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
     """
     mask = U64((U64(1) << U64(level_width)) - U64(1))
     for k in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
-        key, place = U64(keys[U64(k)] & U64(~(ASIDE | KNOWN))), U64(at[U64(k)])
+        key, place = U64(keys[U64(k)] & U64(~(ASIDE | KNOWN))), U64(positions[U64(k)])
         before[U64(k)] = U64(U64(key & U64(~mask)) | U64(codes[place] - U8(1)))
         codes[place] = U8(U64(key & mask) + U64(1))
 
 
 @kernel
-def insert_records(items, codes, keys, at, item_shift, item_width, level_width, all_items, all_codes):
-    """all_items, all_codes = items and codes with new ratings inserted; at[k] old ratings precede that of key k.
+def insert_records(items, codes, keys, positions, item_shift, item_width, level_width, all_items, all_codes):
+    """all_items, all_codes = items and codes with new ratings inserted; positions[k] old ratings precede that of key k.
 
-    items (m,) int32, codes (m,) uint8; keys (n,) uint64 and at (n,) uint32, ascending; item_shift, item_width,
+    items (m,) int32, codes (m,) uint8; keys (n,) uint64 and positions (n,) uint32, ascending; item_shift, item_width,
     level_width int32: fields of a key; all_items (m + n,) int32 and all_codes (m + n,) uint8, overwritten: a new
     rating's code is its level + 1.
     Launch: any grid, blocks of a multiple of 32 threads; a warp moves consecutive ratings.
@@ -121,19 +121,19 @@ def insert_records(items, codes, keys, at, item_shift, item_width, level_width, 
     """
     old, piece = I64(items.size), I64(32 * SHARE)
     for first in range(I64(cuda.grid(1)) // I64(32) * piece, old, I64(cuda.gridsize(1)) // I64(32) * piece):
-        before = upper_bound(at, U32(first), 0, keys.size)
-        coming = I64(at[U64(before)]) if before < keys.size else old
+        before = upper_bound(positions, U32(first), 0, keys.size)
+        coming = I64(positions[U64(before)]) if before < keys.size else old
         for t in range(first + I64(cuda.laneid), min(I64(first + piece), old), I64(32)):
             item, code = items[U64(t)], codes[U64(t)]
             while coming <= t:
                 before += I64(1)
-                coming = I64(at[U64(before)]) if before < keys.size else old
+                coming = I64(positions[U64(before)]) if before < keys.size else old
             all_items[U64(t + before)] = item
             all_codes[U64(t + before)] = code
     for k in range(I64(cuda.grid(1)), I64(keys.size), I64(cuda.gridsize(1))):
-        there = U64(I64(at[U64(k)]) + k)
-        all_items[there] = np.int32(field(keys[U64(k)], item_shift, item_width))
-        all_codes[there] = U8(field(keys[U64(k)], 0, level_width) + U64(1))
+        target = U64(I64(positions[U64(k)]) + k)
+        all_items[target] = np.int32(field(keys[U64(k)], item_shift, item_width))
+        all_codes[target] = U8(field(keys[U64(k)], 0, level_width) + U64(1))
 
 
 @kernel
@@ -191,9 +191,9 @@ def read_base(table, base):
     Deterministic: yes, exact.
     Source: ours.
     """
-    at = U64(table.shape[1] - EXTRA + BASE)
+    position = U64(table.shape[1] - EXTRA + BASE)
     for r in range(I64(cuda.grid(1)), I64(base.size), I64(cuda.gridsize(1))):
-        base[U64(r)] = np.float64(table[U64(r), at])
+        base[U64(r)] = np.float64(table[U64(r), position])
 
 
 @kernel
@@ -234,11 +234,11 @@ def fresh_means(starts, others, codes, z, other_bias, damping, flags, bias):
 @device
 def begin_row(first, row, stride, out):
     """Initialize a parameter row `out` (stride,) by a warp: see prepare.kernels.start_rows."""
-    at, own = I64(stride - EXTRA), np.float32(first.base[U64(row)])
+    position, own = I64(stride - EXTRA), np.float32(first.base[U64(row)])
     for f in range(I64(cuda.laneid), I64(stride), I64(32)):
         wanted = f < first.n_factors and own != ZERO
         value = first_factor(first.seed_key, U64(row * first.n_factors + f)) if wanted else ZERO
-        of_base = f == at + I64(BASE) or (f == at + I64(BIAS) and first.biased)
+        of_base = f == position + I64(BASE) or (f == position + I64(BIAS) and first.biased)
         out[U64(f)] = own if of_base else value
 
 

@@ -87,23 +87,23 @@ def find_changes(batch, new, ratings, duplicates, keep_unchanged=False):
     Ratings that are known with the same value are left out unless keep_unchanged. New rating values, and means, become
     levels of the ratings.
     """
-    at, marked, n_known = look_up_pairs(new, ratings)
+    positions, marked, n_known = look_up_pairs(new, ratings)
     if n_known and duplicates == "error":
         raise_known_pair(marked, new, batch, ratings)
     if new.has_unknown or (n_known and duplicates == "mean"):
-        batch = apply_rule(batch, at, marked, ratings, duplicates)
+        batch = apply_rule(batch, positions, marked, ratings, duplicates)
         new = sort_batch(NewRatings(*batch[:2], ratings.extend_levels(batch.values), *batch[3:]), ratings)
-        at, marked, n_known = look_up_pairs(new, ratings)
-    return split_changes(new, (at, marked, n_known), ratings.steps, keep_unchanged)
+        positions, marked, n_known = look_up_pairs(new, ratings)
+    return split_changes(new, (positions, marked, n_known), ratings.steps, keep_unchanged)
 
 
 def look_up_pairs(new, ratings):
-    """Return (at (n,) uint32, marked (n,) uint64, number of known pairs) of a SortedBatch: see kernels.find_pairs."""
+    """Return (positions (n,) uint32, marked (n,) uint64, number of known pairs), see kernels.find_pairs."""
     steps, (level, item, user), n = ratings.steps, new.key, new.keys.size
-    at, marked, known = steps.empty(n, np.uint32), steps.empty(n, np.uint64), steps.zeros(1, np.int64)
+    positions, marked, known = steps.empty(n, np.uint32), steps.empty(n, np.uint64), steps.zeros(1, np.int64)
     fields = user.shift, item.shift, item.width, level.width
-    steps.run("find_pairs", new.keys, *fields, ratings.history, at, marked, known)
-    return at, marked, int(steps.fetch(known)[0])
+    steps.run("find_pairs", new.keys, *fields, ratings.history, positions, marked, known)
+    return positions, marked, int(steps.fetch(known)[0])
 
 
 def raise_known_pair(marked, new, batch, ratings):
@@ -122,58 +122,58 @@ def rows_of_keys(keys, key):
     return pairs >> key.item.width, pairs & ((1 << key.item.width) - 1)
 
 
-def apply_rule(batch, at, marked, ratings, duplicates):
+def apply_rule(batch, positions, marked, ratings, duplicates):
     """Return NewRatings on the host in order of (user, item), with the values of the rule for known pairs.
 
-    at, marked: result of `look_up_pairs`.
+    positions, marked: result of `look_up_pairs`.
     """
     fetch = ratings.steps.fetch
     columns = [column if isinstance(column, np.ndarray) else fetch(column) for column in batch[:3]]
     users, items, values = (column[np.lexsort((columns[1], columns[0]))] for column in columns)
     if duplicates == "mean":
         known = fetch(marked) >= KNOWN
-        stored = ratings.levels.values[fetch(ratings.history.codes)[fetch(at)[known]] - 1]
+        stored = ratings.levels.values[fetch(ratings.history.codes)[fetch(positions)[known]] - 1]
         values[known] = (stored + values[known]) / np.float32(2)
     return NewRatings(users, items, values, *batch[3:])
 
 
 def split_changes(new, lookup, steps, keep_unchanged):
     """Return the Changes of a SortedBatch; lookup: result of `look_up_pairs`."""
-    (at, marked, n_known), n = lookup, new.keys.size
+    (positions, marked, n_known), n = lookup, new.keys.size
     if not n_known:
-        return Changes(new.keys, at, n, 0, new.key, new.shape)
-    keys, at, _ = steps.sort_by_bits(marked, MARK, MARK + 2, at)
+        return Changes(new.keys, positions, n, 0, new.key, new.shape)
+    keys, positions, _ = steps.sort_by_bits(marked, MARK, MARK + 2, positions)
     _, n_new, changed, _ = steps.fetch(steps.row_starts(keys, MARK, 2, 3)).tolist()
     end = n if keep_unchanged else changed
     if end < n:  # a slice of a device array takes time
-        keys, at = keys[:end], at[:end]
-    return Changes(keys, at, n_new, end - n_new, new.key, new.shape)
+        keys, positions = keys[:end], positions[:end]
+    return Changes(keys, positions, n_new, end - n_new, new.key, new.shape)
 
 
 def merge_changes(changes, ratings):
     """Merge Changes into DeviceRatings; return the MergedBatch."""
-    steps, n_new, columns, keys, at = ratings.steps, changes.n_new, [], changes.keys, changes.at
+    steps, n_new, columns, keys, positions = ratings.steps, changes.n_new, [], changes.keys, changes.at
     if changes.n_corrected:
         before = steps.empty(changes.n_corrected, np.uint64)
-        known = keys[n_new:], at[n_new:]
+        known = keys[n_new:], positions[n_new:]
         steps.run("correct_codes", *known, changes.key.level.width, ratings.history.codes, before)
         columns += [(columns_by_item(keys, changes, ratings)[0], sign) for keys, sign in ((known[0], 1), (before, -1))]
     if not n_new:
         return MergedBatch(None, columns, None, None)
     fresh, rated = ([steps.empty(n, np.uint8) for n in changes.shape] for _ in range(2))
     if changes.n_corrected:
-        keys, at = keys[:n_new], at[:n_new]
+        keys, positions = keys[:n_new], positions[:n_new]
     added, starts = columns_by_item(keys, changes, ratings)
     user = changes.key.user
     user_starts = steps.row_starts(keys, user.shift, user.width, changes.shape[0] + 1)
     steps.run("flag_rows", ratings.history.indptr, user_starts, fresh[0], rated[0])
     steps.run("flag_rows", ratings.item_starts, starts, fresh[1], rated[1])
-    insert_pairs(keys, at, changes.key, (user_starts, starts), ratings)
+    insert_pairs(keys, positions, changes.key, (user_starts, starts), ratings)
     return MergedBatch(keys, [(added, 1), *columns], tuple(fresh), rated[1])
 
 
-def insert_pairs(keys, at, key, starts, ratings):
-    """Insert keys (n,) into the history; at (n,): ratings of the history before each.
+def insert_pairs(keys, positions, key, starts, ratings):
+    """Insert keys (n,) into the history; positions (n,): ratings of the history before each.
 
     starts: first key of each row of either side.
     """
@@ -183,7 +183,7 @@ def insert_pairs(keys, at, key, starts, ratings):
     steps.run("add_starts", ratings.item_starts, starts[1], item_starts)
     items, codes = ratings.spare_arrays(len(ratings) + keys.size)
     old = ratings.history.items, ratings.history.codes
-    steps.run("insert_records", *old, keys, at, item.shift, item.width, level.width, items, codes)
+    steps.run("insert_records", *old, keys, positions, item.shift, item.width, level.width, items, codes)
     ratings.replace(indptr, items, codes, item_starts)
 
 
@@ -213,8 +213,8 @@ def changed_values(changes, ratings):
 
 def merged_places(changes, steps):
     """Return the positions (n,) int64 of Changes in the merged history, on the host."""
-    at, n_new = steps.fetch(changes.at)[: len(changes)].astype(np.int64), changes.n_new
-    new, corrected = at[:n_new], at[n_new:]
+    positions, n_new = steps.fetch(changes.at)[: len(changes)].astype(np.int64), changes.n_new
+    new, corrected = positions[:n_new], positions[n_new:]
     return np.concatenate((new + np.arange(n_new), corrected + np.searchsorted(new, corrected, side="right")))
 
 

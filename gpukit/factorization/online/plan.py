@@ -68,16 +68,16 @@ def check_options(rows, hashes, duplicates, replay, widen_scale=False):
     )
 
 
-def plan_replay(replay, before, now, settled, plan):
+def plan_replay(replay, before, now, full_count, plan):
     """Return the Replay of an update.
 
     replay: earlier ratings per new one; None: none, or all of them when due. before, now: number of ratings before and
-    after the update; settled: their number at the last epoch over the whole history; plan: a training's
+    after the update; full_count: their number at the last epoch over the whole history; plan: a training's
     settings.Settings.
     """
     epoch_share, most_epochs = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
     new = max(now - before, 1)
-    due = replay is None and has_grown(settled, now)
+    due = replay is None and has_grown(full_count, now)
     replay = 0.0 if replay is None else replay
     if due or replay * new >= before:
         count = max(1, min(round(epoch_share * plan.epochs), most_epochs))
@@ -85,9 +85,9 @@ def plan_replay(replay, before, now, settled, plan):
     return Replay(replay * new / before, late_epochs(plan.epochs, plan.annealing))
 
 
-def has_grown(settled, now):
+def has_grown(full_count, now):
     """Return True if the growth from `settled` ratings is at least a 25th of those now."""
-    return (now - settled) * RULES.growth_part >= now
+    return (now - full_count) * RULES.growth_part >= now
 
 
 def late_epochs(epochs, annealing):
@@ -101,20 +101,20 @@ def late_epochs(epochs, annealing):
     return tuple(first + number for number in range(count))
 
 
-def new_entry(changes, new_rows, rows, walked, settled, seconds):
+def new_entry(changes, new_rows, rows, walked, full_count, seconds):
     """Return the entry of an update.
 
     changes: numbers of new and of corrected ratings; new_rows: of new users, of new items; the others: see partial_fit.
     """
     names = "ratings", "corrected", "users", "items"
     counts = dict(zip(names, map(int, (*changes, *new_rows))))
-    return {**counts, "rows": rows, "walked": walked, "settled": settled, "seconds": seconds}
+    return {**counts, "rows": rows, "walked": walked, "settled": full_count, "seconds": seconds}
 
 
 def empty_entry(model, rows):
     """Return the entry of updates_ for an update without new ratings."""
-    settled = last_full_count(getattr(model, "updates_", []), len(model._rated.items))
-    return new_entry((0, 0), (0, 0), rows, 0, settled, {})
+    full_count = last_full_count(getattr(model, "updates_", []), len(model._rated.items))
+    return new_entry((0, 0), (0, 0), rows, 0, full_count, {})
 
 
 def last_full_count(entries, ratings):

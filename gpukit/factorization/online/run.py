@@ -47,10 +47,10 @@ def update_model(model, ratings, options, progress):
         if not len(changes):
             model.updates_ = [*log, empty_entry(model, options.rows)]
             return
-        settled, entry = last_full_count(log, len(stored)), None
+        full_count, entry = last_full_count(log, len(stored)), None
         if not is_due(model, len(changes), options):
             state = DeviceState(model, device, stored)
-            entry = update(state, Update(model, ids, changes, options, settled, clock, progress))
+            entry = update(state, Update(model, ids, changes, options, full_count, clock, progress))
         if entry is not None:
             model.device_, model.updates_ = str(device), [*log, entry]
             model.set_fitted(state.parameters(), stored.download(), stored.scale, *ids)
@@ -110,9 +110,9 @@ def update(state, request):
             walked += learning.learn_all(whole, counts, state, plan, report, replay, max(share, RULES.least_share))
         ratings.steps.finish()
     new = [np.count_nonzero(side) for side in flags] or (0, 0)
-    settled = n_now if moves and replay.is_whole else request.settled
+    full_count = n_now if moves and replay.is_whole else request.settled
     counts = changes.n_new, changes.n_corrected
-    return new_entry(counts, new, options.rows, walked, settled, clock.seconds)
+    return new_entry(counts, new, options.rows, walked, full_count, clock.seconds)
 
 
 def find_share(state, changes, before):
@@ -140,8 +140,8 @@ def find_new_neighbors(state, model, merged, flags, all_orders):
 def search_neighbors(state, model, all_orders, changed, known):
     """Return the neighbours (N, K) int32 on the host: searched for changed items (N,) bool, else as in known."""
     if known.shape[1] and changed.any():
-        found = model.find_neighbors(all_orders, state.steps, known.shape[1])
-        known[changed] = np.asarray(found)[changed]
+        result = model.find_neighbors(all_orders, state.steps, known.shape[1])
+        known[changed] = np.asarray(result)[changed]
     return known
 
 

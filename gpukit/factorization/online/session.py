@@ -137,10 +137,10 @@ class Live:
 
     def _update(self, state, batch, changes, options, clock):
         """Learn merge.Changes; return the entry of updates_."""
-        settled = plan.last_full_count(self.updates_, len(state.ratings))
+        full_count = plan.last_full_count(self.updates_, len(state.ratings))
         if not len(changes):
-            return plan.new_entry((0, 0), (0, 0), options.rows, 0, settled, clock.seconds)
-        return run.update(state, run.Update(self._model, batch[3:], changes, options, settled, clock))
+            return plan.new_entry((0, 0), (0, 0), options.rows, 0, full_count, clock.seconds)
+        return run.update(state, run.Update(self._model, batch[3:], changes, options, full_count, clock))
 
     def _get_estimator(self):
         """Return the estimator whose sessions are on the device state."""

@@ -37,9 +37,9 @@ def _find_levels(start, stop, values, levels, codes, firsts):
     """Write the codes of all parts; firsts[part]: position of its first value that is not a level."""
     for part in range(start, stop):
         for t in range(values.size * part // PARTS, values.size * (part + 1) // PARTS):
-            at = lower_bound(levels, values[t], 0, levels.size)
-            is_level = at < levels.size and levels[min(at, levels.size - 1)] == values[t]
-            codes[t] = at if is_level else 0
+            position = lower_bound(levels, values[t], 0, levels.size)
+            is_level = position < levels.size and levels[min(position, levels.size - 1)] == values[t]
+            codes[t] = position if is_level else 0
             if not is_level:
                 firsts[part] = min(firsts[part], t)
 
@@ -52,7 +52,7 @@ def find_levels(values, levels, codes, missing):
 
 
 @by_block(lambda counts: counts.size)
-def _find_pairs(start, stop, keys, fields, history, at, marked, counts):
+def _find_pairs(start, stop, keys, fields, history, position, marked, counts):
     """Write the places and marks of all parts; counts[part]: number of its pairs in the history."""
     (user_shift, item_shift, item_width, level_width), codes = fields, history.codes
     last, items = history.indptr.size - 2, history.items
@@ -62,56 +62,56 @@ def _find_pairs(start, stop, keys, fields, history, at, marked, counts):
             user, item = min(I64(keys[k] >> U64(user_shift)), last), I64(field(keys[k], item_shift, item_width))
             end = history.indptr[user + 1]
             place = lower_bound(items, item, history.indptr[user], end)
-            at[k], mark = place, U64(0)
+            position[k], mark = place, U64(0)
             if place < end and items[place] == item:
                 mark = ASIDE if codes[place] == field(keys[k], 0, level_width) + U64(1) else KNOWN
                 counts[part] += 1
             marked[k] = keys[k] | mark
 
 
-def find_pairs(keys, user_shift, item_shift, item_width, level_width, history, at, marked, known):
+def find_pairs(keys, user_shift, item_shift, item_width, level_width, history, position, marked, known):
     """Twin of kernels.find_pairs."""
     counts = np.empty(PARTS, np.int64)
-    _find_pairs(keys, (user_shift, item_shift, item_width, level_width), history, at, marked, counts)
+    _find_pairs(keys, (user_shift, item_shift, item_width, level_width), history, position, marked, counts)
     known[0] += counts.sum()
 
 
 @by_block(lambda keys: keys.size)
-def correct_codes(start, stop, keys, at, level_width, codes, before):
+def correct_codes(start, stop, keys, position, level_width, codes, before):
     """Twin of kernels.correct_codes."""
     mask = (U64(1) << U64(level_width)) - U64(1)
     for i in range(stop - start):
         k = start + i
         key = keys[k] & ~(ASIDE | KNOWN)
-        before[k] = (key & ~mask) | U64(codes[at[k]] - 1)
-        codes[at[k]] = U8((key & mask) + U64(1))
+        before[k] = (key & ~mask) | U64(codes[position[k]] - 1)
+        codes[position[k]] = U8((key & mask) + U64(1))
 
 
 @by_block(lambda items: -(-items.size // TILE))
-def _insert_old(start, stop, items, codes, keys, at, all_items, all_codes):
+def _insert_old(start, stop, items, codes, keys, position, all_items, all_codes):
     """Copy old ratings; each tile looks up its first new rating once."""
     for tile in range(start, stop):
         first, last = tile * TILE, min((tile + 1) * TILE, items.size)
-        before = upper_bound(at, U32(first), 0, keys.size)
+        before = upper_bound(position, U32(first), 0, keys.size)
         for t in range(first, last):
-            while before < keys.size and at[before] <= t:
+            while before < keys.size and position[before] <= t:
                 before += 1
             all_items[t + before], all_codes[t + before] = items[t], codes[t]
 
 
 @by_block(lambda keys: keys.size)
-def _insert_new(start, stop, keys, at, item_shift, item_width, level_width, all_items, all_codes):
+def _insert_new(start, stop, keys, position, item_shift, item_width, level_width, all_items, all_codes):
     """Copy new ratings."""
     for i in range(stop - start):
         k = start + i
-        all_items[I64(at[k]) + k] = field(keys[k], item_shift, item_width)
-        all_codes[I64(at[k]) + k] = U8(field(keys[k], 0, level_width) + U64(1))
+        all_items[I64(position[k]) + k] = field(keys[k], item_shift, item_width)
+        all_codes[I64(position[k]) + k] = U8(field(keys[k], 0, level_width) + U64(1))
 
 
-def insert_records(items, codes, keys, at, item_shift, item_width, level_width, all_items, all_codes):
+def insert_records(items, codes, keys, position, item_shift, item_width, level_width, all_items, all_codes):
     """Twin of kernels.insert_records."""
-    _insert_old(items, codes, keys, at, all_items, all_codes)
-    _insert_new(keys, at, item_shift, item_width, level_width, all_items, all_codes)
+    _insert_old(items, codes, keys, position, all_items, all_codes)
+    _insert_new(keys, position, item_shift, item_width, level_width, all_items, all_codes)
 
 
 @njit
@@ -143,10 +143,10 @@ def mark_fixed(start, stop, keys, user_shift, item_shift, item_width, users, ite
 @by_block(lambda base: base.size)
 def read_base(start, stop, table, base):
     """Twin of kernels.read_base."""
-    at = table.shape[1] - EXTRA + BASE
+    position = table.shape[1] - EXTRA + BASE
     for k in range(stop - start):
         r = start + k
-        base[r] = table[r, at]
+        base[r] = table[r, position]
 
 
 @by_block(lambda flags: flags.size)

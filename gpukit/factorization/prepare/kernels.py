@@ -38,9 +38,9 @@ def lay_out(where, others, codes, z, minor, values):
     Source: ours.
     """
     for t in range(I64(cuda.grid(1)), I64(where.size), I64(cuda.gridsize(1))):
-        there = U64(where[U64(t)])
-        minor[there] = others[U64(t)]
-        values[there] = z[U32(codes[U64(t)])]
+        target = U64(where[U64(t)])
+        minor[target] = others[U64(t)]
+        values[target] = z[U32(codes[U64(t)])]
 
 
 @kernel
@@ -224,8 +224,8 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
     Deterministic: yes, exact.
     Source: ours.
     """
-    at = I64(extras.shape[1] - EXTRA)
-    width = at * I64(factors.shape[1] // extras.shape[1])
+    position = I64(extras.shape[1] - EXTRA)
+    width = position * I64(factors.shape[1] // extras.shape[1])
     for row in range(I64(cuda.blockIdx.x), I64(extras.shape[0]), I64(cuda.gridDim.x)):
         own = np.float32(base[U64(row)]) if row < base.size else np.float32(0.0)
         for f in range(I64(cuda.threadIdx.x), width, I64(cuda.blockDim.x)):
@@ -233,8 +233,8 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
             value = first_factor(seed_key, U64(row * n_factors + f)) if wanted else np.float32(0.0)
             factors[U64(row), U64(f)] = value
         for e in range(I64(cuda.threadIdx.x), I64(EXTRA), I64(cuda.blockDim.x)):
-            there = e == BASE or (e == BIAS and biased)
-            extras[U64(row), U64(at + e)] = own if there else np.float32(0.0)
+            target = e == BASE or (e == BIAS and biased)
+            extras[U64(row), U64(position + e)] = own if target else np.float32(0.0)
 
 
 @kernel
@@ -250,10 +250,10 @@ def pack_near(neighbors, base, near, offsets):
     slots = I64(near.shape[1])
     for t in range(I64(cuda.grid(1)), I64(near.size), I64(cuda.gridsize(1))):
         item, slot = U64(t // slots), U64(t % slots)
-        there = item < neighbors.shape[0] and slot < neighbors.shape[1]
-        other = neighbors[item, slot] if there else np.int32(-1)
+        is_present = item < neighbors.shape[0] and slot < neighbors.shape[1]
+        other = neighbors[item, slot] if is_present else np.int32(-1)
         near[item, slot] = other
-        offsets[item, slot] = np.float32(base[U64(other)]) if there else np.float32(0.0)
+        offsets[item, slot] = np.float32(base[U64(other)]) if is_present else np.float32(0.0)
 
 
 @kernel
@@ -298,9 +298,9 @@ def move_rows(table, places, out):
     Source: ours.
     """
     for r in range(I64(cuda.blockIdx.x), I64(table.shape[0]), I64(cuda.gridDim.x)):
-        there = U64(places[U64(r)])
+        target = U64(places[U64(r)])
         for f in range(I64(cuda.threadIdx.x), I64(table.shape[1]), I64(cuda.blockDim.x)):
-            out[there, U64(f)] = table[U64(r), U64(f)]
+            out[target, U64(f)] = table[U64(r), U64(f)]
 
 
 @kernel
@@ -313,9 +313,9 @@ def take_rows(table, places, out):
     Source: ours.
     """
     for r in range(I64(cuda.blockIdx.x), I64(out.shape[0]), I64(cuda.gridDim.x)):
-        there = U64(places[U64(r)])
+        target = U64(places[U64(r)])
         for f in range(I64(cuda.threadIdx.x), I64(out.shape[1]), I64(cuda.blockDim.x)):
-            out[U64(r), U64(f)] = table[there, U64(f)]
+            out[U64(r), U64(f)] = table[target, U64(f)]
 
 
 @kernel
@@ -328,12 +328,12 @@ def read_rows(factors, extras, own_factors, own_extras):
     Deterministic: yes, exact.
     Source: ours.
     """
-    at = I64(extras.shape[1] - EXTRA)
+    position = I64(extras.shape[1] - EXTRA)
     for row in range(I64(cuda.blockIdx.x), I64(own_factors.shape[0]), I64(cuda.gridDim.x)):
         for f in range(I64(cuda.threadIdx.x), I64(own_factors.shape[1]), I64(cuda.blockDim.x)):
             own_factors[U64(row), U64(f)] = factors[U64(row), U64(f)]
         for e in range(I64(cuda.threadIdx.x), I64(own_extras.shape[1]), I64(cuda.blockDim.x)):
-            own_extras[U64(row), U64(e)] = extras[U64(row), U64(at + e)]
+            own_extras[U64(row), U64(e)] = extras[U64(row), U64(position + e)]
 
 
 @kernel

@@ -131,15 +131,15 @@ def weighted_means(start, stop, starts, others, codes, z, weights, other_bias, d
 @by_block(lambda extras: extras.shape[0])
 def start_rows(start, stop, seed_key, base, biased, n_factors, factors, extras):
     """Twin of kernels.start_rows; factors in float32."""
-    at = extras.shape[1] - EXTRA
+    position = extras.shape[1] - EXTRA
     for row in range(start, stop):
         own = np.float32(base[row]) if row < base.size else np.float32(0.0)
-        for f in range(at):
+        for f in range(position):
             wanted = f < n_factors and own != np.float32(0.0)
             factors[row, f] = first_factor(seed_key, U64(row * n_factors + f)) if wanted else np.float32(0.0)
         for e in range(EXTRA):
-            there = e == BASE or (e == BIAS and biased)
-            extras[row, at + e] = own if there else np.float32(0.0)
+            target = e == BASE or (e == BIAS and biased)
+            extras[row, position + e] = own if target else np.float32(0.0)
 
 
 @by_block(lambda near: near.shape[0])
@@ -147,9 +147,9 @@ def pack_near(start, stop, neighbors, base, near, offsets):
     """Twin of kernels.pack_near."""
     for item in range(start, stop):
         for slot in range(near.shape[1]):
-            there = item < neighbors.shape[0] and slot < neighbors.shape[1]
-            near[item, slot] = neighbors[item, slot] if there else np.int32(-1)
-            offsets[item, slot] = np.float32(base[near[item, slot]]) if there else np.float32(0.0)
+            is_present = item < neighbors.shape[0] and slot < neighbors.shape[1]
+            near[item, slot] = neighbors[item, slot] if is_present else np.int32(-1)
+            offsets[item, slot] = np.float32(base[near[item, slot]]) if is_present else np.float32(0.0)
 
 
 @by_block(lambda keys: keys.size)
@@ -186,12 +186,12 @@ def take_rows(start, stop, table, places, out):
 @by_block(lambda own_factors: own_factors.shape[0])
 def read_rows(start, stop, factors, extras, own_factors, own_extras):
     """Twin of kernels.read_rows; factors in float32."""
-    at = extras.shape[1] - EXTRA
+    position = extras.shape[1] - EXTRA
     for row in range(start, stop):
         for f in range(own_factors.shape[1]):
             own_factors[row, f] = factors[row, f]
         for e in range(own_extras.shape[1]):
-            own_extras[row, e] = extras[row, at + e]
+            own_extras[row, e] = extras[row, position + e]
 
 
 @by_block(lambda users: users.size)

@@ -56,11 +56,13 @@ def compute_features(problem, field, estimates, where):
         mask, block = where[rows], field[rows]
         neighbours = W[rows] @ field
         disagreement = np.sqrt(np.maximum(W[rows] @ squared - np.square(neighbours - mean), 0.0))
-        spread = np.std([one[rows] for one in estimates], axis=0) if len(estimates) > 1 else np.abs(block - neighbours)
+        spread = (
+            np.std([value[rows] for value in estimates], axis=0) if len(estimates) > 1 else np.abs(block - neighbours)
+        )
         moves = np.abs(np.gradient(block, axis=1)) if block.shape[1] > 1 else np.zeros(block.shape)
         movement[rows] = np.where(problem.seen[rows], moves, 0.0).sum(axis=1)
         means = [
-            np.divide(*(narrow[rows] @ one + np.float32(PRIOR_COLUMNS) for one in pair)) for pair in departure_pairs
+            np.divide(*(narrow[rows] @ value + np.float32(PRIOR_COLUMNS) for value in pair)) for pair in departure_pairs
         ]
         parts = disagreement, spread, np.abs(block - mean), smooth(moves), *means, block
         for target, part in zip(sizes, parts):

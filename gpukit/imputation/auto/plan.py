@@ -71,7 +71,7 @@ def combine_members(problem, plan, estimates):
     estimate, field = np.empty(missing.shape), np.empty(missing.shape)
 
     def fill_rows(rows):
-        mean = weighted_mean([one[rows] for one in estimates], plan.shares, kind[rows])
+        mean = weighted_mean([value[rows] for value in estimates], plan.shares, kind[rows])
         estimate[rows] = apply_bends(plan.bends, mean, kind[rows])
         field[rows] = np.where(problem.seen[rows], problem.values[rows], estimate[rows])
 
@@ -184,10 +184,10 @@ def report(folds, judged, trials, served, metric):
     """
     judged = judged + [trial for trial in trials if is_unjudged(trial, judged) and len(trial.estimates) == len(folds)]
     rows = []
-    for one in judged:
-        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(one.estimates, folds)]
-        rows.append(row_of(one.name, without_options(one.setting), residuals, metric, served.get(one.name, 0.0)))
-    errors = {one.name: row.error for one, row in zip(judged, rows) if one.method.decide is None}
+    for value in judged:
+        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(value.estimates, folds)]
+        rows.append(row_of(value.name, without_options(value.setting), residuals, metric, served.get(value.name, 0.0)))
+    errors = {value.name: row.error for value, row in zip(judged, rows) if value.method.decide is None}
     first = [(errors[trial.name], error_of(trial.residuals, metric)) for trial in trials if trial.name in errors]
     on_all, on_first = map(sum, zip(*first)) if first else (0.0, 0.0)
     scale = on_all / on_first if on_first > 0 else 1.0

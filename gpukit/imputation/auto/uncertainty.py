@@ -126,11 +126,11 @@ def learn_with_growth(parts, changes, units=np.inf, least=0.0):
     if len(positive) < min(ENOUGH_VALUES, max(1, count // 2)):
         return learn(parts, units, least)
     candidates, usual = [], np.exp(np.log(positive).mean())
-    for power in STRENGTHS if sum(bool((one > 0).any()) for one in changes) > 1 else STRENGTHS[:1]:
+    for power in STRENGTHS if sum(bool((value > 0).any()) for value in changes) > 1 else STRENGTHS[:1]:
         growth = np.array([usual, power])
-        relative = [part.relative(one, growth) for part, one in zip(parts, changes)]
+        relative = [part.relative(value, growth) for part, value in zip(parts, changes)]
         candidates.append((interval_score_beyond(relative, changes, growth), growth, relative))
-    _, growth, relative = min(candidates, key=lambda one: one[0])
+    _, growth, relative = min(candidates, key=lambda value: value[0])
     return learn(relative, units, least)._replace(growth=growth)
 
 
@@ -141,7 +141,7 @@ def interval_score_beyond(parts, changes, growth):
     beyond = [part.select(part.kinds == BEYOND) for part in sample]
     if sum(bool(len(part.residuals)) for part in beyond) < 2:
         return 0.0
-    factors = growth_factors(np.concatenate([one[::step] for one in changes]), growth)[
+    factors = growth_factors(np.concatenate([value[::step] for value in changes]), growth)[
         concatenate(sample).kinds == BEYOND
     ]
     beyond = [part for part in beyond if len(part.residuals)]
@@ -165,7 +165,7 @@ def learn(parts, units=np.inf, least=0.0):
     ends = sum(bool((part.kinds == BEYOND).any()) for part in parts)
     targets = share_with_one_more(units), COVERED, share_with_one_more(ends)
     factors = np.array(
-        [widening_factor(scored, sizes, GROUPS[scored.kinds] == group, one) for group, one in enumerate(targets)]
+        [widening_factor(scored, sizes, GROUPS[scored.kinds] == group, value) for group, value in enumerate(targets)]
     )
     if ends:
         factors[GROUPS[BEYOND]] *= student_factor(scored, sizes, targets[GROUPS[BEYOND]])
@@ -225,7 +225,7 @@ def fit(errors, strengths):
 
 def predict_left_out(parts, strengths):
     """Return (values,) deviations of each fold, learned on the other folds."""
-    others = [concatenate(parts[:at] + parts[at + 1 :]) for at in range(len(parts))]
+    others = [concatenate(parts[:index] + parts[index + 1 :]) for index in range(len(parts))]
     return np.concatenate([fit(rest, strengths).at(part.kinds, part.features) for rest, part in zip(others, parts)])
 
 

@@ -123,9 +123,9 @@ def missing(part, numbers):
     out = np.empty((len(part.now), int(edges[-1])), part.dtype)
     out[:, part.own_columns] = on_host(part.now)
     for rank in team.others:
-        there = part.empty(len(out), edges[rank + 1] - edges[rank])
-        part.lines.receive(rank, part.for_transport(there))
-        out[:, edges[rank] : edges[rank + 1]] = on_host(there)
+        target = part.empty(len(out), edges[rank + 1] - edges[rank])
+        part.lines.receive(rank, part.for_transport(target))
+        out[:, edges[rank] : edges[rank + 1]] = on_host(target)
     return out
 
 
@@ -206,9 +206,9 @@ def columns_of(part, count, observed):
         return flat
     buffer = part.empty(min(rows_per_block, count), edges[-1])
     for block in blocks:
-        there = buffer[: block.stop - block.start]
-        part.copy_to_device(observed[block].reshape(len(there), -1), there)
+        target = buffer[: block.stop - block.start]
+        part.copy_to_device(observed[block].reshape(len(target), -1), target)
         for rank in part.others:
-            part.lines.send(rank, part.for_transport(part.xp.ascontiguousarray(there[:, own(edges, rank)])))
-        flat[block] = there[:, mine]
+            part.lines.send(rank, part.for_transport(part.xp.ascontiguousarray(target[:, own(edges, rank)])))
+        flat[block] = target[:, mine]
     return flat

@@ -21,13 +21,13 @@ class Part(Share, cpu.TensorCompletion):
         return np.ascontiguousarray(basis.vectors, dtype)
 
     @staticmethod
-    def copy_to_device(observed, there):
+    def copy_to_device(observed, target):
         """Copy observed values of some vertices, flat, to the device.
 
         Numbers too large for its type become infinite.
         """
         with np.errstate(over="ignore"):
-            there[...] = observed
+            target[...] = observed
 
     @staticmethod
     def product(a, b, out, add=False):

@@ -28,9 +28,9 @@ class Part(Share, gpu.TensorCompletion):
         return vectors_on_gpu(basis.vectors, dtype, brought, workspace)
 
     @staticmethod
-    def copy_to_device(observed, there):
+    def copy_to_device(observed, target):
         """See cpu.Part."""
-        upload(np.ascontiguousarray(observed), shared(there))
+        upload(np.ascontiguousarray(observed), shared(target))
 
     def allocate_estimate(self):
         """Return (None, all columns): share.Share allocates the new estimate."""
@@ -42,8 +42,8 @@ class Part(Share, gpu.TensorCompletion):
         if not out.size:
             return
         if SIMULATED or not all(map(plain, (a, b, out))):
-            found = array_library().matmul(a, b)
-            out[...] = out + found if add else found
+            result = array_library().matmul(a, b)
+            out[...] = out + result if add else result
         else:
             multiply(a, b, out, add)
 
@@ -57,8 +57,8 @@ def side_stream():
     """Return (a stream parallel to the default one, as numba's; its owner)."""
     if SIMULATED:
         return cuda.stream(), None
-    made = array_library().cuda.Stream(non_blocking=True)
-    return cuda.external_stream(made.ptr), made
+    result = array_library().cuda.Stream(non_blocking=True)
+    return cuda.external_stream(result.ptr), result
 
 
 def plain(array):
@@ -73,11 +73,11 @@ def multiply(a, b, out, add):
     """
     cp = array_library()
     gemm = cp.cuda.cublas.sgemm if out.itemsize == 4 else cp.cuda.cublas.dgemm
-    one, beta = np.ones(1, out.dtype), np.full(1, add, out.dtype)
+    value, beta = np.ones(1, out.dtype), np.full(1, add, out.dtype)
     (m, n), k = out.shape, a.shape[1]
     gemm(
         cp.cuda.device.get_cublas_handle(),
-        *(flipped(b), flipped(a), n, m, k, one.ctypes.data),
+        *(flipped(b), flipped(a), n, m, k, value.ctypes.data),
         *(b.data.ptr, pitch(b), a.data.ptr, pitch(a), beta.ctypes.data, out.data.ptr, pitch(out)),
     )
 

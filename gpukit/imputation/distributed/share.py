@@ -134,9 +134,9 @@ class Share:
         """Compute out = the own slices of U' flat, + base; flat: own columns."""
         for number in range(CHUNKS):
             for other in self.others:
-                there, whole = own(self.parts.slices, other), self.away.whole[other]
+                target, whole = own(self.parts.slices, other), self.away.whole[other]
                 block = chunk(len(whole), number, CHUNKS)
-                self.product(U[:, there][:, block].T, flat, whole[block])
+                self.product(U[:, target][:, block].T, flat, whole[block])
             self.lines.alltoall(self.away.chunks[number], self.home.chunks[number], self.journeys)
         self.product(U[:, self.own_slices].T, flat, out[:, self.own_columns])
         if base is not None:

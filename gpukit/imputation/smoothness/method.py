@@ -62,9 +62,9 @@ def observed_of(problem, rest):
     return Observed(rest, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
 
 
-def gaps_of(at):
+def gaps_of(times):
     """Return (T,) float32: the median distance of columns over the distance to the next, the last 0."""
-    apart = np.diff(at)
+    apart = np.diff(times)
     return np.append(np.median(apart) / apart if len(apart) else apart, 0.0).astype(np.float32)
 
 
@@ -132,15 +132,15 @@ def likeness(values, seen, row, column):
 
     Pairs with few common changes are shrunk to the mean of all pairs.
     """
-    there = seen[:, 1:] & seen[:, :-1]
-    change = np.where(there, np.diff(values, axis=1), 0.0).astype(np.float32)
+    is_present = seen[:, 1:] & seen[:, :-1]
+    change = np.where(is_present, np.diff(values, axis=1), 0.0).astype(np.float32)
     count, product = np.zeros(len(row)), np.zeros((3, len(row)))
-    each = max(1, BLOCK_NUMBERS // max(1, there.shape[1]))
+    each = max(1, BLOCK_NUMBERS // max(1, is_present.shape[1]))
 
     def correlate_changes(first):
         block = slice(first, first + each)
         pairs = (row[block], column[block]), (row[block], row[block]), (column[block], column[block])
-        both = (there[row[block]] & there[column[block]]).astype(np.float32)
+        both = (is_present[row[block]] & is_present[column[block]]).astype(np.float32)
         count[block] = both.sum(axis=1)
         for number, (one, other) in enumerate(pairs):
             product[number, block] = np.einsum("ij,ij,ij->i", change[one], change[other], both)
@@ -216,10 +216,10 @@ def units(rest, seen):
     """
 
     def count_changes(rows):
-        there = seen[rows, 1:] & seen[rows, :-1]
+        is_present = seen[rows, 1:] & seen[rows, :-1]
         change = np.diff(rest[rows], axis=1)
-        change *= there
-        return np.einsum("ij,ij->i", change, change).astype(np.float64), there.sum(axis=1)
+        change *= is_present
+        return np.einsum("ij,ij->i", change, change).astype(np.float64), is_present.sum(axis=1)
 
     squares, count = (np.concatenate(part) for part in zip(*by_rows(count_changes, rest.shape)))
     usual = squares.sum() / max(1, count.sum()) or 1.0
@@ -236,17 +236,17 @@ def best(problem):
         return Weights(*STARTS[0], repeats)
     search = WeightSearch(whole, folds, lags)
     weights_found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
-    for at in range(len(lags_of(whole))):
-        tried = [weights_found._replace(repeats=replaced(weights_found.repeats, at, s)) for s in PERIOD_WEIGHTS]
+    for index in range(len(lags_of(whole))):
+        tried = [weights_found._replace(repeats=replaced(weights_found.repeats, index, s)) for s in PERIOD_WEIGHTS]
         weights_found = min([weights_found, *tried], key=search.error)
     for factor in FACTORS:
         weights_found = search.descended(weights_found, factor)
     return weights_found
 
 
-def replaced(values, at, value):
+def replaced(values, times, value):
     """Return a tuple with another value at a position."""
-    return (*values[:at], value, *values[at + 1 :])
+    return (*values[:times], value, *values[times + 1 :])
 
 
 class WeightSearch:
@@ -300,8 +300,8 @@ def stepped(weights, field, factor):
 
 def settings(problem):
     """Return the weights with the least error on hidden values."""
-    found = best(problem)._asdict()
-    return [found | {"repeats": list(found["repeats"])}]
+    result = best(problem)._asdict()
+    return [result | {"repeats": list(result["repeats"])}]
 
 
 def fill(problem, setting):

@@ -342,5 +342,5 @@ def compare(adjacency, place, setting, sample):
 
     ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
     rows = [Standing(OURS, ours, error(completed.reshape(seen.shape)))]
-    rows += [Standing(one.name, {}, error(filled(one, problem, {}))) for one in METHODS if one.suits(problem)]
+    rows += [Standing(value.name, {}, error(filled(value, problem, {}))) for value in METHODS if value.suits(problem)]
     return sorted(rows, key=lambda row: row.error)

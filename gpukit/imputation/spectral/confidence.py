@@ -32,8 +32,8 @@ def slice_scores(basis, lacking):
     basis: basis.Basis, N vertices and K slices; lacking (N,): missing_shares of a mask.
     """
     rows = np.flatnonzero(lacking)
-    found = by_squares(basis.vectors, rows, lambda some, squares: lacking[some] @ squares)
-    return np.clip(sum(found, np.zeros(len(basis.values))), 0.0, 1.0)
+    result = by_squares(basis.vectors, rows, lambda batch, squares: lacking[batch] @ squares)
+    return np.clip(sum(result, np.zeros(len(basis.values))), 0.0, 1.0)
 
 
 def by_squares(vectors, rows, work):
@@ -51,10 +51,10 @@ def vertex_confidence(basis, lacking):
     basis, lacking: as slice_scores takes them.
     """
     rows = np.flatnonzero(lacking)
-    found = 1.0 - slice_scores(basis, lacking) ** STEEP
+    result = 1.0 - slice_scores(basis, lacking) ** STEEP
     confidence = np.ones(len(lacking))
-    for some, share in by_squares(basis.vectors, rows, lambda some, squares: (some, squares @ found)):
-        confidence[some] -= lacking[some] * (1.0 - share)
+    for batch, share in by_squares(basis.vectors, rows, lambda batch, squares: (batch, squares @ result)):
+        confidence[batch] -= lacking[batch] * (1.0 - share)
     return np.clip(confidence, 0.0, 1.0)
 
 

@@ -106,8 +106,8 @@ class TensorCompletion:
         change, size = self.transform_back()
         marks.append(self.mark())
         ranks = self.threshold.fetch_ranks() if ranks is None else ranks
-        there, thresholding, back = (self.between(*pair) for pair in itertools.pairwise(marks))
-        self.seconds["transform"] += there + back
+        target, thresholding, back = (self.between(*pair) for pair in itertools.pairwise(marks))
+        self.seconds["transform"] += target + back
         self.seconds["thresholding"] += thresholding
         return change, size, ranks
 
@@ -160,14 +160,14 @@ class TensorCompletion:
         Shape (vertices, m, n) for a mask (N,), (entries,) for a mask (N, m, n).
         """
         if self.mask.ndim == 1:
-            found = self.slices(self.now)
+            result = self.slices(self.now)
         else:
-            found = self.now.ravel() if self.hidden is None else self.now[self.hidden]
-        return out_of_units(self.given_back(found), self.unit, self.observed.dtype)
+            result = self.now.ravel() if self.hidden is None else self.now[self.hidden]
+        return out_of_units(self.given_back(result), self.unit, self.observed.dtype)
 
-    def given_back(self, found):
+    def given_back(self, result):
         """Return a copy where the observed tensor is: on the host, or on the GPU."""
-        return found.copy()
+        return result.copy()
 
     def completed(self):
         """Return (N, m, n) of the input's dtype: observed values bitwise, the estimate elsewhere."""
@@ -202,9 +202,9 @@ def in_units(observed, unit):
     return observed if unit == 1 else observed * observed.dtype.type(unit)
 
 
-def out_of_units(found, unit, dtype):
+def out_of_units(result, unit, dtype):
     """Return an estimate without its unit."""
-    return found if unit == 1 else found.astype(dtype) / dtype.type(unit)
+    return result if unit == 1 else result.astype(dtype) / dtype.type(unit)
 
 
 def hidden_entries(mask, rows, columns=slice(None)):
@@ -248,6 +248,6 @@ def threshold_in_place(X, lam, cap):
 def shrink(X, lam, cap):
     """Run threshold_in_place for vectors, whose singular value is their length."""
     length = singular_values(X)[:, 0]
-    kept = (length > lam) if cap is None else (length > lam) & (cap > 0)
-    X *= np.where(kept, 1 - lam / np.where(kept, length, 1), 0)[:, None, None]
-    return kept.astype(np.int32)
+    is_kept = (length > lam) if cap is None else (length > lam) & (cap > 0)
+    X *= np.where(is_kept, 1 - lam / np.where(is_kept, length, 1), 0)[:, None, None]
+    return is_kept.astype(np.int32)

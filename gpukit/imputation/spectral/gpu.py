@@ -125,9 +125,9 @@ class TensorCompletion(cpu.TensorCompletion):
         launch(kernels.renew, BLOCKS, kernels.THREADS, shared(new), hidden, first, now, before, sums)
         return self.sums.get().sum(axis=0)
 
-    def given_back(self, found):
+    def given_back(self, result):
         """See cpu.TensorCompletion."""
-        return found.copy() if is_on_gpu(self.observed) else found.get()
+        return result.copy() if is_on_gpu(self.observed) else result.get()
 
 
 def shared(array):
@@ -148,9 +148,9 @@ def brought(array, dtype):
     """
     turned = not array.flags.c_contiguous
     source = np.ascontiguousarray(array.T if turned else array)
-    there = array_library().empty(source.shape, dtype)
-    upload(source, shared(there))
-    return there.T if turned else there
+    device_array = array_library().empty(source.shape, dtype)
+    upload(source, shared(device_array))
+    return device_array.T if turned else device_array
 
 
 def uploaded(observed, dtype, cp):

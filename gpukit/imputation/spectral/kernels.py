@@ -34,13 +34,13 @@ def renew(new, hidden, first, now, before, sums):
     parts = cuda.shared.array((2, THREADS), np.float64)
     thread = cuda.threadIdx.x
     change = size = 0.0
-    some, columns = hidden.shape[0] > 1 or hidden.shape[1] > 1, new.shape[1]
+    has_mask, columns = hidden.shape[0] > 1 or hidden.shape[1] > 1, new.shape[1]
     for i in range(cuda.grid(1), new.size, cuda.gridsize(1)):
         row = i // columns
         column = i - row * columns
         place = first + column
-        there = not some or hidden[row, place]
-        value, old = new[row, column] if there else ZERO, now[row, place]
+        is_present = not has_mask or hidden[row, place]
+        value, old = new[row, column] if is_present else ZERO, now[row, place]
         before[row, place], now[row, place] = old, value
         change += np.float64(value - old) * np.float64(value - old)
         size += np.float64(value) * np.float64(value)

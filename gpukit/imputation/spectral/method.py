@@ -50,9 +50,9 @@ def fill(problem, setting):
     data, some = as_data(problem), slices_of(problem)[0]
     out = np.zeros(data.tensor.shape)
     out[~data.mask] = impute(problem.place, unpacked(setting), data.tensor, data.mask).estimate
-    found = np.empty(problem.values.shape)
-    found[:, some] = out.reshape(len(out), -1)
-    return found
+    result = np.empty(problem.values.shape)
+    result[:, some] = out.reshape(len(out), -1)
+    return result
 
 
 def as_data(problem):

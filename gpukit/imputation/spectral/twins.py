@@ -18,14 +18,14 @@ def extrapolate(start, stop, now, before, momentum):
 @by_block(lambda sums: len(sums))
 def renew(start, stop, new, hidden, first, now, before, sums):
     """Twin of kernels.renew: a block for every row of sums."""
-    some, blocks, rows, columns = hidden.size > 1, len(sums), new.shape[0], new.shape[1]
+    has_mask, blocks, rows, columns = hidden.size > 1, len(sums), new.shape[0], new.shape[1]
     for block in range(start, stop):
         change = size = 0.0
         for row in range(block * rows // blocks, (block + 1) * rows // blocks):
             for column in range(columns):
                 place = first + column
-                there = not some or hidden[row, place]
-                value, old = new[row, column] if there else ZERO, now[row, place]
+                is_present = not has_mask or hidden[row, place]
+                value, old = new[row, column] if is_present else ZERO, now[row, place]
                 before[row, place], now[row, place] = old, value
                 change += float(value - old) ** 2
                 size += float(value) ** 2

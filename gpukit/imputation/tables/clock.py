@@ -57,39 +57,39 @@ def clock_of(times):
     at = np.asarray(times, np.float64)
     if (np.diff(at) > 0).all():
         return Clock(at, None, [])
-    found = set_back(at)
-    if found is not None:
+    result = set_back(at)
+    if result is not None:
         note = "times fall by an hour at night: the clock was set back there, and what follows is later."
-        return Clock(found, None, [note])
+        return Clock(result, None, [note])
     order = np.argsort(at, kind="stable")
     notes = [] if (np.diff(at[order]) > 0).all() else ["times repeat: their columns count as next to each other."]
     order = None if (order == np.arange(len(order))).all() else order
     return Clock(spread(np.sort(at)), order, notes)
 
 
-def set_back(at):
+def set_back(times):
     """Add hours to times after a clock was set back.
 
     An added hour is removed where the clock was set forward later. None if the times do not rise then. A repeated time
     is not a clock that was set back.
     """
-    steps = np.diff(at)
+    steps = np.diff(times)
     usual = np.median(steps)
-    falls = np.isclose(steps, usual - HOUR) & (steps < 0) & ((at[1:] + HOUR) % DAY < NIGHT_HOURS * HOUR)
+    falls = np.isclose(steps, usual - HOUR) & (steps < 0) & ((times[1:] + HOUR) % DAY < NIGHT_HOURS * HOUR)
     if usual <= 0 or not falls.any() or (steps <= 0).sum() > falls.sum():
         return None
     later = np.cumsum(np.concatenate(([0], falls)))
     forward = np.isclose(steps, usual + HOUR) & (later[1:] > 0)
-    out = at + HOUR * (later - np.cumsum(np.concatenate(([0], forward))))
+    out = times + HOUR * (later - np.cumsum(np.concatenate(([0], forward))))
     return out if (np.diff(out) > 0).all() else None
 
 
-def spread(at):
+def spread(times):
     """Return sorted times with repeated ones moved apart.
 
     They are moved up to half a step.
     """
-    values, first, counts = np.unique(at, return_index=True, return_counts=True)
+    values, first, counts = np.unique(times, return_index=True, return_counts=True)
     steps = np.diff(values, append=values[-1] + (np.median(np.diff(values)) if len(values) > 1 else 1.0))
-    within = np.arange(len(at)) - np.repeat(first, counts)
-    return at + 0.5 * np.repeat(steps / counts, counts) * within
+    within = np.arange(len(times)) - np.repeat(first, counts)
+    return times + 0.5 * np.repeat(steps / counts, counts) * within

@@ -53,8 +53,8 @@ def form_of(tensor, mask, vertices, labelled=False):
     if not is_frame(frame):
         return None
     if frame is not tensor and hasattr(tensor, "dims"):  # xarray's
-        found = form_of(frame, mask, vertices, labelled)
-        return found._replace(give=lambda array, known: tensor.copy(data=np.asarray(found.give(array, known))))
+        form = form_of(frame, mask, vertices, labelled)
+        return form._replace(give=lambda array, known: tensor.copy(data=np.asarray(form.give(array, known))))
     if frame.columns.nlevels > 1:
         return leveled_form(frame, mask, vertices, labelled)
     readings = as_readings(frame, vertices)
@@ -85,8 +85,8 @@ def series_form(series, mask, vertices, labelled):
     """
     name = "value" if series.name is None else series.name
     mask = mask.to_frame(name) if is_series(mask) else mask
-    found = form_of(series.to_frame(name), mask, vertices, labelled)
-    return found._replace(give=lambda array, known: found.give(array, known).iloc[:, 0].rename(series.name))
+    form = form_of(series.to_frame(name), mask, vertices, labelled)
+    return form._replace(give=lambda array, known: form.give(array, known).iloc[:, 0].rename(series.name))
 
 
 def leveled_form(frame, mask, vertices, labelled):
@@ -94,14 +94,14 @@ def leveled_form(frame, mask, vertices, labelled):
 
     If the columns differ in one level only, it has their labels.
     """
-    levels = [frame.columns.get_level_values(at) for at in range(frame.columns.nlevels)]
+    levels = [frame.columns.get_level_values(index) for index in range(frame.columns.nlevels)]
     differing = [level for level in levels if level.nunique() > 1]
-    timed = [at for at, level in enumerate(levels) if has_times(level)]
+    timed = [index for index, level in enumerate(levels) if has_times(level)]
     if len(differing) > 1 and timed:
         raise DataError(f"the table's columns have times in level {timed[0]}: give frame.stack({timed[0]}).")
-    names = differing[0] if len(differing) == 1 else [str(one) for one in frame.columns]
-    found = form_of(frame.set_axis(names, axis=1), mask, vertices, labelled)
-    return found._replace(give=lambda array, known: found.give(array, known).set_axis(frame.columns, axis=1))
+    names = differing[0] if len(differing) == 1 else [str(value) for value in frame.columns]
+    form = form_of(frame.set_axis(names, axis=1), mask, vertices, labelled)
+    return form._replace(give=lambda array, known: form.give(array, known).set_axis(frame.columns, axis=1))
 
 
 def is_numbered(index):
@@ -127,28 +127,28 @@ def as_readings(frame, vertices):
     table = FrameTable("the table", flat)
     if not has_names(table.first) or flat.shape[1] < 3:
         return None
-    found = long_by_name(table, True, None)
-    if found is None or (is_part and 0 not in (*found.time, *found.labels)):
+    layout = long_by_name(table, True, None)
+    if layout is None or (is_part and 0 not in (*layout.time, *layout.labels)):
         return None
-    return with_times(flat, found, flat.iloc[:, found.time[0]] if len(found.time) == 1 else None), found, is_part
+    return with_times(flat, layout, flat.iloc[:, layout.time[0]] if len(layout.time) == 1 else None), layout, is_part
 
 
 def in_levels(frame, known):
     """Return as_readings of a frame with sensors and times in index levels."""
     time = level_of_time(frame.index, known)
     if frame.shape[1] > 1:
-        names = [at if name is None else name for at, name in enumerate(frame.index.names) if at != time]
+        names = [index if name is None else name for index, name in enumerate(frame.index.names) if index != time]
         raise DataError(
             f"the table has a row a reading and {frame.shape[1]:,} columns: fill in one at a time, "
             f"frame[[{frame.columns[0]!r}]], or each column of each sensor as a series, frame.unstack({names})."
         )
     levels = range(frame.index.nlevels)
-    flat = frame.reset_index(names=[f"level {at}" for at in levels])
-    found = Columns(True, "long", (time,), tuple(at for at in levels if at != time), (len(levels),))
-    return with_times(flat, found, frame.index.get_level_values(time)), found, True
+    flat = frame.reset_index(names=[f"level {index}" for index in levels])
+    layout = Columns(True, "long", (time,), tuple(index for index in levels if index != time), (len(levels),))
+    return with_times(flat, layout, frame.index.get_level_values(time)), layout, True
 
 
-def with_times(flat, found, times):
+def with_times(flat, layout, times):
     """Return a frame of readings whose one column of times has dates.
 
     Times are dates, periods or durations before.
@@ -164,7 +164,7 @@ def with_times(flat, found, times):
         place = FrameTable("the table", flat).place(int(np.argmax(side.isna())))
         raise DataError(f"the table, {place}: this reading has no time.")
     flat = flat.copy(deep=False)
-    flat.isetitem(found.time[0], side)
+    flat.isetitem(layout.time[0], side)
     return flat
 
 
@@ -182,13 +182,13 @@ def level_of_time(index, known):
         [role == "time" for role in roles],
         [role != "sensor" for role in roles],
     )
-    found = next((sign for sign in signs if sum(sign) == 1), None)
-    if found is None:
+    layout = next((sign for sign in signs if sum(sign) == 1), None)
+    if layout is None:
         raise DataError(
             f"the index has {len(levels)} levels ({', '.join(map(str, index.names))}), and which one says when is not "
             "clear. Name them: frame.rename_axis(['sensor', 'time']), in their order; make one of times in several."
         )
-    return found.index(True)
+    return layout.index(True)
 
 
 def long_form(frame, readings, mask, vertices):
@@ -198,10 +198,10 @@ def long_form(frame, readings, mask, vertices):
     """
     if mask is not None:
         raise DataError("a table of readings has no mask: leave out the readings that are missing, or their values.")
-    flat, found, is_part = readings
+    flat, layout, is_part = readings
     table = FrameTable("the table", flat)
     known = vertices if isinstance(vertices, np.ndarray) else None
-    long = long_of(table, found, table.frame(), known)
+    long = long_of(table, layout, table.frame(), known)
     count = len(vertices) if known is not None else vertices
     if count is not None and len(long.ids) > count:
         raise DataError(
@@ -211,7 +211,7 @@ def long_form(frame, readings, mask, vertices):
     if known is None:
         order = np.argsort(long.ids, kind="stable")
         long = long._replace(ids=long.ids[order], values=long.values[order], vertex=np.argsort(order)[long.vertex])
-    column = flat.iloc[:, found.values[0]]
+    column = flat.iloc[:, layout.values[0]]
 
     def give_rows(array, known):
         out, filled = frame.copy(), array[long.vertex, long.time]
@@ -220,11 +220,11 @@ def long_form(frame, readings, mask, vertices):
 
     def give(array, known):
         if known:
-            made = completed_as(long, array, np.isfinite(long.values))
+            result = completed_as(long, array, np.isfinite(long.values))
         else:
-            made = completed_frame(long, array, np.zeros(long.values.shape, bool), list).infer_objects()
-        made = made.set_axis(frame.columns, axis=1)
-        return made.set_axis(frame.index) if len(made) == len(frame) else made
+            result = completed_frame(long, array, np.zeros(long.values.shape, bool), list).infer_objects()
+        result = result.set_axis(frame.columns, axis=1)
+        return result.set_axis(frame.index) if len(result) == len(frame) else result
 
     lacking = long.values.size - len(np.unique(long.vertex * len(long.moments) + long.time))
     note = f"{lacking:,} pairs of a sensor and a time have no row, and get none: frame.unstack() has them all."
@@ -257,10 +257,10 @@ def wide_form(frame, mask, vertices, labelled):
     def give(array, known):
         cells = as_frame_lies(array)
         if known:
-            made = refill_frame(frame, cells, ~as_frame_lies(observed))
+            result = refill_frame(frame, cells, ~as_frame_lies(observed))
         else:
-            made = frame.__class__(cells, index=frame.index, columns=frame.columns)
-        return made if clock is None else made.reset_index()[[*given.columns]].set_axis(given.index)
+            result = frame.__class__(cells, index=frame.index, columns=frame.columns)
+        return result if clock is None else result.reset_index()[[*given.columns]].set_axis(given.index)
 
     types = None if types is None else types.at(order)
     return Form(array, seen, times_of(other), ids, give, notes_on(other), types)
@@ -284,18 +284,20 @@ def numbers_of(frame, turned):
     Raises DataError for other words, dates, durations and complex numbers; it names their column.
     """
     out = frame.copy(deep=False)
-    for at, kind in enumerate(frame.dtypes):
+    for index, kind in enumerate(frame.dtypes):
         if kind.kind in "cmM":
-            name = frame.columns[at]
+            name = frame.columns[index]
             raise DataError(
                 f"the table has {kind}, no readings, in {str(name)!r}: leave such columns out, frame.drop(columns="
                 f"[{name!r}]); times belong in the index, frame.index = pandas.to_datetime(...)."
             )
         if kind.kind not in "biuf":
-            out.isetitem(at, frame.iloc[:, at].map(lambda one: np.nan if says_nothing(one) else one))
-            word = next((one for one in out.iloc[:, at] if isinstance(one, str) and not is_number(one, False)), None)
+            out.isetitem(index, frame.iloc[:, index].map(lambda value: np.nan if says_nothing(value) else value))
+            word = next(
+                (value for value in out.iloc[:, index] if isinstance(value, str) and not is_number(value, False)), None
+            )
             if word is not None:
-                name = frame.columns[at]
+                name = frame.columns[index]
                 raise DataError(
                     f"the table has words, no readings, in {str(name)!r} ({shown(word)}): leave such columns out, "
                     f"frame.drop(columns=[{name!r}]); times belong in the index, frame.index = pandas.to_datetime(...)."
@@ -303,9 +305,9 @@ def numbers_of(frame, turned):
     return labels.numbers(out, "tensor", turned)
 
 
-def says_nothing(one):
+def says_nothing(cell):
     """Return True for a word for a missing value."""
-    return isinstance(one, str) and one.strip().lower() in MISSING
+    return isinstance(cell, str) and cell.strip().lower() in MISSING
 
 
 def refuse_calendar(frame):
@@ -349,7 +351,7 @@ def order_of(side, vertices, axis):
         if not (labels.counted(side) and len(side) == len(vertices)):
             labels.check_same(names, list(map(str, vertices.tolist())), f"the tensor's {axis}", "vertex")
         places = {name: place for place, name in enumerate(names)}
-        return [places.get(str(one), at) for at, one in enumerate(vertices.tolist())], vertices
+        return [places.get(str(value), index) for index, value in enumerate(vertices.tolist())], vertices
     ids = as_ids(names)
     if len(set(names)) < len(names):
         raise DataError(f"the tensor's {axis} have the label {labels.repeated(names)!r} twice; labels must differ.")
@@ -405,7 +407,7 @@ def are_columns(frame, vertices):
 
 def named(side):
     """Return the first two labels of a side, for a message."""
-    return ", ".join(shown(str(one)) for one in side[:2]) + (", ..." if len(side) > 2 else "")
+    return ", ".join(shown(str(value)) for value in side[:2]) + (", ..." if len(side) > 2 else "")
 
 
 def can_follow(side):
@@ -467,7 +469,7 @@ def has_times(side):
 
 def are_texts_of_dates(side):
     """Return True for labels that are texts of dates."""
-    are_texts = side.dtype.kind not in "biufMm" and all(isinstance(one, str) for one in side)
+    are_texts = side.dtype.kind not in "biufMm" and all(isinstance(value, str) for value in side)
     return are_texts and time_parsing.are_dates([*side])
 
 

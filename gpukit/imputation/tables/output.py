@@ -34,9 +34,9 @@ def in_container(model, completed):
     """
     if output_of(model) == "default":
         return completed
-    found = as_frame(completed)
-    if is_frame(found) or is_series(found):
-        return found
+    result = as_frame(completed)
+    if is_frame(result) or is_series(result):
+        return result
     if not model._is_table:
         raise DataError(
             f"transform='pandas' is for tables of times by sensors; this tensor has the vertices first, shape "
@@ -55,7 +55,7 @@ def feature_names(model, names=None):
     count = model._basis.count
     if names is None:
         names = getattr(model.completed_, "columns", model.vertices_)
-        return np.asarray([f"x{at}" for at in range(count)] if names is None else names, object)
+        return np.asarray([f"x{index}" for index in range(count)] if names is None else names, object)
     if len(names) != count:
         raise DataError(f"input_features has {len(names):,} names; the model was fitted on {count:,} columns.")
     return np.asarray(names, object)

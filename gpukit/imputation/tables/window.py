@@ -30,25 +30,25 @@ class Held(NamedTuple):
         """True for series (N, T), False for matrices."""
         return self.filled.ndim == 2 or (self.filled.ndim == 3 and self.filled.shape[1] == 1)
 
-    def before(self, columns, at, most=None):
+    def before(self, columns, times, most=None):
         """Return (values, seen, times) of stored columns before new ones.
 
-        values, seen (N, H); times (H,) or None. at: times of the new columns, or None. With times these are the columns
-        before at[0], otherwise all; most: the last ones.
+        values, seen (N, H); times (H,) or None. times: times of the new columns, or None. With times these are the
+        columns before times[0], otherwise all; most: the last ones.
         """
         values = on_host(self.filled).reshape(len(self.filled), -1)
         mask = self.mask[:, None] if self.mask.ndim == 1 else self.mask.reshape(values.shape)
         seen = np.broadcast_to(mask, values.shape)
-        end = values.shape[1] if at is None or self.at is None else int(np.searchsorted(self.at, at[0]))
+        end = values.shape[1] if times is None or self.at is None else int(np.searchsorted(self.at, times[0]))
         kept = slice(0 if most is None else max(0, end - most), end)
         return values[:, kept], seen[:, kept], None if self.at is None else self.at[kept]
 
 
-def follows(held, data, at):
+def follows(held, data, times):
     """Return True if new columns follow some stored ones, by both's times."""
-    if held is None or not held.is_wide or held.at is None or at is None:
+    if held is None or not held.is_wide or held.at is None or times is None:
         return False
-    return data.tensor.shape[1] == 1 and at[0] > held.at[0] and at[-1] > held.at[-1]
+    return data.tensor.shape[1] == 1 and times[0] > held.at[0] and times[-1] > held.at[-1]
 
 
 def joined(held, data, at, window=None):
@@ -89,8 +89,13 @@ def check_series(held, data):
 def packed(model):
     """Return (facts, {name: array}) of a fitted GraphImputer."""
     held = model._held
-    found = {"completed": on_host(held.filled), "held.mask": held.mask, "held.at": held.at, "vertices": model.vertices_}
-    known = {name: array for name, array in found.items() if array is not None}
+    result = {
+        "completed": on_host(held.filled),
+        "held.mask": held.mask,
+        "held.at": held.at,
+        "vertices": model.vertices_,
+    }
+    known = {name: array for name, array in result.items() if array is not None}
     return {"labels": sorted(set(known) & {"held.at", "vertices"}), "table": getattr(model, "_is_table", False)}, known
 
 
@@ -102,15 +107,15 @@ def unpack(model, facts, arrays):
     known = persist.entry_of(facts, "labels", list)
     model.vertices_ = vertices_of(arrays["vertices"], len(model.completed_)) if "vertices" in known else None
     model._is_table = facts.get("table") is True
-    mask, at = arrays["held.mask"], arrays["held.at"] if "held.at" in known else None
+    mask, times = arrays["held.mask"], arrays["held.at"] if "held.at" in known else None
     shape = model.completed_.shape
     trust.check_array("held.mask", mask, np.bool_, shape[:1] if np.ndim(mask) == 1 else shape)
-    if at is not None:
-        trust.check_array("held.at", at, np.float64, (int(np.prod(shape[1:])),))
-        trust.check_finite("held.at", at)
-        if not (np.diff(at) > 0).all():
+    if times is not None:
+        trust.check_array("held.at", times, np.float64, (int(np.prod(shape[1:])),))
+        trust.check_finite("held.at", times)
+        if not (np.diff(times) > 0).all():
             raise DataError("held.at does not rise.")
-    model._held = Held(model.completed_, model.deviation_, mask, at)
+    model._held = Held(model.completed_, model.deviation_, mask, times)
 
 
 def vertices_of(ids, count):

@@ -49,8 +49,10 @@ def sum_units(indptr, chunk=CHUNK):
     """
     units, pieces, first_unit = cut_columns(indptr, -(-np.diff(indptr) // chunk))
     units[:, 3] = np.arange(len(units))
-    there = np.flatnonzero(pieces)
-    return units, np.stack([there, first_unit[there], first_unit[there] + pieces[there]], axis=1).astype(np.int64)
+    is_present = np.flatnonzero(pieces)
+    return units, np.stack(
+        [is_present, first_unit[is_present], first_unit[is_present] + pieces[is_present]], axis=1
+    ).astype(np.int64)
 
 
 def simlsh_codes(steps, columns, settings, chunk=CHUNK):

@@ -236,8 +236,8 @@ def hash_minwise(start, stop, starts, users, keys, n_bits, codes):
         least_hashes(users[starts[item] : starts[item + 1]], keys, values)
         codes[item] = U32(0)
         for bit in range(n_bits):
-            one = value_bit(values[bit // width], bit % width)
-            codes[item, bit >> 5] |= U32(one << U32(bit & 31))
+            value = value_bit(values[bit // width], bit % width)
+            codes[item, bit >> 5] |= U32(value << U32(bit & 31))
 
 
 @njit

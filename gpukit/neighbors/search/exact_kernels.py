@@ -50,7 +50,7 @@ def slot_of(sums, table, item, slots):
 def add_row(row, span, numbers, x, shift, view, sums, ratings):
     """Add the ratings of one user, whose rating of the query is x, for the items of the view: the span of their row."""
     (items, codes), (low, count, pitch, table) = row, view
-    own, one = U32(U32(x * x) + U32(x << shift)), U32(U32(1) << shift)
+    own, value = U32(U32(x * x) + U32(x << shift)), U32(U32(1) << shift)
     for t in range(span[0] + I64(cuda.laneid), span[1], I64(WARP)):
         j = U32(items[U64(t)] - low)
         if j < count:
@@ -59,7 +59,7 @@ def add_row(row, span, numbers, x, shift, view, sums, ratings):
                 y = numbers[codes[U64(t)]]
                 cuda.atomic.add(sums, slot, own)
                 cuda.atomic.add(sums, pitch + slot, U32(U32(y * y) + U32(y << shift)))
-                cuda.atomic.add(sums, U32(2) * pitch + slot, U32(U32(x * y) + one))
+                cuda.atomic.add(sums, U32(2) * pitch + slot, U32(U32(x * y) + value))
             else:
                 cuda.atomic.add(sums, slot, U32(1))
 
@@ -116,9 +116,9 @@ def take_sums(count, sums, pitch, shift, totals, ratings):
     for k in range(count):
         if place(k) < pitch:
             for word in range(totals.shape[0]):
-                at = U32(U32(word) * pitch + place(k))
-                totals[word, k] += wide(sums[at], shift) if ratings else I64(sums[at])
-                sums[at] = U32(0)
+                position = U32(U32(word) * pitch + place(k))
+                totals[word, k] += wide(sums[position], shift) if ratings else I64(sums[position])
+                sums[position] = U32(0)
 
 
 @device
@@ -137,10 +137,10 @@ def key_of(totals, k, item, query, starts, ratings):
 @device
 def list_items(count, totals, query, row, view, sums, starts, lists, ratings):
     """Append the keys and the numbers of the thread's items to the row's list."""
-    low, there, pitch, table = view
+    low, target, pitch, table = view
     for k in range(count):
         slot, key, item = place(k), NOBODY, U32(0)
-        if slot < (there if table == 0 else pitch):
+        if slot < (target if table == 0 else pitch):
             item = U32(low + slot) if table == 0 else sums[table + slot]
             key = key_of(totals, k, I64(item), query, starts, ratings)
         votes = U32(cuda.ballot_sync(FULL, key != NOBODY))
@@ -204,8 +204,8 @@ def make_list_pairs(block_size, per_thread, ratings):
         for begin in range(starts[U64(query)], end, I64(users_a_part)):
             stop = min(I64(begin + I64(users_a_part)), end)
             share = I64((stop - begin + warps - 1) // warps)
-            mine = begin + warp * share
-            part = min(mine, stop), min(mine + share, stop)
+            index = begin + warp * share
+            part = min(index, stop), min(index + share, stop)
             add_users(column, by_user.starts, rows, numbers, part, U32(shift), view, sums, ratings)
             cuda.syncthreads()
             take_sums(own, sums, view[2], U32(shift), totals, ratings)

@@ -135,8 +135,8 @@ def list_chunks(start, stop, edges, lengths, by_item, by_user, levels_whole, fir
                 size = add_clicks(column, rows, items, is_many, counts, listed)
                 sizes[row] = list_cosines(query, size, lengths, counts, listed, own)
             else:
-                given = column, levels[starts[query] : starts[query + 1]]
-                size = add_ratings(given, rows, (items, codes), numbers, is_many, sums, listed)
+                arguments = column, levels[starts[query] : starts[query + 1]]
+                size = add_ratings(arguments, rows, (items, codes), numbers, is_many, sums, listed)
                 sizes[row] = list_correlations(query, size, sums, listed, own)
 
 

@@ -189,17 +189,17 @@ def fill_slots(indices, values, first, worst, key, half, lists):
     if row >= indices.shape[0]:
         return
     neighbors, scores, random_slots = lists
-    item, k, found, n_items = first + row, indices.shape[1], 0, neighbors.shape[0]
-    while found < k and values[row, found] < worst:
-        neighbors[item, found] = indices[row, found]
-        scores[item, found] = agreement(values[row, found], U32(worst))
-        found += 1
-    random_slots[item] = k - found
-    own_key, slot, index = bits(key, item), found, 0
+    item, k, result, n_items = first + row, indices.shape[1], 0, neighbors.shape[0]
+    while result < k and values[row, result] < worst:
+        neighbors[item, result] = indices[row, result]
+        scores[item, result] = agreement(values[row, result], U32(worst))
+        result += 1
+    random_slots[item] = k - result
+    own_key, slot, index = bits(key, item), result, 0
     while slot < k:
         candidate = np.int32(shuffled(own_key, index, half, n_items))
         index += 1
-        if candidate != item and not in_list(candidate, neighbors, item, found):
+        if candidate != item and not in_list(candidate, neighbors, item, result):
             neighbors[item, slot] = candidate
             scores[item, slot] = np.float32(np.nan)
             slot += 1

@@ -13,40 +13,40 @@ NO_LEAST, NO_GREATEST = I64(2**63 - 1), I64(-(2**63))  # bounds of no ids
 
 
 @kernel
-def enter_values(bits, most, table, found):
+def enter_values(bits, most, table, counts):
     """Collect the distinct ratings.
 
     bits (n,) uint32 of float32 ratings; most int32; table (2048,) uint32, all free (0xFFFFFFFF) before, then the
-    values' bits in no order, if there are at most `most`; found (2,) int32, zero before: the number of values entered
+    values' bits in no order, if there are at most `most`; counts (2,) int32, zero before: the number of values entered
     (more than most: too many, the table is incomplete), and 1 if a rating is not finite. Launch: any grid and block.
     Deterministic: as a set. Source: ours (open addressing; a block searches its own table first).
     """
-    own = cuda.shared.array(TABLE, np.uint32)
+    block_table = cuda.shared.array(TABLE, np.uint32)
     for slot in range(cuda.threadIdx.x, TABLE, cuda.blockDim.x):
-        own[slot] = FREE
+        block_table[slot] = FREE
     cuda.syncthreads()
     for t in range(I64(cuda.grid(1)), I64(bits.size), I64(cuda.gridsize(1))):
         value = plain_bits(bits[U64(t)])
         if not is_finite(value):
-            found[1] = 1
+            counts[1] = 1
             break
         slot = first_slot(value)
-        while own[slot] != value and own[slot] != FREE:
+        while block_table[slot] != value and block_table[slot] != FREE:
             slot = U32(U32(slot + U32(1)) % U32(TABLE))
-        if own[slot] == value:
+        if block_table[slot] == value:
             continue
-        if cuda.ldcg(found, 0) > most:  # bypasses a stale value in the L1 cache
+        if cuda.ldcg(counts, 0) > most:  # bypasses a stale value in the L1 cache
             break
-        at = first_slot(value)
+        position = first_slot(value)
         for _ in range(TABLE):
-            before = cuda.atomic.cas(table, at, FREE, value)
+            before = cuda.atomic.cas(table, position, FREE, value)
             if before == FREE:
-                cuda.atomic.add(found, 0, 1)
+                cuda.atomic.add(counts, 0, 1)
             if before == FREE or before == value:
                 break
-            at = U32(U32(at + U32(1)) % U32(TABLE))
+            position = U32(U32(position + U32(1)) % U32(TABLE))
         while True:
-            before = cuda.atomic.cas(own, slot, FREE, value)
+            before = cuda.atomic.cas(block_table, slot, FREE, value)
             if before == FREE or before == value:
                 break
             slot = U32(U32(slot + U32(1)) % U32(TABLE))
@@ -62,15 +62,15 @@ def find_codes(bits, table, ranks, codes):
     Deterministic: yes, exact.
     Source: ours.
     """
-    own = cuda.shared.array(TABLE, np.uint32)
+    block_table = cuda.shared.array(TABLE, np.uint32)
     rank = cuda.shared.array(TABLE, np.uint8)
     for slot in range(cuda.threadIdx.x, TABLE, cuda.blockDim.x):
-        own[slot], rank[slot] = table[slot], ranks[slot]
+        block_table[slot], rank[slot] = table[slot], ranks[slot]
     cuda.syncthreads()
     for t in range(I64(cuda.grid(1)), I64(bits.size), I64(cuda.gridsize(1))):
         value = plain_bits(bits[U64(t)])
         slot = first_slot(value)
-        while own[slot] != value:
+        while block_table[slot] != value:
             slot = U32(U32(slot + U32(1)) % U32(TABLE))
         codes[U64(t)] = rank[slot]
 
@@ -141,15 +141,15 @@ def take_fields(keys, shift, width, level_width, others, codes, places):
 
 
 @kernel
-def first_repeat(keys, shift, found):
+def first_repeat(keys, shift, position):
     """Find the first record that repeats the key before it.
 
-    Keys are compared from bit `shift` on. keys (n,) uint64, in order; shift int32; found (1,) int64, n before: its
+    Keys are compared from bit `shift` on. keys (n,) uint64, in order; shift int32; position (1,) int64, n before: its
     position. Launch: any grid and block. Deterministic: yes, exact. Source: ours.
     """
     for t in range(I64(cuda.grid(1)) + 1, I64(keys.size), I64(cuda.gridsize(1))):
         if U64(keys[U64(t)] >> U64(shift)) == U64(keys[U64(t - 1)] >> U64(shift)):
-            cuda.atomic.min(found, 0, t)
+            cuda.atomic.min(position, 0, t)
 
 
 @kernel

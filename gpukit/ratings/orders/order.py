@@ -185,9 +185,9 @@ def level_codes(ratings, steps, team=ALONE):
     codes and bits are on the device.
     """
     bits = sent(ratings, "values", steps).view(np.uint32)
-    table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
-    steps.run("enter_values", bits, MOST, table, found)
-    count, bad = steps.fetch(found)
+    table, counts = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
+    steps.run("enter_values", bits, MOST, table, counts)
+    count, bad = steps.fetch(counts)
     crowded = count > MOST  # so not all ratings were checked
     if bad or crowded:
         refuse_not_finite(ratings.values)
@@ -215,8 +215,10 @@ def sent(ratings, name, steps):
 def refuse_not_finite(values):
     """Raise DataError if one of values (n,) is not finite."""
     if not np.isfinite([values.min(), values.max()]).all():
-        at = int(np.argmax(~np.isfinite(values)))
-        raise DataError(f"Rating number {at + 1:,} is {values[at]}: ratings must be finite numbers. Remove such rows.")
+        index = int(np.argmax(~np.isfinite(values)))
+        raise DataError(
+            f"Rating number {index + 1:,} is {values[index]}: ratings must be finite numbers. Remove such rows."
+        )
 
 
 def of_all_ranks(table, crowded, steps, team):
@@ -224,9 +226,9 @@ def of_all_ranks(table, crowded, steps, team):
     slots = steps.fetch(table)
     used = np.unique(np.concatenate(team.allgather(slots[slots != FREE])))
     crowded = bool(team.allreduce(np.array(crowded), "max")) or len(used) > MOST
-    table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
+    table, counts = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
     if not crowded:
-        steps.run("enter_values", steps.resident(used, np.uint32), MOST, table, found)
+        steps.run("enter_values", steps.resident(used, np.uint32), MOST, table, counts)
     return table, crowded
 
 
@@ -259,9 +261,9 @@ def taken(keys, key, row, other, places, steps, on_host=True):
 
 def refuse_repeats(keys, key, ratings, steps):
     """Raise DataError for a repeated pair in sorted keys."""
-    found = steps.resident(np.array([keys.size]), np.int64)
-    steps.run("first_repeat", keys, key.item.shift, found)
-    at = int(steps.fetch(found)[0])
+    position = steps.resident(np.array([keys.size]), np.int64)
+    steps.run("first_repeat", keys, key.item.shift, position)
+    at = int(steps.fetch(position)[0])
     if at < keys.size:
         pair = int(steps.fetch(keys[at : at + 1])[0]) >> key.item.shift
         user, item = pair >> key.item.width, pair & ((1 << key.item.width) - 1)

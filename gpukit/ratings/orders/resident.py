@@ -81,17 +81,17 @@ class ResidentRatings(Ratings):
     @classmethod
     def of(cls, users, items, values, on_host):
         """Create from device columns; on_host(): returns the same Ratings on the host."""
-        made = object.__new__(cls)
+        result = object.__new__(cls)
         known = {"user_ids": users.known, "item_ids": items.known}
-        vars(made).update(known, _there={"users": users, "items": items, "values": values}, _on_host=on_host)
-        return made
+        vars(result).update(known, _there={"users": users, "items": items, "values": values}, _on_host=on_host)
+        return result
 
     def __getattr__(self, name):
         """Return a column; the first access copies all columns to the host."""
         if name not in TRIPLE or "_on_host" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         copied = self._on_host()
-        vars(self).update({one: getattr(copied, one) for one in TRIPLE})
+        vars(self).update({value: getattr(copied, value) for value in TRIPLE})
         return vars(self)[name]
 
     def __len__(self):
@@ -110,8 +110,8 @@ class ResidentRatings(Ratings):
 
         steps: of order_ratings.
         """
-        there = self._there[name]
-        return as_single(there.view(), steps) if name == "values" else there.rows(steps)
+        device_array = self._there[name]
+        return as_single(device_array.view(), steps) if name == "values" else device_array.rows(steps)
 
 
 class SentRatings(ResidentRatings):
@@ -134,8 +134,8 @@ class SentRatings(ResidentRatings):
     def sent(self, name, steps):
         if name == "values":
             values = self._there[name].array
-            there = steps.resident(values, values.dtype)
-            return there if values.dtype == np.float32 else as_single(there, steps)
+            device_array = steps.resident(values, values.dtype)
+            return device_array if values.dtype == np.float32 else as_single(device_array, steps)
         numbered_there = self._there.pop(name, None)
         return steps.resident(getattr(self, name), np.int32) if numbered_there is None else numbered_there.rows
 
@@ -170,8 +170,8 @@ def ratings_where(X, y, spec, on_host):
 
 def _of_resident(users, items, values, steps, on_host):
     """Return ResidentRatings of ((Resident, column), ...); None without a table."""
-    found = [numbered(part.view(), column, steps) for part, column in (users, items)]
-    return None if None in found else ResidentRatings.of(*found, values[0], on_host)
+    counts = [numbered(part.view(), column, steps) for part, column in (users, items)]
+    return None if None in counts else ResidentRatings.of(*counts, values[0], on_host)
 
 
 def _of_hosted(users, items, values, steps, on_host):
@@ -179,16 +179,16 @@ def _of_hosted(users, items, values, steps, on_host):
 
     No copy of the ids remains on the device.
     """
-    sent, there, found = None, None, []
+    sent, device_array, counts = None, None, []
     for part, column in (users, items):
         if part.array is not sent:
-            there = None  # frees its memory before the next allocation
-            sent, there = part.array, steps.resident(part.array, part.array.dtype)
-        ids = numbered(there, column, steps)
+            device_array = None  # frees its memory before the next allocation
+            sent, device_array = part.array, steps.resident(part.array, part.array.dtype)
+        ids = numbered(device_array, column, steps)
         if ids is None:
             return None
-        found.append(Numbered(ids.rows(steps), ids.known))
-    return SentRatings.of(*found, values[0], on_host)
+        counts.append(Numbered(ids.rows(steps), ids.known))
+    return SentRatings.of(*counts, values[0], on_host)
 
 
 def _triple(X, y):
@@ -200,9 +200,9 @@ def _triple(X, y):
     apart = isinstance(X, tuple) and len(X) == (3 if y is None else 2)
     if not apart and (y is None or isinstance(X, tuple)):
         return None
-    given = (*X, y) if apart and y is not None else X if apart else (X, X, y)
-    where = resident if resident(given[0]) else Hosted.of
-    parts = [where(part) for part in given]
+    arguments = (*X, y) if apart and y is not None else X if apart else (X, X, y)
+    where = resident if resident(arguments[0]) else Hosted.of
+    parts = [where(part) for part in arguments]
     if any(part is None for part in parts):
         return None
     *ids, values = parts

@@ -29,15 +29,15 @@ def _enter(bits, most, table):
     return count, 0
 
 
-def enter_values(bits, most, table, found):
+def enter_values(bits, most, table, counts):
     """Twin of kernels.enter_values."""
     tables, outcome = np.full((PARTS, TABLE), FREE, np.uint32), np.empty((PARTS, 2), np.int64)
     _enter_parts(bits, most, tables, outcome)
-    found[1] = max(found[1], outcome[:, 1].max())
+    counts[1] = max(counts[1], outcome[:, 1].max())
     if (outcome[:, 0] > most).any():
-        found[0] = most + 1
-    if found[1] == 0 and found[0] == 0:
-        found[0] += _enter(tables[tables != FREE], most, table)[0]
+        counts[0] = most + 1
+    if counts[1] == 0 and counts[0] == 0:
+        counts[0] += _enter(tables[tables != FREE], most, table)[0]
 
 
 @by_block(lambda outcome: len(outcome), heavy=True)
@@ -103,11 +103,11 @@ def take_fields(start, stop, keys, shift, width, level_width, others, codes, pla
             places[t] = U32(t)
 
 
-def first_repeat(keys, shift, found):
+def first_repeat(keys, shift, position):
     """Twin of kernels.first_repeat."""
     firsts = np.full(PARTS, keys.size, np.int64)
     _repeats_of_parts(keys, shift, firsts)
-    found[0] = min(found[0], firsts.min())
+    position[0] = min(position[0], firsts.min())
 
 
 @by_block(lambda firsts: firsts.size, heavy=True)

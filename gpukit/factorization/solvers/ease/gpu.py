@@ -45,12 +45,12 @@ def gram_of(X, cupy):
     from cupy.cuda import cublas, device, runtime
 
     n_users, n_items = X.shape
-    step, one = max(1, min(n_users, BLOCK // n_items)), np.ones(1, np.float32)
+    step, value = max(1, min(n_users, BLOCK // n_items)), np.ones(1, np.float32)
     gram, dense = cupy.zeros((n_items, n_items), np.float32), cupy.empty((step, n_items), np.float16)
     items = cupy.asarray(X.indices)
     half, single = (dense.data.ptr, runtime.CUDA_R_16F, n_items), (gram.data.ptr, runtime.CUDA_R_32F, n_items)
     transposed, rule = (cublas.CUBLAS_OP_N, cublas.CUBLAS_OP_T), (cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_GEMM_DEFAULT)
-    shape, scale = (n_items, n_items, step), one.ctypes.data
+    shape, scale = (n_items, n_items, step), value.ctypes.data
     for first in range(0, n_users, step):
         starts = X.indptr[first : first + step + 1]
         lines = cupy.asarray(np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts)))

@@ -65,11 +65,11 @@ def solve_back(gram, size, out):
     for done in range(size):
         c = U32(size - U32(1) - done)
         cuda.syncthreads()
-        found = F32(gram[c, size] / gram[c, c])
+        result = F32(gram[c, size] / gram[c, c])
         if cuda.threadIdx.x == 0:
-            out[c] = found
+            out[c] = result
         for row in range(U32(cuda.threadIdx.x), c, U32(cuda.blockDim.x)):
-            gram[row, size] -= F32(gram[row, c] * found)
+            gram[row, size] -= F32(gram[row, c] * result)
 
 
 @kernel

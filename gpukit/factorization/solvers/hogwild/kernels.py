@@ -28,10 +28,10 @@ def scatter_ratings(starts, minor, values, seed_key, samples):
     half, n = half_width(minor.size), U32(minor.size)
     for row in range(I64(cuda.blockIdx.x), I64(starts.size - 1), I64(cuda.gridDim.x)):
         for t in range(I64(starts[U64(row)]) + I64(cuda.threadIdx.x), I64(starts[U64(row + 1)]), I64(cuda.blockDim.x)):
-            there = U64(shuffled(seed_key, U32(t), half, n))
-            samples.major[there] = row
-            samples.minor[there] = minor[U64(t)]
-            samples.values[there] = values[U64(t)]
+            target = U64(shuffled(seed_key, U32(t), half, n))
+            samples.major[target] = row
+            samples.minor[target] = minor[U64(t)]
+            samples.values[target] = values[U64(t)]
 
 
 @device
@@ -65,7 +65,7 @@ def make_hogwild_epoch(lanes, factors, vector):
         q = cuda.local.array(factors, F32)
         dp = cuda.local.array(factors, F32)
         dq = cuda.local.array(factors, F32)
-        n, at, there = I64(samples.values.size), U32(own.shape[1] - EXTRA), U32(other.shape[1] - EXTRA)
+        n, position, target = I64(samples.values.size), U32(own.shape[1] - EXTRA), U32(other.shape[1] - EXTRA)
         batches = (n + I64(batch) - I64(1)) // I64(batch)
         half = half_width(batches)
         for done in range(I64(0), batches, I64(workers)):
@@ -90,8 +90,8 @@ def make_hogwild_epoch(lanes, factors, vector):
                     add_row(other, v, U32(0), lane, lanes, factors, vector, dq)
                     if lane == U32(BIAS):
                         change = formulas.bias_change(b, error, rates.bias, rates.bias_decay)
-                        cuda.atomic.add(own, (u, U32(at + U32(BIAS))), change)
+                        cuda.atomic.add(own, (u, U32(position + U32(BIAS))), change)
                         change = formulas.bias_change(c, error, rates.bias, rates.bias_decay)
-                        cuda.atomic.add(other, (v, U32(there + U32(BIAS))), change)
+                        cuda.atomic.add(other, (v, U32(target + U32(BIAS))), change)
 
     return hogwild_epoch

@@ -21,22 +21,22 @@ def scatter_ratings(start, stop, starts, minor, values, seed_key, samples):
     major, others, z = samples.major, samples.minor, samples.values
     for row in range(start, stop):
         for t in range(starts[row], starts[row + 1]):
-            there = shuffled(seed_key, U32(t), half, n)
-            major[there], others[there], z[there] = row, minor[t], values[t]
+            target = shuffled(seed_key, U32(t), half, n)
+            major[target], others[target], z[target] = row, minor[t], values[t]
 
 
 @njit
 def _walk(first, last, samples, own, other, rates):
     """Process one batch."""
     n = own.shape[1] - EXTRA
-    at = n + BIAS
+    position = n + BIAS
     for t in range(first, last):
         u, v = samples.major[t], samples.minor[t]
-        p, q, b, c = own[u], other[v], own[u, at], other[v, at]
+        p, q, b, c = own[u], other[v], own[u, position], other[v, position]
         error = samples.values[t] - (dot(p, q, n) + b + c)
         learn_factors(p, q, n, error, rates.factor, rates.factor, rates.factor_decay)
-        own[u, at] = b + formulas.bias_change(b, error, rates.bias, rates.bias_decay)
-        other[v, at] = c + formulas.bias_change(c, error, rates.bias, rates.bias_decay)
+        own[u, position] = b + formulas.bias_change(b, error, rates.bias, rates.bias_decay)
+        other[v, position] = c + formulas.bias_change(c, error, rates.bias, rates.bias_decay)
 
 
 @by_block(lambda workers: workers, heavy=True)

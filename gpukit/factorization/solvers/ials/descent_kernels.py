@@ -34,11 +34,11 @@ class Tile:
 @device
 def _load(owners, first, rows, width, source, own):
     """own = rows of `source` for owners from `first` on, zeros after the last."""
-    for at in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
-        r = U32(U32(at) // U32(width))
-        f = U32(U32(at) - U32(r * U32(width)))
+    for index in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
+        r = U32(U32(index) // U32(width))
+        f = U32(U32(index) - U32(r * U32(width)))
         o = I64(first + I64(r))
-        own[U32(at)] = source[U64(owners[U64(o), 0]), f] if o < I64(owners.shape[0]) else ZERO
+        own[U32(index)] = source[U64(owners[U64(o), 0]), f] if o < I64(owners.shape[0]) else ZERO
 
 
 @device
@@ -68,20 +68,20 @@ def multiply(tile, shared, own, part, out):
 @device
 def _add_rest(owners, first, decays, sums, rows, width, own, out):
     """out += lambda times each row and the sum of its pieces."""
-    for at in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
-        r = U32(U32(at) // U32(width))
-        f = U32(U32(at) - U32(r * U32(width)))
+    for index in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
+        r = U32(U32(index) // U32(width))
+        f = U32(U32(index) - U32(r * U32(width)))
         o = I64(first + I64(r))
         if o < I64(owners.shape[0]):
             piece, pieces = owners[U64(o), 1], owners[U64(o), 2]
-            total = F32(out[U32(at)] + decays[U64(o)] * own[U32(at)])
+            total = F32(out[U32(index)] + decays[U64(o)] * own[U32(index)])
             for p in range(I64(piece), I64(piece + pieces)):
                 total += sums[U64(p), f]
-            out[U32(at)] = total
+            out[U32(index)] = total
 
 
 @device
-def _step(row, at, width, own, out, state, table):
+def _step(row, position, width, own, out, state, table):
     """Make a step of one row by a warp; own becomes the residual.
 
     own and out, from `at` on: the row's direction and the matrix times it; state: formulas.Directions.
@@ -89,18 +89,18 @@ def _step(row, at, width, own, out, state, table):
     lane = U32(cuda.laneid)
     curve = ZERO
     for f in range(lane, U32(width), U32(32)):
-        curve += own[U32(at + U32(f))] * out[U32(at + U32(f))]
+        curve += own[U32(position + U32(f))] * out[U32(position + U32(f))]
     left, step = state.left, quotient(state.rests[row], group_sum(curve, 32))
     for f in range(lane, U32(width), U32(32)):
         f = U32(f)
-        table[row, f] += step * own[U32(at + f)]
-        value = F32(left[row, f] - step * out[U32(at + f)])
+        table[row, f] += step * own[U32(position + f)]
+        value = F32(left[row, f] - step * out[U32(position + f)])
         left[row, f] = value
-        own[U32(at + f)] = value
+        own[U32(position + f)] = value
 
 
 @device
-def _turn(row, at, width, own, out, state, begins):
+def _turn(row, position, width, own, out, state, begins):
     """Compute the next direction of one row by a warp.
 
     own and out, from `at` on: the residual and M times it; begins: there is no previous direction.
@@ -108,13 +108,13 @@ def _turn(row, at, width, own, out, state, begins):
     lane, ways, rests = U32(cuda.laneid), state.ways, state.rests
     rest = ZERO
     for f in range(lane, U32(width), U32(32)):
-        rest += own[U32(at + U32(f))] * out[U32(at + U32(f))]
+        rest += own[U32(position + U32(f))] * out[U32(position + U32(f))]
     rest = group_sum(rest, 32)
     turn = ZERO if begins else quotient(rest, rests[row])
     for f in range(lane, U32(width), U32(32)):
         f = U32(f)
         before = ZERO if begins else F32(turn * ways[row, f])
-        ways[row, f] = out[U32(at + f)] + before
+        ways[row, f] = out[U32(position + f)] + before
     cuda.syncwarp()
     if lane == U32(0):
         rests[row] = rest
@@ -140,32 +140,32 @@ def make_descent(width):
         Deterministic: yes; budget.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 11.5.2.
         """
-        own = cuda.shared.array(room, F32, alignment=16)
+        block_table = cuda.shared.array(room, F32, alignment=16)
         out = cuda.shared.array(room, F32)
         part = cuda.local.array(each, F32)
         stride = I64(cuda.gridDim.x) * I64(rows)
         for first in range(I64(cuda.blockIdx.x) * I64(rows), I64(owners.shape[0]), stride):
             cuda.syncthreads()
-            _load(owners, first, rows, width, table, own)
+            _load(owners, first, rows, width, table, block_table)
             cuda.syncthreads()
-            multiply(shape, shared, own, part, out)
+            multiply(shape, shared, block_table, part, out)
             cuda.syncthreads()
-            _add_rest(owners, first, decays, sums, rows, width, own, out)
+            _add_rest(owners, first, decays, sums, rows, width, block_table, out)
             cuda.syncthreads()
-            for at in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
-                r = U32(U32(at) // U32(width))
-                f = U32(U32(at) - U32(r * U32(width)))
+            for index in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
+                r = U32(U32(index) // U32(width))
+                f = U32(U32(index) - U32(r * U32(width)))
                 o = I64(first + I64(r))
-                own[U32(at)] = -out[U32(at)]
+                block_table[U32(index)] = -out[U32(index)]
                 if o < I64(owners.shape[0]):
-                    state.left[U64(owners[U64(o), 0]), f] = -out[U32(at)]
+                    state.left[U64(owners[U64(o), 0]), f] = -out[U32(index)]
             cuda.syncthreads()
-            multiply(shape, inverse, own, part, out)
+            multiply(shape, inverse, block_table, part, out)
             cuda.syncthreads()
             for r in range(U32(cuda.threadIdx.x // 32), U32(rows), U32(WARPS)):
                 o = I64(first + I64(r))
                 if o < I64(owners.shape[0]):
-                    _turn(U64(owners[U64(o), 0]), U32(U32(r) * U32(width)), width, own, out, state, True)
+                    _turn(U64(owners[U64(o), 0]), U32(U32(r) * U32(width)), width, block_table, out, state, True)
 
     @kernel
     def descend(owners, decays, sums, shared, inverse, last, state, table):
@@ -179,31 +179,31 @@ def make_descent(width):
         Deterministic: yes; budget.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 11.5.2.
         """
-        own = cuda.shared.array(room, F32, alignment=16)
+        block_table = cuda.shared.array(room, F32, alignment=16)
         out = cuda.shared.array(room, F32)
         part = cuda.local.array(each, F32)
         stride = I64(cuda.gridDim.x) * I64(rows)
         for first in range(I64(cuda.blockIdx.x) * I64(rows), I64(owners.shape[0]), stride):
             cuda.syncthreads()
-            _load(owners, first, rows, width, state.ways, own)
+            _load(owners, first, rows, width, state.ways, block_table)
             cuda.syncthreads()
-            multiply(shape, shared, own, part, out)
+            multiply(shape, shared, block_table, part, out)
             cuda.syncthreads()
-            _add_rest(owners, first, decays, sums, rows, width, own, out)
+            _add_rest(owners, first, decays, sums, rows, width, block_table, out)
             cuda.syncthreads()
             for r in range(U32(cuda.threadIdx.x // 32), U32(rows), U32(WARPS)):
                 o = I64(first + I64(r))
                 if o < I64(owners.shape[0]):
                     row = U64(owners[U64(o), 0])
-                    _step(row, U32(U32(r) * U32(width)), width, own, out, state, table)
+                    _step(row, U32(U32(r) * U32(width)), width, block_table, out, state, table)
             cuda.syncthreads()
             if not last:
-                multiply(shape, inverse, own, part, out)
+                multiply(shape, inverse, block_table, part, out)
                 cuda.syncthreads()
                 for r in range(U32(cuda.threadIdx.x // 32), U32(rows), U32(WARPS)):
                     o = I64(first + I64(r))
                     if o < I64(owners.shape[0]):
                         row = U64(owners[U64(o), 0])
-                        _turn(row, U32(U32(r) * U32(width)), width, own, out, state, False)
+                        _turn(row, U32(U32(r) * U32(width)), width, block_table, out, state, False)
 
     return begin_descent, descend

@@ -27,8 +27,8 @@ def _number(shared, decay, source, first, row, column):
 def _take(matrix, first, rows, columns, square):
     """square = PANEL x PANEL numbers of the matrix from (rows, columns) on."""
     shared, decay, source = matrix
-    for at in range(U32(cuda.threadIdx.x), U32(PANEL * PANEL), U32(THREADS)):
-        a, b = U32(U32(at) // U32(PANEL)), U32(U32(at) % U32(PANEL))
+    for index in range(U32(cuda.threadIdx.x), U32(PANEL * PANEL), U32(THREADS)):
+        a, b = U32(U32(index) // U32(PANEL)), U32(U32(index) % U32(PANEL))
         number = _number(shared, decay, source, first, U32(rows + a), U32(columns + b))
         square[U32(U32(a * U32(SIDE)) + b)] = number
 
@@ -43,16 +43,16 @@ def _invert(shared, decay, begin, part, square):
             whole = F64(shared[U32(begin + c), U32(begin + c)]) + decay
         over = over_pivot(square[U32(c * U32(SIDE + 1))], whole)
         for e in range(OWN):
-            at = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
-            a, b = U32(at // U32(PANEL)), U32(at % U32(PANEL))
+            position = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
+            a, b = U32(position // U32(PANEL)), U32(position % U32(PANEL))
             left, above = square[U32(U32(a * U32(SIDE)) + c)], square[U32(U32(c * U32(SIDE)) + b)]
             own = F64(0.0) if b == c else square[U32(U32(a * U32(SIDE)) + b)]
             turned = over if b == c else F64(over * above)
             part[e] = turned if a == c else F64(own - left * turned)
         cuda.syncthreads()
         for e in range(OWN):
-            at = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
-            square[U32(U32(U32(at // U32(PANEL)) * U32(SIDE)) + U32(at % U32(PANEL)))] = part[e]
+            position = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
+            square[U32(U32(U32(position // U32(PANEL)) * U32(SIDE)) + U32(position % U32(PANEL)))] = part[e]
         cuda.syncthreads()
 
 
@@ -94,18 +94,18 @@ def invert_panel(shared, decay, step, source, out, inverse):
     cuda.syncthreads()
     _invert(shared, decay, begin, part, pivot)
     for e in range(OWN):
-        at = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
-        a, b = U32(at // U32(PANEL)), U32(at % U32(PANEL))
+        position = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
+        a, b = U32(position // U32(PANEL)), U32(position % U32(PANEL))
         place = U32(U32(a * U32(SIDE)) + b)
         part[e] = pivot[place] if i == k else -_product(left, pivot, a, b)
     cuda.syncthreads()
     for e in range(OWN):
-        at = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
-        left[U32(U32(U32(at // U32(PANEL)) * U32(SIDE)) + U32(at % U32(PANEL)))] = part[e]
+        position = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
+        left[U32(U32(U32(position // U32(PANEL)) * U32(SIDE)) + U32(position % U32(PANEL)))] = part[e]
     cuda.syncthreads()
     for e in range(OWN):
-        at = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
-        a, b = U32(at // U32(PANEL)), U32(at % U32(PANEL))
+        position = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
+        a, b = U32(position // U32(PANEL)), U32(position % U32(PANEL))
         row, column = U32(rows + a), U32(columns + b)
         value = left[U32(U32(a * U32(SIDE)) + b)]
         if j != k:

@@ -60,15 +60,15 @@ def make_products_of_pieces(lanes, count):
             for begin in range(U32(0), length, U32(2 * groups)):
                 t = U32(U32(begin) + group)
                 s = U32(t + U32(groups))
-                there, further = (
+                target, further = (
                     U64(first + U64(min(t, U32(length - U32(1))))),
                     U64(first + U64(min(s, U32(length - U32(1))))),
                 )
-                read_row(table, U32(minor[there]), lane, lanes, count, one)
+                read_row(table, U32(minor[target]), lane, lanes, count, one)
                 read_row(table, U32(minor[further]), lane, lanes, count, two)
                 dot = group_sum(partial_dot(way, one, count), lanes)
                 other = group_sum(partial_dot(way, two, count), lanes)
-                dot = _coefficient(weights, there, t < length, dot, goal)
+                dot = _coefficient(weights, target, t < length, dot, goal)
                 other = _coefficient(weights, further, s < length, other, goal)
                 for e in range(count):
                     total[e] += dot * one[e] + other * two[e]

@@ -130,10 +130,10 @@ def _call(near, example, me, coming):
 
 
 @device
-def _fetch(parameters, line, example, me, held, coming):
+def _fetch(parameters, line, example, me, registers, coming):
     """Prefetch the other data of an example; return its item's extra number."""
     row = U32(max(example.item, I32(0)))
-    load_row(parameters.Q, row, U32(0), me.lane, me.lanes, me.factors, held.q_next)
+    load_row(parameters.Q, row, U32(0), me.lane, me.lanes, me.factors, registers.q_next)
     if me.near:
         load_row(parameters.influence, row, U32(0), me.lane, me.lanes, me.near, coming.w)
         load_row(parameters.influence, row, U32(me.lanes * me.near), me.lane, me.lanes, me.near, coming.c)
@@ -144,13 +144,13 @@ def _fetch(parameters, line, example, me, held, coming):
 
 
 @device
-def _take(me, held, around, coming):
+def _take(me, registers, around, coming):
     """Make the prefetched example the current one."""
     for i in range(me.factors):
-        held.q[i] = held.q_next[i]
+        registers.q[i] = registers.q_next[i]
     for k in range(me.near):
         around.w[k], around.c[k] = coming.w[k], coming.c[k]
-        held.w_before[k], held.c_before[k] = coming.w[k], coming.c[k]
+        registers.w_before[k], registers.c_before[k] = coming.w[k], coming.c[k]
         clicked = U32(1) if _has(coming.words[k], U32(coming.ids[k])) else U32(0)
         around.code[k] = clicked if coming.ids[k] >= I32(0) else U32(NO_NEIGHBOR)
 
@@ -168,10 +168,10 @@ def _counts(around, count):
 
 
 @device
-def _score(own, other, me, held, around):
+def _score(own, other, me, registers, around):
     """Return Eq. (1) for clicks as an Error with the score as value, the same in all lanes."""
     explicit, implicit = ZERO, ZERO
-    partial = partial_dot(held.p, held.q, me.factors)
+    partial = partial_dot(registers.p, registers.q, me.factors)
     if me.lane == U32(BIAS):
         partial += own.extra + other.extra
     if me.near:
@@ -181,12 +181,12 @@ def _score(own, other, me, held, around):
 
 
 @device
-def _learn_around(parameters, row, error, squares, rates, me, held, around):
+def _learn_around(parameters, row, error, squares, rates, me, registers, around):
     """Apply Eq. (5) to w and c of an item by additions; squares: the item's."""
     rate, size = formulas.row_rate(rates.influence, rates.factor_gain, squares), U32(me.lanes * me.near)
     learn_influence(around, me.near, error, rate, rates.influence_decay)
-    add_difference(parameters.influence, row, U32(0), me, me.near, around.w, held.w_before)
-    add_difference(parameters.influence, row, size, me, me.near, around.c, held.c_before)
+    add_difference(parameters.influence, row, U32(0), me, me.near, around.w, registers.w_before)
+    add_difference(parameters.influence, row, size, me, me.near, around.c, registers.c_before)
 
 
 @factory
@@ -212,7 +212,7 @@ def make_sampled_epoch(lanes, factors, near, vector):
         """
         me = Lane(lane_of(lanes), lanes, factors, near, False, vector)
         alone = Lane(lane_of(lanes), lanes, factors, 0, False, vector)  # of the user's row, without neighbours
-        held = Registers(
+        registers = Registers(
             cuda.local.array(factors, np.float32),
             cuda.local.array(factors, np.float32),
             cuda.local.array(factors, np.float32),
@@ -242,21 +242,21 @@ def make_sampled_epoch(lanes, factors, near, vector):
             chunk = chunk_at(chunks, done + worker, worker < workers and done + worker < count, turn)
             _mark(clicks, chunk, line, me)
             cuda.syncwarp()
-            own = begin(parameters, chunk.row, alone, held, around)
+            own = begin(parameters, chunk.row, alone, registers, around)
             extra_before, click, owed = own.extra, ZERO, ZERO
             ahead = _example(clicks, chunk, line, draw, U32(0), I32(NOBODY), items)
             _call(neighbors, ahead, me, coming)
-            ahead_extra = _fetch(parameters, line, ahead, me, held, coming)
+            ahead_extra = _fetch(parameters, line, ahead, me, registers, coming)
             later = _example(clicks, chunk, line, draw, U32(1), ahead.item, items)
             _call(neighbors, later, me, coming)
             for number in range(group_max(chunk.length, 32) * I32(examples_of(draw.negatives, draw.pairwise))):
-                _take(me, held, around, coming)
+                _take(me, registers, around, coming)
                 example, extra = ahead, ahead_extra
-                ahead, ahead_extra = later, _fetch(parameters, line, later, me, held, coming)
+                ahead, ahead_extra = later, _fetch(parameters, line, later, me, registers, coming)
                 later = _example(clicks, chunk, line, draw, U32(number + 2), ahead.item, items)
                 _call(neighbors, later, me, coming)
                 other = Row(extra, group_pick(extra, SQUARES, lanes))
-                score = _score(own, other, me, held, around)
+                score = _score(own, other, me, registers, around)
                 value = error_of(example.place, score.value, draw.negatives, draw.pairwise, click, owed)
                 first = draw.pairwise and example.place == I32(0)
                 click = score.value if first else click
@@ -264,10 +264,10 @@ def make_sampled_epoch(lanes, factors, near, vector):
                 if example.real and not first:
                     row, error = U32(example.item), Error(value, score.explicit, score.implicit, ONE)
                     if near:
-                        _learn_around(parameters, row, error, other.squares, rates, me, held, around)
-                    own = learn(parameters.Q, row, error, own, other, rates, alone, held, around)
+                        _learn_around(parameters, row, error, other.squares, rates, me, registers, around)
+                    own = learn(parameters.Q, row, error, own, other, rates, alone, registers, around)
             if chunk.length > 0:
-                end(parameters, chunk.row, own.extra - extra_before, alone, held, around)
+                end(parameters, chunk.row, own.extra - extra_before, alone, registers, around)
             _clear(clicks, chunk, line, me)
             cuda.syncwarp()
 

@@ -97,17 +97,17 @@ def total(values, count, me, parts):
 
 
 @device
-def begin_row(matrix, row, me, held):
+def begin_row(matrix, row, me, registers):
     """Load the row that learns; return its Row."""
-    load_row(matrix, row, U32(0), me.lane, me.lanes, me.factors, held.p)
+    load_row(matrix, row, U32(0), me.lane, me.lanes, me.factors, registers.p)
     extra = load_extra(matrix, row, me.lane)
     return Row(extra, group_pick(extra, SQUARES, me.lanes))
 
 
 @device
-def store(matrix, row, own, me, held):
+def store(matrix, row, own, me, registers):
     """Store the row."""
-    store_row(matrix, row, U32(0), me.lane, me.lanes, me.factors, held.p)
+    store_row(matrix, row, U32(0), me.lane, me.lanes, me.factors, registers.p)
     if me.lane <= U32(SQUARES):
         matrix[row, U32(U32(matrix.shape[1] - EXTRA) + me.lane)] = own.extra
 
@@ -129,25 +129,25 @@ def of_round(stretch, number, me):
     """Return (number of the group's rating of a round, 0 if none; True if it exists)."""
     own = I32(I32(number % stretch.rounds) * I32(me.groups) + me.group)
     t = I32(I32(number // stretch.rounds) * stretch.at_once + own)
-    there = own < stretch.at_once and t < stretch.length
-    return (t if there else I32(0)), there
+    is_present = own < stretch.at_once and t < stretch.length
+    return (t if is_present else I32(0)), is_present
 
 
 @device
-def learn(own, error, rates, me, held):
+def learn(own, error, rates, me, registers):
     """Add Eq. (5) for one rating to the changes of the row."""
     rate = formulas.row_rate(rates.factor, rates.factor_gain, own.squares)
     for i in range(me.factors):
-        held.change[i] += formulas.factor_change(held.p[i], held.q[i], error, rate, rates.factor_decay)
-    held.change[me.factors] += extra_change(own, me.lane, error, ONE, rates)
+        registers.change[i] += formulas.factor_change(registers.p[i], registers.q[i], error, rate, rates.factor_decay)
+    registers.change[me.factors] += extra_change(own, me.lane, error, ONE, rates)
 
 
 @device
-def move(own, me, held):
-    """Add held.change to the row; return its Row."""
+def move(own, me, registers):
+    """Add registers.change to the row; return its Row."""
     for i in range(me.factors):
-        held.p[i] += held.change[i]
-    extra = own.extra + held.change[me.factors]
+        registers.p[i] += registers.change[i]
+    extra = own.extra + registers.change[me.factors]
     return Row(extra, group_pick(extra, SQUARES, me.lanes))
 
 
@@ -180,25 +180,25 @@ class Rating(NamedTuple):
 @device
 def _rating(batch, stretch, number, me):
     """Return the group's Rating of a round."""
-    t, there = of_round(stretch, number, me)
+    t, is_present = of_round(stretch, number, me)
     place = U64(stretch.first + U64(t))
-    return Rating(t, there, U32(batch.minor[place]), batch.values[place])
+    return Rating(t, is_present, U32(batch.minor[place]), batch.values[place])
 
 
 @device
-def _fetch(batch, Q, stretch, rating, me, held, around):
+def _fetch(batch, Q, stretch, rating, me, registers, around):
     """Prefetch the data of a Rating for the next round; return its minor row's extra number."""
     if me.near:
         load_words(batch.codes, U64(stretch.first + U64(rating.number)), me.lane, me.lanes, me.near, around.words)
-    load_row(Q, rating.other, U32(0), me.lane, me.lanes, me.factors, held.q_next)
+    load_row(Q, rating.other, U32(0), me.lane, me.lanes, me.factors, registers.q_next)
     return load_extra(Q, rating.other, me.lane)
 
 
 @device
-def _take(me, held, around):
+def _take(me, registers, around):
     """Make the prefetched rating the current one."""
     for i in range(me.factors):
-        held.q[i] = held.q_next[i]
+        registers.q[i] = registers.q_next[i]
     if me.near:
         unpack(around.words, me.near, around.code)
 
@@ -218,20 +218,20 @@ def _sum_major_terms(batch, own, base, me, around):
 
 
 @device
-def _note(seen, slot, target, me, held):
+def _note(seen, slot, target, me, registers):
     """seen[slot] = the current major row, one number per lane alternately, then the minor row's target."""
     for i in range(me.factors):
-        seen[slot, U32(me.lane + U32(i * me.lanes))] = held.p[i]
+        seen[slot, U32(me.lane + U32(i * me.lanes))] = registers.p[i]
     if me.lane == U32(0):
         seen[slot, U32(me.lanes * me.factors)] = target
 
 
 @device
-def _learn_influence(own, error, rates, me, held, around):
+def _learn_influence(own, error, rates, me, registers, around):
     """Add Eq. (5) for one rating to the changes of w and c."""
     rate = formulas.row_rate(rates.influence, rates.factor_gain, own.squares)
     rated_error, unrated_error = F32(error.explicit * error.value), F32(error.implicit * error.value)
-    w, c, change = me.factors + 1, me.factors + 1 + me.near, held.change
+    w, c, change = me.factors + 1, me.factors + 1 + me.near, registers.change
     for k in range(me.near):
         if around.code[k] == U32(0):
             change[c + k] += formulas.influence_change(around.c[k], unrated_error, rate, rates.influence_decay)
@@ -241,28 +241,28 @@ def _learn_influence(own, error, rates, me, held, around):
 
 
 @device
-def _move_influence(me, held, around):
-    """Add held.change to w and c."""
+def _move_influence(me, registers, around):
+    """Add registers.change to w and c."""
     for k in range(me.near):
-        around.w[k] += held.change[me.factors + 1 + k]
-        around.c[k] += held.change[me.factors + 1 + me.near + k]
+        around.w[k] += registers.change[me.factors + 1 + k]
+        around.c[k] += registers.change[me.factors + 1 + me.near + k]
 
 
 @device
-def _study(batch, rating, slot, own, extra, rates, seen, me, held, around):
+def _study(batch, rating, slot, own, extra, rates, seen, me, registers, around):
     """Process one rating of a major row: add its change and store the copy for the minor row.
 
     extra: the minor row's extra number.
     """
     major_sum, explicit, implicit = _sum_major_terms(batch, own, group_pick(extra, BASE, me.lanes), me, around)
-    partial = partial_dot(held.p, held.q, me.factors) + (extra if me.lane == U32(BIAS) else ZERO)
+    partial = partial_dot(registers.p, registers.q, me.factors) + (extra if me.lane == U32(BIAS) else ZERO)
     target = F32(rating.value - major_sum)
     error = F32(target - group_sum(partial, me.lanes))
     if rating.there:
-        _note(seen, slot, target, me, held)
-        learn(own, error, rates, me, held)
+        _note(seen, slot, target, me, registers)
+        learn(own, error, rates, me, registers)
         if me.near:
-            _learn_influence(own, Error(error, explicit, implicit, ONE), rates, me, held, around)
+            _learn_influence(own, Error(error, explicit, implicit, ONE), rates, me, registers, around)
 
 
 @factory
@@ -288,7 +288,7 @@ def make_walk_major(lanes, factors, near, warps):
         Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
         """
         me = team_of(lanes, factors, near, warps)
-        held = Registers(
+        registers = Registers(
             cuda.local.array(factors, np.float32),
             cuda.local.array(factors, np.float32),
             cuda.local.array(factors, np.float32),
@@ -306,29 +306,29 @@ def make_walk_major(lanes, factors, near, warps):
         for c in range(I32(cuda.grid(1)) // I32(32 * warps), chunks.shape[0], I32(cuda.gridsize(1)) // I32(32 * warps)):
             row, slot = U32(chunks[U32(c), 0]), U64(chunks[U32(c), 3])
             stretch = stretch_of(chunks[U32(c), 1], chunks[U32(c), 2], chunks[U32(c), 4], me)
-            own = begin_row(parameters.P, row, me, held)
+            own = begin_row(parameters.P, row, me, registers)
             if near:
                 load_influence(parameters.influence, row, me.lane, lanes, near, around)
                 load_row(parameters.offsets, row, U32(0), me.lane, lanes, near, around.offset)
-            clear(held.change, size)
+            clear(registers.change, size)
             ahead = _rating(batch, stretch, I32(0), me)
-            ahead_extra = _fetch(batch, parameters.Q, stretch, ahead, me, held, around)
+            ahead_extra = _fetch(batch, parameters.Q, stretch, ahead, me, registers, around)
             later = _rating(batch, stretch, I32(1), me)
             for number in range(I32(0), rounds_of(stretch)):
-                _take(me, held, around)
+                _take(me, registers, around)
                 rating, extra = ahead, ahead_extra
-                ahead, ahead_extra = later, _fetch(batch, parameters.Q, stretch, later, me, held, around)
+                ahead, ahead_extra = later, _fetch(batch, parameters.Q, stretch, later, me, registers, around)
                 later = _rating(batch, stretch, I32(number + 2), me)
                 here = U32(slot + U64(rating.number))
-                _study(batch, rating, here, own, extra, rates, seen, me, held, around)
+                _study(batch, rating, here, own, extra, rates, seen, me, registers, around)
                 if I32(number + 1) % stretch.rounds == 0:
-                    total(held.change, size, me, parts)
-                    own = move(own, me, held)
+                    total(registers.change, size, me, parts)
+                    own = move(own, me, registers)
                     if near:
-                        _move_influence(me, held, around)
-                    clear(held.change, size)
+                        _move_influence(me, registers, around)
+                    clear(registers.change, size)
             if me.group == 0:
-                store(parameters.P, row, own, me, held)
+                store(parameters.P, row, own, me, registers)
                 if near:
                     store_row(parameters.influence, row, U32(0), me.lane, lanes, near, around.w)
                     store_row(parameters.influence, row, U32(lanes * near), me.lane, lanes, near, around.c)
@@ -347,24 +347,24 @@ class Found(NamedTuple):
 @device
 def _slot(slots, stretch, number, me):
     """Return (slot of the group's rating of a round, True if it exists)."""
-    t, there = of_round(stretch, number, me)
-    return slots[U64(stretch.first + U64(t))], there
+    t, is_present = of_round(stretch, number, me)
+    return slots[U64(stretch.first + U64(t))], is_present
 
 
 @device
-def _found(seen, slot, there, me, held):
+def _found(seen, slot, is_present, me, registers):
     """Prefetch the stored data of a rating for the next round; return the Found."""
-    load_scalars(seen, slot, me.lane, me.lanes, me.factors, held.q_next)
-    return Found(slot, there, seen[slot, U32(me.lanes * me.factors)])
+    load_scalars(seen, slot, me.lane, me.lanes, me.factors, registers.q_next)
+    return Found(slot, is_present, seen[slot, U32(me.lanes * me.factors)])
 
 
 @device
-def _study_found(found, own, rates, me, held):
+def _study_found(result, own, rates, me, registers):
     """Process one rating of a minor row with the stored copy of the major row."""
-    partial = partial_dot(held.p, held.q, me.factors) + (own.extra if me.lane == U32(BIAS) else ZERO)
-    error = F32(found.target - group_sum(partial, me.lanes))
-    if found.there:
-        learn(own, error, rates, me, held)
+    partial = partial_dot(registers.p, registers.q, me.factors) + (own.extra if me.lane == U32(BIAS) else ZERO)
+    error = F32(result.target - group_sum(partial, me.lanes))
+    if result.there:
+        learn(own, error, rates, me, registers)
 
 
 @factory
@@ -389,7 +389,7 @@ def make_walk_minor(lanes, factors, warps):
         Source: Li et al. 2022, Algorithms 2 and 3, Eq. (5); per-row rates after Duchi et al. 2011.
         """
         me = team_of(lanes, factors, 0, warps)
-        held = Registers(
+        registers = Registers(
             cuda.local.array(factors, np.float32),
             cuda.local.array(factors, np.float32),
             cuda.local.array(factors, np.float32),
@@ -400,22 +400,22 @@ def make_walk_minor(lanes, factors, warps):
             row, first = U32(rows[U32(k)]), starts[U32(k)]
             stretch = stretch_of(first, starts[U32(k + 1)] - first, at_once[U32(k)], me)
             if stretch.length > 0:
-                own = begin_row(Q, row, me, held)
-                clear(held.change, size)
-                slot, there = _slot(slots, stretch, I32(0), me)
-                ahead = _found(seen, slot, there, me, held)
-                slot, there = _slot(slots, stretch, I32(1), me)
+                own = begin_row(Q, row, me, registers)
+                clear(registers.change, size)
+                slot, is_present = _slot(slots, stretch, I32(0), me)
+                ahead = _found(seen, slot, is_present, me, registers)
+                slot, is_present = _slot(slots, stretch, I32(1), me)
                 for number in range(I32(0), rounds_of(stretch)):
                     for i in range(factors):
-                        held.q[i] = held.q_next[i]
-                    found, ahead = ahead, _found(seen, slot, there, me, held)
-                    slot, there = _slot(slots, stretch, I32(number + 2), me)
-                    _study_found(found, own, rates, me, held)
+                        registers.q[i] = registers.q_next[i]
+                    result, ahead = ahead, _found(seen, slot, is_present, me, registers)
+                    slot, is_present = _slot(slots, stretch, I32(number + 2), me)
+                    _study_found(result, own, rates, me, registers)
                     if I32(number + 1) % stretch.rounds == 0:
-                        total(held.change, size, me, parts)
-                        own = move(own, me, held)
-                        clear(held.change, size)
+                        total(registers.change, size, me, parts)
+                        own = move(own, me, registers)
+                        clear(registers.change, size)
                 if me.group == 0:
-                    store(Q, row, own, me, held)
+                    store(Q, row, own, me, registers)
 
     return walk_minor

@@ -49,10 +49,10 @@ def learn(change, p, q, n, error, rates):
 
 
 @njit
-def _add_influence(change, own, signal, there, error, rate, decay):
+def _add_influence(change, own, signal, is_present, error, rate, decay):
     """change += Eq. (5) for w or c of one rating; see sgd.twins."""
     for k in range(own.size):
-        change[k] += there[k] * formulas.influence_change(own[k], error * signal[k], rate, decay)
+        change[k] += is_present[k] * formulas.influence_change(own[k], error * signal[k], rate, decay)
 
 
 @njit(inline="always")

@@ -13,7 +13,7 @@ def seen_width(layout):
     return layout.n_factors + EXTRA
 
 
-def cut(array, at, beyond=0):
+def cut(array, position, beyond=0):
     """Return (array,): on a CPU one thread processes any row."""
     return (array,)
 

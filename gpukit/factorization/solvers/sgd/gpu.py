@@ -41,13 +41,13 @@ def team_warps(layout):
     return max(1, min(BLOCK // 32, shared_bytes // bytes_a_warp))
 
 
-def cut(array, at, beyond=0):
+def cut(array, position, beyond=0):
     """Return (part of an array for the first `at` rows, part for the others), for teams of warps and for single warps.
 
     beyond: numbers of the second part that the first also has. Arrays are cut once, since a slice of a device array
     takes longer than a launch.
     """
-    return array[: at + beyond], array[at:]
+    return array[: position + beyond], array[position:]
 
 
 def walk(make, shape, warps, teams, *arguments):

@@ -114,42 +114,42 @@ def _rating(batch, chunk, step):
 
 
 @device
-def begin(parameters, row, me, held, around):
+def begin(parameters, row, me, registers, around):
     """Load the major row and its neighbourhood; return its Row."""
-    load_row(parameters.P, row, U32(0), me.lane, me.lanes, me.factors, held.p)
+    load_row(parameters.P, row, U32(0), me.lane, me.lanes, me.factors, registers.p)
     for i in range(me.factors):
-        held.p_before[i] = held.p[i]
+        registers.p_before[i] = registers.p[i]
     if me.near:
         load_influence(parameters.influence, row, me.lane, me.lanes, me.near, around)
         load_row(parameters.offsets, row, U32(0), me.lane, me.lanes, me.near, around.offset)
         for k in range(me.near):
-            held.w_before[k], held.c_before[k] = around.w[k], around.c[k]
+            registers.w_before[k], registers.c_before[k] = around.w[k], around.c[k]
     extra = load_extra(parameters.P, row, me.lane)
     return Row(extra, group_pick(extra, SQUARES, me.lanes))
 
 
 @device
-def _fetch(batch, Q, rating, me, held, around):
+def _fetch(batch, Q, rating, me, registers, around):
     """Prefetch the data of a rating; return its minor row's extra number."""
     if me.near:
         load_words(batch.codes, rating.place, me.lane, me.lanes, me.near, around.words)
-    load_stored(Q, rating.other, me.lane, me.lanes, me.factors, me.half, held.q_next)
+    load_stored(Q, rating.other, me.lane, me.lanes, me.factors, me.half, registers.q_next)
     return load_extra(Q, rating.other, me.lane)
 
 
 @device
-def _take(me, held, around):
+def _take(me, registers, around):
     """Make the prefetched rating the current one."""
-    as_floats(held.q_next, me.factors, me.half, held.q)
+    as_floats(registers.q_next, me.factors, me.half, registers.q)
     if me.near:
         unpack(around.words, me.near, around.code)
 
 
 @device
-def _error(rating, own, other, levels, me, held, around):
+def _error(rating, own, other, levels, me, registers, around):
     """Return the Error of a rating: the residual of Eq. (1), the same in all lanes."""
     explicit, implicit = ZERO, ZERO
-    partial = partial_dot(held.p, held.q, me.factors)
+    partial = partial_dot(registers.p, registers.q, me.factors)
     if me.lane == U32(BIAS):
         partial += own.extra + other.extra
     if me.near:
@@ -172,11 +172,11 @@ def learn_influence(around, count, error, rate, decay):
 
 
 @device
-def _learn_factors(held, count, error, own_rate, other_rate, decay):
-    """Apply Eq. (5) to both factor rows, each from the other's old value; q's change goes to held.change."""
-    p, q = held.p, held.q
+def _learn_factors(registers, count, error, own_rate, other_rate, decay):
+    """Apply Eq. (5) to both factor rows, each from the other's old value; q's change goes to registers.change."""
+    p, q = registers.p, registers.q
     for i in range(count):
-        held.change[i] = formulas.factor_change(q[i], p[i], error, other_rate, decay)
+        registers.change[i] = formulas.factor_change(q[i], p[i], error, other_rate, decay)
         p[i] += formulas.factor_change(p[i], q[i], error, own_rate, decay)
 
 
@@ -197,7 +197,7 @@ def _add_extra(matrix, row, lane, change):
 
 
 @device
-def learn(Q, row, error, own, other, rates, me, held, around):
+def learn(Q, row, error, own, other, rates, me, registers, around):
     """Apply Eq. (5) for one rating and return the new major Row.
 
     The major row is in registers; the minor row `row` of Q is changed by additions.
@@ -208,8 +208,8 @@ def learn(Q, row, error, own, other, rates, me, held, around):
     if me.near:
         rate = F32(weight * formulas.row_rate(rates.influence, rates.factor_gain, own.squares))
         learn_influence(around, me.near, error, rate, rates.influence_decay)
-    _learn_factors(held, me.factors, error.value, own_rate, other_rate, rates.factor_decay)
-    add_stored(Q, row, me.lane, me.lanes, me.factors, me.half, me.vector, held.change)
+    _learn_factors(registers, me.factors, error.value, own_rate, other_rate, rates.factor_decay)
+    add_stored(Q, row, me.lane, me.lanes, me.factors, me.half, me.vector, registers.change)
     _add_extra(Q, row, me.lane, extra_change(other, me.lane, error.value, weight, rates))
     change = extra_change(own, me.lane, error.value, weight, rates)
     return Row(own.extra + change, own.squares + F32(weight * F32(error.value * error.value)))
@@ -224,14 +224,14 @@ def add_difference(matrix, row, first, me, count, now, before):
 
 
 @device
-def end(parameters, row, change, me, held, around):
+def end(parameters, row, change, me, registers, around):
     """Add the chunk's changes to the major row and its neighbourhood; change: of the lane's extra number."""
-    add_difference(parameters.P, row, U32(0), me, me.factors, held.p, held.p_before)
+    add_difference(parameters.P, row, U32(0), me, me.factors, registers.p, registers.p_before)
     _add_extra(parameters.P, row, me.lane, change)
     if me.near:
         size = U32(me.lanes * me.near)
-        add_difference(parameters.influence, row, U32(0), me, me.near, around.w, held.w_before)
-        add_difference(parameters.influence, row, size, me, me.near, around.c, held.c_before)
+        add_difference(parameters.influence, row, U32(0), me, me.near, around.w, registers.w_before)
+        add_difference(parameters.influence, row, size, me, me.near, around.c, registers.c_before)
 
 
 @factory
@@ -257,7 +257,7 @@ def make_sgd_epoch(lanes, factors, near, half, vector):
         Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
         """
         me = Lane(lane_of(lanes), lanes, factors, near, half, vector)
-        held = Registers(
+        registers = Registers(
             cuda.local.array(factors, np.float32),
             cuda.local.array(factors, np.float32),
             cuda.local.array(factors, np.float32),
@@ -277,22 +277,22 @@ def make_sgd_epoch(lanes, factors, near, half, vector):
         worker, count = I32(cuda.grid(1)) // I32(lanes), I32(chunks.shape[0])
         for done in range(I32(0), count, I32(workers)):
             chunk = chunk_at(chunks, done + worker, worker < workers and done + worker < count, turn)
-            own = begin(parameters, chunk.row, me, held, around)
+            own = begin(parameters, chunk.row, me, registers, around)
             extra_before = own.extra
             ahead = _rating(batch, chunk, I32(0))
-            ahead_extra = _fetch(batch, parameters.Q, ahead, me, held, around)
+            ahead_extra = _fetch(batch, parameters.Q, ahead, me, registers, around)
             later = _rating(batch, chunk, I32(1))
             for step in range(group_max(chunk.length, 32)):
-                _take(me, held, around)
+                _take(me, registers, around)
                 rating, extra = ahead, ahead_extra
-                ahead, ahead_extra = later, _fetch(batch, parameters.Q, later, me, held, around)
+                ahead, ahead_extra = later, _fetch(batch, parameters.Q, later, me, registers, around)
                 later = _rating(batch, chunk, I32(step + 2))
                 other = Row(extra, group_pick(extra, SQUARES, lanes))
-                error = _error(rating, own, other, batch.levels, me, held, around)
+                error = _error(rating, own, other, batch.levels, me, registers, around)
                 if step < chunk.length:
-                    own = learn(parameters.Q, rating.other, error, own, other, rates, me, held, around)
+                    own = learn(parameters.Q, rating.other, error, own, other, rates, me, registers, around)
             if chunk.length > 0:
-                end(parameters, chunk.row, own.extra - extra_before, me, held, around)
+                end(parameters, chunk.row, own.extra - extra_before, me, registers, around)
 
     return sgd_epoch
 
@@ -403,9 +403,9 @@ def take_quads(chunks, order, n, hands, out):
     fours = I64(hands.shape[1])
     for t in range(I64(cuda.grid(1)), I64(out.shape[0]), I64(cuda.gridsize(1))):
         quad, part = t // I64(QUAD), t % I64(QUAD)
-        there = I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part
+        target = I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part
         for column in range(3):
-            out[U64(t), column] = chunks[U64(order[U64(there)]), column] if there < n else I64(0)
+            out[U64(t), column] = chunks[U64(order[U64(target)]), column] if target < n else I64(0)
 
 
 @kernel

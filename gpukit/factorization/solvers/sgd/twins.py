@@ -39,11 +39,11 @@ def _weight_at(weights, t):
 
 
 @njit
-def learn_influence(own, signal, there, error, rate, decay):
+def learn_influence(own, signal, target, error, rate, decay):
     """Apply Eq. (5) to w or c of one item; there[k]: 1 for the neighbours concerned, else 0; error: |S|^-1/2 e."""
     for k in range(own.size):
         before = own[k]
-        own[k] = before + there[k] * formulas.influence_change(before, error * signal[k], rate, decay)
+        own[k] = before + target[k] * formulas.influence_change(before, error * signal[k], rate, decay)
 
 
 @njit
@@ -173,9 +173,9 @@ def take_quads(start, stop, chunks, order, n, hands, out):
     for k in range(stop - start):
         t = start + k
         quad, part = t // QUAD, t % QUAD
-        there = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
+        target = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
         for column in range(3):
-            out[t, column] = chunks[order[there], column] if there < n else 0
+            out[t, column] = chunks[order[target], column] if target < n else 0
 
 
 @by_block(lambda n: n)

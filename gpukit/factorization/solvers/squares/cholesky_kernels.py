@@ -32,10 +32,10 @@ def load_tile(grams, first, pieces, shared, number, tile):
 def _weigh(tile, i, bias, decay, damping, squares):
     """Add the weights to a tile of the diagonal; squares: the resulting diagonal."""
     for a in range(TILE):
-        at = U32(U32(TILE) * i + U32(a))
-        own = tile[(TILE + 1) * a] + weight_at(at, bias, decay, damping)
+        position = U32(U32(TILE) * i + U32(a))
+        own = tile[(TILE + 1) * a] + weight_at(position, bias, decay, damping)
         tile[(TILE + 1) * a] = own
-        squares[at] = own
+        squares[position] = own
 
 
 @device
@@ -101,10 +101,10 @@ def _divide(tile, corner):
 @device
 def _unknown(tile, answer, first, c):
     """Compute unknown c of a tile's eight, and subtract it from the equations before."""
-    found = F32(answer[U32(first + U32(c))] * tile[(TILE + 1) * c])
-    answer[U32(first + U32(c))] = found
+    result = F32(answer[U32(first + U32(c))] * tile[(TILE + 1) * c])
+    answer[U32(first + U32(c))] = result
     for b in range(c):
-        answer[U32(first + U32(b))] -= tile[TILE * c + b] * found
+        answer[U32(first + U32(b))] -= tile[TILE * c + b] * result
 
 
 @device
@@ -121,20 +121,20 @@ def _unknowns(tile, answer, first):
 
 
 @device
-def _leave(tile, answer, found, first):
+def _leave(tile, answer, result, first):
     """answer, from `first` on, -= a tile's transpose times the unknowns at `found`."""
     for b in range(TILE):
         left = ZERO
         for a in range(TILE):
-            left += tile[TILE * a + b] * answer[U32(found + U32(a))]
+            left += tile[TILE * a + b] * answer[U32(result + U32(a))]
         answer[U32(first + U32(b))] -= left
 
 
 @device
-def _show(tile, i, panel, at, tile_rows):
+def _show(tile, i, panel, position, tile_rows):
     """Store a tile's columns in `panel` from `at` on, at the positions of row i."""
     for c in range(TILE):
-        place = U32(at + U32(TILE * tile_rows * c) + U32(4) * i)
+        place = U32(position + U32(TILE * tile_rows * c) + U32(4) * i)
         put4(panel, place, tile[c], tile[8 + c], tile[16 + c], tile[24 + c])
         place = U32(place + U32(4 * tile_rows))
         put4(panel, place, tile[32 + c], tile[40 + c], tile[48 + c], tile[56 + c])
@@ -167,12 +167,12 @@ def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
         answer = cuda.shared.array(size, F32)
         tile = cuda.local.array(square, F32)
         number = U32(cuda.threadIdx.x)
-        mine = U32(min(number, U32(tiles - 1)))
-        row, column = tile_at(mine, tile_rows)
+        index = U32(min(number, U32(tiles - 1)))
+        row, column = tile_at(index, tile_rows)
         works = number < U32(tiles)
         for o in range(I64(cuda.blockIdx.x), I64(owners.shape[0]), I64(cuda.gridDim.x)):
             own = U64(owners[U64(o), 0])
-            load_tile(grams, U64(owners[U64(o), 1]), owners[U64(o), 2], shared, mine, tile)
+            load_tile(grams, U64(owners[U64(o), 1]), owners[U64(o), 2], shared, index, tile)
             if works and row == column:
                 _weigh(tile, row, U32(bias), decays[U64(o)], damping, squares)
             for step in range(tile_rows):
@@ -192,8 +192,8 @@ def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
                         add_products(panel, U32(front + U32(c * size)), row, column, tile_rows, -ONE, tile)
             if works and row == U32(target // TILE):
                 for b in range(TILE):
-                    at = U32(U32(TILE) * column + U32(b))
-                    answer[at] = tile[TILE * (target % TILE) + b] if at <= U32(bias) else ZERO
+                    position = U32(U32(TILE) * column + U32(b))
+                    answer[position] = tile[TILE * (target % TILE) + b] if position <= U32(bias) else ZERO
             cuda.syncthreads()
             for step in range(tile_rows):
                 k = U32(tile_rows - 1 - step)

@@ -65,9 +65,9 @@ def _solve_back(gram, inverses, out):
     for done in range(size):
         j = size - 1 - done
         out[j] *= inverses[j]
-        line, found = gram[j], out[j]
+        line, result = gram[j], out[j]
         for i in range(j):
-            out[i] -= line[i] * found
+            out[i] -= line[i] * result
 
 
 @by_block(lambda owners: owners.shape[0])
@@ -75,14 +75,14 @@ def solve_by_cholesky(start, stop, owners, grams, shared, decays, damping, table
     """Twin of kernels.cholesky.solve_by_cholesky."""
     width = grams.shape[1]
     for owner in range(start, stop):
-        gram, found = np.empty((width, width), np.float32), np.empty(width - 1, np.float32)
+        gram, result = np.empty((width, width), np.float32), np.empty(width - 1, np.float32)
         squares, inverses = np.empty(width, np.float32), np.empty(width - 1, np.float32)
         summed(owners[owner], grams, shared, decays[owner], damping, gram)
         for f in range(width):
             squares[f] = gram[f, f]
         _factor(gram, squares, inverses)
-        _solve_back(gram, inverses, found)
+        _solve_back(gram, inverses, result)
         row = owners[owner, 0]
         for f in range(width - 2):
-            table[row, f] = found[f]
-        table[row, width - 2 + BIAS] = found[width - 2]
+            table[row, f] = result[f]
+        table[row, width - 2 + BIAS] = result[width - 2]

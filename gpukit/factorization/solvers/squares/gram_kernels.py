@@ -26,16 +26,16 @@ def _stage(first, count, batch, shape, stage):
     """Load the extended rows (v, 1, z - b) of `count` ratings, times the roots of their weights, into shared memory."""
     minor, values, weights, table, biased = batch
     quads, tile_rows, pitch = shape
-    for at in range(U32(cuda.threadIdx.x), U32(count * quads), U32(cuda.blockDim.x)):
-        t = U32(U32(at) // U32(quads))
-        q = U32(U32(at) - U32(t * U32(quads)))
+    for index in range(U32(cuda.threadIdx.x), U32(count * quads), U32(cuda.blockDim.x)):
+        t = U32(U32(index) // U32(quads))
+        q = U32(U32(index) - U32(t * U32(quads)))
         a, b, c, d = read4(table, U32(minor[U64(first + t)]), U32(U32(4) * q))
         root = _root(weights, U64(first + t))
         place = U32(U32(t * U32(pitch)) + place_of(U32(U32(4) * q), tile_rows))
         put4(stage, place, root * a, root * b, root * c, root * d)
     bias = U32(4 * quads)
-    for at in range(U32(cuda.threadIdx.x), U32(count), U32(cuda.blockDim.x)):
-        t, row = U64(first + U64(at)), U32(U32(at) * U32(pitch))
+    for index in range(U32(cuda.threadIdx.x), U32(count), U32(cuda.blockDim.x)):
+        t, row = U64(first + U64(index)), U32(U32(index) * U32(pitch))
         other = table[U32(minor[t]), U32(U32(table.shape[1] - EXTRA) + U32(BIAS))]
         root = _root(weights, t)
         stage[U32(row + place_of(bias, tile_rows))] = root if biased else ZERO
@@ -68,8 +68,8 @@ def make_gram_of_pieces(quads, tile_rows, tiles, threads, slices, groups, staged
         tile = cuda.local.array(SQUARE, F32)
         thread = U32(cuda.threadIdx.x)
         slice_, number = U32(thread // U32(lanes)), U32(U32(thread % U32(lanes)) + U32(cuda.blockIdx.y) * U32(threads))
-        mine = U32(min(number, U32(tiles - 1)))
-        i, j = tile_at(mine, tile_rows)
+        index = U32(min(number, U32(tiles - 1)))
+        i, j = tile_at(index, tile_rows)
         for at in range(thread, U32(room), U32(threads)):
             stage[U32(at)] = ZERO
         for piece in range(I64(cuda.blockIdx.x), I64(pieces.shape[0]), I64(cuda.gridDim.x)):
@@ -106,8 +106,8 @@ def sum_of_grams(grams, out):
     Source: ours.
     """
     tiles = U32(out.shape[2])
-    for at in range(U32(cuda.grid(1)), U32(out.size), U32(cuda.gridsize(1))):
-        e, number = U32(U32(at) // tiles), U32(U32(at) % tiles)
+    for index in range(U32(cuda.grid(1)), U32(out.size), U32(cuda.gridsize(1))):
+        e, number = U32(U32(index) // tiles), U32(U32(index) % tiles)
         total = grams[0, e, number]
         for piece in range(I64(1), I64(grams.shape[0])):
             total += grams[U64(piece), e, number]
@@ -127,8 +127,8 @@ def as_matrix(gram, matrix):
     n, tile_rows = U32(matrix.shape[0]), U32(0)
     while U32(U32(tile_rows * U32(tile_rows + U32(1))) // U32(2)) < U32(gram.shape[2]):
         tile_rows = U32(tile_rows + U32(1))
-    for at in range(U32(cuda.grid(1)), U32(matrix.size), U32(cuda.gridsize(1))):
-        a, b = U32(U32(at) // n), U32(U32(at) % n)
+    for index in range(U32(cuda.grid(1)), U32(matrix.size), U32(cuda.gridsize(1))):
+        a, b = U32(U32(index) // n), U32(U32(index) % n)
         high, low = U32(max(a, b)), U32(min(a, b))
         i, j = U32(high // U32(TILE)), U32(low // U32(TILE))
         e = U32(U32(U32(high % U32(TILE)) * U32(TILE)) + U32(low % U32(TILE)))

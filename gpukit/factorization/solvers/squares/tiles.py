@@ -43,13 +43,13 @@ def _add_quads(x, y, first, tile):
 
 
 @device
-def add_products(columns, at, i, j, tile_rows, sign, tile):
+def add_products(columns, position, i, j, tile_rows, sign, tile):
     """tile += sign x y' of the column at columns[at], x its numbers of tile row i, y those of j."""
-    low, high = U32(at + U32(4) * i), U32(at + U32(4) * U32(U32(tile_rows) + i))
+    low, high = U32(position + U32(4) * i), U32(position + U32(4) * U32(U32(tile_rows) + i))
     a, b, c, d = pick4(columns, low)
     e, f, g, h = pick4(columns, high)
-    left = pick4(columns, U32(at + U32(4) * j))
-    right = pick4(columns, U32(at + U32(4) * U32(U32(tile_rows) + j)))
+    left = pick4(columns, U32(position + U32(4) * j))
+    right = pick4(columns, U32(position + U32(4) * U32(U32(tile_rows) + j)))
     upper, lower = (sign * a, sign * b, sign * c, sign * d), (sign * e, sign * f, sign * g, sign * h)
     _add_quads(upper, left, 0, tile)
     _add_quads(upper, right, 4, tile)
