@@ -56,7 +56,7 @@ def read_in_processes(reader, figures, big, small, repeat=3):
 def map_in_processes(function, tasks, workers):
     """Yield function(*task) in order, from `workers` processes that share the cores if there are two or more.
 
-    The function must belong to a module.
+    The function must belong to a module. An exception, Ctrl-C too, ends the processes.
     """
     if workers < 2:
         yield from (function(*task) for task in tasks)
@@ -66,7 +66,12 @@ def map_in_processes(function, tasks, workers):
         environment(GPUKIT_NUM_THREADS=threads, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads),
         ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
     ):
-        yield from pool.map(function, *zip(*tasks))
+        try:
+            yield from pool.map(function, *zip(*tasks))
+        except BaseException:
+            for child in multiprocessing.active_children():
+                child.terminate()  # or the pool would wait for the tasks that run
+            raise
 
 
 READERS = {

@@ -51,7 +51,7 @@ def runs(mask):
 def line(times, values, seen):
     """Return values (n, T) interpolated linearly in time where not seen (n, T) bool.
 
-    times (T,) float64: times. The first and last values extend to the ends. Rows without values become NaN.
+    times (T,) float64: of the columns. The first and last values extend to the ends. Rows without values become NaN.
     """
     left, right = nearest(seen)
     left, right = np.where(left < 0, right, left), np.where(right == len(times), left, right)

@@ -1,6 +1,8 @@
 """Tasks of benchmarks in processes."""
 
+import multiprocessing
 import os
+import time
 
 import pytest
 
@@ -39,3 +41,11 @@ def test_the_environment_is_restored(before, monkeypatch):
     with environment(GPUKIT_GPU_MEMORY=None):
         assert "GPUKIT_GPU_MEMORY" not in os.environ
     assert os.environ.get("GPUKIT_GPU_MEMORY") == before
+
+
+def test_processes_end_with_an_interrupted_run():
+    results, begun = map_in_processes(time.sleep, [(0,), (300,), (300,)], 2), time.monotonic()
+    next(results)
+    with pytest.raises(KeyboardInterrupt):
+        results.throw(KeyboardInterrupt)
+    assert time.monotonic() - begun < 60 and not multiprocessing.active_children()

@@ -69,22 +69,22 @@ def _find_pairs(start, stop, keys, fields, history, position, marked, counts):
             marked[k] = keys[k] | mark
 
 
-def find_pairs(keys, user_shift, item_shift, item_width, level_width, history, position, marked, known):
+def find_pairs(keys, user_shift, item_shift, item_width, level_width, history, positions, marked, known):
     """Twin of kernels.find_pairs."""
     counts = np.empty(PARTS, np.int64)
-    _find_pairs(keys, (user_shift, item_shift, item_width, level_width), history, position, marked, counts)
+    _find_pairs(keys, (user_shift, item_shift, item_width, level_width), history, positions, marked, counts)
     known[0] += counts.sum()
 
 
 @by_block(lambda keys: keys.size)
-def correct_codes(start, stop, keys, position, level_width, codes, before):
+def correct_codes(start, stop, keys, positions, level_width, codes, before):
     """Twin of kernels.correct_codes."""
     mask = (U64(1) << U64(level_width)) - U64(1)
     for i in range(stop - start):
         k = start + i
         key = keys[k] & ~(ASIDE | KNOWN)
-        before[k] = (key & ~mask) | U64(codes[position[k]] - 1)
-        codes[position[k]] = U8((key & mask) + U64(1))
+        before[k] = (key & ~mask) | U64(codes[positions[k]] - 1)
+        codes[positions[k]] = U8((key & mask) + U64(1))
 
 
 @by_block(lambda items: -(-items.size // TILE))
@@ -100,18 +100,18 @@ def _insert_old(start, stop, items, codes, keys, position, all_items, all_codes)
 
 
 @by_block(lambda keys: keys.size)
-def _insert_new(start, stop, keys, position, item_shift, item_width, level_width, all_items, all_codes):
+def _insert_new(start, stop, keys, positions, item_shift, item_width, level_width, all_items, all_codes):
     """Copy new ratings."""
     for i in range(stop - start):
         k = start + i
-        all_items[I64(position[k]) + k] = field(keys[k], item_shift, item_width)
-        all_codes[I64(position[k]) + k] = U8(field(keys[k], 0, level_width) + U64(1))
+        all_items[I64(positions[k]) + k] = field(keys[k], item_shift, item_width)
+        all_codes[I64(positions[k]) + k] = U8(field(keys[k], 0, level_width) + U64(1))
 
 
-def insert_records(items, codes, keys, position, item_shift, item_width, level_width, all_items, all_codes):
+def insert_records(items, codes, keys, positions, item_shift, item_width, level_width, all_items, all_codes):
     """Twin of kernels.insert_records."""
-    _insert_old(items, codes, keys, position, all_items, all_codes)
-    _insert_new(keys, position, item_shift, item_width, level_width, all_items, all_codes)
+    _insert_old(items, codes, keys, positions, all_items, all_codes)
+    _insert_new(keys, positions, item_shift, item_width, level_width, all_items, all_codes)
 
 
 @njit
