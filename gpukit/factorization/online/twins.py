@@ -52,7 +52,7 @@ def find_levels(values, levels, codes, missing):
 
 
 @by_block(lambda counts: counts.size)
-def _find_pairs(start, stop, keys, fields, history, position, marked, counts):
+def _find_pairs(start, stop, keys, fields, history, positions, marked, counts):
     """Write the places and marks of all parts; counts[part]: number of its pairs in the history."""
     (user_shift, item_shift, item_width, level_width), codes = fields, history.codes
     last, items = history.indptr.size - 2, history.items
@@ -62,7 +62,7 @@ def _find_pairs(start, stop, keys, fields, history, position, marked, counts):
             user, item = min(I64(keys[k] >> U64(user_shift)), last), I64(field(keys[k], item_shift, item_width))
             end = history.indptr[user + 1]
             place = lower_bound(items, item, history.indptr[user], end)
-            position[k], mark = place, U64(0)
+            positions[k], mark = place, U64(0)
             if place < end and items[place] == item:
                 mark = ASIDE if codes[place] == field(keys[k], 0, level_width) + U64(1) else KNOWN
                 counts[part] += 1
@@ -88,13 +88,13 @@ def correct_codes(start, stop, keys, positions, level_width, codes, before):
 
 
 @by_block(lambda items: -(-items.size // TILE))
-def _insert_old(start, stop, items, codes, keys, position, all_items, all_codes):
+def _insert_old(start, stop, items, codes, keys, positions, all_items, all_codes):
     """Copy old ratings; each tile looks up its first new rating once."""
     for tile in range(start, stop):
         first, last = tile * TILE, min((tile + 1) * TILE, items.size)
-        before = upper_bound(position, U32(first), 0, keys.size)
+        before = upper_bound(positions, U32(first), 0, keys.size)
         for t in range(first, last):
-            while before < keys.size and position[before] <= t:
+            while before < keys.size and positions[before] <= t:
                 before += 1
             all_items[t + before], all_codes[t + before] = items[t], codes[t]
 

@@ -403,9 +403,9 @@ def take_quads(chunks, order, n, hands, out):
     fours = I64(hands.shape[1])
     for t in range(I64(cuda.grid(1)), I64(out.shape[0]), I64(cuda.gridsize(1))):
         quad, part = t // I64(QUAD), t % I64(QUAD)
-        start = I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part
+        entry = I64(hands[U64(quad // fours), U64(quad % fours)]) * I64(QUAD) + part
         for column in range(3):
-            out[U64(t), column] = chunks[U64(order[U64(start)]), column] if start < n else I64(0)
+            out[U64(t), column] = chunks[U64(order[U64(entry)]), column] if entry < n else I64(0)
 
 
 @kernel

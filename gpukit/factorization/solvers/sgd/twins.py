@@ -173,9 +173,9 @@ def take_quads(start, stop, chunks, order, n, hands, out):
     for k in range(stop - start):
         t = start + k
         quad, part = t // QUAD, t % QUAD
-        target = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
+        entry = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
         for column in range(3):
-            out[t, column] = chunks[order[target], column] if target < n else 0
+            out[t, column] = chunks[order[entry], column] if entry < n else 0
 
 
 @by_block(lambda n: n)
