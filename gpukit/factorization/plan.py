@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gpukit.neighbors.plan import STRIPE_BYTES, stripe_rows
 
 CODE_BLOCKS = 1056  # blocks that look up ratings of neighbours in parallel, each with a table of a byte an item
-SORTED = 34  # bytes of a rating while they are sorted
+SORTED = 34  # bytes of a rating while they are sorted: 29 with at most 254 values, otherwise 38
 
 
 def memory_kept(n_ratings, sides, layout):
@@ -27,10 +27,8 @@ def memory_needed(n_ratings, sides, layout):
 
     Arguments as memory_kept.
     """
-    searched, coded = (
-        31,
-        8,
-    )  # bytes of a rating: while neighbours are searched; more than is kept, for positions and codes
+    searched = 31  # bytes of a rating while neighbours are searched
+    coded = 8  # more bytes of a rating than are kept, for positions and codes
     kept = memory_kept(n_ratings, sides, layout) + coded * n_ratings
     steps = [SORTED * n_ratings, kept + _rows(sides[1], layout.minor)]  # the minor side's rows move to another table
     if layout.slots:
