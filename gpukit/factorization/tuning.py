@@ -298,7 +298,7 @@ class Search:
         """Run all rounds within the budget."""
         self.begun, remaining = time.monotonic(), self.candidates
         for number, (train, test) in enumerate(self.folds()):
-            fold = Fold(train, test, self.template, max(value.setting.n_neighbors or 0 for value in remaining))
+            fold = Fold(train, test, self.template, max(entry.setting.n_neighbors or 0 for entry in remaining))
             is_complete = self.run_round(number, fold, remaining)
             if number == 0:
                 is_complete = is_complete and all(self.run_round(0, fold, self.refine(step)) for step in self.finer)
@@ -367,7 +367,7 @@ class Search:
         if self.rules.exhaustive:
             return order
         limits = 1.0 + RULES.finalist_margin, RULES.most_finalists
-        return [order[index] for index in finalists([value.rmse for value in order], *limits)]
+        return [order[index] for index in finalists([candidate.rmse for candidate in order], *limits)]
 
     def found(self):
         """Return the Tuned so far.
@@ -468,9 +468,9 @@ def settings_of(grid, estimator, ratings):
         raise ParameterError(f"the grid has more than {most_settings:,} settings; name fewer values.")
     axes.update({name: clamped(name, axes[name], ratings.shape) for name in ("n_factors", "n_neighbors")})
     settings = [Setting(*values) for values in itertools.product(*axes.values())]
-    settings.sort(key=lambda value: size(value, ratings))
-    first = min(settings, key=lambda value: distance(value, own))
-    return [first, *(value for value in settings if value is not first)]
+    settings.sort(key=lambda setting: size(setting, ratings))
+    first = min(settings, key=lambda setting: distance(setting, own))
+    return [first, *(setting for setting in settings if setting is not first)]
 
 
 def clamped(name, values, shape):

@@ -111,8 +111,8 @@ class ColumnTypes(NamedTuple):
 
     def check_bounds(self, missing, minimum, maximum):
         """Raise ParameterError if bounds exclude all values of a needed type."""
-        for value, _ in self.of_cells(missing):
-            value.limits(minimum, maximum)
+        for kind, _ in self.of_cells(missing):
+            kind.limits(minimum, maximum)
 
     def fit(self, array, missing, minimum, maximum):
         """Return a copy of (N, ...) numbers whose missing cells fit types and bounds.
@@ -121,8 +121,8 @@ class ColumnTypes(NamedTuple):
         """
         array = on_host(array).copy()
         cells = array.reshape(len(array), -1)
-        for value, where in self.of_cells(missing):
-            cells[where] = value.fit(cells[where], minimum, maximum)
+        for kind, where in self.of_cells(missing):
+            cells[where] = kind.fit(cells[where], minimum, maximum)
         return array
 
     def restore(self, array, missing):

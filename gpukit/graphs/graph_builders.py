@@ -332,8 +332,8 @@ def joined(rows, columns, weights, count):
     from scipy import sparse
 
     places = np.asarray(rows, np.int32), np.asarray(columns, np.int32)
-    value = sparse.csr_array((weights, places), shape=(count, count))
-    return value.maximum(value.T).tocsr()
+    graph = sparse.csr_array((weights, places), shape=(count, count))
+    return graph.maximum(graph.T).tocsr()
 
 
 def how_many(neighbors, count):

@@ -73,7 +73,7 @@ def read_gkr(source, request):
     bounds, left = {}, () if request.times else ("times",)
     name, (_, arrays) = source.name, container.read_arrays(source, KIND, leave=left, bounds=bounds)
     lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
-    beyond = set(arrays) - {value.name for value in fields(Ratings) if value.init}
+    beyond = set(arrays) - {field.name for field in fields(Ratings) if field.init}
     if lacking or beyond:
         what = f"it lacks {min(lacking)!r}" if lacking else f"{min(beyond)!r:.80} is no column of ratings"
         raise KIND.refuse(name, what)

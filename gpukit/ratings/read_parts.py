@@ -229,7 +229,8 @@ def plan_pieces(contents, team):
     odd = {int(number) for table in tables for number, _, quotes in table if quotes % 2}
     if odd:
         contents = [
-            value._replace(is_divided=value.is_divided and index not in odd) for index, value in enumerate(contents)
+            content._replace(is_divided=content.is_divided and index not in odd)
+            for index, content in enumerate(contents)
         ]
         return plan_pieces(contents, team)
     number, lines, _ = np.concatenate([tables[0][:0], *tables[: team.rank]]).T

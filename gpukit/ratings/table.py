@@ -96,7 +96,7 @@ class Ratings:
         dict
             {name: (n,) array}.
         """
-        names = (value.name for value in fields(self) if value.init and not value.name.endswith("_ids"))
+        names = (entry.name for entry in fields(self) if entry.init and not entry.name.endswith("_ids"))
         return {name: column for name in names if (column := getattr(self, name)) is not None}
 
     def with_columns(self, **columns: np.ndarray) -> Ratings:

@@ -139,11 +139,11 @@ class GpuTools:
         a and b are contiguous or transposed; cupy.matmul would copy transposed ones.
         """
         gemm = self.cublas.sgemmStridedBatched if out.itemsize == 4 else self.cublas.dgemmStridedBatched
-        value, zero = np.ones(1, out.dtype), np.zeros(1, out.dtype)
+        unit, zero = np.ones(1, out.dtype), np.zeros(1, out.dtype)
         (batch, m, n), k = out.shape, a.shape[2]
         gemm(
             self.library.cuda.device.get_cublas_handle(),
-            *(flipped(b), flipped(a), n, m, k, value.ctypes.data),
+            *(flipped(b), flipped(a), n, m, k, unit.ctypes.data),
             *(b.data.ptr, pitch(b), b.shape[1] * b.shape[2], a.data.ptr, pitch(a), m * k),
             *(zero.ctypes.data, out.data.ptr, n, m * n, batch),
         )

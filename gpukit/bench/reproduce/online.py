@@ -175,7 +175,7 @@ def cut_parts(ratings, arrivals, random):
     part = part[part > 0]
     cut = [old, *(new.take(random.permutation(np.flatnonzero(part == number))) for number in range(1, LIVE_PARTS + 1))]
     shapes = zip(cut, count_arrivals(arrivals))
-    return [replace(value, user_ids=value.user_ids[:m], item_ids=value.item_ids[:n]) for value, (m, n) in shapes]
+    return [replace(table, user_ids=table.user_ids[:m], item_ids=table.item_ids[:n]) for table, (m, n) in shapes]
 
 
 def has_new_id(ratings, shape):

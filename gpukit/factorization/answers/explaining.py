@@ -91,7 +91,7 @@ def neighbours(model, item_row, base, items, codes):
         usual, rating = float(expected[k]) * scale.deviation + scale.mean, float(as_read(z[k : k + 1], scale)[0])
         share = float((z[k] - expected[k]) * weights[k]) * scale.deviation
         result.append(Rated(model.item_ids_[near[k]].item(), rating, usual, float(weights[k]), share))
-    result.sort(key=lambda value: -abs(value.share))
+    result.sort(key=lambda neighbour: -abs(neighbour.share))
     silent = float(c[~is_rated].astype(np.float64).sum()) / np.sqrt(max(n_unrated, 1))
     return tuple(result), float(silent * scale.deviation), n_unrated
 
@@ -119,7 +119,7 @@ def rating_terms(model, user_row, item_row):
     rated, unrated, n_unrated = neighbours(model, item_row, of_user[BASE], items, history.codes[entries])
     rated = with_item_weights(rated, model, items, item_row)
     parts = float(scale.mean), *(float(part * scale.deviation) for part in (of_user[BIAS], of_item[BIAS], u @ v))
-    total = sum(parts) + sum(value.share for value in rated) + unrated
+    total = sum(parts) + sum(rating.share for rating in rated) + unrated
     prediction = float(np.clip(np.float32(total), np.float32(scale.low), np.float32(scale.high)))
     return prediction, total, *parts, rated, unrated, n_unrated
 
@@ -136,11 +136,11 @@ def with_item_weights(rated, model, clicked, item_row):
     if weights is None or item_row == len(model.item_ids_):
         return rated
     column = weights[clicked[:, None], np.array([[item_row]])].sum(axis=1)
-    result = {value.item: value for value in rated}
+    result = {rating.item: rating for rating in rated}
     for item, weight in zip(model.item_ids_[clicked].tolist(), column.tolist()):
         other = result.get(item, Rated(item, 1.0, 0.0, 0.0, 0.0))
         result[item] = other._replace(weight=other.weight + weight, share=other.share + weight)
-    return tuple(sorted(result.values(), key=lambda value: -abs(value.share)))
+    return tuple(sorted(result.values(), key=lambda rating: -abs(rating.share)))
 
 
 def as_read(z, scale):

@@ -24,7 +24,7 @@ def list_terms(model, user_row, item_row):
     if user_row < len(model.user_ids_):
         rated = rated_parts(model, head, user_row, item_row)
         score = float(head.user_factors[user_row].astype(np.float64) @ head.item_factors[item_row])
-    rest = score - sum(value.share for value in rated)
+    rest = score - sum(rating.share for rating in rated)
     total = score + popularity
     return float(np.float32(total)), total, 0.0, 0.0, popularity, rest, rated, 0.0, 0
 

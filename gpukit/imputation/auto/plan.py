@@ -184,10 +184,10 @@ def report(folds, judged, trials, served, metric):
     """
     judged = judged + [trial for trial in trials if is_unjudged(trial, judged) and len(trial.estimates) == len(folds)]
     rows = []
-    for value in judged:
-        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(value.estimates, folds)]
-        rows.append(row_of(value.name, without_options(value.setting), residuals, metric, served.get(value.name, 0.0)))
-    errors = {value.name: row.error for value, row in zip(judged, rows) if value.method.decide is None}
+    for entry in judged:
+        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(entry.estimates, folds)]
+        rows.append(row_of(entry.name, without_options(entry.setting), residuals, metric, served.get(entry.name, 0.0)))
+    errors = {entry.name: row.error for entry, row in zip(judged, rows) if entry.method.decide is None}
     first = [(errors[trial.name], error_of(trial.residuals, metric)) for trial in trials if trial.name in errors]
     on_all, on_first = map(sum, zip(*first)) if first else (0.0, 0.0)
     scale = on_all / on_first if on_first > 0 else 1.0

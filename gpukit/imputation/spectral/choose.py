@@ -342,5 +342,7 @@ def compare(adjacency, place, setting, sample):
 
     ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
     rows = [Standing(OURS, ours, error(completed.reshape(seen.shape)))]
-    rows += [Standing(value.name, {}, error(filled(value, problem, {}))) for value in METHODS if value.suits(problem)]
+    rows += [
+        Standing(method.name, {}, error(filled(method, problem, {}))) for method in METHODS if method.suits(problem)
+    ]
     return sorted(rows, key=lambda row: row.error)
