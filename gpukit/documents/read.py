@@ -234,14 +234,14 @@ def _has_qids(head):
     return False
 
 
-def _width(result, asked, path):
+def _width(result, wanted, path):
     """Return the number of columns; DataError for more features than expected."""
-    if asked is not None and result > asked:
+    if wanted is not None and result > wanted:
         raise DataError(
-            f"{path} has {result:,} features where {asked:,} are expected, those of the training set. Train "
+            f"{path} has {result:,} features where {wanted:,} are expected, those of the training set. Train "
             "on data with the same features, or leave out the others."
         )
-    return asked or result
+    return wanted or result
 
 
 def _widened(documents, n_features, path):

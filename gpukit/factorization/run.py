@@ -109,8 +109,8 @@ class Judge:
         """Return the RMSE of the clipped predictions, None without held-out ratings."""
         if self.held_out is None:
             return None
-        asked = self.asked or ask_in_parts(self.session, self.held_out)
-        squares, _ = sum_errors(self.session, asked, self.scale)
+        pairs = self.asked or ask_in_parts(self.session, self.held_out)
+        squares, _ = sum_errors(self.session, pairs, self.scale)
         return float(np.sqrt(squares / len(self.held_out)))
 
     def enough(self, epoch, rmse):
@@ -133,9 +133,9 @@ def ask_in_parts(session, ratings):
         yield session.ask(ratings.users[part], ratings.items[part]), session.truth(ratings.values[part])
 
 
-def sum_errors(session, asked, scale):
+def sum_errors(session, pairs, scale):
     """Return (sum of squared errors, of absolute errors) of a session over the parts of `ask_in_parts`."""
-    return tuple(map(sum, zip(*(session.errors(*part, scale) for part in asked))))
+    return tuple(map(sum, zip(*(session.errors(*part, scale) for part in pairs))))
 
 
 def unscale(z, scale):
@@ -203,14 +203,14 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
     training: the solver's Training. Appends to history. Ctrl-C takes effect after the current epoch: the checkpoint is
     written, then KeyboardInterrupt is raised. Raises GpukitError if the factors are not finite.
     """
-    begun = work_clock() - (history[-1]["seconds"] if history else 0.0)
+    started = work_clock() - (history[-1]["seconds"] if history else 0.0)
     judging = 0.0
     with interrupt.deferred() as pressed:
         for epoch in range(start, plan.epochs):
             training.epoch(epoch)
-            seconds = work_clock() - begun - judging
+            seconds = work_clock() - started - judging
             rmse = judge.rmse()
-            judging = work_clock() - begun - seconds
+            judging = work_clock() - started - seconds
             history.append({"epoch": epoch + 1, "seconds": seconds, "rmse": rmse})
             progress("training", epoch + 1, plan.epochs, {"rmse": rmse})
             enough = judge.enough(epoch, rmse)
@@ -228,13 +228,14 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
     state = judge.best_state or session.state()
     state = states.shrunk(state, plan.share) if plan.epochs else states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
-        given, remedy = ("learning_rate", "a smaller learning_rate, or deterministic=True")
+        parameter, remedy = ("learning_rate", "a smaller learning_rate, or deterministic=True")
         if plan.learning_rate is None:  # least squares
-            given, remedy = ("regularization", "a larger regularization")
+            parameter, remedy = ("regularization", "a larger regularization")
         elif plan.regularization > 1 and plan.learning_rate * plan.regularization > 1:  # shrinks factors beyond 0
-            given, remedy = ("regularization", "a smaller regularization")
+            parameter, remedy = ("regularization", "a smaller regularization")
         raise GpukitError(
-            f"Training diverged ({given}={getattr(plan, given)}): the factors are no longer finite. Use {remedy}."
+            f"Training diverged ({parameter}={getattr(plan, parameter)}): the factors are no longer finite. "
+            f"Use {remedy}."
         )
     return state
 

@@ -191,9 +191,9 @@ def check(estimator, n_ratings=0, feedback=None):
     kind, solver = check_choice("rates", estimator.rates, get_args(Rates)), goal.solver
     check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS), estimator.deterministic)
     check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9)
-    standard, given = usual(solver, kind, n_ratings), estimator.n_epochs
+    standard, n_epochs = usual(solver, kind, n_ratings), estimator.n_epochs
     return Settings(
-        standard["epochs"] if given is None else check_integer("n_epochs", given, 1),
+        standard["epochs"] if n_epochs is None else check_integer("n_epochs", n_epochs, 1),
         solver,
         kind,
         check_rate(solver, estimator.learning_rate, standard["learning_rate"]),
@@ -218,14 +218,14 @@ def table_5(estimator, solver, kind):
     kind: of the rates. Raises ParameterError for one without effect.
     """
     influences = getattr(estimator, "influence_rate", None), getattr(estimator, "influence_regularization", None)
-    given = estimator.beta, *influences
-    if given[0] is not None and solver != "hogwild" and (kind != "paper" or solver not in ("sgd", "sampled")):
-        raise ParameterError(f"beta={given[0]!r} means nothing to rates={kind!r} of {solver!r}. Use rates='paper'.")
+    values = estimator.beta, *influences
+    if values[0] is not None and solver != "hogwild" and (kind != "paper" or solver not in ("sgd", "sampled")):
+        raise ParameterError(f"beta={values[0]!r} means nothing to rates={kind!r} of {solver!r}. Use rates='paper'.")
     for name, value in zip(("influence_rate", "influence_regularization"), influences):
         if value is not None and solver not in ("sgd", "sampled"):
             raise ParameterError(f"{name}={value!r} means nothing to solver={solver!r}, which learns no influences.")
     names = "beta", "influence_rate", "influence_regularization"
-    checked = (None if value is None else check_real(name, value, 0.0) for name, value in zip(names, given))
+    checked = (None if value is None else check_real(name, value, 0.0) for name, value in zip(names, values))
     return dict(zip(("beta", "influence_rate", "influence_decay"), checked))
 
 
@@ -246,8 +246,8 @@ def weights_of(estimator, standard):
     bounds = {"n_negatives": (check_integer, 1, MOST_NEGATIVES), "unobserved_weight": (check_real, 0.0, None)}
     result = {name: standard[name] for name in (*bounds, "exponent") if name in standard}
     for name, (checking, least, most) in bounds.items():
-        if (given := getattr(estimator, name)) is not None:
-            result[name] = checking(name, given, least, most)
+        if (value := getattr(estimator, name)) is not None:
+            result[name] = checking(name, value, least, most)
     return result
 
 
@@ -263,11 +263,11 @@ def check_weights(solver, in_batches, ratings):
         raise ParameterError(f"solver={solver!r} takes no weights. Use 'sgd' or 'als', or leave the weights out.")
 
 
-def check_rate(solver, given, standard):
+def check_rate(solver, value, standard):
     """Return the learning rate, by default `standard`; None for a solver without steps."""
-    if standard is None and given is not None:
-        raise ParameterError(f"learning_rate={given!r} means nothing to solver={solver!r}, which solves exactly.")
-    return None if standard is None else check_real("learning_rate", known(given, standard), 0.0, strict=True)
+    if standard is None and value is not None:
+        raise ParameterError(f"learning_rate={value!r} means nothing to solver={solver!r}, which solves exactly.")
+    return None if standard is None else check_real("learning_rate", known(value, standard), 0.0, strict=True)
 
 
 def check_precision(solver, precision, deterministic):
@@ -295,10 +295,10 @@ def clamped(estimator, settings, shape):
     """
     most = {"n_factors": min(shape), "n_neighbors": shape[1] - 1}
     for name, limit in most.items():
-        given = getattr(estimator, name, None)
-        if given is not None and given > limit:
+        value = getattr(estimator, name, None)
+        if value is not None and value > limit:
             warnings.warn(
-                f"{name}={given} is more than {shape[0]:,} users and {shape[1]:,} items allow: {limit} are used.",
+                f"{name}={value} is more than {shape[0]:,} users and {shape[1]:,} items allow: {limit} are used.",
                 UserWarning,
                 stacklevel=4,
             )

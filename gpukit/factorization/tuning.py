@@ -287,8 +287,8 @@ class Search:
         self.rules = checked_rules(rules, self.ratings)
         self.blocks = None if rules.by == "random" else blocks_in_time(self.ratings, self.rules)
         self.seed = self.template.check(len(self.ratings)).seed
-        given = default_grid(self.ratings) if grid is None else check_grid(grid)
-        settings = settings_of(given, self.template, self.ratings)
+        values = default_grid(self.ratings) if grid is None else check_grid(grid)
+        settings = settings_of(values, self.template, self.ratings)
         if grid is None:
             settings[1:1] = open_settings(self.template, self.ratings)
         self.candidates, self.means, self.stopped = [Candidate(setting, []) for setting in settings], [], False

@@ -341,8 +341,8 @@ def how_many(neighbors, count):
 
     Raises ParameterError for less than one.
     """
-    asked = 8 if neighbors is None else check_integer("neighbors", neighbors, 1)
-    return min(asked, count - 1)
+    wanted = 8 if neighbors is None else check_integer("neighbors", neighbors, 1)
+    return min(wanted, count - 1)
 
 
 def read_distances(path):

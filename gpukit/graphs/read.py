@@ -183,9 +183,9 @@ class GraphSource(NamedTuple):
             return graph_builders.graph_from_coordinates(chosen, self.neighbors)._replace(vertices=ids)
         if self.distances is not None:
             return graph_builders.graph_from_distances(self.distances, self.neighbors, known)._replace(vertices=ids)
-        given = numbers(values.values, "the tensor")
-        whole = sliced(given)
-        series = np.where(observed(whole, values.mask, given.shape), whole, np.nan)
+        original = numbers(values.values, "the tensor")
+        whole = sliced(original)
+        series = np.where(observed(whole, values.mask, original.shape), whole, np.nan)
         return graph_builders.graph_from_series(series, self.neighbors, ids)
 
     def warn_of_absent(self, ids, names, path):

@@ -83,22 +83,22 @@ class Taken(NamedTuple):
         seen = np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)
         return ~self.clock.back(np.ascontiguousarray(seen)).reshape(len(seen), -1)
 
-    def check_bounds(self, asked):
+    def check_bounds(self, settings):
         """Raise ParameterError for bounds that exclude all values of a dtype.
 
         Only dtypes of missing cells count.
         """
         if self.types is not None:
-            self.types.check_bounds(self.missing, asked.minimum, asked.maximum)
+            self.types.check_bounds(self.missing, settings.minimum, settings.maximum)
 
-    def fit_types(self, array, asked):
+    def fit_types(self, array, settings):
         """Convert imputed values to values of the tensor's dtypes.
 
         The array is in order of time.
         """
         if self.types is None:
             return array
-        result = self.types.fit(self.clock.back(array), self.missing, asked.minimum, asked.maximum)
+        result = self.types.fit(self.clock.back(array), self.missing, settings.minimum, settings.maximum)
         return result if self.clock.order is None else self.clock.moved(result)
 
     def back(self, array, known=True):

@@ -23,8 +23,8 @@ def start(columns, settings):
     columns: users and levels on the device. Raises ParameterError if K is too large.
     """
     plan.check_items(settings, len(columns.indptr) - 1)
-    begun, hashed, ended = (Mark() for _ in range(3))
-    begun.record()
+    first_mark, hashed, ended = (Mark() for _ in range(3))
+    first_mark.record()
     codes = None
     if CARDS[settings.search].reads_codes:
         codes = work.hash_codes(hashes, columns, settings)
@@ -32,7 +32,7 @@ def start(columns, settings):
     hashed.record()
     lists = search(plan.Items(columns, codes, rated), settings)
     ended.record()
-    return lists, (begun, hashed, ended)
+    return lists, (first_mark, hashed, ended)
 
 
 def find(columns, settings):
@@ -42,6 +42,6 @@ def find(columns, settings):
 
 def found(lists, events):
     """Wait for the operations that `start` queued; return their plan.Found."""
-    begun, hashed, ended = events
-    seconds = {"hashing": begun.seconds_to(hashed), "search": hashed.seconds_to(ended)}
+    first_mark, hashed, ended = events
+    seconds = {"hashing": first_mark.seconds_to(hashed), "search": hashed.seconds_to(ended)}
     return plan.Found(lists.neighbors, lists.scores, int(lists.random_slots.copy_to_host().sum()), seconds)

@@ -89,8 +89,8 @@ def launch(client, arguments, command=COMMAND, partitions=None):
         for rank, (worker, place) in enumerate(zip(workers, places)):
             settings = {"GPUKIT_NUM_THREADS": str(place["threads"]), "CUDA_VISIBLE_DEVICES": gpus[rank]}
             settings = {**settings, **meeting.environment(rank)}
-            given = settings, list(arguments), command, os.getcwd(), partitions[worker]
-            tasks.append(submit(client, run_rank, worker, *given))
+            request = settings, list(arguments), command, os.getcwd(), partitions[worker]
+            tasks.append(submit(client, run_rank, worker, *request))
         try:
             results = wait_for_tasks(client, tasks)
         finally:

@@ -301,7 +301,19 @@ def files_stay_short(root, most=600):
     return [f"{f.relative_to(root)} has {n} lines, more than {most}" for f, n in sizes.items() if n > most]
 
 
+VAGUE = {"asked", "begun", "drawn", "found", "told"}  # names that do not say what a value is
 PLAIN_NUMBERS = (0, 1, 2)
+
+
+def vague_names(root):
+    """Return messages about values and parameters of gpukit and its commands that are called by VAGUE words."""
+    root, messages = Path(root), []
+    for path in sorted((*(root / "gpukit").rglob("*.py"), *(root / "cli").rglob("*.py"))):
+        for node in nodes_of(tree_of(path)):
+            name = node.arg if isinstance(node, ast.arg) else getattr(node, "id", None)
+            if name in VAGUE and not isinstance(getattr(node, "ctx", None), ast.Load):
+                messages.append(f"{path.relative_to(root)}:{node.lineno}: {name}. Name what it holds.")
+    return messages
 
 
 def literals(tree):

@@ -96,16 +96,16 @@ def neighbours(model, item_row, base, items, codes):
     return tuple(result), float(silent * scale.deviation), n_unrated
 
 
-def explain(model, asked, user_row, item_row, by, terms_of):
+def explain(model, pair, user_row, item_row, by, terms_of):
     """Return the Explanation of a fitted model's score for (user, item).
 
-    asked: (user, item) ids; user_row, item_row: the row behind the last for unknown ids; by: 'lists' or 'rating';
+    pair: (user, item) ids; user_row, item_row: the row behind the last for unknown ids; by: 'lists' or 'rating';
     terms_of: rating_terms, or list_shares.list_terms.
     """
-    counts = (int(numbers[0]) for numbers in model.evidence(*([value] for value in asked), unknown="zero"))
+    counts = (int(numbers[0]) for numbers in model.evidence(*([value] for value in pair), unknown="zero"))
     known = user_row < len(model.user_ids_), item_row < len(model.item_ids_)
     names = (model.user_ids_, user_row), (model.item_ids_, item_row)
-    ids = (ids[row].item() if is_known else value for (ids, row), is_known, value in zip(names, known, asked))
+    ids = (ids[row].item() if is_known else value for (ids, row), is_known, value in zip(names, known, pair))
     return Explanation(*ids, *terms_of(model, user_row, item_row), *known, *counts, by)
 
 

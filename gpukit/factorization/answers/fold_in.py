@@ -60,10 +60,10 @@ def measure_prior(model):
     counts = np.diff(history.indptr)[: len(state.user_factors)]
     users = state.user_factors[counts > 0].astype(np.float64)
     spectrum, basis = np.linalg.eigh(users.T @ users / max(len(users), 1))
-    asked = np.unique(np.linspace(0, len(history.items) - 1, sample).astype(np.int64))
-    rows = np.searchsorted(history.indptr, asked, side="right") - 1
-    result = model._z_of((model.user_ids_[rows], model.item_ids_[history.items[asked]]))
-    errors = history.levels[history.codes[asked]].astype(np.float64) - result
+    sampled = np.unique(np.linspace(0, len(history.items) - 1, sample).astype(np.int64))
+    rows = np.searchsorted(history.indptr, sampled, side="right") - 1
+    result = model._z_of((model.user_ids_[rows], model.item_ids_[history.items[sampled]]))
+    errors = history.levels[history.codes[sampled]].astype(np.float64) - result
     return Prior(basis * np.sqrt(np.maximum(spectrum, 0)), max(float(np.mean(errors**2)), least))
 
 

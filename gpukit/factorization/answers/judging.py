@@ -140,8 +140,8 @@ def common_pairs(listers, X, every_item=False):
     Raises DataError if none is left.
     """
     sides = [lister.rows(X) for lister in listers]
-    asked = [judged_by(*side, lister.known, len(lister.item_ids), every_item) for lister, side in zip(listers, sides)]
-    kept, (own, left_out) = np.logical_and.reduce([mask for mask, _ in asked]), asked[0]
+    masks = [judged_by(*side, lister.known, len(lister.item_ids), every_item) for lister, side in zip(listers, sides)]
+    kept, (own, left_out) = np.logical_and.reduce([mask for mask, _ in masks]), masks[0]
     strange = int(own.sum()) - int(kept.sum())
     if not kept.any():
         raise DataError(nothing_left(left_out, strange))
@@ -168,13 +168,13 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
     listers = listers_of(models, by=by)
     cuts, lead = check_cuts(k, 1 + tests.items.shape[1], "a line has {:,} candidates"), listers[0]
     common = common_pairs(listers, (tests.users, tests.clicks), every_item=True)
-    asked, n_items = Asked(tests, common.kept), len(lead.item_ids)
-    rows = asked.rows(lead)
-    apart = np.where(rows < n_items, rows, n_items + asked.codes)
+    candidates, n_items = Asked(tests, common.kept), len(lead.item_ids)
+    rows = candidates.rows(lead)
+    apart = np.where(rows < n_items, rows, n_items + candidates.codes)
     users, target = common.sides[0][0], tests.there[common.kept]
     result, dropped = sampled.candidates(users, apart[:, 0], apart[:, 1:], target, lead.known, n_items)
     scores = {
-        name: model_scores(lister, lister.user_ids[side[0]], asked.rows(lister))
+        name: model_scores(lister, lister.user_ids[side[0]], candidates.rows(lister))
         for name, lister, side in zip(models, listers, common.sides)
     }
     scores |= {made.name: baseline_scores(made, result) for made in made_of(baselines, lead)}

@@ -73,11 +73,11 @@ class Evaluator:
         made = self.made._replace(side=side._replace(minor=minor))
         task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, self.in_batches)
         training = solver.begin(session, task, solver.arrange(task))
-        asked = session.ask(self.held_out.users, self.held_out.items)
+        pairs = session.ask(self.held_out.users, self.held_out.items)
 
         def epoch(number):
             training.epoch(number)
-            return self.errors(session.predict(asked))
+            return self.errors(session.predict(pairs))
 
         return epoch
 

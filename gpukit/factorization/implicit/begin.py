@@ -38,8 +38,8 @@ def prepare(request):
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
     estimator, clicks, device, progress = request.estimator, request.ratings, request.device, request.progress
-    clock, given = Clock(), (estimator, clicks, request.settings, device, progress)
-    resumed, choice = request.resume_or_choose(clock, lambda: choose(*given))
+    clock, arguments = Clock(), (estimator, clicks, request.settings, device, progress)
+    resumed, choice = request.resume_or_choose(clock, lambda: choose(*arguments))
     plan, prepared = choice.settings, PreparedClicks(estimator, clicks, device, team=request.team)
     progress("preparing", 0, 1, {})
     with clock("prepare"):

@@ -81,7 +81,7 @@ def resolution_of(model, users):
     return Resolution(vars(model).get("_prepared", {}).get(INVERSE), X, users)
 
 
-def weighted_alone(state, prepared, plan, which, asked):
+def weighted_alone(state, prepared, plan, which, _):
     """Return (the State of a model of item weights alone, number of clicks read); arguments as `solved`."""
     grown = state_of_factors(*(np.zeros((rows, 1), np.float32) for rows in prepared.clicks.shape))
     return start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), len(prepared.clicks)

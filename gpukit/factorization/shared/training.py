@@ -89,10 +89,10 @@ class SharedModel:
         """See cpu.DeviceModel; of the pairs of the last `ask`."""
         return self.local.truth(values[self.mask]) if self.mask.any() else None
 
-    def errors(self, asked, truth, scale):
+    def errors(self, pairs, truth, scale):
         """See cpu.DeviceModel; summed over ranks."""
         self.training.gather()
-        sums = (0.0, 0.0) if truth is None else self.local.errors(*asked, truth, scale)
+        sums = (0.0, 0.0) if truth is None else self.local.errors(*pairs, truth, scale)
         return tuple(map(float, self.team.allreduce(np.array(sums))))
 
     def state(self):

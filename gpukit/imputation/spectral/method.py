@@ -77,9 +77,9 @@ def slices_of(problem):
 
 def decide(problem, progress):
     """Return the setting selected by choose.py."""
-    asked = problem.options
-    setting = Setting(asked.weights, asked.exponent, asked.center, asked.options)
-    return packed(choose(problem.place, setting, as_data(problem), asked.seed, progress).setting)
+    options = problem.options
+    setting = Setting(options.weights, options.exponent, options.center, options.options)
+    return packed(choose(problem.place, setting, as_data(problem), options.seed, progress).setting)
 
 
 METHOD = Method("spectral", competes, settings, fill, decide=decide)

@@ -79,11 +79,11 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
     watch = None if hidden is None else watcher(centred(tensor, mask, mean), parts)
     sizes = "{:,} slices of {} x {}".format(*tensor.shape)
     with devices.reported(place.device, f"Imputing {sizes}"):
-        begun = work_clock()
+        started = work_clock()
         completion, first = start(place, setting, centred(tensor, parts.observed, mean), parts.observed)
         fit = fit_path(completion, first, setting.options, watch, progress)
         estimate = completion.missing()
-    seconds = {"iterations": work_clock() - begun, **getattr(completion, "seconds", {})}
+    seconds = {"iterations": work_clock() - started, **getattr(completion, "seconds", {})}
     return Outcome(added(estimate, mean, parts.observed), fit, seconds)
 
 

@@ -27,9 +27,9 @@ class Clock(NamedTuple):
         """Return inputs.Data with sorted columns."""
         if self.order is None:
             return data
-        tensor, given = self.moved(data.tensor), self.moved(data.given)
+        tensor, original = self.moved(data.tensor), self.moved(data.given)
         return data._replace(
-            tensor=tensor, given=given, mask=data.mask if data.mask.ndim == 1 else self.moved(data.mask)
+            tensor=tensor, given=original, mask=data.mask if data.mask.ndim == 1 else self.moved(data.mask)
         )
 
     def moved(self, array):

@@ -235,7 +235,7 @@ def long_form(frame, readings, mask, vertices):
 
 def wide_form(frame, mask, vertices, labelled):
     """Return the Form of times by sensors, or sensors by times."""
-    given, clock = frame, clock_in(frame, vertices)
+    original, clock = frame, clock_in(frame, vertices)
     frame = frame if clock is None else frame.set_index(clock)
     turned = are_columns(frame, vertices)
     side, other = (frame.columns, frame.index) if turned else (frame.index, frame.columns)
@@ -260,7 +260,7 @@ def wide_form(frame, mask, vertices, labelled):
             result = refill_frame(frame, cells, ~as_frame_lies(observed))
         else:
             result = frame.__class__(cells, index=frame.index, columns=frame.columns)
-        return result if clock is None else result.reset_index()[[*given.columns]].set_axis(given.index)
+        return result if clock is None else result.reset_index()[[*original.columns]].set_axis(original.index)
 
     types = None if types is None else types.at(order)
     return Form(array, seen, times_of(other), ids, give, notes_on(other), types)

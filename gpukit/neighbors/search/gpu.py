@@ -87,8 +87,8 @@ def fill_slots(selected, first, worst, seed, lists):
     """See cpu.fill_slots."""
     slot_block = 64
     key, half = formulas.supplement_key(seed), formulas.permutation_half(lists.neighbors.shape[0])
-    grid, given = blocks(selected[0].shape[0], slot_block), (*selected, first, worst, key, half)
-    launch(kernels.fill_slots, grid, slot_block, *given, lists)
+    grid, arguments = blocks(selected[0].shape[0], slot_block), (*selected, first, worst, key, half)
+    launch(kernels.fill_slots, grid, slot_block, *arguments, lists)
 
 
 STRIPES = {
