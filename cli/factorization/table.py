@@ -5,14 +5,12 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.cli.options import Naming
 from gpukit.errors import DataError
+from gpukit.evaluation.lists.clicks import contained
 from gpukit.evaluation.metrics import errors
 from gpukit.factorization.choose.chosen import BIASES
-from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.serve import in_rows_of
 from gpukit.io.ids import rows_of
 from gpukit.ratings.parts import RatingsPart, found_rows, over_ranks, rows_here
-
-NO_ITEMS = np.zeros(0, np.int32)
 
 
 def closing_table(model, train, test):
@@ -107,12 +105,8 @@ def count_trained(model, test):
     """Return the number of test Ratings whose pairs a model of ratings was trained on; 0 for one of clicks."""
     if model.feedback_ == "implicit":
         return 0
-    pairs, rated = in_rows_of(test, model.user_ids_, model.item_ids_), model._rated
-    users = np.unique(pairs.users)
-    counts = np.diff(rated.indptr)[users]
-    items = [rated.items[slice(*rated.indptr[user : user + 2])] for user in users]
-    trained = pair_keys(np.repeat(users, counts), np.concatenate([*items, NO_ITEMS]))
-    return int(np.isin(pair_keys(pairs.users, pairs.items), trained).sum())
+    pairs = in_rows_of(test, model.user_ids_, model.item_ids_)
+    return int(contained(model._rated, pairs.users, pairs.items[:, None]).sum())
 
 
 def trained_line(total, trained, name="the model"):
