@@ -150,7 +150,7 @@ def _header(path, kind, file):
 
 
 def _parsed(raw, position):
-    """Parse the Header in JSON bytes; arrays begin after `at`.
+    """Parse the Header in JSON bytes; arrays begin after `position`.
 
     Raises ValueError and the like for other JSON.
     """

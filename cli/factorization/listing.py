@@ -194,7 +194,7 @@ def stamp(path):
 def learn_lists(fitted, ask, stamp_before, stages, team=ALONE):
     """Learn the ranking of a fitted model's lists, unless present, and store it.
 
-    It is stored in ask.model if that is writable and still has the stamp `found` of the loaded file. All ranks of a
+    It is stored in ask.model if that is writable and its stamp is still `stamp_before`. All ranks of a
     Team
     learn the same ranking, and the first one stores it.
     """

@@ -5,7 +5,6 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.cli.options import Naming
 from gpukit.errors import DataError
-from gpukit.evaluation.lists.clicks import contained
 from gpukit.evaluation.metrics import errors
 from gpukit.factorization.choose.chosen import BIASES
 from gpukit.factorization.serve import in_rows_of
@@ -103,6 +102,8 @@ def unknown_line(total, users, items, what="pairs"):
 
 def count_trained(model, test):
     """Return the number of test Ratings whose pairs a model of ratings was trained on; 0 for one of clicks."""
+    from gpukit.evaluation.lists.clicks import contained
+
     if model.feedback_ == "implicit":
         return 0
     pairs = in_rows_of(test, model.user_ids_, model.item_ids_)

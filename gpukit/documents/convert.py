@@ -189,8 +189,8 @@ def _summed(group, count):
     """
     group = as_array(group, "group")
     if group.ndim != 1 or group.dtype.kind not in "iu" or (group < 1).any() or group.sum() != count:
-        result = f"they add up to {group.sum():,}" if group.dtype.kind in "iu" else f"they are {group.dtype}"
-        raise DataError(f"group must list the documents of each query, 1 or more, {count:,} in all; {result}.")
+        description = f"they add up to {group.sum():,}" if group.dtype.kind in "iu" else f"they are {group.dtype}"
+        raise DataError(f"group must list the documents of each query, 1 or more, {count:,} in all; {description}.")
     return np.concatenate(([0], np.cumsum(group))).astype(np.int64)
 
 

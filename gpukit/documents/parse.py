@@ -303,7 +303,7 @@ def _comment(buffer, position, spans):
 
 @njit
 def _blanks(buffer, position):
-    """Return the first position from `at` on that is not a blank."""
+    """Return the first position from `position` on that is not a blank."""
     while buffer[position] == SPACE or buffer[position] == TAB:
         position += 1
     return position
@@ -311,7 +311,7 @@ def _blanks(buffer, position):
 
 @njit
 def _token_end(buffer, position):
-    """Return the end of the token at `at`.
+    """Return the end of the token at `position`.
 
     It ends at a blank, a comment or the line's end.
     """
@@ -329,7 +329,7 @@ def _token_end(buffer, position):
 
 @njit
 def token_span(buffer, position, which):
-    """Return (start, stop) of token `which` of the line at `at`.
+    """Return (start, stop) of token `which` of the line at `position`.
 
     Token 0 is the label.
     """

@@ -234,14 +234,14 @@ def _has_qids(head):
     return False
 
 
-def _width(result, wanted, path):
+def _width(width, wanted, path):
     """Return the number of columns; DataError for more features than expected."""
-    if wanted is not None and result > wanted:
+    if wanted is not None and width > wanted:
         raise DataError(
-            f"{path} has {result:,} features where {wanted:,} are expected, those of the training set. Train "
+            f"{path} has {width:,} features where {wanted:,} are expected, those of the training set. Train "
             "on data with the same features, or leave out the others."
         )
-    return wanted or result
+    return wanted or width
 
 
 def _widened(documents, n_features, path):

@@ -182,10 +182,10 @@ def _dense(laplacian, device, workspace):
         matrix[cupy.asarray(entries.row), cupy.asarray(entries.col)] = cupy.asarray(entries.data)
         values, vectors = cupy.linalg.eigh(matrix)
         del matrix
-        target = _signed(cupy, vectors)
-        vectors = cupy.asnumpy(target)
+        device_vectors = _signed(cupy, vectors)
+        vectors = cupy.asnumpy(device_vectors)
         if workspace is not None:
-            keep_vectors(vectors, target, workspace)
+            keep_vectors(vectors, device_vectors, workspace)
         return np.clip(cupy.asnumpy(values), 0.0, 2.0), vectors, f"cuda:{device.index}"
 
 
@@ -264,8 +264,8 @@ class Copies:
     there: an existing copy.
     """
 
-    def __init__(self, vectors, target=None):
-        self.vectors, self.there = vectors, target
+    def __init__(self, vectors, device_vectors=None):
+        self.vectors, self.there = vectors, device_vectors
 
     def of(self, dtype, bring):
         """Return the copy in a dtype and free the previous one.
@@ -279,12 +279,12 @@ class Copies:
         return self.there
 
 
-def keep_vectors(vectors, target, workspace):
-    """Register `there`, a cupy copy of vectors (N, K), in the workspace.
+def keep_vectors(vectors, device_vectors, workspace):
+    """Register `device_vectors`, a cupy copy of vectors (N, K), in the workspace.
 
     vectors were computed on the current GPU.
     """
-    workspace.keep(ON_GPU, lambda copies: copies.vectors is vectors, lambda: Copies(vectors, target))
+    workspace.keep(ON_GPU, lambda copies: copies.vectors is vectors, lambda: Copies(vectors, device_vectors))
 
 
 def vectors_on_gpu(vectors, dtype, bring, workspace):

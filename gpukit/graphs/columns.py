@@ -174,10 +174,10 @@ def times_in(names):
     words = [plain(name) if name else "" for name in names]
     places = []
     for called in CALENDAR:
-        target = [index for index, word in enumerate(words) if word in called]
-        if len(target) != 1:
+        indices = [index for index, word in enumerate(words) if word in called]
+        if len(indices) != 1:
             break
-        places += target
+        places += indices
     if len(places) > 1:
         return tuple(places)
     dates, clocks = ([index for index, word in enumerate(words) if word in called] for called in (DATES, CLOCKS))

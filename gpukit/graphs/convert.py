@@ -161,7 +161,7 @@ def check_slice(shape, name="slice_shape"):
 def observed(values, mask, original, strict=True):
     """Return a mask (N, m, n) of values that are neither NaN nor masked.
 
-    mask: bool, or 0 and 1, True = observed, (N,) or of the shape `given`, the input tensor's before slicing; or None.
+    mask: bool, or 0 and 1, True = observed, (N,) of the shape `original` of the tensor before slicing, or None.
     Raises DataError for another mask, for infinities in observed values (anywhere if strict), if nothing is observed
     and, if strict, for NaN where the mask is True.
     """

@@ -193,8 +193,8 @@ class GraphSource(NamedTuple):
 
         The graph is made without them.
         """
-        target = set(map(str, names))
-        absent = [name for name in map(str, ids) if name not in target]
+        present = set(map(str, names))
+        absent = [name for name in map(str, ids) if name not in present]
         if absent:
             warnings.warn(
                 f"{self.source} names {listed(absent, shown)}, which {path} does not have: left "

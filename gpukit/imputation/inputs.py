@@ -214,11 +214,11 @@ def given_types(tensor, form):
     return types_of(tensor) if form is None else form.types
 
 
-def match_ids(result, known):
-    """Return the positions (N,) of `known` ids among the ids `found`; raise DataError if they differ."""
-    result, known = list(map(str, result.tolist())), list(map(str, known.tolist()))
-    check_same(result, known, "the tensor's rows", "vertex")
-    places = {name: place for place, name in enumerate(result)}
+def match_ids(ids, known):
+    """Return the positions (N,) of `known` ids among `ids`; raise DataError if they differ."""
+    ids, known = list(map(str, ids.tolist())), list(map(str, known.tolist()))
+    check_same(ids, known, "the tensor's rows", "vertex")
+    places = {name: place for place, name in enumerate(ids)}
     return np.array([places[name] for name in known])
 
 

@@ -26,13 +26,13 @@ def separator_of(lines, marks):
     This is the first mark with the same count in each line, else the first mark at all. A comma is rejected if all
     commas of the last line are in numbers such as 3,5 and another mark has the same count in each line.
     """
-    target = next((some for line in lines if (some := [mark for mark in marks if mark in line])), [])
-    if target[:1] == [","] and commas_are_decimal(lines[-1]):
+    present = next((some for line in lines if (some := [mark for mark in marks if mark in line])), [])
+    if present[:1] == [","] and commas_are_decimal(lines[-1]):
         counts = {mark: {line.count(mark) for line in lines} for mark in marks if mark not in ", "}
         least = 1 if len(lines) > 1 else 2
         return next((mark for mark, some in counts.items() if len(some) == 1 and min(some) >= least), ",")
-    alike = (mark for mark in target if len({line.count(mark) for line in lines}) == 1)
-    return next(alike, target[0]) if target else None
+    alike = (mark for mark in present if len({line.count(mark) for line in lines}) == 1)
+    return next(alike, present[0]) if present else None
 
 
 def commas_are_decimal(line):

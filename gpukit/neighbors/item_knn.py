@@ -83,10 +83,10 @@ class ItemKNN(Popularity):
 
 def _neighbors_of(users, items, chosen, n_items, device):
     """Return click_neighbors of pairs (n,), those of chosen users (M,) bool."""
-    n_neighbors, target = min(NEIGHBORS, n_items), chosen[users]
-    if not target.any():
+    n_neighbors, is_chosen = min(NEIGHBORS, n_items), chosen[users]
+    if not is_chosen.any():
         return np.full((n_items, n_neighbors), -1, np.int32), np.zeros((n_items, n_neighbors), np.float32)
-    pairs = users[target], items[target], np.ones(np.count_nonzero(target), np.float32)
+    pairs = users[is_chosen], items[is_chosen], np.ones(np.count_nonzero(is_chosen), np.float32)
     return click_neighbors(
         order_ratings(Ratings(*pairs, np.arange(len(chosen)), np.arange(n_items)), device), n_neighbors, device
     )

@@ -41,12 +41,12 @@ if SIMULATED:
             cuda.atomic.add(matrix, (int(row), int(column) + i), value)
 
     def pick4(array, index):
-        """(array[at], ..., array[at + 3]); index: a multiple of 4."""
+        """(array[index], ..., array[index + 3]); index: a multiple of 4."""
         assert int(index) % 4 == 0
         return tuple(array[int(index) + i] for i in range(4))
 
     def put4(array, index, a, b, c, d):
-        """array[index : at + 4] = (a, b, c, d); index: a multiple of 4."""
+        """array[index : index + 4] = (a, b, c, d); index: a multiple of 4."""
         assert int(index) % 4 == 0
         for i, value in enumerate((a, b, c, d)):
             array[int(index) + i] = value

@@ -58,8 +58,8 @@ def misshapen(ratings):
         plain = isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray)
         if not plain or column.dtype not in DTYPES[name] or column.ndim != 1:
             wanted = " or ".join(np.dtype(kind).name for kind in DTYPES[name])
-            result = f"{column.dtype}, {column.ndim}-D" if hasattr(column, "dtype") else type(column).__name__
-            return f"Ratings.{name} must be a one-dimensional array of {wanted}; got {result}. as_ratings converts."
+            kind = f"{column.dtype}, {column.ndim}-D" if hasattr(column, "dtype") else type(column).__name__
+            return f"Ratings.{name} must be a one-dimensional array of {wanted}; got {kind}. as_ratings converts."
         if len(column) != len(ratings):
             return f"Ratings has {len(ratings):,} values, but {len(column):,} {name}: there must be one a rating."
     return None
@@ -99,8 +99,8 @@ def _bad_entry(ratings, bounds):
             continue
         place = trust.first(lambda block: ~((block >= 0) & np.isfinite(block)), column)
         if place is not None:
-            value = name[:-1]
-            return f"Rating number {place[0] + 1:,} has the {value} {column[place]}; {name} are finite, 0 or more."
+            word = name[:-1]
+            return f"Rating number {place[0] + 1:,} has the {word} {column[place]}; {name} are finite, 0 or more."
     return None
 
 

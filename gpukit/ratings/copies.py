@@ -95,13 +95,13 @@ def read_npz(source, request):
     Ids, weights, counts and, if request (a formats.Request) has them, times are read if gpukit wrote them.
     """
     name, wanted = source.name, {*PARTS, *OPTIONAL[not request.times :], *IDS}
-    result, _ = archives.read_npz(source, wanted)
+    arrays, _ = archives.read_npz(source, wanted)
     with _refused(name):
-        matrix = _matrix(result)
-    if not all(value in result for value in IDS):
+        matrix = _matrix(arrays)
+    if not all(value in arrays for value in IDS):
         check.check_declared(name, matrix.shape, matrix.nnz)
     plain = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
-    ratings = replace(plain, **{value: array for value, array in result.items() if value in (*OPTIONAL, *IDS)})
+    ratings = replace(plain, **{value: array for value, array in arrays.items() if value in (*OPTIONAL, *IDS)})
     wrong = check.fault(ratings)
     if wrong:
         raise DataError(f"{name}: {wrong}")
@@ -119,16 +119,16 @@ def _refused(name):
         raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
 
 
-def _matrix(result):
+def _matrix(arrays):
     """Return the COO matrix of a scipy .npz's arrays; KeyError, TypeError or ValueError for others."""
     import scipy.sparse
 
-    kind, shape = str(result["format"].astype(str)), tuple(result["shape"].tolist())
+    kind, shape = str(arrays["format"].astype(str)), tuple(arrays["shape"].tolist())
     if kind not in WAYS:
         raise ValueError(f"its format is {kind!r:.80}, none of {', '.join(WAYS)}")
     if len(shape) != 2 or not all(isinstance(size, int) and 0 <= size < 2**31 for size in shape):
         raise ValueError(f"its shape is {shape!s:.80}")
-    data, *places = (result[name] for name in WAYS[kind])
+    data, *places = (arrays[name] for name in WAYS[kind])
     if kind == "coo":
         for name, indices, size in zip(("row", "col"), places, shape):
             trust.check_indices(name, indices, len(data), size)

@@ -211,10 +211,10 @@ def check_same_columns(name, roles, first):
     """
     if first is None or roles == first[1]:
         return first or (name, roles)
-    here, target = (", ".join(WORDS[role] for role in ROLES if role in names) for names in (roles, first[1]))
+    here, first_names = (", ".join(WORDS[role] for role in ROLES if role in names) for names in (roles, first[1]))
     raise DataError(
-        f"{name} has the columns {here}, but {first[0]} has {target}. Give all parts the same columns, or name those "
-        "to read with --columns."
+        f"{name} has the columns {here}, but {first[0]} has {first_names}. Give all parts the same columns, or name "
+        "those to read with --columns."
     )
 
 

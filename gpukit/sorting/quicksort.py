@@ -64,7 +64,7 @@ def pick_pivot(segment, source, low, size, draw, packed):
 
 @device
 def count_before(own_count, counts, warps, turn):
-    """(entries of the warps before mine, of all warps), each warp having `own`; turn: 0 and 1 in alternation."""
+    """(entries of the warps before mine, of all warps), each warp having `own_count`; turn: 0 and 1 in alternation."""
     warp = U32(U32(cuda.threadIdx.x) >> U32(5))
     if U32(cuda.laneid) == U32(0):
         counts[turn, warp] = own_count

@@ -130,7 +130,7 @@ def sweep(d, e, lo, hi, tolerance, shift, turns, position):
     """Run one implicit QR sweep over columns lo to hi.
 
     Returns the last k in lo + 1 .. hi - 1 with negligible e[k] (lo without one), and whether no entry of d is
-    negligible. turns[at + k - lo] = (c, s) rotates the right singular vectors k and k + 1: c x + s y, c y - s x.
+    negligible. turns[position + k - lo] = (c, s) rotates the right singular vectors k and k + 1: c x + s y, c y - s x.
     """
     k, last, place = U64(lo), U64(hi), U64(position)  # 64 bits, so that neighbours' addresses differ by constants
     this, upper, split, least = d[k], e[U64(k + NEXT)], k, tolerance + tolerance

@@ -120,7 +120,7 @@ def test_a_killed_rank_ends_the_fit(client):
 
 
 class Started:
-    """A client of a cluster of which some workers have started."""
+    """A client of a cluster that still starts some of its workers."""
 
     def __init__(self, started, requested):
         self.cluster = type("Cluster", (), {"plan": set(range(requested))})

@@ -162,7 +162,7 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
     """Return the Report of models by the sampled protocol: hr and ndcg.
 
     models: {name: fitted estimator}; there is one value a test. tests: ids as negatives.Negatives: users (T,), clicks
-    (T,), items (T, C), target (T, C) bool. Candidates are dropped by the clicks of the first model, see
+    (T,), items (T, C), is_present (T, C) bool. Candidates are dropped by the clicks of the first model, see
     evaluation.lists.sampled; a click on an unknown item counts, as in the protocol. Raises as judge_lists.
     """
     listers = listers_of(models, by=by)
@@ -171,8 +171,8 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
     candidates, n_items = Asked(tests, common.kept), len(lead.item_ids)
     rows = candidates.rows(lead)
     apart = np.where(rows < n_items, rows, n_items + candidates.codes)
-    users, target = common.sides[0][0], tests.there[common.kept]
-    result, dropped = sampled.candidates(users, apart[:, 0], apart[:, 1:], target, lead.known, n_items)
+    users, is_present = common.sides[0][0], tests.there[common.kept]
+    result, dropped = sampled.candidates(users, apart[:, 0], apart[:, 1:], is_present, lead.known, n_items)
     scores = {
         name: model_scores(lister, lister.user_ids[side[0]], candidates.rows(lister))
         for name, lister, side in zip(models, listers, common.sides)
@@ -217,10 +217,10 @@ def model_scores(lister, users, rows):
     return out
 
 
-def baseline_scores(baseline, result):
+def baseline_scores(baseline, pairs):
     """Return (T, 1 + C) float32 scores of a baseline for sampled.Candidates.
 
     NaN for items that it does not know.
     """
-    out = baseline.pair_scores(result.users, np.minimum(result.items, baseline.n_items - 1))
-    return np.where(result.items < baseline.n_items, out, np.float32(np.nan))
+    out = baseline.pair_scores(pairs.users, np.minimum(pairs.items, baseline.n_items - 1))
+    return np.where(pairs.items < baseline.n_items, out, np.float32(np.nan))

@@ -149,7 +149,7 @@ def _product(feature, P, moment):
 
 
 @by_block(lambda sequences: len(sequences.first))
-def learn_in_order(start, stop, sequences, features, bias, baseline, noise, neighbors, influence, result):
+def learn_in_order(start, stop, sequences, features, bias, baseline, noise, neighbors, influence, predicted):
     """Predict ratings of Sequences from `first` on, each before it is learned.
 
     features (N + 1, 1 + F) float64; bias, baseline (N + 1,) float64: b_j and its baseline, the last row for unknown
@@ -177,10 +177,10 @@ def learn_in_order(start, stop, sequences, features, bias, baseline, noise, neig
                             rest = z[s] - bias[other] - _near(other, base, neighbors, influence, residual, is_rated)
                             for i in range(size):
                                 moment[i] += rest * features[other, i]
-                result[t, 0] = bias[item] + _product(features[item], P, moment)
+                predicted[t, 0] = bias[item] + _product(features[item], P, moment)
                 if neighbors.shape[1]:
-                    result[t, 0] += _near(item, base, neighbors, influence, residual, is_rated)
-                result[t, 1] = baseline[item] + base
+                    predicted[t, 0] += _near(item, base, neighbors, influence, residual, is_rated)
+                predicted[t, 1] = baseline[item] + base
             if item < n_items:
                 _learn(features[item], P, gain)
                 for i in range(size):

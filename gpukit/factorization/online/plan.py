@@ -86,7 +86,7 @@ def plan_replay(replay, before, now, full_count, plan):
 
 
 def has_grown(full_count, now):
-    """Return True if the growth from `settled` ratings is at least a 25th of those now."""
+    """Return True if the growth from `full_count` ratings is at least a 25th of those now."""
     return (now - full_count) * RULES.growth_part >= now
 
 

@@ -233,8 +233,8 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
             value = first_factor(seed_key, U64(row * n_factors + f)) if wanted else np.float32(0.0)
             factors[U64(row), U64(f)] = value
         for e in range(I64(cuda.threadIdx.x), I64(EXTRA), I64(cuda.blockDim.x)):
-            target = e == BASE or (e == BIAS and biased)
-            extras[U64(row), U64(position + e)] = own if target else np.float32(0.0)
+            is_base = e == BASE or (e == BIAS and biased)
+            extras[U64(row), U64(position + e)] = own if is_base else np.float32(0.0)
 
 
 @kernel

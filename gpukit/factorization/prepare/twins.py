@@ -138,8 +138,8 @@ def start_rows(start, stop, seed_key, base, biased, n_factors, factors, extras):
             wanted = f < n_factors and own != np.float32(0.0)
             factors[row, f] = first_factor(seed_key, U64(row * n_factors + f)) if wanted else np.float32(0.0)
         for e in range(EXTRA):
-            target = e == BASE or (e == BIAS and biased)
-            extras[row, position + e] = own if target else np.float32(0.0)
+            is_base = e == BASE or (e == BIAS and biased)
+            extras[row, position + e] = own if is_base else np.float32(0.0)
 
 
 @by_block(lambda near: near.shape[0])

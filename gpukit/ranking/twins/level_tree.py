@@ -45,7 +45,7 @@ def _look_down(values, begin, end, low, high, places, positions):
 
 @njit
 def _note(table, slot, begin, end, base, bound, positions, counts):
-    """Store results for documents begin:end: table[1 + 2 slot] = bound, table[2 + 2 slot] = found; add to counts."""
+    """Store results of documents begin:end: table[1 + 2 slot] = bound, table[2 + 2 slot] = positions; add counts."""
     for k in range(end - begin):
         document = base + table[0, begin + k]
         table[1 + 2 * slot, document] = bound - base

@@ -64,7 +64,7 @@ def make_chase(real, threads):
 def turn(Q, turns, position, lo, hi, lane):
     """Apply a sweep's rotations to a row of V.
 
-    The rotations are from `at` on, over lo to hi; number j of the row is Q[32 * j + lane].
+    The rotations are from `position` on, over lo to hi; number j of the row is Q[32 * j + lane].
     """
     x = Q[U32(U32(lo << U32(5)) + lane)]
     for base in range(lo, hi, U32(32)):
@@ -85,7 +85,7 @@ def turn(Q, turns, position, lo, hi, lane):
 def turn_twice(Q, turns, position, then, lo, hi, end, lane):
     """Apply two sweeps' rotations, the second a row behind.
 
-    They are from `at` over lo to hi and from `then` over lo to end <= hi.
+    They are from `position` over lo to hi and from `then` over lo to end <= hi.
     """
     first = U32(U32(lo << U32(5)) + lane)
     x = Q[first]
@@ -232,7 +232,7 @@ def fetch_vectors(V, seats, begin, count, p, vectors, threads):
 def make_multiply(real, rows_own, columns_each, step):
     """Return multiply for numbers of type real.
 
-    A thread has rows_own rows, 32 apart, and `own` numbers of them, 8 apart; step: vectors of a batch.
+    A thread has rows_own rows, 32 apart, and `columns_each` numbers of them, 8 apart; step: vectors of a batch.
     """
     rows_all, each, numbers = 32 * rows_own, step // 8, rows_own * columns_each
     width, pairs = rows_all + 1, rows_own * each

@@ -65,7 +65,7 @@ def make_hogwild_epoch(lanes, factors, vector):
         q = cuda.local.array(factors, F32)
         dp = cuda.local.array(factors, F32)
         dq = cuda.local.array(factors, F32)
-        n, position, target = I64(samples.values.size), U32(own.shape[1] - EXTRA), U32(other.shape[1] - EXTRA)
+        n, own_extras, other_extras = I64(samples.values.size), U32(own.shape[1] - EXTRA), U32(other.shape[1] - EXTRA)
         batches = (n + I64(batch) - I64(1)) // I64(batch)
         half = half_width(batches)
         for done in range(I64(0), batches, I64(workers)):
@@ -90,8 +90,8 @@ def make_hogwild_epoch(lanes, factors, vector):
                     add_row(other, v, U32(0), lane, lanes, factors, vector, dq)
                     if lane == U32(BIAS):
                         change = formulas.bias_change(b, error, rates.bias, rates.bias_decay)
-                        cuda.atomic.add(own, (u, U32(position + U32(BIAS))), change)
+                        cuda.atomic.add(own, (u, U32(own_extras + U32(BIAS))), change)
                         change = formulas.bias_change(c, error, rates.bias, rates.bias_decay)
-                        cuda.atomic.add(other, (v, U32(target + U32(BIAS))), change)
+                        cuda.atomic.add(other, (v, U32(other_extras + U32(BIAS))), change)
 
     return hogwild_epoch

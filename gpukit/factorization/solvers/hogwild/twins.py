@@ -29,14 +29,14 @@ def scatter_ratings(start, stop, starts, minor, values, seed_key, samples):
 def _walk(first, last, samples, own, other, rates):
     """Process one batch."""
     n = own.shape[1] - EXTRA
-    position = n + BIAS
+    column = n + BIAS
     for t in range(first, last):
         u, v = samples.major[t], samples.minor[t]
-        p, q, b, c = own[u], other[v], own[u, position], other[v, position]
+        p, q, b, c = own[u], other[v], own[u, column], other[v, column]
         error = samples.values[t] - (dot(p, q, n) + b + c)
         learn_factors(p, q, n, error, rates.factor, rates.factor, rates.factor_decay)
-        own[u, position] = b + formulas.bias_change(b, error, rates.bias, rates.bias_decay)
-        other[v, position] = c + formulas.bias_change(c, error, rates.bias, rates.bias_decay)
+        own[u, column] = b + formulas.bias_change(b, error, rates.bias, rates.bias_decay)
+        other[v, column] = c + formulas.bias_change(c, error, rates.bias, rates.bias_decay)
 
 
 @by_block(lambda workers: workers, heavy=True)

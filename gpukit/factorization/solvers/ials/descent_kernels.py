@@ -84,7 +84,7 @@ def _add_rest(owners, first, decays, sums, rows, width, own, out):
 def _step(row, position, width, own, out, state, table):
     """Make a step of one row by a warp; own becomes the residual.
 
-    own and out, from `at` on: the row's direction and the matrix times it; state: formulas.Directions.
+    own and out, from `position` on: the row's direction and the matrix times it; state: formulas.Directions.
     """
     lane = U32(cuda.laneid)
     curve = ZERO
@@ -103,7 +103,7 @@ def _step(row, position, width, own, out, state, table):
 def _turn(row, position, width, own, out, state, begins):
     """Compute the next direction of one row by a warp.
 
-    own and out, from `at` on: the residual and M times it; begins: there is no previous direction.
+    own and out, from `position` on: the residual and M times it; begins: there is no previous direction.
     """
     lane, ways, rests = U32(cuda.laneid), state.ways, state.rests
     rest = ZERO

@@ -359,11 +359,11 @@ def _found(seen, slot, is_present, me, registers):
 
 
 @device
-def _study_found(result, own, rates, me, registers):
+def _study_found(entry, own, rates, me, registers):
     """Process one rating of a minor row with the stored copy of the major row."""
     partial = partial_dot(registers.p, registers.q, me.factors) + (own.extra if me.lane == U32(BIAS) else ZERO)
-    error = F32(result.target - group_sum(partial, me.lanes))
-    if result.there:
+    error = F32(entry.target - group_sum(partial, me.lanes))
+    if entry.there:
         learn(own, error, rates, me, registers)
 
 

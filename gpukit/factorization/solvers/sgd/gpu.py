@@ -42,7 +42,7 @@ def team_warps(layout):
 
 
 def cut(array, position, beyond=0):
-    """Return (part of an array for the first `at` rows, part for the others), for teams of warps and for single warps.
+    """Return (the first `position` rows of an array, for teams of warps; the others, for single warps).
 
     beyond: numbers of the second part that the first also has. Arrays are cut once, since a slice of a device array
     takes longer than a launch.

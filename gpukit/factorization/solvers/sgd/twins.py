@@ -39,11 +39,11 @@ def _weight_at(weights, t):
 
 
 @njit
-def learn_influence(own, signal, target, error, rate, decay):
-    """Apply Eq. (5) to w or c of one item; there[k]: 1 for the neighbours concerned, else 0; error: |S|^-1/2 e."""
+def learn_influence(own, signal, mask, error, rate, decay):
+    """Apply Eq. (5) to w or c of one item; mask[k]: 1 for the neighbours concerned, else 0; error: |S|^-1/2 e."""
     for k in range(own.size):
         before = own[k]
-        own[k] = before + target[k] * formulas.influence_change(before, error * signal[k], rate, decay)
+        own[k] = before + mask[k] * formulas.influence_change(before, error * signal[k], rate, decay)
 
 
 @njit

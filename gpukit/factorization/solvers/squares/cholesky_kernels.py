@@ -121,18 +121,18 @@ def _unknowns(tile, answer, first):
 
 
 @device
-def _leave(tile, answer, result, first):
-    """answer, from `first` on, -= a tile's transpose times the unknowns at `found`."""
+def _leave(tile, answer, source, first):
+    """answer, from `first` on, -= a tile's transpose times the unknowns from `source` on."""
     for b in range(TILE):
         left = ZERO
         for a in range(TILE):
-            left += tile[TILE * a + b] * answer[U32(result + U32(a))]
+            left += tile[TILE * a + b] * answer[U32(source + U32(a))]
         answer[U32(first + U32(b))] -= left
 
 
 @device
 def _show(tile, i, panel, position, tile_rows):
-    """Store a tile's columns in `panel` from `at` on, at the positions of row i."""
+    """Store a tile's columns in `panel` from `position` on, at the positions of row i."""
     for c in range(TILE):
         place = U32(position + U32(TILE * tile_rows * c) + U32(4) * i)
         put4(panel, place, tile[c], tile[8 + c], tile[16 + c], tile[24 + c])
