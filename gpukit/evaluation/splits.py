@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._pool import shared_out
 
-ALONE = 1 << 20  # numbers that a thread draws at once
+ALONE = 1 << 20  # numbers that a thread draws or copies at once
 
 
 def drawn(n, fraction, seed):
@@ -66,11 +66,18 @@ def before_one(ranks, sizes):
     return ranks < np.maximum(np.asarray(sizes) - 1, 1)
 
 
-def parted(columns, is_kept):
-    """Split {name: (n,) array} by a mask is_kept (n,) bool, in order, a column and part on each core.
+def rows_where(columns, mask):
+    """Return {name: array[mask]} of {name: (n,) array} and a mask (n,) bool, on all threads."""
+    firsts = range(0, max(1, len(mask)), ALONE)
+    stops = [*firsts[1:], None]  # not len(mask): a column of another length fails
+    pieces = [slice(first, stop) for first, stop in zip(firsts, stops)]
+    ends = np.cumsum([0, *shared_out(lambda piece: np.count_nonzero(mask[piece]), pieces)])
+    out = {name: np.empty(ends[-1], column.dtype) for name, column in columns.items()}
 
-    Returns ({name: kept rows}, {name: other rows}).
-    """
-    masks = is_kept, ~is_kept
-    parts = shared_out(lambda task: task[0][task[1]], [(column, mask) for column in columns.values() for mask in masks])
-    return dict(zip(columns, parts[::2])), dict(zip(columns, parts[1::2]))
+    def move(number):
+        piece, part = pieces[number], slice(ends[number], ends[number + 1])
+        for name, column in columns.items():
+            out[name][part] = column[piece][mask[piece]]
+
+    shared_out(move, range(len(pieces)))
+    return out

@@ -163,7 +163,7 @@ def factorize(ids, what="user"):
     import pyarrow
 
     ids = id_array(ids, what)
-    check_fractions(ids, np.full(len(ids), EMPTY), what)
+    check_fractions(ids, np.broadcast_to(EMPTY, len(ids)), what)
     if ids.dtype.kind in "biu" and not _beyond(ids).any():
         ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
         close = numbered(ids)
@@ -222,7 +222,7 @@ def take_values(values, places, low=0):
 
 def _beyond(ids):
     """Return a mask (n,) of integers that int64 cannot hold."""
-    return ids > np.uint64(2**63 - 1) if ids.dtype == np.uint64 else np.zeros(len(ids), dtype=bool)
+    return ids > np.uint64(2**63 - 1) if ids.dtype == np.uint64 else np.broadcast_to(False, len(ids))
 
 
 def rows_of(ids, known, what="user", order=None):

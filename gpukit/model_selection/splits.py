@@ -10,6 +10,7 @@ A user's or an item's key is a hash of the keys that it is paired with (colour r
 import numpy as np
 
 from gpukit._pool import by_rows
+from gpukit.io.ids import take_values
 
 MANY_TIMES = 4  # the limit of a sample: from as many ratings on, users are thinned before their keys are computed
 
@@ -130,7 +131,7 @@ def draw_sample(ratings, seed, limit, least=1):
     ratings = thin_users(ratings, seed, MANY_TIMES * limit, least)
     values = ratings.values if np.ptp(ratings.values) else None
     keys = keys_of(ratings.users, ratings.items, ratings.shape, seed, values)
-    ratings = ratings.take(choose_users(ratings.users, keys[0], limit, least)[ratings.users])
+    ratings = ratings.take(take_values(choose_users(ratings.users, keys[0], limit, least), ratings.users))
     (users, n_users), (items, n_items) = renumber(ratings.users, keys[0]), renumber(ratings.items, keys[1])
     order = np.lexsort((items, users))
     columns = {name: column[order] for name, column in ratings.columns().items()}
@@ -145,7 +146,8 @@ def thin_users(ratings, seed, limit, least):
     """
     if len(ratings) <= limit:
         return ratings
-    return ratings.take(thinned_users(len(ratings), ratings.shape[0], seed, limit, least)[ratings.users])
+    mask = thinned_users(len(ratings), ratings.shape[0], seed, limit, least)
+    return ratings.take(take_values(mask, ratings.users))
 
 
 def thinned_users(n, users, seed, limit, least=1):

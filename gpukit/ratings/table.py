@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -69,7 +70,7 @@ class Ratings:
         """(M, N): users and items, including those without ratings."""
         return np.size(self.user_ids), np.size(self.item_ids)
 
-    @property
+    @functools.cached_property
     def scale(self) -> tuple[float, float]:
         """(lowest, highest) rating as floats; DataError without ratings."""
         if not len(self):
@@ -125,9 +126,13 @@ class Ratings:
         -------
         Ratings
         """
-        taken = self.with_columns(**{name: column[which] for name, column in self.columns().items()})
-        once = isinstance(which, slice) or np.asarray(which).dtype == bool  # indices may name a rating twice
-        return marked(taken, min(self._state, DISTINCT if once else SOUND))
+        is_mask = not isinstance(which, slice) and np.asarray(which).dtype == bool
+        if is_mask:
+            columns = splits.rows_where(self.columns(), np.asarray(which))
+        else:
+            columns = {name: column[which] for name, column in self.columns().items()}
+        once = is_mask or isinstance(which, slice)  # indices may name a rating twice
+        return marked(self.with_columns(**columns), min(self._state, DISTINCT if once else SOUND))
 
     def split(self, fraction: float = 0.1, seed: int = 0, by: Split = "random") -> tuple[Ratings, Ratings]:
         """Split into training and test ratings, each in input order.
@@ -193,7 +198,7 @@ class Ratings:
 
         Both have the same id maps.
         """
-        return tuple(marked(self.with_columns(**part), self._state) for part in splits.parted(self.columns(), kept))
+        return self.take(kept), self.take(~kept)
 
     def csr(self) -> tuple[Int64, Int32, Float32]:
         """Return the ratings as compressed rows of users.

@@ -15,14 +15,17 @@ def test_what_is_drawn_are_the_generators_numbers(n, seed, fraction):
     assert np.array_equal(splits.drawn(n, fraction, seed), expected)
 
 
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 1000])
-def test_parts_keep_their_order(n):
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 128, 1000])
+def test_rows_of_a_mask_keep_their_order(n, monkeypatch):
+    monkeypatch.setattr(splits, "ALONE", 64)
     kept = np.random.default_rng(n).random(n) < 0.3
     columns = {"a": np.arange(n, dtype=np.int32), "b": np.arange(n) * 0.5}
-    inside, outside = splits.parted(columns, kept)
+    rows = splits.rows_where(columns, kept)
     for name, column in columns.items():
-        assert np.array_equal(inside[name], column[kept]) and inside[name].dtype == column.dtype
-        assert np.array_equal(outside[name], column[~kept])
+        assert np.array_equal(rows[name], column[kept]) and rows[name].dtype == column.dtype
+    for wrong in (np.append(kept, True), kept[:-1]) if n > 1 else ():
+        with pytest.raises(IndexError):
+            splits.rows_where(columns, wrong)
 
 
 def test_ratings_are_split_with_all_their_columns():
