@@ -2,7 +2,6 @@
 
 import collections
 import contextlib
-import contextvars
 import functools
 import os
 import sys
@@ -102,15 +101,12 @@ def in_order(function, tasks, consume, threads):
 
 
 def read_ahead(items):
-    """Yield what an iterator yields; a thread gets the next one meanwhile, and is waited for when this closes.
-
-    Variables of the context are those of the first call.
-    """
-    items, end, context = iter(items), object(), contextvars.copy_context()
+    """Yield what an iterator yields; a thread gets the next one meanwhile, and is waited for when this closes."""
+    items, end = iter(items), object()
     with ThreadPoolExecutor(1, NAME) as thread:
-        coming = thread.submit(context.run, next, items, end)
+        coming = thread.submit(next, items, end)
         while (item := coming.result()) is not end:
-            coming = thread.submit(context.run, next, items, end)
+            coming = thread.submit(next, items, end)
             yield item
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import in_order, read_ahead, shared_out
+from gpukit._pool import in_order, shared_out
 from gpukit.errors import DataError
 from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
@@ -336,14 +336,12 @@ class RatingsBuilder:
         self.shape, place = layout.shape, Place(stream.name, layout)
         with contextlib.closing(stream.blocks(layout.skip, BLOCK)) as blocks:
             rows = whole_rows(without_blank_end(blocks, layout.sep, stream.name), layout.sep)
-            rows = with_movies(rows, stream.name) if layout.format == "netflix" else rows
-            with contextlib.closing(read_ahead(rows) if stream.is_file else rows) as rows:
-                in_order(
-                    lambda raw: (raw, by_columns(raw, layout, request.bounds, self._columns_of_words())),
-                    rows,
-                    lambda read: self._take(*read, place, request),
-                    get_num_threads(),
-                )
+            in_order(
+                lambda raw: (raw, by_columns(raw, layout, request.bounds, self._columns_of_words())),
+                with_movies(rows, stream.name) if layout.format == "netflix" else rows,
+                lambda read: self._take(*read, place, request),
+                get_num_threads(),
+            )
         place.check_commas()
         return place
 

@@ -93,8 +93,8 @@ def add_users(column, rows, row, numbers, part, shift, view, sums, ratings):
 
 @device
 def clear(count, source, view, sums, numbers, totals):
-    """Zero the sums of a block and the totals of its threads, and load the whole numbers of the levels."""
-    _, _, pitch, table = view
+    """Zero the sums of a block and the totals of its threads' `count` items, and load the levels' whole numbers."""
+    _, _, _, table = view
     for t in range(U32(cuda.threadIdx.x), U32(source.size), U32(cuda.blockDim.x)):
         numbers[t] = source[t]
     for t in range(U32(cuda.threadIdx.x), U32(sums.size), U32(cuda.blockDim.x)):
@@ -111,38 +111,45 @@ def place(k):
 
 
 @device
-def take_sums(count, sums, pitch, shift, totals, ratings):
+def take_sums(count, sums, pitch, shift, totals):
     """Move a part's sums of the thread's items to its totals."""
     for k in range(count):
         if place(k) < pitch:
             for word in range(totals.shape[0]):
                 position = U32(U32(word) * pitch + place(k))
-                totals[word, k] += wide(sums[position], shift) if ratings else I64(sums[position])
+                totals[word, k] += wide(sums[position], shift)
                 sums[position] = U32(0)
 
 
 @device
-def key_of(totals, k, item, query, starts, ratings):
+def key_of(k, item, query, pitch, counted, starts, ratings):
     """Return the key of the thread's item number k; NOBODY if it is no neighbour."""
-    if item == query:
+    (sums, totals, shift, earlier), slot = counted, place(k)
+    if item == query or (not ratings and sums[slot] == U32(0)):
         return NOBODY
     if ratings:
-        return pair_key(totals[0, k], totals[1, k], totals[2, k])
-    if totals[0, k] == I64(0):
-        return NOBODY
+        both = wide(sums[U32(2) * pitch + slot], shift)
+        own, other = wide(sums[slot], shift), wide(sums[pitch + slot], shift)
+        if k < earlier:
+            own, other, both = own + totals[0, k], other + totals[1, k], both + totals[2, k]
+        return pair_key(own, other, both)
     own, other = starts[U64(query) + U64(1)] - starts[U64(query)], starts[U64(item) + U64(1)] - starts[U64(item)]
-    return cosine_key(own, other, totals[0, k])
+    return cosine_key(own, other, I64(sums[slot]))
 
 
 @device
-def list_items(count, totals, query, row, view, sums, starts, lists, ratings):
-    """Append the keys and the numbers of the thread's items to the row's list."""
+def list_items(count, counted, query, row, view, starts, lists, ratings):
+    """Append the keys and the numbers of the thread's items to the row's list.
+
+    counted: the sums of the last part of the users, the totals of the parts before, the shift of the sums, and for how
+    many items there are totals.
+    """
     low, target, pitch, table = view
     for k in range(count):
         slot, key, item = place(k), NOBODY, U32(0)
         if slot < (target if table == 0 else pitch):
-            item = U32(low + slot) if table == 0 else sums[table + slot]
-            key = key_of(totals, k, I64(item), query, starts, ratings)
+            item = U32(low + slot) if table == 0 else counted[0][table + slot]
+            key = key_of(k, I64(item), query, pitch, counted, starts, ratings)
         votes = U32(cuda.ballot_sync(FULL, key != NOBODY))
         first = I32(0)
         if cuda.laneid == 0 and votes != U32(0):
@@ -197,9 +204,11 @@ def make_list_pairs(block_size, per_thread, ratings):
         users_a_part, shift = packing(I64(levels_whole[levels_whole.size - 1])) if ratings else (I64(1 << 31), 0)
         # a constant would put totals into registers
         own = I32((I64(slots if few else view[1]) + block_size - 1) // block_size)
-        clear(own, levels_whole, view, sums, numbers, totals)
-        cuda.syncthreads()
         end, column = starts[U64(query) + U64(1)], (by_item.others, by_item.codes)
+        # reading totals takes longer than the sums, so a single part has none
+        earlier = own if end - starts[U64(query)] > users_a_part else I32(0)
+        clear(earlier, levels_whole, view, sums, numbers, totals)
+        cuda.syncthreads()
         rows = by_user.others, by_user.codes
         for begin in range(starts[U64(query)], end, I64(users_a_part)):
             stop = min(I64(begin + I64(users_a_part)), end)
@@ -208,8 +217,9 @@ def make_list_pairs(block_size, per_thread, ratings):
             part = min(index, stop), min(index + share, stop)
             add_users(column, by_user.starts, rows, numbers, part, U32(shift), view, sums, ratings)
             cuda.syncthreads()
-            take_sums(own, sums, view[2], U32(shift), totals, ratings)
-            cuda.syncthreads()
-        list_items(own, totals, query, row, view, sums, starts, lists, ratings)
+            if stop < end:
+                take_sums(earlier, sums, view[2], U32(shift), totals)
+                cuda.syncthreads()
+        list_items(own, (sums, totals, U32(shift), earlier), query, row, view, starts, lists, ratings)
 
     return list_pairs

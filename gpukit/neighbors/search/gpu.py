@@ -28,7 +28,9 @@ def select_pairs(table, numbers, n_neighbors, runs):
     warps = exact_kernels.WARP * n_items
     counted = *by_item[:2], by_user.starts, pairs
     launch(exact_kernels.count_pairs, blocks(warps, list_block), list_block, *counted)
-    for first, begins in exact_plan.stripes(pairs.copy_to_host(), runs, n_neighbors, STRIPE_BYTES // 8):
+    pairs = pairs.copy_to_host()
+    most = room_for(8 * (int(np.minimum(pairs, n_items).sum()) + n_items * n_neighbors)) // 8
+    for first, begins in exact_plan.stripes(pairs, runs, n_neighbors, most):
         n_rows, entries = len(begins) - 1, device_array(max(1, int(begins[-1])), np.uint64)
         lists = PairLists(to_device(begins), entries, zeros(n_rows, np.int32))
         launch(list_pairs, (n_rows, tiles), list_block, by_item, by_user, numbers, first, lists)
@@ -36,8 +38,15 @@ def select_pairs(table, numbers, n_neighbors, runs):
 
 
 def stripe_bytes(n_items):
-    """Return the bytes of a stripe's keys: those of ROWS rows, or of fewer that take a quarter of the free memory."""
-    wanted = 4 * n_items * ROWS
+    """Return the bytes of a stripe's keys: those of ROWS rows, or of fewer."""
+    return room_for(4 * n_items * ROWS)
+
+
+def room_for(wanted):
+    """Return the bytes of a stripe, STRIPE_BYTES or more: those wanted, or of a quarter of the free memory.
+
+    Each stripe waits for its largest query, so few of them are faster.
+    """
     return max(STRIPE_BYTES, min(wanted, memory.spare_memory() // 4)) if wanted > STRIPE_BYTES else STRIPE_BYTES
 
 
