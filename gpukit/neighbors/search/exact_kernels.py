@@ -171,7 +171,7 @@ def make_list_pairs(block_size, per_thread, ratings):
     most = 3 * slots // 4  # items in the hash table, whose slots have a word more
     most_levels = 256
 
-    # 32 registers: four blocks of 512 per multiprocessor, 0.65 s for Netflix's shape (H200); 0.71 s with 40
+    # 32 registers: four blocks of 512 per multiprocessor; with 40 Netflix's shape takes a tenth longer (H200)
     @kernel(fastmath=False, max_registers=32)
     def list_pairs(by_item, by_user, levels_whole, first, lists):
         """Append to list b every pair of the item first + b that is a pair of neighbours: its key and the other item.
