@@ -8,6 +8,7 @@
 Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -203,8 +204,13 @@ class Expanded:
         self.X, self.map, self.offsets = X, map, offsets
         self.shape = X.shape[0], width(map, X.shape[1])
         self.size = self.shape[0] * self.shape[1]
-        self.runs = make_runs(X.shape[0] if offsets is None else offsets, max(1, BLOCK // self.shape[1]))
         self.stored = {} if self.size <= KEPT else None
+
+    @functools.cached_property
+    def runs(self):
+        """The slices of `make_runs` for blocks of BLOCK numbers; a GPU has larger ones."""
+        documents = self.X.shape[0] if self.offsets is None else self.offsets
+        return make_runs(documents, max(1, BLOCK // self.shape[1]))
 
     def __getitem__(self, rows):
         """Return the expanded features of a slice of documents, (rows, width) float64."""
