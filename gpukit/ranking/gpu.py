@@ -14,6 +14,7 @@ from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
+from gpukit.ranking.recall import MOST, Recall
 from gpukit.ranking.scaling import sparse_gram, sparse_gram_diagonal
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
@@ -62,7 +63,7 @@ def memory_needed(problem):
     tables = len(tree.level) * (tree.planes * (2 * tree.arity - 1) * 4 + 100)
     if isinstance(X, Expanded):  # blocks of two types with results between them, and three sums of the covariance
         blocks = block_rows(X, tree.longest) * n * (8 + 3 * X.X.itemsize)
-        return tables + X.X.nbytes + blocks + 3 * 8 * n * n
+        return tables + X.X.nbytes + blocks + 3 * 8 * n * n + 8 * (MOST + 1) * X.shape[0]
     if hasattr(X, "indptr"):
         return tables + 2 * (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     if n > LIMIT:  # by rows and by columns
@@ -299,7 +300,7 @@ def block_rows(X, longest):
 class Blocks:
     """Products with a feature_map.Expanded, by blocks of whole queries in scratch memory, which cuBLAS multiplies.
 
-    Features are computed in X's type, their products with vectors in float64. `passes` counts how often all features
+    An evaluation at a combination of earlier vectors takes one pass over the features, any other one two. Features are computed in X's type, their products with vectors in float64. `passes` counts how often all features
     were computed.
     """
 
@@ -314,12 +315,25 @@ class Blocks:
         self.block, self.vector = empty((rows, self.n), np.float64), empty(self.n, np.float64)
         self.sums, self.u = empty(self.n + 1, np.float64), empty(X.shape[0], np.float64)
         self.z, self.last, self.passes = put(np.zeros(X.shape[0])), None, 0  # z stays 0 without pairs
+        self.recall = Recall()
+        self._scale(X.scaling)
+
+    def _scale(self, scaling):
+        """Scale X in place by a Scaling, in float64 like the host."""
+        if scaling.kind != "none":
+            low, factor = (self.library.asarray(put(array)) for array in (scaling.low, scaling.factor))
+            for rows in self.rows():
+                self.X[rows] = (self.X[rows] - low) * factor
+
+    def rows(self):
+        """Yield the slice of the documents of each block."""
+        for first, last in self.queries:
+            yield slice(int(self.offsets[first]), int(self.offsets[last]))
 
     def each(self, block):
         """Yield (rows, their features (rows, n)) of each block of queries; the features are in `block`."""
         block = self.library.asarray(block)
-        for first, last in self.queries:
-            rows = slice(int(self.offsets[first]), int(self.offsets[last]))
+        for rows in self.rows():
             X = self.X[rows]
             features = block[: len(X)]
             features[:, : X.shape[1]] = X
@@ -330,9 +344,12 @@ class Blocks:
 
     def scores(self, v, out):
         """out = X v."""
-        device_scores, vector = self.library.asarray(out), self._vector(v)
-        for rows, features in self.each(self.block):
-            device_scores[rows] = features @ vector
+        device_scores = self.library.asarray(out)
+        if not self.recall.combine(v, device_scores):
+            vector = self._vector(v)
+            for rows, features in self.each(self.block):
+                device_scores[rows] = features @ vector
+            self.recall.add(v, device_scores)
         self.last = v.copy(), device_scores
 
     def transposed(self, z):
@@ -366,6 +383,8 @@ class Blocks:
                     launch(kernel, blocks, THREADS, self.u, margin, walk, partners, self.z, loss, workspace)
                     sums[-1:] += losses[:blocks].sum()
                 sums[:-1] += z[rows] @ features
+            if scores is None and v.any():
+                self.recall.add(v, u)
             return copy_out(self.sums)
 
         return product
@@ -396,7 +415,8 @@ class Blocks:
         for (first, last), (rows, features) in zip(self.queries, self.each(block), strict=True):
             block_offsets = put((self.offsets[first : last + 1] - self.offsets[first]).astype(np.int32))
             means = empty((last - first, self.n), np.float64)
-            launch(gram_kernels.query_means, last - first, BLOCK, block, block_offsets, pulls[rows], means)
+            grid_of_means = last - first, grid(self.n)
+            launch(gram_kernels.query_means, grid_of_means, BLOCK, block, block_offsets, pulls[rows], means)
             features -= view(means).astype(dtype)[query[rows] - first]
             sums += multiply(features * weights[rows, None].astype(dtype), features)
         return copy_out(total)

@@ -46,9 +46,12 @@ class Run:
             X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
             on_host = isinstance(X, np.ndarray) or hasattr(X, "indptr")
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
-            self.scaling = scaling.fit(settings.scale, X, queries.offsets)
-            X = self.scaling.apply(X, queries.offsets) if is_mapped else X
-            self.map = feature_map.fit(settings.features, X, queries.offsets)
+            span = scaling.ranges(X) if on_host and settings.scale != "query" else None
+            self.scaling = scaling.fit(settings.scale, X, queries.offsets, span)
+            self.later = self.scaling if self._scales_later() else scaling.UNSCALED
+            if is_mapped and self.later is scaling.UNSCALED:
+                X = self.scaling.apply(X, queries.offsets)
+            self.map = feature_map.fit(settings.features, X, queries.offsets, self.later)
             n = feature_map.width(self.map, count)
             preconditioned = settings.precondition and n <= (WIDEST_MAP if is_mapped else WIDEST)
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
@@ -59,7 +62,7 @@ class Run:
             planes = whole.tree.planes
             self.solver = choose_solver(settings.solver, self.device, planes, preconditioned, whole.is_weighted)
             self.problem = self._scaled(own_part(whole, y, team))
-            pairs, largest = whole.weighted_pairs, self._largest(X, on_host)
+            pairs, largest = whole.weighted_pairs, self._largest(X.shape[1], span)
             if not pairs:
                 raise DataError("The weights of all pairs are 0, so there is nothing to learn from. Check the weights.")
             del whole, X  # the unscaled data are not kept
@@ -68,13 +71,18 @@ class Run:
             self.preconditioner = None if team.rank else self._preconditioner(preconditioned)
             self.size = None if team.rank else self._size(pairs, largest)
 
+    def _scales_later(self):
+        """Return True if the GPU scales its copy of X, so that the host needs none."""
+        return self.device.is_cuda and self.settings.features == "fourier" and self.scaling.kind in scaling.FITTED
+
     def _scaled(self, problem):
         """A Problem with its features scaled, or, if they are, mapped; None stays None."""
         if problem is None:
             return None
         X, offsets = problem.X, problem.tree.offsets
-        scaled = self.scaling.apply(X, offsets) if self.map is None else feature_map.Expanded(X, self.map, offsets)
-        return problem._replace(X=scaled)
+        if self.map is None:
+            return problem._replace(X=self.scaling.apply(X, offsets))
+        return problem._replace(X=feature_map.Expanded(X, self.map, offsets, self.later))
 
     def _size(self, pairs, largest):
         """Return the Size of all documents. Only solver scan takes sums of scores that are centred in their query."""
@@ -86,14 +94,18 @@ class Run:
             spread = np.maximum(spread, documents * largest)
         return Size(pairs, largest, spread, self.constant)
 
-    def _largest(self, X, on_host):
-        """Return the largest magnitude of each scaled and mapped feature, (n,); None if X is on a GPU."""
+    def _largest(self, count, span):
+        """Return the largest magnitude of each of count scaled features, and of the mapped ones, (n,).
+
+        span: the ranges of the features, None for X on a GPU, whose magnitudes are unknown: None.
+        """
         extra = np.zeros(0) if self.map is None else self.map.largest
-        if not on_host or self.scaling.kind == "query":
-            return np.append(np.ones(X.shape[1]), extra) if on_host else None
-        low, high = scaling.ranges(X)
-        is_raw = self.scaling.kind != "none" and self.map is None
-        shift, factor = (self.scaling.low, self.scaling.factor) if is_raw else (0.0, 1.0)
+        if self.scaling.kind == "query":
+            return np.append(np.ones(count), extra)
+        if span is None:
+            return None
+        low, high = span
+        shift, factor = (0.0, 1.0) if self.scaling.kind == "none" else (self.scaling.low, self.scaling.factor)
         return np.append(np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor, extra)
 
     def _session(self, n):
