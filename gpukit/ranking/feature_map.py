@@ -8,6 +8,7 @@
 Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007.
 """
 
+import copy
 import functools
 from typing import NamedTuple
 
@@ -205,16 +206,28 @@ class Expanded:
     """X (l, n), dense, with the features of a map; a block at a time is in memory.
 
     offsets (m + 1,): of the queries, whose documents stay together in a block, or None. scaling: the Scaling that the
-    GPU applies to its copy of X, which is scaled otherwise. Blocks are stored if all of them are small.
+    GPU applies to its copy of X, which is scaled otherwise; resident: the number of the first documents of this copy,
+    while others travel. Blocks are stored if all of them are small.
     """
 
     dtype = np.dtype(np.float64)
 
     def __init__(self, X, map, offsets=None, scaling=UNSCALED):
         self.X, self.map, self.offsets, self.scaling = X, map, offsets, scaling
-        self.shape = X.shape[0], width(map, X.shape[1])
+        self.shape, self.resident = (X.shape[0], width(map, X.shape[1])), X.shape[0]
         self.size = self.shape[0] * self.shape[1]
         self.stored = {} if self.size <= KEPT else None
+
+    def keeping(self, documents):
+        """Return the same features with this number of documents resident."""
+        other = copy.copy(self)
+        other.resident = documents
+        return other
+
+    @property
+    def travelling(self):
+        """Bytes of X that travel in each pass."""
+        return (self.X.shape[0] - self.resident) * self.X.shape[1] * self.X.itemsize
 
     @functools.cached_property
     def runs(self):

@@ -1,6 +1,7 @@
 """A training set on its device: everything that is computed once for all C."""
 
 import contextlib
+import warnings
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Run:
             stays = settings.scale == "none" and not is_mapped and queries.rows is None and team.size == 1
             X = queries.ordered(placed(inputs.X, self.device, stays))
             X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
-            on_host = isinstance(X, np.ndarray) or hasattr(X, "indptr")
+            on_host = is_on_host(X)
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
             span = scaling.ranges(X) if on_host and settings.scale != "query" else None
             self.scaling = scaling.fit(settings.scale, X, queries.offsets, span)
@@ -112,7 +113,7 @@ class Run:
         """Return the session of the problem on this device; for a team, of the rank's part, with n features."""
         session = None
         if self.problem is not None:
-            check_memory(self.device, self.problem)
+            self.problem = fit_memory(self.device, self.problem)
             session = make_pair_sums(self.problem, self.solver, engine(self.device, "gpukit.ranking"))
         return session if self.team.size == 1 else SharedPairSums(session, n, self.team)
 
@@ -192,8 +193,30 @@ def named_columns(columns, names, most=10):
     return ", ".join(known) + (f" and {len(columns) - most:,} more" if len(columns) > most else "")
 
 
-def check_memory(device, problem):
-    """Raise DeviceMemoryError if the matrix, the level tree's tables and the covariance exceed a GPU's memory."""
-    if device.is_cuda:
-        (l, n), needed = problem.X.shape, engine(device, "gpukit.ranking").memory_needed(problem)
-        devices.require_memory(device, needed, f"Training on {l:,} documents x {n:,} features")
+def is_on_host(X):
+    """Return True for features of the host: an array, CSR or a feature_map.Expanded."""
+    return isinstance(X, np.ndarray | feature_map.Expanded) or hasattr(X, "indptr")
+
+
+def fit_memory(device, problem):
+    """Return a Problem that fits in a GPU's memory: if it is too large, its features stay on the host, with a warning.
+
+    Raises DeviceMemoryError if tables and a block exceed the memory, or features that are on the GPU.
+    """
+    if not device.is_cuda:
+        return problem
+    (l, n), steps, streamed = problem.X.shape, engine(device, "gpukit.ranking"), ""
+    what = f"Training on {l:,} documents x {n:,} features"
+    if not devices.has_memory(steps.memory_needed(problem)) and is_on_host(problem.X):
+        problem, streamed = steps.streamed(problem, devices.spare_memory()), ", streamed from main memory,"
+    devices.require_memory(
+        device, steps.memory_needed(problem), f"Training on {l:,} documents x {n:,} features{streamed}"
+    )
+    if streamed:
+        warnings.warn(
+            f"The features do not fit in GPU memory: {problem.X.travelling / 1e9:.3g} GB stream from main memory in "
+            "each pass.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return problem
