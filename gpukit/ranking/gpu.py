@@ -25,7 +25,7 @@ BLOCKS_A_PROCESSOR = 4
 SHARED = 48 << 10  # bytes per block
 SHARES = 64  # most shares of the covariance; fewer if (n, n) is large
 EXPANDED = 1 << 25  # numbers of a block of expanded features: 256 MiB
-STREAMED, SHARE = 1 << 28, 12  # bytes of a block that travels, and at most this part of the free memory
+STREAMED, SHARE = 1 << 28, 24  # bytes of a block that travels, and at most this part of the free memory
 TALL, WIDE = (8, 64), (32, 8)  # blocks that add the rows of other blocks' results
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.scheduler import by_block
+from gpukit.sorting import cpu as sorting
 
 MOST = np.iinfo(np.int32).max  # documents: the tree's tables count them in 32 bits
 
@@ -70,8 +71,6 @@ def build(y, offsets, arity=None):
 
     arity: None to choose it by the largest number of levels. Raises DataError for more than MOST documents.
     """
-    from gpukit.sorting import cpu as sorting
-
     if len(y) > MOST:
         raise DataError(f"RankSVM takes up to {MOST:,} documents; there are {len(y):,}. Train on fewer queries.")
     offsets = np.asarray(offsets, np.int64)

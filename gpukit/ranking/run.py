@@ -209,9 +209,7 @@ def fit_memory(device, problem):
     what = f"Training on {l:,} documents x {n:,} features"
     if not devices.has_memory(steps.memory_needed(problem)) and is_on_host(problem.X):
         problem, streamed = steps.streamed(problem, devices.spare_memory()), ", streamed from main memory,"
-    devices.require_memory(
-        device, steps.memory_needed(problem), f"Training on {l:,} documents x {n:,} features{streamed}"
-    )
+    devices.require_memory(device, steps.memory_needed(problem), what + streamed)
     if streamed:
         warnings.warn(
             f"The features do not fit in GPU memory: {problem.X.travelling / 1e9:.3g} GB stream from main memory in "
