@@ -390,7 +390,8 @@ class ByQueries:
         lists = [len(walk.firsts) - 1 for walk in walks]
         ends, loss = np.cumsum(lists), empty(sum(lists), np.float64)
         kernel, u, z = pair_sums_kernels.make_pair_sums(capacity), self.view(self.u), self.view(self.z)
-        parts = [(walk, loss[end - count : end]) for walk, end, count in zip(walks, ends.tolist(), lists)]
+        places = zip(walks, ends.tolist(), lists)
+        parts = [(walk, loss[end - count : end] if count else None) for walk, end, count in places]
 
         def product(v, margin, exact):
             is_known = self.last is not None and np.array_equal(v, self.last[0])  # as in an evaluation
@@ -401,7 +402,7 @@ class ByQueries:
             for (walk, losses), (rows, block) in zip(parts, self.blocks(), strict=True):
                 if not is_known:
                     self.forward(block, self.vector, u[rows])
-                if losses.size:
+                if losses is not None:
                     launch(kernel, losses.size, THREADS, self.u, margin, walk, partners, self.z, losses, workspace)
                 self.backward(block, z[rows])
             if not is_known:
