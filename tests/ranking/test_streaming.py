@@ -60,8 +60,8 @@ def assert_same_products(session, twin, points, exact):
     return passes
 
 
-BLOCKS = [(1, 0), (400, 1), (400, 99), (1 << 20, 0)]  # bytes of a block: of each query, of some, of all; blocks kept
-CASES = thinned(["float32", "float64", "sparse"], BLOCKS, share=2)
+BLOCKS = [(400, 1), (1, 0), (400, 99), (1 << 20, 0)]  # bytes of a block: of some queries, each, all; blocks kept
+CASES = thinned(["float32", "float64", "sparse"], BLOCKS, share=6)
 
 
 @pytest.mark.parametrize("kind, blocks", CASES)
