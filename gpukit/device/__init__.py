@@ -17,6 +17,7 @@ from gpukit.device.engine import engine
 from gpukit.device.memory import (
     available_memory,
     free_memory,
+    has_memory,
     release,
     reported,
     require_host,
@@ -35,6 +36,7 @@ __all__ = [
     "free_memory",
     "gpu",
     "gpu_count",
+    "has_memory",
     "has_quad_additions",
     "processors",
     "release",

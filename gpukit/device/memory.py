@@ -91,14 +91,19 @@ def _numbers(path):
     return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdecimal()}
 
 
+def has_memory(needed):
+    """Return True if the current GPU can spare `needed` bytes, see spare_memory."""
+    if needed > spare_memory():
+        gc.collect()  # frames of the compiler may keep arrays of an earlier run
+    return needed <= spare_memory()
+
+
 def require_memory(device, needed, what):
     """Raise DeviceMemoryError if a GPU cannot spare `needed` bytes, see spare_memory.
 
     what: the task, for the message. For the CPU see `require_host`.
     """
-    if device.is_cuda and needed > spare_memory():
-        gc.collect()  # frames of the compiler may keep arrays of an earlier run
-    if device.is_cuda and needed > spare_memory():
+    if device.is_cuda and not has_memory(needed):
         raise DeviceMemoryError(
             f"{what} needs {needed / 2**30:.2f} GiB on {device}, which has {free_memory(device) / 2**30:.2f} GiB free. "
             "Use --device cpu, a smaller model or less data, or a GPU with more memory."

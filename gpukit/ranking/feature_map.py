@@ -8,6 +8,8 @@
 Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007.
 """
 
+import copy
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy as np
 from gpukit._pool import alone, shared_out
 from gpukit.errors import DataError
 from gpukit.io import trust
-from gpukit.ranking.scaling import dense_spread, inverse
+from gpukit.ranking.scaling import UNSCALED, dense_spread, inverse
 from gpukit.streams import Numpy
 
 WAVES = 1000  # random Fourier features
@@ -89,7 +91,9 @@ class Fourier(NamedTuple):
 
     def fill(self, X, out, library=np):
         """Set out (l, extra) for X (l, n); library: numpy, or cupy for its arrays."""
-        out[:] = library.cos(X @ self.directions + self.phases)
+        angles = X @ self.directions
+        angles += self.phases
+        library.cos(angles, out=out)
 
     def moved(self, put, dtype):
         """Return the map with its arrays on a device, in the type in which it is computed there."""
@@ -110,11 +114,14 @@ class Fourier(NamedTuple):
 KINDS = {"thresholds": Thresholds, "fourier": Fourier}
 
 
-def fit(kind, X, offsets):
-    """Return the map of a kind for scaled X (l, n) of queries offsets (m + 1,); None if kind is 'linear'."""
+def fit(kind, X, offsets, scaling=UNSCALED):
+    """Return the map of a kind for X (l, n) of queries offsets (m + 1,); None if kind is 'linear'.
+
+    scaling: the Scaling that X will have; only for Fourier, others take X scaled.
+    """
     if kind == "linear":
         return None
-    return fit_thresholds(X, offsets) if kind == "thresholds" else fit_fourier(X, offsets)
+    return fit_thresholds(X, offsets) if kind == "thresholds" else fit_fourier(X, offsets, scaling)
 
 
 def fit_thresholds(X, offsets):
@@ -158,12 +165,17 @@ def choose_cuts(values):
     return np.array(cuts, values.dtype)
 
 
-def fit_fourier(X, offsets):
-    """Return Fourier with a bandwidth from the distances of the documents of X from their query's mean."""
-    factor = inverse(dense_spread(X, offsets)[1])
+def fit_fourier(X, offsets, scaling=UNSCALED):
+    """Return Fourier with a bandwidth from the distances of the documents of X from their query's mean.
+
+    scaling: the Scaling that X will have.
+    """
+    is_known = scaling.kind == "deviation"
+    factor = scaling.factor if is_known else inverse(dense_spread(X, offsets)[1])
     bandwidth = BANDWIDTH * np.sqrt(2.0) * median_distance(X, offsets, factor)
     extra = WAVES if bandwidth > 0.0 else 0
     draw = np.random.default_rng([0, Numpy.FOURIER_FEATURES.start])
+    factor = factor if scaling.factor is None else factor * inverse(scaling.factor)  # of X once it is scaled
     directions = draw.standard_normal((X.shape[1], extra)) * (factor / (bandwidth or 1.0))[:, None]
     return Fourier(directions, draw.uniform(0.0, 2.0 * np.pi, extra))
 
@@ -191,20 +203,37 @@ def query_distances(X, offsets, factor):
 
 
 class Expanded:
-    """X (l, n), dense and scaled, with the features of a map; a block at a time is in memory.
+    """X (l, n), dense, with the features of a map; a block at a time is in memory.
 
-    offsets (m + 1,): of the queries, whose documents stay together in a block, or None. Blocks are stored if all of
-    them are small.
+    offsets (m + 1,): of the queries, whose documents stay together in a block, or None. scaling: the Scaling that the
+    GPU applies to its copy of X, which is scaled otherwise; resident: the number of the first documents of this copy,
+    while others travel. Blocks are stored if all of them are small.
     """
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, X, map, offsets=None):
-        self.X, self.map, self.offsets = X, map, offsets
-        self.shape = X.shape[0], width(map, X.shape[1])
+    def __init__(self, X, map, offsets=None, scaling=UNSCALED):
+        self.X, self.map, self.offsets, self.scaling = X, map, offsets, scaling
+        self.shape, self.resident = (X.shape[0], width(map, X.shape[1])), X.shape[0]
         self.size = self.shape[0] * self.shape[1]
-        self.runs = make_runs(X.shape[0] if offsets is None else offsets, max(1, BLOCK // self.shape[1]))
         self.stored = {} if self.size <= KEPT else None
+
+    def keeping(self, documents):
+        """Return the same features with this number of documents resident."""
+        other = copy.copy(self)
+        other.resident = documents
+        return other
+
+    @property
+    def travelling(self):
+        """Bytes of X that travel in each pass."""
+        return (self.X.shape[0] - self.resident) * self.X.shape[1] * self.X.itemsize
+
+    @functools.cached_property
+    def runs(self):
+        """The slices of `make_runs` for blocks of BLOCK numbers; a GPU has larger ones."""
+        documents = self.X.shape[0] if self.offsets is None else self.offsets
+        return make_runs(documents, max(1, BLOCK // self.shape[1]))
 
     def __getitem__(self, rows):
         """Return the expanded features of a slice of documents, (rows, width) float64."""

@@ -14,7 +14,10 @@ from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
+from gpukit.ranking.recall import MOST, Recall
 from gpukit.ranking.scaling import sparse_gram, sparse_gram_diagonal
+from gpukit.ranking.solvers.choose import has_cupy
+from gpukit.ranking.streaming import COPIES, HostBlocks
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
 BLOCK = 256
@@ -22,6 +25,7 @@ BLOCKS_A_PROCESSOR = 4
 SHARED = 48 << 10  # bytes per block
 SHARES = 64  # most shares of the covariance; fewer if (n, n) is large
 EXPANDED = 1 << 25  # numbers of a block of expanded features: 256 MiB
+STREAMED, SHARE = 1 << 28, 24  # bytes of a block that travels, and at most this part of the free memory
 TALL, WIDE = (8, 64), (32, 8)  # blocks that add the rows of other blocks' results
 
 
@@ -56,19 +60,52 @@ def grid(count, block=BLOCK):
 def memory_needed(problem):
     """Return the largest memory of a session of a Problem, in bytes.
 
-    It contains the matrix, the tables of the level tree, 100 bytes more per document, and the shares of the covariance.
+    It contains the matrix, the tables of the level tree and the shares of the covariance.
     """
     X, tree, n = problem.X, problem.tree, problem.X.shape[1]
-    tables = len(tree.level) * (tree.planes * (2 * tree.arity - 1) * 4 + 100)
+    tables, recalled = table_bytes(tree), 8 * (MOST + 1) * len(tree.level)
     if isinstance(X, Expanded):  # blocks of two types with results between them, and three sums of the covariance
-        blocks = block_rows(X, tree.longest) * n * (8 + 3 * X.X.itemsize)
-        return tables + X.X.nbytes + blocks + 3 * 8 * n * n
+        rows = block_rows(X, tree.longest)
+        arriving = 2 * rows if X.resident < X.shape[0] else 0
+        blocks = rows * n * (8 + 3 * X.X.itemsize) + (X.resident + arriving) * X.X.shape[1] * X.X.itemsize
+        return tables + blocks + 3 * 8 * n * n + recalled
+    if isinstance(X, HostBlocks):
+        rows, queries = max(part.stop - part.start for part in X.rows), max(last - first for first, last in X.queries)
+        covariance = 0 if X.is_sparse else 8 * n * (gram_shares(n, rows) * n + queries)
+        return tables + recalled + covariance + int(X.sizes[: X.kept].sum() + COPIES * X.sizes.max())
     if hasattr(X, "indptr"):
         return tables + 2 * (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     if n > LIMIT:  # by rows and by columns
         return tables + 2 * X.size * (X.dtype.itemsize + 4)
     covariance = 8 * n * (gram_shares(n, X.shape[0]) * n + len(problem.weights))
     return tables + covariance + X.shape[0] * (n + -n % 4) * X.dtype.itemsize
+
+
+def table_bytes(tree):
+    """Return the memory of the level tree's tables and of 100 bytes more per document."""
+    return len(tree.level) * (tree.planes * (2 * tree.arity - 1) * 4 + 100)
+
+
+def streamed(problem, spare):
+    """Return a Problem whose features stay on the host, except for those that fit in `spare` bytes of the GPU."""
+    X, tree = problem.X, problem.tree
+    if isinstance(X, Expanded):
+        X = X.keeping(0)
+        least = memory_needed(problem._replace(X=X))
+        row = X.X.shape[1] * X.X.itemsize
+        return problem._replace(X=X.keeping(int(np.clip((spare - least) // row, 0, X.shape[0]))))
+    if X.shape[1] > LIMIT and not hasattr(X, "indptr"):
+        import scipy.sparse
+
+        X = scipy.sparse.csr_array(X)
+    most = max(1, min(STREAMED, spare // SHARE))
+    while True:
+        streamed = problem._replace(X=HostBlocks(X, tree.offsets, most))
+        left = spare - memory_needed(streamed)
+        if left >= 0 or most == 1:
+            streamed.X.keep(left)
+            return streamed
+        most = max(1, most // 4)
 
 
 def gram_shares(n, count):
@@ -147,6 +184,8 @@ def matrix(X):
     """
     if isinstance(X, Expanded):
         return Blocks(X)
+    if isinstance(X, HostBlocks):
+        return Streamed(X)
     if hasattr(X, "indptr"):
         return Sparse(X)
     if X.shape[1] > LIMIT:
@@ -183,9 +222,13 @@ class Dense:
     def scores(self, v, out):
         """out = X v."""
         copy_in(v, self.v)
+        self.multiply(self.v, out)
+
+    def multiply(self, v, out):
+        """out = X v, for v on the device."""
         kernel = matrix_kernels.make_document_scores(*self.shape)
         blocks = min(grid(out.size * self.shape[0], THREADS), 8 * walk_blocks())
-        launch(kernel, blocks, THREADS, self.X, self.v, out)
+        launch(kernel, blocks, THREADS, self.X, v, out)
 
     def transposed(self, z):
         """Return X'z (n,) on the host."""
@@ -244,18 +287,21 @@ def tile_pairs(n):
 
 
 class Sparse:
-    """Products with a sparse X, stored by rows and by columns."""
+    """Products with a sparse X, stored by rows and by columns. T: its transpose, if there is one, CSR."""
 
-    def __init__(self, X):
+    def __init__(self, X, T=None):
         self.host = X.tocsr()
-        self.X, self.T = device_rows(self.host), device_rows(X.T.tocsr())
+        self.X, self.T = device_rows(self.host), device_rows(X.T.tocsr() if T is None else T)
         self.v, self.out = empty(X.shape[1], np.float64), empty(X.shape[1], np.float64)
-        self.u, self.z = empty(X.shape[0], np.float64), put(np.zeros(X.shape[0]))  # z stays 0 without pairs
 
     def scores(self, v, out):
         """out = X v."""
         copy_in(v, self.v)
-        launch(matrix_kernels.csr_product, grid(32 * out.size), BLOCK, self.X, self.v, out)
+        self.multiply(self.v, out)
+
+    def multiply(self, v, out):
+        """out = X v, for v on the device."""
+        launch(matrix_kernels.csr_product, grid(32 * out.size), BLOCK, self.X, v, out)
 
     def transposed(self, z):
         """Return X'z (n,) on the host."""
@@ -267,11 +313,12 @@ class Sparse:
         capacity, workspace = room
         blocks = len(over.firsts) - 1
         kernel, loss = pair_sums_kernels.make_pair_sums(capacity), empty(blocks, np.float64)
+        u, z = empty(self.host.shape[0], np.float64), put(np.zeros(self.host.shape[0]))  # z stays 0 without pairs
 
         def product(v, margin, exact):
-            self.scores(v, self.u)
-            launch(kernel, blocks, THREADS, self.u, margin, over, partners, self.z, loss, workspace)
-            return np.append(self.transposed(self.z), total(loss))
+            self.scores(v, u)
+            launch(kernel, blocks, THREADS, u, margin, over, partners, z, loss, workspace)
+            return np.append(self.transposed(z), total(loss))
 
         return product
 
@@ -296,88 +343,199 @@ def block_rows(X, longest):
     return min(max(longest, EXPANDED // X.shape[1]), X.shape[0])
 
 
-class Blocks:
-    """Products with a feature_map.Expanded, by blocks of whole queries in scratch memory, which cuBLAS multiplies.
+class ByQueries:
+    """Products with X by blocks of whole queries, in a pass over all blocks: X v, the sums over pairs, and X'z of each.
 
-    Features are computed in X's type, their products with vectors in float64. `passes` counts how often all features
-    were computed.
+    An evaluation at a combination of earlier vectors takes one pass, any other one two; `passes` counts them. A
+    subclass has each(), which yields the blocks; forward(block, v, out): out = X v; backward(block, z): adds X'z to
+    what sums() returns; and view(array), an array of the device as these take it.
     """
 
-    def __init__(self, X):
-        self.library, self.n = library(), X.shape[1]
-        view = self.library.asarray
-        self.X = view(put(X.X))
-        self.map = X.map.moved(lambda array: view(put(array)), X.X.dtype) if X.map.extra else None
-        self.offsets = np.asarray(X.offsets)
-        self.queries = query_blocks(self.offsets, block_rows(X, np.diff(self.offsets).max()))
-        rows = max(self.offsets[last] - self.offsets[first] for first, last in self.queries)
-        self.block, self.vector = empty((rows, self.n), np.float64), empty(self.n, np.float64)
-        self.sums, self.u = empty(self.n + 1, np.float64), empty(X.shape[0], np.float64)
-        self.z, self.last, self.passes = put(np.zeros(X.shape[0])), None, 0  # z stays 0 without pairs
+    def __init__(self, shape, offsets, queries, recall):
+        self.n, self.offsets, self.recall = shape[1], np.asarray(offsets, np.int64), recall
+        self.queries = [run for run in queries if self.offsets[run[1]] > self.offsets[run[0]]]
+        self.rows = [slice(*self.offsets[[*run]].tolist()) for run in self.queries]
+        self.vector, self.u = empty(self.n, np.float64), empty(shape[0], np.float64)
+        self.z, self.last, self.passes = put(np.zeros(shape[0])), None, 0  # z stays 0 without pairs
 
-    def each(self, block):
-        """Yield (rows, their features (rows, n)) of each block of queries; the features are in `block`."""
-        block = self.library.asarray(block)
-        for first, last in self.queries:
-            rows = slice(int(self.offsets[first]), int(self.offsets[last]))
-            X = self.X[rows]
-            features = block[: len(X)]
-            features[:, : X.shape[1]] = X
-            if self.map:
-                self.map.fill(X, features[:, X.shape[1] :], self.library)
-            yield rows, features
+    def blocks(self, *scratch):
+        """Yield (rows, block), and count the pass."""
+        yield from zip(self.rows, self.each(*scratch), strict=True)
         self.passes += 1
 
     def scores(self, v, out):
         """out = X v."""
-        device_scores, vector = self.library.asarray(out), self._vector(v)
-        for rows, features in self.each(self.block):
-            device_scores[rows] = features @ vector
-        self.last = v.copy(), device_scores
+        if self.recall is None or not self.recall.combine(v, library().asarray(out)):
+            copy_in(v, self.vector)
+            scores = self.view(out)
+            for rows, block in self.blocks():
+                self.forward(block, self.vector, scores[rows])
+            self._remember(v, out)
+        self.last = v.copy(), out
+
+    def _remember(self, v, scores):
+        if self.recall is not None and v.any():
+            self.recall.add(v, library().asarray(scores))
 
     def transposed(self, z):
         """Return X'z (n,) on the host."""
-        z, sums = self.library.asarray(z), self.library.asarray(self.sums)
-        sums[:] = 0.0
-        for rows, features in self.each(self.block):
-            sums[:-1] += z[rows] @ features
-        return copy_out(self.sums)[:-1]
-
-    def _vector(self, v):
-        """Return v on the device."""
-        copy_in(v, self.vector)
-        return self.library.asarray(self.vector)
+        z = self.view(z)
+        for rows, block in self.blocks():
+            self.backward(block, z[rows])
+        return self.sums()
 
     def product(self, over, partners, room):
-        """See steps.Matrix. Features are computed once for X v, the sums over pairs and X'z."""
-        capacity, workspace = room
-        view, walks = self.library.asarray, self._walks(over, len(over.firsts) - 1)
-        kernel, loss = pair_sums_kernels.make_pair_sums(capacity), empty(len(over.firsts) - 1, np.float64)
-        u, z, losses, sums = (view(array) for array in (self.u, self.z, loss, self.sums))
+        """See steps.Matrix."""
+        (capacity, workspace), walks = room, self._walks(over)
+        lists = [len(walk.firsts) - 1 for walk in walks]
+        ends, loss = np.cumsum(lists), empty(sum(lists), np.float64)
+        kernel, u, z = pair_sums_kernels.make_pair_sums(capacity), self.view(self.u), self.view(self.z)
+        places = zip(walks, ends.tolist(), lists)
+        parts = [(walk, loss[end - count : end] if count else None) for walk, end, count in places]
 
         def product(v, margin, exact):
-            vector = self._vector(v)
-            scores = self.last[1] if self.last and np.array_equal(v, self.last[0]) else None  # as in an evaluation
-            sums[:] = 0.0
-            for walk, (rows, features) in zip(walks, self.each(self.block), strict=True):
-                u[rows] = features @ vector if scores is None else scores[rows]
-                blocks = len(walk.firsts) - 1
-                if blocks:
-                    launch(kernel, blocks, THREADS, self.u, margin, walk, partners, self.z, loss, workspace)
-                    sums[-1:] += losses[:blocks].sum()
-                sums[:-1] += z[rows] @ features
-            return copy_out(self.sums)
+            is_known = self.last is not None and np.array_equal(v, self.last[0])  # as in an evaluation
+            if is_known:
+                self.u.copy_to_device(self.last[1])
+            else:
+                copy_in(v, self.vector)
+            for (walk, losses), (rows, block) in zip(parts, self.blocks(), strict=True):
+                if not is_known:
+                    self.forward(block, self.vector, u[rows])
+                if losses is not None:
+                    launch(kernel, losses.size, THREADS, self.u, margin, walk, partners, self.z, losses, workspace)
+                self.backward(block, z[rows])
+            if not is_known:
+                self._remember(v, self.u)
+            return np.append(self.sums(), total(loss))
 
         return product
 
-    def _walks(self, over, most):
-        """Return the arrays.Walk of each block of queries, in at most `most` lists."""
-        queries, walks = np.sort(over.queries.copy_to_host()), []
+    def _walks(self, over):
+        """Return the arrays.Walk of each block of queries, in no more lists than there are."""
+        most, queries, walks = len(over.firsts) - 1, np.sort(over.queries.copy_to_host()), []
         for first, last in self.queries:
             block_queries = queries[slice(*np.searchsorted(queries, (first, last)))]
             firsts = np.linspace(0, len(block_queries), min(len(block_queries), most) + 1).astype(np.int32)
             walks.append(over._replace(queries=put(block_queries), firsts=put(firsts)))
         return walks
+
+
+class Streamed(ByQueries):
+    """Products with a streaming.HostBlocks: each block is a Matrix, made when it is needed or kept."""
+
+    def __init__(self, X):
+        super().__init__(X.shape, X.offsets, X.queries, Recall() if has_cupy() else None)
+        self.X, self.total = X, np.zeros(self.n)
+        self.kept = [self.load(number) for number in range(X.kept)]
+
+    def load(self, number):
+        """Return the Matrix of a block; a dense one is padded on the device."""
+        X, *by_columns = self.X.part(number)
+        return Sparse(X, *by_columns) if by_columns else Dense(put(X))
+
+    def each(self):
+        """Yield the Matrix of each block."""
+        yield from self.kept
+        for number in range(len(self.kept), len(self.queries)):
+            yield self.load(number)
+
+    def view(self, array):
+        """See ByQueries."""
+        return array
+
+    def forward(self, block, vector, out):
+        """See ByQueries."""
+        block.multiply(vector, out)
+
+    def backward(self, block, z):
+        """See ByQueries."""
+        self.total += block.transposed(z)
+
+    def sums(self):
+        """See ByQueries."""
+        result, self.total = self.total, np.zeros(self.n)
+        return result
+
+    def gram(self, offsets, query, pulls):
+        """See pair_sums.PairSums.gram."""
+        return sum(block.gram(*local) for block, local in self._local(pulls))
+
+    def gram_diagonal(self, offsets, query, pulls):
+        """See pair_sums.PairSums.gram_diagonal."""
+        return sum(block.gram_diagonal(*local) for block, local in self._local(pulls))
+
+    def _local(self, pulls):
+        """Yield each block with the offsets, queries and pulls of its documents."""
+        for (first, last), (rows, block) in zip(self.queries, self.blocks(), strict=True):
+            offsets = (self.offsets[first : last + 1] - rows.start).astype(np.int32)
+            query = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(offsets))
+            yield block, (put(offsets), put(query), pulls[rows])
+
+
+class Blocks(ByQueries):
+    """Products with a feature_map.Expanded, by blocks in scratch memory, which cuBLAS multiplies.
+
+    Features are computed in X's type, their products with vectors in float64.
+    """
+
+    def __init__(self, X):
+        longest = np.diff(X.offsets).max()
+        super().__init__(X.shape, X.offsets, query_blocks(X.offsets, block_rows(X, longest)), Recall())
+        self.library, self.host, self.resident = library(), X.X, X.resident
+        self.map = X.map.moved(lambda array: self.view(put(array)), X.X.dtype) if X.map.extra else None
+        scaling = X.scaling
+        self.scaling = None if scaling.kind == "none" else [self.view(put(each)) for each in scaling[1:]]
+        self.X = self.view(put(X.X[: self.resident])) if self.resident else None
+        for rows in self.rows:
+            if self.scaling and rows.start < self.resident:
+                part = slice(rows.start, min(rows.stop, self.resident))
+                self.X[part] = self._scaled(self.X[part])
+        self.block = empty((max(rows.stop - rows.start for rows in self.rows), self.n), np.float64)
+        self.total = empty(self.n, np.float64)
+        self.view(self.total)[:] = 0.0
+
+    def _scaled(self, X):
+        """Return X scaled in float64, like the host does."""
+        low, factor = self.scaling
+        return ((X - low) * factor).astype(X.dtype)
+
+    def _part(self, rows):
+        """Return the scaled X of a block's documents, from the host unless all of it is on the device."""
+        if rows.stop <= self.resident:
+            return self.X[rows]
+        X = self.view(put(self.host[rows]))
+        return self._scaled(X) if self.scaling else X
+
+    def each(self, block=None):
+        """Yield the features of each block; they are in `block`."""
+        block = self.view(self.block if block is None else block)
+        for rows in self.rows:
+            X = self._part(rows)
+            features = block[: len(X)]
+            features[:, : X.shape[1]] = X
+            if self.map:
+                self.map.fill(X, features[:, X.shape[1] :], self.library)
+            yield features
+
+    def view(self, array):
+        """See ByQueries."""
+        return self.library.asarray(array)
+
+    def forward(self, block, vector, out):
+        """See ByQueries."""
+        out[:] = block @ self.view(vector)
+
+    def backward(self, block, z):
+        """See ByQueries."""
+        total = self.view(self.total)
+        total += z @ block
+
+    def sums(self):
+        """See ByQueries."""
+        result = copy_out(self.total)
+        self.view(self.total)[:] = 0.0
+        return result
 
     def gram(self, offsets, query, pulls):
         """See pair_sums.PairSums.gram."""
@@ -390,13 +548,14 @@ class Blocks:
 
     def _centred(self, query, pulls, shape, multiply):
         """Return the sum of multiply(pulls times X, X) for X less the weighted means of the queries, on the host."""
-        view, dtype = self.library.asarray, self.X.dtype
+        view, dtype = self.view, self.host.dtype
         block, total = empty(self.block.shape, dtype), put(np.zeros(shape))
         query, weights, sums = view(query), view(pulls), view(total)
-        for (first, last), (rows, features) in zip(self.queries, self.each(block), strict=True):
+        for (first, last), (rows, features) in zip(self.queries, self.blocks(block), strict=True):
             block_offsets = put((self.offsets[first : last + 1] - self.offsets[first]).astype(np.int32))
             means = empty((last - first, self.n), np.float64)
-            launch(gram_kernels.query_means, last - first, BLOCK, block, block_offsets, pulls[rows], means)
+            grid_of_means = last - first, grid(self.n)
+            launch(gram_kernels.query_means, grid_of_means, BLOCK, block, block_offsets, pulls[rows], means)
             features -= view(means).astype(dtype)[query[rows] - first]
             sums += multiply(features * weights[rows, None].astype(dtype), features)
         return copy_out(total)
@@ -404,4 +563,4 @@ class Blocks:
 
 def device_rows(X):
     """Return the arrays.Csr of a CSR matrix, on the device: indptr int64, indices int32."""
-    return Csr(put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32)), put(X.data))
+    return Csr(put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32, copy=False)), put(X.data))

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.scheduler import by_block
+from gpukit.sorting import cpu as sorting
 
 MOST = np.iinfo(np.int32).max  # documents: the tree's tables count them in 32 bits
 
@@ -53,8 +55,13 @@ class LevelTree(NamedTuple):
         """Number of documents of the longest query."""
         return int(np.diff(self.offsets).max(initial=0))
 
+    def pairs_of_queries(self):
+        """Number of preference pairs of each query, (m,) int64."""
+        squares = np.append(0, np.cumsum(np.diff(self.group_starts).astype(np.int64) ** 2))
+        return (np.diff(self.offsets).astype(np.int64) ** 2 - np.diff(squares[self.first_group])) // 2
+
     def pair_counts(self):
-        """Number of documents of other levels in the query of each document, (l,) int64; half their sum is |P|."""
+        """Number of documents of other levels in the query of each document, (l,) int64."""
         sizes, groups = np.diff(self.offsets), np.diff(self.group_starts)
         return (sizes[self.query] - groups[self.first_group[self.query] + self.level]).astype(np.int64)
 
@@ -64,25 +71,16 @@ def build(y, offsets, arity=None):
 
     arity: None to choose it by the largest number of levels. Raises DataError for more than MOST documents.
     """
-    from gpukit.sorting import cpu as sorting
-
     if len(y) > MOST:
         raise DataError(f"RankSVM takes up to {MOST:,} documents; there are {len(y):,}. Train on fewer queries.")
     offsets = np.asarray(offsets, np.int64)
     l, m = len(y), len(offsets) - 1
-    query = np.repeat(np.arange(m, dtype=np.int32), np.diff(offsets))
-    documents = np.empty(l, np.int32)
+    query, documents, rank_level, place, level = np.empty((5, l), np.int32)
+    levels, fresh = np.empty(m, np.int32), np.empty(l, np.bool_)
     sorting.argsort(np.asarray(y, np.float64), sorting.plan(offsets, np.float64), documents)
-    by_rank = documents + offsets[query].astype(np.int64)
-    fresh = np.ones(l, bool)
-    fresh[1:] = (np.diff(y[by_rank]) != 0) | (np.diff(query) != 0)
+    _number_levels(y, offsets, documents, query, rank_level, place, level, levels, fresh)
     group_starts = np.append(np.flatnonzero(fresh), l).astype(np.int32)
-    first_group = np.searchsorted(group_starts, offsets).astype(np.int32)
-    rank_level = (np.cumsum(fresh) - 1).astype(np.int32) - first_group[query]
-    place, level = np.empty(l, np.int32), np.empty(l, np.int32)
-    place[by_rank] = np.arange(l, dtype=np.int32)
-    level[by_rank] = rank_level
-    levels = np.diff(first_group)
+    first_group = np.append(0, np.cumsum(levels)).astype(np.int32)
     arity = arity or choose_arity(int(levels.max(initial=1)))
     return LevelTree(
         offsets.astype(np.int32),
@@ -96,6 +94,19 @@ def build(y, offsets, arity=None):
         heights(levels, arity),
         arity,
     )
+
+
+@by_block(lambda offsets: offsets.size - 1)
+def _number_levels(start, stop, y, offsets, documents, query, rank_level, place, level, levels, fresh):
+    """Set the tables of LevelTree from `documents`, levels (m,) of each query, and fresh (l,): a group's first rank."""
+    for t in range(start, stop):
+        number = -1
+        for rank in range(offsets[t], offsets[t + 1]):
+            i = offsets[t] + documents[rank]
+            fresh[rank] = rank == offsets[t] or y[i] != y[offsets[t] + documents[rank - 1]]
+            number += 1 if fresh[rank] else 0
+            query[rank], rank_level[rank], place[i], level[i] = t, number, rank, number
+        levels[t] = number + 1
 
 
 def choose_arity(levels):

@@ -28,11 +28,13 @@ class Problem(NamedTuple):
     @property
     def n_pairs(self):
         """Number |P| of preference pairs of all queries."""
-        return int(self.tree.pair_counts().sum()) // 2
+        return int(self.tree.pairs_of_queries().sum())
 
     @property
     def weighted_pairs(self):
         """Sum of the weights of all preference pairs."""
+        if not self.is_weighted:
+            return float(self.weights @ self.tree.pairs_of_queries())
         return float(self.pulls().sum()) / 2
 
     def pulls(self):

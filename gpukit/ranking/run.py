@@ -1,6 +1,7 @@
 """A training set on its device: everything that is computed once for all C."""
 
 import contextlib
+import warnings
 
 import numpy as np
 
@@ -44,11 +45,14 @@ class Run:
             stays = settings.scale == "none" and not is_mapped and queries.rows is None and team.size == 1
             X = queries.ordered(placed(inputs.X, self.device, stays))
             X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
-            on_host = isinstance(X, np.ndarray) or hasattr(X, "indptr")
+            on_host = is_on_host(X)
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
-            self.scaling = scaling.fit(settings.scale, X, queries.offsets)
-            X = self.scaling.apply(X, queries.offsets) if is_mapped else X
-            self.map = feature_map.fit(settings.features, X, queries.offsets)
+            span = scaling.ranges(X) if on_host and settings.scale != "query" else None
+            self.scaling = scaling.fit(settings.scale, X, queries.offsets, span)
+            self.later = self.scaling if self._scales_later() else scaling.UNSCALED
+            if is_mapped and self.later is scaling.UNSCALED:
+                X = self.scaling.apply(X, queries.offsets)
+            self.map = feature_map.fit(settings.features, X, queries.offsets, self.later)
             n = feature_map.width(self.map, count)
             preconditioned = settings.precondition and n <= (WIDEST_MAP if is_mapped else WIDEST)
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
@@ -59,7 +63,7 @@ class Run:
             planes = whole.tree.planes
             self.solver = choose_solver(settings.solver, self.device, planes, preconditioned, whole.is_weighted)
             self.problem = self._scaled(own_part(whole, y, team))
-            pairs, largest = whole.weighted_pairs, self._largest(X, on_host)
+            pairs, largest = whole.weighted_pairs, self._largest(X.shape[1], span)
             if not pairs:
                 raise DataError("The weights of all pairs are 0, so there is nothing to learn from. Check the weights.")
             del whole, X  # the unscaled data are not kept
@@ -68,13 +72,18 @@ class Run:
             self.preconditioner = None if team.rank else self._preconditioner(preconditioned)
             self.size = None if team.rank else self._size(pairs, largest)
 
+    def _scales_later(self):
+        """Return True if the GPU scales its copy of X, so that the host needs none."""
+        return self.device.is_cuda and self.settings.features == "fourier" and self.scaling.kind in scaling.FITTED
+
     def _scaled(self, problem):
         """A Problem with its features scaled, or, if they are, mapped; None stays None."""
         if problem is None:
             return None
         X, offsets = problem.X, problem.tree.offsets
-        scaled = self.scaling.apply(X, offsets) if self.map is None else feature_map.Expanded(X, self.map, offsets)
-        return problem._replace(X=scaled)
+        if self.map is None:
+            return problem._replace(X=self.scaling.apply(X, offsets))
+        return problem._replace(X=feature_map.Expanded(X, self.map, offsets, self.later))
 
     def _size(self, pairs, largest):
         """Return the Size of all documents. Only solver scan takes sums of scores that are centred in their query."""
@@ -86,21 +95,25 @@ class Run:
             spread = np.maximum(spread, documents * largest)
         return Size(pairs, largest, spread, self.constant)
 
-    def _largest(self, X, on_host):
-        """Return the largest magnitude of each scaled and mapped feature, (n,); None if X is on a GPU."""
+    def _largest(self, count, span):
+        """Return the largest magnitude of each of count scaled features, and of the mapped ones, (n,).
+
+        span: the ranges of the features, None for X on a GPU, whose magnitudes are unknown: None.
+        """
         extra = np.zeros(0) if self.map is None else self.map.largest
-        if not on_host or self.scaling.kind == "query":
-            return np.append(np.ones(X.shape[1]), extra) if on_host else None
-        low, high = scaling.ranges(X)
-        is_raw = self.scaling.kind != "none" and self.map is None
-        shift, factor = (self.scaling.low, self.scaling.factor) if is_raw else (0.0, 1.0)
+        if self.scaling.kind == "query":
+            return np.append(np.ones(count), extra)
+        if span is None:
+            return None
+        low, high = span
+        shift, factor = (0.0, 1.0) if self.scaling.kind == "none" else (self.scaling.low, self.scaling.factor)
         return np.append(np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor, extra)
 
     def _session(self, n):
         """Return the session of the problem on this device; for a team, of the rank's part, with n features."""
         session = None
         if self.problem is not None:
-            check_memory(self.device, self.problem)
+            self.problem = fit_memory(self.device, self.problem)
             session = make_pair_sums(self.problem, self.solver, engine(self.device, "gpukit.ranking"))
         return session if self.team.size == 1 else SharedPairSums(session, n, self.team)
 
@@ -180,8 +193,28 @@ def named_columns(columns, names, most=10):
     return ", ".join(known) + (f" and {len(columns) - most:,} more" if len(columns) > most else "")
 
 
-def check_memory(device, problem):
-    """Raise DeviceMemoryError if the matrix, the level tree's tables and the covariance exceed a GPU's memory."""
-    if device.is_cuda:
-        (l, n), needed = problem.X.shape, engine(device, "gpukit.ranking").memory_needed(problem)
-        devices.require_memory(device, needed, f"Training on {l:,} documents x {n:,} features")
+def is_on_host(X):
+    """Return True for features of the host: an array, CSR or a feature_map.Expanded."""
+    return isinstance(X, np.ndarray | feature_map.Expanded) or hasattr(X, "indptr")
+
+
+def fit_memory(device, problem):
+    """Return a Problem that fits in a GPU's memory: if it is too large, its features stay on the host, with a warning.
+
+    Raises DeviceMemoryError if tables and a block exceed the memory, or features that are on the GPU.
+    """
+    if not device.is_cuda:
+        return problem
+    (l, n), steps, streamed = problem.X.shape, engine(device, "gpukit.ranking"), ""
+    what = f"Training on {l:,} documents x {n:,} features"
+    if not devices.has_memory(steps.memory_needed(problem)) and is_on_host(problem.X):
+        problem, streamed = steps.streamed(problem, devices.spare_memory()), ", streamed from main memory,"
+    devices.require_memory(device, steps.memory_needed(problem), what + streamed)
+    if streamed:
+        warnings.warn(
+            f"The features do not fit in GPU memory: {problem.X.travelling / 1e9:.3g} GB stream from main memory in "
+            "each pass.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return problem

@@ -48,17 +48,24 @@ class Scaling(NamedTuple):
         return -float((self.low * self.factor) @ w) if self.kind in FITTED and hasattr(X, "indptr") else 0.0
 
 
-def fit(kind, X, offsets=None):
+UNSCALED = Scaling("none")
+
+
+def fit(kind, X, offsets=None, span=None):
     """Return the Scaling of the training set's X (l, n) with queries offsets (m + 1,).
 
-    Raises DataError for a kind that a sparse X does not support.
+    span: `ranges` of X if they are known. Raises DataError for a kind that a sparse X does not support.
     """
     if kind not in FITTED:
         return Scaling(kind)
     if kind == "deviation":
-        low, spread = _sparse_spread(X, offsets) if hasattr(X, "indptr") else dense_spread(X, offsets)
+        low, spread = _sparse_spread(X, offsets) if hasattr(X, "indptr") else dense_spread(X, offsets, span)
         return Scaling(kind, low, inverse(spread))
-    low, high = _sparse_range(X) if hasattr(X, "indptr") else dense_range(X)
+    low, high = span or ranges(X)
+    if hasattr(X, "indptr") and low.any():
+        raise DataError(
+            f"scale='minmax' cannot shift a sparse X, and it holds {low.min():g}. Use scale='none', or X.toarray()."
+        )
     return Scaling(kind, low, inverse(high - low))
 
 
@@ -85,20 +92,10 @@ def ranges(X):
     return low, high
 
 
-def _sparse_range(X):
-    if X.nnz and X.data.min() < 0:
-        raise DataError(
-            f"scale='minmax' cannot shift a sparse X, and it holds {X.data.min():g}. Use scale='none', or X.toarray()."
-        )
-    high = np.zeros(X.shape[1])
-    np.maximum.at(high, X.indices, X.data)
-    return np.zeros(X.shape[1]), high
-
-
-def dense_spread(X, offsets):
+def dense_spread(X, offsets, span=None):
     """Return (low, spread), (n,) each: the smallest value of each column, its root mean squared distance from the
-    query's mean."""
-    low, high = dense_range(X)
+    query's mean. span: `ranges` of X if they are known."""
+    low, high = span or dense_range(X)
     squares = scatter(X, offsets, np.ones(X.shape[0]), inverse(high - low))
     return low, (high - low) * np.sqrt(squares / X.shape[0])
 

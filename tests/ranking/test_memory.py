@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from base.counted import counting
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encountered")]
 
 from gpukit.device import Device
 from gpukit.ranking import RankSVM, gpu
+from gpukit.ranking.pair_sums import make_pair_sums
+from gpukit.ranking.problem import make_problem
+from gpukit.ranking.streaming import HostBlocks
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
 
@@ -31,3 +35,22 @@ def test_no_more_is_there_at_once_than_was_asked_for(documents, features, dtype,
         if features < 1_024:  # wider ones have no preconditioner
             run.session.gram()
         assert 0.6 < counter.most / gpu.memory_needed(run.problem) < 1.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [0, 20])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_blocks_that_travel_take_no_more_than_was_asked_for(kind, kept, monkeypatch):
+    """Of 5,000 documents x 46 features, whose rows are padded."""
+    monkeypatch.setattr(gpu, "walk_blocks", lambda: 16)
+    monkeypatch.setattr(gpu, "has_cupy", lambda: False)
+    X, offsets = np.ones((5_000, 46), np.float32), np.arange(0, 5_001, 50)
+    blocks = HostBlocks(X if kind == "dense" else scipy.sparse.csr_array(X), offsets, 1 << 15)
+    blocks.kept = kept
+    problem = make_problem(blocks, np.arange(5_000) % 5, offsets)
+    with counting(monkeypatch, lambda *arguments, **options: None) as counter:
+        session = make_pair_sums(problem, "scan", gpu)
+        session.move(np.ones(46))
+        session.walk(np.ones(46), 1.0)
+        session.gram()
+        assert 0.5 < counter.most / gpu.memory_needed(problem) < 1.15

@@ -39,10 +39,11 @@ def query_means(X, offsets, pulls, means):
     """means[t] = sum of pulls_i x_i over query t / sum of pulls_i; 0 for a query without pairs.
 
     X (l, p) float32 or float64; offsets (m + 1,) int32; pulls (l,) float64 >= 0; means (m, n) float64, n <= p, written.
-    Launch: grid m, any block.   Deterministic: yes.   Source: the centre of a weighted covariance.
+    Launch: grid m, or (m, any); any block.   Deterministic: yes.   Source: the centre of a weighted covariance.
     """
     t = cuda.blockIdx.x
-    for f in range(cuda.threadIdx.x, means.shape[1], cuda.blockDim.x):
+    first = cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+    for f in range(first, means.shape[1], cuda.blockDim.x * cuda.gridDim.y):
         total = weight = F64(0.0)
         for i in range(offsets[t], offsets[t + 1]):
             total += pulls[i] * F64(X[U32(i), U32(f)])

@@ -306,11 +306,13 @@ def test_sessions_with_a_feature_map(kind, blocks, monkeypatch):
     expanded = feature_map.Expanded(X, feature_map.fit(kind, X, at.offsets), at.offsets)
     problem = sessions.problem_of(at, expanded, None, np.array([1.0, 3.0, 0.5, 1.0, 2.0, 1.0]))
     session, twin = make_pair_sums(problem, "scan", gpu), make_pair_sums(problem, "scan", cpu)
-    w, v = np.random.default_rng(8).normal(size=(2, expanded.shape[1]))
-    for u, margin, passes in ((w, 1.0, 2), (v, 0.0, 1), (w, 1.0, 1), (0.5 * w, 1.0, 2)):
-        before = session.matrix.passes
+    w, v, other = np.random.default_rng(8).normal(size=(3, expanded.shape[1]))
+    combined = 0.5 * w - 0.2 * v
+    at_points = (0.0 * w, True, 1), (w, True, 2), (v, False, 1), (w, False, 1), (combined, True, 1), (other, True, 2)
+    for u, moves, passes in (*at_points, (combined - other, True, 1)):
+        before, margin = session.matrix.passes, float(moves)
         for one in (session, twin):
-            if passes == 2:
+            if moves:
                 one.move(u)
         expected = twin.walk(u, margin)
         np.testing.assert_allclose(session.walk(u, margin), expected, rtol=0, atol=exact * abs(expected).max())

@@ -58,10 +58,11 @@ def test_a_gpu_that_is_too_small_is_told(monkeypatch):
     problem = RankSVM(device="cpu").prepare(at.X, at.y, at.qid).problem
     asked = []
     monkeypatch.setattr(devices, "require_memory", lambda device, needed, what: asked.append((device, needed, what)))
-    run.check_memory(GPU, problem)
+    monkeypatch.setattr(devices, "has_memory", lambda needed: True)
+    run.fit_memory(GPU, problem)
     import scipy.sparse
 
-    run.check_memory(GPU, problem._replace(X=scipy.sparse.csr_array(at.X)))
+    run.fit_memory(GPU, problem._replace(X=scipy.sparse.csr_array(at.X)))
     assert asked[0][0] is GPU and asked[0][1] > at.X.nbytes and "85 documents x 5 features" in asked[0][2]
     assert asked[1][1] > asked[0][1]
 
