@@ -155,15 +155,18 @@ def check_recovered(case, session, most=None):
     return error
 
 
-def time_sessions(case, run):
-    """Return ([seconds of run()], the last session that it returned); one session exists at a time."""
+def time_sessions(case, run, limit=np.inf):
+    """Return ([seconds of run()], the last session that it returned); one session exists at a time.
+
+    limit: of the sum of the seconds, see measurement.seconds.
+    """
     sessions = []
 
     def replace():
         sessions.clear()
         sessions.append(run())
 
-    return seconds(replace, *count_runs(case.device)), sessions[0]
+    return seconds(replace, *count_runs(case.device), limit=limit), sessions[0]
 
 
 def count_runs(device):

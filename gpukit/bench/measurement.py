@@ -104,12 +104,15 @@ def check_learned(name, hit_rate, least):
         raise DataError(f"{name} has HR@10 {hit_rate:.3f}, below {least}: it has not learned.")
 
 
-def seconds(run, repeat, warm_up=1, clock=time.perf_counter):
-    """Return [seconds of run() by a clock] after warm-up calls; run must wait for its work to end."""
+def seconds(run, repeat, warm_up=1, clock=time.perf_counter, limit=np.inf):
+    """Return [seconds of run() by a clock] after warm-up calls; run must wait for its work to end.
+
+    Long runs are repeated until they add up to the limit in seconds.
+    """
     for _ in range(warm_up):
         run()
     samples = []
-    for _ in range(repeat):
+    while len(samples) < repeat and sum(samples) < limit:
         start = clock()
         run()
         samples.append(clock() - start)

@@ -51,11 +51,11 @@ def prepare_run(documents, device, **settings):
     return RankSVM(C, eps=EPS, max_iter=MOST, device=device, **settings).prepare(documents)
 
 
-def minimize(run, precondition=True):
+def minimize(run, precondition=True, **options):
     """Return the tron.Result of a run.Run; the preconditioner's matrix is computed as well."""
     session = run.session
     preconditioner = Preconditioner(session.gram()) if precondition else None
-    return tron.minimize(Objective(session, C, preconditioner), np.zeros(session.n), EPS, MOST)
+    return tron.minimize(Objective(session, C, preconditioner), np.zeros(session.n), EPS, MOST, **options)
 
 
 def time_minimize(run, precondition=True):

@@ -75,7 +75,7 @@ def ego_cases(conditions, rates):
 def time_case(case):
     """Return ([seconds] of the paper's iterations, relative error) after a check of the first steps."""
     check_steps(case)
-    times, session = time_sessions(case, lambda: fitted_session(case, PAPER_OPTIONS))
+    times, session = time_sessions(case, lambda: fitted_session(case, PAPER_OPTIONS), limit=5.0)
     return times, check_recovered(case, session, np.inf)
 
 
