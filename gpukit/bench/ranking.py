@@ -22,7 +22,6 @@ PRODUCTS = ("mslr-web30k", "mq2007-list")
 C, EPS, MOST = 1.0, 1e-5, 200
 CLOSE = 1e-9  # relative: f of the same w by any implementation
 EXACT, SINGLE = 1e-7, 1e-5  # relative: products with X in float64 (a pair may be on its margin), in float32
-SAME = 1e-6  # relative: f of two trainings with EPS
 PAPER = {
     "mq2007-list": (380.51, 203.02, 22.46),
     "mq2008-list": (493.12, 276.46, 37.17),

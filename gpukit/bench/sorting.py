@@ -7,12 +7,10 @@ import numpy as np
 
 from gpukit.bench import shape_name
 from gpukit.bench.measurement import Row, milliseconds, queued_milliseconds
+from gpukit.documents.synth import SHAPES
 from gpukit.errors import DataError
 
-QUERIES, DOCUMENTS, LONGEST = 18_919, 2_270_296, 1_251  # MSLR-WEB30K, training part of Fold1
 LENGTHS = tuple(1 << power for power in range(4, 14))
-CHECKED = 200  # segments
-HOLDER_KEYS = 300_000
 ORDERS = {  # random float64 keys (n,) in the order of each kind
     "random": lambda keys: keys,
     "sorted": np.sort,
@@ -28,17 +26,17 @@ ORDERS = {  # random float64 keys (n,) in the order of each kind
 
 def web30k_offsets(scale):
     """Return offsets (m + 1,) int64 of log-normal segments with WEB30K's number, mean and longest length."""
-    spread = 0.655  # standard deviation of log lengths: the longest of QUERIES is then about LONGEST
+    shape, spread = SHAPES["mslr-web30k"], 0.655  # of log lengths: the longest is then about that of the shape
     rng = np.random.default_rng(0)
-    sizes = np.exp(rng.normal(0, spread, max(1, round(scale * QUERIES))))
-    sizes = np.clip(np.rint(sizes * (DOCUMENTS / QUERIES / sizes.mean())), 1, LONGEST)
-    sizes[rng.integers(len(sizes))] = LONGEST
+    sizes = np.exp(rng.normal(0, spread, max(1, round(scale * shape.queries))))
+    sizes = np.clip(np.rint(sizes * (shape.documents / shape.queries / sizes.mean())), 1, shape.longest)
+    sizes[rng.integers(len(sizes))] = shape.longest
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def check(keys, offsets, order):
-    """Raise DataError unless CHECKED segments are in numpy's stable order."""
-    for segment in np.linspace(0, len(offsets) - 2, min(CHECKED, len(offsets) - 1), dtype=int):
+    """Raise DataError unless 200 segments are in numpy's stable order."""
+    for segment in np.linspace(0, len(offsets) - 2, min(200, len(offsets) - 1), dtype=int):
         part = slice(offsets[segment], offsets[segment + 1])
         if not np.array_equal(order[part], np.argsort(keys[part], kind="stable")):
             raise DataError(f"the benchmark's segment {segment} was not sorted right.")
@@ -50,8 +48,9 @@ def holder():
     from gpukit._cuda import cuda
     from gpukit.sorting import gpu
 
-    keys = cuda.to_device(np.random.default_rng(2).normal(size=HOLDER_KEYS).astype(np.float32))
-    plan, order = gpu.plan([0, HOLDER_KEYS], np.float32), cuda.device_array(HOLDER_KEYS, np.int32)
+    count = 300_000
+    keys = cuda.to_device(np.random.default_rng(2).normal(size=count).astype(np.float32))
+    plan, order = gpu.plan([0, count], np.float32), cuda.device_array(count, np.int32)
     return lambda: gpu.argsort(keys, plan, order)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from gpukit.bench.clicks import ncf_data
 from gpukit.bench.measurement import Row, check_learned
 
-FACTORS, EPOCHS = ncf_data.IMPLICIT_FACTORS, 12
+FACTORS = ncf_data.IMPLICIT_FACTORS
 SEEDS = 5
 OURS, THEIRS = f"iALS F={FACTORS}", f"implicit's ALS F={FACTORS}"
 GRIDS = {
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
 def train_package(name, parameters, ncf, seed):
     """Return the training.LearningCurve of a package in seconds of CPU time."""
     if name == OURS:
-        parameters = {"n_factors": FACTORS, "n_epochs": EPOCHS, **parameters}
+        parameters = {"n_factors": FACTORS, "n_epochs": 12, **parameters}
         return ncf_data.train_ials(parameters, ncf, seed, time.process_time)
     return ncf_data.train_implicit(ncf, seed, time.process_time, **parameters)
 

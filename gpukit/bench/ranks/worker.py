@@ -34,8 +34,6 @@ from gpukit.ranking import RankSVM
 from gpukit.ratings import Ratings
 from gpukit.ratings.table import DISTINCT, marked
 
-EPOCHS = 5  # of a sample
-
 
 def main():
     """Run a benchmark: sys.argv has its name and its arguments."""
@@ -146,14 +144,15 @@ def save_parameters(parameters):
 
 
 def epoch_samples(run, team):
-    """Return [milliseconds] of an epoch, the mean of EPOCHS without a barrier."""
+    """Return [milliseconds] of an epoch, the mean of a few without a barrier."""
+    together = 5
 
     def epochs():
         team.barrier()
-        for epoch in range(EPOCHS):
+        for epoch in range(together):
             run.training.epoch(run.settings.epochs + epoch)
 
-    return [sample / EPOCHS for sample in milliseconds(epochs, 9, 2)]
+    return [sample / together for sample in milliseconds(epochs, 9, 2)]
 
 
 def time_to(errors, times, target):

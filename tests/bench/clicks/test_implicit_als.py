@@ -21,7 +21,7 @@ def test_clicks_are_held_out_among_items_that_were_not_clicked():
     held_out = ncf_data.hold_out(ncf)
     clicks, tests = held_out.clicks, held_out.tests
     assert np.array_equal(np.unique(tests.users), np.unique(ncf.clicks.user_ids))
-    assert len(clicks) == len(ncf.clicks) - len(tests.users) and tests.items.shape[1] == ncf_data.NEGATIVES
+    assert len(clicks) == len(ncf.clicks) - len(tests.users) and tests.items.shape[1] == 99
     clicked = list_pairs(ncf.clicks)
     assert set(zip(tests.users, tests.clicks)) == clicked - list_pairs(clicks)
     assert not any((user, item) in clicked for user, row in zip(tests.users, tests.items) for item in row)
