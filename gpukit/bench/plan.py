@@ -93,8 +93,8 @@ def rating_sizes(ratings):
 
 def link_rate(gpus):
     """Return the bytes a second that a GPU sends to others."""
-    network = 50e9  # between hosts: 400 Gb/s, assumed
-    return RATE["link"] if gpus <= 8 else network
+    host, network = 8, 50e9  # GPUs; bytes a second between hosts: 400 Gb/s, assumed
+    return RATE["link"] if gpus <= host else network
 
 
 def rating_cost(sizes, factors, neighbors):

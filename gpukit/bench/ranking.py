@@ -8,8 +8,8 @@ import functools
 import numpy as np
 
 from gpukit._driver import Repeated
-from gpukit.bench.measurement import Row, check_near, milliseconds, queued_milliseconds, seconds, to_host
-from gpukit.bench.sorting import holder
+from gpukit.bench.measurement import Row, check_near, seconds, to_host
+from gpukit.bench.sorting import time_step
 from gpukit.documents import synth_letor
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM, cpu
@@ -94,13 +94,6 @@ def count_cg_steps(result):
     return sum(step["cg_steps"] for step in result.history)
 
 
-def step_milliseconds(run, step, repeat):
-    """Return [milliseconds] of a step on the documents of a run.Run; on a GPU without launches."""
-    if run.device.is_cuda:
-        return queued_milliseconds(step, repeat, holder())
-    return milliseconds(step, repeat)
-
-
 def ranking(conditions):
     """Time training from documents on the device to w, and fits from arrays on the host."""
     for name, shape, documents in conditions.generate(generate_documents, SHAPES):
@@ -141,7 +134,7 @@ def product_rows(run, v, shape, reference):
     session, expected = run.session, reference.walk(v, 0.0)
     for exact in (False, True) if run.device.is_cuda else (True,):
         check_near("product with the Hessian", session.walk(v, 0.0, exact), expected, EXACT if exact else SINGLE)
-        samples = step_milliseconds(run, product_step(run, v, exact), 31)
+        samples = time_step(product_step(run, v, exact), run.device, 31, 31)
         what = f"one product with the Hessian in {'float64' if exact else 'float32'}"
         yield Row(what, shape, "generated", samples, "ms", describe_size(run))
 
@@ -158,7 +151,7 @@ def product_step(run, v, exact):
 def scores_row(run, v, shape, reference):
     """Return the row of X v."""
     session = run.session
-    samples = step_milliseconds(run, lambda: session.matrix.scores(v, session.scores), 31)
+    samples = time_step(lambda: session.matrix.scores(v, session.scores), run.device, 31, 31)
     reference.matrix.scores(v, reference.scores)
     check_near("product with X", to_host(session.scores), reference.scores, EXACT)
     return Row("X v", shape, "generated", samples, "ms", describe_size(run))

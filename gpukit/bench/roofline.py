@@ -16,12 +16,11 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._pool import by_rows
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, check_near, milliseconds, queued_milliseconds, to_host
+from gpukit.bench.measurement import Row, check_near, to_host
 from gpukit.bench.ranking import generate_documents, prepare_run, product_step
 from gpukit.bench.ratings import generate_split, model_label
-from gpukit.bench.sorting import holder, web30k_offsets
+from gpukit.bench.sorting import arrays_of, time_step, web30k_offsets
 from gpukit.bench.svt import make_slices
-from gpukit.device import cpu_arrays, gpu_arrays
 from gpukit.device.engine import engine
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.run import Judge
@@ -48,11 +47,6 @@ class Work(NamedTuple):
     answer: object
     bytes: float
     operations: float
-
-
-def arrays_of(device):
-    """Return the module of `empty` and `resident` on a device."""
-    return gpu_arrays if device.is_cuda else cpu_arrays
 
 
 def epoch(estimator, scale, device):
@@ -181,13 +175,8 @@ def peaks(device):
         ("product of matrices in float32", f"{side} x {side}", lambda: xp.matmul(a, b, out=c), 2 * side**3),
     ]
     for (name, shape, run, amount), unit in zip(rates, ("GB/s", "Gflop/s")):
-        samples = [1e-6 * amount / sample for sample in time_step(run, device)]
+        samples = [1e-6 * amount / sample for sample in time_step(run, device, 11, 5)]
         yield Row(f"roofline: {name}", shape, "generated", samples, unit)
-
-
-def time_step(run, device):
-    """Return [milliseconds] of a step; on a GPU without launches."""
-    return queued_milliseconds(run, 11, holder(), 2) if device.is_cuda else milliseconds(run, 5)
 
 
 KERNELS = (
@@ -213,7 +202,7 @@ def roofline(conditions):
             expected = first_answer(build(SMALL, devices.cpu()))
         check_near(name, first_answer(build(SMALL, device)), expected, learned if "epoch" in name else close)
         work = build(conditions.scale, device)
-        samples = time_step(work.run, device)
+        samples = time_step(work.run, device, 11, 5)
         by_bytes, by_operations = work.bytes / bandwidth, work.operations / rate
         bound, unit = max((by_bytes, "% of the copy bandwidth"), (by_operations, "% of the float32 rate"))
         note = f"{np.median(samples):.3g} ms; {work.bytes / 1e9:.3g} GB; {work.operations / 1e9:.3g} Gflop"

@@ -1,12 +1,14 @@
 """Benchmarks of the segmented sort."""
 
 import functools
+import importlib
 import importlib.util
 
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, milliseconds, queued_milliseconds
+from gpukit.bench.measurement import Row, milliseconds, queued_milliseconds, to_host
+from gpukit.device.engine import engine
 from gpukit.documents.synth import SHAPES
 from gpukit.errors import DataError
 
@@ -54,24 +56,24 @@ def holder():
     return lambda: gpu.argsort(keys, plan, order)
 
 
+def time_step(step, device, repeat, repeat_on_cpu):
+    """Return [milliseconds] of a step; on a GPU without launches."""
+    return queued_milliseconds(step, repeat, holder()) if device.is_cuda else milliseconds(step, repeat_on_cpu)
+
+
+def arrays_of(device):
+    """Return the module of `empty` and `resident` on a device."""
+    return importlib.import_module(f"gpukit.device.{'gpu' if device.is_cuda else 'cpu'}_arrays")
+
+
 def sort_samples(keys, offsets, device):
     """Return [milliseconds] of sorts of arrays on their device, after a check."""
-    if not device.is_cuda:
-        from gpukit.sorting import cpu
-
-        order = np.empty(len(keys), np.int32)
-        plan = cpu.plan(offsets, keys.dtype)
-        cpu.argsort(keys, plan, order)
-        check(keys, offsets, order)
-        return milliseconds(lambda: cpu.argsort(keys, plan, order), 9)
-    from gpukit._cuda import cuda
-    from gpukit.sorting import gpu
-
-    device_keys, order = cuda.to_device(keys), cuda.device_array(len(keys), np.int32)
-    plan = gpu.plan(offsets, keys.dtype)
-    gpu.argsort(device_keys, plan, order)
-    check(keys, offsets, order.copy_to_host())
-    return queued_milliseconds(lambda: gpu.argsort(device_keys, plan, order), 51, holder())
+    sorts, arrays = engine(device, "gpukit.sorting"), arrays_of(device)
+    device_keys, order = arrays.resident(keys, keys.dtype), arrays.empty(keys.size, np.int32)
+    sort = functools.partial(sorts.argsort, device_keys, sorts.plan(offsets, keys.dtype), order)
+    sort()
+    check(keys, offsets, to_host(order))
+    return time_step(sort, device, 51, 9)
 
 
 def torch_samples(keys, offsets, device):

@@ -37,7 +37,7 @@ TABLE_3 = {  # pairwise accuracy in % of DCM, OST, P-SWX
 }
 
 
-class Training(NamedTuple):
+class SolverTraining(NamedTuple):
     """[seconds] of trainings of documents on their device; [(second, objective)] and RankSVM of the last; accuracy."""
 
     times: list
@@ -64,7 +64,7 @@ def read_inputs(conditions):
 
 
 def train_sets(conditions):
-    """Yield (name, solver, its Training, (shape, 'real' or 'generated')) of the sets of Table 1."""
+    """Yield (name, solver, its SolverTraining, (shape, 'real' or 'generated')) of the sets of Table 1."""
     for name, _, *data in read_inputs(conditions):
         for solver in SOLVERS:
             yield name, solver, train(name, solver, conditions._replace(shapes=())), data
@@ -72,7 +72,7 @@ def train_sets(conditions):
 
 @functools.cache
 def train(name, solver, conditions):
-    """Return the Training of a solver of SOLVERS, which Tables 2 and 3 and Fig. 1 share.
+    """Return the SolverTraining of a solver of SOLVERS, which Tables 2 and 3 and Fig. 1 share.
 
     A few queries warm up a CPU. Long trainings are repeated less.
     """
@@ -92,7 +92,7 @@ def train(name, solver, conditions):
     times = seconds(train_once, 5 if is_cuda else 3, warm_up=int(is_cuda), limit=5.0)
     check_solution(run.problem, results[-1])
     model.set_trained(run, C, results[-1])
-    return Training(times, [*curve, (times[-1], model.objective_)], model, 100 * model.score(documents))
+    return SolverTraining(times, [*curve, (times[-1], model.objective_)], model, 100 * model.score(documents))
 
 
 @functools.cache
