@@ -8,6 +8,7 @@ import time
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 
@@ -177,16 +178,8 @@ def absolute_error(completed, truth, mask):
 @contextlib.contextmanager
 def environment(**variables):
     """Set environment variables within the context, also for processes that are started in it; None removes one."""
-    before = {name: os.environ.get(name) for name in variables}
-    set_environment(variables)
-    try:
+    with mock.patch.dict(os.environ):
+        for name, value in variables.items():
+            os.environ.pop(name, None)
+            os.environ.update({} if value is None else {name: value})
         yield
-    finally:
-        set_environment(before)
-
-
-def set_environment(variables):
-    """Set {name: text} in the environment; None removes a name."""
-    for name, value in variables.items():
-        os.environ.pop(name, None)
-        os.environ.update({} if value is None else {name: value})

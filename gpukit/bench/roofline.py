@@ -26,11 +26,11 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.run import Judge
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes.plan import level_weights, sum_slices, work_units
+from gpukit.ratings import synth
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.runtime.thread_count import limited
 
 SMALL = 0.002  # scale of the checks
-ITEMS = 17_770  # Netflix'
 
 PEAK_SIDES = {True: (8192, 1 << 28), False: (2048, 1 << 25)}  # by is_cuda: of the matrices; numbers copied
 
@@ -83,7 +83,7 @@ def simlsh(scale, device):
 def hamming(scale, device):
     """Hamming distances of a stripe of items to all items."""
     searches, arrays = engine(device, "gpukit.neighbors.search"), arrays_of(device)
-    items, words = max(64, round(scale * ITEMS)), plan.Settings().n_words
+    items, words = max(64, round(scale * synth.SHAPES["netflix"].items)), plan.Settings().n_words
     random = np.random.default_rng(0)
     codes = arrays.resident(random.integers(0, 2**32, (items, words), np.uint32), np.uint32)
     make, rows_together = searches.STRIPES["hamming"]
@@ -96,7 +96,7 @@ def hamming(scale, device):
 
 def top_k(scale, device):
     """The 32 smallest keys of each row."""
-    shape, smallest_keys = (max(8, round(scale * 16_384)), ITEMS), []
+    shape, smallest_keys = (max(8, round(scale * 16_384)), synth.SHAPES["netflix"].items), []
     keys = arrays_of(device).resident(np.random.default_rng(0).integers(0, 2400, shape, np.uint32), np.uint32)
     smallest = engine(device, "gpukit.neighbors.search").smallest
 

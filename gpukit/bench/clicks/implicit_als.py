@@ -6,7 +6,6 @@ other processes may run.
 """
 
 import importlib.util
-import itertools
 import time
 from typing import NamedTuple
 
@@ -40,15 +39,12 @@ def train_package(name, parameters, ncf, seed):
     return ncf_data.train_implicit(ncf, seed, time.process_time, **parameters)
 
 
-def make_grid(name):
-    """Return [dict] of the candidate hyperparameters."""
-    grid = GRIDS[name]
-    return [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
-
-
 def choose(name, ncf):
     """Return the Choice of a package by NDCG@10 on an Ncf."""
-    candidates = [(train_package(name, parameters, ncf, 0).final[:2], parameters) for parameters in make_grid(name)]
+    candidates = [
+        (train_package(name, parameters, ncf, 0).final[:2], parameters)
+        for parameters in ncf_data.list_grid(GRIDS[name])
+    ]
     quality, parameters = max(candidates, key=lambda candidate: candidate[0][1])
     return Choice(parameters, quality, len(candidates))
 

@@ -3,6 +3,7 @@
 Trainings of gpukit's estimators and of implicit's ALS record HR and NDCG after each epoch.
 """
 
+import itertools
 import time
 from typing import NamedTuple
 
@@ -110,6 +111,11 @@ MODELS = {  # class, parameters
     "CUSGD++": ("MatrixFactorization", {"loss": "cross-entropy"}),
     "iALS": ("MatrixFactorization", {"solver": "ials"}),
 }
+
+
+def list_grid(grid):
+    """Return [dict] of all combinations of {name: values}."""
+    return [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
 
 
 class LearningCurve(NamedTuple):

@@ -135,7 +135,7 @@ def stream(conditions):
         yield Row(what, MOVIELENS, "real", [errors["move"]], "RMSE", note)
 
 
-NEW_USERS, NEW_ITEMS, MORE = 0.004, 0.001, 0.005  # fractions of a part: of users, of items, of the other ratings
+NEW_USERS, NEW_ITEMS = 0.004, 0.001  # fractions of a part: of users, of items
 LIVE_PARTS = 6  # the first warms up
 
 
@@ -167,10 +167,11 @@ def cut_parts(ratings, arrivals, random):
 
     The rows of ratings and arrivals are in the order of arrival.
     """
+    more = 0.005  # of the other ratings, in each part
     users, items = (np.sort(parts) for parts in arrivals)
     part, chance = np.maximum(users[ratings.users], items[ratings.items]), random.random(len(ratings), np.float32)
-    late = np.flatnonzero((part == 0) & (chance < LIVE_PARTS * MORE))
-    part[late] = 1 + np.minimum(chance[late] / MORE, LIVE_PARTS - 1).astype(np.int8)
+    late = np.flatnonzero((part == 0) & (chance < LIVE_PARTS * more))
+    part[late] = 1 + np.minimum(chance[late] / more, LIVE_PARTS - 1).astype(np.int8)
     old, new = ratings.parted(part == 0)
     part = part[part > 0]
     cut = [old, *(new.take(random.permutation(np.flatnonzero(part == number))) for number in range(1, LIVE_PARTS + 1))]

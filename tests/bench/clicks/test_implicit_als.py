@@ -52,7 +52,7 @@ def test_rows(monkeypatch):
     sooner = rows[f"CPU time of {implicit_als.OURS} to the quality of {implicit_als.THEIRS}"]
     assert sooner.samples == [2000.0] * implicit_als.SEEDS and "after 2 epochs" in sooner.note
     assert rows[f"NDCG@10 of {implicit_als.THEIRS}, best of the test"].samples == [0.4]
-    assert all(len(implicit_als.make_grid(name)) == 12 for name in implicit_als.GRIDS)
+    assert all(len(ncf_data.list_grid(grid)) == 12 for grid in implicit_als.GRIDS.values())
 
 
 def test_without_the_package_there_are_no_rows(monkeypatch):
