@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from gpukit.bench import shape_name
 from gpukit.bench.imputation import (
     DECAY,
     ITERATIONS,
@@ -84,8 +85,15 @@ def sweep(conditions, figure):
     for count, case in random_cases(conditions, SIDES[figure], COUNTS):
         times, error = time_case(case)
         printed = f"; the paper: {PRINTED_2['total']} s" if (figure, count) == ("Fig. 6", 2100) else ""
-        note = f"relative error {error:.3g}; the paper's optimized code: at most {SPEEDUPS[figure]} times its baseline"
-        yield Row(f"{figure} {ITERATIONS} iterations, k={count}", case.name, case.data, times, "s", note + printed)
+        note = f"{case.name}, relative error {error:.3g}; the paper's optimized code: at most {SPEEDUPS[figure]} times "
+        note += f"its baseline{printed}"
+        shape = sweep_name(conditions, SIDES[figure])
+        yield Row(f"{figure} {ITERATIONS} iterations, k={count}", shape, case.data, times, "s", note)
+
+
+def sweep_name(conditions, side):
+    """Return the shape of the rows of a sweep over k."""
+    return shape_name(f"{side}x{side}xk", conditions.scale)
 
 
 fig6, fig7, fig8 = (partial(sweep, figure=figure) for figure in SIDES)
@@ -128,8 +136,9 @@ def fig9(conditions):
     for count, case in random_cases(conditions, 64, COUNTS):
         for name, options in ALGORITHMS.items():
             error = check_recovered(case, fitted_session(case, options), np.inf)
-            note = "the paper: 1e-05, in the order of"
-            yield Row(f"Fig. 9 k={count}, {name}", case.name, case.data, [error], "relative error", note)
+            note = f"{case.name}; the paper: 1e-05, in the order of"
+            shape = sweep_name(conditions, 64)
+            yield Row(f"Fig. 9 k={count}, {name}", shape, case.data, [error], "relative error", note)
 
 
 def fig10(conditions):
