@@ -57,6 +57,7 @@ def test_the_tables_of_ranksvm(two_sets, monkeypatch):
     assert sizes["Table 1 pairs"].paper == 246_015 and sizes["Table 1 features"].ratio == 1.0
     assert sizes["Table 1 documents"].ours < 1000
     times = list(papers.reproduce("ranksvm", ["table2"], two_sets))
+    assert [r.row.what.endswith("on the CPU") for r in times] == 2 * [True, True, False, False]
     assert [r.paper for r in times] == [0.67, 0.48, 1.37, None, 12.67, 10.18, 5.9, None]
     assert all(r.ours > 0 for r in times)
     monkeypatch.setattr(pairs, "minimize", None)  # Table 3 has the trainings of Table 2
@@ -83,7 +84,9 @@ def test_the_items_of_imputation(monkeypatch):
         assert any(r.paper for r in papers.reproduce("imputation", [item], conditions)), item
     parts = {r.row.what: r.paper for r in papers.reproduce("imputation", ["table2"], conditions)}
     assert parts["Table 2 copy"] == 0.11 and parts["Table 2 transform"] == 0.27
-    times = {r.row.what: r.ours for r in papers.reproduce("imputation", ["fig6"], conditions)}
+    sweep = list(papers.reproduce("imputation", ["fig6"], conditions))
+    assert {r.row.shape for r in sweep} == {"8x8xk x 0.02"}  # a table for all k
+    times = {r.row.what: r.ours for r in sweep}
     assert list(times) == ["Fig. 6 20 iterations, k=600", "Fig. 6 20 iterations, k=2100"]
     errors = {r.row.what: r for r in papers.reproduce("imputation", ["table3"], conditions)}
     few, many = (errors[f"Table 3 observed {share} N, the paper's algorithm"] for share in (0.5, 0.9))
