@@ -37,7 +37,7 @@ NO_BENCHMARKS = "No figures are recorded yet.\n"
 KEY = ("device", "what", "shape", "data")
 LEAST_SPREAD = 0.1  # percent
 SERIES = 3  # shapes with the same measurements on one device, from which on they share a table
-PAPER = re.compile(r"the paper: ([\d.]+(?: \w+)?(?:, [^;\d][^;]*)?)(?:;|$)")
+PAPER = re.compile(r"the paper: ([\d.]+(?:e-?\d+)?(?: (?:\w+|%))?(?:, [^;\d][^;]*)?)(?:;|$)")
 THREADS, GPU_NAME = re.compile(r"(\d+) thread"), re.compile(r"^cuda:\d+ \((?:NVIDIA )?(.+)\)$")
 ROOFLINE_HEAD = """# Share of the peak
 

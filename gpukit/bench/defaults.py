@@ -18,7 +18,6 @@ from gpukit.evaluation.metrics import rmse
 from gpukit.ratings import read_ratings
 
 FILMTRUST = "filmtrust/ratings.txt"
-SHARES, USERS = (0.01, 0.05, 0.2), 500
 
 
 def defaults(conditions):
@@ -38,14 +37,14 @@ def lowest_rmse(predictor, train, test):
 
 def read_sets(folder, scale=1.0):
     """Yield (name, Ratings, number of seeds); scale: fraction of their ratings, for tests of the benchmark."""
-    seeds_filmtrust, seeds = 5, 2
+    seeds_filmtrust, seeds, n_users = 5, 2, 500
     yield "FilmTrust", thin(read_ratings(require_data(folder, FILMTRUST)), scale), seeds_filmtrust
     ratings = read_movielens(folder)
-    for share in SHARES:
+    for share in (0.01, 0.05, 0.2):
         yield f"{MOVIELENS}, {share:.0%} of the ratings", thin(ratings, share * scale), seeds
-    users = np.random.default_rng(0).choice(ratings.shape[0], USERS, replace=False)
+    users = np.random.default_rng(0).choice(ratings.shape[0], n_users, replace=False)
     by_few = drop_unused_ids(ratings.take(np.isin(ratings.users, users)))
-    yield f"{MOVIELENS}, {USERS} of the users", thin(by_few, scale), seeds
+    yield f"{MOVIELENS}, {n_users} of the users", thin(by_few, scale), seeds
 
 
 def thin(ratings, share):

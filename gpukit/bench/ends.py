@@ -17,8 +17,6 @@ from gpukit.imputation.estimator import GraphImputer
 
 SEEDS = range(3)
 PATTERNS = ("points", "blocks", "ends")
-MISSING = 0.1  # fraction of the values that are hidden, as points or in blocks
-NEIGHBORS = 5
 
 
 class Comparison(NamedTuple):
@@ -110,11 +108,12 @@ TABLES = {  # columns are series, rows are times
 def hide(shape, pattern, seed):
     """Return (T, N) bool, True for hidden values of a pattern; every series keeps values."""
     rng, hidden = np.random.default_rng(seed), np.zeros(shape, bool)
+    missing = 0.1  # fraction of the values that are hidden, as points or in blocks
     times, series = shape
     if pattern == "points":
-        hidden = rng.random(shape) < MISSING
+        hidden = rng.random(shape) < missing
     elif pattern == "blocks":
-        length = max(2, round(MISSING * times))
+        length = max(2, round(missing * times))
         for column in rng.permutation(series)[: -(-series // 2)]:
             for start in rng.integers(1, max(2, times - length), size=2 if times > 4 * length else 1):
                 hidden[start : start + length, column] = True
@@ -137,7 +136,7 @@ def nearest(table):
     """Impute by scikit-learn's KNNImputer."""
     from sklearn.impute import KNNImputer
 
-    return KNNImputer(n_neighbors=NEIGHBORS).fit_transform(table)
+    return KNNImputer(n_neighbors=5).fit_transform(table)
 
 
 def interpolate(table):

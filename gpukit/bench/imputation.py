@@ -24,7 +24,6 @@ from gpukit.imputation.spectral.path import Options, fit_path
 ITERATIONS, DECAY = 20, 0.7  # the paper's number of steps; it does not give its decay
 PAPER_OPTIONS = Options(ITERATIONS, DECAY, 0.0, accelerate=False, rank_phase=False)
 ACCELERATED = Options(ITERATIONS, None, 0.0, accelerate=True, rank_phase=False)
-THIN, FEW = 6, 4  # rows and columns of the slices, and steps, of the check by the plain loop
 
 
 class Shape(NamedTuple):
@@ -138,9 +137,10 @@ def plain_loop(vectors, tensor, mask, iterations):
 def check_steps(case):
     """Raise DataError unless a few steps on a thinner tensor are the plain loop's in float64."""
     close = 1e-3  # relative: float32 against the loop in float64
-    thin = np.ascontiguousarray(case.graph.tensor[:, :THIN, :THIN])
-    session = fitted_session(case, PAPER_OPTIONS._replace(iterations=FEW), tensor=thin)
-    *_, (_, right) = plain_loop(case.basis.vectors, thin.astype(np.float64), case.graph.mask, FEW)
+    few, side = 4, 6  # steps; rows and columns of a thin slice
+    thin = np.ascontiguousarray(case.graph.tensor[:, :side, :side])
+    session = fitted_session(case, PAPER_OPTIONS._replace(iterations=few), tensor=thin)
+    *_, (_, right) = plain_loop(case.basis.vectors, thin.astype(np.float64), case.graph.mask, few)
     check_near("estimate after a few steps", session.missing(), right[~case.graph.mask], close)
 
 
@@ -155,15 +155,18 @@ def check_recovered(case, session, most=None):
     return error
 
 
-def time_sessions(case, run):
-    """Return ([seconds of run()], the last session that it returned); one session exists at a time."""
+def time_sessions(case, run, limit=np.inf):
+    """Return ([seconds of run()], the last session that it returned); one session exists at a time.
+
+    limit: of the sum of the seconds, see measurement.seconds.
+    """
     sessions = []
 
     def replace():
         sessions.clear()
         sessions.append(run())
 
-    return seconds(replace, *count_runs(case.device)), sessions[0]
+    return seconds(replace, *count_runs(case.device), limit=limit), sessions[0]
 
 
 def count_runs(device):

@@ -8,6 +8,7 @@ import time
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 
@@ -104,12 +105,15 @@ def check_learned(name, hit_rate, least):
         raise DataError(f"{name} has HR@10 {hit_rate:.3f}, below {least}: it has not learned.")
 
 
-def seconds(run, repeat, warm_up=1, clock=time.perf_counter):
-    """Return [seconds of run() by a clock] after warm-up calls; run must wait for its work to end."""
+def seconds(run, repeat, warm_up=1, clock=time.perf_counter, limit=np.inf):
+    """Return [seconds of run() by a clock] after warm-up calls; run must wait for its work to end.
+
+    Long runs are repeated until they add up to the limit in seconds.
+    """
     for _ in range(warm_up):
         run()
     samples = []
-    for _ in range(repeat):
+    while len(samples) < repeat and sum(samples) < limit:
         start = clock()
         run()
         samples.append(clock() - start)
@@ -174,16 +178,8 @@ def absolute_error(completed, truth, mask):
 @contextlib.contextmanager
 def environment(**variables):
     """Set environment variables within the context, also for processes that are started in it; None removes one."""
-    before = {name: os.environ.get(name) for name in variables}
-    set_environment(variables)
-    try:
+    with mock.patch.dict(os.environ):
+        for name, value in variables.items():
+            os.environ.pop(name, None)
+            os.environ.update({} if value is None else {name: value})
         yield
-    finally:
-        set_environment(before)
-
-
-def set_environment(variables):
-    """Set {name: text} in the environment; None removes a name."""
-    for name, value in variables.items():
-        os.environ.pop(name, None)
-        os.environ.update({} if value is None else {name: value})

@@ -51,12 +51,7 @@ PARAMETERS = {
 }
 RATE = {name: parameter.value * UNITS[parameter.unit] for name, parameter in PARAMETERS.items()}
 CARD = {"H200": 4.8e12, "H100": 3.35e12}  # bytes of device memory a second, by the data sheets
-NETWORK = 50e9  # bytes a second and GPU between hosts: 400 Gb/s, assumed
-HOST_GPUS = 8
 PROCESSORS, FREE = 132, 12  # of an H200; left to exchanges by shared.gpu.most_copy_workers
-PASSES = 9  # over changed rows when an exchange reads and adds changes
-MAJOR_RATINGS = 50  # of a user in large data, as in MovieLens
-ITEMS = 1e6  # of 1e9 ratings; they grow with the root of the ratings
 
 
 class Cost(NamedTuple):
@@ -92,13 +87,14 @@ class RatingSizes(NamedTuple):
 
 
 def rating_sizes(ratings):
-    """Return the RatingSizes assumed for a large number of ratings."""
-    return RatingSizes(ratings, ratings / MAJOR_RATINGS, ITEMS * (ratings / 1e9) ** 0.5)
+    """Return the RatingSizes assumed for a large number of ratings: 50 a user, as in MovieLens; 1e6 items of 1e9."""
+    return RatingSizes(ratings, ratings / 50, 1e6 * (ratings / 1e9) ** 0.5)
 
 
 def link_rate(gpus):
     """Return the bytes a second that a GPU sends to others."""
-    return RATE["link"] if gpus <= HOST_GPUS else NETWORK
+    host, network = 8, 50e9  # GPUs; bytes a second between hosts: 400 Gb/s, assumed
+    return RATE["link"] if gpus <= host else network
 
 
 def rating_cost(sizes, factors, neighbors):
@@ -131,9 +127,10 @@ def ring_epoch(local, sizes, layout, gpus):
 
 def exchange_cost(rows, layout, gpus):
     """Return (bytes sent, seconds) of one exchange of the changes to item rows."""
+    passes = 9  # over changed rows when an exchange reads and adds changes
     changed = 4 * rows * changed_numbers(layout)
     sent = 2 * (gpus - 1) / gpus * changed
-    return sent, RATE["call"] + sent / link_rate(gpus) + PASSES * changed / RATE["memory"]
+    return sent, RATE["call"] + sent / link_rate(gpus) + passes * changed / RATE["memory"]
 
 
 def changed_numbers(layout):
@@ -215,8 +212,6 @@ def most_ranks(slices):
 
 
 SIZES = 1, 8, 32, 128, 512  # GPUs
-TRAINED = 16  # epochs; the first one differs
-GPU_BYTES = 139 * 2**30  # of an H200
 MODELS = {"CUSGD++, F = 32": (32, 0), "CUSGD++, F = 128": (128, 0), "CULSH-MF, F = K = 32": (32, 32)}
 
 
@@ -248,10 +243,10 @@ def job_line(name, costs):
 
 def cell(cost):
     """Return the text of a Cost."""
-    size = f"{cost.memory / 2**30:,.0f} GiB"
-    if cost.memory > GPU_BYTES:
+    size, most, epochs = f"{cost.memory / 2**30:,.0f} GiB", 139 * 2**30, 16  # bytes of an H200; the first epoch differs
+    if cost.memory > most:
         return f"too large, {size}"
-    return f"{1e3 * cost.training(TRAINED) / TRAINED:.3g} ms, {100 * cost.exchange / cost.seconds:.0f} %, {size}"
+    return f"{1e3 * cost.training(epochs) / epochs:.3g} ms, {100 * cost.exchange / cost.seconds:.0f} %, {size}"
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ import functools
 import numpy as np
 
 from gpukit._driver import Repeated
-from gpukit.bench.measurement import Row, check_near, milliseconds, queued_milliseconds, seconds, to_host
-from gpukit.bench.sorting import holder
+from gpukit.bench.measurement import Row, check_near, seconds, to_host
+from gpukit.bench.sorting import time_step
 from gpukit.documents import synth_letor
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM, cpu
@@ -22,7 +22,6 @@ PRODUCTS = ("mslr-web30k", "mq2007-list")
 C, EPS, MOST = 1.0, 1e-5, 200
 CLOSE = 1e-9  # relative: f of the same w by any implementation
 EXACT, SINGLE = 1e-7, 1e-5  # relative: products with X in float64 (a pair may be on its margin), in float32
-SAME = 1e-6  # relative: f of two trainings with EPS
 PAPER = {
     "mq2007-list": (380.51, 203.02, 22.46),
     "mq2008-list": (493.12, 276.46, 37.17),
@@ -51,11 +50,11 @@ def prepare_run(documents, device, **settings):
     return RankSVM(C, eps=EPS, max_iter=MOST, device=device, **settings).prepare(documents)
 
 
-def minimize(run, precondition=True):
+def minimize(run, precondition=True, **options):
     """Return the tron.Result of a run.Run; the preconditioner's matrix is computed as well."""
     session = run.session
     preconditioner = Preconditioner(session.gram()) if precondition else None
-    return tron.minimize(Objective(session, C, preconditioner), np.zeros(session.n), EPS, MOST)
+    return tron.minimize(Objective(session, C, preconditioner), np.zeros(session.n), EPS, MOST, **options)
 
 
 def time_minimize(run, precondition=True):
@@ -93,13 +92,6 @@ def describe_steps(result):
 def count_cg_steps(result):
     """Return the number of conjugate gradient steps of a training."""
     return sum(step["cg_steps"] for step in result.history)
-
-
-def step_milliseconds(run, step, repeat):
-    """Return [milliseconds] of a step on the documents of a run.Run; on a GPU without launches."""
-    if run.device.is_cuda:
-        return queued_milliseconds(step, repeat, holder())
-    return milliseconds(step, repeat)
 
 
 def ranking(conditions):
@@ -142,7 +134,7 @@ def product_rows(run, v, shape, reference):
     session, expected = run.session, reference.walk(v, 0.0)
     for exact in (False, True) if run.device.is_cuda else (True,):
         check_near("product with the Hessian", session.walk(v, 0.0, exact), expected, EXACT if exact else SINGLE)
-        samples = step_milliseconds(run, product_step(run, v, exact), 31)
+        samples = time_step(product_step(run, v, exact), run.device, 31, 31)
         what = f"one product with the Hessian in {'float64' if exact else 'float32'}"
         yield Row(what, shape, "generated", samples, "ms", describe_size(run))
 
@@ -159,7 +151,7 @@ def product_step(run, v, exact):
 def scores_row(run, v, shape, reference):
     """Return the row of X v."""
     session = run.session
-    samples = step_milliseconds(run, lambda: session.matrix.scores(v, session.scores), 31)
+    samples = time_step(lambda: session.matrix.scores(v, session.scores), run.device, 31, 31)
     reference.matrix.scores(v, reference.scores)
     check_near("product with X", to_host(session.scores), reference.scores, EXACT)
     return Row("X v", shape, "generated", samples, "ms", describe_size(run))

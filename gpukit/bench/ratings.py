@@ -347,7 +347,6 @@ def deterministic(conditions):
 
 CASES = ("CUSGD++", 32), ("CUSGD++", 128), ("CULSH-MF", 32)
 SHARES = {"a third": 3, "a seventh": 7}  # of the memory that a training needs
-QUEUED = 4  # epochs of a sample: some blocks of an epoch are sent during the epoch before
 
 
 class StreamedEpochs(NamedTuple):
@@ -367,13 +366,13 @@ def measure(estimator, train, test, device, limit=None, repeat=9):
         judge = runs.Judge(run.session, test, run.scale, 0)
         for epoch in range(run.settings.epochs):
             run.training.epoch(epoch)
-        rmse, samples = judge.rmse(), []
+        rmse, samples, queued = judge.rmse(), [], 4  # some blocks of an epoch are sent during the epoch before
         for _ in range(repeat):
             start = time.perf_counter()
-            for epoch in range(QUEUED):
+            for epoch in range(queued):
                 run.training.start(run.settings.epoch_rates(epoch), schedule.turn_key(run.settings.seed, epoch))
             run.session.finish()
-            samples.append(1e3 * (time.perf_counter() - start) / QUEUED)
+            samples.append(1e3 * (time.perf_counter() - start) / queued)
         check_finite(run.session)
     sides = major_first(estimator.walk, *train.shape)
     return StreamedEpochs(samples, rmse, plans.memory_needed(len(train), sides, run.session.layout), run.training)

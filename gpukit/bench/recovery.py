@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.bench import shape_name
-from gpukit.bench.imputation import make_graph
+from gpukit.bench import imputation, shape_name
 from gpukit.bench.measurement import QUANTILE, Row, absolute_error, crps, relative_error, require_data
 from gpukit.bench.process import map_in_processes
 from gpukit.errors import DataError
@@ -27,27 +26,28 @@ METHODS = (  # that use time or what the sensors have in common
     "vertex-median",
 )
 WEEK = (7, 288)  # days and readings a day of a METR-LA sensor
-TAUS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.01)  # of Tikhonov regularization
 CONSTANTS = np.geomspace(0.2, 2.0, 25)  # candidates for the best constant deviation, relative to the RMS error
-VERTICES, SIDE, RANK = 4039, 50, 5  # of Table 3: vertices, sides of a slice, and its rank
-TABLE_3 = {0.1: 0.001, 0.2: 0.008, 0.3: 0.018, 0.4: 0.032, 0.5: 0.038}  # relative error by the fraction missing
+TABLE_3 = {0.1: 0.001, 0.2: 0.008, 0.3: 0.018, 0.4: 0.032, 0.5: 0.038}  # the paper's error by the fraction missing
 HIDDEN = {"sensors": "20 % of sensors", "readings": "20 % of readings", "blocks": "points and faults"}
 
 
 def accuracy(conditions):
     """Measure relative errors on tensors generated as for the paper's Table 3."""
-    adjacency, data = make_graph("ego-facebook", conditions, max(2, round(conditions.scale * VERTICES)))
-    shape = shape_name(f"ego-facebook {SIDE}x{SIDE}", conditions.scale)
+    case = imputation.SHAPES["ego-facebook"]
+    vertices = max(2, round(conditions.scale * case.vertices))
+    adjacency, data = imputation.make_graph("ego-facebook", conditions, vertices)
+    shape = shape_name(f"ego-facebook {case.side}x{case.side}", conditions.scale)
     for missing, printed in TABLE_3.items():
-        errors = [measure_error(adjacency, missing, seed, conditions.device) for seed in SEEDS]
+        errors = [measure_error(adjacency, case, missing, seed, conditions.device) for seed in SEEDS]
         note = f"{list_seeds(errors)}; the paper's {printed:g}"
         what = f"{100 * missing:g} % missing: mean over seeds"
         yield Row(what, shape, data, [float(np.mean(errors))], "relative error", note)
 
 
-def measure_error(adjacency, missing, seed, device):
-    """Return the relative error of the defaults on one generated tensor."""
-    graph = synth_graph(adjacency=adjacency, shape=(SIDE, SIDE), rank=RANK, missing=missing, seed=seed)
+def measure_error(adjacency, case, missing, seed, device):
+    """Return the relative error of the defaults on one generated tensor with the slices of an imputation.Shape."""
+    sides = case.side, case.side
+    graph = synth_graph(adjacency=adjacency, shape=sides, rank=case.rank, missing=missing, seed=seed)
     model = GraphImputer(device=str(device).split()[0]).fit(adjacency, graph.tensor, graph.mask)
     return check_completed(model.completed_, graph)
 
@@ -199,7 +199,7 @@ def baselines(adjacency, tensor, mask):
     weights = np.where(seen, 1.0, 1e-12)  # an isolated vertex has the mean
     for name, form in (("Tikhonov", laplacian), ("Tikhonov, normalized", normalized_laplacian)):
         L = form(adjacency).toarray()
-        for tau in TAUS:
+        for tau in (10.0, 3.0, 1.0, 0.3, 0.1, 0.01):
             solved = [np.linalg.solve(np.diag(w) + tau * L, column) for w, column in zip(weights.T, rest.T)]
             yield name, f"tau {tau:g}", (np.transpose(solved) + mean).reshape(tensor.shape)
     step = normalized_adjacency(adjacency)

@@ -16,23 +16,21 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._pool import by_rows
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, check_near, milliseconds, queued_milliseconds, to_host
+from gpukit.bench.measurement import Row, check_near, to_host
 from gpukit.bench.ranking import generate_documents, prepare_run, product_step
 from gpukit.bench.ratings import generate_split, model_label
-from gpukit.bench.sorting import holder, web30k_offsets
+from gpukit.bench.sorting import arrays_of, time_step, web30k_offsets
 from gpukit.bench.svt import make_slices
-from gpukit.device import cpu_arrays, gpu_arrays
 from gpukit.device.engine import engine
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.run import Judge
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes.plan import level_weights, sum_slices, work_units
+from gpukit.ratings import synth
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.runtime.thread_count import limited
 
 SMALL = 0.002  # scale of the checks
-CLOSE, LEARNED = 1e-4, 0.02  # relative: float32 sums in another order; the RMSE after an epoch in another order
-ITEMS = 17_770  # Netflix'
 
 PEAK_SIDES = {True: (8192, 1 << 28), False: (2048, 1 << 25)}  # by is_cuda: of the matrices; numbers copied
 
@@ -49,11 +47,6 @@ class Work(NamedTuple):
     answer: object
     bytes: float
     operations: float
-
-
-def arrays_of(device):
-    """Return the module of `empty` and `resident` on a device."""
-    return gpu_arrays if device.is_cuda else cpu_arrays
 
 
 def epoch(estimator, scale, device):
@@ -90,7 +83,7 @@ def simlsh(scale, device):
 def hamming(scale, device):
     """Hamming distances of a stripe of items to all items."""
     searches, arrays = engine(device, "gpukit.neighbors.search"), arrays_of(device)
-    items, words = max(64, round(scale * ITEMS)), plan.Settings().n_words
+    items, words = max(64, round(scale * synth.SHAPES["netflix"].items)), plan.Settings().n_words
     random = np.random.default_rng(0)
     codes = arrays.resident(random.integers(0, 2**32, (items, words), np.uint32), np.uint32)
     make, rows_together = searches.STRIPES["hamming"]
@@ -103,7 +96,7 @@ def hamming(scale, device):
 
 def top_k(scale, device):
     """The 32 smallest keys of each row."""
-    shape, smallest_keys = (max(8, round(scale * 16_384)), ITEMS), []
+    shape, smallest_keys = (max(8, round(scale * 16_384)), synth.SHAPES["netflix"].items), []
     keys = arrays_of(device).resident(np.random.default_rng(0).integers(0, 2400, shape, np.uint32), np.uint32)
     smallest = engine(device, "gpukit.neighbors.search").smallest
 
@@ -182,13 +175,8 @@ def peaks(device):
         ("product of matrices in float32", f"{side} x {side}", lambda: xp.matmul(a, b, out=c), 2 * side**3),
     ]
     for (name, shape, run, amount), unit in zip(rates, ("GB/s", "Gflop/s")):
-        samples = [1e-6 * amount / sample for sample in time_step(run, device)]
+        samples = [1e-6 * amount / sample for sample in time_step(run, device, 11, 5)]
         yield Row(f"roofline: {name}", shape, "generated", samples, unit)
-
-
-def time_step(run, device):
-    """Return [milliseconds] of a step; on a GPU without launches."""
-    return queued_milliseconds(run, 11, holder(), 2) if device.is_cuda else milliseconds(run, 5)
 
 
 KERNELS = (
@@ -207,13 +195,14 @@ def roofline(conditions):
     """Measure the share of the device's peak that each kernel reaches."""
     device, rows = conditions.device, list(peaks(conditions.device))
     yield from rows
+    close, learned = 1e-4, 0.02  # relative: float32 sums, and the RMSE after an epoch, in another order
     bandwidth, rate = (1e9 * float(np.median(row.samples)) for row in rows)
     for name, build, shape in KERNELS:
         with limited(1):
             expected = first_answer(build(SMALL, devices.cpu()))
-        check_near(name, first_answer(build(SMALL, device)), expected, LEARNED if "epoch" in name else CLOSE)
+        check_near(name, first_answer(build(SMALL, device)), expected, learned if "epoch" in name else close)
         work = build(conditions.scale, device)
-        samples = time_step(work.run, device)
+        samples = time_step(work.run, device, 11, 5)
         by_bytes, by_operations = work.bytes / bandwidth, work.operations / rate
         bound, unit = max((by_bytes, "% of the copy bandwidth"), (by_operations, "% of the float32 rate"))
         note = f"{np.median(samples):.3g} ms; {work.bytes / 1e9:.3g} GB; {work.operations / 1e9:.3g} Gflop"

@@ -19,9 +19,9 @@ from gpukit.factorization.lists.head import Head
 from gpukit.persist import load_model
 from gpukit.ratings import synth
 
-FACTORS, NEIGHBORS = 64, 32
+FACTORS = 64
 MANY_ITEMS = 1_000_000  # at scale 1
-BATCH, THREADS, GIVEN = 1000, 8, 40  # users; threads; ratings of a new user
+BATCH, THREADS = 1000, 8  # users; threads
 REPEAT, FEW = 100, 9  # samples of short and of long calls
 
 
@@ -40,12 +40,12 @@ class Asker:
         """Return {name: call} of short calls."""
         model, draw = self.model, self.draw
         filters = Filters(without=draw("item", 100), min_support=2)
-        ratings = dict.fromkeys(draw("item", GIVEN), model.scale_[1])
+        ratings = dict.fromkeys(draw("item", 40), model.scale_[1])
         return {
             "recommend a user": lambda: model.recommend(draw()),
             "recommend a user by rating": lambda: model.recommend(draw(), by="rating"),
             "recommend a user with filters": lambda: model.recommend(draw(), filters=filters),
-            f"recommend_for of {GIVEN} ratings": lambda: model.recommend_for(ratings),
+            "recommend_for of 40 ratings": lambda: model.recommend_for(ratings),
             "predict a pair": lambda: model.predict(draw(), draw("item")),
             "explain a pair": lambda: model.explain(*draw(), *draw("item")),
             "similar items by factors": lambda: model.similar_items(*draw("item"), by="factors"),
@@ -104,7 +104,7 @@ def serve(conditions):
     """Time calls of models of ratings with and without neighbours and of one with many items, and load a file."""
     usual, many = make_shapes(conditions.scale)
     options = {"n_factors": FACTORS, "n_epochs": 1, "regularization": 0.05, "device": conditions.device}
-    neighbors = {"n_neighbors": NEIGHBORS, "search": "random"}
+    neighbors = {"n_neighbors": 32, "search": "random"}
     shape = shape_name("netflix", conditions.scale)
     model = fit_model(MatrixFactorization(**options), usual)
     check_lists(model)

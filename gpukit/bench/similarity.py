@@ -17,7 +17,6 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import similarity
 
 SEEDS = range(3)
-LIST_LENGTH = 10
 JUDGED = 200  # rows of each side
 
 
@@ -37,10 +36,10 @@ class Judge(NamedTuple):
 
 
 def top_rows(score, row):
-    """Return the (LIST_LENGTH,) rows with the highest scores for a row, without the row itself."""
+    """Return the ten rows with the highest scores for a row, without the row itself."""
     scores = np.array(score(row), np.float64)
     scores[row] = -np.inf
-    return np.argpartition(-scores, LIST_LENGTH)[:LIST_LENGTH]
+    return np.argpartition(-scores, 10)[:10]
 
 
 def make_measures(model, side):

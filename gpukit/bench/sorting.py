@@ -1,18 +1,18 @@
 """Benchmarks of the segmented sort."""
 
 import functools
+import importlib
 import importlib.util
 
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, milliseconds, queued_milliseconds
+from gpukit.bench.measurement import Row, milliseconds, queued_milliseconds, to_host
+from gpukit.device.engine import engine
+from gpukit.documents.synth import SHAPES
 from gpukit.errors import DataError
 
-QUERIES, DOCUMENTS, LONGEST = 18_919, 2_270_296, 1_251  # MSLR-WEB30K, training part of Fold1
 LENGTHS = tuple(1 << power for power in range(4, 14))
-CHECKED = 200  # segments
-HOLDER_KEYS = 300_000
 ORDERS = {  # random float64 keys (n,) in the order of each kind
     "random": lambda keys: keys,
     "sorted": np.sort,
@@ -28,17 +28,17 @@ ORDERS = {  # random float64 keys (n,) in the order of each kind
 
 def web30k_offsets(scale):
     """Return offsets (m + 1,) int64 of log-normal segments with WEB30K's number, mean and longest length."""
-    spread = 0.655  # standard deviation of log lengths: the longest of QUERIES is then about LONGEST
+    shape, spread = SHAPES["mslr-web30k"], 0.655  # of log lengths: the longest is then about that of the shape
     rng = np.random.default_rng(0)
-    sizes = np.exp(rng.normal(0, spread, max(1, round(scale * QUERIES))))
-    sizes = np.clip(np.rint(sizes * (DOCUMENTS / QUERIES / sizes.mean())), 1, LONGEST)
-    sizes[rng.integers(len(sizes))] = LONGEST
+    sizes = np.exp(rng.normal(0, spread, max(1, round(scale * shape.queries))))
+    sizes = np.clip(np.rint(sizes * (shape.documents / shape.queries / sizes.mean())), 1, shape.longest)
+    sizes[rng.integers(len(sizes))] = shape.longest
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def check(keys, offsets, order):
-    """Raise DataError unless CHECKED segments are in numpy's stable order."""
-    for segment in np.linspace(0, len(offsets) - 2, min(CHECKED, len(offsets) - 1), dtype=int):
+    """Raise DataError unless 200 segments are in numpy's stable order."""
+    for segment in np.linspace(0, len(offsets) - 2, min(200, len(offsets) - 1), dtype=int):
         part = slice(offsets[segment], offsets[segment + 1])
         if not np.array_equal(order[part], np.argsort(keys[part], kind="stable")):
             raise DataError(f"the benchmark's segment {segment} was not sorted right.")
@@ -50,29 +50,30 @@ def holder():
     from gpukit._cuda import cuda
     from gpukit.sorting import gpu
 
-    keys = cuda.to_device(np.random.default_rng(2).normal(size=HOLDER_KEYS).astype(np.float32))
-    plan, order = gpu.plan([0, HOLDER_KEYS], np.float32), cuda.device_array(HOLDER_KEYS, np.int32)
+    count = 300_000
+    keys = cuda.to_device(np.random.default_rng(2).normal(size=count).astype(np.float32))
+    plan, order = gpu.plan([0, count], np.float32), cuda.device_array(count, np.int32)
     return lambda: gpu.argsort(keys, plan, order)
+
+
+def time_step(step, device, repeat, repeat_on_cpu):
+    """Return [milliseconds] of a step; on a GPU without launches."""
+    return queued_milliseconds(step, repeat, holder()) if device.is_cuda else milliseconds(step, repeat_on_cpu)
+
+
+def arrays_of(device):
+    """Return the module of `empty` and `resident` on a device."""
+    return importlib.import_module(f"gpukit.device.{'gpu' if device.is_cuda else 'cpu'}_arrays")
 
 
 def sort_samples(keys, offsets, device):
     """Return [milliseconds] of sorts of arrays on their device, after a check."""
-    if not device.is_cuda:
-        from gpukit.sorting import cpu
-
-        order = np.empty(len(keys), np.int32)
-        plan = cpu.plan(offsets, keys.dtype)
-        cpu.argsort(keys, plan, order)
-        check(keys, offsets, order)
-        return milliseconds(lambda: cpu.argsort(keys, plan, order), 9)
-    from gpukit._cuda import cuda
-    from gpukit.sorting import gpu
-
-    device_keys, order = cuda.to_device(keys), cuda.device_array(len(keys), np.int32)
-    plan = gpu.plan(offsets, keys.dtype)
-    gpu.argsort(device_keys, plan, order)
-    check(keys, offsets, order.copy_to_host())
-    return queued_milliseconds(lambda: gpu.argsort(device_keys, plan, order), 51, holder())
+    sorts, arrays = engine(device, "gpukit.sorting"), arrays_of(device)
+    device_keys, order = arrays.resident(keys, keys.dtype), arrays.empty(keys.size, np.int32)
+    sort = functools.partial(sorts.argsort, device_keys, sorts.plan(offsets, keys.dtype), order)
+    sort()
+    check(keys, offsets, to_host(order))
+    return time_step(sort, device, 51, 9)
 
 
 def torch_samples(keys, offsets, device):

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.bench.measurement import Row, check_error, gpu_milliseconds, milliseconds, queued_milliseconds
 from gpukit.bench.sorting import holder
-from gpukit.svt import products
+from gpukit.svt import cpu, products
 from gpukit.svt.products import ProductThresholding
 
 SHAPES = ((4039, 50), (2100, 64), (2100, 128), (64, 512))  # slices, their rows and columns
@@ -46,8 +46,6 @@ def own_samples(X, lam, device):
     """Return (milliseconds, error) of the method that singular_value_threshold chooses, for arrays on the device."""
     if device.is_cuda:
         return product_samples(X, lam) if products.pays(X.shape) else kernel_samples(X, lam)
-    from gpukit.svt import cpu
-
     out = np.empty_like(X)
     samples = milliseconds(lambda: cpu.threshold(X, lam, out), 5)
     return samples, check(X, lam, out)

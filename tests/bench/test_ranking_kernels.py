@@ -18,7 +18,7 @@ GPU = devices.Device("cuda", 0, "a GPU", (9, 0))
 def documents(monkeypatch):
     monkeypatch.setattr(devices.memory, "_free_on_gpu", lambda: 1 << 30)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
-    monkeypatch.setattr(ranking, "holder", lambda: None)
+    monkeypatch.setattr("gpukit.bench.sorting.holder", lambda: None)
     monkeypatch.setattr(ranking, "queued_milliseconds", lambda step, repeat, hold: [step() or 1.0] * repeat)
     random, offsets = np.random.default_rng(0), np.array([0, 9, 20, 33])
     X, y = random.normal(size=(33, 5)).astype(np.float32), random.integers(0, 3, 33).astype(np.float64)

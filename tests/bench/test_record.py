@@ -47,6 +47,6 @@ def test_the_sorting_benchmarks_check_their_result():
 
 
 def test_the_segments_have_the_shape_of_web30k():
-    sizes = np.diff(sorting.web30k_offsets(1))
-    assert len(sizes) == sorting.QUERIES and sizes.max() == sorting.LONGEST and sizes.min() >= 1
-    assert abs(sizes.sum() / sorting.DOCUMENTS - 1) < 0.01
+    sizes, shape = np.diff(sorting.web30k_offsets(1)), sorting.SHAPES["mslr-web30k"]
+    assert len(sizes) == shape.queries and sizes.max() == shape.longest and sizes.min() >= 1
+    assert abs(sizes.sum() / shape.documents - 1) < 0.01

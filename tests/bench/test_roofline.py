@@ -18,7 +18,7 @@ def few(monkeypatch):
 
 
 def test_shares_follow_from_bytes_operations_and_the_measured_peaks(few, monkeypatch):
-    monkeypatch.setattr(roofline, "time_step", lambda run, device: [2.0, 4.0, 8.0])  # ms
+    monkeypatch.setattr(roofline, "time_step", lambda *_: [2.0, 4.0, 8.0])  # ms
     copy, product, *rows = bench.find("roofline")(CPU)
     assert copy.samples == pytest.approx([8e-6 * (1 << 12) / ms for ms in (2, 4, 8)]) and copy.unit == "GB/s"
     assert product.samples[1] == pytest.approx(2e-6 * 64**3 / 4) and product.unit == "Gflop/s"
@@ -30,7 +30,7 @@ def test_shares_follow_from_bytes_operations_and_the_measured_peaks(few, monkeyp
 
 
 def test_a_kernel_whose_answer_differs_is_not_timed(few, monkeypatch):
-    monkeypatch.setattr(roofline, "time_step", lambda run, device: [1.0])
+    monkeypatch.setattr(roofline, "time_step", lambda *_: [1.0])
     builds = {name: build for name, build, _ in roofline.KERNELS}
 
     def wrong(scale, device, calls=[]):  # noqa: B006

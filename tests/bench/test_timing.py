@@ -58,6 +58,12 @@ def test_one_call_warms_up_by_default():
     assert len(measurement.milliseconds(step, 2, warm_up=4)) == 2 and step.calls == 12
 
 
+def test_long_runs_are_repeated_up_to_the_limit():
+    step = Step()
+    assert measurement.seconds(step, 9, clock=step.clock, limit=5.0) == [2.0, 3.0]
+    assert len(measurement.seconds(step, 9, clock=step.clock, limit=0.1)) == 1
+
+
 @pytest.mark.parametrize("repeat, warm_up", [(3, 2), (1, 1), (4, 0)])
 def test_milliseconds_of_a_gpu_do_not_include_warm_up(gpu, repeat, warm_up):
     assert measurement.gpu_milliseconds(gpu, repeat, warm_up) == [warm_up + 1.0 + call for call in range(repeat)]

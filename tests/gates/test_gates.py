@@ -329,8 +329,11 @@ def test_benchmark_tables_show_values_of_the_papers(build, tmp_path):
         tmp_path,
         'time,big,gpu,1,1,1,ms,"fast; the paper: 27.15 s, MovieLens 10M; slow"',
         'rise,big,gpu,0,0,0,RMSE,"the paper: 475,388 users"',
+        "share,big,gpu,81,81,81,%,the paper: 80.24 %",
+        'error,big,gpu,2,2,2,,"all; the paper: 1e-05, in the order of"',
     )
     assert "| what | unit | gpu | the paper |" in text
+    assert "| share | % | 81 | 80.24 % |" in text and "| error |  | 2 | 1e-05, in the order of |" in text
     assert "| time | ms | 1 | 27.15 s, MovieLens 10M |" in text and "| rise | RMSE | 0 |  |" in text
 
 

@@ -6,7 +6,6 @@ other processes may run.
 """
 
 import importlib.util
-import itertools
 import time
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 from gpukit.bench.clicks import ncf_data
 from gpukit.bench.measurement import Row, check_learned
 
-FACTORS, EPOCHS = ncf_data.IMPLICIT_FACTORS, 12
+FACTORS = ncf_data.IMPLICIT_FACTORS
 SEEDS = 5
 OURS, THEIRS = f"iALS F={FACTORS}", f"implicit's ALS F={FACTORS}"
 GRIDS = {
@@ -35,20 +34,17 @@ class Choice(NamedTuple):
 def train_package(name, parameters, ncf, seed):
     """Return the training.LearningCurve of a package in seconds of CPU time."""
     if name == OURS:
-        parameters = {"n_factors": FACTORS, "n_epochs": EPOCHS, **parameters}
+        parameters = {"n_factors": FACTORS, "n_epochs": 12, **parameters}
         return ncf_data.train_ials(parameters, ncf, seed, time.process_time)
     return ncf_data.train_implicit(ncf, seed, time.process_time, **parameters)
 
 
-def make_grid(name):
-    """Return [dict] of the candidate hyperparameters."""
-    grid = GRIDS[name]
-    return [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
-
-
 def choose(name, ncf):
     """Return the Choice of a package by NDCG@10 on an Ncf."""
-    candidates = [(train_package(name, parameters, ncf, 0).final[:2], parameters) for parameters in make_grid(name)]
+    candidates = [
+        (train_package(name, parameters, ncf, 0).final[:2], parameters)
+        for parameters in ncf_data.list_grid(GRIDS[name])
+    ]
     quality, parameters = max(candidates, key=lambda candidate: candidate[0][1])
     return Choice(parameters, quality, len(candidates))
 

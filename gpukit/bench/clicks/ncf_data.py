@@ -3,6 +3,7 @@
 Trainings of gpukit's estimators and of implicit's ALS record HR and NDCG after each epoch.
 """
 
+import itertools
 import time
 from typing import NamedTuple
 
@@ -21,7 +22,6 @@ from gpukit.ratings import Ratings, read_ratings
 
 NAME, K = "MovieLens 1M, NCF's split", 10
 METRICS = {"hr": "HR@10", "ndcg": "NDCG@10"}
-NEGATIVES = 99  # for a held-out click
 
 
 class Ncf(NamedTuple):
@@ -90,7 +90,7 @@ def make_ncf(clicks, tests):
 
 
 def hold_out(ncf, seed=0):
-    """Return the Ncf without a random click of each user, which is tested among NEGATIVES random items."""
+    """Return the Ncf without a random click of each user, which is tested among 99 random items."""
     clicks, random = ncf.clicks, np.random.default_rng(seed)
     order = random.permutation(len(clicks))
     users, first = np.unique(clicks.users[order], return_index=True)
@@ -98,19 +98,24 @@ def hold_out(ncf, seed=0):
     known[clicks.users, clicks.items] = True
     is_training = np.ones(len(clicks), np.bool_)
     is_training[places] = False
-    negatives = random.integers(0, clicks.shape[1], (len(users), NEGATIVES))
+    negatives = random.integers(0, clicks.shape[1], (len(users), 99))
     while (wrong := known[users[:, None], negatives]).any():
         negatives[wrong] = random.integers(0, clicks.shape[1], np.count_nonzero(wrong))
     ids = clicks.user_ids[users], clicks.item_ids[clicks.items[places]], clicks.item_ids[negatives]
     return make_ncf(clicks.take(is_training), Negatives(*ids, np.ones(negatives.shape, np.bool_)))
 
 
-IMPLICIT_FACTORS, IMPLICIT_ITERATIONS = 64, 15
+IMPLICIT_FACTORS = 64
 MODELS = {  # class, parameters
     "CULSH-MF": ("LSHMF", {"loss": "cross-entropy"}),
     "CUSGD++": ("MatrixFactorization", {"loss": "cross-entropy"}),
     "iALS": ("MatrixFactorization", {"solver": "ials"}),
 }
+
+
+def list_grid(grid):
+    """Return [dict] of all combinations of {name: values}."""
+    return [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
 
 
 class LearningCurve(NamedTuple):
@@ -229,6 +234,6 @@ def train_implicit(ncf, seed=0, clock=time.perf_counter, **parameters):
             self.start = clock()
 
     with threadpool_limits(1, "blas"):  # the package recommends it
-        model = Timed(factors=IMPLICIT_FACTORS, iterations=IMPLICIT_ITERATIONS, random_state=seed, **parameters)
+        model = Timed(factors=IMPLICIT_FACTORS, iterations=15, random_state=seed, **parameters)
         model.fit(matrix, show_progress=False, callback=model.record)
     return LearningCurve(quality, times, {}, (*quality[-1], None, None))

@@ -9,7 +9,6 @@ wherever in the list, so all clicks contribute. NDCG depends little on ranks bey
 comparisons of one click with a hundred items; its standard deviation over draws exceeds the difference of neighbouring
 settings (docs/lists.md)."""
 
-import itertools
 from functools import partial
 from typing import NamedTuple
 
@@ -71,7 +70,7 @@ def describe_choice(chosen):
 
 def train_ials(ncf, device):
     """Yield (name, [Result], note) of iALS with FACTORS factors, and with more if held-out clicks rank better."""
-    grid = [{"n_factors": FACTORS, **dict(zip(GRID, values))} for values in itertools.product(*GRID.values())]
+    grid = [{"n_factors": FACTORS, **parameters} for parameters in ncf_data.list_grid(GRID)]
     try_all = partial(choose, partial(make_ials, device), ncf.clicks, device)
     best, best_rank = try_all(grid)
     parameters = {name: best[name] for name in GRID}

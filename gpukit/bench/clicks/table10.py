@@ -4,7 +4,7 @@ All models are trained in one process on the same clicks, networks on a GPU, imp
 0.65 is below that of item kNN, so the final HR and NDCG are measured as well. Training stops after SECONDS.
 
 The networks are GMF, MLP and NeuMF (He et al., "Neural collaborative filtering", WWW 2017) in torch. They are trained
-as by their authors: binary cross-entropy, NEGATIVES new random items for each click in each epoch, batches of BATCH,
+as by their authors: binary cross-entropy, four new random items for each click in each epoch, batches of BATCH,
 Adam at 0.001, FACTORS predictive factors, a tower of three layers, no pre-training. Clicks, negatives and weights stay
 on the device."""
 
@@ -74,7 +74,7 @@ def final_means(curves):
     return ", ".join(f"{name} {np.mean(samples):.4f}" for name, samples in values if None not in samples)
 
 
-FACTORS, LAYERS, NEGATIVES, BATCH = 32, 3, 4, 256
+FACTORS, BATCH = 32, 256
 
 
 def make_network(name, shape):
@@ -84,7 +84,7 @@ def make_network(name, shape):
     class Network(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            width = FACTORS << (LAYERS - 1)
+            width = 4 * FACTORS
             self.product = make_tables(shape, FACTORS) if name != "MLP" else None
             self.tower, self.layers = (
                 (make_tables(shape, width), make_tower(2 * width)) if name != "GMF" else (None, None)
@@ -114,11 +114,11 @@ def make_tables(shape, width):
 
 
 def make_tower(width):
-    """Return LAYERS layers, each half as wide as the one before."""
+    """Return three layers, each half as wide as the one before."""
     import torch
 
     layers = []
-    for step in range(LAYERS):
+    for step in range(3):
         layers += [torch.nn.Linear(width >> step, width >> (step + 1)), torch.nn.ReLU()]
         torch.nn.init.xavier_uniform_(layers[-2].weight)
     return torch.nn.Sequential(*layers)
@@ -142,10 +142,10 @@ class Sampler:
         return torch.randint(self.known.shape[1], (count,), generator=self.generator, device=self.users.device)
 
     def sample_epoch(self):
-        """Return (users, items, labels) of an epoch, shuffled: the clicks and NEGATIVES items for each."""
+        """Return (users, items, labels) of an epoch, shuffled: the clicks and four items for each."""
         import torch
 
-        users = self.users.repeat_interleave(NEGATIVES)
+        users = self.users.repeat_interleave(4)
         items = self.random_items(len(users))
         while (wrong := self.known[users, items].nonzero().squeeze(1)).numel():
             items[wrong] = self.random_items(len(wrong))

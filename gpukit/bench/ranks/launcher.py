@@ -4,8 +4,6 @@ import json
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
 from gpukit.bench import shape_name
 from gpukit.bench.measurement import Row
 from gpukit.bench.ratings import generate_split
@@ -13,6 +11,7 @@ from gpukit.device.place import gpu_count
 from gpukit.errors import GpukitError
 from gpukit.parallel.devices import make_rank_settings
 from gpukit.parallel.launch import launch
+from gpukit.ratings import write_ratings
 
 RATINGS, MORE = ("netflix",), ("yahoo", "ml-10m")
 MODELS = ("CUSGD++", 32), ("CUSGD++", 128), ("CULSH-MF", 32)
@@ -25,7 +24,8 @@ def ranks(conditions):
     """Time epochs, convergence, products with the Hessian and imputation steps over two ranks and more."""
     for name in conditions.select(RATINGS, MORE):
         with tempfile.TemporaryDirectory() as folder:
-            save(generate_split(name, conditions.scale), folder)
+            for part, ratings in zip(("train", "test"), generate_split(name, conditions.scale)):
+                write_ratings(ratings, Path(folder, f"{part}.gkr"))
             for model, factors in MODELS:  # new ranks for each, so that rows appear as they are measured
                 yield from run_sizes(conditions, "factorization", folder, name, model, factors)
     usual, more = TENSORS[conditions.device.is_cuda]
@@ -34,14 +34,6 @@ def ranks(conditions):
     for benchmark, name in tasks:
         with tempfile.TemporaryDirectory() as folder:
             yield from run_sizes(conditions, benchmark, folder, name, conditions.scale)
-
-
-def save(parts, folder):
-    """Write (train, test) Ratings for worker.load."""
-    for name, part in zip(("train", "test"), parts):
-        for column in ("users", "items", "values"):
-            np.save(Path(folder, f"{name}.{column}.npy"), getattr(part, column))
-    np.save(Path(folder, "shape.npy"), parts[0].shape)
 
 
 def list_sizes(device):

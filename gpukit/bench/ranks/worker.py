@@ -31,10 +31,7 @@ from gpukit.imputation.spectral.path import fit_path
 from gpukit.parallel import ALONE
 from gpukit.parallel.current_team import join_team
 from gpukit.ranking import RankSVM
-from gpukit.ratings import Ratings
-from gpukit.ratings.table import DISTINCT, marked
-
-EPOCHS = 5  # of a sample
+from gpukit.ratings import read_ratings
 
 
 def main():
@@ -46,20 +43,13 @@ def main():
             Path(folder, "entries.json").write_text(json.dumps(entries))
 
 
-def load(folder, name):
-    """Read the Ratings that launcher.save has written."""
-    users, items = (np.arange(n) for n in np.load(Path(folder, "shape.npy")))
-    columns = (np.load(Path(folder, f"{name}.{column}.npy")) for column in ("users", "items", "values"))
-    return marked(Ratings(*columns, users, items), DISTINCT)
-
-
 def factorization(team, folder, name, model, factors, device):
     """Time an epoch, and the training until the test RMSE is within CLOSE of one rank's lowest.
 
     All ranks first train by themselves at the same time. Ranks other than 0 return no entries.
     """
     far = 0.01  # stars of RMSE between one rank and all that mean a failed training
-    train, test = load(folder, "train"), load(folder, "test")
+    train, test = (read_ratings(Path(folder, f"{part}.gkr")) for part in ("train", "test"))
     estimator = dict(make_estimators(int(factors)))[model].set_params(device=device)
     single, shared = (train_team(estimator, train, test, ranks) for ranks in (ALONE, team))
     if team.rank:
@@ -146,14 +136,15 @@ def save_parameters(parameters):
 
 
 def epoch_samples(run, team):
-    """Return [milliseconds] of an epoch, the mean of EPOCHS without a barrier."""
+    """Return [milliseconds] of an epoch, the mean of a few without a barrier."""
+    together = 5
 
     def epochs():
         team.barrier()
-        for epoch in range(EPOCHS):
+        for epoch in range(together):
             run.training.epoch(run.settings.epochs + epoch)
 
-    return [sample / EPOCHS for sample in milliseconds(epochs, 9, 2)]
+    return [sample / together for sample in milliseconds(epochs, 9, 2)]
 
 
 def time_to(errors, times, target):

@@ -39,12 +39,6 @@ PRINTED = {  # Table 7: RMSE, seconds on a P100, MB, by column of inputs.PAPER_D
     "minHash buckets p=3 q=200": ((0.9138, 270.003, 40.672), (0.7892, 38.224, 24.438), (21.82, 319.831, 28.972)),
 }
 
-TABLE_5 = (  # alpha_u, alpha_w, lambda_u, lambda_w and the exponent of Psi, by column of inputs.PAPER_DATA
-    (0.02, 0.001, 0.01, 0.05, 2),
-    (0.035, 0.002, 0.02, 0.002, 2),
-    (0.02, 0.001, 0.02, 0.05, 4),
-)
-
 
 def printed_notes(name, shape):
     """Return the values of Table 7 for a search, as notes of RMSE, time and space."""
@@ -153,8 +147,8 @@ def fig9(conditions):
 def table_5(shape):
     """Return the parameters of CULSH-MF that Table 5 and its text give for a shape; ours are per deviation."""
     names = "learning_rate", "influence_rate", "regularization", "influence_regularization", "lsh_psi"
-    values = dict(zip(names, TABLE_5[printed_column(shape)[0]]))
-    return {"rates": "paper", "beta": 0.3, **values}
+    table = (0.02, 0.001, 0.01, 0.05, 2), (0.035, 0.002, 0.02, 0.002, 2), (0.02, 0.001, 0.02, 0.05, 4)
+    return {"rates": "paper", "beta": 0.3, **dict(zip(names, table[printed_column(shape)[0]]))}
 
 
 def fig10(conditions):

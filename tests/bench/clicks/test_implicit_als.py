@@ -21,7 +21,7 @@ def test_clicks_are_held_out_among_items_that_were_not_clicked():
     held_out = ncf_data.hold_out(ncf)
     clicks, tests = held_out.clicks, held_out.tests
     assert np.array_equal(np.unique(tests.users), np.unique(ncf.clicks.user_ids))
-    assert len(clicks) == len(ncf.clicks) - len(tests.users) and tests.items.shape[1] == ncf_data.NEGATIVES
+    assert len(clicks) == len(ncf.clicks) - len(tests.users) and tests.items.shape[1] == 99
     clicked = list_pairs(ncf.clicks)
     assert set(zip(tests.users, tests.clicks)) == clicked - list_pairs(clicks)
     assert not any((user, item) in clicked for user, row in zip(tests.users, tests.items) for item in row)
@@ -52,7 +52,7 @@ def test_rows(monkeypatch):
     sooner = rows[f"CPU time of {implicit_als.OURS} to the quality of {implicit_als.THEIRS}"]
     assert sooner.samples == [2000.0] * implicit_als.SEEDS and "after 2 epochs" in sooner.note
     assert rows[f"NDCG@10 of {implicit_als.THEIRS}, best of the test"].samples == [0.4]
-    assert all(len(implicit_als.make_grid(name)) == 12 for name in implicit_als.GRIDS)
+    assert all(len(ncf_data.list_grid(grid)) == 12 for grid in implicit_als.GRIDS.values())
 
 
 def test_without_the_package_there_are_no_rows(monkeypatch):
