@@ -14,7 +14,7 @@ def said(value):
 
 def check_boolean(name, value):
     """Return value as a bool; ParameterError unless it is True, False, 1 or 0."""
-    is_flag = is_boolean(value) or (hasattr(value, "__index__") and value in (0, 1))
+    is_flag = is_boolean(value) or (hasattr(value, "__index__") and value in (False, True))
     if getattr(value, "shape", ()) or not is_flag:
         raise ParameterError(f"{name} must be True or False; got {said(value)}.")
     return bool(value)
