@@ -151,7 +151,7 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
     with sources.opened(path, NEEDED) as source, tempfile.NamedTemporaryFile(suffix=".csv") as file:
         first = next((line.strip() for line in decoded(source.head).splitlines() if line.strip("\ufeff \t\r")), "")
         between = SPELLED.get(sep, sep) or next((separator for separator in SEPARATORS if separator in first), ",")
-        words = first.removeprefix("\ufeff").split(between)
+        words = first.lstrip("\ufeff").split(between)
         fields = 1 if of_clicks and not names_ratings(words) else 2
         if file_format != "auto" or columns is not None or len(words) != fields:
             return read_ratings(source, file_format, columns, duplicates, sep, bounds=bounds)
@@ -176,7 +176,7 @@ def with_user(source, between, is_headed):
     """Return the bytes of a Source with a first column, the user ONE; a heading of one column is left empty."""
     stream = source.stream()
     stream.text_head()
-    lines = decoded(stream.whole()).removeprefix("\ufeff").splitlines()
+    lines = decoded(stream.whole()).lstrip("\ufeff").splitlines()
     if is_headed:
         lines[next(index for index, line in enumerate(lines) if line.strip())] = ""
     return "\n".join(f"{ONE}{between}{line}" if line.strip() else "" for line in lines).encode()

@@ -69,12 +69,14 @@ def load(ask, stages, described, times=False, team=ALONE):
     remark = described(ask, train)
     stages.done("reading")
     if ask.test_fraction:
-        what = "clicks" if are_pairs(train) else "ratings"
+        what, all_clicks = "clicks" if are_pairs(train) else "ratings", are_clicks(train)
         if ask.split == "random" and is_pattern(ask.ratings):  # the same in any order of the parts
             train, test = split_by_pair(train, ask.test_fraction, ask.seed)
         else:
             train, test = train.split(ask.test_fraction, ask.seed, ask.split)
         check_parts(ask, train, test)
+        if ask.feedback == "auto" and ask.positive_from is None and are_clicks(train) and not all_clicks:
+            ask.feedback = "explicit"  # equal ratings remain ratings where those held out differ
         remark += f"; {len(test):,} of the {what}{since(ask, test)} are held out for testing"
     report.remark(remark + ".", ask.quiet or ask.as_json)
     stages.done("splitting")

@@ -157,6 +157,8 @@ def train_lshmf(ctx, **values):
 def check(ask):
     """Raise for contradictory options and unwritable files, before the computation."""
     if ask.no_neighbors:
+        if ask.neighbors:
+            raise ParameterError(f"--no-neighbors and --neighbors {ask.neighbors} exclude each other: leave one out.")
         ask.neighbors = 0
     if ask.solver in ("hogwild", "als"):
         if ask.neighbors:

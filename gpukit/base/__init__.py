@@ -8,7 +8,7 @@
 | scikit.py    | tags and metadata routing through scikit-learn's own classes, imported on demand           |
 """
 
-from gpukit.base.checks import check_choice, check_integer, check_real
+from gpukit.base.checks import check_boolean, check_choice, check_integer, check_real
 from gpukit.base.estimator import Estimator, not_fitted
 
-__all__ = ["Estimator", "check_choice", "check_integer", "check_real", "not_fitted"]
+__all__ = ["Estimator", "check_boolean", "check_choice", "check_integer", "check_real", "not_fitted"]

@@ -12,12 +12,20 @@ def said(value):
     return text if len(text) <= 200 else text[:200] + " ..."
 
 
+def check_boolean(name, value):
+    """Return value as a bool; ParameterError unless it is True, False, 1 or 0."""
+    is_flag = is_boolean(value) or (hasattr(value, "__index__") and value in (False, True))
+    if getattr(value, "shape", ()) or not is_flag:
+        raise ParameterError(f"{name} must be True or False; got {said(value)}.")
+    return bool(value)
+
+
 def check_integer(name, value, low, high=None):
     """Return value as an int in [low, high].
 
     Raises ParameterError with the parameter, the bounds and the value.
     """
-    whole = not isinstance(value, bool) and hasattr(value, "__index__") and not getattr(value, "shape", ())
+    whole = not is_boolean(value) and hasattr(value, "__index__") and not getattr(value, "shape", ())
     if not whole or value < low or (high is not None and value > high):
         bounds = f"at least {low}" if high is None else f"between {low} and {high}"
         raise ParameterError(f"{name} must be an integer, {bounds}; got {said(value)}.")
@@ -30,7 +38,7 @@ def check_real(name, value, low, high=None, strict=False):
     Raises ParameterError with the bounds and the value.
     """
     try:
-        number = float("nan") if is_text(value) else float(value)
+        number = float("nan") if is_text(value) or is_boolean(value) else float(value)
     except (TypeError, ValueError, OverflowError):  # an integer beyond float64
         number = float("nan")
     if (
@@ -47,6 +55,11 @@ def is_text(value):
     """Return True for text, numpy's included, even if it spells a number."""
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     return isinstance(value, (str, bytes, bytearray)) or kind in ("S", "U")
+
+
+def is_boolean(value):
+    """Return True for True and False, numpy's included."""
+    return isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
 
 
 def check_choice(name, value, choices):

@@ -211,7 +211,7 @@ def _read_text(stream, groups, null, n_features, dtype):
     head = stream.text_head()
     groups = [] if _has_qids(head) else groups
     builder = DocumentsBuilder(stream, not groups, null, dtype)
-    with contextlib.closing(stream.blocks(len(sources.BOM) if head.startswith(sources.BOM) else 0)) as blocks:
+    with contextlib.closing(stream.blocks(sources.count_marks(head))) as blocks:
         for block in without_blank_end(blocks, " ", stream.name):
             builder.add(block)
     builder.finish()
@@ -227,7 +227,7 @@ def _has_qids(head):
 
     Comments are skipped.
     """
-    for line in head.removeprefix(sources.BOM).split(b"\n"):
+    for line in head[sources.count_marks(head) :].split(b"\n"):
         words = line.split(b"#")[0].split()
         if words:
             return len(words) > 1 and words[1].startswith(b"qid:")

@@ -17,7 +17,7 @@ from gpukit.io.arrays import plain
 from gpukit.io.ids import factorize
 from gpukit.io.records import words_of
 from gpukit.io.sheet import SEPARATORS, Table
-from gpukit.io.sources import BOM
+from gpukit.io.sources import count_marks
 from gpukit.io.words import as_ids, decoded, shown, text_array, with_comma
 
 NAMES = {
@@ -119,7 +119,7 @@ def is_csv(head):
 
 def names_in(head):
     """Return the fields of the first line of a text, which may be names."""
-    first = next((line for line in head.removeprefix(BOM).splitlines() if line.strip()), b"")
+    first = next((line for line in head[count_marks(head) :].splitlines() if line.strip()), b"")
     mark = next((mark for mark in SEPARATORS if mark.encode() in first), " ")
     return words_of(decoded(first).replace("\t", mark if mark == " " else "\t"), mark) or ()
 
@@ -205,7 +205,7 @@ class CsvFile:
     """Documents in a csv with a header."""
 
     def __init__(self, raw, name):
-        self.name, self.table = name, Table(raw.removeprefix(BOM), name)
+        self.name, self.table = name, Table(raw[count_marks(raw) :], name)
         names = self.table.first
         self.columns = Columns(names, name)
         roles = {role: getattr(self.columns, role) for role in NAMES}

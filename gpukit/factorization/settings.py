@@ -6,7 +6,7 @@ Objective of a training: feedback, loss and solver, from parameters that must be
 import warnings
 from typing import Literal, NamedTuple, get_args
 
-from gpukit.base import check_choice, check_integer, check_real
+from gpukit.base import check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.factorization.constants import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import PRECISIONS
@@ -189,7 +189,8 @@ def check(estimator, n_ratings=0, feedback=None):
     usual_factors = 1 if goal.solver == "ease" else usual_factors
     factors = check_integer("n_factors", known(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
     kind, solver = check_choice("rates", estimator.rates, get_args(Rates)), goal.solver
-    check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS), estimator.deterministic)
+    is_deterministic = check_boolean("deterministic", estimator.deterministic)
+    check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS), is_deterministic)
     check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9)
     standard, n_epochs = usual(solver, kind, n_ratings), estimator.n_epochs
     return Settings(
@@ -199,7 +200,7 @@ def check(estimator, n_ratings=0, feedback=None):
         check_rate(solver, estimator.learning_rate, standard["learning_rate"]),
         check_real("regularization", known(estimator.regularization, standard["regularization"]), 0.0),
         standard["annealing"],
-        bool(getattr(estimator, "biases", True)) and solver not in ("ials", "ease"),
+        check_boolean("biases", getattr(estimator, "biases", True)) and solver not in ("ials", "ease"),
         check_integer("early_stopping", estimator.early_stopping, 0),
         check_integer("random_state", known(estimator.random_state, 0), 0, 2**63 - 1),
         factors,

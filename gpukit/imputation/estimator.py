@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import Estimator, check_choice, check_integer, check_real
+from gpukit.base import Estimator, check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.imputation import inputs, saving, serve
 from gpukit.imputation.centering import CENTERS
@@ -243,8 +243,8 @@ class GraphImputer(Estimator):
             check_integer("iterations", self.iterations, 1, MOST_STEPS),
             None if self.decay is None else below_one("decay", self.decay),
             check_real("tolerance", self.tolerance, 0.0),
-            bool(self.accelerate),
-            bool(self.rank_phase),
+            check_boolean("accelerate", self.accelerate),
+            check_boolean("rank_phase", self.rank_phase),
             check_integer("rank_iterations", self.rank_iterations, 0, MOST_STEPS),
         )
 

@@ -14,7 +14,7 @@ NO_LETTERS = re.compile(r"[\W_]+")
 
 def is_frame(data):
     """Return True for a pandas DataFrame, without importing pandas."""
-    return hasattr(data, "columns") and hasattr(data, "iloc")
+    return hasattr(data, "iloc") and hasattr(data, "columns")
 
 
 def is_partitioned(data):
@@ -30,8 +30,10 @@ def is_series(data):
 def as_frame(data):
     """Convert any object with to_pandas (polars, pyarrow, ...) to a pandas DataFrame.
 
-    Other objects are returned unchanged.
+    A LazyFrame is collected first. Other objects are returned unchanged.
     """
+    if hasattr(data, "collect_schema") and hasattr(data, "collect"):
+        data = data.collect()
     return data.to_pandas() if hasattr(data, "to_pandas") else data
 
 

@@ -74,9 +74,15 @@ def read_whole(path, needed):
         stream = source.stream()
         stream.text_head()
         raw = stream.whole()
-    while raw.startswith(BOM):  # programs may add a second one
-        raw = raw.removeprefix(BOM)
-    return stream.name, raw
+    return stream.name, raw[count_marks(raw) :]
+
+
+def count_marks(raw):
+    """Return the number of bytes of the byte-order marks that a text begins with; programs may add a second one."""
+    size = 0
+    while raw.startswith(BOM, size):
+        size += len(BOM)
+    return size
 
 
 @contextlib.contextmanager
@@ -173,7 +179,7 @@ class Source:
         strange = next((kind for kind, sign in STRANGE.items() if self.head.startswith(sign)), None)
         if strange:
             raise DataError(f"{self.name} is packed by {strange}, which gpukit does not unpack. Unpack it first.")
-        text = self.head.removeprefix(BOM).lstrip()
+        text = self.head[count_marks(self.head) :].lstrip()
         if text.lower().startswith(PAGES):
             begin = shown(text.decode("utf-8", "replace").strip())
             raise DataError(

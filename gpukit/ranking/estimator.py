@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from gpukit.base import Estimator, check_choice, check_integer, check_real
+from gpukit.base import Estimator, check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import DataError
 from gpukit.parallel import ALONE
 from gpukit.ranking.solvers import choose
@@ -180,7 +180,7 @@ class RankSVM(Estimator):
             check_integer("max_iter", self.max_iter, 1),
             check_choice("scale", self.scale, get_args(Scale)),
             self.device,
-            bool(self.precondition),
+            check_boolean("precondition", self.precondition),
             choose.check_features(self.features, self.device, get_args(Features)),
             check_choice("pair_weights", self.pair_weights, get_args(PairWeights)),
         )

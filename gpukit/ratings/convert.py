@@ -288,6 +288,7 @@ def table_of(X, y=None):
     """Return Ratings as ratings_of, with repeated pairs and a DataFrame's times; a RatingsPart as it is."""
     if isinstance(X, RatingsPart):
         return X
+    X = as_frame(X)
     if y is None or not is_pairs(X):
         return sound(made_of(X if hasattr(X, "iloc") else plain(X), times=MAYBE))
     if isinstance(X, tuple):
@@ -329,6 +330,7 @@ def is_pairs(X):
         return False
     if isinstance(X, tuple):
         return len(X) == 2
+    X = as_frame(X)
     if not is_frame(X):
         shape = getattr(X, "shape", None)
         shape = shape if isinstance(shape, tuple) else as_array(X, "X").shape
@@ -346,6 +348,7 @@ def pairs_of(X):
     X: a tuple (users, items), an (n, 2) array, or a DataFrame (user and item by name, else its first two columns).
     Raises DataError for other input.
     """
+    X = as_frame(X)
     if isinstance(X, tuple) and len(X) == 2:
         check_types(plain(X[0]), "user")
         check_types(plain(X[1]), "item")

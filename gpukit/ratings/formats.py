@@ -24,6 +24,7 @@ from gpukit.io import notes
 from gpukit.io.arrays import plain
 from gpukit.io.delimited import words_in
 from gpukit.io.records import hidden
+from gpukit.io.sources import count_marks
 from gpukit.io.times import seconds_of
 from gpukit.io.words import (
     comma_error,
@@ -231,7 +232,6 @@ FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm"
 SEPARATORS = ("\t", ",", ";", "|", " ")
 DECLARED = re.compile(r"sep=([,;|\t ])", re.IGNORECASE)  # first line that declares Excel's separator
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
-BOM = b"\xef\xbb\xbf"
 BANNER = "%%matrixmarket"  # of Matrix Market; then the supported words by position
 READ = {1: ("matrix",), 2: ("coordinate",), 3: ("real", "integer", "double", "pattern"), 4: ("general",)}
 
@@ -299,7 +299,7 @@ class _Lines:
     """Position among the lines of a head, whose quoted line ends are zero bytes."""
 
     def __init__(self, head):
-        self._mark = len(BOM) if head.startswith(BOM) else 0
+        self._mark = count_marks(head)
         self._lines, self._at = head[self._mark :].removesuffix(b"\n").split(b"\n"), 0
 
     def skip_blank(self, count=0, comment=None):

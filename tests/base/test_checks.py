@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gpukit.base import Estimator, check_choice, check_integer, check_real
+from gpukit import LSHMF, GraphImputer, MatrixFactorization, RankSVM
+from gpukit.base import Estimator, check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import NotFittedError, ParameterError
 
 
@@ -61,6 +62,28 @@ def test_an_integer_without_an_upper_bound():
         check_integer("k", 0, 1)
 
 
+@pytest.mark.parametrize("value", [True, 0, np.False_, np.int8(1), np.array(True)])
+def test_booleans_that_pass(value):
+    checked = check_boolean("biases", value)
+    assert checked == bool(value) and type(checked) is bool
+
+
+@pytest.mark.parametrize("value", ["no", "False", "", None, 2, 1.0, float("nan"), [], np.array([True])])
+def test_booleans_that_do_not(value):
+    with pytest.raises(ParameterError, match="biases must be True or False; got"):
+        check_boolean("biases", value)
+
+
+FLAGS = [(MatrixFactorization, "biases"), (LSHMF, "deterministic"), (RankSVM, "precondition")]
+FLAGS += [(GraphImputer, "accelerate"), (GraphImputer, "rank_phase")]
+
+
+@pytest.mark.parametrize("estimator, name", FLAGS)
+def test_text_is_no_boolean(estimator, name):
+    with pytest.raises(ParameterError, match=f"{name} must be True or False; got 'no'"):
+        estimator(**{name: "no"}).check()
+
+
 @pytest.mark.parametrize("value", [0.0, 1, np.float32(0.5)])
 def test_reals_that_pass(value):
     checked = check_real("rate", value, 0, 1)
@@ -68,7 +91,7 @@ def test_reals_that_pass(value):
 
 
 @pytest.mark.parametrize(
-    "value", [-0.1, 1.5, float("nan"), float("inf"), "x", "0.25", b"1", np.str_("1"), None, 10**400]
+    "value", [-0.1, 1.5, float("nan"), float("inf"), "x", "0.25", b"1", np.str_("1"), None, 10**400, True, np.True_]
 )
 def test_reals_that_do_not(value):
     with pytest.raises(ParameterError, match="rate must be a finite number"):

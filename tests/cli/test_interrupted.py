@@ -31,13 +31,13 @@ def ctrl_c_at(monkeypatch):
 
 
 def results(verb, *arguments):
-    result = verb("train-lshmf", *arguments, "--json", *SMALL, "--epochs", 6, "--deterministic")
+    result = verb("train-lshmf", "--json", *SMALL, "--epochs", 6, "--deterministic", *arguments)
     assert result.code == 0, result
     return json.loads(result.out)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [(), ("--no-neighbors",)])
+@pytest.mark.parametrize("kind", [(), ("--neighbors", 0)])
 def test_resuming_ends_where_training_in_one_go_does(verb, ratings_file, tmp_path, ctrl_c_at, monkeypatch, kind):
     checkpoint = tmp_path / "ck"
     whole = results(verb, ratings_file, *kind)
@@ -76,7 +76,7 @@ def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_
     monkeypatch.setattr("gpukit.factorization.run.CHECKPOINT_SECONDS", 1e9)  # for any time of compilation
     ctrl_c_at("training", 2)
     result = verb(
-        "train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--no-neighbors", "-q", "--force", *solver
+        "train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--neighbors", 0, "-q", "--force", *solver
     )
     left = " The one of before is whole: --resume goes on from it." if before else ""
     message = f"The checkpoint could not be written: cannot write {checkpoint}: No space left on device.{left}"

@@ -9,8 +9,11 @@ import zipfile
 import numpy as np
 import pytest
 
-from gpukit import documents, ratings
+from gpukit import documents, ratings, read_letor, read_ratings
+from gpukit.cli.factorization.listing import read_lists
 from gpukit.errors import DataError
+from gpukit.evaluation.lists.negatives import read_negatives
+from gpukit.factorization.lists.files import lines_of
 from gpukit.io import sources
 
 TEXT = b"1,2,3\n4,5,6\n"
@@ -258,3 +261,27 @@ def test_readers_name_the_files_of_gpukit(tmp_path, read, others):
         path.write_bytes(f"GPUKIT{letter}1".encode() + bytes(range(1, 9)) + b"\0" * 200)
         with pytest.raises(DataError, match=f"some.file is {what}.* written by gpukit, which is not read here"):
             read(path)
+
+
+MATRIX = "%%MatrixMarket matrix coordinate real general"
+MARKED = {
+    "letor": ("1 qid:1 1:2\n0 qid:1 1:3\n", lambda path: read_letor(path).y.tolist(), [1, 0]),
+    "documents": ("label,qid,f\n1,1,2\n0,1,3\n", lambda path: read_letor(path).y.tolist(), [1, 0]),
+    "netflix": ("1:\n2,3,2005-01-01\n", lambda path: read_ratings(path).item_ids.tolist(), [1]),
+    "matrix": (
+        "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 3\n",
+        lambda path: len(read_ratings(path)),
+        1,
+    ),
+    "negatives": ("(1,2)\t3\t4\n", lambda path: read_negatives(path).users.tolist(), ["1"]),
+    "titles": ("1,A film\n", lambda path: lines_of(path, "titles"), [(1, ["1", "A film"])]),
+    "lists": ("7,4.5\n", lambda path: read_lists(path, "auto", None, "last", None).item_ids.tolist(), [7]),
+}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+@pytest.mark.parametrize("text, read, expected", MARKED.values(), ids=MARKED)
+def test_any_number_of_byte_order_marks(tmp_path, text, read, expected, count):
+    path = tmp_path / "marked.txt"
+    path.write_text("\ufeff" * count + text)
+    assert read(path) == expected

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from gpukit.errors import DataError
 from gpukit.ratings import Ratings, as_ratings, check, read_ratings, repeats
-from gpukit.ratings.convert import ratings_of
+from gpukit.ratings.convert import pairs_of, ratings_of
 from gpukit.ratings.table import DISTINCT, SOUND, UNCHECKED
 
 FRAME = pandas.DataFrame({"userId": [9, 2, 9], "movieId": ["b", "a", "a"], "stars": [4, 0, 2.5]})
@@ -73,8 +73,30 @@ def test_frames_of_arrow():
     assert triples(as_ratings(FRAME.astype({"movieId": "string[pyarrow]"}))) == TRIPLES
 
 
-def test_frames_of_other_libraries():
-    assert triples(as_ratings(pyarrow.table(FRAME))) == TRIPLES
+class Lazy:
+    """A frame that is computed on demand, as polars' LazyFrame."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def collect_schema(self):
+        raise AssertionError("the schema is not needed")
+
+    def collect(self):
+        return pyarrow.table(self.frame)
+
+
+@pytest.mark.parametrize("other", [pyarrow.table, Lazy])
+def test_frames_of_other_libraries(other):
+    assert triples(as_ratings(other(FRAME))) == TRIPLES
+
+
+@pytest.mark.parametrize("other", [pyarrow.table, Lazy])
+def test_pairs_of_other_libraries_are_found_by_name(other):
+    pairs, expected = other(FRAME[["movieId", "userId"]]), (["9", "2", "9"], ["b", "a", "a"])
+    assert triples(ratings_of(pairs, FRAME.stars.to_numpy())) == TRIPLES
+    assert [list(map(str, ids)) for ids in pairs_of(pairs)] == list(expected)
+    assert [list(map(str, ids)) for ids in pairs_of(other(FRAME))] == list(expected)
 
 
 @pytest.mark.parametrize("column, what", [("userId", "user id"), ("movieId", "item id"), ("stars", "rating")])

@@ -64,9 +64,8 @@ def run(ask, stages, team):
     """Run one rank of a Team: all evaluate, the first one prints."""
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
-    of_clicks = getattr(fitted, "feedback_", "explicit") == "implicit"
-    ask.of_lists = bool(ask.of_lists or ask.protocol or of_clicks)
-    check(ask)
+    ask.of_lists = bool(ask.of_lists or ask.protocol or learned_clicks(fitted))
+    check(ask, other)
     kind = lists if ask.of_lists else ratings
     result = kind.judged(ask, fitted, other, stages, team)
     if team.rank:
@@ -79,8 +78,16 @@ def run(ask, stages, team):
     models.closing_remark(chosen, stages, ask.quiet)
 
 
-def check(ask):
-    """Raise for list options without --lists, for --sequential with it, and for a protocol with --given."""
+def learned_clicks(fitted):
+    """Return True for a model of clicks."""
+    return getattr(fitted, "feedback_", "explicit") == "implicit"
+
+
+def check(ask, other):
+    """Raise for list options without --lists, for --sequential with it, and for a protocol with --given.
+
+    other: the model of --against or None; without --lists it must predict ratings.
+    """
     if ask.of_lists:
         if ask.sequential:
             raise ParameterError("--sequential is about predicted ratings, and lists are judged here: leave it out.")
@@ -91,3 +98,7 @@ def check(ask):
     for name, value in options.items():
         if value is not None:
             raise ParameterError(f"{name} is about lists, and predicted ratings are judged here: add --lists.")
+    if other is not None and learned_clicks(other):
+        raise ParameterError(
+            f"--against {ask.against} is a model of clicks, which predicts no ratings: add --lists to compare lists."
+        )

@@ -36,7 +36,7 @@ def read_negatives(path):
         source.refuse_empty(f"a file of negatives, {FORM}")
         stream = source.stream()
         stream.text_head()
-        lines = decoded(stream.whole().removeprefix(sources.BOM)).split("\n")
+        lines = decoded(stream.whole()).lstrip("\ufeff").split("\n")
     numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
     rows = [_parsed(lines[number - 1], number, path) for number in numbers]
     if not rows:

@@ -390,8 +390,9 @@ class Answering(Recommending):
 
         Parameters
         ----------
-        X : Ratings, matrix, DataFrame, pairs, dict or list
-            Ratings as in fit. For one user also {item: rating}, or for clicks [item, ...]; the user's id is then 0.
+        X : Ratings, matrix, DataFrame, pairs, dict, list, set or (n,) array
+            Ratings as in fit. For one user also {item: rating}, or for clicks a list, set or array of items; the
+            user's id is then 0.
         y : (n,) or None
             Ratings of the pairs X.
         n : int

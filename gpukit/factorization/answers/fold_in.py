@@ -143,9 +143,9 @@ def read_user_ratings(X, y, duplicates, bounds):
         except (TypeError, ValueError) as error:
             raise DataError(f"The ratings of {{item: rating}} are not numbers ({error}).") from None
         X = np.zeros(len(X), np.int64), np.array(list(X)), values
-    elif isinstance(X, list | set) and y is None and all(np.ndim(item) == 0 for item in X):  # one user's clicks
-        check_types(X, "item")
-        X = np.zeros(len(X), np.int64), np.array(list(X))
+    elif y is None and (items := clicked_items(X)) is not None:
+        check_types(items, "item")
+        X = np.zeros(len(items), np.int64), np.asarray(items)
     ratings = table_of(X, y)
     if not are_pairs(ratings):
         check_range(ratings.values, bounds, lambda row: locate(ratings, row))
@@ -153,6 +153,13 @@ def read_user_ratings(X, y, duplicates, bounds):
     if not len(ratings):
         raise DataError("There are no ratings: 0 rows. Give at least one.")
     return ratings
+
+
+def clicked_items(X):
+    """Return the items that one user clicked, from a list, a set or a one-dimensional array; None for other input."""
+    if isinstance(X, list | set):
+        return list(X) if all(np.ndim(item) == 0 for item in X) else None
+    return X if len(getattr(X, "shape", ())) == 1 else None
 
 
 def iterate_users(ratings, item_ids, order, scale):

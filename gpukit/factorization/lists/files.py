@@ -59,9 +59,9 @@ def lines_of(path, needed):
         stream = source.stream()
         stream.text_head()
         path, raw = stream.name, stream.whole()
-    first = decoded(raw).removeprefix("\ufeff").lstrip().partition("\n")[0]
+    first = decoded(raw).lstrip("\ufeff").lstrip().partition("\n")[0]
     sep = next((sep for sep in SEPARATORS if sep in first), ",")
-    text = decoded(cut_blank_end(raw, sep, path)).removeprefix("\ufeff")
+    text = decoded(cut_blank_end(raw, sep, path)).lstrip("\ufeff")
     lines = [(number, line.strip()) for number, line in records.lines_of(text, sep) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {needed}.")

@@ -126,6 +126,14 @@ def test_users_that_number_the_lines_are_told(start, step, is_told, verb, tmp_pa
     assert any("the numbers of the lines" in str(one.message) for one in caught) == is_told
 
 
+@pytest.mark.parametrize("share", [0.5, 0.999])
+def test_ratings_remain_ratings_where_those_held_out_differ(verb, table, share):
+    held = np.random.default_rng(0).random(1200) < share
+    rows = square(lambda user, item, k: 1 + k % 5 if held[k] else 4, 40, 30)
+    result = verb("train-lshmf", table(rows), "--test-fraction", share, *CPU)
+    assert result.code == 0 and f"{1200 - held.sum():,} ratings" in result.out and "test RMSE" in result.out, result
+
+
 @pytest.mark.parametrize("more", [("train-lshmf", "--early-stop", 2), ("train-lshmf",)], ids=["stop", "plain"])
 def test_clicks_are_no_test_of_ratings(verb, table, tmp_path, more):
     rated = table(square(lambda user, item, k: 1 + k % 5))

@@ -56,7 +56,7 @@ def test_nothing_is_alike(verb, tmp_path):
     made = verb(
         "train-lshmf",
         write_rows(tmp_path / "r.csv", rows),
-        *("--test-fraction", 0, "--no-neighbors", "--model", tmp_path / "m", *SMALL),
+        *("--test-fraction", 0, "--model", tmp_path / "m", *SMALL, "--neighbors", 0),
     )
     assert made.code == 0, made
     result = verb("similar", tmp_path / "m", "--item", 1)
@@ -66,7 +66,7 @@ def test_nothing_is_alike(verb, tmp_path):
 
 
 def test_a_model_without_neighbours_has_similar_items_too(verb, ratings_file, tmp_path):
-    assert verb("train-lshmf", ratings_file, "--no-neighbors", "--model", tmp_path / "m", *SMALL).code == 0
+    assert verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL, "--neighbors", 0).code == 0
     assert len(json.loads(verb("similar", tmp_path / "m", "--item", "a07", "-n", 4, "--json").out)["similar"]) == 4
 
 

@@ -11,7 +11,7 @@ from gpukit.device import Device
 
 
 def as_json(verb, *arguments):
-    result = verb("train-lshmf", *arguments, "--json", *SMALL)
+    result = verb("train-lshmf", "--json", *SMALL, *arguments)
     assert result.code == 0 and result.err == "", result
     return json.loads(result.out)
 
@@ -64,7 +64,7 @@ def test_json_holds_the_table(verb, ratings_file):
 
 
 def test_early_stopping_does_not_look_at_the_test_set(verb, ratings_file):
-    stopped = as_json(verb, ratings_file, "--early-stop", 2, "--no-neighbors")
+    stopped = as_json(verb, ratings_file, "--early-stop", 2, "--neighbors", 0)
     rmse = [row["rmse"] for row in stopped["trials"][0]["curve"]]
     tested = errors_of(stopped, "MatrixFactorization")["test_rmse"]
     assert min(abs(value - tested) for value in rmse) > 1e-4
@@ -81,9 +81,9 @@ def test_the_seed_decides(verb, ratings_file):
     assert one["results"][0] == same["results"][0] != other["results"][0]
 
 
-@pytest.mark.parametrize("option", [("--no-neighbors",), ("--neighbors", 0)])
+@pytest.mark.parametrize("option", [(*SMALL[:4], "--no-neighbors"), (*SMALL, "--neighbors", 0)])
 def test_without_neighbours_it_is_plain_factorization(verb, ratings_file, option):
-    result = verb("train-lshmf", ratings_file, "--json", *SMALL, *option)
+    result = verb("train-lshmf", ratings_file, "--json", *option)
     assert json.loads(result.out)["estimator"] == "MatrixFactorization", result
 
 
@@ -205,7 +205,7 @@ def test_half_precision_without_a_gpu(refused, tmp_path):
 
 
 def test_a_solver_without_neighbours(verb, refused, ratings_file):
-    result = as_json(verb, ratings_file, "--no-neighbors", "--solver", "als")
+    result = as_json(verb, ratings_file, "--neighbors", 0, "--solver", "als")
     assert result["parameters"]["solver"] == "als" and result["estimator"] == "MatrixFactorization"
     line = refused("train-lshmf", ratings_file, "--device", "cpu", "--solver", "als", "--neighbors", 8)
     assert "--solver als learns no neighbourhoods" in line and "--neighbors" in line
@@ -235,6 +235,7 @@ def test_more_neighbours_and_factors_than_there_are(verb, ratings_file):
         (("--hash", "minhash", "--search", "exact"), "--search exact reads no hash"),
         (("--hash", "projection", "--search", "random"), "leave --hash projection out"),
         (("--neighbors", -1), "--neighbors"),
+        (("--neighbors", 8, "--no-neighbors"), "--no-neighbors and --neighbors 8 exclude each other"),
         (("--test-fraction", 1), "--test-fraction"),
         (("--resume",), "--checkpoint"),
         (("--test", "t.csv", "--test-fraction", 0.2), "exclude each other"),

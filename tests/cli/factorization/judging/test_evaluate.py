@@ -25,7 +25,7 @@ def data(tmp_path_factory):
     random = np.random.default_rng(0)
     lines = [f"({user},{item})\t" + "\t".join(map(str, random.integers(0, 40, 9))) for user, item in tests]
     (folder / "test.negative").write_text("\n".join(lines) + "\n")
-    for name, more in (("one", SMALL), ("two", (*SMALL[:-4], "--no-neighbors"))):
+    for name, more in (("one", SMALL), ("two", (*SMALL[:4], "--no-neighbors"))):
         command = (
             "train-lshmf",
             folder / "train.csv",
@@ -173,6 +173,17 @@ def test_bad_requests(refused, data, tmp_path):
     assert "is the model that is judged: name another" in refused("evaluate", one, test, "--against", one)
     assert "Protocol" in refused("evaluate", one, test, "--protocol", "vae", "x").title()
     assert "can be judged" in refused("evaluate", one, data / "train.csv", "--lists")
+
+
+@pytest.mark.parametrize("more", [(), ("--sequential",)])
+def test_ratings_are_not_compared_with_clicks(verb, refused, data, tmp_path, more):
+    clicks, asked = tmp_path / "clicks", ("evaluate", data / "one", data / "test.csv")
+    options = ("--feedback", "implicit", "--test-fraction", 0, "--epochs", 1, "--factors", 2, "--model", clicks)
+    assert verb("train-lshmf", data / "train.csv", *options, "--quiet").code == 0
+    assert "clicks is a model of clicks, which predicts no ratings: add --lists" in refused(
+        *asked, "--against", clicks, *more
+    )
+    assert verb(*asked, "--against", clicks, "--lists").code == 0
 
 
 def test_an_empty_test(refused, data, tmp_path):

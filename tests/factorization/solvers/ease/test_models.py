@@ -1,6 +1,7 @@
 """Models of item weights from outside: lists, explanations, new users, files, updates, errors."""
 
 import numpy as np
+import pandas
 import pytest
 from scipy.sparse import csr_array
 
@@ -134,6 +135,13 @@ def test_an_update_is_a_new_solution():
     new = first.recommend_for([0, 4], n=3)[1]
     first.partial_fit(([1_000, 1_000], [0, 4]))
     assert np.array_equal(first.recommend([1_000], n=3)[0], new) and first.updates_[-1]["users"] == 1
+
+
+@pytest.mark.parametrize("kind", [np.array, set, pandas.Series, pandas.Index, pandas.Categorical])
+def test_clicked_items_in_any_container(kind):
+    model = fitted()
+    expected, found = model.recommend_for([0, 4], n=3), model.recommend_for(kind([0, 4]), n=3)
+    assert all(map(np.array_equal, found, expected))
 
 
 def test_later_updates_correct_the_inverse_of_the_last_one(monkeypatch):
