@@ -42,6 +42,7 @@ class Decisions:
     held_out_share: float = 0.2  # of a user's clicks, rounded: one of three, but none of two
     least_users: int = 20  # with a held-out click
     click_sample: int = 100_000  # clicks for all candidates
+    sample_work: float = 4e8  # work of a training on them, about half a second
     large_click_sample: int = 300_000  # for a few more of them
     small_click_sample: int = 33_000  # for additions
     ranked_pairs: int = 3_000_000  # limit of (user, item) pairs that are ranked per candidate
