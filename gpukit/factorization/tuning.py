@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gpukit.typing import Progress, RatingsLike
 
 # (maximum number of ratings, folds, judged folds). RMSE on a tenth is close to that on all ratings.
-FOLDS = ((200_000, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
+FOLDS = ((RULES.few_ratings, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
 BUDGET = 900.0
 TWICE = 2 * RULES.grid_factors[-1]  # factors to try if the largest number is best
 
@@ -92,7 +92,7 @@ class Fold:
         if not len(test):
             raise DataError("a fold has no ratings to judge by: use fewer folds (cv).")
         self.train, self.test, self.template, self.most = train, test, template, most
-        self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= RULES.one_thread else None
+        self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= RULES.few_ratings else None
         self.evaluators = {}
 
     def evaluator(self, model, seed):
@@ -395,7 +395,7 @@ def checked_rules(rules, ratings):
         check_integer("repeats", rules.repeats, 1),
         check_integer("epochs", epochs, 1),
         None if rules.budget is None else check_real("budget", rules.budget, 0.0, strict=True),
-        n <= RULES.all_on_all if rules.exhaustive is None else bool(rules.exhaustive),
+        n <= RULES.few_ratings if rules.exhaustive is None else bool(rules.exhaustive),
         rules.by,
         judges,
     )

@@ -168,7 +168,7 @@ def test_fewer_folds_of_more_ratings():
     found = [checked_rules(Rules(), range(n)) for n in sizes]
     assert [(one.cv, one.judges) for one in found] == [(5, 5), (10, 5), (10, 3), (10, 2)]
     assert checked_rules(Rules(4), range(10**7)).judges == 4
-    sizes = RULES.all_on_all, RULES.all_on_all + 1
+    sizes = RULES.few_ratings, RULES.few_ratings + 1
     assert [checked_rules(Rules(), range(n)).exhaustive for n in sizes] == [True, False]
 
 

@@ -127,7 +127,6 @@ def choose(estimator, ratings, settings, device, judged, progress):
     number of epochs is then at least the usual one. judged: whether the user's own ratings judge every epoch, by which
     early stopping then works.
     """
-    stopping_share = 0.05  # default fraction of the ratings that early stopping holds out
     free, n = left_open(estimator), len(ratings)
     doubtful = bool(free) and not usual_suits(estimator, ratings, settings, device)
     stopping = settings.patience > 0 and not judged
@@ -137,20 +136,27 @@ def choose(estimator, ratings, settings, device, judged, progress):
         why = f"{n} ratings are too few to try anything on"
         return Choice(settings if wants_factors(estimator) else as_biases(settings), [], why)
     sample = draw_sample(ratings, settings.seed, RULES.choice_sample) if doubtful else ratings
-    with thread_count.limited(1 if estimator.deterministic or len(sample) <= RULES.one_thread else None):
+    with thread_count.limited(1 if estimator.deterministic or len(sample) <= RULES.few_ratings else None):
         progress("choosing", 0, None, {})
         patience = settings.patience if stopping else RULES.choice_patience if "n_epochs" in free else 0
-        share = (estimator.validation_fraction or stopping_share) if stopping else None
-        options = settings.seed, device, settings.n_neighbors
-        evaluators = [Evaluator(estimator, *fold, *options) for fold in folds(sample, settings.seed, share)]
+        evaluators = make_evaluators(estimator, sample, settings, device, stopping)
         search = make_search(evaluators, settings, patience, doubtful, progress)
-        chosen = choose_best(estimator, settings, search, evaluators) if doubtful else _stopped(settings, search)
+        options = estimator, settings, search, evaluators, patience > 0
+        chosen = choose_best(*options) if doubtful else _stopped(settings, search)
     if len(sample) < n and chosen.settings.epochs:  # the fewer ratings of an item, the sooner it is overfitted
         epochs = max(chosen.settings.epochs, settings.epochs)
         chosen = chosen._replace(settings=chosen.settings._replace(epochs=epochs))
     if search.budget.is_spent:
         chosen = chosen._replace(why=f"{chosen.why}; more would have taken too long")
     return chosen if judged else chosen._replace(settings=chosen.settings._replace(patience=0))
+
+
+def make_evaluators(estimator, ratings, settings, device, stopping):
+    """Return a list of Evaluator on parts of Ratings; stopping: whether the parts are those of early stopping."""
+    stopping_share = 0.05  # default fraction of the ratings that early stopping holds out
+    share = (estimator.validation_fraction or stopping_share) if stopping else None
+    options = settings.seed, device, settings.n_neighbors
+    return [Evaluator(estimator, *fold, *options) for fold in folds(ratings, settings.seed, share)]
 
 
 def make_search(evaluators, settings, patience, is_limited, progress):
@@ -176,10 +182,12 @@ def make_search(evaluators, settings, patience, is_limited, progress):
     return search
 
 
-def choose_best(estimator, settings, search, evaluators):
-    """Return the Choice among candidates and damped biases."""
+def choose_best(estimator, settings, search, evaluators, has_patience):
+    """Return the Choice among candidates and damped biases.
+
+    has_patience: whether a candidate's epochs are those of its best one, and not the settings'.
+    """
     free, plain, first = left_open(estimator), None, settings._replace(held=True)
-    has_patience = "n_epochs" in free or settings.patience > 0
     if settings.biases:
         plain = best_biases(evaluators)
         first = first._replace(**dict(zip(("damping", "trend"), plain.candidate)))

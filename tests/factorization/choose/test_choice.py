@@ -320,11 +320,18 @@ def test_biases_that_may_be_better_by_luck_are_not_taken():
     """A trend is taken if it is better by more than a standard error over the ratings."""
 
     class Lucky(Biases):
+        """The items' trend changes squared errors by 40 %, up or down at random, and lowers them in the mean."""
+
         def biased(self, damping, trend):
-            return super().biased(damping, trend) + 0.02 * trend[1] * self.parts[4] ** 3
+            errors = super().biased(damping, (trend[0], 0.5))
+            signs = np.random.default_rng(6).choice((-1.0, 1.0), len(errors))
+            signs *= -np.sign(signs @ errors**2)
+            return errors * np.sqrt(1 + 0.4 * trend[1] * signs)
 
     lucky = Lucky(0.0, 0.5)
-    assert choice.best_biases([lucky]).candidate[1] == (0.0, 0.0)
+    flat, sloped = (held_out_biases([lucky], (20.0, 3.0), trend) for trend in (choice.LEVEL, choice.ITEMS))
+    assert sloped.mean > flat.mean and not sloped.is_better(flat)
+    assert choice.best_biases([lucky]).candidate == ((20.0, 3.0), (0.0, 0.0))
 
 
 def test_errors_of_a_training_that_has_diverged():
