@@ -127,16 +127,16 @@ def number(name, text):
 def search(ctx, ask, train):
     """Return the Tuned of Ratings; Ctrl-C prints the results so far."""
     from gpukit.factorization import LSHMF
-    from gpukit.factorization.tuning import Rules, Search
+    from gpukit.factorization.tuning import Rules, Tuning
 
     rules = Rules(ask.cv, 1, ask.epochs, ask.budget or None, ask.exhaustive or None, ask.split)
     estimator = LSHMF(device=ask.device, random_state=ask.seed)
     if ask.model is None:  # fit warns
         warn_of_columns(estimator, train)
     with report.Progress(ask.quiet) as progress:
-        work = Search(train, ask.grid, rules, estimator, progress)
+        work = Tuning(train, ask.grid, rules, estimator, progress)
         try:
-            work.run()
+            work.run_rounds()
         except KeyboardInterrupt:
             survived(ctx, so_far(ask, work))
             raise
@@ -145,7 +145,7 @@ def search(ctx, ask, train):
 
 def so_far(ask, work):
     """Describe the results so far after Ctrl-C."""
-    if not any(candidate.curves and np.isfinite(candidate.rmse) for candidate in work.candidates):
+    if not any(np.isfinite(trial.mean) for trial in work.trials):
         return "Nothing had been tried yet."
     searched = work.found()
     best = searched.table[0]

@@ -18,10 +18,9 @@ class Decisions:
 
     # Choice for ratings (choose/)
     ratings_a_row: int = 100  # ratings of a user (or item, if those are more) from which the defaults suit
-    few_ratings: int = 200_000  # ratings up to which choosing takes a second or two, so that it is always done
+    few_ratings: int = 200_000  # trained on within a second by one thread: choose always, and tune all on all folds
     very_many_ratings: int = 5_000_000  # from which checking a sample takes a large part of a training on a GPU
     least_ratings: int = 30  # minimum number of ratings for a hold-out
-    one_thread: int = 200_000  # ratings up to which synchronization costs more than threads save
     check_sample: int = 50_000  # approximate ratings of the sample for the defaults: a twentieth of MovieLens 1M
     choice_sample: int = 1_000_000  # ratings on which candidates are tried, at most
     decays: tuple = (0.06, 0.04, 0.09)  # regularization of the candidates
@@ -42,6 +41,7 @@ class Decisions:
     held_out_share: float = 0.2  # of a user's clicks, rounded: one of three, but none of two
     least_users: int = 20  # with a held-out click
     click_sample: int = 100_000  # clicks for all candidates
+    sample_work: float = 4e8  # work of a training on them, about half a second
     large_click_sample: int = 300_000  # for a few more of them
     small_click_sample: int = 33_000  # for additions
     ranked_pairs: int = 3_000_000  # limit of (user, item) pairs that are ranked per candidate
@@ -52,9 +52,7 @@ class Decisions:
     search_factors: int = 64  # during the search of regularization and of the weight of unobserved pairs
     click_factors: tuple = (128, 256, 512)  # after it
     click_epochs: tuple = (4, 8, 12)  # of a trial: at first, and as long as more are better
-    most_steps: int = 4  # along an axis
     click_draws: int = 2  # of held-out clicks, for the search
-    clear_errors: float = 2.0  # standard errors of a difference that one draw decides
     recency: float = 2.0  # additional weight of the latest clicks, if it is better
     recent_clicks: float = 10.0  # clicks of a user after which that weight has fallen to 1 / e
     popularity_ratio: float = 0.1  # root mean square of popularity in the score, relative to that of the model
@@ -93,7 +91,6 @@ class Decisions:
 
     # Tuning (tuning.py)
     tuning_patience: int = 5  # epochs without a lower RMSE that end a training
-    all_on_all: int = 200_000  # ratings up to which trainings are so short that every setting runs on every fold
     finalist_margin: float = 0.01  # relative RMSE margin of the settings that run on all folds
     most_finalists: int = 5
     grid_factors: tuple = (16, 64, 256)

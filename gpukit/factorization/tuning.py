@@ -14,8 +14,8 @@ Deterministic: folds and settings; RMSE if training is.
 
 from __future__ import annotations
 
+import functools
 import itertools
-import time
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,7 +31,8 @@ from gpukit.factorization.constants import RULES, USUAL
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization
 from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
 from gpukit.factorization.solvers.rates import default_epochs, defaults
-from gpukit.model_selection.trial import EarlyStopping, Trial, finalists, round_digits, simplest_of
+from gpukit.model_selection.search import Search
+from gpukit.model_selection.trial import EarlyStopping, TimeBudget, Trial, finalists, round_digits, simplest_of
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 from gpukit.ratings.check import are_clicks, check_shape
 from gpukit.ratings.convert import ratings_of
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from gpukit.typing import Progress, RatingsLike
 
 # (maximum number of ratings, folds, judged folds). RMSE on a tenth is close to that on all ratings.
-FOLDS = ((200_000, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
+FOLDS = ((RULES.few_ratings, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
 BUDGET = 900.0
 TWICE = 2 * RULES.grid_factors[-1]  # factors to try if the largest number is best
 
@@ -91,7 +92,7 @@ class Fold:
         if not len(test):
             raise DataError("a fold has no ratings to judge by: use fewer folds (cv).")
         self.train, self.test, self.template, self.most = train, test, template, most
-        self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= RULES.one_thread else None
+        self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= RULES.few_ratings else None
         self.evaluators = {}
 
     def evaluator(self, model, seed):
@@ -127,68 +128,42 @@ class Fold:
         return rms(evaluator.biased(USUAL))
 
 
-class Candidate(NamedTuple):
-    """A Setting and its curve on each fold so far, see Fold.evaluate."""
+def summarize(setting, curves):
+    """Return the Trial of a Setting by its curve on each fold so far, see Fold.evaluate.
 
-    setting: Setting
-    curves: list
-
-    @property
-    def errors(self):
-        """(folds, epochs) RMSE, up to the shortest curve."""
-        length = min(map(len, self.curves))
-        return np.array([[row["rmse"] for row in curve[:length]] for curve in self.curves])
-
-    @property
-    def best_epoch(self):
-        """Index of the epoch with the lowest mean RMSE."""
-        return int(np.argmin(self.errors.mean(axis=0)))
-
-    @property
-    def epochs(self):
-        """Number of epochs up to the best one; None for OPEN, where the estimator chooses it."""
-        return None if self.setting == OPEN else self.best_epoch + 1
-
-    @property
-    def rmse(self):
-        """Lowest mean RMSE over the folds."""
-        return float(self.errors.mean(axis=0).min())
-
-    @property
-    def trial(self):
-        """The model_selection Trial whose scores are RMSE by fold at the best epoch, negated."""
-        return Trial(self, -self.errors[:, self.best_epoch], {})
-
-    def row(self):
-        """Return a dict for the table; spread: None for one fold, or if one diverged."""
-        scores, seconds = self.trial.scores, [curve[-1]["seconds"] for curve in self.curves]
-        has_spread = len(scores) > 1 and np.isfinite(scores).all()
-        return {
-            **self.setting._asdict(),
-            "n_epochs": self.epochs,
-            "rmse": self.rmse,
-            "spread": float(scores.std(ddof=1)) if has_spread else None,
-            "folds": len(scores),
-            "seconds": float(sum(seconds)),
-            "curve": self.errors.mean(axis=0).tolist(),
-        }
-
-
-def ranked(candidates):
-    """Return the tried candidates, by number of folds, then by RMSE."""
-    tried = [candidate for candidate in candidates if candidate.curves]
-    return sorted(tried, key=lambda candidate: (-len(candidate.curves), candidate.rmse))
-
-
-def simplest(candidates, size):
-    """Return the simplest Candidate that the best is not better than, by more than a standard error over folds.
-
-    Only candidates on the largest number of folds are compared. size: sort key of a setting.
+    Scores are RMSE by fold, negated, at the epoch where the mean up to the shortest curve is lowest. The number of
+    epochs is None for OPEN, where the estimator chooses it; spread is None for one fold, or if one diverged.
     """
-    tried = [candidate for candidate in candidates if candidate.curves and np.isfinite(candidate.rmse)]
-    most = max(len(candidate.curves) for candidate in tried)
-    compared = [candidate.trial for candidate in tried if len(candidate.curves) == most]
-    return simplest_of(sorted(compared, key=lambda trial: size(trial.candidate.setting))).candidate
+    length = min(map(len, curves))
+    errors = np.array([[row["rmse"] for row in curve[:length]] for curve in curves])
+    means = errors.mean(axis=0)
+    best = int(np.argmin(means))
+    has_spread = len(errors) > 1 and np.isfinite(errors[:, best]).all()
+    row = {
+        **setting._asdict(),
+        "n_epochs": None if setting == OPEN else best + 1,
+        "rmse": float(means[best]),
+        "spread": float(errors[:, best].std(ddof=1)) if has_spread else None,
+        "folds": len(errors),
+        "seconds": float(sum(curve[-1]["seconds"] for curve in curves)),
+        "curve": means.tolist(),
+    }
+    return Trial(setting, -errors[:, best], row)
+
+
+def ranked(trials):
+    """Return Trials by number of folds, then by RMSE."""
+    return sorted(trials, key=lambda trial: (-trial.row["folds"], trial.row["rmse"]))
+
+
+def simplest(trials, size):
+    """Return the simplest Trial that the best is not better than, by more than a standard error over folds.
+
+    Only those on the largest number of folds are compared. size: sort key of a setting.
+    """
+    most = max(trial.row["folds"] for trial in trials)
+    compared = [trial for trial in trials if trial.row["folds"] == most and np.isfinite(trial.mean)]
+    return simplest_of(sorted(compared, key=lambda trial: size(trial.candidate)))
 
 
 class Tuned(NamedTuple):
@@ -254,8 +229,8 @@ def tune(
     Returns Tuned. Raises ParameterError, DataError, DeviceError, DeviceMemoryError, GpukitError (every setting
     diverged).
     """
-    search = Search(ratings, grid, Rules(cv, repeats, epochs, budget, exhaustive, by), estimator, progress)
-    search.run()
+    search = Tuning(ratings, grid, Rules(cv, repeats, epochs, budget, exhaustive, by), estimator, progress)
+    search.run_rounds()
     return search.found()
 
 
@@ -271,8 +246,8 @@ class Rules(NamedTuple):
     judges: int | None = None  # folds that judge in each repetition
 
 
-class Search:
-    """A search in progress.
+class Tuning(Search):
+    """A Search over settings on folds, one fold after the other, within a time.
 
     `found` can be called at any time after the first training, also after an interrupt.
     """
@@ -288,28 +263,42 @@ class Search:
         self.blocks = None if rules.by == "random" else blocks_in_time(self.ratings, self.rules)
         self.seed = self.template.check(len(self.ratings)).seed
         values = default_grid(self.ratings) if grid is None else check_grid(grid)
-        settings = settings_of(values, self.template, self.ratings)
+        self.settings = settings_of(values, self.template, self.ratings)
         if grid is None:
-            settings[1:1] = open_settings(self.template, self.ratings)
-        self.candidates, self.means, self.stopped = [Candidate(setting, []) for setting in settings], [], False
+            self.settings[1:1] = open_settings(self.template, self.ratings)
+        self.remaining, self.means, self.stopped = self.settings, [], False
         self.finer = RULES.finer_steps if grid is None else ()
+        folds = range(self.rules.judges * self.rules.repeats)
+        super().__init__([functools.partial(self.evaluate, number) for number in folds], summarize)
 
-    def run(self):
-        """Run all rounds within the budget."""
-        self.begun, remaining = time.monotonic(), self.candidates
-        for number, (train, test) in enumerate(self.folds()):
-            fold = Fold(train, test, self.template, max(entry.setting.n_neighbors or 0 for entry in remaining))
-            is_complete = self.run_round(number, fold, remaining)
+    @property
+    def tried(self):
+        """The Trials of all settings that were tried, on all their folds so far, the best first."""
+        return ranked(summarize(setting, curves) for setting, curves in self.results.items() if curves)
+
+    def run_rounds(self):
+        """Run all rounds within the budget, half of it on the first fold."""
+        seconds = self.rules.budget or np.inf
+        self.budget = TimeBudget(seconds / 2)
+        for number, parts in enumerate(self.folds()):
+            self.fold = Fold(*parts, self.template, max(setting.n_neighbors or 0 for setting in self.remaining))
+            is_complete = self.run_all(self.remaining, number + 1)
             if number == 0:
-                is_complete = is_complete and all(self.run_round(0, fold, self.refine(step)) for step in self.finer)
-                remaining = self.choose_finalists()
+                is_complete = is_complete and all(self.run_all(self.refine(step)) for step in self.finer)
+                self.remaining, self.budget.limit = self.choose_finalists(), seconds
+            self.show(number, self.tried[0].row["rmse"])
             self.stopped |= not is_complete
-            self.means.append(fold.means_rmse())
+            self.means.append(self.fold.means_rmse())
             if number and not is_complete:
                 break
-        complete = max(1, min(len(candidate.curves) for candidate in remaining))
-        for candidate in remaining:
-            del candidate.curves[complete:]  # so that all are judged on the same folds
+        complete = max(1, min(len(self.results[setting]) for setting in self.remaining))
+        for setting in self.remaining:
+            del self.results[setting][complete:]  # so that all are judged on the same folds
+
+    def show(self, number, rmse):
+        """Report how many settings have been trained on a fold."""
+        done = sum(len(self.results.get(setting, ())) > number for setting in self.remaining)
+        self.progress(f"fold {number + 1} of {len(self.evaluators)}", done, len(self.remaining), {"rmse": rmse})
 
     def folds(self):
         """Yield (train, test) of every fold of every repetition; only the first few folds judge.
@@ -324,68 +313,49 @@ class Search:
                 is_trained = numbers != fold if self.blocks is None else numbers > fold
                 yield self.ratings.take(is_trained), self.ratings.take(numbers == fold)
 
-    def run_round(self, number, fold, candidates):
-        """Train each of some Candidates on a Fold; return False if the time ran out."""
-        stage, count = f"fold {number + 1} of {self.rules.judges * self.rules.repeats}", len(candidates)
-        for done, candidate in enumerate(candidates):
-            self.progress(stage, done, count, {"rmse": candidate.rmse if candidate.curves else None})
-            if self.is_over(number):
-                return False
-            curve = fold.evaluate(candidate.setting, self.rules.epochs, self.leader(number), RULES.finalist_margin)
-            candidate.curves.append(curve)
-        self.progress(stage, count, count, {"rmse": ranked(self.candidates)[0].rmse})
-        return True
+    def evaluate(self, number, setting):
+        """Return the curve of a setting on the current fold, whose number is given.
+
+        On the first fold it ends when it lags behind the best one so far, unless every setting runs on every fold.
+        """
+        curves, leader = self.results[setting], None
+        self.show(number, summarize(setting, curves).row["rmse"] if curves else None)
+        if self.trials and not number and not self.rules.exhaustive:
+            leader = min((trial.row["curve"] for trial in self.trials), key=min)
+        return self.fold.evaluate(setting, self.rules.epochs, leader, RULES.finalist_margin)
 
     def refine(self, step):
-        """Add and return new Candidates around the best one so far."""
-        best = next(candidate.setting for candidate in ranked(self.candidates) if candidate.setting != OPEN)
+        """Return new settings around the best one so far, which are added to those to try."""
+        best = next(trial.candidate for trial in self.tried if trial.candidate != OPEN)
         usual = defaults(self.template.rates, len(self.ratings))["learning_rate"]
-        known_settings = {candidate.setting for candidate in self.candidates}
-        settings = around(best, step, usual, self.ratings.shape)
-        added = [Candidate(setting, []) for setting in settings if setting not in known_settings]
-        self.candidates = self.candidates + added
+        added = [one for one in around(best, step, usual, self.ratings.shape) if one not in self.settings]
+        self.remaining = self.settings = self.settings + added
         return added
 
-    def is_over(self, number):
-        """Return True if the time of a round is over; one training is always run."""
-        first_share = 0.5  # share of the budget for the first fold
-        if self.rules.budget is None or not any(candidate.curves for candidate in self.candidates):
-            return False
-        share = first_share if number == 0 else 1.0
-        return time.monotonic() - self.begun > share * self.rules.budget
-
-    def leader(self, number):
-        """Return the best curve of RMSE on the first fold, a list; None if all trainings run to their end."""
-        if self.rules.exhaustive or number:
-            return None
-        curves = (candidate.curves[0] for candidate in self.candidates if candidate.curves)
-        return min(([epoch["rmse"] for epoch in curve] for curve in curves), key=min, default=None)
-
     def choose_finalists(self):
-        """Return the Candidates that continue on the other folds."""
-        order = ranked(self.candidates)
-        if self.rules.exhaustive:
-            return order
-        limits = 1.0 + RULES.finalist_margin, RULES.most_finalists
-        return [order[index] for index in finalists([candidate.rmse for candidate in order], *limits)]
+        """Return the settings that continue on the other folds."""
+        tried = self.tried
+        if not self.rules.exhaustive:
+            limits = 1.0 + RULES.finalist_margin, RULES.most_finalists
+            tried = [tried[index] for index in finalists([trial.row["rmse"] for trial in tried], *limits)]
+        return [trial.candidate for trial in tried]
 
     def found(self):
         """Return the Tuned so far.
 
         Raises DataError before the end of the first training, GpukitError if all diverged.
         """
-        order = ranked(self.candidates)
-        if not order:
+        tried = self.tried
+        if not tried:
             raise DataError("Nothing has been tried yet.")
-        best = order[0]
-        if np.isinf(best.rmse):
+        if np.isinf(tried[0].mean):
             raise GpukitError("Every setting that was tried diverged. Try smaller values of learning_rate.")
-        chosen = best, simplest(order, lambda setting: size(setting, self.ratings))
-        parameters = ({**candidate.setting._asdict(), "n_epochs": candidate.epochs} for candidate in chosen)
+        chosen = tried[0], simplest(tried, lambda setting: size(setting, self.ratings))
+        parameters = ({name: trial.row[name] for name in (*Setting._fields, "n_epochs")} for trial in chosen)
         spread = float(np.std(self.means, ddof=1)) if len(self.means) > 1 else None
         means = {"rmse": float(np.mean(self.means)) if self.means else None, "spread": spread}
-        table, untried = [candidate.row() for candidate in order], len(self.candidates) - len(order)
-        return Tuned(*parameters, table, means, len(best.curves), untried, self.stopped, self.template)
+        table, untried = [trial.row for trial in tried], len(self.settings) - len(tried)
+        return Tuned(*parameters, table, means, tried[0].row["folds"], untried, self.stopped, self.template)
 
 
 def check_differences(ratings):
@@ -425,7 +395,7 @@ def checked_rules(rules, ratings):
         check_integer("repeats", rules.repeats, 1),
         check_integer("epochs", epochs, 1),
         None if rules.budget is None else check_real("budget", rules.budget, 0.0, strict=True),
-        n <= RULES.all_on_all if rules.exhaustive is None else bool(rules.exhaustive),
+        n <= RULES.few_ratings if rules.exhaustive is None else bool(rules.exhaustive),
         rules.by,
         judges,
     )

@@ -6,12 +6,14 @@ multiplication takes 1 to 3 ns on a core, so LITTLE takes about a second.
 Steps that searches share: early stopping of a candidate, and finalists near the best one.
 """
 
+import time
 from typing import NamedTuple
 
 import numpy as np
 
 TRAININGS = 10  # a choice costs at most what this number of trainings on its sample costs
 LITTLE = 1e9  # work that is always allowed
+CLEAR = 2.0  # standard errors of a difference that is not due to chance
 
 
 class Trial(NamedTuple):
@@ -97,12 +99,17 @@ class Budget:
     """Units of work: `limit` in all, `left` of them."""
 
     def __init__(self, limit):
-        self.limit, self.left = limit, limit
+        self.limit, self.used = limit, 0
 
     @classmethod
     def of_trainings(cls, units):
         """Return the Budget of a choice. units: work of one training on its sample."""
         return cls(max(LITTLE, TRAININGS * units))
+
+    @property
+    def left(self):
+        """Units that are left."""
+        return self.limit - self.used
 
     @property
     def is_spent(self):
@@ -111,7 +118,19 @@ class Budget:
 
     def spend(self, units):
         """Subtract units of work."""
-        self.left -= units
+        self.used += units
+
+
+class TimeBudget(Budget):
+    """Seconds from now on, for a user who sets them."""
+
+    def __init__(self, limit):
+        self.limit, self.start = limit, time.monotonic()
+
+    @property
+    def used(self):
+        """Seconds since the start."""
+        return time.monotonic() - self.start
 
 
 def finalists(errors, ratio, limit):
@@ -143,6 +162,7 @@ class EarlyStopping:
     Attributes
     ----------
     errors : list of float, one per step
+    result : of the best step
     """
 
     def __init__(self, patience, least_steps=0, goal=-np.inf, leader=None, margin=0.0, budget=None):
@@ -154,9 +174,11 @@ class EarlyStopping:
         """Number of the step with the least error, counted from 0."""
         return int(np.argmin(self.errors)) if self.patience else len(self.errors) - 1
 
-    def is_over(self, error):
-        """Record the error of a step; return True if it is the last one."""
+    def is_over(self, error, result=None):
+        """Record the error and the result of a step; return True if it is the last one."""
         self.errors.append(error)
+        if self.best == len(self.errors) - 1:
+            self.result = result
         if not self.patience:
             return False
         done = len(self.errors)

@@ -8,7 +8,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization import LSHMF, tuning
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.tuning import OPEN, Candidate, Fold, Rules, Search, Setting, checked_rules, estimator_of, tune
+from gpukit.factorization.tuning import OPEN, Fold, Rules, Setting, Tuning, checked_rules, estimator_of, summarize, tune
 from gpukit.ratings import Ratings
 
 TEMPLATE = LSHMF(lsh_q=8, device="cpu", random_state=3)
@@ -43,13 +43,13 @@ def test_folds_are_equal_parts_at_random(n, folds):
 
 def test_only_so_many_folds_judge(monkeypatch):
     monkeypatch.setattr("gpukit.factorization.tuning.FOLDS", ((1e9, 10, 3),))
-    search = Search(planted(), GRID, Rules(None), TEMPLATE)
+    search = Tuning(planted(), GRID, Rules(None), TEMPLATE)
     parts = [len(test) for _, test in search.folds()]
     assert len(parts) == 3 and sum(parts) == pytest.approx(0.3 * len(planted()), abs=3)
 
 
 def test_every_rating_judges_once_in_a_repetition():
-    ratings, search = planted(), Search(planted(), GRID, Rules(3, 2), TEMPLATE)
+    ratings, search = planted(), Tuning(planted(), GRID, Rules(3, 2), TEMPLATE)
     folds = list(search.folds())
     assert len(folds) == 6
     for first in (0, 3):
@@ -168,7 +168,7 @@ def test_fewer_folds_of_more_ratings():
     found = [checked_rules(Rules(), range(n)) for n in sizes]
     assert [(one.cv, one.judges) for one in found] == [(5, 5), (10, 5), (10, 3), (10, 2)]
     assert checked_rules(Rules(4), range(10**7)).judges == 4
-    sizes = RULES.all_on_all, RULES.all_on_all + 1
+    sizes = RULES.few_ratings, RULES.few_ratings + 1
     assert [checked_rules(Rules(), range(n)).exhaustive for n in sizes] == [True, False]
 
 
@@ -180,39 +180,38 @@ def curve(*errors):
     return [{"epoch": n + 1, "seconds": 1.0, "rmse": rmse} for n, rmse in enumerate(errors)]
 
 
-def candidate(setting, *curves):
-    return Candidate(setting, [curve(*errors) for errors in curves])
+def tried(setting, *curves):
+    """Return the Trial of a setting with such a curve on each fold."""
+    return summarize(setting, [curve(*errors) for errors in curves])
 
 
 def test_means_and_spreads_over_folds():
-    one = candidate(SETTINGS[0], (1.0, 0.8, 0.9), (1.2, 1.0, 0.6, 0.1))  # compared over their common epochs
-    assert (one.epochs, one.rmse) == (3, pytest.approx(0.75))
-    assert one.row()["spread"] == pytest.approx(np.std([0.9, 0.6], ddof=1))
-    assert candidate(SETTINGS[0], (1.0, 0.8)).row()["spread"] is None
-    assert candidate(SETTINGS[0], (1.0, np.inf), (1.0, 0.5)).rmse == 1.0
-    assert one.row()["folds"] == 2 and one.row()["curve"] == pytest.approx([1.1, 0.9, 0.75])
+    one = tried(SETTINGS[0], (1.0, 0.8, 0.9), (1.2, 1.0, 0.6, 0.1)).row  # compared over their common epochs
+    assert (one["n_epochs"], one["rmse"]) == (3, pytest.approx(0.75))
+    assert one["spread"] == pytest.approx(np.std([0.9, 0.6], ddof=1))
+    assert tried(SETTINGS[0], (1.0, 0.8)).row["spread"] is None
+    assert tried(SETTINGS[0], (1.0, np.inf), (1.0, 0.5)).row["rmse"] == 1.0
+    assert one["folds"] == 2 and one["curve"] == pytest.approx([1.1, 0.9, 0.75])
 
 
 def test_more_folds_go_before_a_lower_rmse():
-    order = tuning.ranked(
-        [candidate(SETTINGS[1], (0.1,)), candidate(SETTINGS[0], (1.0,), (1.0,)), candidate(SETTINGS[2])]
-    )
-    assert [one.setting for one in order] == [SETTINGS[0], SETTINGS[1]]
+    order = tuning.ranked([tried(SETTINGS[1], (0.1,)), tried(SETTINGS[0], (1.0,), (1.0,))])
+    assert [one.candidate for one in order] == [SETTINGS[0], SETTINGS[1]]
 
 
 def test_the_simplest_within_one_standard_error():
     """The error is that of the differences, fold by fold; what ran on fewer folds or diverged is left out."""
     big, near, far, short, lost = (Setting(n, 0, 0.1) for n in (9, 4, 3, 2, 1))
     found = [
-        candidate(big, (1.0,), (1.2,), (0.8,)),
-        candidate(near, (1.02,), (1.19,), (0.81,)),
-        candidate(far, (1.05,), (1.25,), (0.86,)),
-        candidate(short, (1.0,), (1.0,)),
-        candidate(lost, (np.inf,), (np.inf,), (np.inf,)),
+        tried(big, (1.0,), (1.2,), (0.8,)),
+        tried(near, (1.02,), (1.19,), (0.81,)),
+        tried(far, (1.05,), (1.25,), (0.86,)),
+        tried(short, (1.0,), (1.0,)),
+        tried(lost, (np.inf,), (np.inf,), (np.inf,)),
     ]
-    assert tuning.simplest(found, lambda one: one.n_factors).setting == near
-    assert tuning.simplest([found[0], *found[2:]], lambda one: one.n_factors).setting == big
-    assert tuning.simplest([candidate(big, (1.0,)), candidate(near, (1.1,))], lambda one: one.n_factors).setting == big
+    assert tuning.simplest(found, lambda one: one.n_factors).candidate == near
+    assert tuning.simplest([found[0], *found[2:]], lambda one: one.n_factors).candidate == big
+    assert tuning.simplest([tried(big, (1.0,)), tried(near, (1.1,))], lambda one: one.n_factors).candidate == big
 
 
 def test_the_table_and_the_choice():
@@ -238,10 +237,10 @@ def test_only_those_near_the_best_go_on_to_other_folds():
 
 @pytest.mark.slow
 def test_the_default_grid_is_refined_around_the_best():
-    search = Search(planted(), None, Rules(2, epochs=2, exhaustive=False), TEMPLATE)
-    before = len(search.candidates)
-    search.run()
-    added = [one.setting for one in search.candidates[before:]]
+    search = Tuning(planted(), None, Rules(2, epochs=2, exhaustive=False), TEMPLATE)
+    before = len(search.settings)
+    search.run_rounds()
+    added = search.settings[before:]
     assert added and len(set(added)) == len(added)
     assert any(one.learning_rate for one in added) and len({one.regularization for one in added}) > 1
 
@@ -252,8 +251,8 @@ def test_what_an_estimator_chooses_for_itself_is_tried_too(monkeypatch):
     assert tuning.open_settings(LSHMF(n_factors=4), planted()) == []
     monkeypatch.setattr(RULES, "few_ratings", 0)
     assert tuning.open_settings(TEMPLATE, planted(400, 200, 0.9)) == []  # nothing is chosen for many ratings
-    search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
-    assert [one.setting for one in search.candidates].index(OPEN) == 1
+    search = Tuning(planted(), None, Rules(2, epochs=2), TEMPLATE)
+    assert search.settings.index(OPEN) == 1
     train, test = planted().split(0.2, 0)
     chosen = LSHMF(lsh_q=8, device="cpu", random_state=3).fit(train).evaluate(test)["rmse"]
     assert curve_of(Fold(train, test, TEMPLATE, 5), OPEN, 9) == [pytest.approx(chosen, rel=0.02)]
@@ -267,13 +266,13 @@ def test_equal_ratings_of_a_fold_are_no_clicks():
 
 
 def test_where_what_is_left_open_is_best_nothing_is_named():
-    search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
-    for number, one in enumerate(search.candidates):
-        one.curves.extend([curve(0.5 if one.setting == OPEN else 1.0 + number)] * 2)
+    search = Tuning(planted(), None, Rules(2, epochs=2), TEMPLATE)
+    for number, one in enumerate(search.settings):
+        search.results[one] = [curve(0.5 if one == OPEN else 1.0 + number)] * 2
     found = search.found()
     assert set(found.best.values()) == {None} and found.table[0]["n_epochs"] is None and found.table[0]["rmse"] == 0.5
     assert found.estimator().get_params() == TEMPLATE.get_params()
-    assert search.refine(1.25)[0].setting.n_factors  # the best setting with numeric values is refined
+    assert search.refine(1.25)[0].n_factors  # the best setting with numeric values is refined
 
 
 def test_the_budget_ends_the_search():
@@ -287,11 +286,11 @@ def test_what_was_found_before_an_interrupt():
         if stage.startswith("fold 2") and done == 1:
             raise KeyboardInterrupt
 
-    search = Search(planted(), GRID, Rules(2, epochs=3), TEMPLATE, stop)
+    search = Tuning(planted(), GRID, Rules(2, epochs=3), TEMPLATE, stop)
     with pytest.raises(DataError, match="Nothing has been tried"):
         search.found()
     with pytest.raises(KeyboardInterrupt):
-        search.run()
+        search.run_rounds()
     found = search.found()
     assert len(found.table) == 4 and found.table[0]["folds"] == 2 and found.table[1]["folds"] == 1
 
@@ -327,7 +326,7 @@ def test_folds_by_time_judge_by_what_is_later_the_latest_first(by):
     ratings = planted()
     times = np.random.default_rng(0).permutation(len(ratings)).astype(np.int64)
     ratings = ratings.with_columns(**ratings.columns(), times=times)
-    folds = list(Search(ratings, GRID, Rules(3, by=by), TEMPLATE).folds())
+    folds = list(Tuning(ratings, GRID, Rules(3, by=by), TEMPLATE).folds())
     assert len(folds) == 3
     for train, test in folds:
         groups = [None] if by == "time" else range(60)

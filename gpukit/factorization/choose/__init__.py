@@ -4,7 +4,7 @@ With few ratings per user or item the default settings overfit within a dozen ep
 out, damped biases and a few settings are tried on the others, and the best is trained again on all ratings. If ratings
 are plenty, nothing is tried or held out.
 
-    choice.py     whether to choose, open options, candidates; damped biases and shrinkage; the best candidate
+    choice.py     whether to choose, open options, candidates; damped biases; the best candidate
     evaluator.py  held-out parts; settings trained on one preparation
     chosen.py     Choice: settings, trials, reason
 

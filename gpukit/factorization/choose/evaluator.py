@@ -3,8 +3,6 @@
 Orders, histories and neighbours are computed once for all candidates.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gpukit.device.engine import engine
@@ -14,31 +12,10 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
 from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
+from gpukit.model_selection.trial import Trial
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
-
-
-class RatingTrial(NamedTuple):
-    """A candidate after its best epoch, and its results; compared with others like a model_selection Trial.
-
-    candidate: settings.Settings with the best number of epochs; row: a dict for trials_; errors (n,) float64: truth
-    minus prediction of the held-out ratings.
-    """
-
-    candidate: object
-    row: dict
-    errors: np.ndarray
-
-    @property
-    def mean(self):
-        """RMSE, negated: larger is better."""
-        return -self.row["rmse"]
-
-    @property
-    def curve(self):
-        """RMSE by epoch, a list."""
-        return [epoch["rmse"] for epoch in self.row["curve"]]
 
 
 class Evaluator:
@@ -124,6 +101,27 @@ def rms(errors):
     return value if np.isfinite(value) else np.inf
 
 
+def make_trial(candidate, errors, row):
+    """Return the Trial of a candidate by its errors (n,) of held-out ratings; scores are their negated squares."""
+    largest = 1e30  # of a training that has diverged
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.nan_to_num(errors**2, nan=largest, posinf=largest)
+    return Trial(candidate, -np.minimum(squares, largest), {**row, "rmse": rms(errors)})
+
+
+def held_out_biases(evaluators, damping, trend):
+    """Return the Trial of damped biases, whose candidate is (damping, trend), on all evaluators."""
+    errors = np.concatenate([evaluator.biased(damping, trend) for evaluator in evaluators])
+    nothing = {"n_factors": 0, "n_neighbors": 0, "regularization": None, "n_epochs": 0, "biases": "held"}
+    row = {**nothing, "damping": list(damping), "trend": list(trend), "rmse": None, "curve": []}
+    return make_trial((damping, trend), errors, row)
+
+
+def curve_of(trial):
+    """Return the RMSE of a Trial by epoch, a list."""
+    return [epoch["rmse"] for epoch in trial.row["curve"]]
+
+
 def work_of_epoch(evaluators, settings):
     """Return the work of an epoch on all evaluators, in multiplications; a neighbour costs about twice a factor."""
     n_ratings = sum(len(evaluator.orders) for evaluator in evaluators)
@@ -131,7 +129,7 @@ def work_of_epoch(evaluators, settings):
 
 
 def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse: None):
-    """Return the RatingTrial of settings, trained on all evaluators, at most settings.epochs.
+    """Return the Trial of settings, with the best number of epochs, trained on all evaluators.
 
     stopping: a model_selection EarlyStopping.
     """
@@ -142,24 +140,15 @@ def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse:
         rmse = rms(errors)
         if stopping.budget is not None:
             stopping.budget.spend(units)
-        is_over = stopping.is_over(rmse) or (stopping.patience and np.isinf(rmse))
+        is_over = stopping.is_over(rmse, errors) or (stopping.patience and np.isinf(rmse))
         curve.append({"epoch": epoch + 1, "seconds": work_clock() - start, "rmse": rmse})
         progress(epoch + 1, rmse)
-        if stopping.best == epoch:
-            best_errors = errors
         if is_over:
             break
     settings = settings._replace(epochs=stopping.best + 1)
-    row = {
-        "n_factors": settings.n_factors,
-        "n_neighbors": settings.n_neighbors,
-        "regularization": settings.regularization,
-        "n_epochs": settings.epochs,
-        "biases": settings.kind_of_biases,
-        "rmse": stopping.errors[stopping.best],
-        "curve": curve,
-    }
-    return RatingTrial(settings, row, best_errors)
+    row = {name: getattr(settings, name) for name in ("n_factors", "n_neighbors", "regularization")}
+    row |= {"n_epochs": settings.epochs, "biases": settings.kind_of_biases, "rmse": None, "curve": curve}
+    return make_trial(settings, stopping.result, row)
 
 
 def folds(ratings, seed, share=None):

@@ -1,11 +1,12 @@
 """Model selection for clicks on a held-out share of each user's.
 
-First `ials`: regularization and weight of unobserved pairs, in coarse and then in fine steps; click weights; number of
-factors. Then what is added to its scores: popularity, or a model with sampled negatives; with another draw of held-out
-clicks. Candidates are compared user by user; the simpler one is taken unless the other is better by more than a
-standard error. All costs at most what ten trainings on the sample cost.
+First `ials`: regularization and weight of unobserved pairs, in steps; click weights; number of factors. Then what is
+added to its scores: popularity, or a model with sampled negatives; with another draw of held-out clicks. Candidates are
+compared user by user; the simpler one is taken unless the other is better by more than a standard error. All costs at
+most what ten trainings on the sample cost.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -16,55 +17,40 @@ from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import Evaluator, make_trial, measure_lists, units
-from gpukit.factorization.implicit.item_weights import choose_ridge
+from gpukit.factorization.implicit.item_weights import matrix_of
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.settings import goal_of
-from gpukit.factorization.solvers.ease.training import work_of
+from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers.ease.training import solve_scores, work_of, work_of_scores
 from gpukit.factorization.solvers.rates import EASE_GROWTH
+from gpukit.model_selection.search import Search
 from gpukit.model_selection.splits import draw_sample
-from gpukit.model_selection.trial import Budget, best_of, round_digits, simplest_of
+from gpukit.model_selection.trial import CLEAR, TRAININGS, Budget, best_of, round_digits, simplest_of
 from gpukit.neighbors.item_knn import ItemKNN
 
 MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which no sampled negatives are tried; on a GPU
 AXES = ("regularization", "unobserved_weight")
-COARSE = ("regularization", 2.0), ("regularization", 1.4), ("unobserved_weight", 3.0)  # (axis, factor of a step)
-FINE = (("regularization", 1.4),)
+STEPS = ("regularization", 2.0), ("regularization", 1.4), ("unobserved_weight", 3.0)  # (axis, factor of a step)
 ADDITIONS = ("popular", "ease", "ease_decay")
 OPEN = ("n_factors", "n_epochs", *AXES)
 
 
-class Contest(NamedTuple):
-    """Candidates for an estimator, and what they are compared on.
+class ClickSearch(Search):
+    """Search over settings.Settings for an estimator.
 
-    free: names of the settings that are open; evaluators: an Evaluator per draw, with the same Budget; patience: epochs
-    without a better one that end a training, 0 for none; results: {settings.Settings: [results of Evaluator.train]}, of
-    the first draws; rows: of trials_; progress: see fit.
+    free: names of the settings that are open; draws: an Evaluator per draw of held-out clicks, with the same Budget;
+    patience: epochs without a better one that end a training, 0 for none; report: function of each new Trial.
     """
 
-    estimator: object
-    free: set
-    evaluators: list
-    patience: int
-    results: dict
-    rows: list
-    progress: object
-
-    def report(self, *measured):
-        """Report a candidate's measures, arguments of make_trial, and return its Trial."""
-        trial = make_trial(*measured)
-        self.rows.append(trial.row)
-        self.progress("choosing", len(self.rows), None, {"ndcg": trial.row["ndcg"]})
-        return trial
-
-    @property
-    def budget(self):
-        """The model_selection Budget."""
-        return self.evaluators[0].budget
+    def __init__(self, estimator, free, draws, patience, report):
+        evaluators = [functools.partial(draw.train, patience=patience) for draw in draws]
+        super().__init__(evaluators, summarize, draws[0].budget, report)
+        self.estimator, self.free, self.draws, self.patience = estimator, free, draws, patience
 
     @property
     def clicks(self):
         """The training clicks of the first draw, Ratings."""
-        return self.evaluators[0].prepared.clicks
+        return self.draws[0].prepared.clicks
 
     def scaled(self, plan, clicks):
         """Return settings.Settings for other clicks than these, Ratings.
@@ -77,28 +63,12 @@ class Contest(NamedTuple):
         ratio = len(clicks) / len(self.clicks)
         return plan._replace(regularization=round_digits(plan.regularization * ratio**-EASE_GROWTH))
 
-    def run(self, plan, draws=1):
-        """Return the Trial of settings.Settings on the first draws; the same settings are trained once on each."""
-        results = self.results.setdefault(plan, [])
-        is_new = not results
-        results += [evaluator.train(plan, self.patience) for evaluator in self.evaluators[len(results) : draws]]
-        values, epochs, curves, _ = zip(*results[:draws])
-        settings = plan._replace(epochs=max(1, round(np.mean(epochs))))
-        self.results.setdefault(settings, results)
-        measured = settings, np.mean(values, axis=0), curves[0], f"{plan.solver}, {plan.loss}"
-        return self.report(*measured) if is_new else make_trial(*measured)
 
-    def compare(self, best, plan):
-        """Return the Trials of `best`, a Trial, and of settings.Settings.
-
-        Further draws are used as long as the difference may be due to chance.
-        """
-        for draws in range(1, len(self.evaluators) + 1):
-            one, other = self.run(best.candidate, draws), self.run(plan, draws)
-            mean, error = other.gain(one)
-            if abs(mean) > RULES.clear_errors * error:
-                break
-        return one, other
+def summarize(plan, results):
+    """Return the Trial of settings.Settings by results of Evaluator.train on the first draws; epochs are their mean."""
+    values, epochs, curves, _ = zip(*results)
+    settings = plan._replace(epochs=max(1, round(np.mean(epochs))))
+    return make_trial(settings, np.mean(values, axis=0), curves[0], f"{plan.solver}, {plan.loss}")
 
 
 def choose(estimator, clicks, settings, device, progress):
@@ -106,74 +76,138 @@ def choose(estimator, clicks, settings, device, progress):
 
     settings: its settings.Settings; clicks: Ratings whose values are 1.
     """
-    goal = goal_of(estimator, "implicit")
+    goal, rows = goal_of(estimator, "implicit"), []
     free = {name for name in OPEN if getattr(estimator, name) is None}
     if goal.solver == "ease" and estimator.regularization is not None:
         return Choice(settings._replace(patience=0, n_neighbors=0), [], "named")
     if not goal.open and not settings.patience and (goal.solver == "sampled" or not free):
         return Choice(settings, [], "named")
-    sample = draw_sample(clicks, settings.seed, RULES.large_click_sample, RULES.least_users)
-    large, sample = sample, draw_sample(sample, settings.seed, RULES.click_sample, RULES.least_users)
-    contest = make_contest(estimator, free, sample, settings, device, progress)
-    if contest is None:
+
+    def report(trial):
+        rows.append(trial.row)
+        progress("choosing", len(rows), None, {"ndcg": trial.row["ndcg"]})
+
+    searches = make_searches(estimator, free, clicks, settings, device, report)
+    if searches is None:
         return Choice(settings, [], f"{len(clicks):,} clicks are too few to hold any out")
-    larger = enlarge_contest(contest, large, settings, device)
-    if larger is contest:
-        sample = draw_sample(sample, settings.seed, RULES.small_click_sample, RULES.least_users)
-    unseen = Evaluator(estimator, *hold_out.hold_out(sample, settings.seed, RULES.click_draws), device, larger.budget)
-    last = contest._replace(evaluators=[unseen])
-    contests = [larger, contest._replace(evaluators=contest.evaluators[:1]), last]
+    last = searches[-1]
     if goal.solver == "ease":
-        return choose_ease(contests, settings, len(clicks))
-    has_weights = goal.open and free == set(OPEN) and is_affordable(clicks, settings)
-    ridge = choose_ridge(contests, settings) if has_weights else None
-    if goal.solver == "sampled":
-        best = base = contest.run(settings)
+        ridge = choose_ridge(searches, settings)
+        if ridge is None:
+            why = f"{last.clicks.shape[1]:,} items are too many to choose on"
+            return Choice(final_settings(settings, settings, True), [], why)
+        best, leader = ridge.trial, settings._replace(regularization=ridge.at(len(clicks)))
     else:
-        base = search_settings(contest, settings._replace(solver="ials", loss="squared", biases=False))
-        start = base
-        if larger is not contest:
-            start = search_coarsely(larger, contest.scaled(base.candidate, larger.clicks))
-        best = add_factors(larger, start)
-    leader = larger.scaled(best.candidate, clicks)
-    if goal.open:
-        has_second = len(clicks) <= MOST_SAMPLED[device.is_cuda] and "n_factors" in free
-        second, plan = len(contest.clicks) if has_second else 0, contest.scaled(base.candidate, last.clicks)
-        best = choose_addition(last, plan, leader, second, ridge and ridge.at(len(last.clicks)))
-        leader = with_ridge(best.candidate, ridge, len(last.clicks), len(clicks))
-    rows = baseline_rows(unseen)
+        best, leader = choose_parts(searches, goal, settings, clicks, device)
+    baselines = baseline_rows(last.draws[0])
     final = final_settings(leader, settings, settings.patience or "n_epochs" in free)
-    return Choice(final, contest.rows + rows, reason(best, unseen, rows))
+    return Choice(final, rows + baselines, reason(best, last.draws[0], baselines))
 
 
-def choose_ease(contests, settings, n_clicks):
-    """Return the Choice of the regularization of item weights for n_clicks; contests: see choose_ridge."""
-    final, evaluator = settings._replace(patience=0, n_neighbors=0), contests[-1].evaluators[0]
-    ridge = choose_ridge(contests, settings)
-    if ridge is None:
-        return Choice(final, [], f"{contests[-1].clicks.shape[1]:,} items are too many to choose on")
-    rows = baseline_rows(evaluator)
-    final = final._replace(regularization=ridge.at(n_clicks))
-    return Choice(final, contests[-1].rows + rows, reason(ridge.trial, evaluator, rows))
+def choose_parts(searches, goal, settings, clicks, device):
+    """Return (the best Trial, settings.Settings for all clicks): of factors and what is added to their scores.
+
+    searches: see make_searches; goal: settings.Goal.
+    """
+    larger, search, last = searches
+    has_weights = goal.open and search.free == set(OPEN) and is_affordable(clicks, settings)
+    ridge = choose_ridge(searches, settings) if has_weights else None
+    if goal.solver == "sampled":
+        best = base = search.run(settings)
+    else:
+        best = base = search_settings(search, settings._replace(solver="ials", loss="squared", biases=False))
+        if larger is not search:
+            best = search_coarsely(larger, search.scaled(base.candidate, larger.clicks))
+        best = add_factors(larger, best)
+    leader = larger.scaled(best.candidate, clicks)
+    if not goal.open:
+        return best, leader
+    has_second = len(clicks) <= MOST_SAMPLED[device.is_cuda] and "n_factors" in search.free
+    second, plan = len(search.clicks) if has_second else 0, search.scaled(base.candidate, last.clicks)
+    best = choose_addition(last, plan, leader, second, ridge and ridge.at(len(last.clicks)))
+    return best, with_ridge(best.candidate, ridge, len(last.clicks), len(clicks))
 
 
-def make_contest(estimator, free, sample, settings, device, progress, draws=RULES.click_draws):
-    """Return the Contest on a sample, Ratings; None if too few users have held-out clicks."""
+def make_searches(estimator, free, clicks, settings, device, report):
+    """Return the ClickSearch of a large sample, of a small one, and of a draw for additions; None for too few clicks.
+
+    The first two are the same without many more clicks than in the small sample.
+    """
+    sizes = RULES.large_click_sample, RULES.click_sample, RULES.small_click_sample
+    affordable = int(len(clicks) * RULES.sample_work / work_of_training(clicks, settings))  # with many users, or items
+    large = draw_sample(clicks, settings.seed, sizes[0], RULES.least_users)
+    sample = draw_sample(large, settings.seed, min(affordable, sizes[1]), RULES.least_users)
+    search = larger = make_search(estimator, free, sample, settings, device, report)
+    if search is None:
+        return None
+    if len(large) > 2 * sizes[1]:
+        larger = make_search(estimator, free, large, settings, device, report, 1)
+    else:
+        sample = draw_sample(sample, settings.seed, sizes[2], RULES.least_users)
+    parts = hold_out.hold_out(sample, settings.seed, RULES.click_draws)
+    unseen = Evaluator(estimator, *parts, device, larger.budget)
+    return larger, search, ClickSearch(estimator, free, [unseen], settings.patience, report)
+
+
+def make_search(estimator, free, sample, settings, device, report, draws=RULES.click_draws):
+    """Return the ClickSearch on a sample, Ratings; None if too few users have held-out clicks."""
     parts = hold_out.hold_out_draws(sample, settings.seed, draws)
     if len(np.unique(parts[0][1].users)) < RULES.least_users:
         return None
-    training = settings._replace(solver="ials", n_factors=limit_factors(RULES.click_factors[0], sample.shape))
-    budget = Budget.of_trainings(RULES.click_epochs[1] * units(training, len(sample), sample.shape))
+    budget = Budget.of_trainings(work_of_training(sample, settings))
     evaluators = [Evaluator(estimator, *part, device, budget) for part in parts]
-    return Contest(estimator, free, evaluators, settings.patience, {}, [], progress)
+    return ClickSearch(estimator, free, evaluators, settings.patience, report)
 
 
-def enlarge_contest(contest, large, settings, device):
-    """Return the Contest of a larger sample, Ratings; without many more clicks the smaller Contest."""
-    if len(large) <= 2 * RULES.click_sample:
-        return contest
-    larger = make_contest(contest.estimator, contest.free, large, settings, device, contest.progress, 1)
-    return larger._replace(rows=contest.rows)
+def work_of_training(clicks, settings):
+    """Return the work of the training that limits what choosing costs."""
+    plan = settings._replace(solver="ials", n_factors=limit_factors(RULES.click_factors[0], clicks.shape))
+    return units(plan, len(clicks), clicks.shape) * RULES.click_epochs[1]
+
+
+class Ridge(NamedTuple):
+    """Regularization of item weights that was chosen: its Trial, and the number of training clicks of that."""
+
+    trial: object
+    count: int
+
+    def at(self, n_clicks):
+        """Return the regularization for n_clicks."""
+        return round_digits(self.trial.candidate.regularization * (n_clicks / self.count) ** EASE_GROWTH)
+
+
+def choose_ridge(searches, plan):
+    """Return the Ridge on the first ClickSearch where it costs at most a training; None if it does on none.
+
+    searches: the largest samples first; plan: settings.Settings.
+    """
+    for search in searches:
+        matrix = matrix_of(search.clicks)
+        work = work_of_scores(matrix.shape, matrix.nnz)
+        if RULES.ridge_trials * work <= search.budget.limit / TRAININGS:
+            return Ridge(search_ridge(search, plan, matrix, work), len(search.clicks))
+    return None
+
+
+def search_ridge(search, plan, matrix, work):
+    """Return the best Trial of steps of the regularization of item weights, on the first draw of a ClickSearch.
+
+    matrix: of its clicks; work: of a trial.
+    """
+    draw = search.draws[0]
+
+    def evaluate(plan):
+        search.budget.spend(work)
+        measures = draw.measure_scores(solve_scores(matrix, draw.users, plan.regularization))
+        return make_trial(plan, measures, [], "ease")
+
+    def move(plan, factor):
+        return plan._replace(regularization=round_digits(plan.regularization * factor))
+
+    regularization = usual("ease", "adaptive", len(search.clicks))["regularization"]
+    start = plan._replace(solver="ease", loss="squared", regularization=regularization, ease=1.0)
+    ridges = Search([evaluate], budget=search.budget, report=search.report)
+    return ridges.climb(ridges.run(start), move, RULES.ridge_step, certain=0.0)
 
 
 def final_settings(plan, settings, has_epochs):
@@ -183,68 +217,39 @@ def final_settings(plan, settings, has_epochs):
     return plan if plan.solver == "sampled" or plan.mixed else plan._replace(n_neighbors=0)
 
 
-def search_settings(contest, settings):
+def search_settings(search, settings):
     """Return the best Trial of AXES, epochs and click weights."""
-    clicks = contest.clicks
-    plan = settings if contest.patience else settings._replace(epochs=min(RULES.click_epochs[0], settings.epochs))
-    if "n_factors" in contest.free:
+    clicks = search.clicks
+    plan = settings if search.patience else settings._replace(epochs=min(RULES.click_epochs[0], settings.epochs))
+    if "n_factors" in search.free:
         plan = plan._replace(n_factors=limit_factors(RULES.search_factors, clicks.shape))
-    best = search_coarsely(contest, plan)
+    best = search_coarsely(search, plan)
     for change in click_weights(clicks):
-        best = simplest_of(contest.compare(best, best.candidate._replace(**change)))
-    return follow_steps(contest._replace(evaluators=contest.evaluators[:1]), FINE, contest.run(best.candidate))
+        best = simplest_of(search.compare(best, best.candidate._replace(**change)))
+    return best
 
 
-def search_coarsely(contest, plan):
-    """Return the best Trial of coarse steps from settings.Settings, and of more epochs."""
-    return add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
+def search_coarsely(search, plan):
+    """Return the best Trial of steps along the free axes from settings.Settings, and of more epochs."""
+    best = search.run(plan)
+    for axis, step in STEPS:
+        if axis in search.free:
+            best = search.climb(best, functools.partial(move_along, axis, search.free), step)
+    return add_epochs(search, best)
 
 
-def add_epochs(contest, best):
-    """Return the best Trial of more epochs.
-
-    They are tried if epochs are open, as long as the mean score rises.
-    """
-    is_open = "n_epochs" in contest.free and not contest.patience
+def add_epochs(search, best):
+    """Return the best Trial of more epochs, as long as the mean score rises, if epochs are open."""
+    is_open = "n_epochs" in search.free and not search.patience
     for epochs in [epochs for epochs in RULES.click_epochs if is_open and epochs > best.candidate.epochs]:
-        best, trial = contest.compare(best, best.candidate._replace(epochs=epochs))
+        best, trial = search.compare(best, best.candidate._replace(epochs=epochs))
         if trial.mean <= best.mean:
             break
         best = trial
     return best
 
 
-def follow_steps(contest, steps, best):
-    """Return the best Trial of a search along the free axes.
-
-    steps: (axis, factor) of each.
-    """
-    for axis, factor in steps:
-        if axis in contest.free:
-            best = search_axis(contest, best, axis, factor)
-    return best
-
-
-def search_axis(contest, start_trial, axis, step):
-    """Return the best Trial of steps along an axis.
-
-    Steps go down or else up, as long as each is better.
-    """
-    for factor in (1.0 / step, step):
-        best = start_trial
-        for _ in range(RULES.most_steps):
-            if contest.budget.is_spent:
-                return best
-            best, trial = contest.compare(best, move_along(best.candidate, axis, factor, contest.free))
-            if not trial.is_better(best):
-                break
-            best = trial
-        if best.candidate != start_trial.candidate:
-            break
-    return best
-
-
-def move_along(plan, axis, factor, free):
+def move_along(axis, free, plan, factor):
     """Return settings.Settings a step further along an axis.
 
     Unobserved pairs regularize too. So a step of their weight changes the regularization, if it is free, by the root
@@ -264,22 +269,22 @@ def click_weights(clicks):
         yield {"recency": RULES.recency}
 
 
-def add_factors(contest, best):
+def add_factors(search, best):
     """Return the best Trial of more factors, within the Budget.
 
     It may be the one that is passed. The first of click_factors is taken unless it is worse, since more clicks are
     trained on in the end; others if better.
     """
-    is_open, shape = "n_factors" in contest.free, contest.clicks.shape
+    is_open, shape = "n_factors" in search.free, search.clicks.shape
     sizes = sorted({limit_factors(size, shape) for size in RULES.click_factors}) if is_open else []
     for size in sizes:
         plan = best.candidate._replace(n_factors=size)
-        if trial_work(contest, plan) > contest.budget.left / 2:
+        if trial_work(search, plan) > search.budget.left / 2:
             break
         if size == sizes[0]:
-            best, trial = contest.run(best.candidate), contest.run(plan)
+            best, trial = search.run(best.candidate), search.run(plan)
         else:
-            best, trial = contest.compare(best, plan)
+            best, trial = search.compare(best, plan)
         if best.is_better(trial) or (size > sizes[0] and not trial.is_better(best)):
             break
         best = trial
@@ -294,16 +299,14 @@ def limit_factors(size, shape):
     return max(1, min(size, min(shape) // 2))
 
 
-def trial_work(contest, plan):
+def trial_work(search, plan):
     """Return the work of a trial of settings.Settings, without ranking."""
-    return units(plan, len(contest.clicks), contest.clicks.shape) * plan.epochs
+    return units(plan, len(search.clicks), search.clicks.shape) * plan.epochs
 
 
 def is_affordable(clicks, settings):
     """Return True if all item weights of all clicks need at most the work of a training."""
-    plan = settings._replace(solver="ials", n_factors=limit_factors(RULES.click_factors[0], clicks.shape))
-    work = units(plan, len(clicks), clicks.shape) * RULES.click_epochs[1]
-    return work_of(clicks.shape, len(clicks)) <= work
+    return work_of(clicks.shape, len(clicks)) <= work_of_training(clicks, settings)
 
 
 def with_ridge(plan, ridge, before, n_clicks):
@@ -320,20 +323,20 @@ def with_ridge(plan, ridge, before, n_clicks):
     return plan._replace(ease=share, ease_decay=ridge.at(n_clicks))
 
 
-def choose_addition(contest, plan, leader, second, ridge=None):
+def choose_addition(search, plan, leader, second, ridge=None):
     """Return the Trial of `leader` with the best additions to its scores.
 
     It may have no addition, or be popularity or item weights alone.
 
     Parameters
     ----------
-    contest : Contest on a draw that the search has not used
+    search : ClickSearch on a draw that the search has not used
     plan : settings.Settings that are trained there
     leader : settings.Settings of the final training
     second : int, clicks for which the weight of a model with sampled negatives is chosen; 0: none is added
-    ridge : float, regularization of item weights for the clicks of the Contest; None: none are added
+    ridge : float, regularization of item weights for the clicks of the ClickSearch; None: none are added
     """
-    additions = Additions(contest, plan, leader)
+    additions = Additions(search, plan, leader)
     best = additions.add_popularity()
     if best.candidate.popular == 1.0:
         return best
@@ -343,25 +346,26 @@ def choose_addition(contest, plan, leader, second, ridge=None):
 
 
 class Additions:
-    """Additions to the scores of a model that is trained on the first draw of a Contest.
+    """Additions to the scores of a model that is trained on the first draw of a ClickSearch.
 
     plan, leader: see choose_addition.
     """
 
-    def __init__(self, contest, plan, leader):
-        self.contest, self.plan, self.leader, self.evaluator = contest, plan, leader, contest.evaluators[0]
+    def __init__(self, search, plan, leader):
+        self.search, self.plan, self.leader, self.evaluator = search, plan, leader, search.draws[0]
         *_, self.base = self.evaluator.train(plan)
 
     def measure(self, predictor, state, best=None, **changes):
         """Return the Trial of a State with changes of settings, and with the additions of `best`, a Trial or None."""
         before = {name: getattr(best.candidate, name) for name in ADDITIONS} if best else {}
         plan, leader = (settings._replace(**{**before, **changes}) for settings in (self.plan, self.leader))
-        trial = self.contest.report(plan, self.evaluator.measure_with_additions(plan, state), [], predictor)
+        trial = make_trial(plan, self.evaluator.measure_with_additions(plan, state), [], predictor)
+        self.search.report(trial)
         return trial._replace(candidate=leader)
 
     def add_popularity(self):
         """Return the Trial of popularity alone, of the model, or of their sum."""
-        popularity = start.deviation(np.bincount(self.contest.clicks.items))
+        popularity = start.deviation(np.bincount(self.search.clicks.items))
         ratio = RULES.popularity_ratio * mix.deviation(self.base) / popularity
         popular = self.measure("ials and popularity", self.base, popular=round_digits(ratio / (1.0 + ratio)))
         alone = self.measure("popularity alone", self.base, popular=1.0)
@@ -379,7 +383,7 @@ class Additions:
             trials.append(self.measure("ials and ease", self.base, best, **changes))
         changes = {"solver": "ease", "n_factors": 1, "epochs": 0, "popular": 0.0, "ease": 1.0, "regularization": ridge}
         alone, weighted = self.measure("ease", without_factors(self.base), **changes), best_of(trials)
-        weighted = alone if alone.is_better(weighted, RULES.clear_errors) else weighted
+        weighted = alone if alone.is_better(weighted, CLEAR) else weighted
         return best if best.is_better(weighted) else weighted
 
     def add_second(self, best, second):
@@ -387,9 +391,9 @@ class Additions:
 
         The more clicks, the more it adds; a sample has few. second: clicks for which its weight is chosen.
         """
-        clicks = self.contest.clicks
-        partner = mix.partner(self.contest.estimator, self.plan, len(clicks), clicks.shape)
-        if trial_work(self.contest, partner) > self.contest.budget.left:
+        clicks = self.search.clicks
+        partner = mix.partner(self.search.estimator, self.plan, len(clicks), clicks.shape)
+        if trial_work(self.search, partner) > self.search.budget.left:
             return best
         *_, other = self.evaluator.train(partner)
         ratio = RULES.second_ratio * mix.deviation(self.base) / mix.deviation(other)

@@ -93,13 +93,10 @@ class Evaluator:
                 continue
             values = self.measure(session)
             curve.append({"epoch": epoch + 1, "ndcg": float(values[0].mean())})
-            is_over = stopping.is_over(-curve[-1]["ndcg"])
-            if stopping.best == len(curve) - 1:
-                best = values
-            if is_over:
+            if stopping.is_over(-curve[-1]["ndcg"], values):
                 break
         self.states[bare] = epoch + 1, session.state()
-        return best, curve[stopping.best]["epoch"], curve, self.states[bare][1]
+        return stopping.result, curve[stopping.best]["epoch"], curve, self.states[bare][1]
 
     def item_weights(self, decay):
         """Return the weights between items, see item_weights.solve, for a regularization; the last ones are kept."""

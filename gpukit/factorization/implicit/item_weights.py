@@ -1,16 +1,11 @@
-"""Weights between items (solvers/ease): their part of a State, and the choice of their regularization."""
-
-from typing import NamedTuple
+"""Weights between items (solvers/ease): their part of a State."""
 
 import numpy as np
 
 from gpukit.device import available_memory, free_memory, require_host
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.state import with_weights
-from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease import gpu, lists, training
-from gpukit.factorization.solvers.rates import EASE_GROWTH
-from gpukit.model_selection.trial import TRAININGS, best_of, round_digits
 
 
 def matrix_of(clicks):
@@ -76,79 +71,3 @@ class Resolution:
         ):
             return None
         return training.correct_inverse(inverse, self.X[old], matrix[self.users], decay)
-
-
-class Ridge(NamedTuple):
-    """Regularization of item weights that was chosen: its Trial, and the number of training clicks of that."""
-
-    trial: object
-    count: int
-
-    def at(self, n_clicks):
-        """Return the regularization for n_clicks."""
-        return round_digits(self.trial.candidate.regularization * (n_clicks / self.count) ** EASE_GROWTH)
-
-
-def choose_ridge(contests, plan):
-    """Return the Ridge of the first Contest whose search costs at most a training; None if none does.
-
-    contests: the largest samples first; plan: settings.Settings.
-    """
-    for contest in contests:
-        search = RidgeSearch(contest, plan)
-        if RULES.ridge_trials * search.work <= contest.budget.limit / TRAININGS:
-            return Ridge(search.run(), len(contest.clicks))
-    return None
-
-
-class RidgeSearch:
-    """Search for the regularization of item weights on the held-out clicks of a Contest.
-
-    contest: choosing.Contest; trials whose draws have the same users are averaged. plan: settings.Settings.
-    """
-
-    def __init__(self, contest, plan):
-        self.contest, self.plan, self.trials = contest, plan, {}
-        self.matrices = [matrix_of(evaluator.prepared.clicks) for evaluator in contest.evaluators]
-
-    @property
-    def best(self):
-        """The Trial with the highest mean."""
-        return best_of(self.trials.values())
-
-    @property
-    def work(self):
-        """Work of a trial, in multiplications of training."""
-        return sum(training.work_of_scores(matrix.shape, matrix.nnz) for matrix in self.matrices)
-
-    def run(self):
-        """Return the best Trial of steps while the mean rises, and of one between the best and a neighbour.
-
-        The search ends with the Budget.
-        """
-        most_steps = 4
-        self.measure(usual("ease", "adaptive", len(self.contest.clicks))["regularization"])
-        for factor in (1.0 / RULES.ridge_step, RULES.ridge_step):
-            for _ in range(most_steps):
-                if self.contest.budget.is_spent:
-                    return self.best
-                start = self.best.candidate.regularization
-                if self.measure(start * factor) is not self.best:
-                    break
-        best, tried = self.best.candidate.regularization, sorted(self.trials)
-        place = tried.index(best)
-        neighbors = tried[max(0, place - 1) : place] + tried[place + 1 : place + 2]
-        self.measure((best * max(neighbors, key=lambda decay: self.trials[decay].mean)) ** 0.5)
-        return self.best
-
-    def measure(self, decay):
-        """Return the Trial of a regularization."""
-        decay = round_digits(decay)
-        if decay not in self.trials:
-            measures = []
-            for evaluator, matrix in zip(self.contest.evaluators, self.matrices):
-                measures.append(evaluator.measure_scores(training.solve_scores(matrix, evaluator.users, decay)))
-            self.contest.budget.spend(self.work)
-            plan = self.plan._replace(solver="ease", loss="squared", regularization=decay, ease=1.0)
-            self.trials[decay] = self.contest.report(plan, np.mean(measures, axis=0), [], "ease")
-        return self.trials[decay]

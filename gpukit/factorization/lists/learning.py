@@ -12,7 +12,7 @@ from gpukit.device.engine import engine
 from gpukit.factorization.choose.choice import is_doubtful
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import start
-from gpukit.factorization.implicit.choosing import AXES, make_contest, search_settings
+from gpukit.factorization.implicit.choosing import AXES, make_search, search_settings
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.lists.head import Head, weights_of
 from gpukit.factorization.model.layout import LEVELS
@@ -31,10 +31,10 @@ def chosen(plan, estimator, history, shape, device):
     if not is_doubtful(history.items.size, shape):
         return plan
     sample = draw_sample(rated_pairs(history, shape, device), plan.seed, RULES.click_sample, RULES.least_users)
-    contest = make_contest(estimator, set(AXES), sample, plan, device, lambda *event: None)
-    if contest is None:
+    search = make_search(estimator, set(AXES), sample, plan, device, lambda trial: None)
+    if search is None:
         return plan
-    best = search_settings(contest, plan).candidate
+    best = search_settings(search, plan).candidate
     return plan._replace(**{axis: getattr(best, axis) for axis in AXES})
 
 

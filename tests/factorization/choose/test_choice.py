@@ -11,7 +11,7 @@ from gpukit import persist
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.choose import choice
-from gpukit.factorization.choose.evaluator import Evaluator, folds, rms
+from gpukit.factorization.choose.evaluator import Evaluator, folds, held_out_biases, make_trial
 from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
@@ -278,29 +278,64 @@ def test_no_bias_is_taken_that_predicts_worse_than_the_level():
         users, items = (side.ravel().astype(np.int32) for side in np.indices((20, 6)))
         noise = Ratings(users, items, rng.normal(size=120).astype(np.float32), np.arange(20), np.arange(6))
         evaluators = [Evaluator(MatrixFactorization(), *fold, seed, cpu()) for fold in folds(noise, 0)]
-        level = rms(choice.held_out_errors(evaluators, choice.NOTHING_ELSE, choice.LEVEL))
-        found, trend, errors = choice.best_biases(evaluators)
-        assert rms(errors) <= level and rms(choice.held_out_errors(evaluators, found, trend)) == pytest.approx(
-            rms(errors)
-        )
-        usual_is_worse += rms(choice.held_out_errors(evaluators, (5.0, 5.0), choice.LEVEL)) > level
+        level = held_out_biases(evaluators, choice.NOTHING_ELSE, choice.LEVEL)
+        best = choice.best_biases(evaluators)
+        assert best.mean >= level.mean and held_out_biases(evaluators, *best.candidate).row == best.row
+        usual_is_worse += held_out_biases(evaluators, (5.0, 5.0), choice.LEVEL).mean < level.mean
     assert usual_is_worse > 2
 
 
 class Biases:
-    """Errors that are least for dampings (20, 8), with the items' trend (20, 3), and for trends (0.5, 0.8)."""
+    """Errors that are least for dampings (20, 8), with the items' trend (20, 3), and for the trends `slopes`."""
 
-    def __init__(self):
-        self.parts = np.random.default_rng(0).normal(size=(5, 4000))
+    def __init__(self, *slopes):
+        self.slopes, self.parts = slopes, np.random.default_rng(0).normal(size=(5, 4000))
 
     def biased(self, damping, trend):
         (users, items), (slope_of_users, slope) = damping, trend
-        parts = np.log(users / 20), np.log(items / (3 if slope else 8)), 0.5 - slope_of_users, 0.8 - slope, 0.1
+        away = (own - taken for own, taken in zip(self.slopes, (slope_of_users, slope)))
+        parts = np.log(users / 20), np.log(items / (3 if slope else 8)), *away, 0.1
         return np.asarray(parts) @ self.parts
 
 
-def test_dampings_and_trends_are_those_of_the_least_error():
-    chosen, trend, errors = choice.best_biases([Biases()])
-    assert chosen == (20.0, 3.0) and trend == pytest.approx((0.5, 0.8), abs=0.05)
-    np.testing.assert_array_equal(errors, Biases().biased(chosen, trend))
-    assert choice.best_damping(Biases().biased, choice.LEVEL, RULES.first_damping) == (20.0, 8.0)
+@pytest.mark.parametrize(
+    "slopes, damping, trend",
+    [
+        ((1.0, 1.0), (20.0, 3.0), (1.0, 1.0)),
+        ((0.0, 0.8), (20.0, 3.0), (0.0, 1.0)),
+        ((0.9, 0.2), (20.0, 8.0), (1.0, 0.0)),
+        ((0.1, 0.1), (20.0, 8.0), (0.0, 0.0)),
+    ],
+)
+def test_dampings_and_trends_are_those_of_the_least_error(slopes, damping, trend):
+    best = choice.best_biases([Biases(*slopes)])
+    assert best.candidate == (damping, trend) and best.row["rmse"] == rms_of(Biases(*slopes).biased(damping, trend))
+
+
+def rms_of(errors):
+    return np.sqrt(np.mean(errors**2))
+
+
+def test_biases_that_may_be_better_by_luck_are_not_taken():
+    """A trend is taken if it is better by more than a standard error over the ratings."""
+
+    class Lucky(Biases):
+        """The items' trend changes squared errors by 40 %, up or down at random, and lowers them in the mean."""
+
+        def biased(self, damping, trend):
+            errors = super().biased(damping, (trend[0], 0.5))
+            signs = np.random.default_rng(6).choice((-1.0, 1.0), len(errors))
+            signs *= -np.sign(signs @ errors**2)
+            return errors * np.sqrt(1 + 0.4 * trend[1] * signs)
+
+    lucky = Lucky(0.0, 0.5)
+    flat, sloped = (held_out_biases([lucky], (20.0, 3.0), trend) for trend in (choice.LEVEL, choice.ITEMS))
+    assert sloped.mean > flat.mean and not sloped.is_better(flat)
+    assert choice.best_biases([lucky]).candidate == ((20.0, 3.0), (0.0, 0.0))
+
+
+def test_errors_of_a_training_that_has_diverged():
+    """They are worse than all others, and comparisons need no warning."""
+    lost = make_trial("lost", np.array([1.0, np.nan, np.inf, 1e200]), {})
+    good = make_trial("good", np.full(4, 1e3), {})
+    assert good.is_better(lost) and not lost.is_better(good) and lost.row["rmse"] == np.inf

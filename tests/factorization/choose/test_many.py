@@ -8,7 +8,7 @@ import pytest
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.choose import choice
-from gpukit.factorization.choose.evaluator import rms, train_candidate, work_of_epoch
+from gpukit.factorization.choose.evaluator import curve_of, rms, train_candidate, work_of_epoch
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers import rates
 from gpukit.model_selection import trial
@@ -49,13 +49,11 @@ def test_the_trial_is_that_of_the_best_epoch(errors, patience, best, trained):
     parts = Part(*errors), Part(*(2 * error for error in errors))
     stopping = trial.EarlyStopping(patience, budget=budget)
     result = train_candidate(parts, settings, stopping, lambda *event: events.append(event))
-    assert result.candidate == settings._replace(epochs=best) and result.errors.tolist() == [
-        errors[best - 1],
-        2 * errors[best - 1],
-    ]
-    assert -result.mean == result.row["rmse"] == pytest.approx(2.5**0.5 * errors[best - 1])
+    assert result.candidate == settings._replace(epochs=best)
+    assert result.scores.tolist() == [-(errors[best - 1] ** 2), -((2 * errors[best - 1]) ** 2)]
+    assert (-result.mean) ** 0.5 == result.row["rmse"] == pytest.approx(2.5**0.5 * errors[best - 1])
     assert [row["epoch"] for row in result.row["curve"]] == list(range(1, trained + 1)) and len(events) == trained
-    assert result.curve == [rmse for _, rmse in events] and budget.limit - budget.left == trained * 4 * 12
+    assert curve_of(result) == [rmse for _, rmse in events] and budget.limit - budget.left == trained * 4 * 12
 
 
 @pytest.mark.slow

@@ -79,21 +79,33 @@ def test_additions_are_judged_by_clicks_that_the_search_has_not_used(monkeypatch
 def test_choosing_costs_at_most_ten_trainings(monkeypatch):
     """On a sample whose size does not depend on the number of clicks."""
     monkeypatch.setattr(trial, "LITTLE", 0.0)
-    budgets, make = [], choosing.make_contest
-    monkeypatch.setattr(choosing, "make_contest", lambda *it: budgets.append(make(*it)) or budgets[-1])
+    searches, make = [], choosing.make_search
+    monkeypatch.setattr(choosing, "make_search", lambda *it: searches.append(make(*it)) or searches[-1])
     train, _ = clicks()
     fitted = MatrixFactorization(device="cpu").fit(train)
-    (contest,) = budgets
+    (search,) = searches
     training = units(plan(n_factors=choosing.limit_factors(128, train.shape)), len(train), train.shape)
-    assert contest.budget.limit == trial.TRAININGS * 8 * training and len(fitted.trials_) > 4
+    assert search.budget.limit == trial.TRAININGS * 8 * training and len(fitted.trials_) > 4
     last = 3 * RULES.click_epochs[-1] * training  # the last trial of the search on both draws; a training for additions
-    assert contest.budget.left > -last
+    assert search.budget.left > -last
+
+
+def test_the_sample_is_smaller_if_a_training_is_long(monkeypatch):
+    """As that of many users with few clicks is: its work is that of their factors."""
+    train, _ = clicks()
+    work = choosing.work_of_training(train, plan())
+    for share, least, most in ((1.0, len(train), len(train)), (0.5, 0.3 * len(train), 0.5 * len(train))):
+        monkeypatch.setattr(RULES, "sample_work", share * work)
+        samples = []
+        monkeypatch.setattr(choosing, "make_search", lambda *it, samples=samples: samples.append(it[2]))
+        assert choosing.make_searches(None, set(), train, plan(), cpu(), None) is None
+        assert least <= len(samples[0]) <= most
 
 
 def test_many_clicks_decide_after_a_sample(monkeypatch):
     """The search on all clicks starts from a sample's best settings."""
     train, _ = clicks()
-    monkeypatch.setattr(choosing.Contest, "scaled", lambda contest, plan, clicks: plan)
+    monkeypatch.setattr(choosing.ClickSearch, "scaled", lambda search, plan, clicks: plan)
     monkeypatch.setattr(RULES, "click_sample", len(train) // 3)
     fitted = MatrixFactorization(n_factors=5, solver="ials", device="cpu").fit(train)
     rows = [row for row in fitted.trials_ if row["solver"]]
@@ -108,11 +120,11 @@ def test_many_clicks_decide_after_a_sample(monkeypatch):
 @pytest.mark.parametrize("free, found", [({"regularization"}, (0.01, 0.04)), ({"n_factors"}, (0.02, 0.02))])
 def test_regularization_falls_with_the_root_of_the_clicks(free, found):
     """If it is open, and of least squares."""
-    clicks = SimpleNamespace(prepared=SimpleNamespace(clicks=range(100)))
-    contest = choosing.Contest(None, free, [clicks], 0, {}, [], None)
+    draw = SimpleNamespace(prepared=SimpleNamespace(clicks=range(100)), train=max, budget=None)
+    search = choosing.ClickSearch(None, free, [draw], 0, None)
     own = plan(regularization=0.02)
-    assert tuple(contest.scaled(own, range(count)).regularization for count in (400, 25)) == found
-    assert contest.scaled(own._replace(solver="sampled"), range(400)).regularization == 0.02
+    assert tuple(search.scaled(own, range(count)).regularization for count in (400, 25)) == found
+    assert search.scaled(own._replace(solver="sampled"), range(400)).regularization == 0.02
 
 
 @pytest.mark.parametrize("few", [True, False])
@@ -122,13 +134,13 @@ def test_all_trainings_have_the_regularization_of_their_clicks(monkeypatch, few)
     sizes = {"small_click_sample": 6, **({} if few else {"click_sample": 3})}  # few: one search, additions on fewer
     for name, parts in sizes.items():
         monkeypatch.setattr(RULES, name, len(train) // parts)
-    scaled, calls, budgets, add = choosing.Contest.scaled, [], [], choosing.choose_addition
+    scaled, calls, budgets, add = choosing.ClickSearch.scaled, [], [], choosing.choose_addition
 
-    def record(contest, plan, clicks):
-        calls.append((len(contest.clicks), len(clicks), scaled(contest, plan, clicks), contest.budget))
+    def record(search, plan, clicks):
+        calls.append((len(search.clicks), len(clicks), scaled(search, plan, clicks), search.budget))
         return calls[-1][2]
 
-    monkeypatch.setattr(choosing.Contest, "scaled", record)
+    monkeypatch.setattr(choosing.ClickSearch, "scaled", record)
     monkeypatch.setattr(choosing, "choose_addition", lambda *it: budgets.append(it[0].budget) or add(*it))
     fitted = MatrixFactorization(device="cpu").fit(train)
     *larger, final, last = calls
@@ -148,13 +160,13 @@ SECOND = [(10**6, {}, True), (9, {}, False), (10**6, {"n_factors": 5}, False)]  
 def test_a_second_model_is_tried_unless_there_are_too_many_clicks(monkeypatch, limit, passed, expected):
     asked = []
 
-    def choose_addition(contest, plan, leader, second, ridge):
+    def choose_addition(search, plan, leader, second, ridge):
         asked.append(second > 0)
-        return contest.run(leader)
+        return search.run(leader)
 
     monkeypatch.setattr(choosing, "MOST_SAMPLED", {False: limit})
-    monkeypatch.setattr(choosing, "search_settings", lambda contest, plan: contest.run(plan._replace(n_factors=5)))
-    monkeypatch.setattr(choosing, "add_factors", lambda contest, best: best)
+    monkeypatch.setattr(choosing, "search_settings", lambda search, plan: search.run(plan._replace(n_factors=5)))
+    monkeypatch.setattr(choosing, "add_factors", lambda search, best: best)
     monkeypatch.setattr(choosing, "choose_addition", choose_addition)
     MatrixFactorization(**passed, device="cpu").fit(clicks()[0])
     assert asked == [expected]
@@ -164,7 +176,7 @@ def test_longer_trainings_continue_shorter_ones():
     """With the same result, and only the work of the additional epochs."""
     estimator, settings = MatrixFactorization(device="cpu"), plan(n_factors=5)
     one, other = (
-        choosing.make_contest(estimator, set(), clicks()[0], settings, cpu(), None, 1).evaluators[0] for _ in range(2)
+        choosing.make_search(estimator, set(), clicks()[0], settings, cpu(), None, 1).draws[0] for _ in range(2)
     )
     for epochs in (2, 3, 7):
         results = one.train(settings._replace(epochs=epochs))

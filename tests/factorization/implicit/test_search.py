@@ -37,11 +37,13 @@ class Draw:
         return values, plan.epochs, [], "partner" if plan.solver == "sampled" else "base"
 
 
-def contest_of(worth, free=OPEN, limit=1e12):
-    """Return a choosing.Contest on such draws."""
-    budget = Budget(limit)
+def search_of(worth, free=OPEN, limit=1e12):
+    """Return a choosing.ClickSearch on such draws, and `rows`, all that it reports."""
+    budget, rows = Budget(limit), []
     draws = [Draw(worth, budget) for _ in range(RULES.click_draws)]
-    return choosing.Contest(None, set(free), draws, 0, {}, [], lambda *event: None)
+    search = choosing.ClickSearch(None, set(free), draws, 0, lambda trial: rows.append(trial.row))
+    search.rows = rows
+    return search
 
 
 def plan(**changes):
@@ -64,7 +66,7 @@ def peak(settings, weight=1.1, decay=0.01):
 
 
 def test_the_search_comes_near():
-    best = choosing.search_settings(contest_of(peak), plan()).candidate
+    best = choosing.search_settings(search_of(peak), plan()).candidate
     assert far(best.unobserved_weight, 1.1) < np.log(3.0) / 2 and far(best.regularization, 0.01) < np.log(2.0) / 2
     assert best.n_factors == RULES.search_factors and best.epochs == 4
 
@@ -72,52 +74,45 @@ def test_the_search_comes_near():
 @pytest.mark.parametrize(
     ("free", "best", "asked"), [(OPEN, 8, {4, 8, 12}), (OPEN, 4, {4, 8}), ({*choosing.AXES}, 4, {4})]
 )
-def test_more_epochs_are_tried_and_then_finer_steps(free, best, asked):
-    """With more epochs another regularization is better."""
-    decay = {4: 0.01, 8: 0.02, 12: 0.02}
-    worth = lambda one: peak(one, decay=decay[one.epochs]) + 0.3 * (one.epochs == best)  # noqa: E731
-    contest = contest_of(worth, free)
-    found = choosing.search_settings(contest, plan()).candidate
-    assert found.epochs == best and {one.epochs for one in contest.evaluators[0].asked} == asked
-    ridge = found.regularization * found.unobserved_weight**0.5
-    assert far(ridge, decay[best] * 1.1**0.5) <= 1.01 * np.log(1.4) / 2
+def test_more_epochs_are_tried(free, best, asked):
+    search = search_of(lambda one: peak(one) + 0.3 * (one.epochs == best), free)
+    found = choosing.search_settings(search, plan()).candidate
+    assert found.epochs == best and {one.epochs for one in search.draws[0].asked} == asked
 
 
 def test_the_mean_decides_on_epochs():
     """Both for significant and for random differences."""
-    contest = contest_of(lambda one: LUCKY * (one.epochs == 8))
-    assert choosing.add_epochs(contest, contest.run(plan(epochs=4))).candidate.epochs == 8
+    search = search_of(lambda one: LUCKY * (one.epochs == 8))
+    assert choosing.add_epochs(search, search.run(plan(epochs=4))).candidate.epochs == 8
 
 
 def test_weights_of_clicks_have_to_be_better(monkeypatch):
     monkeypatch.setattr(choosing, "click_weights", lambda clicks: ({"counted": True}, {"recency": 2.0}))
-    found = choosing.search_settings(contest_of(lambda one: 0.1 * one.counted + LUCKY * one.recency), plan()).candidate
+    found = choosing.search_settings(search_of(lambda one: 0.1 * one.counted + LUCKY * one.recency), plan()).candidate
     assert (found.counted, found.recency) == (True, 0.0)
 
 
 def test_settings_are_trained_once():
-    contest = contest_of(peak)
-    first = contest.run(plan())
-    assert (
-        contest.run(plan()).candidate == first.candidate and len(contest.rows) == len(contest.evaluators[0].asked) == 1
-    )
+    search = search_of(peak)
+    first = search.run(plan())
+    assert search.run(plan()).candidate == first.candidate and len(search.rows) == len(search.draws[0].asked) == 1
 
 
 def test_further_draws_decide_between_candidates_that_are_close():
     """The score of a user is the mean over the draws."""
-    contest = contest_of(lambda one: LUCKY * (one.regularization == 0.02))
-    contest.evaluators[1].worth = lambda one: -3 * LUCKY * (one.regularization == 0.02)
-    start = contest.run(plan(regularization=0.01))
-    best, other = contest.compare(start, plan(regularization=0.02))
+    search = search_of(lambda one: LUCKY * (one.regularization == 0.02))
+    search.draws[1].worth = lambda one: -3 * LUCKY * (one.regularization == 0.02)
+    start = search.run(plan(regularization=0.01))
+    best, other = search.compare(start, plan(regularization=0.02))
     np.testing.assert_allclose(other.scores - best.scores, -LUCKY)
-    assert [len(draw.asked) for draw in contest.evaluators] == [2, 2] and len(contest.rows) == 2
+    assert [len(draw.asked) for draw in search.draws] == [2, 2] and len(search.rows) == 2
 
 
 @pytest.mark.parametrize("change", [0.1, -0.1])
 def test_one_draw_decides_between_candidates_that_are_not(change):
-    contest = contest_of(lambda one: change * (one.regularization == 0.02))
-    best, other = contest.compare(contest.run(plan(regularization=0.01)), plan(regularization=0.02))
-    assert other.gain(best)[0] == pytest.approx(change) and not contest.evaluators[1].asked
+    search = search_of(lambda one: change * (one.regularization == 0.02))
+    best, other = search.compare(search.run(plan(regularization=0.01)), plan(regularization=0.02))
+    assert other.gain(best)[0] == pytest.approx(change) and not search.draws[1].asked
 
 
 def test_steps_that_may_be_luck_are_not_taken():
@@ -127,36 +122,36 @@ def test_steps_that_may_be_luck_are_not_taken():
     """
     usual = plan()
     worth = lambda one: LUCKY * (one.regularization != usual.regularization)  # noqa: E731
-    found = choosing.search_settings(contest_of(worth), usual).candidate
+    found = choosing.search_settings(search_of(worth), usual).candidate
     assert (found.regularization, found.unobserved_weight) == (usual.regularization, usual.unobserved_weight)
 
 
 @pytest.mark.parametrize("free", [{"regularization"}, {"unobserved_weight"}, set()])
 def test_what_is_named_stays(free):
-    contest = contest_of(peak, free)
-    choosing.add_factors(contest, choosing.search_settings(contest, plan(n_factors=17)))
+    search = search_of(peak, free)
+    choosing.add_factors(search, choosing.search_settings(search, plan(n_factors=17)))
     for axis in ("regularization", "unobserved_weight"):
-        values = {getattr(one, axis) for one in contest.evaluators[0].asked}
+        values = {getattr(one, axis) for one in search.draws[0].asked}
         assert (len(values) > 1) == (axis in free)
-    assert {one.n_factors for one in contest.evaluators[0].asked} == {17}
+    assert {one.n_factors for one in search.draws[0].asked} == {17}
 
 
 def test_what_is_not_clicked_and_the_regularization_hold_parameters_together():
-    further = choosing.move_along(plan(unobserved_weight=0.3, regularization=0.01), "unobserved_weight", 4.0, OPEN)
+    further = choosing.move_along("unobserved_weight", OPEN, plan(unobserved_weight=0.3, regularization=0.01), 4.0)
     assert (further.unobserved_weight, further.regularization) == (1.2, 0.005)
-    alone = choosing.move_along(plan(unobserved_weight=0.3, regularization=0.01), "unobserved_weight", 4.0, set())
+    alone = choosing.move_along("unobserved_weight", set(), plan(unobserved_weight=0.3, regularization=0.01), 4.0)
     assert (alone.unobserved_weight, alone.regularization) == (1.2, 0.01)
 
 
 def grown_of(worth, limit=1e12, shape=(6000, 4000), spent=0.0):
     """Return (tried numbers of factors after 64, the chosen number)."""
-    contest = contest_of(worth, limit=limit)
-    for draw in contest.evaluators:
+    search = search_of(worth, limit=limit)
+    for draw in search.draws:
         draw.prepared.clicks.__class__.shape = shape
-    first = contest.run(plan(n_factors=64, epochs=4))
-    contest.budget.spend(spent)
-    best = choosing.add_factors(contest, first)
-    sizes = [one.n_factors for one in contest.evaluators[0].asked]
+    first = search.run(plan(n_factors=64, epochs=4))
+    search.budget.spend(spent)
+    best = choosing.add_factors(search, first)
+    sizes = [one.n_factors for one in search.draws[0].asked]
     assert sizes[0] == 64
     return sizes[1:], best.candidate.n_factors
 
@@ -180,9 +175,9 @@ def test_luck_does_not_decide_on_factors():
 @pytest.mark.parametrize("shape", [(301, 4000), (4000, 301)])
 def test_no_more_factors_than_half_the_users_or_items(shape):
     assert grown_of(lambda one: one.n_factors, shape=shape) == ([128, 150], 150)
-    contest = contest_of(peak)
-    contest.clicks.__class__.shape = tuple(size // 10 for size in shape)
-    assert choosing.search_settings(contest, plan()).candidate.n_factors == 15
+    search = search_of(peak)
+    search.clicks.__class__.shape = tuple(size // 10 for size in shape)
+    assert choosing.search_settings(search, plan()).candidate.n_factors == 15
 
 
 def test_no_more_factors_than_the_budget_allows():
@@ -197,24 +192,24 @@ LUCKY = np.random.default_rng(1).permutation(np.tile([0.101, -0.099], 50))
 
 
 def added_to(worth, monkeypatch, second=50_000, sizes=(1.0, 1.0)):
-    """Return the contest and the chosen settings for prescribed scores of additions.
+    """Return the search and the chosen settings for prescribed scores of additions.
 
     sizes: of the scores of both models.
     """
     monkeypatch.setattr(choosing.mix, "deviation", lambda state: sizes[state == "partner"])
     monkeypatch.setattr(choosing.mix, "partner", lambda estimator, plan, *size: plan._replace(solver="sampled"))
-    contest = contest_of(worth)
-    contest.clicks.items = np.array([0, 0, 1, 1])
+    search = search_of(worth)
+    search.clicks.items = np.array([0, 0, 1, 1])
     base = plan(n_factors=64)
-    trial = choosing.choose_addition(contest, base, base._replace(n_factors=256), second)
-    assert trial.candidate.n_factors == 256 and not any(draw.asked for draw in contest.evaluators[1:])
-    return contest, trial.candidate
+    trial = choosing.choose_addition(search, base, base._replace(n_factors=256), second)
+    assert trial.candidate.n_factors == 256 and not any(draw.asked for draw in search.draws[1:])
+    return search, trial.candidate
 
 
 def test_popularity_alone_unless_something_is_better(monkeypatch):
     """An improvement has to be significant; otherwise no second model is trained."""
-    contest, alone = added_to(lambda settings: LUCKY * (settings.popular < 1), monkeypatch)
-    assert (alone.popular, alone.mixed) == (1.0, 0.0) and len(contest.evaluators[0].asked) == 1
+    search, alone = added_to(lambda settings: LUCKY * (settings.popular < 1), monkeypatch)
+    assert (alone.popular, alone.mixed) == (1.0, 0.0) and len(search.draws[0].asked) == 1
     assert added_to(lambda settings: 0.01 * (settings.popular < 1), monkeypatch)[1].popular == 0.0
 
 
@@ -235,8 +230,8 @@ def test_a_second_model_is_added_unless_it_is_worse(monkeypatch):
         mixed = added_to(worth(change), monkeypatch, sizes=(3.0, 2.0))[1]
         assert mixed.mixed == choosing.round_digits(1.5 * RULES.second_ratio) and mixed.popular == 0.0
     for change, second in ((-0.1, 50_000), (0.1, 0)):
-        contest, plain = added_to(worth(change), monkeypatch, second)
-        assert (plain.mixed, len(contest.evaluators[0].asked)) == (0.0, 1 + (second > 0))
+        search, plain = added_to(worth(change), monkeypatch, second)
+        assert (plain.mixed, len(search.draws[0].asked)) == (0.0, 1 + (second > 0))
 
 
 def test_the_weight_of_a_second_model_is_that_for_more_clicks(monkeypatch):
@@ -245,29 +240,29 @@ def test_the_weight_of_a_second_model_is_that_for_more_clicks(monkeypatch):
 
 
 def test_the_search_ends_where_its_budget_is_spent():
-    whole, short = contest_of(peak), contest_of(peak, limit=3)
-    for contest in (whole, short):
-        choosing.add_factors(contest, choosing.search_settings(contest, plan()))
-    few, many = (len(one.evaluators[0].asked) for one in (short, whole))
+    whole, short = search_of(peak), search_of(peak, limit=3)
+    for search in (whole, short):
+        choosing.add_factors(search, choosing.search_settings(search, plan()))
+    few, many = (len(one.draws[0].asked) for one in (short, whole))
     assert few <= 4 < many  # two draws use the budget; one more trial has 64 factors
 
 
 def test_every_candidate_is_reported():
-    contest = contest_of(peak)
-    choosing.add_factors(contest, choosing.search_settings(contest, plan()))
-    assert len(contest.rows) == len(contest.evaluators[0].asked)
-    assert all(row["users"] == len(USERS) for row in contest.rows)
+    search = search_of(peak)
+    choosing.add_factors(search, choosing.search_settings(search, plan()))
+    assert len(search.rows) == len(search.draws[0].asked)
+    assert all(row["users"] == len(USERS) for row in search.rows)
 
 
 def weighted(worth, monkeypatch, size=0.5):
     """Return the chosen settings for prescribed scores, if item weights may be added; size: of their scores."""
     monkeypatch.setattr(choosing, "without_factors", lambda state: state)
     monkeypatch.setattr(choosing.mix, "deviation", lambda state: 1.0)
-    contest = contest_of(lambda one: 0.1 * (one.popular < 1) + worth(one))
-    contest.clicks.items = np.array([0, 0, 1, 1])
-    contest.evaluators[0].deviation_of_weights = lambda decay: size
+    search = search_of(lambda one: 0.1 * (one.popular < 1) + worth(one))
+    search.clicks.items = np.array([0, 0, 1, 1])
+    search.draws[0].deviation_of_weights = lambda decay: size
     base = plan(n_factors=64)
-    return choosing.choose_addition(contest, base, base._replace(n_factors=256), 0, 70.0).candidate
+    return choosing.choose_addition(search, base, base._replace(n_factors=256), 0, 70.0).candidate
 
 
 def test_item_weights_are_added_unless_they_are_worse(monkeypatch):

@@ -186,7 +186,7 @@ def test_the_regularization_is_chosen_and_grows_with_the_clicks():
     tried = {row["regularization"]: row["ndcg"] for row in model.trials_ if row["predictor"] == "ease"}
     best = max(tried, key=tried.get)
     assert len(tried) >= 4 and best <= model.chosen_["regularization"] <= 1.25 * best
-    ridge = item_weights.Ridge(None, 10_000)
+    ridge = choosing.Ridge(None, 10_000)
     trial = type("Trial", (), {"candidate": type("Plan", (), {"regularization": 100.0})})
     assert ridge._replace(trial=trial).at(40_000) == 200.0
 
@@ -262,22 +262,23 @@ def test_item_weights_in_addition_to_factors(tmp_path, monkeypatch):
     assert loaded._state.item_weights.any() and loaded.recommend([10_000], n=2)[0].shape == (1, 2)
 
 
-def test_the_search_follows_the_mean_and_ends_between_the_best_two(monkeypatch):
-    """With a score that is highest at 40 and prefers smaller values nearby; with a spent budget it ends early."""
+def test_the_search_follows_the_mean(monkeypatch):
+    """With a score that is highest at 40; with a spent budget it ends early, and without enough it is not begun."""
     train, _ = clicks()
-    settings = LSHMF(device="cpu").check(len(train), "implicit")
-    contest = choosing.make_contest(LSHMF(device="cpu"), set(), train, settings, cpu(), lambda *event: None, 1)
-    monkeypatch.setattr(item_weights.training, "solve_scores", lambda matrix, users, decay: np.float32([[decay]]))
-    evaluator, worth = type(contest.evaluators[0]), lambda scores: -abs(np.log(scores[0, 0] / 40.0)) * np.ones((3, 4))
+    settings, rows = LSHMF(device="cpu").check(len(train), "implicit"), []
+    options = LSHMF(device="cpu"), set(), train, settings, cpu(), lambda trial: rows.append(trial.row), 1
+    search = choosing.make_search(*options)
+    monkeypatch.setattr(choosing, "solve_scores", lambda matrix, users, decay: np.float32([[decay]]))
+    evaluator, worth = type(search.draws[0]), lambda scores: -abs(np.log(scores[0, 0] / 40.0)) * np.ones((3, 4))
     monkeypatch.setattr(evaluator, "measure_scores", lambda self, scores: worth(scores))
-    search = item_weights.RidgeSearch(contest, settings)
-    assert search.run().candidate.regularization == pytest.approx(40, rel=0.35)
-    tried = sorted(search.trials)
-    assert 4 <= len(tried) <= RULES.ridge_trials and min(tried) < 40 < max(tried)
-    contest.budget.spend(contest.budget.left)
-    spent = item_weights.RidgeSearch(contest, settings)
-    spent.run()
-    assert len(spent.trials) == 1
+    ridge = choosing.choose_ridge([search], settings)
+    assert abs(np.log(ridge.trial.candidate.regularization / 40)) < np.log(RULES.ridge_step) / 2 + 0.02
+    tried = [row["regularization"] for row in rows]
+    assert 3 <= len(tried) <= RULES.ridge_trials and min(tried) < 40 < max(tried)
+    search.budget.spend(search.budget.left)
+    assert choosing.choose_ridge([search], settings) and len(rows) == len(tried) + 1
+    search.budget.limit = 0
+    assert choosing.choose_ridge([search], settings) is None
 
 
 def test_a_gpu_solves_for_weights_unless_it_cannot(monkeypatch):
