@@ -26,7 +26,7 @@ def a_small_gpu(monkeypatch):
     monkeypatch.setattr(arrays, "device_view", lambda array: array.there)
     monkeypatch.setattr("gpukit.device.memory._free_on_gpu", lambda: 1 << 40)
     monkeypatch.setattr("gpukit.device.gpu", lambda index: GPU)
-    monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
+    monkeypatch.setattr(gpu, "walk_blocks", lambda: 1)
 
 
 def documents(n, dtype=np.float32):
