@@ -92,13 +92,14 @@ def test_refusals_are_reported_once(path, arguments, message):
     assert err.count("Error: ") == 1 and message in err and err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, value", [("--search", "exact"), ("--hash", "minhash"), ("--solver", "hogwild")])
 def test_options_are_refused_before_anything_is_read(tmp_path, name, value):
-    code, _, err = run_here("train-lshmf", tmp_path / "none.csv", "--neighbors", 0, "--ranks", 2, name, value)
+    code, _, err = command("train-lshmf", tmp_path / "none.csv", "--neighbors", 0, "--ranks", 2, name, value)
     expected = f"Error: {name} {value} " if name == "--solver" else f"{tmp_path / 'none.csv'} does not exist"
     assert code == 2 and err.count("\n") == 1 and expected in err
     if name != "--solver":  # these options concern neighbourhoods only
-        code, _, err = run_here("train-lshmf", tmp_path / "none.csv", "--ranks", 2, name, value)
+        code, _, err = command("train-lshmf", tmp_path / "none.csv", "--ranks", 2, name, value)
         assert code == 2 and err.count("\n") == 1 and err.startswith(f"Error: {name} {value} ")
 
 
