@@ -66,7 +66,7 @@ def test_every_rank_gets_all_lists_in_order(size, count):
 
 @pytest.mark.slow
 def test_ranks_require_lists(files):
-    code, out, err = run_here("evaluate", *files, "--device", "cpu", "--ranks", 2)
+    code, out, err = command("evaluate", *files, "--device", "cpu", "--ranks", 2)
     assert code == 2 and out == "" and "add --lists" in err and err.count("\n") == 1, err
 
 
