@@ -137,6 +137,16 @@ def pytest_runtest_protocol(item, nextitem):
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """Return the number of processes for pytest -n auto; see shares.py."""
+    from shares import count_processes
+
+    from gpukit._cores import cores
+
+    return count_processes(cores(), None if SIMULATED else config.option.markexpr)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Distribute files, and cases of tests/compile; see shares.py."""
     from shares import Shares

@@ -2,7 +2,8 @@
 
 | fence            | content                                                                                          |
 |------------------|--------------------------------------------------------------------------------------------------|
-| ```console       | `$ command` lines, run by bash; the lines below a command are lines of its output, in any order  |
+| ```console       | `$ command` lines; the lines below a command are lines of its output, in any order. The page's   |
+|                  | Python process runs those of gpukit alone, bash the others                                       |
 | ```python        | run in the page's own Python process, which keeps its names                                      |
 | ```text          | directly below a python fence: lines that the snippet prints                                     |
 | ```... title="F" | the text of the file F, written before what follows runs                                         |
@@ -13,6 +14,7 @@ A line `...` marks omitted output. Seconds and thread counts may differ, other n
 
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -32,6 +34,7 @@ PRELUDE = (
     'gpukit() { "$PYTHON" -m gpukit "$@"; }; python() { "$PYTHON" "$@"; }; gunicorn() { "$PYTHON" -m gunicorn "$@"; }\n'
 )
 PRELUDE += "export -f gpukit python gunicorn\n"
+ALONE = re.compile(r"gpukit [\w ./,:=+@%^\"'-]+")  # needs no shell
 MARK, FAILED = "<<end of snippet>>", "<<snippet failed>>"
 INTERPRETER = f"""
 import sys, traceback
@@ -94,6 +97,8 @@ def run_page(text, folder):
             code = step.code.replace(PORT, port)
             if step.kind == "file":
                 (folder / step.shown[0]).write_text(code)
+            elif step.kind == "console" and ALONE.fullmatch(code):
+                yield step, run_snippet(interpreter, in_python(code))
             elif step.kind == "console":
                 done = subprocess.run(["bash", "-c", PRELUDE + code], **options)
                 assert done.returncode == 0, f"{code}\n{done.stdout}"
@@ -101,6 +106,11 @@ def run_page(text, folder):
             else:
                 yield step, run_snippet(interpreter, code)
         interpreter.stdin.close()
+
+
+def in_python(command):
+    """Return the expression that runs a command of gpukit."""
+    return f"assert __import__('gpukit.cli.main', fromlist=['run']).run({shlex.split(command)[1:]}) == 0"
 
 
 def run_snippet(interpreter, code):

@@ -12,6 +12,11 @@ from xdist.scheduler import LoadFileScheduling
 CASES = "compile/test_compile.py"
 
 
+def count_processes(cores, tier):
+    """Return the number of processes of a tier: one more than cores where tests wait for processes that they start."""
+    return cores + (tier == "slow")
+
+
 class Shares(LoadFileScheduling):
     """Tests of one share go to one process; its next share is of the same folder if there is one."""
 
@@ -35,8 +40,8 @@ def share(nodeid):
 def next_share(sizes, own, others):
     """Return the share that a process is given.
 
-    It is of the folder of the process's last share; else of the folder with the most tests left, if possible of one
-    that no other process works on.
+    It is of the folder of the process's last share; else a file outside folders, whose few tests run long commands;
+    else of the folder with the most tests left, if possible of one that no other process works on.
 
     Parameters
     ----------
@@ -48,7 +53,8 @@ def next_share(sizes, own, others):
     for name, size in sizes.items():
         tests[folder(name)] += size
     taken, current = set(map(folder, others)), own and folder(own)
-    best = current if current in tests else max(tests, key=lambda name: (name not in taken, tests[name]))
+    order = {name: (name.endswith(".py"), name not in taken, count) for name, count in tests.items()}
+    best = current if current in tests else max(order, key=order.get)
     return next(name for name in sizes if folder(name) == best)
 
 

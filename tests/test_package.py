@@ -75,6 +75,13 @@ def install(file, folder):
     return python, packages
 
 
+@pytest.fixture(scope="module")
+def installed(dist, tmp_path_factory):
+    """{kind: (folder, python, packages' folder) of an environment with gpukit installed from that file}."""
+    folders = {kind: tmp_path_factory.mktemp(kind) for kind in dist}
+    return {kind: (folder, *install(dist[kind], folder)) for kind, folder in folders.items()}
+
+
 @pytest.mark.slow
 def test_the_wheel_has_what_git_has(dist, shipped):
     with zipfile.ZipFile(dist["wheel"]) as wheel:
@@ -84,11 +91,11 @@ def test_the_wheel_has_what_git_has(dist, shipped):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_installed_alone_it_runs(kind, dist, shipped, tmp_path):
+def test_installed_alone_it_runs(kind, installed, shipped):
     """Its requirements are those of the environment that runs the tests, except gpukit itself."""
-    python, packages = install(dist[kind], tmp_path)
-    assert run(tmp_path / "env" / "bin" / "gpukit", "--version", cwd=tmp_path).startswith("gpukit")
-    place, verbs, *modules = run(python, "-c", IMPORT, cwd=tmp_path).split()
+    folder, python, packages = installed[kind]
+    assert run(folder / "env" / "bin" / "gpukit", "--version", cwd=folder).startswith("gpukit")
+    place, verbs, *modules = run(python, "-c", IMPORT, cwd=folder).split()
     assert Path(place).is_relative_to(packages) and int(verbs) > 10
     files = {name.removesuffix("/__init__.py").removesuffix(".py") for name in shipped if name.endswith(".py")}
     expected = {name.replace("/", ".") for name in files if not name.endswith("__main__")} - {"gpukit"}
@@ -98,13 +105,13 @@ def test_installed_alone_it_runs(kind, dist, shipped, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_demo_runs_from_the_sdist(dist, tmp_path):
+def test_the_demo_runs_from_the_sdist(dist, installed, tmp_path):
     with tarfile.open(dist["sdist"]) as sdist:
         sdist.extractall(tmp_path, filter="data")
     (source,) = tmp_path.iterdir()
-    install(dist["sdist"], tmp_path)
-    (tmp_path / "env" / ".installed").touch()
-    printed = run("make", "demo", f"VENV={tmp_path / 'env'}", cwd=source)
+    environment = installed["sdist"][0] / "env"
+    (environment / ".installed").touch()
+    printed = run("make", "demo", f"VENV={environment}", cwd=source)
     assert printed.count("RMSE") and "NDCG@1" in printed and (source / "build" / "demo.npz").is_file()
 
 

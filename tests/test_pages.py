@@ -68,7 +68,7 @@ def test_output_that_differs_is_seen(tmp_path, old, new):
     assert [line for step, printed in done for line in pages.missing_lines(step.shown, printed)] != []
 
 
-@pytest.mark.parametrize("broken", ["$ false", "$ cat nothing"])
+@pytest.mark.parametrize("broken", ["$ false", "$ cat nothing", "$ gpukit predict nothing"])
 def test_commands_that_fail_are_seen(tmp_path, broken):
     with pytest.raises(AssertionError):
         list(pages.run_page(PAGE.replace("$ echo done", broken), tmp_path))

@@ -1,9 +1,10 @@
 """Distribution of tests over processes."""
 
 import pytest
-from shares import next_share, share
+from shares import count_processes, next_share, share
 
-SIZES = {"tests/io/a.py": 9, "tests/svt/a.py": 5, "tests/svt/b/c.py": 5, "tests/test_x.py": 2, "tests/io/b.py": 0}
+SIZES = {"tests/io/a.py": 9, "tests/svt/a.py": 5, "tests/svt/b/c.py": 5, "tests/io/b.py": 0}
+FILE = {"tests/test_x.py": 2}
 
 
 @pytest.mark.parametrize(
@@ -12,13 +13,21 @@ SIZES = {"tests/io/a.py": 9, "tests/svt/a.py": 5, "tests/svt/b/c.py": 5, "tests/
         (None, [], "tests/svt/a.py"),
         (None, ["tests/svt/d.py"], "tests/io/a.py"),
         ("tests/io/z.py", ["tests/io/y.py"], "tests/io/a.py"),
-        ("tests/graphs/z.py", ["tests/io/y.py", "tests/svt/y.py"], "tests/test_x.py"),
-        (None, ["tests/io/y.py", "tests/svt/y.py", "tests/test_x.py"], "tests/svt/a.py"),
+        (None, ["tests/io/y.py", "tests/svt/y.py"], "tests/svt/a.py"),
     ],
-    ids=["most tests", "another folder", "its own folder", "a file", "a folder of two"],
+    ids=["most tests", "another folder", "its own folder", "a folder of two"],
 )
 def test_a_process_stays_in_its_folder(own, others, expected):
     assert next_share(SIZES, own, others) == expected
+
+
+@pytest.mark.parametrize(("own", "expected"), [(None, "tests/test_x.py"), ("tests/io/z.py", "tests/io/a.py")])
+def test_files_outside_folders_come_first(own, expected):
+    assert next_share({**SIZES, **FILE}, own, []) == expected
+
+
+def test_a_tier_that_waits_has_one_process_more():
+    assert [count_processes(2, tier) for tier in ("fast", "slow", "nightly", "")] == [2, 3, 2, 2]
 
 
 def test_a_share_is_a_file_or_a_case_of_the_compile_tier():

@@ -19,7 +19,8 @@ from gpukit.imputation.distributed.share import CHUNKS, Share, equal_parts, own
 from gpukit.parallel.team import Team, pack, unpack
 from gpukit.ranking.shared import SharedPairSums, own_queries
 
-RANKS = (2, 3, 8, 64, pytest.param(512, marks=pytest.mark.slow))
+MANY = pytest.param(150, marks=pytest.mark.slow), pytest.param(512, marks=pytest.mark.nightly)
+RANKS = (2, 3, 8, 64, *MANY)
 ITEM_ROWS = 4  # of each rank
 LAYOUT = gpu_layout(32, 32)
 OPTIONS = SimpleNamespace(seed=3)
@@ -118,10 +119,10 @@ def test_the_training_of_each_rank_follows_the_schedule(ranks):
     assert set(messages.values()) == {0}  # every message is received
 
 
-@pytest.mark.slow
-def test_some_of_512_ranks_follow_the_schedule():
-    ranks, schedule = 512, make_ring(512).schedule
-    for rank in (0, 1, 511):
+@pytest.mark.parametrize("ranks", MANY)
+def test_some_of_many_ranks_follow_the_schedule(ranks):
+    schedule = make_ring(ranks).schedule
+    for rank in (0, 1, ranks - 1):
         calls = recorded_epoch(schedule, rank, ranks, 1)
         order = [(rank + step) % ranks for step in range(ranks)]
         assert [number for what, number, *_ in calls if what == "process"] == order

@@ -1,5 +1,6 @@
 """Compiled code on disk: an edit recompiles only its dependents; checked in new processes."""
 
+import functools
 import json
 import os
 import shutil
@@ -136,6 +137,21 @@ compiled = sorted(name for name, found in stats.items() if sum(found.cache_misse
 loaded = sorted(name for name, found in stats.items() if sum(found.cache_hits.values()))
 print(json.dumps({"results": results, "compiled": compiled, "loaded": loaded}))
 """
+ONE = RUN.replace("results = {", 'calls = {"other": calls["other"]}\nresults = {')  # calls the shortest function
+EACH = """
+import contextlib, io, json, os, sys
+
+results = []
+for folder in {folders}:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tiny"]:
+        del sys.modules[name]
+    sys.path.insert(0, folder)
+    os.environ["GPUKIT_CACHE"] = os.path.join(folder, "cache")
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec({run!r}, {{}})
+    results.append(json.loads(out.getvalue()))
+print(json.dumps(results))
+"""
 RESULT = 8_654_321.0  # a decimal digit per piece
 EVERYTHING = ["many", "options", "other", "sixteen", "top"]
 
@@ -161,6 +177,11 @@ def run(folder, code=RUN, **settings):
     return finish(start(folder, code, **settings))[0]
 
 
+def run_each(folders):
+    """Return what RUN prints for the package of each folder, with its own cache, in one new process."""
+    return run(folders[0], EACH.format(folders=list(map(str, folders)), run=RUN))
+
+
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
     """A folder with the package and its code, compiled once."""
@@ -176,10 +197,14 @@ def compiled(tmp_path_factory):
     return folder
 
 
+def copy(compiled, folder):
+    return shutil.copytree(compiled, folder / "copy", ignore=shutil.ignore_patterns("__pycache__"))
+
+
 @pytest.fixture
 def package(compiled, tmp_path):
     """A copy of it, to be edited."""
-    return shutil.copytree(compiled, tmp_path / "copy", ignore=shutil.ignore_patterns("__pycache__"))
+    return copy(compiled, tmp_path)
 
 
 def edit(package, name, old, new):
@@ -189,58 +214,87 @@ def edit(package, name, old, new):
     file.write_text(text.replace(old, new))
 
 
+EDITS = {
+    "two calls away": ("base", "1.0 * x +", "9.0 * x +", 8.0),
+    "constant": ("base", "SCALE = 2.0", "SCALE = 9.0", 70.0),
+    "array": ("base", "[1.0, 3.0]", "[1.0, 9.0]", 600.0),
+    "overload": ("overloaded", "x * 4.0", "x * 9.0", 5e3),
+    "intrinsic": ("generated", "return 5", "return 9", 4e4),
+    "fields": ("base", "first: float\n    second: float", "second: float\n    first: float", 1e5),
+    "closure": ("closures", "eight = make(make(_same, 4), 2)", "eight = make(make(_same, 3), 3)", 1e6),
+    "default": ("closures", "by=1", "by=2", 24e6),
+}
+UNRELATED = {
+    "moved": ("top", "@njit\ndef middle", "# A comment.\n\n\n@njit\ndef middle"),
+    "comment": ("top", "\n    return middle", "  # a comment\n\n    return middle"),
+    "docstring": ("base", '"""A helper', '"""Another text about a helper'),
+    "new function": ("closures", "@njit\ndef _same", "@njit\ndef _fresh(x):\n    return x\n\n\n@njit\ndef _same"),
+    "new constant": ("base", "class Rates", "UNUSED = 1\n\n\nclass Rates"),
+}
+WHOLE = {
+    "file of an intrinsic": ("generated", "@intrinsic", "# A comment.\n@intrinsic"),
+    "file of an overload": ("overloaded", "@overload", "# A comment.\n@overload"),
+}
+OPTION = {"option": ("top", 'error_model="python"', 'error_model="numpy"')}
+DAMAGE = {
+    "empty": lambda raw: b"",
+    "cut short": lambda raw: raw[:100],
+    "one byte": lambda raw: raw[: len(raw) // 2] + bytes([raw[len(raw) // 2] ^ 1]) + raw[len(raw) // 2 + 1 :],
+}
+
+
+def damage(package, change):
+    for file in (package / "cache").rglob("*.nbc"):
+        file.write_bytes(change(file.read_bytes()))
+
+
+@pytest.fixture(scope="module")
+def runs(compiled, tmp_path_factory):
+    """{change: (what a new process prints, what another one does afterwards)}, each with a changed copy."""
+    edits = {**EDITS, **UNRELATED, **WHOLE, **OPTION}
+    changes = {
+        case: functools.partial(edit, name=name, old=old, new=new) for case, (name, old, new, *_) in edits.items()
+    }
+    changes |= {case: functools.partial(damage, change=change) for case, change in DAMAGE.items()}
+    folders = [copy(compiled, tmp_path_factory.mktemp("changed")) for _ in changes]
+    for folder, change in zip(folders, changes.values()):
+        change(folder)
+    return dict(zip(changes, zip(run_each(folders), run_each(folders))))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name, old, new, change",
-    [
-        ("base", "1.0 * x +", "9.0 * x +", 8.0),
-        ("base", "SCALE = 2.0", "SCALE = 9.0", 70.0),
-        ("base", "[1.0, 3.0]", "[1.0, 9.0]", 600.0),
-        ("overloaded", "x * 4.0", "x * 9.0", 5e3),
-        ("generated", "return 5", "return 9", 4e4),
-        ("base", "first: float\n    second: float", "second: float\n    first: float", 1e5),
-        ("closures", "eight = make(make(_same, 4), 2)", "eight = make(make(_same, 3), 3)", 1e6),
-        ("closures", "by=1", "by=2", 24e6),
-    ],
-    ids=["two calls away", "constant", "array", "overload", "intrinsic", "fields", "closure", "default"],
-)
-def test_what_depends_on_an_edit_is_compiled_anew(package, name, old, new, change):
-    edit(package, name, old, new)
-    found = run(package)
-    assert found["results"]["top"] == found["results"]["many"] == RESULT + change
+@pytest.mark.parametrize("case", EDITS)
+def test_what_depends_on_an_edit_is_compiled_anew(runs, case):
+    found, again = runs[case]
+    assert found["results"]["top"] == found["results"]["many"] == RESULT + EDITS[case][-1]
     assert {"top", "many"} <= set(found["compiled"]) and {"options", "other"} <= set(found["loaded"])
-    assert run(package)["loaded"] == EVERYTHING
+    assert again["loaded"] == EVERYTHING
 
 
 @pytest.mark.slow
-def test_an_option_compiles_its_function_anew(package):
-    edit(package, "top", 'error_model="python"', 'error_model="numpy"')
-    assert run(package)["compiled"] == ["options"]
+def test_an_option_compiles_its_function_anew(runs):
+    assert runs["option"][0]["compiled"] == ["options"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name, old, new",
-    [
-        ("top", "@njit\ndef middle", "# A comment.\n\n\n@njit\ndef middle"),
-        ("top", "\n    return middle", "  # a comment\n\n    return middle"),
-        ("base", '"""A helper', '"""Another text about a helper'),
-        ("closures", "@njit\ndef _same", "@njit\ndef _fresh(x):\n    return x\n\n\n@njit\ndef _same"),
-        ("base", "class Rates", "UNUSED = 1\n\n\nclass Rates"),
-    ],
-    ids=["moved", "comment", "docstring", "new function", "new constant"],
-)
-def test_what_does_not_depend_on_an_edit_is_loaded(package, name, old, new):
-    edit(package, name, old, new)
-    found = run(package)
+@pytest.mark.parametrize("case", UNRELATED)
+def test_what_does_not_depend_on_an_edit_is_loaded(runs, case):
+    found, _ = runs[case]
     assert found["loaded"] == EVERYTHING and found["compiled"] == [] and found["results"]["top"] == RESULT
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, decorator", [("generated", "@intrinsic"), ("overloaded", "@overload")])
-def test_the_file_of_what_runs_while_compiling_counts_whole(package, name, decorator):
-    edit(package, name, decorator, f"# A comment.\n{decorator}")
-    assert {"top", "many"} <= set(run(package)["compiled"])
+@pytest.mark.parametrize("case", WHOLE)
+def test_the_file_of_what_runs_while_compiling_counts_whole(runs, case):
+    assert {"top", "many"} <= set(runs[case][0]["compiled"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", DAMAGE)
+def test_damaged_files_are_replaced(runs, case):
+    found, again = runs[case]
+    assert found["compiled"] == EVERYTHING and found["results"]["top"] == RESULT
+    assert again["loaded"] == EVERYTHING
 
 
 @pytest.mark.slow
@@ -271,18 +325,18 @@ def test_numbas_own_settings_are_the_users(package, tmp_path):
     assert folder == "" and "NUMBA_CACHE_DIR" not in environment
     (package / "mine.py").write_text("import numba\n\n\n@numba.njit(cache=True)\ndef mine(x):\n    return x\n")
     shutil.rmtree(package / "cache")
-    code = f"import mine\nassert mine.mine(1) == 1\n{RUN}"
-    assert run(package, code, NUMBA_CACHE_DIR=str(tmp_path / "user"))["compiled"] == EVERYTHING
+    code = f"import mine\nassert mine.mine(1) == 1\n{ONE}"
+    assert run(package, code, NUMBA_CACHE_DIR=str(tmp_path / "user"))["compiled"] == ["other"]
     kept = [file.name for file in (tmp_path / "user").rglob("*.nb?")]
     assert len(kept) == 2 and all(name.startswith("mine.mine-") for name in kept)
-    assert run(package)["loaded"] == EVERYTHING
+    assert run(package, ONE)["loaded"] == ["other"]
     assert not [file for file in (package / "cache").rglob("*") if file.name.startswith("mine")]
 
 
 @pytest.mark.slow
 def test_a_setting_that_changes_code_is_another_entry(package):
-    assert run(package, NUMBA_BOUNDSCHECK="1")["compiled"] == EVERYTHING
-    assert run(package)["loaded"] == EVERYTHING
+    assert run(package, ONE, NUMBA_BOUNDSCHECK="1")["compiled"] == ["other"]
+    assert run(package, ONE)["loaded"] == ["other"]
 
 
 @pytest.mark.slow
@@ -292,23 +346,6 @@ def test_a_folder_that_cannot_be_written(package):
     found, err = finish(start(package, GPUKIT_CACHE=str(package / "file" / "cache")))
     assert found["compiled"] == EVERYTHING and found["results"]["top"] == RESULT
     assert err.count("compiled code cannot be kept") == 1 and "GPUKIT_CACHE" in err
-
-
-DAMAGE = {
-    "empty": lambda raw: b"",
-    "cut short": lambda raw: raw[:100],
-    "one byte": lambda raw: raw[: len(raw) // 2] + bytes([raw[len(raw) // 2] ^ 1]) + raw[len(raw) // 2 + 1 :],
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_damaged_files_are_replaced(package, damage):
-    for file in (package / "cache").rglob("*.nbc"):
-        file.write_bytes(damage(file.read_bytes()))
-    found = run(package)
-    assert found["compiled"] == EVERYTHING and found["results"]["top"] == RESULT
-    assert run(package)["loaded"] == EVERYTHING
 
 
 @pytest.mark.slow
@@ -419,7 +456,7 @@ def test_nothing_is_removed_from_a_cache_that_nobody_used(package):
 @pytest.mark.parametrize("umask", [0o000, 0o077])
 def test_folders_and_files_are_private_whatever_the_umask(package, tmp_path, umask):
     cache = tmp_path / "deep" / "cache"
-    run(package, f"import os\nos.umask({umask})\n{RUN}", GPUKIT_CACHE=str(cache))
+    run(package, f"import os\nos.umask({umask})\n{ONE}", GPUKIT_CACHE=str(cache))
     made = [cache, *cache.rglob("*")]
     assert any(path.suffix == ".nbc" for path in made)
     assert all(path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600) for path in made)
@@ -449,15 +486,15 @@ def test_what_others_may_change_is_compiled_anew(package, case):
     cache = package / "cache"
     for file in [*cache.rglob("*.nbc")]:
         opened(cache, file)
-    found, err = finish(start(package))
-    assert found["compiled"] == EVERYTHING and found["results"]["top"] == RESULT
+    found, err = finish(start(package, ONE))
+    assert found["compiled"] == ["other"] and found["results"] == {"other": 1.0}
     assert err.count("is not used") == 1 and words in err
 
 
 @pytest.mark.slow
 def test_a_folder_above_with_the_sticky_bit_is_fine(package):
     package.chmod(0o1777)
-    assert run(package)["loaded"] == EVERYTHING
+    assert run(package, ONE)["loaded"] == ["other"]
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from gpukit.imputation import GraphImputer
 from gpukit.parallel import TeamError, dask_cluster
 from gpukit.ranking import RankSVM
 from gpukit.ratings import synth_ratings
-from parallel.test_commands import GPUKIT, command
+from parallel.test_commands import GPUKIT, command, ranking, run_here
 from parallel.test_launch import JOIN, have_ended
 
 NUMBERS = "print(team.size, int(team.allreduce(np.array([team.rank]))[0]), flush=True); "
@@ -189,12 +189,6 @@ def test_without_dask(monkeypatch):
         dask_cluster.run_command("local", [])
 
 
-@pytest.fixture(scope="module", params=[2, 4])
-def cluster(request):
-    with distributed.LocalCluster(request.param, threads_per_worker=1, dashboard_address=None) as cluster:
-        yield cluster
-
-
 @pytest.fixture(scope="module")
 def pair():
     """A cluster of two workers. Tests kill its ranks, not the workers."""
@@ -210,20 +204,20 @@ def run(cluster, *words):
 
 
 @pytest.mark.slow
-def test_the_ranking_of_one_process(cluster, root, tmp_path):
-    path, folder = tmp_path / "many.gpukit", root / "data/letor-sample"
-    run(cluster, "ranksvm", folder, "--fold", 1, "--device", "cpu", "--model", path)
-    assert command("ranksvm", folder, "--fold", 1, "--device", "cpu", "--model", tmp_path / "one.gpukit")[0] == 0
+def test_the_ranking_of_one_process(pair, root, tmp_path):
+    path = tmp_path / "many.gpukit"
+    run(pair, *ranking(root, path))
+    assert run_here(*ranking(root, tmp_path / "one.gpukit"))[0] == 0
     reference = RankSVM.load(tmp_path / "one.gpukit")
     np.testing.assert_allclose(RankSVM.load(path).coef_, reference.coef_, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.slow
-def test_the_tensor_of_one_process(cluster, tmp_path):
+def test_the_tensor_of_one_process(pair, tmp_path):
     data = synth_graph("random", 60, (40, 30), 2, 0.2, entries=True, dtype="float64", noise=0.1)
     np.savez(tmp_path / "g.npz", tensor=data.tensor, mask=data.mask, adjacency=data.adjacency.toarray())
     words = ("--weights", "slice", "--center", "none", "--device", "cpu", "--dtype", "float64", "--iterations", 8)
-    run(cluster, "impute", tmp_path / "g.npz", *words, "--no-rank-phase", "--output", tmp_path / "full.npz")
+    run(pair, "impute", tmp_path / "g.npz", *words, "--no-rank-phase", "--output", tmp_path / "full.npz")
     options = {"weights": "slice", "center": "none", "device": "cpu", "iterations": 8, "rank_phase": False}
     reference = GraphImputer(**options, dtype="float64").fit(data).completed_
     assert np.linalg.norm(np.load(tmp_path / "full.npz")["tensor"] - reference) <= 1e-10 * np.linalg.norm(reference)
@@ -231,14 +225,14 @@ def test_the_tensor_of_one_process(cluster, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("--no-neighbors", "--deterministic"), ("--neighbors", 4)], ids=["model", "hashing"])
-def test_the_factorization_of_one_process(cluster, tmp_path, words):
+def test_the_factorization_of_one_process(pair, tmp_path, words):
     """To the bit: the deterministic model, and the neighbours of simLSH."""
     table = synth_ratings("ml-10m", 0.004, 1)
     columns = table.user_ids[table.users], table.item_ids[table.items], table.values
     np.savetxt(tmp_path / "r.csv", np.stack(columns, axis=1), "%g", delimiter=",")
     words = ("train-lshmf", tmp_path / "r.csv", "--factors", 6, "--epochs", 2, "--device", "cpu", *words, "--model")
-    run(cluster, *words, tmp_path / "many")
-    assert command(*words, tmp_path / "one")[0] == 0
+    run(pair, *words, tmp_path / "many")
+    assert run_here(*words, tmp_path / "one")[0] == 0
     kind, names = (MatrixFactorization, None) if "--deterministic" in words else (LSHMF, ["neighbors"])
     many, one = (kind.load(tmp_path / name)._state for name in ("many", "one"))
     for name in names or one._fields:

@@ -23,9 +23,9 @@ SETTINGS = {"n_factors": 6, "learning_rate": 0.2, "regularization": 0.05, "devic
 
 
 @pytest.fixture(scope="module")
-def client(request):
-    options = {"threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(request.param, **options) as cluster:
+def client():
+    """A client of three workers."""
+    with distributed.LocalCluster(3, threads_per_worker=1, dashboard_address=None) as cluster:
         with distributed.Client(cluster, set_as_default=False) as client:
             yield client
 
@@ -44,7 +44,6 @@ def place(client, table, order):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("client", [2, 4], indirect=True)
 def test_the_model_of_one_process(client):
     """To the bit, from text ids; a column more stays on the workers, and no row goes from one to another by Dask."""
     table = frame(30_000, 2000, 300).astype({"user": str}).assign(more="x")
@@ -61,7 +60,6 @@ def test_the_model_of_one_process(client):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("client", [2], indirect=True)
 def test_repeated_pairs_and_their_warning(client):
     table = frame(20_000, 500, 300).sample(frac=1.5, replace=True, random_state=0).reset_index(drop=True)
     table["rating"] = np.random.default_rng(0).integers(1, 6, len(table))
@@ -78,7 +76,6 @@ def test_repeated_pairs_and_their_warning(client):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("client", [2], indirect=True)
 def test_errors_of_ranks_and_of_partitions(client):
     """One line each; the workers go on."""
     table = frame(600).astype({"rating": float})
@@ -94,7 +91,6 @@ def test_errors_of_ranks_and_of_partitions(client):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("client", [2], indirect=True)
 def test_a_killed_rank_ends_the_fit(client):
     outcome, workers = [], list(client.run(os.getpid).values())
     rows = dask.dataframe.from_pandas(frame(600), npartitions=2)

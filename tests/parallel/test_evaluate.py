@@ -14,7 +14,7 @@ from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.answers.judging import SPAN, lists_by
 from gpukit.parallel import ALONE
 from gpukit.ratings import synth_ratings
-from parallel.test_commands import GPUKIT, command, mpiexec, wait_for_ranks
+from parallel.test_commands import GPUKIT, command, mpiexec, run_here, wait_for_ranks
 from parallel.test_team import together
 
 
@@ -36,11 +36,8 @@ def files(tmp_path_factory):
 )
 def test_the_metrics_of_one_process(files, launcher):
     ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
-    results = []
-    for options, starter in (((), ()), (ranks, before)):
-        code, out, err = command(
-            "evaluate", *files, "--lists", "-k", 3, "-k", 10, "--device", "cpu", "--json", *options, before=starter
-        )
+    words, results = ("evaluate", *files, "--lists", "-k", 3, "-k", 10, "--device", "cpu", "--json"), []
+    for code, out, err in (run_here(*words), command(*words, *ranks, before=before)):
         assert code == 0, err
         results.append({key: value for key, value in json.loads(out).items() if key not in ("device", "seconds")})
     assert results[0] == results[1] and results[0]["lists"]["users"] > SPAN

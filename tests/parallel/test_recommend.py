@@ -1,5 +1,6 @@
 """`gpukit recommend --all` over ranks: the lists of one process; one line on failures."""
 
+import functools
 import os
 import shutil
 import signal
@@ -11,7 +12,7 @@ import pytest
 
 from gpukit.factorization import MatrixFactorization
 from gpukit.ratings import synth_ratings
-from parallel.test_commands import GPUKIT, command, mpiexec, wait_for_ranks
+from parallel.test_commands import GPUKIT, command, mpiexec, run_here, wait_for_ranks
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +29,10 @@ def model(tmp_path_factory):
 def test_the_lists_of_one_process(model, tmp_path, launcher, by, monkeypatch):
     ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
     lists = []
-    for name, options, starter in (("one", (), ()), ("many", ranks, before)):
+    for name, run, options in (("one", run_here, ()), ("many", functools.partial(command, before=before), ranks)):
         copy = shutil.copy(model, tmp_path / f"{name}.gpukit")
         arguments = ("--all", "-n", 3, "--by", by, "--device", "cpu", "--quiet", "--output", tmp_path / name)
-        code, out, err = command("recommend", copy, *arguments, *options, before=starter)
+        code, out, err = run("recommend", copy, *arguments, *options)
         assert code == 0 and out == "", err
         lists.append((tmp_path / name).read_text())
     assert lists[0] == lists[1] and lists[0].count("\n") > 20_000
@@ -39,9 +40,9 @@ def test_the_lists_of_one_process(model, tmp_path, launcher, by, monkeypatch):
 
 @pytest.mark.slow
 def test_ranks_require_all_users(model):
-    code, out, err = command("recommend", model, "--user", 1, "--ranks", 2)
+    code, out, err = run_here("recommend", model, "--user", 1, "--ranks", 2)
     assert code == 2 and out == "" and "add --all" in err and err.count("\n") == 1
-    code, out, err = command("recommend", model, "--user", 1, "--ranks", "auto", "--device", "cpu")
+    code, out, err = run_here("recommend", model, "--user", 1, "--ranks", "auto", "--device", "cpu")
     assert code == 0 and err.startswith("--ranks auto: one process (") and out.count("\n") == 11
 
 

@@ -21,8 +21,8 @@ GPU = Device("cuda", 0, "a GPU", (9, 0))
 @pytest.mark.parametrize(
     "documents, features",
     [
-        (20_000, 3),
-        (5_000, 46),
+        (6_000, 3),
+        (1_500, 46),
         pytest.param(5_000, 500, marks=pytest.mark.nightly),
         (300, 1_100),
     ],

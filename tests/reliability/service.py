@@ -46,7 +46,7 @@ class Service:
 
     def ranking(self):
         """Return a small RankSVM."""
-        return gpukit.RankSVM(device="cpu").fit(self.documents)
+        return gpukit.RankSVM(1.0, device="cpu").fit(self.documents)
 
     def answers(self):
         """Return one result of each kind, as arrays."""

@@ -44,6 +44,13 @@ def ring():
     return np.roll(np.eye(N), 1, axis=1) + np.roll(np.eye(N), -1, axis=1)
 
 
+@pytest.fixture(scope="module")
+def filled():
+    """Return waves, their observed entries, and a GraphImputer fitted to them."""
+    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
+    return truth, seen, GraphImputer(device="cpu").fit(ring(), truth, seen)
+
+
 def test_places():
     seen = np.array([[1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], bool)
     np.testing.assert_array_equal(scans.distances(seen)[0], [0, 1, 2, 2, 1, 0])
@@ -132,9 +139,8 @@ def test_few_runs_widen_no_interval():
 
 
 @pytest.mark.slow
-def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
-    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
-    model = GraphImputer(device="cpu").fit(ring(), truth, seen)
+def test_series_are_filled_in_along_time_and_the_report_says_so(filled, tmp_path):
+    truth, seen, model = filled
     error = np.abs(model.completed_ - truth)[~seen].mean()
     by_name = {row.name: row for row in model.report_}
     assert set(by_name) == {*methods.CANDIDATES, planned.MIX}
@@ -224,9 +230,8 @@ def test_few_units_bend_nothing():
 
 
 @pytest.mark.slow
-def test_corrections_are_in_the_estimates_their_errors_and_the_file(monkeypatch, tmp_path):
-    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
-    plain = GraphImputer(device="cpu").fit(ring(), truth, seen)
+def test_corrections_are_in_the_estimates_their_errors_and_the_file(filled, monkeypatch, tmp_path):
+    truth, seen, plain = filled
     bends = ensemble.zero_bends()
     bends[:, 0], bends[:, 1] = np.linspace(-9.0, 9.0, ensemble.KNOTS), 5.0
     monkeypatch.setattr(ensemble, "learn_bends", lambda *arguments: bends)

@@ -1,5 +1,6 @@
 """Training on ratings that travel in blocks, against the same chunks on ratings that stay on the GPU."""
 
+import itertools
 import random
 import warnings
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import pytest
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encountered|.* neighbour slots are random")]
 
-from support import SIMULATED, small_launches, thinned
+from support import SIMULATED, small_launches
 
 from gpukit._driver import launch
 from gpukit.device import Device
@@ -108,7 +109,14 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case, kept", thinned(CASES, [0, 3, 8], share=7))
+STREAMED = [("users", 0), ("users", 3), ("users", 8), *((case, 3) for case in list(CASES)[1:])]
+TIERS = {("users", 0): (), **dict.fromkeys(STREAMED[1:], pytest.mark.slow)}
+
+
+@pytest.mark.parametrize(
+    "case, kept",
+    [pytest.param(*pair, marks=TIERS.get(pair, pytest.mark.nightly)) for pair in itertools.product(CASES, [0, 3, 8])],
+)
 def test_streamed_epochs_are_resident_epochs(case, kept, monkeypatch):
     """In two epochs: the second starts with blocks that were sent during the first."""
     kind, named, levels, weighted = CASES[case]
