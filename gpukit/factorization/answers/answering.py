@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -276,7 +277,8 @@ class Answering(Recommending):
         Parameters
         ----------
         X : Ratings, matrix, DataFrame, or pairs
-            As in fit.
+            As in fit. Row i of a matrix is of user i of the training matrix, so a part of its rows is not judged
+            rightly.
         y : (n,) or None
             Ratings of the pairs X.
 
@@ -284,7 +286,19 @@ class Answering(Recommending):
         -------
         float
             The negative RMSE, or NDCG@10 for a model of clicks.
+
+        Warns
+        -----
+        UserWarning
+            X is a matrix with another number of rows than the model has users, as in cross-validation.
         """
+        self._check_fitted()
+        if hasattr(X, "tocoo") and X.shape[0] != len(self.user_ids_):
+            warnings.warn(
+                f"X has {X.shape[0]:,} rows, the model {len(self.user_ids_):,} users: rows count as the first users. "
+                "For cross-validation give pairs (user, item) and y, not a matrix, whose rows it would exchange.",
+                stacklevel=2,
+            )
         result = self.evaluate(X, y)
         return -result["rmse"] if "rmse" in result else result[f"ndcg@{LISTED}"]
 

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn import config_context
 from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
@@ -158,3 +159,14 @@ def test_requests_of_what_fit_takes_besides():
         model = LSHMF().set_fit_request(validation=True)
         assert model.get_metadata_routing().fit.requests["validation"] is True
         assert model.get_metadata_routing().predict.requests == {"items": None, "unknown": None}
+
+
+def test_a_part_of_a_matrixs_rows_is_scored_with_a_warning(triples):
+    shape = triples[["user", "item"]].max() + 1
+    matrix = scipy.sparse.csr_array((triples["rating"], (triples["user"], triples["item"])), tuple(shape))
+    model = MatrixFactorization(2, 2, device="cpu", deterministic=True).fit(matrix)
+    with pytest.warns(UserWarning, match=r"X has 5 rows, the model \d+ users: rows count as the first users"):
+        model.score(matrix[-5:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.score(matrix) < 0
