@@ -162,8 +162,8 @@ def test_requests_of_what_fit_takes_besides():
 
 
 def test_a_part_of_a_matrixs_rows_is_scored_with_a_warning(triples):
-    shape = triples[["user", "item"]].max() + 1
-    matrix = scipy.sparse.csr_array((triples["rating"], (triples["user"], triples["item"])), tuple(shape))
+    places = tuple(triples[name].astype("category").cat.codes for name in ("user", "item"))
+    matrix = scipy.sparse.csr_array((triples["rating"], places))
     model = MatrixFactorization(2, 2, device="cpu", deterministic=True).fit(matrix)
     with pytest.warns(UserWarning, match=r"X has 5 rows, the model \d+ users: rows count as the first users"):
         model.score(matrix[-5:])
