@@ -11,9 +11,9 @@ hidden values. It is used if it lowers the error on folds left out of its fit.""
 import numpy as np
 
 from gpukit.imputation.auto.judging import KINDS, NEVER, error_of
-from gpukit.imputation.constants import FEWEST_UNITS, KNOTS, MOST_RISE, SHARE_STEPS, VALUES_PER_KNOT
+from gpukit.imputation.constants import FEWEST_UNITS, KNOTS, MOST_RISE, MOST_VALUES, SHARE_STEPS, VALUES_PER_KNOT
 
-MOST, MOST_STEPS = 40_000, 20  # values used to optimize shares, and steps
+MOST_STEPS = 20
 
 
 def shares_of(estimates, truth, kinds, metric, units=FEWEST_UNITS):
@@ -32,7 +32,7 @@ def shares_of(estimates, truth, kinds, metric, units=FEWEST_UNITS):
 
 def optimize_shares(estimates, truth, metric, steps):
     """Return (members,) shares by at most some Frank-Wolfe steps, from the best single method."""
-    sample = slice(None, None, max(1, len(truth) // MOST))
+    sample = slice(None, None, max(1, len(truth) // MOST_VALUES))
     residuals = estimates[:, sample] - truth[sample]
     vertices = np.eye(len(estimates))
     best = min(vertices, key=lambda shares: error_of(shares @ residuals, metric))
