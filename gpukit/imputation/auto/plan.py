@@ -87,13 +87,12 @@ def build_plan(folds, judged, trials, metric):
     members, shares = choose_members(folds, fold_kinds, judged, metric)
     estimates = [[member.estimates[number] for member in members] for number in range(len(folds))]
     fields = [weighted_mean(parts, shares, k) for parts, k in zip(estimates, fold_kinds)]
-    units = count_units(folds, fold_kinds)
     residuals = [(field - fold.truth)[fold.hidden] for field, fold in zip(fields, folds)]
     errors = [errors_of(*parts) for parts in zip(itertools.count(), folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
     least = uncertainty.least_of(first.values[first.seen], hidden)
-    model = uncertainty.learn_with_growth(errors, changes, units[0], least)
+    model = uncertainty.learn_with_growth(errors, changes, count_units(folds, fold_kinds)[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     served = dict(zip((member.name for member in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)
@@ -117,8 +116,7 @@ def choose_members(folds, fold_kinds, judged, metric):
         return np.concatenate([array[fold.hidden] for array, fold in zip(arrays, folds)])
 
     estimates = np.array([hidden(method.estimates) for method in judged])
-    units = count_units(folds, fold_kinds)[1]
-    shares = shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric, units)
+    shares = shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric)
     used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
     return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 
