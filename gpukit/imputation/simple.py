@@ -5,8 +5,8 @@ A trend: a series continues beyond its ends from its level, by its slope.
     x(last + h) = level + slope * h
 
 The slope is that of a line by least squares with weights 2^(-age / memory), and the level is the weighted mean of the
-values, moved along the slope to the last observation (Brown, "Smoothing, Forecasting and Prediction", 1963). A memory of 0 is the last value; an endless one is the
-line through the whole series. Gaps between observations are interpolated.
+values, moved along the slope to the last observation (Brown, "Smoothing, Forecasting and Prediction", 1963). A memory
+of 0 is the last value; an endless one is the line through the whole series. Gaps between observations are interpolated.
 """
 
 from functools import partial
