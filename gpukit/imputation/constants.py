@@ -36,7 +36,6 @@ PRIOR_COLUMNS = 0.15  # columns of average departure added to each mean of depar
 ERROR_NEIGHBORS = 10  # nearest neighbours on the graph; chosen
 USUAL_COVARIANCE = (3.0, 2.0, 0.03)  # rho, nu, tau of the kriging variance; chosen
 NOISE_WINDOWS = (16, 32, 64)  # last changes of a series, whose mean is its noise beyond the end; chosen
-FEWEST_PAIRS = 3  # pairs of values for a change; test
 
 # The paper's algorithm (spectral/)
 SPLITS = 4  # of the observed values; chosen
