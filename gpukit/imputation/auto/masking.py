@@ -78,7 +78,11 @@ def draw_folds(seen, seed, count, options):
         if hidden.values.any() and not hidden.lost[seen].all():
             hidden_folds.append(hidden)
             free &= ~hidden.values
-        if count is None and len(hidden_folds) == LEAST_FOLDS and count_runs(hidden_folds[0].values) > MANY_RUNS:
+        if (
+            count is None
+            and len(hidden_folds) == LEAST_FOLDS
+            and len(scans.runs(hidden_folds[0].values)[0]) > MANY_RUNS
+        ):
             break
     return hidden_folds
 
@@ -176,11 +180,6 @@ def keep_untouched(hidden, blocked):
     starts = np.cumsum(lengths) - lengths
     is_touched = np.logical_or.reduceat(blocked[hidden], starts) if len(starts) else np.zeros(0, bool)
     return keep_runs(hidden, lengths, ~is_touched)
-
-
-def count_runs(hidden):
-    """Return the number of runs of hidden values."""
-    return len(scans.runs(hidden)[0])
 
 
 def split_pattern(pattern, anywhere):
