@@ -18,7 +18,7 @@ from gpukit.imputation.auto.judging import (
     run_concurrently,
 )
 from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of, count_units
-from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR
+from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
 from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.trial import finalists
 
@@ -133,10 +133,25 @@ def best_setting(method, problem, folds, metric):
     return best
 
 
+def is_equal(trial, other):
+    """Return True if two trials are equal up to rounding."""
+    size = float(np.abs(trial.residuals).max(initial=0.0))
+    return np.allclose(trial.residuals, other.residuals, rtol=0.0, atol=ROUNDING * size)
+
+
 def choose_finalists(trials, metric):
-    """Return the names of the methods to judge on all folds."""
-    errors = np.array([trial.errors(metric) for trial in trials])
-    return {trials[index].name for group in errors.T for index in finalists(group, NEAR, FINALISTS)}
+    """Return the names of the methods to judge on all folds.
+
+    Equal methods, as many are on unobserved vertices, are represented by the first of them, and by those with estimates
+    for isolated vertices (unjoined).
+    """
+    distinct = [
+        trial
+        for index, trial in enumerate(trials)
+        if trial.method.unjoined or not any(is_equal(trial, other) for other in trials[:index])
+    ]
+    errors = np.array([trial.errors(metric) for trial in distinct])
+    return {distinct[index].name for group in errors.T for index in finalists(group, NEAR, FINALISTS)}
 
 
 def decide_setting(problem, trial, known_settings, progress):

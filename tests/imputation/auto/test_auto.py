@@ -231,10 +231,10 @@ def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
     assert len(one.estimates) == 1 and len(both.estimates) == 2 and len(both.residuals) == 8
 
 
-def test_finalists_are_near_the_best_of_a_group():
+def test_finalists_are_near_the_best_of_a_group_and_unlike_each_other():
     """The first group has two finalists; the second one another, which is far from the best of the first."""
     rng, groups = np.random.default_rng(0), np.repeat([0, 1], 200)
-    sizes = {"two-way-mean": (1.0, 9.0), "interpolation": (1.2, 9.0), "seasonal": (1.6, 1.0)}
+    sizes = {"two-way-mean": (1.0, 9.0), "interpolation": (1.2, 9.0), "seasonal": (1.6, 1.0), "akima": (1.2, 9.0)}
     errors = np.abs(rng.normal(size=200)) + 1.0
     trials = [
         judging.MethodTrial(methods.BY_NAME[name], {}, np.concatenate([size * errors for size in both]), groups, [])
