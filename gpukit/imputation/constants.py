@@ -24,6 +24,11 @@ SHARE_STEPS = (0.5, 0.3, 0.2, 0.1, 0.05)  # of Frank-Wolfe steps; chosen
 LEAST_WEIGHT = 0.005  # members whose largest weight is smaller are dropped; chosen
 ROUNDING = 1e-6  # relative: smaller differences and spreads are rounding
 
+# Correction of estimates (auto/ensemble.py), ablated as a whole
+KNOTS = 16
+VALUES_PER_KNOT = 40
+MOST_RISE = 1.1  # largest root mean square, relative: among many zeros the median is 0, whatever the others are; test
+
 # Standard deviations (auto/uncertainty.py, auto/error_features.py), ablated as a whole
 COVERED, MOST_COVERED = 0.9, 0.95  # share of left-out errors within the 90 % intervals; most, with few units; ablated
 ENOUGH_VALUES = 50  # errors for a scale of a kind, and for beta of a group; ablated

@@ -15,6 +15,7 @@ from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import Basis, GraphBasis
 from gpukit.imputation import options as fitted
+from gpukit.imputation.auto.ensemble import KNOTS
 from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.judging import KINDS, Row
 from gpukit.imputation.auto.plan import BY_NAME, Plan, attributes_of
@@ -167,7 +168,7 @@ def packed_plan(model):
         "notes": plan.notes,
     }
     deviations = plan.deviations
-    parts = plan.shares, deviations.by_kind, deviations.law, deviations.growth
+    parts = plan.shares, plan.bends, deviations.by_kind, deviations.law, deviations.growth
     arrays |= {f"plan.{name}": part for name, part in zip(shapes_of_plan(len(plan.members)), parts, strict=True)}
     if plan.units is not None:
         arrays |= persist.spread("plan.units", plan.units)
@@ -176,8 +177,8 @@ def packed_plan(model):
 
 def shapes_of_plan(members):
     """Return {name: shape} of a plan's arrays, by its number of methods."""
-    law = (3, 3, FEATURES)
-    return {"shares": (KINDS, members), "deviations": (KINDS + 1,), "law": law, "growth": (2,)}
+    bends, law = (2, 2, KNOTS), (3, 3, FEATURES)
+    return {"shares": (KINDS, members), "bends": bends, "deviations": (KINDS + 1,), "law": law, "growth": (2,)}
 
 
 def adjacency_arrays(adjacency):
@@ -214,18 +215,16 @@ def read_adjacency(arrays, count):
 
 def read_plan(header, arrays, estimator):
     """Return the Plan in a file, for an estimator class."""
-    if "plan.bends" in arrays and arrays["plan.bends"].any():
-        raise fitted.RemovedError("it corrects its estimates by median residuals, which was removed. Fit it again.")
     members = [read_member(value, estimator) for value in persist.entry_of(header, "members", list)]
     shapes, most = shapes_of_plan(len(members)), {"shares": 2.0}
     parts = (read_finite(arrays, f"plan.{name}", shape, most.get(name, np.inf)) for name, shape in shapes.items())
-    shares, by_kind, law, growth = parts
+    shares, bends, by_kind, law, growth = parts
     if growth[0] < 0 or not 0 <= growth[1] <= 1:
         raise DataError(f"plan.growth is {growth.tolist()}; it is a change from 0 on and a power from 0 to 1.")
     coverage = dict(check_pairs("coverage", persist.entry_of(header, "coverage", list)))
     rows = [read_row(value) for value in persist.entry_of(header, "rows", list)]
     notes = [str(note) for note in persist.entry_of(header, "notes", list)]
-    return Plan(members, shares, Deviations(by_kind, law, coverage, growth), rows, notes, units_in(arrays))
+    return Plan(members, shares, bends, Deviations(by_kind, law, coverage, growth), rows, notes, units_in(arrays))
 
 
 def read_finite(arrays, name, shape, most=np.inf):

@@ -1,7 +1,6 @@
 """Settings of methods in a file: read unchanged, unknown ones rejected."""
 
 import re
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +11,6 @@ from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.imputation import saving
 from gpukit.imputation.auto.plan import BY_NAME
 from gpukit.imputation.saving import setting_of
-from gpukit.persist import load_model
 
 BANDS = [[0, 1.0, 2.0, 0.1], [8, 3.0, 2.0, 0.01]]
 GOOD = {
@@ -87,17 +85,6 @@ def test_settings_of_earlier_versions_are_left_out():
     assert setting_of("local", {"neighbors": 8, "share": 0.03}, GraphImputer) == {"neighbors": 8}
     smoothness = GOOD["smoothness"]
     assert setting_of("smoothness", {"alike": 0} | smoothness, GraphImputer) == smoothness
-
-
-@pytest.mark.parametrize("size", [0.0, 0.5])
-def test_a_model_with_corrected_estimates_is_fitted_again(tmp_path, monkeypatch, size):
-    values = np.where(np.eye(6, 30, 9), np.nan, np.arange(180.0).reshape(6, 30))
-    model, packed = GraphImputer(method="interpolation", device="cpu").fit(None, values), saving.packed_plan
-    stored = {"plan.bends": np.full((2, 2, 16), size)}
-    monkeypatch.setattr(saving, "packed_plan", lambda model: (packed(model)[0], packed(model)[1] | stored))
-    model.save(tmp_path / "m")
-    with pytest.raises(ModelError, match="corrects its estimates.*Fit it again") if size else nullcontext():
-        load_model(tmp_path / "m")
 
 
 @pytest.mark.parametrize("kind", [ParameterError, ModelError])

@@ -4,7 +4,7 @@
 |-------------------|---------------------------------------------------------------------|
 | masking.py        | folds of hidden values, also at the ends of series                   |
 | judging.py        | errors of a method on hidden values; kinds of missing values         |
-| ensemble.py       | weights of the methods for each kind                                 |
+| ensemble.py       | weights of the methods for each kind; correction of their mean       |
 | uncertainty.py    | standard deviations of imputed values                               |
 | error_features.py | features that predict the size of an error                          |
 | plan.py           | all methods; the plan and its report, imputation by a plan           |

@@ -7,8 +7,8 @@ import numpy as np
 
 from gpukit._pool import by_rows
 from gpukit.imputation import kriging, local, regression, regularized_em, scans, simple
-from gpukit.imputation.auto import uncertainty
-from gpukit.imputation.auto.ensemble import shares_of, weighted_mean
+from gpukit.imputation.auto import ensemble, uncertainty
+from gpukit.imputation.auto.ensemble import apply_bends, shares_of, weighted_mean
 from gpukit.imputation.auto.error_features import changes_beyond, compute_features
 from gpukit.imputation.auto.judging import error_of, filled, kinds, row_of, run_concurrently
 from gpukit.imputation.auto.uncertainty import Deviations
@@ -22,12 +22,13 @@ MIX = "mix"
 class Plan(NamedTuple):
     """Selected methods and everything needed to impute with them.
 
-    members: [(name, setting)]. shares (KINDS, members). deviations: Deviations. rows: [judging.Row], best first. notes:
-    [text]. units: units.Units of the original problem, or None.
+    members: [(name, setting)]. shares (KINDS, members). bends (2, 2, KNOTS). deviations: Deviations. rows:
+    [judging.Row], best first. notes: [text]. units: units.Units of the original problem, or None.
     """
 
     members: list
     shares: np.ndarray
+    bends: np.ndarray
     deviations: Deviations
     rows: list
     notes: list
@@ -35,8 +36,9 @@ class Plan(NamedTuple):
 
     @property
     def method(self):
-        """Name of the selected method, or 'mix' for a mean."""
-        return self.members[0][0] if len(self.members) == 1 else MIX
+        """Name of the selected method, or 'mix' for a mean or corrected estimates."""
+        alone = len(self.members) == 1 and not self.bends.any()
+        return self.members[0][0] if alone else MIX
 
 
 def attributes_of(plan):
@@ -69,7 +71,8 @@ def combine_members(problem, plan, estimates):
     estimate, field = np.empty(missing.shape), np.empty(missing.shape)
 
     def fill_rows(rows):
-        estimate[rows] = weighted_mean([value[rows] for value in estimates], plan.shares, kind[rows])
+        mean = weighted_mean([value[rows] for value in estimates], plan.shares, kind[rows])
+        estimate[rows] = apply_bends(plan.bends, mean, kind[rows])
         field[rows] = np.where(problem.seen[rows], problem.values[rows], estimate[rows])
 
     by_rows(fill_rows, missing.shape)
@@ -78,28 +81,32 @@ def combine_members(problem, plan, estimates):
     return Imputed(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))
 
 
-def build_plan(folds, judged, trials, metric):
+def build_plan(folds, judged, trials, metric, may_bend):
     """Return the Plan of methods judged on folds.
 
-    judged: [MethodTrial] with estimates on all folds. trials: methods that were only tried.
+    judged: [MethodTrial] with estimates on all folds. trials: methods that were only tried. may_bend: allow corrections
+    of estimates.
     """
     fold_kinds = [kinds(fold.problem) for fold in folds]
     members, shares = choose_members(folds, fold_kinds, judged, metric)
     estimates = [[member.estimates[number] for member in members] for number in range(len(folds))]
     fields = [weighted_mean(parts, shares, k) for parts, k in zip(estimates, fold_kinds)]
+    units = count_units(folds, fold_kinds)
+    bends = bends_of(folds, fold_kinds, fields, metric, units) if may_bend else ensemble.zero_bends()
+    fields = [apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
     residuals = [(field - fold.truth)[fold.hidden] for field, fold in zip(fields, folds)]
     errors = [errors_of(*parts) for parts in zip(itertools.count(), folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
     least = uncertainty.least_of(first.values[first.seen], hidden)
-    model = uncertainty.learn_with_growth(errors, changes, count_units(folds, fold_kinds)[0], least)
+    model = uncertainty.learn_with_growth(errors, changes, units[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     served = dict(zip((member.name for member in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)
-    if len(members) > 1:
+    if len(members) > 1 or bends.any():
         rows.append(row_of(MIX, served, residuals, metric, 1.0))
     rows = sorted(rows, key=lambda row: row.error)
-    return Plan([(member.name, member.setting) for member in members], shares, model, rows, [])
+    return Plan([(member.name, member.setting) for member in members], shares, bends, model, rows, [])
 
 
 def count_units(folds, fold_kinds):
@@ -107,6 +114,13 @@ def count_units(folds, fold_kinds):
     units = [np.unique(fold.units(k[fold.hidden])) for fold, k in zip(folds, fold_kinds)]
     whole = sum(np.count_nonzero(numbers < len(folds[0].hidden)) for numbers in units)
     return whole, sum(map(len, units)) - whole
+
+
+def bends_of(folds, fold_kinds, fields, metric, units):
+    """Return the bends of fields (N, T), one per fold; units: see `count_units`."""
+    parts = zip(fields, folds, fold_kinds)
+    hidden = [(field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in parts]
+    return ensemble.learn_bends(hidden, metric, units)
 
 
 def choose_members(folds, fold_kinds, judged, metric):

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.imputation.auto import masking, uncertainty
+from gpukit.imputation.auto import ensemble, masking, uncertainty
 from gpukit.imputation.auto.judging import (
     GROUPS,
     KINDS,
@@ -53,7 +53,7 @@ def decide(problem, name, known_settings, progress=None):
         [trial.method for trial in final_trials],
         lambda index: judge(folds, decide_setting(window, final_trials[index], known_settings, progress)),
     )
-    plan = build_plan(folds, judged, trials, options.metric)
+    plan = build_plan(folds, judged, trials, options.metric, name == "auto")
     return plan._replace(notes=notes_of(problem), units=problem.units)
 
 
@@ -76,7 +76,7 @@ def plan_without_folds(problem, name):
     values = problem.values[problem.seen]
     method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
-    return Plan(members, np.ones((KINDS, 1)), uncertainty.constant(spread), [], [note])
+    return Plan(members, np.ones((KINDS, 1)), ensemble.zero_bends(), uncertainty.constant(spread), [], [note])
 
 
 def notes_of(problem):

@@ -68,7 +68,7 @@ def mixed(model):
     plan = model.plan_
     members = [(name, setting) for part in fitted_members() for name, setting in part]
     shares = np.full((len(plan.shares), len(members)), 1 / len(members))
-    model.plan_ = plan._replace(members=members, shares=shares)
+    model.plan_ = plan._replace(members=members, shares=shares, bends=plan.bends + 0.01)
     model.method_ = model.plan_.method
     return model
 

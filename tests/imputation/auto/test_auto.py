@@ -193,6 +193,52 @@ def test_named_weights_mean_the_papers_algorithm():
     assert np.isnan(model.deviation_[~case.mask]).all() and (model.deviation_[case.mask] == 0).all()
 
 
+def skewed(seed=0):
+    """Return (estimate, truth) of a method of averages.
+
+    The truth is sometimes far below the estimate.
+    """
+    rng = np.random.default_rng(seed)
+    level = rng.normal(size=4000)
+    return level, level + np.where(rng.random(4000) < 0.15, -0.85 / 0.15, 1.0)
+
+
+def test_estimates_are_bent_to_the_middle():
+    kinds = np.full(4000, judging.ALWAYS, np.int8)
+    parts = [(*skewed(seed), kinds) for seed in (0, 1)]
+    bends = ensemble.learn_bends(parts, "absolute")
+    assert not bends[0].any()
+    np.testing.assert_allclose(bends[1, 1], 1.0, atol=1e-9)
+    estimate, truth = skewed(2)
+    bent = ensemble.apply_bends(bends, estimate, kinds)
+    assert np.abs(bent - truth).mean() < 0.8 * np.abs(estimate - truth).mean()
+    noise = [(e, e + np.random.default_rng(0).normal(size=e.shape), kinds) for e, _, _ in parts]
+    assert not ensemble.learn_bends(noise, "absolute").any()
+
+
+def test_few_units_bend_nothing():
+    kinds = np.full(4000, judging.ALWAYS, np.int8)
+    parts = [(*skewed(seed), kinds) for seed in (0, 1)]
+    assert ensemble.learn_bends(parts, "absolute", (0, ensemble.KNOTS))[1].any()
+    assert not ensemble.learn_bends(parts, "absolute", (ensemble.KNOTS, 5)).any()
+
+
+@pytest.mark.slow
+def test_corrections_are_in_the_estimates_their_errors_and_the_file(monkeypatch, tmp_path):
+    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
+    plain = GraphImputer(device="cpu").fit(ring(), truth, seen)
+    bends = ensemble.zero_bends()
+    bends[:, 0], bends[:, 1] = np.linspace(-9.0, 9.0, ensemble.KNOTS), 5.0
+    monkeypatch.setattr(ensemble, "learn_bends", lambda *arguments: bends)
+    model = GraphImputer(device="cpu").fit(ring(), truth, seen)
+    np.testing.assert_allclose((model.completed_ - plain.completed_)[~seen], 5.0, atol=1e-6)
+    row = next(row for row in model.report_ if row.name == planned.MIX)
+    assert model.method_ == planned.MIX and row.error == pytest.approx(5.0, abs=0.5)
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m").set_params(device="cpu")
+    np.testing.assert_array_equal(again.transform(truth, seen), model.completed_)
+
+
 def test_units_are_vertices_and_runs_that_begin_and_end_together():
     hidden = np.array([[1, 1, 0, 1], [1, 1, 0, 0], [0, 1, 1, 1]], bool)
     kinds = np.array([2, 2, 2, 2, 2, judging.NEVER, judging.NEVER, judging.NEVER], np.int8)
@@ -201,6 +247,16 @@ def test_units_are_vertices_and_runs_that_begin_and_end_together():
     hidden[1, 2] = True
     one, _, _, other, *_ = Fold(hidden, None, None).units(np.insert(kinds, 5, 2)).tolist()
     assert one != other
+
+
+def test_a_bend_that_costs_squares_is_none():
+    rng, kinds = np.random.default_rng(0), np.full(4000, judging.ALWAYS, np.int8)
+    parts = []
+    for _ in range(2):
+        mean = rng.uniform(0.1, 0.3, 4000)
+        parts.append((mean, np.where(rng.random(4000) < mean / 10, 10.0, 0.0), kinds))
+    assert ensemble.learn_bends(parts, "squared")[1, 1].max() < 0.05
+    assert not ensemble.learn_bends([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
 
 
 def test_deviations_follow_the_signs_and_their_intervals_hold():

@@ -87,6 +87,9 @@ def test_methods_with_tiny_shares_are_dropped(monkeypatch):
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("names, expected", [(["local"], "local"), (["local", "akima"], "mix")])
-def test_a_plan_is_named_by_its_only_method(names, expected):
-    assert Plan([(name, {}) for name in names], None, None, [], []).method == expected
+@pytest.mark.parametrize(
+    "names, offset, expected", [(["local"], 0, "local"), (["local", "akima"], 0, "mix"), (["local"], 1, "mix")]
+)
+def test_a_plan_is_named_by_its_only_method(names, offset, expected):
+    members = [(name, {}) for name in names]
+    assert Plan(members, None, np.full((2, 2, 3), offset), None, [], []).method == expected
