@@ -14,7 +14,7 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
     problem.py     series on a graph; definition of a method   scans.py       passes along the rows of a table
     periods.py     order and period of columns                 centering.py   subtraction and addition of means
     auto/          comparison of methods on hidden values, ensembles, standard deviations
-    simple.py      means, interpolation, seasonal means, damped trends beyond the ends of series
+    simple.py      means, interpolation, seasonal means, trends beyond the ends of series
     kriging.py     a Gaussian process on the graph             regularized_em.py   joint distribution of the vertices
     smoothness/    smoothness in time and on the graph         regression.py  regression on other series, lags and time
     spectral/      the paper's algorithm                       local.py       regression on similar series

@@ -7,10 +7,9 @@ are in that module.
 
 # Held-out values (auto/masking.py)
 FOLDS = 5  # chosen; also 1 over the share of series that lose an end in one fold
-LEAST_FOLDS, MOST_FOLDS = 2, 12  # with many runs and with few; chosen
+LEAST_FOLDS = 2  # with many runs; chosen
 LEARNING_FOLDS = 8  # most folds that the local regression learns from; chosen
 MANY_RUNS = 2000  # in one fold, from which on LEAST_FOLDS suffice; chosen
-ENOUGH_UNITS = 40  # vertices and start times of runs in all folds; chosen
 FEW_UNITS = 20  # vertices are hidden one by one, and a trial uses all folds; ablated
 LEAST_SHARE = 0.05  # of the observed values to hide; chosen
 ENOUGH_HIDDEN, IDLE_DRAWS = 0.8, 10  # of that share, and draws in a row with hardly anything new, end drawing; chosen
@@ -22,7 +21,6 @@ GAP_DISTANCES = (1, 2, 4, 8, 16, 32)  # columns to the nearest observed value, b
 NEAR = 1.5  # largest error of a finalist, relative to the least one; ablated
 FINALISTS = 3  # for each group of values; ablated
 SHARE_STEPS = (0.5, 0.3, 0.2, 0.1, 0.05)  # of Frank-Wolfe steps; chosen
-FEWEST_UNITS = 6  # runs at different times to fit shares to; ablated
 LEAST_WEIGHT = 0.005  # members whose largest weight is smaller are dropped; chosen
 ROUNDING = 1e-6  # relative: smaller differences and spreads are rounding
 
@@ -43,7 +41,6 @@ PRIOR_COLUMNS = 0.15  # columns of average departure added to each mean of depar
 ERROR_NEIGHBORS = 10  # nearest neighbours on the graph; chosen
 USUAL_COVARIANCE = (3.0, 2.0, 0.03)  # rho, nu, tau of the kriging variance; chosen
 NOISE_WINDOWS = (16, 32, 64)  # last changes of a series, whose mean is its noise beyond the end; chosen
-FEWEST_PAIRS = 3  # pairs of values for a change; test
 
 # The paper's algorithm (spectral/)
 SPLITS = 4  # of the observed values; chosen
@@ -68,7 +65,6 @@ MOST_SERIES = 8  # series that predict a value; chosen
 KIND_RIDGE = 100.0  # weight of a kind's start, in values; chosen
 VERTEX_RIDGE = 30.0  # weight of a vertex's start, in values; ablated
 REWEIGHTINGS = 3  # for absolute errors; ablated: with 5 not less
-PASSES = 2  # fits of the local regression, each with the series of the last one; ablated
 VALUES_PER_VERTEX = 1_000  # hidden values of one kind and vertex to learn from; chosen
 PERIOD_WEIGHTS = (0.1, 0.01)  # s of smoothness before finer steps; chosen
 FACTORS = (4.0, 2.0)  # of the weights of smoothness, for each round of the search; ablated

@@ -20,7 +20,7 @@ import numpy as np
 
 from gpukit._pool import alone, shared_out
 from gpukit.imputation.auto.judging import error_of, simple
-from gpukit.imputation.constants import KRIGING_COLUMNS, KRIGING_GRID_VERTICES, KRIGING_VERTICES
+from gpukit.imputation.constants import FEWEST_OBSERVED, KRIGING_COLUMNS, KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import level
 
@@ -91,13 +91,12 @@ def best(laplacian, seen, bands, metric):
 
 
 WORK = 1 << 36  # additions, for columns with different masks
-FEWEST = 3  # observed vertices
 
 
 def suits(problem):
     """Return True for graphs that are not too large and have observed vertices."""
     alive = problem.seen.any(axis=1)
-    if not FEWEST <= alive.sum() or len(alive) > KRIGING_VERTICES:
+    if not FEWEST_OBSERVED <= alive.sum() or len(alive) > KRIGING_VERTICES:
         return False
     patterns = np.unique(np.packbits(problem.seen, axis=0), axis=1).shape[1]  # distinct columns of the mask
     return bool((problem.ordered and not alive.all()) or patterns * alive.sum() ** 3 < WORK)
@@ -167,7 +166,7 @@ def by_column(problem, setting):
     for number in range(group.max() + 1):
         columns = np.flatnonzero(group == number)
         seen = np.flatnonzero(problem.seen[:, columns[0]])
-        if len(seen) >= FEWEST:
+        if len(seen) >= FEWEST_OBSERVED:
             rest = (problem.values - base)[np.ix_(seen, columns)]
             out[:, columns] = base[:, columns] + predict(K, solved(K, seen, tau), seen, rest)
     return out

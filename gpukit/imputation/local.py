@@ -26,7 +26,6 @@ from gpukit.imputation.constants import (
     LEAST_FOLDS,
     MOST_SERIES,
     MOST_VALUES,
-    PASSES,
     RANGE_MARGIN,
     REWEIGHTINGS,
     SCALE_FLOOR,
@@ -77,10 +76,9 @@ def fill(problem, setting):
     parts = shared_out(lambda hidden: mask_problem(few, hidden), folds)
     whole = mask_problem(inner, masking.nothing(inner.seen))
     with alone():  # products of small matrices, a thread each
-        for number in range(PASSES if parts else 0):
+        if parts:
             near = most_similar(whole, min(setting["neighbors"], len(mean) - 1))
-            coefficients = learn(parts, near, few.values)
-            *parts, whole = (predict(part, near, coefficients) for part in [*parts * (number + 1 < PASSES), whole])
+            whole = predict(whole, near, learn(parts, near, few.values))
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out

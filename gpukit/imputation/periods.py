@@ -21,7 +21,8 @@ from gpukit.imputation.constants import (
 
 FEWEST_COLUMNS = 8
 MOST_COLUMNS, MOST_ROWS = 1024, 256  # of the test for order
-DAY = 86_400  # seconds
+HOUR = 3600  # seconds
+DAY = 24 * HOUR
 
 
 def rising(times):

@@ -20,17 +20,17 @@ import numpy as np
 from gpukit.imputation import regularized_em
 from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.constants import ERROR_FLOOR
+from gpukit.imputation.periods import FEWEST_COLUMNS
 from gpukit.imputation.problem import Method, one_setting
 from gpukit.imputation.regularized_em import MOST_WORK
 
 RIDGES = (1e-6, 1e-4, 1e-2, 1.0, 100.0)  # relative to the predictors' mean sum of squares; chosen
 HIDDEN_RUNS, POWER = 2, 4.0  # for each gap; of the inverse errors; chosen on the tables of `gpukit bench ends`
-FEWEST = 8  # columns
 
 
 def suits(problem):
     """Return True for two or more partly observed series in time, if the cost is acceptable."""
-    is_enough = problem.ordered and regularized_em.is_partly_observed(problem, FEWEST)
+    is_enough = problem.ordered and regularized_em.is_partly_observed(problem, FEWEST_COLUMNS)
     return is_enough and work(problem, 0) <= MOST_WORK
 
 

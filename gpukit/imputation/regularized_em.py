@@ -19,7 +19,7 @@ Source: Dempster, Laird, Rubin, "Maximum likelihood from incomplete data via the
 import numpy as np
 
 from gpukit.imputation.auto.judging import simple
-from gpukit.imputation.constants import RANGE_MARGIN
+from gpukit.imputation.constants import FEWEST_OBSERVED, RANGE_MARGIN
 from gpukit.imputation.problem import Method
 
 ROUNDS, STILL = 30, 3e-4  # at most; change of imputed values at which they end, in deviations of a vertex
@@ -81,13 +81,12 @@ def swept(rows, weights, gaps, limits, lags):
                 rows[part * count + vertex, columns[inside] + step] = new[inside]
 
 
-FEWEST = 4  # columns
 MOST_WORK = 1 << 26  # of a round
 
 
 def suits(problem):
     """Return True for two or more partly observed vertices, if the cost of a round is acceptable."""
-    return is_partly_observed(problem, FEWEST) and work(problem, 0) <= MOST_WORK
+    return is_partly_observed(problem, FEWEST_OBSERVED) and work(problem, 0) <= MOST_WORK
 
 
 def is_partly_observed(problem, fewest):

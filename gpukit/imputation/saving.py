@@ -339,7 +339,7 @@ is_used = partial(check_integer, low=0, high=1)
 at_least_0 = partial(check_real, low=0.0, high=LARGEST)
 RULES = {
     "seasonal": {"lag": partial(check_integer, low=1, high=int(LARGEST)), "memory": allow_none(at_least_0)},
-    "trend": {"level": allow_none(at_least_0), "slope": allow_none(at_least_0), "fade": allow_none(positive)},
+    "trend": {"level": allow_none(at_least_0), "slope": allow_none(at_least_0)},
     "kriging": {"bands": check_bands},
     "regularized-em": {"lags": is_used, "ridge": partial(positive, most=1.0)},
     "smoothness": {

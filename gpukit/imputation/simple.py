@@ -1,13 +1,12 @@
-"""Simple methods: means, interpolation in time, seasonal means, and damped trends.
+"""Simple methods: means, interpolation in time, seasonal means, and trends.
 
-A damped trend: a series continues beyond its ends from its level, by a slope that fades.
+A trend: a series continues beyond its ends from its level, by its slope.
 
-    x(last + h) = level + slope * (1 - exp(-h / fade)) * fade          slope * h for a trend that does not fade
+    x(last + h) = level + slope * h
 
 The slope is that of a line by least squares with weights 2^(-age / memory), and the level is the weighted mean of the
-values, moved along the slope to the last observation (Brown, "Smoothing, Forecasting and Prediction", 1963; the damping
-is that of Gardner and McKenzie, Management Science 31, 1985). A memory of 0 is the last value; an endless one is the
-line through the whole series. Gaps between observations are interpolated.
+values, moved along the slope to the last observation (Brown, "Smoothing, Forecasting and Prediction", 1963). A memory
+of 0 is the last value; an endless one is the line through the whole series. Gaps between observations are interpolated.
 """
 
 from functools import partial
@@ -136,7 +135,7 @@ METHODS = (
 )
 
 
-MEMORY, FADE = 0.05, 0.1  # of a slope and of a trend, relative to the columns; chosen
+MEMORY = 0.05  # of a slope, relative to the columns; chosen
 
 
 def has_values_beyond_ends(problem):
@@ -145,14 +144,14 @@ def has_values_beyond_ends(problem):
 
 
 def trend_settings(problem):
-    """Return memories of the level and of the slope, and fades, in columns; None: endless."""
+    """Return memories of the level and of the slope, in columns; None: endless."""
     span = problem.values.shape[1]
     levels = [(0.0, None), (None, None), (0.0, MEMORY * span), (MEMORY * span, MEMORY * span)]
-    return [{"level": level, "slope": slope, "fade": fade} for level, slope in levels for fade in (None, FADE * span)]
+    return [{"level": level, "slope": slope} for level, slope in levels]
 
 
 def trend(problem, setting):
-    """Return (N, T): interpolations between observations, damped trends beyond them."""
+    """Return (N, T): interpolations between observations, trends beyond them."""
     out = interpolation(problem, {})
     step = float(np.median(np.diff(problem.at))) if len(problem.at) > 1 else 1.0  # the usual one between columns
     times, ends = problem.at / step, beyond_ends(problem.seen)
@@ -167,7 +166,7 @@ def trend(problem, setting):
 
 
 def continued(times, values, seen, setting):
-    """Return (n, T) values with damped trends after the last observation of each row."""
+    """Return (n, T) values with trends after the last observation of each row."""
     last = times[seen.shape[1] - 1 - seen[:, ::-1].argmax(axis=1)][:, None]
     age = np.where(seen, last - times, 0.0)
     recent = weights_of(age, seen, setting["slope"])
@@ -179,9 +178,7 @@ def continued(times, values, seen, setting):
     slope = -np.divide(products, squares, out=np.zeros(squares.shape), where=squares > 0)
     near = weights_of(age, seen, setting["level"])
     level = (near * (values + slope * age)).sum(axis=1, keepdims=True) / near.sum(axis=1, keepdims=True)
-    ahead, fade = np.maximum(times - last, 0.0), setting["fade"]
-    reach = ahead if fade is None else fade * (1.0 - np.exp(-ahead / fade))
-    return np.where(ahead > 0, level + slope * reach, values)
+    return np.where(times > last, level + slope * (times - last), values)
 
 
 def weights_of(age, seen, memory):

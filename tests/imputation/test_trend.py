@@ -1,4 +1,4 @@
-"""Damped trends beyond the ends of series."""
+"""Trends beyond the ends of series."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from gpukit import GraphImputer
 from gpukit.imputation import simple
 from imputation.auto.test_auto import asked
 
-ENDLESS = {"level": None, "slope": None, "fade": None}
+ENDLESS = {"level": None, "slope": None}
 
 
 def lines(noise=0.0, columns=60):
@@ -22,7 +22,7 @@ def lines(noise=0.0, columns=60):
 def test_lines_continue(memory):
     values, seen = lines()
     for slope in (None, 4.0):
-        filled = simple.trend(asked(values, seen), {"level": memory, "slope": slope, "fade": None})
+        filled = simple.trend(asked(values, seen), {"level": memory, "slope": slope})
         np.testing.assert_allclose(filled, values, atol=1e-9)
 
 
@@ -36,18 +36,10 @@ def test_an_endless_memory_is_the_line_of_least_squares():
 
 def test_weights_halve_with_the_memory():
     values, seen = lines(noise=1.0)
-    filled = simple.trend(asked(values, seen), {"level": 5.0, "slope": 5.0, "fade": None})
+    filled = simple.trend(asked(values, seen), {"level": 5.0, "slope": 5.0})
     ages = 44 - np.arange(45)
     line = np.polyfit(np.arange(45), values[0, :45], 1, w=2.0 ** (-ages / 10.0))  # polyfit squares its weights
     np.testing.assert_allclose(filled[0, 45:], np.polyval(line, np.arange(45, 60)), rtol=1e-9)
-
-
-def test_trends_fade():
-    values, seen = lines()
-    filled = simple.trend(asked(values, seen), {"level": 0.0, "slope": None, "fade": 3.0})
-    steps = np.arange(1, 16)
-    np.testing.assert_allclose(filled[0, 45:], values[0, 44] + 0.3 * 3.0 * (1 - np.exp(-steps / 3.0)))
-    np.testing.assert_allclose(filled[1, 8::-1], values[1, 9] + 2.0 * 3.0 * (1 - np.exp(-steps[:9] / 3.0)))
 
 
 def test_it_needs_an_end_and_an_order():

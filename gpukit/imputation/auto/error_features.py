@@ -1,9 +1,7 @@
 """Features that predict the size of an error, from the filled table, the graph and the mask.
 
-Beyond an end no later value bounds the error: it grows with the distance, like the change of the series over the same
-number of columns. The change is the mean absolute difference of observed values 1, 2, 4, ... columns apart (structure
-function). Between these lags it follows a power law; beyond the longest it follows the last power, limited to 0 to 1.
-Where the size of the changes varies, it is scaled to that of the last ones.
+Beyond an end no later value bounds the error: it grows with the distance, like the change of a random walk with the
+changes of the series. Where the size of the changes varies, it is scaled to that of the last ones.
 """
 
 import numpy as np
@@ -15,7 +13,6 @@ from gpukit.imputation.constants import (
     ERROR_FLOOR,
     ERROR_NEIGHBORS,
     FEATURE_FLOOR,
-    FEWEST_PAIRS,
     KRIGING_VERTICES,
     NOISE_WINDOWS,
     PRIOR_COLUMNS,
@@ -226,31 +223,12 @@ def cumulate(values):
 
 
 def usual_change(values, seen):
-    """Return the change of each row over the distance to its nearest observation, (N, T)."""
-    changes, distance_log = mean_changes(values, seen), np.log2(np.maximum(scans.distances(seen), 1))
-    positive = changes[changes > 0]
-    usual = float(np.median(positive)) if len(positive) else 1.0
-    out = np.empty(values.shape)
-    for target, row, distance in zip(out, changes, distance_log):
-        lags = np.flatnonzero(row > 0)
-        sizes = np.log2(np.maximum.accumulate(row[lags])) if len(lags) else np.log2([usual])
-        power = min(1.0, (sizes[-1] - sizes[-2]) / (lags[-1] - lags[-2])) if len(lags) > 1 else 0.5  # of a random walk
-        last = lags[-1] if len(lags) else 0
-        within = np.interp(distance, lags, sizes) if len(lags) else sizes[0]
-        target[:] = np.exp2(within + power * np.maximum(distance - last, 0.0))
-    return out
+    """Return (N, T): the mean |change| of each row between columns, times the root of the distance to an observation.
 
-
-def mean_changes(values, seen):
-    """Return (N, K): mean |difference| of observations 2^k columns apart.
-
-    0 where too few pairs are observed.
+    A row without changes has the median of the others.
     """
-    means = []
-    for lag in 1 << np.arange(max(1, int(values.shape[1]).bit_length() - 1)):
-        both = seen[:, lag:] & seen[:, :-lag]
-        count = np.count_nonzero(both, axis=1)
-        total = np.where(both, np.abs(values[:, lag:] - values[:, :-lag]), 0.0).sum(axis=1)
-        is_enough = count >= (max(FEWEST_PAIRS, lag) if lag > 1 else 1)
-        means.append(np.where(is_enough, total / np.maximum(count, 1), 0.0))
-    return np.stack(means, axis=1)
+    both = seen[:, 1:] & seen[:, :-1]
+    total = np.where(both, np.abs(np.diff(values, axis=1)), 0.0).sum(axis=1)
+    changes = total / np.maximum(np.count_nonzero(both, axis=1), 1)
+    usual = float(np.median(changes[changes > 0])) if changes.any() else 1.0
+    return np.where(changes > 0, changes, usual)[:, None] * np.sqrt(np.maximum(scans.distances(seen), 1))

@@ -12,7 +12,7 @@ from gpukit.imputation.auto.ensemble import apply_bends, shares_of, weighted_mea
 from gpukit.imputation.auto.error_features import changes_beyond, compute_features
 from gpukit.imputation.auto.judging import error_of, filled, kinds, row_of, run_concurrently
 from gpukit.imputation.auto.uncertainty import Deviations
-from gpukit.imputation.constants import FEWEST_UNITS, LEAST_WEIGHT
+from gpukit.imputation.constants import LEAST_WEIGHT
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.spectral import method as spectral
 
@@ -93,11 +93,8 @@ def build_plan(folds, judged, trials, metric, may_bend):
     fields = [weighted_mean(parts, shares, k) for parts, k in zip(estimates, fold_kinds)]
     units = count_units(folds, fold_kinds)
     bends = bends_of(folds, fold_kinds, fields, metric, units) if may_bend else ensemble.zero_bends()
-    residuals = [
-        (apply_bends(bends, *parts) - fold.truth)[fold.hidden] for *parts, fold in zip(fields, fold_kinds, folds)
-    ]
-    fields = cross_fit_ends(folds, fold_kinds, judged, fields, metric)
     fields = [apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
+    residuals = [(field - fold.truth)[fold.hidden] for field, fold in zip(fields, folds)]
     errors = [errors_of(*parts) for parts in zip(itertools.count(), folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
@@ -127,40 +124,15 @@ def bends_of(folds, fold_kinds, fields, metric, units):
 
 
 def choose_members(folds, fold_kinds, judged, metric):
-    """Return (members, shares) of the mean with the least error."""
-    shares = fit_shares(folds, fold_kinds, judged, range(len(folds)), metric)
-    used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
-    return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
-
-
-def fit_shares(folds, fold_kinds, judged, numbers, metric):
-    """Return shares (KINDS, methods) of the judged methods with the least error on the folds of some numbers."""
+    """Return (members, shares (KINDS, members)) of the mean with the least error."""
 
     def hidden(arrays):
-        return np.concatenate([arrays[number][folds[number].hidden] for number in numbers])
+        return np.concatenate([array[fold.hidden] for array, fold in zip(arrays, folds)])
 
     estimates = np.array([hidden(method.estimates) for method in judged])
-    units = count_units(folds, fold_kinds)[1]
-    return shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric, units)
-
-
-def cross_fit_ends(folds, fold_kinds, judged, fields, metric):
-    """Return fields (N, T), one per fold, whose values beyond ends have the shares that the other folds choose.
-
-    Few runs are at an end. Shares fitted to them have lower errors there than on the values that are missing. Fields of
-    less than FEWEST_UNITS runs, which have no fitted shares, are unchanged.
-    """
-    result = list(fields)
-    if count_units(folds, fold_kinds)[1] < FEWEST_UNITS:
-        return result
-    for number, (fold, kind) in enumerate(zip(folds, fold_kinds)):
-        beyond = fold.hidden & scans.beyond_ends(fold.problem.seen)
-        others = [index for index in range(len(folds)) if index != number]
-        if others and fold.problem.ordered and beyond.any():
-            shares = fit_shares(folds, fold_kinds, judged, others, metric)
-            mean = weighted_mean([method.estimates[number] for method in judged], shares, kind)
-            result[number] = np.where(beyond, mean, fields[number])
-    return result
+    shares = shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric)
+    used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
+    return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 
 
 def errors_of(number, fold, fold_kinds, estimates, field):

@@ -17,7 +17,7 @@ from gpukit.imputation.auto.judging import (
     kinds,
     run_concurrently,
 )
-from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of
+from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of, count_units
 from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
 from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.trial import finalists
@@ -38,7 +38,8 @@ def decide(problem, name, known_settings, progress=None):
     folds = [Fold(hidden.values, window.without(hidden.lost), window.values) for hidden in folds]
     if not folds:
         return plan_without_folds(problem, name)._replace(units=problem.units)
-    trial_folds = folds if name != "auto" or 0 < count_runs(folds[0]) < FEW_UNITS else folds[:1]
+    runs = count_units(folds[:1], [kinds(folds[0].problem)])[1]
+    trial_folds = folds if name != "auto" or 0 < runs < FEW_UNITS else folds[:1]
     trials = try_methods(window, trial_folds, candidates_of(window, name), options.metric, progress)
     if name != "auto" and name not in {trial.name for trial in trials}:
         raise DataError(
@@ -132,12 +133,6 @@ def best_setting(method, problem, folds, metric):
     return best
 
 
-def count_runs(fold):
-    """Return the number of units of a fold that are not whole vertices."""
-    units = np.unique(fold.units(kinds(fold.problem)[fold.hidden]))
-    return np.count_nonzero(units >= len(fold.hidden))
-
-
 def is_equal(trial, other):
     """Return True if two trials are equal up to rounding."""
     size = float(np.abs(trial.residuals).max(initial=0.0))
@@ -147,7 +142,8 @@ def is_equal(trial, other):
 def choose_finalists(trials, metric):
     """Return the names of the methods to judge on all folds.
 
-    Equal methods are represented by the first of them, and by those with estimates for isolated vertices (unjoined).
+    Equal methods, as many are on unobserved vertices, are represented by the first of them, and by those with estimates
+    for isolated vertices (unjoined).
     """
     distinct = [
         trial
@@ -155,7 +151,7 @@ def choose_finalists(trials, metric):
         if trial.method.unjoined or not any(is_equal(trial, other) for other in trials[:index])
     ]
     errors = np.array([trial.errors(metric) for trial in distinct])
-    return {distinct[index].method.name for group in errors.T for index in finalists(group, NEAR, FINALISTS)}
+    return {distinct[index].name for group in errors.T for index in finalists(group, NEAR, FINALISTS)}
 
 
 def decide_setting(problem, trial, known_settings, progress):

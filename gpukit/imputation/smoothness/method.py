@@ -11,16 +11,15 @@ from gpukit.imputation.auto import masking as hiding
 from gpukit.imputation.auto.judging import error_of
 from gpukit.imputation.constants import BLOCK_NUMBERS, FACTORS, MOST_TRIALS, PERIOD_WEIGHTS, PRIOR_CHANGES, WEIGHT_GAIN
 from gpukit.imputation.periods import lags_of, row_means
-from gpukit.imputation.problem import Method
+from gpukit.imputation.problem import FEWEST_WINDOW, Method
 from gpukit.imputation.simple import interpolation
 from gpukit.model_selection.trial import Budget
 
 STEPS = 200  # at most
 TOLERANCE, ROUGH = 2e-4, 7e-4  # of the scaled residual's length, relative to its start: final, in the search
-WINDOW = 1 << 17  # numbers of the search
-NUMBERS = 1 << 18  # of all folds of a search
+WINDOW = 1 << 17  # numbers of a fold of the search
 STARTS = (0.001, 0.03, 0.2), (0.1, 0.003, 0.1)  # (a, b, c) of the search, for gaps and for unobserved vertices
-CHANGES, COLUMNS = 1 << 24, 256  # changes of all edges for the similarity; least columns
+CHANGES = 1 << 24  # of all edges, for the similarity
 
 
 class Weights(NamedTuple):
@@ -121,7 +120,7 @@ def laplacian_of(adjacency, values, seen):
     edges = sparse.coo_array(adjacency)
     half = edges.row < edges.col
     row, column = edges.row[half], edges.col[half]
-    block = slice(0, max(COLUMNS, CHANGES // max(1, len(row))))
+    block = slice(0, max(FEWEST_WINDOW, CHANGES // max(1, len(row))))
     weights = edges.data[half] * likeness(values[:, block], seen[:, block], row, column)
     both = np.r_[weights, weights], (np.r_[row, column], np.r_[column, row])
     return normalized_laplacian(sparse.csr_array(both, shape=edges.shape))
@@ -229,7 +228,7 @@ def units(rest, seen):
 def best(problem):
     """Return the Weights with the least error on hidden values of a problem."""
     whole = problem.window(WINDOW)
-    folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, NUMBERS // whole.values.size)]
+    folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, 2 * WINDOW // whole.values.size)]
     lags = len(lags_of(problem))
     repeats = (0.0,) * lags
     if not folds:

@@ -34,6 +34,8 @@ from gpukit.imputation.constants import (
     FEWEST_OBSERVED,
     FINALISTS,
     FREQUENCY_FLOOR,
+    LEAST_SHARE,
+    NEAR,
     NEAR_SPECTRAL,
     NEARLY_EQUAL,
     PATH_END,
@@ -164,7 +166,7 @@ def splits(tensor, mask, seed):
     """
     order = order_by_values(np.where(spread(mask), tensor, np.nan).reshape(len(mask), -1).astype(np.float64))
     missing = 1.0 - float(mask.mean())
-    share = max(0.05, min(missing, (1.0 - missing) / 4))
+    share = max(LEAST_SHARE, min(missing, (1.0 - missing) / 4))
     return [run.split(mask, share, SPLITS * seed + fold, order) for fold in range(SPLITS)]
 
 
@@ -185,7 +187,9 @@ def select_centers(tensor, split, center):
     for name in CENTERS[1:]:
         if errors[name] * NEARLY_EQUAL < errors[best]:
             best = name
-    others = [name for name in CENTERS[1:] if name != best and best != CENTERS[0] and errors[name] < 1.5 * errors[best]]
+    others = [
+        name for name in CENTERS[1:] if name != best and best != CENTERS[0] and errors[name] < NEAR * errors[best]
+    ]
     return [best, *others]
 
 

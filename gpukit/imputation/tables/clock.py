@@ -6,9 +6,7 @@ import numpy as np
 
 from gpukit.base.arrays import place_like
 from gpukit.imputation.constants import NIGHT_HOURS
-from gpukit.imputation.periods import DAY
-
-HOUR = 3600  # seconds; clocks are set back by an hour
+from gpukit.imputation.periods import DAY, HOUR
 
 
 class Clock(NamedTuple):

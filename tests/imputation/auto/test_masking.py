@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
+from gpukit.imputation import scans
 from gpukit.imputation.auto import masking
 from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.auto.plan import BY_NAME
@@ -39,21 +40,13 @@ def test_few_vertices_are_hidden_one_by_one_and_each_of_them():
     assert all(len(row) == 1 for row in rows) and sorted(np.concatenate(rows)) == np.flatnonzero(seen[:, 0]).tolist()
 
 
-def test_where_runs_are_few_folds_are_more():
-    seen = np.ones((6, 1000), bool)
-    seen[:, -20:] = False
-    assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.MOST_FOLDS
-    seen[np.random.default_rng(0).random(seen.shape) < 0.2] = False
-    assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.FOLDS
-
-
 def test_hidden_runs_are_as_long_as_those_that_miss():
     seen = np.ones((40, 300), bool)
     for row in range(40):
         seen[row, 7 * row : 7 * row + 12] = False
     for hidden, _ in masking.folds_of(asked(np.ones((40, 300)), seen), 3):
         assert 0.02 < hidden.mean() < 0.06 and not (hidden & ~seen).any()
-        assert hidden.sum() / masking.count_runs(hidden) > 8
+        assert hidden.sum() / len(scans.runs(hidden)[0]) > 8
     assert masking.folds_of(asked(np.ones((3, 1)), np.ones((3, 1), bool)), 0) == []
 
 
@@ -64,7 +57,7 @@ def test_runs_stay_whole_however_many_folds_there_are():
     folds = masking.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
     assert len(folds) == 8 and np.sum([one.values for one in folds], axis=0).max() == 1
     for hidden, _ in folds:
-        assert hidden.sum() / masking.count_runs(hidden) > 9
+        assert hidden.sum() / len(scans.runs(hidden)[0]) > 9
     hidden, taken = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], bool), np.array([[0, 1, 0, 0], [0, 0, 1, 1]], bool)
     np.testing.assert_array_equal(masking.keep_untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
 
