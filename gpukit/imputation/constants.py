@@ -7,9 +7,10 @@ are in that module.
 
 # Held-out values (auto/masking.py)
 FOLDS = 5  # chosen; also 1 over the share of series that lose an end in one fold
-LEAST_FOLDS = 2  # with many runs; chosen
+LEAST_FOLDS, MOST_FOLDS = 2, 12  # with many runs and with few; chosen
 LEARNING_FOLDS = 8  # most folds that the local regression learns from; chosen
 MANY_RUNS = 2000  # in one fold, from which on LEAST_FOLDS suffice; chosen
+ENOUGH_UNITS = 40  # vertices and start times of runs in all folds; chosen
 FEW_UNITS = 20  # vertices are hidden one by one, and a trial uses all folds; ablated
 LEAST_SHARE = 0.05  # of the observed values to hide; chosen
 ENOUGH_HIDDEN, IDLE_DRAWS = 0.8, 10  # of that share, and draws in a row with hardly anything new, end drawing; chosen

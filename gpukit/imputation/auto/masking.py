@@ -24,6 +24,7 @@ import numpy as np
 from gpukit.imputation import scans
 from gpukit.imputation.constants import (
     ENOUGH_HIDDEN,
+    ENOUGH_UNITS,
     FEW_UNITS,
     FEWEST_OBSERVED,
     FEWEST_OTHERS,
@@ -32,6 +33,8 @@ from gpukit.imputation.constants import (
     LEAST_FOLDS,
     LEAST_SHARE,
     MANY_RUNS,
+    MOST_FOLDS,
+    SAMPLE_NUMBERS,
 )
 from gpukit.model_selection.splits import order_by_values
 from gpukit.streams import Numpy
@@ -51,8 +54,8 @@ def folds_of(problem, seed, count=None, anywhere=False):
     """Return [Hidden] whose values do not overlap; [] if too few values are observed.
 
     Folds do not depend on the order of the vertices. count: number of folds, if there are enough values. By default
-    FOLDS, LEAST_FOLDS with many runs, or a fold for each of few vertices. anywhere: move runs at an end of few series
-    like all others, to learn from all vertices.
+    FOLDS or LEAST_FOLDS; with few vertices or runs, more folds until enough of them are hidden. anywhere: move runs at
+    an end of few series like all others, to learn from all vertices.
     """
     order = order_by_values(np.where(problem.seen, problem.values, np.nan))
     folds = draw_folds(problem.seen[order], seed, count, (problem.ordered, anywhere))
@@ -68,21 +71,24 @@ def draw_folds(seen, seed, count, options):
     if seen.sum() < FEWEST_OBSERVED or (is_whole_only(seen) and seen.any(axis=1).sum() < FEWEST_OBSERVED):
         return []
     rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
-    vertices, free, hidden_folds = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), []
+    vertices, free, hidden_folds, units = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), [], 0
     few = len(vertices) <= min(FEW_UNITS, len(seen) - 1)
-    folds = count or (max(FOLDS, len(vertices)) if few else FOLDS)
-    for fold in range(folds):
-        whole = dead_vertices(seen, vertices, fold, folds) & free
+    vertex_folds = count or (max(FOLDS, len(vertices)) if few else FOLDS)
+    for fold in range(count or max(FOLDS, min(max(MOST_FOLDS, vertex_folds), SAMPLE_NUMBERS // seen.size))):
+        whole = dead_vertices(seen, vertices, fold, vertex_folds) & free
         runs = overlay_runs(seen, free & ~whole, rng, options)
         hidden = Hidden(whole | runs.values, whole | runs.lost)
         if hidden.values.any() and not hidden.lost[seen].all():
             hidden_folds.append(hidden)
             free &= ~hidden.values
+        units += np.count_nonzero(whole.any(axis=1)) + len(np.unique(scans.runs(runs.values)[1]))
         if (
             count is None
             and len(hidden_folds) == LEAST_FOLDS
             and len(scans.runs(hidden_folds[0].values)[0]) > MANY_RUNS
         ):
+            break
+        if count is None and fold + 1 >= vertex_folds and units >= ENOUGH_UNITS:
             break
     return hidden_folds
 

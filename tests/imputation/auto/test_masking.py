@@ -40,6 +40,14 @@ def test_few_vertices_are_hidden_one_by_one_and_each_of_them():
     assert all(len(row) == 1 for row in rows) and sorted(np.concatenate(rows)) == np.flatnonzero(seen[:, 0]).tolist()
 
 
+def test_where_runs_are_few_folds_are_more():
+    seen = np.ones((6, 1000), bool)
+    seen[:, -20:] = False
+    assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.MOST_FOLDS
+    seen[np.random.default_rng(0).random(seen.shape) < 0.2] = False
+    assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.FOLDS
+
+
 def test_hidden_runs_are_as_long_as_those_that_miss():
     seen = np.ones((40, 300), bool)
     for row in range(40):
