@@ -22,6 +22,7 @@ GAP_DISTANCES = (1, 2, 4, 8, 16, 32)  # columns to the nearest observed value, b
 NEAR = 1.5  # largest error of a finalist, relative to the least one; ablated
 FINALISTS = 3  # for each group of values; ablated
 SHARE_STEPS = (0.5, 0.3, 0.2, 0.1, 0.05)  # of Frank-Wolfe steps; chosen
+FEWEST_UNITS = 6  # runs at different times to fit shares to; ablated
 LEAST_WEIGHT = 0.005  # members whose largest weight is smaller are dropped; chosen
 ROUNDING = 1e-6  # relative: smaller differences and spreads are rounding
 

@@ -1,6 +1,7 @@
 """Shares of methods whose weighted mean has the least error on hidden values.
 
-Shares are convex and found by Frank-Wolfe steps towards single methods.
+Shares are convex and found by Frank-Wolfe steps towards single methods. If less than FEWEST_UNITS runs begin or end at
+different times, as at the ends of series, they are too few to fit shares to: the best single method has all.
 
 Estimates are corrected by the median residual of hidden values. Averaging methods are correct in the mean. For skewed
 values, such as speeds between free flow and congestion, the least absolute error is at the median: that of the hidden
@@ -11,32 +12,33 @@ hidden values. It is used if it lowers the error on folds left out of its fit.
 import numpy as np
 
 from gpukit.imputation.auto.judging import KINDS, NEVER, error_of
-from gpukit.imputation.constants import KNOTS, MOST_RISE, MOST_VALUES, SHARE_STEPS, VALUES_PER_KNOT
+from gpukit.imputation.constants import FEWEST_UNITS, KNOTS, MOST_RISE, MOST_VALUES, SHARE_STEPS, VALUES_PER_KNOT
 
 MOST_STEPS = 20
 
 
-def shares_of(estimates, truth, kinds, metric):
+def shares_of(estimates, truth, kinds, metric, units=FEWEST_UNITS):
     """Return shares (KINDS, members) whose rows add up to 1: those of whole vertices, and those of all other kinds.
 
     A group without values has the shares of all values. estimates (members, values), truth (values,), kinds (values,)
-    int8.
+    int8; units: number of runs of all other kinds, at different times.
     """
     shares, whole = np.empty((KINDS, len(estimates))), kinds == NEVER
-    for rows, group in ((slice(NEVER, NEVER + 1), whole), (slice(NEVER + 1, None), ~whole)):
+    steps = 0 if 0 < units < FEWEST_UNITS else MOST_STEPS
+    for rows, group, most in ((slice(NEVER, NEVER + 1), whole, MOST_STEPS), (slice(NEVER + 1, None), ~whole, steps)):
         values = group if group.any() else slice(None)
-        shares[rows] = optimize_shares(estimates[:, values], truth[values], metric)
+        shares[rows] = optimize_shares(estimates[:, values], truth[values], metric, most)
     return shares
 
 
-def optimize_shares(estimates, truth, metric):
-    """Return (members,) shares by at most MOST_STEPS Frank-Wolfe steps, from the best single method."""
+def optimize_shares(estimates, truth, metric, steps):
+    """Return (members,) shares by at most some Frank-Wolfe steps, from the best single method."""
     sample = slice(None, None, max(1, len(truth) // MOST_VALUES))
     residuals = estimates[:, sample] - truth[sample]
     vertices = np.eye(len(estimates))
     best = min(vertices, key=lambda shares: error_of(shares @ residuals, metric))
     error = error_of(best @ residuals, metric)
-    for _ in range(MOST_STEPS):
+    for _ in range(steps):
         tried = [(1 - step) * best + step * vertex for step in SHARE_STEPS for vertex in vertices]
         errors = [error_of(shares @ residuals, metric) for shares in tried]
         index = int(np.argmin(errors))

@@ -130,7 +130,8 @@ def choose_members(folds, fold_kinds, judged, metric):
         return np.concatenate([array[fold.hidden] for array, fold in zip(arrays, folds)])
 
     estimates = np.array([hidden(method.estimates) for method in judged])
-    shares = shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric)
+    units = count_units(folds, fold_kinds)[1]
+    shares = shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric, units)
     used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
     return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 

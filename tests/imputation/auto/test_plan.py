@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gpukit.imputation import constants
 from gpukit.imputation.auto import judging, plan, uncertainty
 from gpukit.imputation.auto.judging import Fold, MethodTrial
 from gpukit.imputation.auto.plan import Plan
@@ -85,6 +86,18 @@ def test_methods_with_tiny_shares_are_dropped(monkeypatch):
     assert [member.name for member in members] == ["local", "akima"]
     np.testing.assert_allclose(shares[0], [0.5 / 0.996, 0.496 / 0.996])
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("runs, is_mixed", [(constants.FEWEST_UNITS - 1, False), (constants.FEWEST_UNITS, True)])
+def test_few_runs_have_the_best_method_alone(runs, is_mixed):
+    """Errors of two methods cancel; each run is hidden in all of three series at once."""
+    hidden = np.zeros((3, 40), bool)
+    hidden[:, 1 : 4 * runs : 4] = True
+    errors = np.array([1.0, -1.1])[:, None, None] * np.ones((3, 40), np.float32)
+    judged = [judged_trial(name, [one]) for name, one in zip(("local", "akima"), errors)]
+    folds = [Fold(hidden, None, np.zeros((3, 40)))]
+    _, shares = plan.choose_members(folds, [np.full((3, 40), judging.ALWAYS, np.int8)], judged, "absolute")
+    assert (shares[judging.ALWAYS].max() < 1) == is_mixed
 
 
 @pytest.mark.parametrize(
