@@ -44,22 +44,22 @@ def convert(source, output, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     outputs.takes_stdout(output, ask.as_json)
     outputs.check_output(output, "OUT", [source], ask.force, text=True)
-    with _opened(source) as source:
+    with _open_source(source) as source:
         if _are_documents(source, output, ask.file_format):
-            things, described = "documents", describe_documents(_convert_documents(source, output, stages, ask))
+            kind, described = "documents", describe_documents(_convert_documents(source, output, stages, ask))
         else:
-            things, described = "ratings", describe_ratings(_convert_ratings(source, output, stages, ask))
-    show(output, described, stages, ask, rate=("reading", things))
+            kind, described = "ratings", describe_ratings(_convert_ratings(source, output, stages, ask))
+    show(output, described, stages, ask, rate=("reading", kind))
 
 
-def _opened(path):
+def _open_source(path):
     """Open the Source of a file or a pipe.
 
     The name of a folder is returned unchanged.
     """
     from gpukit.io import sources
 
-    return contextlib.nullcontext(path) if Path(path).is_dir() else sources.opened(path)
+    return contextlib.nullcontext(path) if Path(path).is_dir() else sources.open_source(path)
 
 
 def _are_documents(source, output, file_format):
@@ -70,8 +70,8 @@ def _are_documents(source, output, file_format):
     from gpukit.ratings.copies import SUFFIXES as OF_RATINGS
 
     suffix = Path(output).suffix.lower()
-    named = suffix in SUFFIXES and suffix not in OF_RATINGS
-    return named or (file_format == "auto" and isinstance(source, Source) and is_letor(source))
+    is_named = suffix in SUFFIXES and suffix not in OF_RATINGS
+    return is_named or (file_format == "auto" and isinstance(source, Source) and is_letor(source))
 
 
 def _convert_documents(source, output, stages, ask):
@@ -146,14 +146,14 @@ def show(output, described, stages, ask, rate):
 
     described: (facts, line of text). rate: (stage, name of the items counted per second of the stage).
     """
-    (facts, line), (stage, things) = described, rate
-    speed, size = facts[things] / max(stages.seconds[stage], 1e-9), outputs.size_of(output)
+    (facts, line), (stage, kind) = described, rate
+    speed, size = facts[kind] / max(stages.seconds[stage], 1e-9), outputs.size_of(output)
     if ask.as_json:
         facts = {"output": str(output), **facts, "bytes": size, "seconds": stages.seconds}
-        report.print_json({**facts, f"{things}_per_second": speed})
+        report.print_json({**facts, f"{kind}_per_second": speed})
     elif not ask.quiet:
         aside = outputs.takes_stdout(output)
-        spelled = f"{speed / 1e6:,.2f} million" if speed >= 1e5 else f"{speed:,.0f}"
-        report.echo(f"{output}: {line}{'' if aside else f'; {outputs.spelled_size(size)}'}.", err=aside)
-        report.echo(f"{stage.capitalize()}: {spelled} {things} a second.", err=aside)
+        text = f"{speed / 1e6:,.2f} million" if speed >= 1e5 else f"{speed:,.0f}"
+        report.echo(f"{output}: {line}{'' if aside else f'; {outputs.format_size(size)}'}.", err=aside)
+        report.echo(f"{stage.capitalize()}: {text} {kind} a second.", err=aside)
         report.echo(stages.line(), err=aside)

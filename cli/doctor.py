@@ -119,7 +119,7 @@ def compile_code(jobs, targets, as_json):
 
 def examine():
     """Return the findings: versions, problems, gpus, driver, cpu_threads, missing, cache."""
-    versions, cuda = installed(), supported_cuda()
+    versions, cuda = installed_versions(), supported_cuda()
     gpus, trouble = probe_gpus()
     problems = known_problems(versions) + driver_problems(cuda, gpus) + kernel_problems(gpus, versions)
     problems += [trouble] if trouble else []
@@ -134,7 +134,7 @@ def examine():
     }
 
 
-def installed():
+def installed_versions():
     """Return {package: version or None}, python and gpukit first. Nothing is imported."""
     versions = {"python": sys.version.split()[0], "gpukit": __version__}
     return versions | {name: version(name) for name in (*PACKAGES, *COMPILERS)}

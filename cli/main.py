@@ -19,7 +19,7 @@ from gpukit.io import notes
 from gpukit.runtime.launcher_env import ALONE_VARIABLE, PARENT_VARIABLE, REPORT_SECONDS, launched_ranks
 from gpukit.runtime.start import check_threads, defer_unused_modules, gpu_memory_limit
 
-__all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
+__all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "set_interrupt_message"]
 
 notes.listener = report.hear_reader
 timing.listener = report.hear_compiler
@@ -145,7 +145,7 @@ def check_limit():
         raise MemoryError(f"ulimit -v allows {most / 2**20:,.0f} MiB, and starting takes {LEAST_MEMORY >> 20:,}")
 
 
-def survived(ctx, what):
+def set_interrupt_message(ctx, what):
     """Set the message of a verb for an interrupt.
 
     Example: survived(ctx, "The checkpoint ck.gpukit can be resumed.").
@@ -189,7 +189,7 @@ def run(arguments=None):
     except GpukitError as error:
         return _complain(f"Error: {error}", error.exit_code)
     except (KeyboardInterrupt, click.Abort) as stop:
-        if (why := left_alone()) is not None:
+        if (why := rank_failure_message()) is not None:
             return _complain(f"Error: {why}", 1)
         tell_others(stop)
         if getattr(stop, "reported", False):  # by rank 0
@@ -220,12 +220,12 @@ def tell_others(stop):
     They would otherwise report a kill.
     """
     if PARENT_VARIABLE in os.environ:  # join_team removes it
-        with contextlib.suppress(BaseException), interrupt.deferred():
+        with contextlib.suppress(BaseException), interrupt.defer():
             with importlib.import_module("gpukit.parallel.current_team").join_team():
                 raise stop
 
 
-def left_alone():
+def rank_failure_message():
     """Return the message of a rank that was ended because another one has failed, None for other ranks."""
     why = getattr(sys.modules.get("gpukit.parallel.heartbeat"), "exit_reasons", None)
     return why[0] if why else None

@@ -118,7 +118,7 @@ relevant = option(
 more = option("--show NAMES", "More metrics, such as ndcg@20,p@5,mrr,err@10: ndcg, p and err at any rank.")
 
 
-def shared(command):
+def shared_options(command):
     """Add --device --seed --json --quiet: parameters device, seed, as_json, quiet."""
     return device(seed(as_json(quiet(command))))
 
@@ -186,8 +186,8 @@ class Naming:
     def __init__(self, options, quoted=None):
         quoted = quoted or {}
         self.options = options | quoted
-        named = [*map(re.escape, options), *(rf"(?<![\w/.-]){name}(?=='| must be )" for name in quoted)]
-        self.pattern = re.compile(rf"\b({'|'.join(named)})(?:\b|(?<=True))(?:(=)(?:'([\w,-]+)')?)?")
+        patterns = [*map(re.escape, options), *(rf"(?<![\w/.-]){name}(?=='| must be )" for name in quoted)]
+        self.pattern = re.compile(rf"\b({'|'.join(patterns)})(?:\b|(?<=True))(?:(=)(?:'([\w,-]+)')?)?")
 
     def spoken(self, text):
         """Return a message with options for parameters: `loss='bpr'` is `--loss bpr`."""

@@ -39,7 +39,7 @@ def size_of(path):
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def spelled_size(size):
+def format_size(size):
     """Format a number of bytes."""
     return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:.3g} kB"
 
@@ -49,10 +49,10 @@ def takes_stdout(path, as_json=False):
 
     ParameterError if --json also prints there.
     """
-    taken = path is not None and sinks.is_standard(path)
-    if taken and as_json:
+    is_stdout = path is not None and sinks.is_standard(path)
+    if is_stdout and as_json:
         raise ParameterError(f"--json prints on standard output, where {path} goes too: leave one out.")
-    return taken
+    return is_stdout
 
 
 def check_plot(path):
@@ -69,5 +69,5 @@ def write_csv(path, names, blocks):
     """Write blocks of rows (see io/tables.py) to a file atomically; None: standard output."""
     from gpukit.io import tables
 
-    with sinks.opened(path or "-") as file:
+    with sinks.open_sink(path or "-") as file:
         tables.write_blocks(file, names, blocks)

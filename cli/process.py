@@ -18,9 +18,9 @@ def main(arguments=None):
         interrupt.heed()
         raise_gc_threshold()
         code = importlib.import_module("gpukit.cli.main").run_alone(arguments)
-        interrupt.over()
+        interrupt.ignore_requests()
     except KeyboardInterrupt as stop:  # at the very start or end
-        interrupt.over()
+        interrupt.ignore_requests()
         if code is None:
             code = interrupt.exit_code(stop)
             sys.stderr.write("Interrupted. Nothing had begun.\n")

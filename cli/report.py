@@ -61,22 +61,22 @@ def print_json(result):
     """
     read = read_notes()
     result = {**result, "reading": [{"file": name, **facts} for name, facts in read.items()]} if read else result
-    click.echo(json.dumps(plain(result), indent=2).replace("\x7f", "\\u007f"))
+    click.echo(json.dumps(to_json_value(result), indent=2).replace("\x7f", "\\u007f"))
 
 
-def pick(thing, names, end=""):
+def pick(source, names, end=""):
     """Return {name: attribute} of names that are separated by spaces; end: of the attributes, such as '_'."""
-    return {name: getattr(thing, name + end) for name in names.split()}
+    return {name: getattr(source, name + end) for name in names.split()}
 
 
-def plain(value):
+def to_json_value(value):
     """Convert numpy scalars, arrays, tuples, NaN and infinity to JSON values."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [to_json_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
@@ -108,17 +108,17 @@ def read_notes():
 
 
 @contextlib.contextmanager
-def collect_warnings(quiet=False, spoken=str):
+def collect_warnings(quiet=False, translate=str):
     """Collect the texts of UserWarnings, each once; print them unless quiet.
 
-    spoken: a function that rewrites a text for the command line.
+    translate: a function that rewrites a text for the command line.
     """
     messages = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield messages
     texts = (str(warning.message) for warning in caught if issubclass(warning.category, UserWarning))
-    messages += dict.fromkeys(map(spoken, texts))
+    messages += dict.fromkeys(map(translate, texts))
     for text in messages:
         remark(f"Warning: {text}", quiet)
 

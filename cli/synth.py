@@ -55,7 +55,7 @@ def synth_ratings(**values):
     outputs.check_output(ask.output, "OUT", force=ask.force, text=True)
     outputs.check_output(ask.titles, "--titles", force=ask.force)
     stages.done("starting")
-    shape = generator.resized(generator.scaled(ask.like, ask.scale), ask.users, ask.items, ask.ratings)
+    shape = generator.resize_shape(generator.scale_shape(ask.like, ask.scale), ask.users, ask.items, ask.ratings)
     data, floors = generator.generate(shape, ask.seed)
     stages.done("generating")
     write_ratings(data, ask.output)
@@ -73,7 +73,7 @@ def synth_ratings(**values):
 
 
 def _write_titles(ids, path):
-    with sinks.opened_text(path) as file:
+    with sinks.open_text_sink(path) as file:
         file.write("item,title\n")
         file.writelines(f"{item},Item {item}\n" for item in ids.tolist())
 

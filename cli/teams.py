@@ -49,7 +49,7 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
     by_others = PARENT_VARIABLE not in os.environ
     if by_others and (address := getattr(ask, "dask", None)):
         ctx.exit(run_on_dask(ctx, ask, address, sources))
-    wanted = wished(ask, work) if by_others and launched_ranks()[0] == 1 else 1
+    wanted = choose_team_size(ask, work) if by_others and launched_ranks()[0] == 1 else 1
     if wanted > 1:
         check_sources(sources)
         settings = make_rank_settings(wanted, bool(ask.gpus))
@@ -59,7 +59,7 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
         by_mpi = "GPUKIT_RANKS" not in os.environ
         try:
             # MPI's start cannot be interrupted on one rank alone; a rendezvous reports the request itself.
-            with interrupt.deferred() if by_mpi else contextlib.nullcontext():
+            with interrupt.defer() if by_mpi else contextlib.nullcontext():
                 team = left.enter_context(join_team(errors))
         except UnreachableError as error:
             if errors is not None:
@@ -86,7 +86,7 @@ def run_on_dask(ctx, ask, address, sources):
     return code
 
 
-def wished(ask, work):
+def choose_team_size(ask, work):
     """Return the number of ranks of --ranks or --gpus.
 
     The choice of auto is printed.
@@ -192,7 +192,7 @@ def size(file):
     return file.stat().st_size
 
 
-def of_ratings(path, estimator):
+def workload_of_ratings(path, estimator):
     """Return the cost_model.Workload of a training on a file.
 
     None if it is unknown or ranks are not supported.
@@ -207,7 +207,7 @@ def of_ratings(path, estimator):
     return None
 
 
-def of_documents(paths, grid):
+def workload_of_documents(paths, grid):
     """Return the cost_model.Workload of RankSVMs on training files.
 
     It includes all weights of a grid (None: one weight).
@@ -216,7 +216,7 @@ def of_documents(paths, grid):
     return None if values is None else cost_model.ranksvm_workload(values, PRODUCTS * len(grid or [1]))
 
 
-def of_tensor(path, method, steps):
+def workload_of_tensor(path, method, steps):
     """Return the cost_model.Workload of an imputation; None if it is not distributed."""
     numbers = entries([path], A_NUMBER) if method in ("auto", "spectral") else None
     return None if numbers is None else cost_model.imputation_workload(numbers, steps)

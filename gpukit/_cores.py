@@ -45,7 +45,7 @@ def _unified_quota(folder):
     """Return the cores of version 2's cpu.max: microseconds or "max", and the period."""
     with contextlib.suppress(OSError, ValueError):
         quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
-        return _rounded_up(int(quota), int(period))
+        return _ceil_ratio(int(quota), int(period))
     return None
 
 
@@ -53,9 +53,9 @@ def _legacy_quota(folder):
     """Return the cores of version 1's quota, whose -1 means none."""
     with contextlib.suppress(OSError, ValueError):
         names = "cpu.cfs_quota_us", "cpu.cfs_period_us"
-        return _rounded_up(*(int((folder / name).read_text(encoding="ascii")) for name in names))
+        return _ceil_ratio(*(int((folder / name).read_text(encoding="ascii")) for name in names))
     return None
 
 
-def _rounded_up(quota, period):
+def _ceil_ratio(quota, period):
     return -(-quota // period) if quota > 0 and period > 0 else None

@@ -5,7 +5,7 @@ import functools
 from types import SimpleNamespace
 
 from gpukit import _jit, timing
-from gpukit._jit import attach, recorded  # (which sets the environment first)
+from gpukit._jit import attach, wrap_overload  # (which sets the environment first)
 from gpukit.runtime import settings
 
 with settings.refuse_unparsed():
@@ -32,7 +32,7 @@ if not SIMULATED:
     from numba.cuda.cudadrv import devices, nvrtc
     from numba.cuda.dispatcher import CUDADispatcher
 
-    intrinsic, overload = extending.intrinsic, recorded(extending.overload)
+    intrinsic, overload = extending.intrinsic, wrap_overload(extending.overload)
 else:
     intrinsic = overload = None
     CUDADispatcher = object

@@ -29,7 +29,7 @@ class UnknownContentError(Exception):
     """A value that no hash stands for, or one that has changed since code was compiled with it."""
 
 
-def recorded(overload):
+def wrap_overload(overload):
     """numba's `overload`, noting who implements which of gpukit's own functions."""
 
     @functools.wraps(overload)
@@ -52,7 +52,7 @@ def stamp(root, target):
     order, number, digest = [root], {id(root): 0}, hashlib.sha256(target.encode())
     try:
         for node in order:  # which grows meanwhile
-            text, others = _described(node, target)
+            text, others = _describe(node, target)
             for other in others:
                 if id(other) not in number:
                     number[id(other)] = len(order)
@@ -63,7 +63,7 @@ def stamp(root, target):
     return digest.hexdigest()[:32]
 
 
-def _described(node, target):
+def _describe(node, target):
     """(text, nodes referred to); UnknownContentError when they are not what they were when first asked for.
 
     Compilers take globals for constants: after a change, old and new values may both be in compiled code.

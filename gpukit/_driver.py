@@ -72,12 +72,12 @@ class Pool:
         return sum(list(self._taken.values()))
 
     def _asked(self, size):
-        """Return the address of `size` bytes; an error has `bytes_asked`, for device.memory.reported."""
+        """Return the address of `size` bytes; an error has `bytes_asked`, for device.memory.translate_memory_errors."""
         limit = gpu_memory_limit()
         try:
             if limit is not None and self.taken() + size > limit:
                 raise api.CudaAPIError(2, "out of memory: the limit of GPUKIT_GPU_MEMORY is reached")
-            return asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
+            return call_driver("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
         except api.CudaAPIError as error:
             error.bytes_asked = size
             raise
@@ -86,11 +86,11 @@ class Pool:
         self._taken.pop(int(address), None)
         if os.getpid() != self._process:  # a forked child, whose parent's memory it is
             return
-        elsewhere = int(asked("cuCtxGetCurrent")) != int(self.context.handle)
+        elsewhere = int(call_driver("cuCtxGetCurrent")) != int(self.context.handle)
         if elsewhere:  # the last reference may be dropped where another GPU is current
             api.driver.cuCtxPushCurrent(self.context.handle)
         try:
-            asked("cuMemFreeAsync", address, DEFAULT)
+            call_driver("cuMemFreeAsync", address, DEFAULT)
             if not self._taken:
                 self.trim()
         finally:
@@ -107,13 +107,13 @@ def pool():
     """The Pool of the calling thread's current GPU; None where its driver has none, as in the simulator."""
     if SIMULATED:
         return None
-    kept = cuda.current_context().extras
-    if "gpukit" not in kept:
+    extras = cuda.current_context().extras
+    if "gpukit" not in extras:
         context = cuda.current_context()
         supported = api.binding.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
         has_pools = api.driver.cuDeviceGetAttribute(supported, context.device.id)
-        kept["gpukit"] = Pool(weakref.proxy(context)) if has_pools else None
-    return kept["gpukit"]
+        extras["gpukit"] = Pool(weakref.proxy(context)) if has_pools else None
+    return extras["gpukit"]
 
 
 def attached():
@@ -124,10 +124,12 @@ def attached():
 def device_array(shape, dtype):
     """numba's device array of a shape (a number or a tuple) and dtype, C-contiguous, its numbers whatever they are."""
     shape, dtype = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),), np.dtype(dtype)
-    size, own = math.prod(shape), pool()
-    if own is None or not size:
+    size, memory_pool = math.prod(shape), pool()
+    if memory_pool is None or not size:
         return cuda.device_array(shape, dtype)
-    return DeviceNDArray(shape, _strides(shape, dtype.itemsize), dtype, gpu_data=own.take(size * dtype.itemsize))
+    return DeviceNDArray(
+        shape, _strides(shape, dtype.itemsize), dtype, gpu_data=memory_pool.take(size * dtype.itemsize)
+    )
 
 
 @functools.lru_cache(1 << 12)
@@ -138,56 +140,56 @@ def _strides(shape, itemsize):
 
 def memory_in_use():
     """Return the bytes of the current GPU that arrays of gpukit take; 0 where the driver has no pools."""
-    own = pool()
-    return own.taken() if own else 0
+    memory_pool = pool()
+    return memory_pool.taken() if memory_pool else 0
 
 
 def release():
     """Give memory of the current GPU that nobody uses back to the driver: numba's, and the Pool's."""
     cuda.current_context().deallocations.clear()
-    if own := pool():
-        own.trim()
+    if memory_pool := pool():
+        memory_pool.trim()
 
 
-def copy_in(array, there):
-    """there = array, of the same shape, in there's dtype. array may be changed as soon as this returns: what is not
+def copy_in(array, target):
+    """target = array, of the same shape, in target's dtype. array may be changed as soon as this returns: what is not
     page-locked the driver takes over at once."""
-    array = np.ascontiguousarray(array, there.dtype)
-    if array.shape != there.shape:
-        raise ValueError(f"an array of shape {array.shape} does not fit one of shape {there.shape}")
+    array = np.ascontiguousarray(array, target.dtype)
+    if array.shape != target.shape:
+        raise ValueError(f"an array of shape {array.shape} does not fit one of shape {target.shape}")
     if SIMULATED:
-        there.copy_to_device(array)
+        target.copy_to_device(array)
     else:
-        asked("cuMemcpyHtoDAsync", there.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
+        call_driver("cuMemcpyHtoDAsync", target.device_ctypes_pointer.value, array.ctypes.data, array.nbytes, DEFAULT)
 
 
 def copy_out(array):
     """A C-contiguous device array on the host, once the default stream has come to here."""
     if SIMULATED:
         return array.copy_to_host()
-    there = np.empty(array.shape, array.dtype)
-    if there.size:
-        asked("cuMemcpyDtoH", there.ctypes.data, array.device_ctypes_pointer.value, there.nbytes)
-    return there
+    out = np.empty(array.shape, array.dtype)
+    if out.size:
+        call_driver("cuMemcpyDtoH", out.ctypes.data, array.device_ctypes_pointer.value, out.nbytes)
+    return out
 
 
-def copy_page_locked(memory, there, first, stream):
-    """there[first : first + memory.size] = memory (page-locked, of there's dtype) in the order of a stream; memory must
+def copy_page_locked(memory, array, first, stream):
+    """array[first : first + memory.size] = memory (page-locked, of array's dtype) in the order of a stream; memory must
     not be changed before."""
     if SIMULATED:
-        there[first : first + memory.size].copy_to_device(memory, stream=stream)
+        array[first : first + memory.size].copy_to_device(memory, stream=stream)
         return
-    address = there.device_ctypes_pointer.value + first * memory.itemsize
+    address = array.device_ctypes_pointer.value + first * memory.itemsize
     api.driver.cuMemcpyHtoDAsync(address, memory.ctypes.data, memory.nbytes, stream.handle)
 
 
-def copy_to_page_locked(there, first, memory):
-    """memory (page-locked, of there's dtype) = there[first : first + memory.size], on the default stream."""
+def copy_to_page_locked(array, first, memory):
+    """memory (page-locked, of array's dtype) = array[first : first + memory.size], on the default stream."""
     if SIMULATED:
-        there[first : first + memory.size].copy_to_host(memory)
+        array[first : first + memory.size].copy_to_host(memory)
         return
-    address = there.device_ctypes_pointer.value + first * memory.itemsize
-    asked("cuMemcpyDtoHAsync", memory.ctypes.data, address, memory.nbytes, DEFAULT)
+    address = array.device_ctypes_pointer.value + first * memory.itemsize
+    call_driver("cuMemcpyDtoHAsync", memory.ctypes.data, address, memory.nbytes, DEFAULT)
 
 
 def zeros(shape, dtype):
@@ -214,7 +216,7 @@ class Plan:
 
     def __init__(self, compiled):
         self.compiled = compiled  # which lives as long as its code
-        self.layout = struct.Struct("<" + "".join(map(written, compiled.argument_types)))
+        self.layout = struct.Struct("<" + "".join(map(struct_format, compiled.argument_types)))
         self.numbers = ctypes.create_string_buffer(self.layout.size)
         first = ctypes.addressof(self.numbers)
         addresses = range(first, first + self.layout.size, 8)
@@ -229,21 +231,21 @@ class Plan:
 
     def repeat(self, grid, block, stream=DEFAULT):
         """Queue the kernel with the numbers of the last launch."""
-        asked("cuLaunchKernel", self.function, *grid, *block, 0, stream, self.addresses, 0)
+        call_driver("cuLaunchKernel", self.function, *grid, *block, 0, stream, self.addresses, 0)
 
 
-def asked(name, *arguments):
+def call_driver(name, *arguments):
     """What a call of the driver's gives that every launch or array makes; numba's way to it takes as long again."""
     answer = getattr(api.binding, name)(*arguments)
     return api.driver._check_cuda_python_error(name, answer) if answer[0] else answer[-1]
 
 
-def written(kind):
+def struct_format(kind):
     """How struct writes an argument of a numba type, as numba-cuda hands it over; KeyError where this is not known."""
     if hasattr(kind, "ndim"):  # an array: two pointers of numba's, elements, bytes of one, address, shape, strides
         return "qqqqQ" + "qq" * kind.ndim
     if hasattr(kind, "types"):  # a tuple
-        return "".join(map(written, kind))
+        return "".join(map(struct_format, kind))
     return NUMBERS[str(kind)]
 
 
@@ -253,12 +255,12 @@ _loading, _loads = threading.Lock(), weakref.WeakKeyDictionary()  # {kernel: a l
 
 def launch(kernel, grid, block, *arguments, stream=None):
     """kernel[grid, block](*arguments) on a stream of numba's; None: on the default stream."""
-    plan, numbers = (None, ()) if SIMULATED else _planned(kernel, arguments)
+    plan, numbers = (None, ()) if SIMULATED else _plan_launch(kernel, arguments)
     if plan is not None:
-        plan.launch(three(grid), three(block), numbers, DEFAULT if stream is None else int(stream))
+        plan.launch(as_dim3(grid), as_dim3(block), numbers, DEFAULT if stream is None else int(stream))
     else:
         how = (grid, block) if stream is None else (grid, block, stream)
-        with _alone(kernel):
+        with _lock_of(kernel):
             kernel[how](*arguments)
 
 
@@ -268,7 +270,7 @@ class Repeated:
 
     def __init__(self, kernel, grid, block, *arguments, stream=None):
         self.asked, self.stream, self.plan = (kernel, grid, block, *arguments), stream, None
-        self.shape = three(grid), three(block), DEFAULT if stream is None or SIMULATED else int(stream)
+        self.shape = as_dim3(grid), as_dim3(block), DEFAULT if stream is None or SIMULATED else int(stream)
 
     def __call__(self):
         if self.plan is not None:
@@ -276,12 +278,12 @@ class Repeated:
             return
         launch(*self.asked, stream=self.stream)  # the first time numba may have to compile
         kernel, _, _, *arguments = self.asked
-        self.plan = fixed(kernel, *arguments)
+        self.plan = fixed_plan(kernel, *arguments)
 
 
-def fixed(kernel, *arguments):
+def fixed_plan(kernel, *arguments):
     """A Plan that has a launch's arguments for good, None where numba has to launch."""
-    known, numbers = (None, ()) if SIMULATED else _planned(kernel, arguments)
+    known, numbers = (None, ()) if SIMULATED else _plan_launch(kernel, arguments)
     if known is None:
         return None
     plan = Plan(known.compiled)
@@ -289,16 +291,16 @@ def fixed(kernel, *arguments):
     return plan
 
 
-def _alone(kernel):
+def _lock_of(kernel):
     """The lock of a kernel: numba-cuda fails where two threads load one kernel's code at once."""
     with _loading:
         return _loads.setdefault(kernel, threading.RLock())
 
 
-def _planned(kernel, arguments):
+def _plan_launch(kernel, arguments):
     """(the Plan of a launch, its numbers), or (None, anything) where numba has to launch: the first time, and for
     arguments that only numba can hand over."""
-    kinds, numbers = [kernel, int(asked("cuCtxGetCurrent"))], []
+    kinds, numbers = [kernel, int(call_driver("cuCtxGetCurrent"))], []
     if not _read(arguments, kinds, numbers):
         return None, ()
     known, kinds = _plans.__dict__, tuple(kinds)
@@ -306,7 +308,7 @@ def _planned(kernel, arguments):
         compiled = kernel.overloads.get(tuple(map(kernel.typeof_pyval, arguments)))
         if compiled is None:
             return None, ()
-        with _alone(kernel):
+        with _lock_of(kernel):
             known[kinds] = _plan(compiled)
     return known[kinds], numbers
 
@@ -323,7 +325,7 @@ def _read(arguments, kinds, numbers):
     """Append the types and values of the arguments; return False for an unsupported one."""
     for argument in arguments:
         if isinstance(argument, DeviceNDArray):
-            code, own = argument.__dict__.get("_gpukit_handed") or _handed(argument)
+            code, own = argument.__dict__.get("_gpukit_handed") or _array_words(argument)
             kinds.append(code)
             numbers += own
         elif isinstance(argument, tuple):
@@ -338,7 +340,7 @@ def _read(arguments, kinds, numbers):
     return True
 
 
-def _handed(array):
+def _array_words(array):
     """(the number of an array's numba type, what numba-cuda hands over of it); kept with it, since neither changes."""
     array.__dict__["_gpukit_handed"] = result = _code_of(array), _numbers_of(array)
     return result
@@ -363,7 +365,7 @@ def _numbers_of(array):
     return 0, 0, array.size, array.dtype.itemsize, address, *array.shape, *array.strides
 
 
-def three(shape):
+def as_dim3(shape):
     """A grid or a block of one to three numbers as three."""
     numbers = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
     return (*numbers, 1, 1)[:3]

@@ -21,7 +21,7 @@ from numba.core.registry import CPUDispatcher
 
 from gpukit import interrupt, timing
 from gpukit._cache import attach, cache_folder, processor  # noqa: F401
-from gpukit._dependencies import recorded
+from gpukit._dependencies import wrap_overload
 
 
 NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -72,11 +72,11 @@ class Function(CPUDispatcher):
         with timing.compiling():
             if helpers is not None:
                 helpers.claim((self.py_func.__module__, self.py_func.__qualname__))
-            with interrupt.deferred():
+            with interrupt.defer():
                 yield
 
 
-overload = recorded(numba.extending.overload)
+overload = wrap_overload(numba.extending.overload)
 
 # Sums may be reordered and contracted into fused operations; NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "nsz"}

@@ -15,7 +15,7 @@ NAME = "gpukit-pool"
 ROWS = 1 << 16  # numbers per piece of a table
 
 
-def within():
+def is_worker():
     """Return True if the calling thread is a worker of a pool."""
     return threading.current_thread().name.startswith(NAME)
 
@@ -52,7 +52,7 @@ def _all_ended(futures):
         wait([future for future in futures if not future.cancel()])
 
 
-def shared_out(function, tasks):
+def parallel_map(function, tasks):
     """Return [function(task)] in order, computed on all cores.
 
     A single task, a single core, or a call from a worker uses no threads. After an error or a request to stop, tasks
@@ -60,7 +60,7 @@ def shared_out(function, tasks):
     """
     tasks = list(tasks)
     # cores() comes last: it reads several files, which takes as long as a small task.
-    if len(tasks) < 2 or within() or (workers := min(cores(), MOST)) < 2:
+    if len(tasks) < 2 or is_worker() or (workers := min(cores(), MOST)) < 2:
         return [function(task) for task in tasks]
     futures = []
     with _all_ended(futures):
@@ -69,14 +69,14 @@ def shared_out(function, tasks):
         return [future.result() for future in futures]
 
 
-def by_rows(function, shape):
+def map_row_blocks(function, shape):
     """Return [function(slice)] of row blocks of a table, on all cores.
 
     Blocks have at least ROWS numbers and are the same on any machine.
     """
     rows, columns = shape
     each = max(1, -(-ROWS // max(1, columns)), -(-rows // (4 * MOST)))
-    return shared_out(function, [slice(first, min(first + each, rows)) for first in range(0, rows, each)])
+    return parallel_map(function, [slice(first, min(first + each, rows)) for first in range(0, rows, each)])
 
 
 def in_order(function, tasks, consume, threads):
@@ -86,7 +86,7 @@ def in_order(function, tasks, consume, threads):
     the calling thread does everything. After an error or a request to stop, tasks that have started end, others are
     cancelled.
     """
-    if threads < 2 or within():
+    if threads < 2 or is_worker():
         for task in tasks:
             consume(function(task))
         return
@@ -118,11 +118,11 @@ def run_on_threads(calls, aside, begin, heard):
     """
     calls, out = list(calls), {}
     with ThreadPoolExecutor(max(1, len(aside)), "gpukit-aside", begin) as pool:
-        waited = [(some, pool.submit(lambda some=some: [calls[number]() for number in some])) for some in aside]
+        waited = [(batch, pool.submit(lambda batch=batch: [calls[number]() for number in batch])) for batch in aside]
         for number in sorted(set(range(len(calls))).difference(*aside)):
             heard(out.setdefault(number, calls[number]()))
-        for some, future in waited:
-            for number, result in zip(some, future.result()):
+        for batch, future in waited:
+            for number, result in zip(batch, future.result()):
                 heard(out.setdefault(number, result))
     return [out[number] for number in range(len(calls))]
 
@@ -141,7 +141,7 @@ _limit = _Limit()
 
 
 @contextlib.contextmanager
-def alone():
+def single_threaded_blas():
     """Limit BLAS and LAPACK to one thread per call within the context.
 
     For matrices so small that threads cost more than they save, and for calls from several threads at once.

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import shared_out
+from gpukit._pool import parallel_map
 from gpukit.errors import DataError
 
 VERSION = 2
@@ -82,7 +82,7 @@ def write(file, magic, facts, arrays):
     Arrays hold numbers, booleans or fixed-width strings; the file may be a pipe. Raises DataError for text with a
     surrogate, which reading rejects.
     """
-    arrays = {name: _stored(array) for name, array in arrays.items()}
+    arrays = {name: _to_little_endian(array) for name, array in arrays.items()}
     for name, array in arrays.items():
         refuse_surrogates(name, array)
     entries = [[name, a.dtype.str, list(a.shape), _crc_of(_bytes_of(a))] for name, a in arrays.items()]
@@ -96,7 +96,7 @@ def write(file, magic, facts, arrays):
         position += -position % ALIGN + array.nbytes
 
 
-def _stored(array):
+def _to_little_endian(array):
     array = np.asarray(array, order="C")
     return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
@@ -140,7 +140,7 @@ def _header(path, kind, file):
     if zlib.crc32(raw, zlib.crc32(start[:-4])) != crc:
         raise kind.refuse(path, "its header is not as it was written")
     try:
-        header = _parsed(raw, START.size + length)
+        header = _parse_header(raw, START.size + length)
     except (ValueError, TypeError, KeyError, RecursionError, SyntaxError) as error:
         raise kind.refuse(path, f"its header is malformed ({error!s:.200})") from error
     end = header.entries[-1].offset + header.entries[-1].nbytes if header.entries else START.size + length
@@ -149,17 +149,17 @@ def _header(path, kind, file):
     return header
 
 
-def _parsed(raw, position):
+def _parse_header(raw, position):
     """Parse the Header in JSON bytes; arrays begin after `position`.
 
     Raises ValueError and the like for other JSON.
     """
     header = json.loads(raw)
-    facts, listed = header["facts"], header["arrays"]
-    if not isinstance(facts, dict) or not isinstance(listed, list):
+    facts, array_entries = header["facts"], header["arrays"]
+    if not isinstance(facts, dict) or not isinstance(array_entries, list):
         raise ValueError("facts are a dict and arrays a list")
     entries, names = [], set()
-    for name, kind, shape, crc in listed:
+    for name, kind, shape, crc in array_entries:
         if not isinstance(name, str) or name in names:
             raise ValueError(f"array {name!r:.80} stands there twice" if isinstance(name, str) else "a name is no text")
         position += -position % ALIGN
@@ -203,7 +203,7 @@ def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
         entries = [entry for entry in header.entries if entry.name not in leave]
         arrays = {entry.name: _room(file, entry, mmap) for entry in entries}
         parts = [part for entry in entries for part in _stretches(entry, arrays[entry.name])]
-        looks = shared_out(lambda part: _taken(file.fileno(), mmap, bounds is not None, part), parts)
+        looks = parallel_map(lambda part: _read_stretch(file.fileno(), mmap, bounds is not None, part), parts)
     for entry in entries:
         result = [look for part, look in zip(parts, looks, strict=True) if part.entry is entry]
         if zlib.crc32(b"".join(crcs for crcs, _ in result)) != entry.crc:
@@ -232,7 +232,7 @@ def _stretches(entry, array):
     return [Stretch(entry, whole[index : index + task], entry.offset + index) for index in range(0, len(whole), task)]
 
 
-def _taken(file, mmap, bounded, stretch):
+def _read_stretch(file, mmap, bounded, stretch):
     """Return (checksums of a Stretch's pieces as bytes, [(low, high)] of the numbers of each piece or []).
 
     The pieces are read first unless mapped, and processed while they are in the cache.
@@ -273,7 +273,7 @@ def _fill(file, piece, offset):
 def _crc_of(whole):
     """Return the checksum of bytes (n,), as defined in the module."""
     starts = range(0, len(whole), PIECE)
-    crcs = shared_out(lambda position: _checksum(whole[position : position + PIECE]), starts)
+    crcs = parallel_map(lambda position: _checksum(whole[position : position + PIECE]), starts)
     return zlib.crc32(np.array(crcs, "<u4").tobytes())
 
 

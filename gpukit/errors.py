@@ -58,10 +58,10 @@ class NotFittedError(GpukitError, ValueError, AttributeError):
 
 def one_line(text):
     """text as one line: letters that do not print are escaped, what is very long is cut in its middle."""
-    line = "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+    line = "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
     return line if len(line) <= HEAD + TAIL else f"{line[:HEAD]} ... {line[-TAIL:]}"
 
 
-def _escaped(letter):
+def _escape(letter):
     """A line's end as a blank, any other letter as Python spells it."""
     return " " if letter == "\n" else repr(letter)[1:-1]

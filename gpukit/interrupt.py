@@ -42,7 +42,7 @@ def exit_code(stop):
 
 
 class Interrupt:
-    """requested: the number of the signal that has come since `deferred` began, or None."""
+    """requested: the number of the signal that has come since `defer` began, or None."""
 
     requested = None
 
@@ -51,7 +51,7 @@ class Interrupt:
 
 
 @contextlib.contextmanager
-def deferred():
+def defer():
     """Within it a request sets `requested` of the Interrupt it yields; who asks raises Interrupted(requested) when all
     is safe. What nobody asked for is answered at the end.
 
@@ -73,7 +73,7 @@ def deferred():
 
 
 @contextlib.contextmanager
-def answered(number):
+def raise_at_end(number):
     """Raises Interrupted(number) at its end; a GpukitError within it is the cause of that then. number None: nothing
     was requested, and nothing is changed."""
     try:
@@ -103,7 +103,7 @@ class _Command:
             self._answer(frame)
 
     def again(self, _, frame):
-        """The handler of the timer: the request goes to who is in charge now, which may be `deferred`."""
+        """The handler of the timer: the request goes to who is in charge now, which may be `defer`."""
         number, self.number = self.number, None
         if number is not None:
             signal.getsignal(number)(number, frame)
@@ -143,7 +143,7 @@ def heed():
             signal.signal(number, _command.request)
 
 
-def over():
+def ignore_requests():
     """The command has ended: what comes now changes nothing any more."""
     if signal.getsignal(signal.SIGALRM) == _command.again:
         for number in (*SIGNALS, signal.SIGALRM, *filter(is_heeded, OF_RANKS)):

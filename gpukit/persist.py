@@ -174,7 +174,7 @@ def read_model(path, cls):
     """
     header, arrays = load_arrays(path)
     if header.get("class") != cls.__name__:
-        raise ModelError(f"{path} holds a {_shown(header.get('class'))}, not a {cls.__name__}.")
+        raise ModelError(f"{path} holds a {_quote_name(header.get('class'))}, not a {cls.__name__}.")
     with report_damage(path):
         parameters, facts = (entry_of(header, name, dict) for name in ("parameters", "facts"))
         model = cls().set_params(**parameters)
@@ -182,7 +182,7 @@ def read_model(path, cls):
     return model, facts, Arrays(path, arrays)
 
 
-def _shown(name):
+def _quote_name(name):
     """Return a class name of a header, quoted and shortened if invalid, for messages."""
     return name if isinstance(name, str) and name.isidentifier() else f"{name!a:.80}"
 
@@ -236,5 +236,7 @@ def load_model(path: PathLike) -> Any:
         raise ModelError(f"{path} is a checkpoint, not a model: go on from it with --checkpoint {path} --resume.")
     if not isinstance(name, str) or name not in gpukit.ESTIMATORS:
         known = ", ".join(gpukit.ESTIMATORS)
-        raise ModelError(f"{path} holds a {_shown(name)}, which gpukit {__version__} does not know; it knows {known}.")
+        raise ModelError(
+            f"{path} holds a {_quote_name(name)}, which gpukit {__version__} does not know; it knows {known}."
+        )
     return getattr(gpukit, name).load(path)

@@ -54,13 +54,13 @@ def uniform(key, index):
 
 
 @njit
-def below(key, index, n):
+def integer_below(key, index, n):
     """An integer in [0, n), n < 2**31, by the high half of a 32 x 32 bit product."""
     return np.int64((np.uint64(bits(key, index)) * np.uint64(n)) >> np.uint64(32))
 
 
 @njit
-def permuted(key, x, half):
+def permute(key, x, half):
     """Where a four-round Feistel permutation of the numbers of 2 * half bits puts x."""
     mask = U32((1 << half) - 1)
     left = U32(x >> U32(half))
@@ -71,12 +71,12 @@ def permuted(key, x, half):
 
 
 @njit
-def shuffled(key, index, half, n):
+def shuffle_index(key, index, half, n):
     """Entry `index` of a random order of 0..n-1 that is a function of key (n <= 4**half).
 
-    `permuted`, walked until it falls below n (Black and Rogaway, 2002).
+    `permute`, walked until it falls below n (Black and Rogaway, 2002).
     """
-    x = permuted(key, U32(index), half)
+    x = permute(key, U32(index), half)
     while x >= n:
-        x = permuted(key, x, half)
+        x = permute(key, x, half)
     return x

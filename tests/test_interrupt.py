@@ -28,7 +28,7 @@ try:
 """
 END = """
 except KeyboardInterrupt as stop:
-    interrupt.over()
+    interrupt.ignore_requests()
     press()
     press(signal.SIGTERM)
     print("stopped", interrupt.exit_code(stop))
@@ -99,7 +99,7 @@ def test_a_second_request_does_not_disturb_the_answer_to_the_first():
 @pytest.mark.parametrize("asks", [True, False])
 def test_what_is_deferred_is_answered_by_who_asks_or_at_the_end(asks):
     body = (
-        "with interrupt.deferred() as pressed:\n    press(signal.SIGTERM); print(pressed.requested)\n"
+        "with interrupt.defer() as pressed:\n    press(signal.SIGTERM); print(pressed.requested)\n"
         f"    if {asks}: raise interrupt.Interrupted(pressed.requested)\n    print('to the end')\nwait()"
     )
     assert said(body) == "15\n" + "to the end\n" * (not asks) + "stopped 143\n"
@@ -112,7 +112,7 @@ def test_what_is_done_before_an_answer(number, failing):
     expected = failing if number is None or isinstance(failing, KeyError) else interrupt.Interrupted(number)
     found = None
     try:
-        with interrupt.answered(number):
+        with interrupt.raise_at_end(number):
             if failing is not None:
                 raise failing
     except (Exception, KeyboardInterrupt) as error:
@@ -130,7 +130,7 @@ def test_without_a_command_handlers_are_the_users(monkeypatch):
     got = []
     before = signal.signal(signal.SIGTERM, lambda number, frame: got.append(number))
     try:
-        with interrupt.deferred() as pressed:
+        with interrupt.defer() as pressed:
             signal.raise_signal(signal.SIGTERM)
             assert pressed.requested == signal.SIGTERM and not got
         assert got == [signal.SIGTERM]
@@ -142,7 +142,7 @@ def test_in_another_thread_nothing_is_deferred():
     seen = []
 
     def work():
-        with interrupt.deferred() as pressed:
+        with interrupt.defer() as pressed:
             seen.append(pressed.requested)
 
     thread = threading.Thread(target=work)
@@ -155,7 +155,7 @@ def test_what_comes_when_all_is_over_changes_nothing():
     """A rank is stopped by signals that it alone handles; other processes keep their handlers."""
     lines = (
         "import signal; from gpukit import interrupt; interrupt.heed()",
-        "signal.signal(signal.SIGUSR1, lambda *_: print('late')); interrupt.over()",
+        "signal.signal(signal.SIGUSR1, lambda *_: print('late')); interrupt.ignore_requests()",
         "signal.raise_signal(signal.SIGUSR1); print(signal.getsignal(signal.SIGUSR2).name)",
     )
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60)

@@ -137,17 +137,17 @@ def test_a_pool_that_is_interrupted_ends(monkeypatch):
     pool = _pool._threads(2)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(pool, "_adjust_thread_count", lambda: signal.raise_signal(signal.SIGINT))
-        _pool.shared_out(abs, range(3))
+        _pool.parallel_map(abs, range(3))
     assert _pool._threads(2) is not pool
     with pytest.raises(RuntimeError, match="after shutdown"):
         pool.submit(abs, 1)
-    assert _pool.shared_out(abs, range(-3, 0)) == [3, 2, 1]
+    assert _pool.parallel_map(abs, range(-3, 0)) == [3, 2, 1]
 
 
 def test_the_last_one_takes_the_limit_back():
     """Two overlapping requests, the first to start is the first to end; otherwise one thread would keep the limit."""
     before = blas()
-    one, other = _pool.alone(), _pool.alone()
+    one, other = _pool.single_threaded_blas(), _pool.single_threaded_blas()
     one.__enter__()
     other.__enter__()
     one.__exit__(None, None, None)
@@ -164,17 +164,17 @@ def test_calls_share_threads(monkeypatch):
         gate.wait()
         return threading.current_thread()
 
-    first, again = (_pool.shared_out(who, range(3)) for _ in range(2))
+    first, again = (_pool.parallel_map(who, range(3)) for _ in range(2))
     assert set(first) == set(again) and len(set(first)) == 3
 
 
 def test_a_forked_child_has_threads_of_its_own(monkeypatch):
     monkeypatch.setattr(_pool, "cores", lambda: 2)
-    _pool.shared_out(abs, range(2))
+    _pool.parallel_map(abs, range(2))
     child = os.fork()
     if not child:
         signal.alarm(60)
-        os._exit(_pool.shared_out(abs, range(-3, 0)) != [3, 2, 1])
+        os._exit(_pool.parallel_map(abs, range(-3, 0)) != [3, 2, 1])
     assert os.waitpid(child, 0)[1] == 0
 
 
@@ -193,5 +193,5 @@ def test_shared_out_ends_at_the_first_error(monkeypatch):
         ended.append(at)
 
     with pytest.raises(ZeroDivisionError):
-        _pool.shared_out(task, range(200))
+        _pool.parallel_map(task, range(200))
     assert sorted(begun) == [0, *sorted(ended)] and len(begun) < 200

@@ -30,7 +30,7 @@ def draw_uniform(key, n):
 def draw_below(key, n, bound):
     out = np.empty(n, np.int64)
     for i in range(n):
-        out[i] = random.below(key, i, bound)
+        out[i] = random.integer_below(key, i, bound)
     return out
 
 

@@ -18,7 +18,7 @@ def draw(seed, stream, bits, uniforms, below):
         key = random.key(seed, stream)
         bits[i] = random.bits(key, i)
         uniforms[i] = random.uniform(key, i)
-        below[i] = random.below(key, i, 1000)
+        below[i] = random.integer_below(key, i, 1000)
 
 
 @pytest.mark.parametrize("seed", [0, 2**32 - 1, 2**40 + 5])

@@ -53,7 +53,7 @@ def export(model, output, vectors, force, as_json, quiet):
         report.print_json({**facts, "seconds": stages.seconds})
         return
     whose = f"{facts['users']:,} users and {facts['items']:,} items"
-    size = "" if aside else f"; {outputs.spelled_size(facts['bytes'])}"
+    size = "" if aside else f"; {outputs.format_size(facts['bytes'])}"
     report.remark(f"{output}: {whose}, {facts['factors']} factors{size}. {stages.line()}", quiet)
 
 

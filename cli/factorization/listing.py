@@ -18,9 +18,9 @@ from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.factorization.lists import Filters
 from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.io import sources
-from gpukit.io.arrays import plain
+from gpukit.io.arrays import normalize_name
 from gpukit.io.ids import rows_of
-from gpukit.io.words import decoded
+from gpukit.io.words import decode
 from gpukit.parallel import ALONE
 from gpukit.ratings.formats import COUNT, ITEM, RATING, find_columns, has_ids
 
@@ -84,7 +84,10 @@ def filters_of(ask, item_ids):
     Reports on stderr how many named items are not among item_ids. DataError for a category that is not in the file.
     """
     quiet = ask.quiet or ask.as_json
-    only, without = named(ask.only, "--only", item_ids, quiet), named(ask.without, "--without", item_ids, quiet)
+    only, without = (
+        ids_of_option(ask.only, "--only", item_ids, quiet),
+        ids_of_option(ask.without, "--without", item_ids, quiet),
+    )
     if ask.categories is not None:
         items_of = known_categories(ask, item_ids, quiet)
         within = union(items_of, ask.only_category)
@@ -94,7 +97,7 @@ def filters_of(ask, item_ids):
     return Filters(only, () if without is None else without, ask.min_support, ask.popularity, ask.diversity)
 
 
-def named(values, option, item_ids, quiet):
+def ids_of_option(values, option, item_ids, quiet):
     """Return the ids of item_ids that an option names; None without the option.
 
     They are named in files or directly.
@@ -102,10 +105,10 @@ def named(values, option, item_ids, quiet):
     if not values:
         return None
     parts = [read_items(value) if is_file(value) else [item.strip() for item in value.split(",")] for value in values]
-    return known(np.array(sum(parts, [])), item_ids, option, quiet)
+    return known_ids(np.array(sum(parts, [])), item_ids, option, quiet)
 
 
-def known(texts, item_ids, source, quiet):
+def known_ids(texts, item_ids, source, quiet):
     """Return the texts that are ids of item_ids; report the number of others."""
     texts = np.unique(texts)
     rows = rows_of(texts, item_ids, "item")
@@ -124,9 +127,9 @@ def known_categories(ask, item_ids, quiet):
             raise DataError(
                 f"{ask.categories} has no category {name!r}, but {len(items_of):,} others, such as {names}."
             )
-    known(np.array(sum(items_of.values(), [])), item_ids, ask.categories, quiet)
+    known_ids(np.array(sum(items_of.values(), [])), item_ids, ask.categories, quiet)
     wanted = {*ask.only_category, *ask.without_category}
-    return {name: known(np.array(items_of[name]), item_ids, name, True) for name in wanted}
+    return {name: known_ids(np.array(items_of[name]), item_ids, name, True) for name in wanted}
 
 
 def union(items_of, names):
@@ -148,10 +151,11 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
     """
     from gpukit.ratings import read_ratings
 
-    with sources.opened(path, NEEDED) as source, tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        first = next((line.strip() for line in decoded(source.head).splitlines() if line.strip("\ufeff \t\r")), "")
+    with sources.open_source(path, NEEDED) as source, tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        head = source.head[sources.count_marks(source.head) :]
+        first = next((line.strip() for line in decode(head).splitlines() if line.strip()), "")
         between = SPELLED.get(sep, sep) or next((separator for separator in SEPARATORS if separator in first), ",")
-        words = first.lstrip("\ufeff").split(between)
+        words = first.split(between)
         fields = 1 if of_clicks and not names_ratings(words) else 2
         if file_format != "auto" or columns is not None or len(words) != fields:
             return read_ratings(source, file_format, columns, duplicates, sep, bounds=bounds)
@@ -159,9 +163,9 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
             raise DataError(
                 f"{source.name} names users and items and no ratings, and the model is of ratings. Give {NEEDED}."
             )
-        file.write(with_user(source, between, fields == 1 and plain(words[0]) in ITEM))
+        file.write(with_user(source, between, fields == 1 and normalize_name(words[0]) in ITEM))
         file.flush()
-        with sources.opened(file.name, NEEDED) as whole:
+        with sources.open_source(file.name, NEEDED) as whole:
             whole.name = source.name
             columns = ",".join(("user", "item", "rating")[: 1 + fields])
             return read_ratings(whole, "csv", columns, duplicates, between, bounds=bounds)
@@ -169,14 +173,14 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
 
 def names_ratings(words):
     """Return True if a header names items and their ratings or counts."""
-    return len(words) == 2 and {plain(words[0]) in ITEM, plain(words[1]) in RATING | COUNT} == {True}
+    return len(words) == 2 and {normalize_name(words[0]) in ITEM, normalize_name(words[1]) in RATING | COUNT} == {True}
 
 
 def with_user(source, between, is_headed):
     """Return the bytes of a Source with a first column, the user ONE; a heading of one column is left empty."""
     stream = source.stream()
     stream.text_head()
-    lines = decoded(stream.whole()).lstrip("\ufeff").splitlines()
+    lines = decode(stream.whole()).splitlines()
     if is_headed:
         lines[next(index for index, line in enumerate(lines) if line.strip())] = ""
     return "\n".join(f"{ONE}{between}{line}" if line.strip() else "" for line in lines).encode()
@@ -206,11 +210,11 @@ def learn_lists(fitted, ask, stamp_before, stages, team=ALONE):
     stages.done("learning lists")
     if team.rank:
         return
-    report.remark(f"Learned what ranks lists{written(fitted, ask.model, stamp_before)}.", ask.quiet or ask.as_json)
+    report.remark(f"Learned what ranks lists{write_model(fitted, ask.model, stamp_before)}.", ask.quiet or ask.as_json)
     stages.done("writing")
 
 
-def written(fitted, path, stamp_before):
+def write_model(fitted, path, stamp_before):
     """Write the model; return the end of the remark, with any error."""
     if stamp(path) != stamp_before:
         return f"; {path} is another by now, and stays as it is"

@@ -38,14 +38,14 @@ def predict(model, pairs, output, force, file_format, columns, sep, evidence, de
     users, items = read_pairs(pairs, file_format, columns, sep)
     stages.done("reading")
     names = ["user", "item", "prediction", *(models.EVIDENCE if evidence else ())]
-    outputs.write_csv(output, names, predicted(fitted, users, items, evidence, stages))
+    outputs.write_csv(output, names, predict_blocks(fitted, users, items, evidence, stages))
     stages.done("writing")
     if line := unknown_line(len(users), *unknown_pairs(fitted, users, items)):
         report.remark(line, quiet)
     models.closing_remark(chosen, stages, quiet)
 
 
-def predicted(fitted, users, items, evidence, stages):
+def predict_blocks(fitted, users, items, evidence, stages):
     """Yield blocks of rows (user, item, prediction); see io/tables.py.
 
     With --evidence, rows also have the numbers of ratings.

@@ -90,7 +90,7 @@ def run(ask, stages, team):
     names = columns(bool(ask.titles), ask.evidence)
     terminal = ask.output is None or outputs.takes_stdout(ask.output)
     with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
-        tiles = ranked(tiles, total, stages, progress, partial(report.remark, quiet=ask.quiet))
+        tiles = rank_tiles(tiles, total, stages, progress, partial(report.remark, quiet=ask.quiet))
         if ask.evidence:
             tiles = ([*tile, *count(tile[0], tile[2])] for tile in tiles)
         if ask.output is not None or (ask.everyone and not ask.as_json):
@@ -137,7 +137,7 @@ def answers(ask, fitted, team):
         if fitted.feedback_ == "implicit":
             remark_without_clicks(fitted, lists, ask.quiet or ask.as_json)
         tiles = fitted.recommend_for_batches(lists, ask.count, by=ask.by, filters=shown, unknown="skip")
-        return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)
+        return len(np.unique(lists.users)), tiles, rating_counter(lists, counts, fitted)
     arguments = {"n": ask.count, "by": ask.by, "filters": shown}
     if team.size > 1 and ask.everyone:
         return len(fitted.user_ids_), listing.tiles_of(fitted, team, **arguments), fitted.evidence
@@ -176,7 +176,7 @@ def remark_strangers(fitted, wanted, quiet):
         )
 
 
-def counted_in(lists, counts, fitted):
+def rating_counter(lists, counts, fitted):
     """Return a function like `evidence` that counts users' ratings in a file.
 
     counts: the number of ratings of each user of the file.
@@ -188,7 +188,7 @@ def counted_in(lists, counts, fitted):
     )
 
 
-def ranked(tiles, total, stages, progress, remark):
+def rank_tiles(tiles, total, stages, progress, remark):
     """Yield [users, ranks, items, scores] (n,) of each tile's recommendations.
 
     tiles: (user ids, item ids, scores) as recommend_batches yields them. At the end remark(text) is called if some of

@@ -20,12 +20,12 @@ from gpukit.cli.factorization.table import (
     trained_line,
     unknown_line,
 )
-from gpukit.cli.main import survived
+from gpukit.cli.main import set_interrupt_message
 from gpukit.cli.pictures import picture
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
-from gpukit.factorization.implicit.feedback import resolved
+from gpukit.factorization.implicit.feedback import resolve_feedback
 from gpukit.io.sources import is_pattern
 from gpukit.parallel import ALONE
 from gpukit.ratings.check import are_clicks, are_pairs, number_lines
@@ -77,7 +77,7 @@ def load(ask, stages, described, times=False, team=ALONE):
         check_parts(ask, train, test)
         if ask.feedback == "auto" and ask.positive_from is None and are_clicks(train) and not all_clicks:
             ask.feedback = "explicit"  # equal ratings remain ratings where those held out differ
-        remark += f"; {len(test):,} of the {what}{since(ask, test)} are held out for testing"
+        remark += f"; {len(test):,} of the {what}{describe_split(ask, test)} are held out for testing"
     report.remark(remark + ".", ask.quiet or ask.as_json)
     stages.done("splitting")
     return train, test
@@ -136,10 +136,10 @@ def check_test(ask, train, test):
     """Raise DataError for a test file of clicks if the training is on ratings."""
     if ask.test is not None and are_pairs(test):
         with options_named():
-            check_kind(resolved(build(ask), train)[0], test)
+            check_kind(resolve_feedback(build(ask), train)[0], test)
 
 
-def of_ratings(ask, ratings):
+def describe_as_ratings(ask, ratings):
     """Describe input that must be ratings; DataError for clicks."""
     if are_pairs(ratings):
         raise DataError(
@@ -150,10 +150,10 @@ def of_ratings(ask, ratings):
     return f"{ask.ratings}: {len(ratings):,} ratings from {low:g} to {high:g}, {users:,} users, {items:,} items"
 
 
-def of_either(ask, ratings):
+def describe_input(ask, ratings):
     """Describe the input, and its use as ratings or as clicks."""
     with options_named():
-        feedback, clicks = resolved(build(ask), ratings)
+        feedback, clicks = resolve_feedback(build(ask), ratings)
     if feedback == "implicit":
         if ask.plot is not None:
             raise ParameterError("--plot draws RMSE on ratings held out, and these are clicks: leave it out.")
@@ -163,7 +163,7 @@ def of_either(ask, ratings):
             f"{ask.ratings} holds {len(ratings):,} pairs without ratings: --feedback explicit finds nothing to learn. "
             "Leave it out, or say which column is the rating with --columns (such as user,item,rating)."
         )
-    return of_ratings(ask, ratings) + unlike_ratings(ask, ratings)
+    return describe_as_ratings(ask, ratings) + unlike_ratings(ask, ratings)
 
 
 def alike(ask, ratings):
@@ -197,17 +197,17 @@ def job_of(ask, ratings):
     return "clicks" if is_named or ask.feedback == "auto" and are_clicks(ratings) else "ratings"
 
 
-def since(ask, test):
+def describe_split(ask, test):
     """Describe the held-out ratings for the remark, '' if they are random."""
     if ask.split == "time":
-        return f", the last ones, from {when(test.times.min())} on,"
+        return f", the last ones, from {format_time(test.times.min())} on,"
     if ask.split == "users":
         return f", those of {len(np.unique(test.users)):,} users,"
-    said = {"user-time": ", the last of each user,", "user-last": ", the last one of each user,"}
-    return {**said, "user-one": ", one of each user,"}.get(ask.split, "")
+    phrases = {"user-time": ", the last of each user,", "user-last": ", the last one of each user,"}
+    return {**phrases, "user-one": ", one of each user,"}.get(ask.split, "")
 
 
-def when(seconds):
+def format_time(seconds):
     """Return a time of Ratings as a date, if it is one."""
     try:
         return f"{np.datetime64(int(seconds), 's').astype('datetime64[D]')}"
@@ -248,7 +248,7 @@ def training(ctx, ask, quiet):
         try:
             yield messages, progress
         except KeyboardInterrupt as stop:
-            survived(ctx, what_is_left(ask.checkpoint, stop.__cause__))
+            set_interrupt_message(ctx, describe_checkpoint(ask.checkpoint, stop.__cause__))
             raise
 
 
@@ -270,7 +270,7 @@ def refit(ctx, ask, model, ratings, stages, team=ALONE):
     return saved
 
 
-def together(first, other):
+def concatenate_ratings(first, other):
     """Return the Ratings, or the RatingsPart, of two parts of one table."""
     if isinstance(first, RatingsPart):
         return first.together(other)
@@ -319,7 +319,7 @@ def refit_facts(train, test, stages):
     return {"ratings": len(train) + len(test), "seconds": stages.seconds[REFIT]}
 
 
-def what_is_left(checkpoint, error=None):
+def describe_checkpoint(checkpoint, error=None):
     """Describe the checkpoint after Ctrl-C; error: why it could not be written."""
     if checkpoint is None:
         return "Nothing was kept; --checkpoint FILE keeps the state of training."
@@ -400,7 +400,7 @@ def show_rest(ask, run):
         report.print_json(result(ask, run))
         return
     report.echo(run.stages.line())
-    for text in (*(judged.training_remarks(run) if implicit else remarks(ask, run)), *what_next(ask, run)):
+    for text in (*(judged.training_remarks(run) if implicit else remarks(ask, run)), *next_steps(ask, run)):
         report.remark(text, ask.quiet)
 
 
@@ -420,7 +420,7 @@ def remarks(ask, run):
         yield f"Curve drawn in {ask.plot}."
 
 
-def what_next(ask, run):
+def next_steps(ask, run):
     """Yield the training data of the saved model and the next command."""
     if (line := refit_line(ask, run.train, run.test, run.stages)) is not None:
         yield line

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.cli.options import Naming
 from gpukit.errors import DataError
 from gpukit.evaluation.metrics import errors
 from gpukit.factorization.choose.chosen import BIASES
 from gpukit.factorization.serve import in_rows_of
 from gpukit.io.ids import rows_of
-from gpukit.ratings.parts import RatingsPart, found_rows, over_ranks, rows_here
+from gpukit.ratings.parts import RatingsPart, present_rows, reduce_over_ranks, rows_here
 
 
 def closing_table(model, train, test):
@@ -29,7 +29,7 @@ def closing_table(model, train, test):
         own_ratings = rows_here(ratings)
         predictors = (
             lambda own_ratings: errors(own_ratings.values, lambda part: mean),
-            lambda own_ratings: errors(own_ratings.values, _biased(model, own_ratings, user_bias, item_bias)),
+            lambda own_ratings: errors(own_ratings.values, _bias_predictor(model, own_ratings, user_bias, item_bias)),
             model.evaluate,
         )
         scores = (
@@ -37,21 +37,21 @@ def closing_table(model, train, test):
             if len(own_ratings)
             else [dict.fromkeys(("rmse", "mae"), 0.0)] * 3
         )
-        for row, score in zip(rows, _of_all(ratings, scores)):
+        for row, score in zip(rows, _errors_of_all(ratings, scores)):
             row[f"{part}_rmse"], row[f"{part}_mae"] = float(score["rmse"]), float(score["mae"])
     return rows
 
 
-def _of_all(ratings, scores):
+def _errors_of_all(ratings, scores):
     """Return dicts of rmse and mae of all ratings of a RatingsPart, from those of each rank; of Ratings the same."""
     own_ratings, n = rows_here(ratings), len(ratings)
     if own_ratings is ratings:
         return scores
     sums = len(own_ratings) * np.array([(score["rmse"] ** 2, score["mae"]) for score in scores])
-    return [{"rmse": squares**0.5, "mae": size} for squares, size in over_ranks(ratings, sums) / n]
+    return [{"rmse": squares**0.5, "mae": size} for squares, size in reduce_over_ranks(ratings, sums) / n]
 
 
-def _biased(model, ratings, user_bias, item_bias):
+def _bias_predictor(model, ratings, user_bias, item_bias):
     """Return a function: slice of ratings -> damped biases, within the scale."""
     of_users = _known_values(ratings.user_ids, model.user_ids_, user_bias)
     of_items = _known_values(ratings.item_ids, model.item_ids_, item_bias)
@@ -67,21 +67,21 @@ def mean_of(model, train=None):
     if not model.chosen_.get("trend"):
         return model.mean_
     if isinstance(train, RatingsPart):
-        return float(over_ranks(train, train.values.sum(dtype=np.float64))) / len(train)
+        return float(reduce_over_ranks(train, train.values.sum(dtype=np.float64))) / len(train)
     rated = model._rated
-    sums = by_rows(lambda rows: rated.levels[rated.codes[rows]].sum(dtype=np.float64), (len(rated.codes), 1))
+    sums = map_row_blocks(lambda rows: rated.levels[rated.codes[rows]].sum(dtype=np.float64), (len(rated.codes), 1))
     return model.mean_ + model._scale.deviation * float(sum(sums) / len(rated.codes))
 
 
 def count_unknown(train, test):
     """Return the numbers of test ratings of users, and of items, without a training rating."""
     known = (
-        _known_values(getattr(test, f"{side}_ids"), getattr(train, f"{side}_ids"), found_rows(train, rows, n))[tested]
+        _known_values(getattr(test, f"{side}_ids"), getattr(train, f"{side}_ids"), present_rows(train, rows, n))[tested]
         for side, rows, n, tested in zip(
             ("user", "item"), (train.users, train.items), train.shape, (test.users, test.items)
         )
     )
-    return tuple(len(test) - int(over_ranks(test, np.count_nonzero(values))) for values in known)
+    return tuple(len(test) - int(reduce_over_ranks(test, np.count_nonzero(values))) for values in known)
 
 
 def unknown_pairs(fitted, users, items):
@@ -102,12 +102,12 @@ def unknown_line(total, users, items, what="pairs"):
 
 def count_trained(model, test):
     """Return the number of test Ratings whose pairs a model of ratings was trained on; 0 for one of clicks."""
-    from gpukit.evaluation.lists.clicks import contained
+    from gpukit.evaluation.lists.clicks import click_mask
 
     if model.feedback_ == "implicit":
         return 0
     pairs = in_rows_of(test, model.user_ids_, model.item_ids_)
-    return int(contained(model._rated, pairs.users, pairs.items[:, None]).sum())
+    return int(click_mask(model._rated, pairs.users, pairs.items[:, None]).sum())
 
 
 def trained_line(total, trained, name="the model"):
@@ -164,12 +164,12 @@ def check_known(typed, known, what):
         if row < 0:
             raise DataError(
                 f"{what} {text} is not in the model, which knows {len(known):,} {what}s; "
-                f"the nearest id is {_nearest(text, np.sort(known))}."
+                f"the nearest id is {_nearest_id(text, np.sort(known))}."
             )
     return np.asarray(known)[rows]
 
 
-def _nearest(text, known):
+def _nearest_id(text, known):
     """Return the nearest id: by value for integers, else the next in sorted order."""
     if known.dtype.kind not in "iu":
         return known[min(np.searchsorted(known, text), len(known) - 1)]

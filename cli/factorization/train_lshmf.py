@@ -91,7 +91,7 @@ AT_LEAST_1 = click.IntRange(min=1)
 @options.force
 @options.table_file
 @options.duplicates
-@options.shared
+@options.shared_options
 @options.ranks
 @options.gpus
 @options.dask
@@ -126,14 +126,14 @@ def train_lshmf(ctx, **values):
     with options_named():
         is_half(ask.precision, capability is not None, 0)  # this and check() raise for invalid options
         steps.build(ask).check()
-    with run_as_team(ctx, ask, work=lambda: teams.of_ratings(ask.ratings, steps.build(ask))) as team:
+    with run_as_team(ctx, ask, work=lambda: teams.workload_of_ratings(ask.ratings, steps.build(ask))) as team:
         if team.size > 1:
             steps.check_shared(ask)
         reads = None if is_pattern(ask.ratings) else ask.ratings, ask.test
         report.compile_ahead(ask, team, "ratings", "clicks", capability=capability, reads=reads)
         stages.done("start")
         times = "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False  # the latest clicks
-        train, test = steps.load(ask, stages, steps.of_either, times, team)
+        train, test = steps.load(ask, stages, steps.describe_input, times, team)
         steps.check_test(ask, train, test)
         report.compile_ahead(ask, team, steps.job_of(ask, train), capability=capability)
         model, messages = steps.fit(ctx, ask, train, test, stages, team)
@@ -143,7 +143,7 @@ def train_lshmf(ctx, **values):
         if not team.rank:
             steps.show_table(ask, run)
         if ask.model is not None and ask.test_fraction and not ask.no_refit:
-            saved = steps.refit(ctx, ask, model, steps.together(train, test), stages, team)
+            saved = steps.refit(ctx, ask, model, steps.concatenate_ratings(train, test), stages, team)
     if team.rank:  # the first rank prints and writes
         return
     if ask.model is not None:

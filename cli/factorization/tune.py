@@ -9,7 +9,7 @@ import numpy as np
 from gpukit.cli import options, outputs, report
 from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.table import OPTIONS, spoken
-from gpukit.cli.main import survived
+from gpukit.cli.main import set_interrupt_message
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.device import capability_of
@@ -61,7 +61,7 @@ PASSED = {
 @options.force
 @options.table_file
 @options.duplicates
-@options.shared
+@options.shared_options
 @click.pass_context
 def tune(ctx, **values):
     """Find the options of train-lshmf that suit RATINGS, by cross-validation.
@@ -75,11 +75,11 @@ def tune(ctx, **values):
     gpukit evaluate best.gpukit test.csv
     """
     ask, stages = SimpleNamespace(**values, test=None, test_fraction=0.0), Stages()
-    ask.grid = parsed(" ".join(ask.grid)) if ask.grid else None
+    ask.grid = parse_grid(" ".join(ask.grid)) if ask.grid else None
     outputs.check_output(ask.model, "--model", [ask.ratings], ask.force)
     report.compile_ahead(ask, ALONE, "ratings", capability=capability_of(ask.device), reads=(ask.ratings,))
     stages.done("start")
-    train, _ = steps.load(ask, stages, steps.of_ratings)
+    train, _ = steps.load(ask, stages, steps.describe_as_ratings)
     with report.collect_warnings(ask.quiet or ask.as_json, spoken) as messages:
         search_result = search(ctx, ask, train)
         stages.done("tuning")
@@ -93,7 +93,7 @@ def tune(ctx, **values):
         show(ask, search_result, train, stages)
 
 
-def parsed(text):
+def parse_grid(text):
     """Return {estimator parameter: [values]} of 'factors=16,32 regularization=0.1'.
 
     ParameterError for invalid text.
@@ -138,7 +138,7 @@ def search(ctx, ask, train):
         try:
             work.run_rounds()
         except KeyboardInterrupt:
-            survived(ctx, so_far(ask, work))
+            set_interrupt_message(ctx, so_far(ask, work))
             raise
     return work.found()
 
@@ -169,7 +169,7 @@ def command(ask, parameters):
 
 def show(ask, search_result, train, stages):
     """Print the table, the choice, the seconds and the remarks."""
-    rows = marked(search_result)
+    rows = mark_choice(search_result)
     columns = {key: heading for key, heading in COLUMNS.items() if any(row[key] is not None for row in rows)}
     title = f"{len(rows)} settings, {search_result.folds} fold(s) of {len(train):,} ratings; RMSE on what was held out"
     report.print_table(rows[:SHOWN], columns, title)
@@ -181,7 +181,7 @@ def show(ask, search_result, train, stages):
         report.remark(text, ask.quiet)
 
 
-def marked(search_result):
+def mark_choice(search_result):
     """Return the table's rows with the choice marked."""
     rows = []
     for row in search_result.table:

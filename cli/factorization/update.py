@@ -49,10 +49,10 @@ def update(**values):
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     new, judged = read_new(ask, fitted), None if ask.test is None else read(ask, ask.test)
     stages.done("reading")
-    before = evaluated(fitted, judged, stages)
+    before = evaluate_model(fitted, judged, stages)
     summary = learn(ask, fitted, new)
     stages.done("updating", summary["seconds"])
-    after = evaluated(fitted, judged, stages)
+    after = evaluate_model(fitted, judged, stages)
     fitted.save(ask.target)
     stages.done("writing")
     summary = {**summary, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
@@ -91,7 +91,7 @@ def read_new(ask, fitted):
         return None
 
 
-def evaluated(fitted, judged, stages):
+def evaluate_model(fitted, judged, stages):
     """Return the measures of the model on Ratings by name; None without Ratings."""
     if judged is None:
         return None
@@ -127,8 +127,8 @@ def show(ask, fitted, summary, errors, chosen, stages):
     )
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]
-        named = {"rmse": "test RMSE", "mae": "MAE", "hr@10": "HR@10", "recall@10": "recall@10", "ndcg@10": "NDCG@10"}
-        report.print_table(rows, {"model": "", **{key: named[key] for key in errors[0]}})
+        titles = {"rmse": "test RMSE", "mae": "MAE", "hr@10": "HR@10", "recall@10": "recall@10", "ndcg@10": "NDCG@10"}
+        report.print_table(rows, {"model": "", **{key: titles[key] for key in errors[0]}})
     report.echo(stages.line())
     if retrained:
         report.remark(chosen_line(fitted.chosen_), ask.quiet)

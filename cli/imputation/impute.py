@@ -117,7 +117,7 @@ NAMING = options.Naming(
     "--plot FILE",
     "Draw errors by method and lines of the sensors with the largest gaps, or slices: .png, .pdf or .svg.",
 )
-@options.shared
+@options.shared_options
 @options.ranks
 @options.gpus
 @options.dask

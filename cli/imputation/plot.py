@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.cli.imputation.table import called, lacking_vertices
+from gpukit.cli.imputation.table import lacking_vertices, vertex_name
 from gpukit.cli.pictures import canvas, limits_of
 from gpukit.imputation.centering import spread
 
@@ -18,7 +18,7 @@ def draw(path, done, coordinates=None):
     """
     paints = [lambda axis: draw_methods(axis, done.rows)] if done.rows else []
     paints += [] if coordinates is None else [lambda axis: draw_map(axis, done, coordinates)]
-    rows, paint = (some_gaps(done), draw_series) if are_series(done) else (some_vertices(done), draw_slices)
+    rows, paint = (longest_gaps(done), draw_series) if are_series(done) else (typical_vertices(done), draw_slices)
     with canvas(path, 11, 1.2 + 2.4 * (bool(paints) + len(rows))) as figure:
         parts = figure.subfigures(max(1, bool(paints) + len(rows)), 1, squeeze=False)[:, 0]
         for axis, above in zip(parts[0].subplots(1, len(paints), squeeze=False)[0] if paints else (), paints):
@@ -33,7 +33,7 @@ def are_series(done):
     return m == 1 and n > 7 and done.model.plan_ is not None
 
 
-def some_gaps(done):
+def longest_gaps(done):
     """Return [(vertex, first, end)]: the longest gap of the vertices with the longest ones.
 
     At most one vertex that misses everything comes first.
@@ -65,7 +65,7 @@ def order_of(done):
     return np.arange(done.data.tensor.shape[2]) if times is None else np.argsort(times, kind="stable")
 
 
-def some_vertices(done):
+def typical_vertices(done):
     """Return vertices with gaps: those with the smallest, the median and the largest share of observed values."""
     lacking, mask = lacking_vertices(done), done.data.mask
     order = lacking[np.argsort(mask.reshape(len(mask), -1).mean(axis=1)[lacking], kind="stable")]
@@ -92,7 +92,7 @@ def draw_series(figure, done, gap):
     axis.plot(
         positions, np.where(seen, value, np.nan), color="C0", marker=".", markersize=3, linewidth=1, label="observed"
     )
-    axis.set(title=f"{called(data, vertex)}: {end - first:,} of {T:,} missing in a row")
+    axis.set(title=f"{vertex_name(data, vertex)}: {end - first:,} of {T:,} missing in a row")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=7)
 
@@ -123,8 +123,8 @@ def draw_map(axis, done, coordinates):
     low, high, differ = limits_of(means)
     image = axis.scatter(x[lacking], y[lacking], c=means, s=25, zorder=3, vmin=low, vmax=high)
     names = ("longitude", "latitude") if coordinates.degrees else ("x", "y")
-    alike = "" if differ or not len(means) else f": {means[0]:.3g}"
-    axis.set(title=f"standard deviation of imputed values{alike}", xlabel=names[0], ylabel=names[1])
+    suffix = "" if differ or not len(means) else f": {means[0]:.3g}"
+    axis.set(title=f"standard deviation of imputed values{suffix}", xlabel=names[0], ylabel=names[1])
     if differ:
         axis.figure.colorbar(image, ax=axis)
 
@@ -142,7 +142,7 @@ def draw_slices(figure, done, vertex):
     axes = figure.subplots(1, len(shown))
     for axis, (name, values) in zip(axes, shown.items()):
         image = axis.imshow(np.ma.masked_invalid(values), aspect="auto", interpolation="nearest", vmin=low, vmax=high)
-        axis.set(title=f"vertex {called(data, vertex)}, {name}", facecolor="0.85")
+        axis.set(title=f"vertex {vertex_name(data, vertex)}, {name}", facecolor="0.85")
     if differ:
         axes[0].figure.colorbar(image, ax=list(axes))
     else:

@@ -26,10 +26,10 @@ def check(ctx, ask):
     default = click.core.ParameterSource.DEFAULT
     unused = [name for name in ctx.params if name not in TAKEN and ctx.get_parameter_source(name) != default]
     if unused:
-        named = ", ".join(
+        options = ", ".join(
             parameter.opts[0] for name in unused for parameter in ctx.command.params if parameter.name == name
         )
-        raise ParameterError(f"--model fills in as it was fitted, on its graph: leave out {named}.")
+        raise ParameterError(f"--model fills in as it was fitted, on its graph: leave out {options}.")
     if ask.window is not None and ask.save_model is None:
         raise ParameterError("--window is how much the imputer of --save-model keeps: give that too.")
 

@@ -8,11 +8,11 @@ import numpy as np
 from gpukit._version import __version__
 from gpukit.cli import report, teams
 from gpukit.cli.convert import describe_graph
-from gpukit.cli.main import survived
+from gpukit.cli.main import set_interrupt_message
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph
 from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_completed
-from gpukit.graphs.convert import sound
+from gpukit.graphs.convert import validate_tensor
 from gpukit.graphs.graph_builders import read_coordinates
 from gpukit.graphs.read import check_copy
 from gpukit.imputation.centering import spread
@@ -64,7 +64,7 @@ def values_file(ask):
 
 def work(ask):
     """Return the cost_model.Workload that ranks would share, or None."""
-    return None if ask.model else teams.of_tensor(values_file(ask), ask.method, ask.iterations)
+    return None if ask.model else teams.workload_of_tensor(values_file(ask), ask.method, ask.iterations)
 
 
 def check_form(ask):
@@ -117,7 +117,7 @@ def run(ctx, ask, stages, team):
         model.save(ask.save_model)
     if ask.output is not None:
         write(ask, data, model)
-        survived(ctx, f"{ask.output} is whole.")
+        set_interrupt_message(ctx, f"{ask.output} is whole.")
         stages.done("writing")
     done = judge(ask, Done(data, model, sample, [], None, warnings))
     stages.done("judging")
@@ -132,9 +132,9 @@ def load(ask, edges=None):
         arguments = report.pick(ask, "tensor slice_shape layout columns distances times")
         data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, coordinates=ask.places, **arguments)
     if ask.missing_value is not None:
-        data = without(data, ask.missing_value)
+        data = mask_value(data, ask.missing_value)
     report.remark(f"{values_file(ask)}: {describe_graph(data)[1]}.", ask.quiet or ask.as_json)
-    if ask.model is None and made_of_series(ask):
+    if ask.model is None and is_graph_from_values(ask):
         report.remark(
             "No graph was given: vertices are joined to those with the most similar series. --edges, --coordinates or "
             "--distances say more.",
@@ -143,13 +143,13 @@ def load(ask, edges=None):
     return data
 
 
-def made_of_series(ask):
+def is_graph_from_values(ask):
     """Return True if the graph is computed from the values."""
-    named = (ask.edges, ask.coordinates, ask.distances) != (None, None, None)
-    return not named and not str(ask.path).lower().endswith(".npz")
+    is_graph_given = (ask.edges, ask.coordinates, ask.distances) != (None, None, None)
+    return not is_graph_given and not str(ask.path).lower().endswith(".npz")
 
 
-def without(data, value):
+def mask_value(data, value):
     """Return a GraphTensor with all entries of a value missing.
 
     DataError if no value is left.
@@ -161,7 +161,7 @@ def without(data, value):
         raise DataError(f"Nothing is observed: all values are missing, or {value:g} (--missing-value).")
     whole = mask.all(axis=(1, 2))
     reduced = whole if (mask.any(axis=(1, 2)) == whole).all() else mask
-    return sound(data._replace(tensor=np.where(mask, data.tensor, 0), mask=reduced))
+    return validate_tensor(data._replace(tensor=np.where(mask, data.tensor, 0), mask=reduced))
 
 
 def take_sample(ask, data):
@@ -216,7 +216,7 @@ def write_arrays(path, data, model):
         "ranks": model.ranks_,
         **({"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}),
         **histories(model),
-        "options": np.array(json.dumps(report.plain(described(model)))),
+        "options": np.array(json.dumps(report.to_json_value(describe_options(model)))),
     }
     arrays |= labels(data)
     with atomic_write(path) as aside, open(aside, "wb") as file:
@@ -243,7 +243,7 @@ def histories(model):
     }
 
 
-def described(model):
+def describe_options(model):
     """Return the options as requested and as decided."""
     decided = {name: getattr(model, f"{name}_") for name in DECIDED}
     return {

@@ -21,8 +21,8 @@ def show(ask, done, stages):
     for line in title(done):
         report.echo(line)
     if done.rows:
-        report.print_table([row_of(row) for row in done.rows], headings(done), over_what(done))
-    for line in (*verdict(done), *intervals(done), *judged(done), *noted(done)):
+        report.print_table([row_of(row) for row in done.rows], headings(done), comparison_title(done))
+    for line in (*verdict(done), *intervals(done), *error_lines(done), *note_lines(done)):
         report.echo(line)
     report.echo(stages.line())
     for text in remarks(ask, done):
@@ -99,21 +99,21 @@ def intervals(done):
         yield f"Standard deviation of a filled value {deviation:.3g} in the median; of hidden values {text}"
 
 
-def noted(done):
+def note_lines(done):
     """Yield notes about the data."""
     for note in done.model.notes_:
         yield f"Note: {note}"
 
 
-def over_what(done):
+def comparison_title(done):
     """Return the line above the comparison."""
     sample = done.sample
     if sample is None:
         return "On observed values hidden as values are missing, each method at its best setting"
     hidden = sample.parts.hidden
-    things = "vertices" if hidden.ndim == 1 else "entries"
+    kind = "vertices" if hidden.ndim == 1 else "entries"
     return (
-        f"On {np.count_nonzero(hidden):,} observed {things} hidden on purpose "
+        f"On {np.count_nonzero(hidden):,} observed {kind} hidden on purpose "
         f"({hidden.sum() / sample.mask.sum():.0%} of them), each method at its best setting"
     )
 
@@ -126,16 +126,16 @@ def row_of(row):
     share = getattr(row, "share", 0.0)
     return {
         "name": row.name,
-        "setting": ", ".join(f"{key} {spelled(value)}" for key, value in setting.items()),
+        "setting": ", ".join(f"{key} {format_setting(value)}" for key, value in setting.items()),
         "error": report.Figure(f"{row.error:.4g}"),
         "share": f"{share:.0%}" if share else "",
     }
 
 
-def spelled(value):
+def format_setting(value):
     """Return a short text of a setting value."""
     if isinstance(value, (list, tuple)):
-        return " ".join(map(spelled, value[:SPELLED])) + (" ..." if len(value) > SPELLED else "")
+        return " ".join(map(format_setting, value[:SPELLED])) + (" ..." if len(value) > SPELLED else "")
     return str(value) if value is None or isinstance(value, str) else f"{value:.3g}"
 
 
@@ -152,7 +152,7 @@ def verdict(done):
     It names a baseline with a lower error.
     """
     if done.model.plan_ is not None and done.rows:
-        yield served(done.model.method_, {row.name: row.error for row in done.rows}, done.rows[0].name)
+        yield describe_method(done.model.method_, {row.name: row.error for row in done.rows}, done.rows[0].name)
     best = winner(done)
     if best is not None:
         ours = next(row.error for row in done.rows if row.name == OURS)
@@ -162,7 +162,7 @@ def verdict(done):
         )
 
 
-def served(name, errors, best):
+def describe_method(name, errors, best):
     """Return a line about the error of the selected method; errors {name: error}."""
     label, line = "the mean of methods" if name == "mix" else name, errors.get("interpolation")
     ratio = f", {errors[name] / line:.3g} times interpolation's" if line and name != "interpolation" else ""
@@ -170,7 +170,7 @@ def served(name, errors, best):
     return f"What serves is {label}: {errors[name]:.4g} on the hidden values{ratio}{better}"
 
 
-def judged(done):
+def error_lines(done):
     """Yield lines about errors against the truth and about the confidence."""
     if done.truth is not None:
         relative = done.truth["relative"]
@@ -181,7 +181,7 @@ def judged(done):
         return
     confidence = done.confidence[lacking]
     least = ", ".join(
-        f"{called(done.data, vertex)} ({sure(done.confidence[vertex])})"
+        f"{vertex_name(done.data, vertex)} ({sure(done.confidence[vertex])})"
         for vertex in lacking[np.argsort(confidence, kind="stable")[:NAMED]]
     )
     yield (
@@ -201,7 +201,7 @@ def lacking_vertices(done):
     return np.flatnonzero(~mask.reshape(len(mask), -1).all(axis=1))
 
 
-def called(data, vertex):
+def vertex_name(data, vertex):
     """Return a vertex's id, or its index."""
     return int(vertex) if data.vertices is None else data.vertices[vertex]
 
@@ -228,7 +228,7 @@ def result(ask, done, stages):
         "files": impute_steps.sources(ask),
         **{name: sizes[name] for name in ("vertices", "edges", "slice", "missing", "missing_kind")},
         "complete": bool(data.mask.all()),
-        "decided": impute_steps.described(model)["decided"],
+        "decided": impute_steps.describe_options(model)["decided"],
         "trials": [trial_result(trial) for trial in model.trials_],
         "basis": report.pick(model.basis_, "exact source seconds") | {"size": len(model.basis_.values)}
         if model._basis.is_made
@@ -274,5 +274,5 @@ def hidden_result(sample):
 def confidence_result(done):
     """Return the --json entry of the confidence."""
     lacking = lacking_vertices(done)
-    vertices, values = [called(done.data, vertex) for vertex in lacking], done.confidence[lacking]
+    vertices, values = [vertex_name(done.data, vertex) for vertex in lacking], done.confidence[lacking]
     return {"mean": mean(values), "vertices": vertices, "values": values}

@@ -30,15 +30,15 @@ def show(ask, stages):
         facts = {"command": "rank", **report.pick(ask, "model file"), "documents": numbers, "query": query}
         report.print_json({**facts, "scores": scores, "parts": rows, "seconds": stages.seconds})
         return
-    listed, rest = rows[:MOST], rows[MOST:]
+    table, rest = rows[:MOST], rows[MOST:]
     if rest:
-        listed = [*listed, {"feature": f"{len(rest):,} others", "part": sum(row["part"] for row in rest)}]
-    listed = [*listed, {"feature": "sum", "part": sum(row["part"] for row in rows)}]
+        table = [*table, {"feature": f"{len(rest):,} others", "part": sum(row["part"] for row in rest)}]
+    table = [*table, {"feature": "sum", "part": sum(row["part"] for row in rows)}]
     columns = {"feature": "feature", "value": "value"} | ({"other": "other"} if len(numbers) > 1 else {})
     what = f"Score of document {numbers[0]:,} of query {query}"
     if len(numbers) > 1:
         what = f"Score of document {numbers[0]:,} less that of {numbers[1]:,}, of query {query}"
-    report.print_table(listed, columns | {"part": "part"}, what)
+    report.print_table(table, columns | {"part": "part"}, what)
     report.remark(stages.line(), ask.quiet)
 
 
@@ -68,7 +68,7 @@ def explain(fitted, documents, numbers):
     query = take_queries(documents, [first])
     rows = [number - 1 - int(documents.offsets[first]) for number in numbers]
     parts = fitted.explain(query)[rows]
-    values = serve.of_model(fitted, query.X, query.names)[rows]
+    values = serve.in_model_order(fitted, query.X, query.names)[rows]
     values = values.toarray() if hasattr(values, "indptr") else values
     scores = parts.sum(axis=1).tolist()
     part = parts[0] - parts[1] if len(rows) > 1 else parts[0]

@@ -59,8 +59,8 @@ def jobs(ask):
             fold.train,
             fold.vali,
             fold.test,
-            named(ask.model, fold.name, several),
-            named(ask.scores, fold.name, several),
+            path_of_fold(ask.model, fold.name, several),
+            path_of_fold(ask.scores, fold.name, several),
         )
         for fold in folds
     ]
@@ -75,7 +75,14 @@ def _file_job(ask):
         raise ParameterError("--scores writes the scores of the test set: give --test FILE, or a LETOR folder.")
     name = Path(ask.path).stem
     validation, test = (None if path is None else Path(path) for path in (ask.validation, ask.test))
-    return Job(name, Path(ask.path), validation, test, named(ask.model, name, False), named(ask.scores, name, False))
+    return Job(
+        name,
+        Path(ask.path),
+        validation,
+        test,
+        path_of_fold(ask.model, name, False),
+        path_of_fold(ask.scores, name, False),
+    )
 
 
 def _parts_of_file(ask):
@@ -100,7 +107,7 @@ def _chosen(folds, ask):
     return numbers[ask.fold]
 
 
-def named(path, fold, several):
+def path_of_fold(path, fold, several):
     """Return path with {fold} replaced by the fold's name.
 
     With several folds and no {fold}, .NAME is inserted before the suffix. A pipe or a device (/dev/stdout) receives the

@@ -9,7 +9,7 @@ import click
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
 from gpukit.cli.ranking import explaining, steps
-from gpukit.cli.ranking.table import columns, defined, tied, undefined, zeros
+from gpukit.cli.ranking.table import columns, replace_undefined, tie_remark, undefined_lines, zeros
 from gpukit.cli.report import Stages
 from gpukit.documents import trec
 from gpukit.errors import ParameterError
@@ -82,7 +82,7 @@ def write(ask, documents, scores):
         steps.write_scores(scores, ask.output)
         return
     ranks = rank_scores(scores, documents.offsets)
-    with sinks.opened_text(ask.output) as file:
+    with sinks.open_text_sink(ask.output) as file:
         file.writelines(trec.run_lines(documents, scores, ranks, steps.plain_decimal))
 
 
@@ -123,14 +123,14 @@ def judge(ask, documents, scores, others=None):
     if not judges(ask):
         return Judged(metrics, [])
     names = [name for name in columns(ask) if name not in metrics.reasons]
-    ours = by_query(ask, documents, scores, names)
-    other_values = {} if others is None else by_query(ask, documents, others, names)
+    ours = metrics_by_query(ask, documents, scores, names)
+    other_values = {} if others is None else metrics_by_query(ask, documents, others, names)
     if ask.per_query is not None:
         write_queries(ask.per_query, documents, ours, other_values)
     return Judged(metrics, [compare(name, *ours[name], other_values[name][0]) for name in other_values])
 
 
-def by_query(ask, documents, scores, names):
+def metrics_by_query(ask, documents, scores, names):
     """Return {metric: (values (m,), weights (m,))}, whose weighted means are those of steps.evaluate."""
     from gpukit.evaluation.ranking import values_by_query
 
@@ -176,12 +176,14 @@ def show(ask, documents, scores, judged, stages):
         report.print_json({"command": "rank", **facts})
         return
     if metrics is not None:
-        report.print_table([{**facts, **defined(metrics)}], {name: name for name in facts} | columns(ask), err=True)
-        for text in undefined([metrics]):
+        report.print_table(
+            [{**facts, **replace_undefined(metrics)}], {name: name for name in facts} | columns(ask), err=True
+        )
+        for text in undefined_lines([metrics]):
             report.echo(text, err=True)
-        if text := tied(ask.ties, "given", [metrics]):
+        if text := tie_remark(ask.ties, "given", [metrics]):
             report.remark(text, ask.quiet)
-        if few := zeros(ask.ndcg, [(len(documents.y), len(documents.qids), steps.short(documents))]):
+        if few := zeros(ask.ndcg, [(len(documents.y), len(documents.qids), steps.count_short_queries(documents))]):
             report.remark(few, ask.quiet)
     if judged.comparison:
         title = (

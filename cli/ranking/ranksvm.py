@@ -112,7 +112,9 @@ def ranksvm(ctx, **values):
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     files = [path for job in jobs for path in job.sources.values()]
-    with run_as_team(ctx, ask, files, lambda: teams.of_documents([job.train for job in jobs], ask.grid)) as team:
+    with run_as_team(
+        ctx, ask, files, lambda: teams.workload_of_documents([job.train for job in jobs], ask.grid)
+    ) as team:
         report.compile_ahead(ask, team, "documents", capability=capability, reads=files)
         stages.done("start")
         done = []

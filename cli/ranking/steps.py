@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from gpukit.cli import options, report
-from gpukit.cli.main import survived
-from gpukit.cli.ranking.table import spelled
+from gpukit.cli.main import set_interrupt_message
+from gpukit.cli.ranking.table import format_C
 from gpukit.documents.folds import assign_parts
 from gpukit.documents.table import take_queries
 from gpukit.errors import ParameterError
@@ -36,8 +36,8 @@ class Trained(NamedTuple):
     @property
     def steps(self):
         """Return {newton, cg}: steps of training, summed over all values of C."""
-        fits = self.path or [{"newton": self.model.n_iter_, "cg": self.model.n_cg_}]
-        return {kind: sum(trained[kind] for trained in fits) for kind in ("newton", "cg")}
+        trainings = self.path or [{"newton": self.model.n_iter_, "cg": self.model.n_cg_}]
+        return {kind: sum(trained[kind] for trained in trainings) for kind in ("newton", "cg")}
 
     @property
     def seconds(self):
@@ -76,7 +76,10 @@ def run(ask, job, stages, team, whole=None):
     if job.scores is not None and not team.rank:
         write_scores(scores["test"], job.scores)
     stages.done("writing")
-    sizes = {part: (len(documents.y), len(documents.qids), short(documents)) for part, documents in parts.items()}
+    sizes = {
+        part: (len(documents.y), len(documents.qids), count_short_queries(documents))
+        for part, documents in parts.items()
+    }
     return Trained(job, model, sizes, metrics, messages, constant)
 
 
@@ -86,7 +89,7 @@ def constant_features(documents, model):
     from gpukit.ranking.run import named_columns
     from gpukit.ranking.scaling import constant_features as constant
 
-    X = serve.of_model(model, documents.X, documents.names)
+    X = serve.in_model_order(model, documents.X, documents.names)
     return named_columns(constant(X, documents.offsets), serve.known_features(model))
 
 
@@ -102,9 +105,9 @@ def fit(ask, job, parts, stages, team):
         else:
             rules = report.pick(ask, "grid metric ndcg relevant ties")
             model.fit_path(parts["train"], parts["validation"], **rules, progress=show_progress, team=team)
-    named = {"choose": "choosing", "prepare": "preparing", "precondition": "preconditioning", "training": "training"}
+    titles = {"choose": "choosing", "prepare": "preparing", "precondition": "preconditioning", "training": "training"}
     rest = "preparing" if ask.grid is None else "validating"
-    stages.done(rest, {name: model.timings_[stage] for stage, name in named.items() if stage in model.timings_})
+    stages.done(rest, {name: model.timings_[stage] for stage, name in titles.items() if stage in model.timings_})
     return model, messages
 
 
@@ -134,7 +137,7 @@ def follow(progress, name, metric):
 
     def show_progress(stage, done, total, info=None):
         if stage == "path":
-            info = {"C": spelled(info["C"]), metric: info["validation"][metric]}
+            info = {"C": format_C(info["C"]), metric: info["validation"][metric]}
         progress(f"{name} {stage}", done, total, info)
 
     return show_progress
@@ -193,17 +196,17 @@ def more_metrics(show, metric=None):
     """Return the metrics that --show and --metric name beyond the usual ones; ParameterError for unknown ones."""
     from gpukit.evaluation.ranking import parse_metric
 
-    named = {metric: "--metric"} if metric is not None else {}
-    named |= {name.strip(): "--show" for name in show.split(",")} if show is not None else {}
-    for name, option in named.items():
+    requests = {metric: "--metric"} if metric is not None else {}
+    requests |= {name.strip(): "--show" for name in show.split(",")} if show is not None else {}
+    for name, option in requests.items():
         try:
             parse_metric(name)
         except ParameterError as error:
             raise ParameterError(f"{option}: {error}") from None
-    return [name for name in named if name not in options.METRICS]
+    return [name for name in requests if name not in options.METRICS]
 
 
-def short(documents):
+def count_short_queries(documents):
     """Count queries with fewer documents than the last displayed NDCG@k needs."""
     from gpukit.evaluation.ranking import CUTS
 
@@ -215,7 +218,7 @@ def write_scores(scores, path):
 
     path None: standard output.
     """
-    with sinks.opened_text(path or "-") as file:
+    with sinks.open_text_sink(path or "-") as file:
         file.writelines(f"{plain_decimal(score)}\n" for score in scores.tolist())
 
 
@@ -231,4 +234,4 @@ def keep_in_mind(ctx, done, total):
     """Set the message after Ctrl-C: the jobs whose files are complete."""
     names = [trained.job.name for trained in done if trained.job.model or trained.job.scores]
     if names and total > 1:
-        survived(ctx, f"The files of {', '.join(names)} are whole; there are none of the others.")
+        set_interrupt_message(ctx, f"The files of {', '.join(names)} are whole; there are none of the others.")

@@ -52,11 +52,11 @@ def show(ask, done, stages):
         report.print_table(rows_by_part(done[0]), OF_PART | metrics, title(ask, done), aside)
     if ask.grid is not None:
         report.print_table(rows_by_c(ask, done), BY_C | {"value": ask.metric}, BY_C_TITLE, aside)
-    for text in undefined([metrics for trained in done for metrics in trained.metrics.values()]):
+    for text in undefined_lines([metrics for trained in done for metrics in trained.metrics.values()]):
         report.echo(text, err=aside)
     report.remark(LEGEND, ask.quiet)
     for part in ("test", "train"):
-        if text := tied(ask.ties, part, [trained.metrics[part] for trained in done if part in trained.metrics]):
+        if text := tie_remark(ask.ties, part, [trained.metrics[part] for trained in done if part in trained.metrics]):
             report.remark(text, ask.quiet)
     if few := zeros(ask.ndcg, [size for trained in done for size in trained.sizes.values()]):
         report.remark(few, ask.quiet)
@@ -76,22 +76,22 @@ def rows_by_c(ask, done):
     for place, C in enumerate(ask.grid):
         value = sum(trained.path[place]["validation"][ask.metric] for trained in done) / len(done)
         folds = sum(trained.model.C_ == C for trained in done)
-        rows.append({"C": report.Figure(spelled(C)), "value": value, "folds": folds or None})
+        rows.append({"C": report.Figure(format_C(C)), "value": value, "folds": folds or None})
     return rows
 
 
-def at_edge(ask, trained):
+def edge_remark(ask, trained):
     """Return a remark if the chosen C is the first or the last of a grid, else None."""
     C = trained.model.C_
     if ask.grid is None or len(ask.grid) < 2 or C not in (ask.grid[0], ask.grid[-1]):
         return None
     end, more = ("smallest", "smaller") if C == ask.grid[0] else ("largest", "larger")
     return (
-        f"{trained.job.name}: the chosen C = {spelled(C)} is the {end} of the grid. Extend --c-grid to {more} values."
+        f"{trained.job.name}: the chosen C = {format_C(C)} is the {end} of the grid. Extend --c-grid to {more} values."
     )
 
 
-def undefined(all_metrics):
+def undefined_lines(all_metrics):
     """Yield a line per reason why a metric of evaluation.ranking.Metrics is "-"."""
     reasons = {}
     for metrics in all_metrics:
@@ -101,7 +101,7 @@ def undefined(all_metrics):
         yield f"- under {', '.join(names)}: {reason}."
 
 
-def tied(ties, part, values):
+def tie_remark(ties, part, values):
     """Describe the number of tied pairs of a part and the effect; "" if none."""
     pairs, queries = (sum(metrics.ties[key] for metrics in values) for key in ("pairs", "queries"))
     if not pairs:
@@ -132,7 +132,11 @@ def title(ask, done):
     devices, solvers = (
         ", ".join(dict.fromkeys(getattr(trained.model, name) for trained in done)) for name in ("device_", "solver_")
     )
-    C = f"C = {given(ask, done)}" if ask.grid is None else f"C of {len(ask.grid)} by {ask.metric} on the validation set"
+    C = (
+        f"C = {describe_C(ask, done)}"
+        if ask.grid is None
+        else f"C of {len(ask.grid)} by {ask.metric} on the validation set"
+    )
     maps = "".join(
         f", {kind} features" for kind in dict.fromkeys(map_of(trained.model) for trained in done) if kind != "linear"
     )
@@ -141,7 +145,7 @@ def title(ask, done):
         whole = "" if ask.grid is None else "; Newton, CG, sec: for all C together"
         yield f"Test sets of {len(done)} folds, NDCG: {ask.ndcg}{whole}"
         return
-    steps, chosen = done[0].steps, "" if ask.grid is None else f"C = {spelled(done[0].model.C_)}; for all C together "
+    steps, chosen = done[0].steps, "" if ask.grid is None else f"C = {format_C(done[0].model.C_)}; for all C together "
     yield (
         f"{chosen}{steps['newton']} Newton and {steps['cg']} CG steps, {done[0].seconds:.3f} s of training, "
         f"NDCG: {ask.ndcg}"
@@ -153,10 +157,10 @@ def map_of(model):
     return getattr(model.feature_map_, "kind", "linear")
 
 
-def given(ask, done):
+def describe_C(ask, done):
     """Describe C without a grid: the common value, or auto."""
     values = {trained.model.C_ for trained in done}
-    return spelled(values.pop()) if len(values) == 1 else ask.c
+    return format_C(values.pop()) if len(values) == 1 else ask.c
 
 
 def settings(trained):
@@ -169,24 +173,31 @@ def settings(trained):
         return None
     usual, many, metric = trained.model.trials_[0], f"{chosen['queries']:,}", chosen.get("metric", "pa")
     where = WHERE[chosen["held_out"]].format(many)
-    other = f", {chosen[f'usual_{metric}']:.4f} with {named(usual)}" if named(usual) != named(chosen) else ""
+    other = f", {chosen[f'usual_{metric}']:.4f} with {label_of(usual)}" if label_of(usual) != label_of(chosen) else ""
     gain = f"the best of {len(trained.model.trials_)} trials adds {chosen['gain']:.4f}"
     if chosen["held_out"] != "validation":
         gain += f", standard error {chosen['error']:.4f}"
     value = "of pairs in order" if metric == "pa" else metric
-    return f"Settings of {trained.job.name}: {named(chosen)} (on {where} {chosen[metric]:.4f} {value}{other}; {gain})."
+    return (
+        f"Settings of {trained.job.name}: {label_of(chosen)} (on {where} {chosen[metric]:.4f} {value}{other}; {gain})."
+    )
 
 
-def named(trial):
+def label_of(trial):
     """Describe C and scale of a trial."""
     kind = trial.get("features", "linear")  # missing in files of earlier versions
-    return f"C = {spelled(trial['C'])}, {SCALED[trial['scale']]}{'' if kind == 'linear' else f', {kind} features'}"
+    return f"C = {format_C(trial['C'])}, {SCALED[trial['scale']]}{'' if kind == 'linear' else f', {kind} features'}"
 
 
 def rows_by_part(trained):
     """Return a row for each of train, validation and test."""
     return [
-        {"part": part, "documents": trained.sizes[part][0], "queries": trained.sizes[part][1], **defined(metrics)}
+        {
+            "part": part,
+            "documents": trained.sizes[part][0],
+            "queries": trained.sizes[part][1],
+            **replace_undefined(metrics),
+        }
         for part, metrics in trained.metrics.items()
     ]
 
@@ -195,22 +206,22 @@ def rows_by_fold(done, part):
     """Return a row per fold with metrics, and the row of means."""
     rows = [row_of_fold(trained, part) for trained in done]
     mean = means(rows)
-    steps = {key: short(mean[key], 1) for key in ("newton", "cg")}
-    return [{**row, "seconds": short(row["seconds"], 3)} for row in [*rows, {**mean, "fold": "mean", **steps}]]
+    steps = {key: format_figure(mean[key], 1) for key in ("newton", "cg")}
+    return [{**row, "seconds": format_figure(row["seconds"], 3)} for row in [*rows, {**mean, "fold": "mean", **steps}]]
 
 
 def row_of_fold(trained, part):
     """Return the numbers of one fold, with metrics of its part."""
     return {
         "fold": trained.job.name,
-        "C": report.Figure(spelled(trained.model.C_)),
-        **defined(trained.metrics[part]),
+        "C": report.Figure(format_C(trained.model.C_)),
+        **replace_undefined(trained.metrics[part]),
         **trained.steps,
         "seconds": trained.seconds,
     }
 
 
-def defined(metrics):
+def replace_undefined(metrics):
     """Return metrics with None for undefined ones.
 
     PA without pairs and NDCG of labels that are not grades are undefined.
@@ -225,14 +236,14 @@ def means(rows):
     return {key: None if None in column else sum(column) / len(column) for key, column in columns.items()}
 
 
-def spelled(C):
+def format_C(C):
     """Format C briefly: 0.5, 10, 2^-10."""
     plain, exponent = f"{C:.4g}", math.frexp(C)[1] - 1
     power = f"2^{exponent}"
     return power if C == 2.0**exponent and len(power) < len(plain) else plain
 
 
-def short(number, decimals):
+def format_figure(number, decimals):
     """Format a number with several decimals below 10, one below 1,000, none above."""
     return report.Figure(f"{number:.{decimals if number < 10 else int(number < 1000)}f}")
 
@@ -242,7 +253,7 @@ def remarks(ask, done):
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
     yield from filter(None, map(settings, done))
-    yield from filter(None, (at_edge(ask, trained) for trained in done))
+    yield from filter(None, (edge_remark(ask, trained) for trained in done))
     for trained in done:
         if trained.constant:
             yield f"{trained.job.name}: no score depends on {trained.constant} (constant within every query)."
@@ -267,7 +278,9 @@ def result(ask, done, stages):
         "parameters": model.get_params(),
         **report.pick(ask, "metric ndcg relevant ties null grid plot folds"),
         "folds": [fold_result(trained) for trained in done],
-        "mean": {part: means([defined(trained.metrics[part]) for trained in done]) for part in done[0].metrics},
+        "mean": {
+            part: means([replace_undefined(trained.metrics[part]) for trained in done]) for part in done[0].metrics
+        },
         "seconds": stages.seconds,
     }
 

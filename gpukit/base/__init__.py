@@ -9,6 +9,6 @@
 """
 
 from gpukit.base.checks import check_boolean, check_choice, check_integer, check_real
-from gpukit.base.estimator import Estimator, not_fitted
+from gpukit.base.estimator import Estimator, not_fitted_error
 
-__all__ = ["Estimator", "check_boolean", "check_choice", "check_integer", "check_real", "not_fitted"]
+__all__ = ["Estimator", "check_boolean", "check_choice", "check_integer", "check_real", "not_fitted_error"]

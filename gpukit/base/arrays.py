@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.errors import DataError
 
 EXACT = 2**53  # float64 represents all whole numbers up to it
@@ -20,14 +20,14 @@ NUMBERS = (abstract.Real, Decimal, np.bool_)
 HOST = 1  # DLPack's device type of main memory
 
 
-def plain(values):
+def as_plain(values):
     """Return values as numpy or scipy objects; others (lists, None) unchanged.
 
     A pandas frame or column of numbers becomes an array, missing values NaN; so does a masked array. An array on a GPU
     (__cuda_array_interface__, as cupy's, torch's and numba's have, or DLPack) is copied to the host.
     """
     if isinstance(values, np.ma.MaskedArray):
-        return unmasked(values)
+        return fill_masked(values)
     if hasattr(values, "iloc") or hasattr(values, "_from_sequence"):
         return from_pandas(values)
     if hasattr(values, "__cuda_array_interface__"):
@@ -109,7 +109,7 @@ def device_view(array):
     return cuda.as_cuda_array(array)
 
 
-def resident(values):
+def as_resident(values):
     """Return the Resident of an array on a GPU, else None.
 
     Arrays with DLPack alone need cupy.
@@ -126,7 +126,7 @@ def as_array(values, what, dtype=None):
     Raises DataError with the name `what` for invalid input (lists of unequal lengths).
     """
     try:
-        return np.asarray(plain(values), dtype=dtype)
+        return np.asarray(as_plain(values), dtype=dtype)
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} is no array ({error}).") from error
 
@@ -139,7 +139,7 @@ def as_numbers(name, values):
     """
     values = as_array(values, name)
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
-        return _narrowed(name, values)
+        return _narrow(name, values)
     if values.dtype.kind in "biuf":
         return values
     needed = f"{name} must {'hold' if values.ndim > 1 else 'be'} numbers"
@@ -166,7 +166,7 @@ def too_large(name):
     return DataError(f"{name} holds a number that is larger than float64 holds. Scale them.")
 
 
-def _narrowed(name, values):
+def _narrow(name, values):
     """Convert longer floats to float64; DataError if one becomes infinite."""
     with np.errstate(over="ignore"):
         narrow = values.astype(np.float64)
@@ -198,7 +198,7 @@ def check_whole(name, values):
             raise DataError(f"{name} holds {value}: whole labels are at most 2^63 - 1. Rank or scale them.")
 
 
-def ordered_floats(values):
+def to_ordered_floats(values):
     """Return numbers as float64; distinct integers stay distinct and ordered.
 
     Integers beyond 2^53 become increasing float64 numbers.
@@ -236,7 +236,7 @@ def as_text(array):
     return np.char.decode(array, "utf-8", "replace") if array.dtype.kind == "S" else array.astype(str)
 
 
-def unmasked(array):
+def fill_masked(array):
     """Return a masked array with NaN where masked; integers then become float64."""
     if not np.ma.is_masked(array):
         return np.asarray(array.data)
@@ -282,7 +282,7 @@ def to_host(values):
     return cuda.as_cuda_array(values).copy_to_host()
 
 
-def on_host(array):
+def ensure_host(array):
     """Return an array on the host; copies from a GPU."""
     return to_host(array) if is_on_gpu(array) else array
 
@@ -356,7 +356,7 @@ def labels(values):
     return values.index if hasattr(values, "iloc") else None
 
 
-def aligned(**named):
+def align_rows(**named):
     """Return the named values as a list with pandas rows aligned.
 
     Rows are in the order of the first pandas object. Arrays without labels are aligned by position and unchanged.
@@ -367,11 +367,12 @@ def aligned(**named):
         return list(named.values())
     order = labels(named[first])
     return [
-        values if labels(values) is None else by_label(values, name, order, first) for name, values in named.items()
+        values if labels(values) is None else reorder_by_label(values, name, order, first)
+        for name, values in named.items()
     ]
 
 
-def by_label(values, name, order, first):
+def reorder_by_label(values, name, order, first):
     """Return values (a frame or column called name) in the order of an index.
 
     first: name of the object with that index.
@@ -391,14 +392,16 @@ def differ(own_labels, name, order, first):
         if not index.is_unique:
             twice = index[index.duplicated()].tolist()[0]
             return f"the labels (index) of {name} and {first} differ, and {whose} has {twice!r} more than once"
-    lone, whose, other = order.difference(own_labels), first, name
-    if not len(lone):
-        lone, whose, other = own_labels.difference(order), name, first
-    return f"the labels (index) of {name} are not those of {first}: {whose} has {lone.tolist()[0]!r}, {other} has not"
+    unmatched, whose, other = order.difference(own_labels), first, name
+    if not len(unmatched):
+        unmatched, whose, other = own_labels.difference(order), name, first
+    return (
+        f"the labels (index) of {name} are not those of {first}: {whose} has {unmatched.tolist()[0]!r}, {other} has not"
+    )
 
 
 def cast(array, dtype):
     """Return a copy of an array (n, ...) in another dtype that holds its values, made on all cores."""
     out = np.empty(array.shape, dtype)
-    by_rows(lambda rows: np.copyto(out[rows], array[rows], casting="unsafe"), (len(array), 1))
+    map_row_blocks(lambda rows: np.copyto(out[rows], array[rows], casting="unsafe"), (len(array), 1))
     return out

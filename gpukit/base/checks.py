@@ -6,7 +6,7 @@ Each returns the value in its expected type or raises ParameterError.
 from gpukit.errors import ParameterError
 
 
-def said(value):
+def format_value(value):
     """Return a value for a message: one line, shortened."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 200 else text[:200] + " ..."
@@ -16,7 +16,7 @@ def check_boolean(name, value):
     """Return value as a bool; ParameterError unless it is True, False, 1 or 0."""
     is_flag = is_boolean(value) or (hasattr(value, "__index__") and value in (False, True))
     if getattr(value, "shape", ()) or not is_flag:
-        raise ParameterError(f"{name} must be True or False; got {said(value)}.")
+        raise ParameterError(f"{name} must be True or False; got {format_value(value)}.")
     return bool(value)
 
 
@@ -28,7 +28,7 @@ def check_integer(name, value, low, high=None):
     whole = not is_boolean(value) and hasattr(value, "__index__") and not getattr(value, "shape", ())
     if not whole or value < low or (high is not None and value > high):
         bounds = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise ParameterError(f"{name} must be an integer, {bounds}; got {said(value)}.")
+        raise ParameterError(f"{name} must be an integer, {bounds}; got {format_value(value)}.")
     return int(value)
 
 
@@ -47,7 +47,7 @@ def check_real(name, value, low, high=None, strict=False):
         or number == float("inf")
     ):
         bounds = f"{'more than' if strict else 'at least'} {low}" + ("" if high is None else f" and at most {high}")
-        raise ParameterError(f"{name} must be a finite number, {bounds}; got {said(value)}.")
+        raise ParameterError(f"{name} must be a finite number, {bounds}; got {format_value(value)}.")
     return number
 
 
@@ -65,5 +65,5 @@ def is_boolean(value):
 def check_choice(name, value, choices):
     """Return value; ParameterError with the choices if it is not among them."""
     if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}; got {said(value)}.")
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}; got {format_value(value)}.")
     return value

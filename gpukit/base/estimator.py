@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from gpukit.base import scikit
-from gpukit.base.checks import said
+from gpukit.base.checks import format_value
 from gpukit.errors import NotFittedError, ParameterError
 
 
@@ -21,15 +21,15 @@ def html_of(name, parameters, facts):
     name: of the class; parameters, facts: {name: value}, facts None for an unfitted estimator.
     """
     rows = [*parameters.items(), *(facts or {}).items()]
-    cells = "".join(f"<tr><th>{escape(key)}</th><td>{escape(shown(value))}</td></tr>" for key, value in rows)
+    cells = "".join(f"<tr><th>{escape(key)}</th><td>{escape(format_parameter(value))}</td></tr>" for key, value in rows)
     return f"<div><b>{escape(name)}</b>, {'not fitted' if facts is None else 'fitted'}<table>{cells}</table></div>"
 
 
-def shown(value):
+def format_parameter(value):
     """Return a value as text; an array by its shape."""
     if getattr(value, "shape", ()):
         return f"{type(value).__name__} of shape {tuple(value.shape)}"
-    return f"{value:.6g}" if isinstance(value, float) else said(value)
+    return f"{value:.6g}" if isinstance(value, float) else format_value(value)
 
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class Estimator:
     def _check_fitted(self):
         if not hasattr(self, self._fitted_by):
             name = type(self).__name__
-            raise not_fitted()(f"This {name} is not fitted yet: call fit first, or load a saved model.")
+            raise not_fitted_error()(f"This {name} is not fitted yet: call fit first, or load a saved model.")
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, self._fitted_by)
@@ -201,7 +201,7 @@ class Estimator:
         return scikit.routing(self)
 
 
-def not_fitted():
+def not_fitted_error():
     """Return NotFittedError, derived from scikit-learn's if that is loaded."""
     exceptions = sys.modules.get("sklearn.exceptions")
     return type("NotFittedError", (NotFittedError, exceptions.NotFittedError), {}) if exceptions else NotFittedError

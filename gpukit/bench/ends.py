@@ -132,7 +132,7 @@ def iterate(table):
     return IterativeImputer(random_state=0).fit_transform(table)
 
 
-def nearest(table):
+def impute_knn(table):
     """Impute by scikit-learn's KNNImputer."""
     from sklearn.impute import KNNImputer
 
@@ -183,7 +183,7 @@ RIVALS = {  # functions of a data frame
     "interpolation": interpolate,
     "column mean": lambda table: table.fillna(table.mean()),
     "IterativeImputer": iterate,
-    "KNNImputer": nearest,
+    "KNNImputer": impute_knn,
     "drift": lambda table: extrapolate(table, drift),
     "damped trend": lambda table: extrapolate(table, damped_trend),
     "regression": regress,
@@ -233,13 +233,13 @@ def pattern_rows(pattern, results):
         what, unit = f"{pattern} missing: default over the best rival", "times its mean absolute error"
         yield Row(what, name, kind, [part.ratio for part in parts], unit, f"best rivals {winners}; means {text}")
         yield Row(f"{pattern} missing: 90 % intervals", name, kind, [part.coverage for part in parts], "share within")
-    every = [part for parts in results.values() for part in parts]
+    all_parts = [part for parts in results.values() for part in parts]
     shape, note = f"{len(results)} tables", f"worst {max(ratios, key=ratios.get)} {max(ratios.values()):.3f}"
     what = f"{pattern} missing: default over the best rival, geometric mean"
     yield Row(what, shape, "real", [geometric_mean(list(ratios.values()))], "times its mean absolute error", note)
-    covered = float(np.mean([part.coverage for part in every]))
+    covered = float(np.mean([part.coverage for part in all_parts]))
     yield Row(f"{pattern} missing: 90 % intervals", shape, "real", [covered], "share within", "mean over tables")
-    score = float(np.mean([part.crps for part in every]))
+    score = float(np.mean([part.crps for part in all_parts]))
     yield Row(f"{pattern} missing: CRPS", shape, "real", [score], "times the mean absolute error", "mean over tables")
 
 

@@ -124,7 +124,7 @@ def solver_rows(documents, shape, data):
 def time_fit(documents, solver, precondition, threads):
     """Return ([seconds], the model) of fits on the CPU."""
     model = RankSVM(C, eps=EPS, solver=solver, precondition=precondition, device="cpu")
-    with thread_count.limited(threads):
+    with thread_count.limit_threads(threads):
         return seconds(lambda: model.fit(documents), 5), model
 
 

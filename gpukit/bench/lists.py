@@ -16,7 +16,7 @@ from gpukit.evaluation.lists.judge import FEW, judge
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import judging
-from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease.baseline import Ease
 from gpukit.factorization.solvers.ease.lists import solve_weights
 
@@ -84,7 +84,7 @@ def rank_by_weights(conditions):
     table, (_, n_items), is_known = ncf.clicks, ncf.clicks.shape, ~ncf.unknown[:, 0]
     users, items = ncf.candidates.users[is_known], ncf.candidates.items[is_known, 0]
     ease, whole = Ease(clicks_of(table.users, table.items, table.shape), n_items), None
-    ridge, k = usual("ease", "adaptive", len(table))["regularization"], ncf_data.K
+    ridge, k = solver_defaults("ease", "adaptive", len(table))["regularization"], ncf_data.K
     relevant = clicks_of(users, items, table.shape)
     for size in (None, *(size for size in SIZES if size < n_items)):
         if size:

@@ -119,18 +119,18 @@ def factorization(sizes, factors, neighbors, gpus):
 
 def ring_epoch(local, sizes, layout, gpus):
     """Return the Cost of an epoch with a block of items for each GPU, which it waits for."""
-    sent = sizes.items * 4 * (layout.major.stride + 2 * layout.slots)
-    exchange = gpus * (RATE["turn"] + RATE["call"]) + sent / link_rate(gpus)
+    bytes_sent = sizes.items * 4 * (layout.major.stride + 2 * layout.slots)
+    exchange = gpus * (RATE["turn"] + RATE["call"]) + bytes_sent / link_rate(gpus)
     first = local.compute + (len(LAPS) - 1) * exchange
-    return local._replace(sent=sent, exchange=exchange, first=first)
+    return local._replace(sent=bytes_sent, exchange=exchange, first=first)
 
 
 def exchange_cost(rows, layout, gpus):
     """Return (bytes sent, seconds) of one exchange of the changes to item rows."""
     passes = 9  # over changed rows when an exchange reads and adds changes
     changed = 4 * rows * changed_numbers(layout)
-    sent = 2 * (gpus - 1) / gpus * changed
-    return sent, RATE["call"] + sent / link_rate(gpus) + passes * changed / RATE["memory"]
+    bytes_sent = 2 * (gpus - 1) / gpus * changed
+    return bytes_sent, RATE["call"] + bytes_sent / link_rate(gpus) + passes * changed / RATE["memory"]
 
 
 def changed_numbers(layout):
@@ -141,7 +141,7 @@ def changed_numbers(layout):
 
 def copied_epoch(local, sizes, layout, gpus):
     """Return the Cost of an epoch on copies of the item rows, exchanged during each part and at its end."""
-    (sent, whole), (few, popular) = (exchange_cost(sizes.items / share, layout, gpus) for share in (1, POPULAR))
+    (bytes_sent, whole), (few, popular) = (exchange_cost(sizes.items / share, layout, gpus) for share in (1, POPULAR))
     mean = (whole + (EVERY - 1) * popular) / EVERY
     workers = epoch_threads(layout) // layout.lanes * (PROCESSORS - FREE)
     count = exchange_counts(sizes.ratings / (gpus * PARTS * workers), 1e3 * mean)[1]
@@ -150,8 +150,8 @@ def copied_epoch(local, sizes, layout, gpus):
     during = PARTS * (wholes * whole + (count - wholes) * popular)
     exchange = max(0.0, during - compute) + whole
     first = gpus * compute + whole if gpus > 2 else compute + exchange
-    sent = PARTS * (wholes * sent + (count - wholes) * few) + sent
-    return local._replace(sent=sent, compute=compute, exchange=exchange, first=first)
+    bytes_sent = PARTS * (wholes * bytes_sent + (count - wholes) * few) + bytes_sent
+    return local._replace(sent=bytes_sent, compute=compute, exchange=exchange, first=first)
 
 
 def streamed_epoch(resident, ratings, packing, blocks, sent):
@@ -195,14 +195,14 @@ def imputation(slices, gpus, subspace=False):
         thresholding = spectral / gpus * RATE["subspace"]
     else:
         thresholding = RATE["slices"] + spectral / gpus * min(slices.rows, slices.columns) * RATE["exact"]
-    sent = 2 * 4 * spectral * (gpus - 1) / gpus**2
+    bytes_sent = 2 * 4 * spectral * (gpus - 1) / gpus**2
     exchange = 0.0
     if gpus > 1:  # the last of CHUNKS is not hidden
-        transfer = sent / link_rate(gpus) + 2 * CHUNKS * RATE["call"]
+        transfer = bytes_sent / link_rate(gpus) + 2 * CHUNKS * RATE["call"]
         exchange = max(transfer / CHUNKS, transfer - product)
     vectors = 4 * slices.vectors * (slices.vertices + incomplete)
     tensors = 4 * (2 * spectral + slices.numbers * (slices.vertices + 3 * incomplete)) / gpus
-    return Cost(tensors, sent, product + thresholding, exchange, vectors + tensors)
+    return Cost(tensors, bytes_sent, product + thresholding, exchange, vectors + tensors)
 
 
 def most_ranks(slices):

@@ -16,7 +16,7 @@ from gpukit.bench.process import map_in_processes
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency, laplacian, normalized_adjacency, normalized_laplacian
-from gpukit.imputation.auto.judging import filled
+from gpukit.imputation.auto.judging import finite_estimate
 from gpukit.imputation.auto.plan import BY_NAME
 from gpukit.imputation.estimator import GraphImputer
 
@@ -172,7 +172,7 @@ def evaluate(sensors, mask, device):
     problem = run.problem()
     for name in METHODS:
         if name in BY_NAME and BY_NAME[name].suits(problem):
-            fields = (filled(BY_NAME[name], problem, setting) for setting in BY_NAME[name].settings(problem))
+            fields = (finite_estimate(BY_NAME[name], problem, setting) for setting in BY_NAME[name].settings(problem))
             results[name] = min(absolute_error(f.reshape(tensor.shape), sensors.values, mask) for f in fields), ""
     for name, setting, completed in baselines(sensors.adjacency, tensor, mask):
         error = absolute_error(completed, sensors.values, mask)

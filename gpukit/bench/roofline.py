@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.bench import shape_name
 from gpukit.bench.measurement import Row, check_near, to_host
 from gpukit.bench.ranking import generate_documents, prepare_run, product_step
@@ -28,7 +28,7 @@ from gpukit.neighbors import plan
 from gpukit.neighbors.hashes.plan import level_weights, sum_slices, work_units
 from gpukit.ratings import synth
 from gpukit.ratings.orders.order import order_ratings
-from gpukit.runtime.thread_count import limited
+from gpukit.runtime.thread_count import limit_threads
 
 SMALL = 0.002  # scale of the checks
 
@@ -163,7 +163,7 @@ def peaks(device):
     a, b, c = (xp.ones((side, side), np.float32) for _ in range(3))
 
     def copy():
-        by_rows(lambda rows: np.copyto(target[rows], source[rows]), source.shape)
+        map_row_blocks(lambda rows: np.copyto(target[rows], source[rows]), source.shape)
 
     rates = [
         (
@@ -198,7 +198,7 @@ def roofline(conditions):
     close, learned = 1e-4, 0.02  # relative: float32 sums, and the RMSE after an epoch, in another order
     bandwidth, rate = (1e9 * float(np.median(row.samples)) for row in rows)
     for name, build, shape in KERNELS:
-        with limited(1):
+        with limit_threads(1):
             expected = first_answer(build(SMALL, devices.cpu()))
         check_near(name, first_answer(build(SMALL, device)), expected, learned if "epoch" in name else close)
         work = build(conditions.scale, device)

@@ -65,11 +65,13 @@ def fit_model(estimator, shape):
 def make_shapes(scale):
     """Return (Netflix's shape with a share of the ratings, the shape with many items), both scaled."""
     share = 0.5  # of Netflix's ratings, for a file of 500 MB
-    shape = synth.scaled("netflix", scale)
-    many = synth.scaled("netflix", scale)
+    shape = synth.scale_shape("netflix", scale)
+    many = synth.scale_shape("netflix", scale)
     sizes = {"users": 20_000, "items": MANY_ITEMS, "ratings": 10_000_000}
     sizes = {name: max(FACTORS, round(size * scale)) for name, size in sizes.items()}
-    return synth.resized(shape, ratings=max(shape.users, round(share * shape.ratings))), synth.resized(many, **sizes)
+    return synth.resize_shape(shape, ratings=max(shape.users, round(share * shape.ratings))), synth.resize_shape(
+        many, **sizes
+    )
 
 
 def check_lists(model):
@@ -79,9 +81,9 @@ def check_lists(model):
         scores = model._head.item_factors.astype(np.float64) @ model._head.user_factors[row].astype(np.float64)
         scores += 1e-4 * model._head.clicks / model._head.clicks.max()
         scores[model._rated.items[slice(*model._rated.indptr[row : row + 2])]] = -np.inf
-        items, listed = model.recommend([model.user_ids_[row]])
-        check_near("list of a user", listed[0], np.sort(scores)[::-1][: listed.size], 1e-4)
-        check_near("item of a list", scores[model._rows_of(items[0], "item")], listed[0], 1e-4)
+        items, list_scores = model.recommend([model.user_ids_[row]])
+        check_near("list of a user", list_scores[0], np.sort(scores)[::-1][: list_scores.size], 1e-4)
+        check_near("item of a list", scores[model._rows_of(items[0], "item")], list_scores[0], 1e-4)
 
 
 def time_threads(model, ask, calls):

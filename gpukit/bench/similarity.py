@@ -46,7 +46,7 @@ def make_measures(model, side):
     """Return {name: function of a row, the scores of all rows} of a fitted model; side: 'item' or 'user'."""
     history, state = model._rated, model._state
     counts = model.rating_counts()[side == "item"].astype(np.float64)
-    compare = similarity.of_item if side == "item" else similarity.of_user
+    compare = similarity.item_similarity if side == "item" else similarity.user_similarity
 
     def by(level, damping, factors):
         measure = similarity.Measure(level, damping, factors)

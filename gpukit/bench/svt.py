@@ -27,7 +27,7 @@ def make_slices(count, n, kind):
     return X, np.full(count, SHARE * largest, np.float32)
 
 
-def expected(X, lam):
+def lapack_result(X, lam):
     """Return LAPACK's result in float64."""
     U, S, V = np.linalg.svd(X.astype(np.float64), full_matrices=False)
     return (U * np.maximum(S - lam[:, None], 0)[:, None, :]) @ V
@@ -36,13 +36,13 @@ def expected(X, lam):
 def check(X, lam, out):
     """Return the largest relative error of CHECKED slices; raise DataError above 1e-5."""
     chosen = np.linspace(0, len(X) - 1, min(CHECKED, len(X)), dtype=int)
-    right = expected(X[chosen], lam[chosen])
+    right = lapack_result(X[chosen], lam[chosen])
     error = float((np.linalg.norm(out[chosen] - right, axis=(1, 2)) / np.linalg.norm(right, axis=(1, 2))).max())
     check_error("slices", error, 1e-5)
     return error
 
 
-def own_samples(X, lam, device):
+def default_samples(X, lam, device):
     """Return (milliseconds, error) of the method that singular_value_threshold chooses, for arrays on the device."""
     if device.is_cuda:
         return product_samples(X, lam) if products.pays(X.shape) else kernel_samples(X, lam)
@@ -108,10 +108,10 @@ def rivals(X, lam, device):
             yield f"torch.linalg.svd {driver}", torch_samples(X, lam, driver, device)
 
 
-def own_rows(X, lam, device):
+def method_rows(X, lam, device):
     """Yield (what, milliseconds, note) of our methods."""
     both_methods = 100  # sides above which both kernels and products are timed on a GPU
-    methods = {"singular-value thresholding": lambda X, lam: own_samples(X, lam, device)}
+    methods = {"singular-value thresholding": lambda X, lam: default_samples(X, lam, device)}
     if device.is_cuda and X.shape[1] > both_methods:
         methods["singular-value thresholding by kernels"] = kernel_samples
         methods["singular-value thresholding by products"] = product_samples
@@ -127,7 +127,7 @@ def thresholding(conditions):
         shape = f"{n} x {n} x {count}"
         for kind in KINDS:
             X, lam = make_slices(count, n, kind)
-            for what, samples, note in own_rows(X, lam, conditions.device):
+            for what, samples, note in method_rows(X, lam, conditions.device):
                 yield Row(f"{what}, {kind}", shape, "generated", samples, "ms", note)
             for name, samples in rivals(X, lam, conditions.device):
                 note = "LinAlgError: did not converge" if np.isnan(samples).any() else ""

@@ -20,18 +20,18 @@ def main(job, more, arguments):
         calls.append(Task(dispatcher.py_func.__module__, name, text_of(kinds)))
 
     @contextlib.contextmanager
-    def recorded(self):
+    def record_function(self):
         known = set(self.overloads)
         with first_use(self):
             yield
         for types in self.overloads.keys() - known:
             note(self, self.py_func.__qualname__, types)
 
-    def recorded_kernel(self, types):
+    def record_kernel(self, types):
         note(self, self.listed_name, types)
         return compile_kernel(self, types)
 
-    _jit.Function._first_use, Kernel.compile = recorded, recorded_kernel
+    _jit.Function._first_use, Kernel.compile = record_function, record_kernel
     code = command.run(arguments)
     before = tasks_of(job) if more else []
     tasks = dict.fromkeys([*before, *(task for task in calls if task.types)])

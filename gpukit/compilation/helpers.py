@@ -89,11 +89,11 @@ class Helpers:
 
     def _feed(self):
         """Let a process do Tasks, one after the other, until it ends."""
-        with contextlib.suppress(OSError), _started() as process:
+        with contextlib.suppress(OSError), _start_process() as process:
             self.processes.append(process)
             is_ready = process.stdout.readline()  # until then, the caller compiles faster by itself
             while is_ready and (task := self._take()):
-                is_ready = _compiled(process, task, self.capability)
+                is_ready = _compile_task(process, task, self.capability)
                 with self.changed:
                     self.busy[task.function] -= 1
                     self.changed.notify_all()
@@ -110,11 +110,11 @@ class Helpers:
             return task
 
 
-def _started():
+def _start_process():
     return subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
-def _compiled(process, task, capability):
+def _compile_task(process, task, capability):
     """Return True when a process has done a Task, a kernel for a compute capability; False if it has ended."""
     words = [*task, "{}.{}".format(*capability)] if task.is_kernel and capability else task
     try:
@@ -172,16 +172,18 @@ def compile_jobs(jobs, count, progress, capabilities=()):
     """
     check_cache()
     jobs = [*jobs, "scheduler"]
-    listed = {machine: _listed(jobs, machine) for machine in (None, *capabilities)}
-    lacking = {machine: [task for task in tasks if is_missing(task, machine)] for machine, tasks in listed.items()}
+    tasks_by_machine = {machine: _tasks_of(jobs, machine) for machine in (None, *capabilities)}
+    lacking = {
+        machine: [task for task in tasks if is_missing(task, machine)] for machine, tasks in tasks_by_machine.items()
+    }
     counted = [0, sum(map(len, lacking.values()))]
     for capability, tasks in lacking.items():
         _compile(tasks, min(count, len(tasks)), capability, counted, progress)
         _note(_file_of(job, capability) for job in jobs if job.endswith("-gpu") == (capability is not None))
-    return counted[1], sum(map(len, listed.values()))
+    return counted[1], sum(map(len, tasks_by_machine.values()))
 
 
-def _listed(jobs, capability):
+def _tasks_of(jobs, capability):
     """Return the Tasks of jobs: kernels for a compute capability, or, for None, the other functions."""
     tasks = dict.fromkeys(task for job in jobs for task in tasks_of(job, capability))
     return [task for task in tasks if task.is_kernel == (capability is not None)]
@@ -204,9 +206,9 @@ def _compile(tasks, count, capability, counted, progress):
     counted[0] += len(tasks)
 
 
-def _lacking(listed, capability):
+def _lacking(tasks, capability):
     """Return the Tasks that the cache lacks, of {Task: True for a kernel}: kernels with a capability, else others."""
-    wanted = [task for task, is_kernel in listed.items() if is_kernel == (capability is not None)]
+    wanted = [task for task, is_kernel in tasks.items() if is_kernel == (capability is not None)]
     return [task for task in wanted if is_missing(task, capability)]
 
 
@@ -228,8 +230,8 @@ def check_cache():
 
 def _file_of(job, capability=None):
     """Return the path of the file that says that a job, as this version lists it, was begun on these processors."""
-    listed, machine = zlib.crc32(FILE.read_bytes() + __version__.encode()), f"{_jit.processor()}{capability or ''}"
-    return _jit.cache_folder() / f"{job}-{listed:08x}-{zlib.crc32(machine.encode()):08x}.begun"
+    checksum, machine = zlib.crc32(FILE.read_bytes() + __version__.encode()), f"{_jit.processor()}{capability or ''}"
+    return _jit.cache_folder() / f"{job}-{checksum:08x}-{zlib.crc32(machine.encode()):08x}.begun"
 
 
 def _note(files):

@@ -19,10 +19,10 @@ from gpukit.device.memory import (
     free_memory,
     has_memory,
     release,
-    reported,
     require_host,
     require_memory,
     spare_memory,
+    translate_memory_errors,
 )
 from gpukit.device.place import Device, capability_of, cpu, gpu, gpu_count, has_quad_additions, processors, resolve
 from gpukit.device.warm_up import start_driver, start_warm_up
@@ -40,7 +40,7 @@ __all__ = [
     "has_quad_additions",
     "processors",
     "release",
-    "reported",
+    "translate_memory_errors",
     "require_host",
     "require_memory",
     "resolve",

@@ -28,9 +28,9 @@ def finish():
 
 def runner(*twins):
     """Return run(name, *arguments), which calls a twin of the modules by name."""
-    return lambda name, *arguments: named(twins, name)(*arguments)
+    return lambda name, *arguments: find_named(twins, name)(*arguments)
 
 
-def named(modules, name):
+def find_named(modules, name):
     """Return the object of a name in the first module that has it."""
     return next(getattr(module, name) for module in modules if hasattr(module, name))

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpukit import _driver
 from gpukit._cuda import SIMULATED, cuda
-from gpukit._driver import DEFAULT, asked, copy_in, copy_out, fixed, launch, three
+from gpukit._driver import DEFAULT, as_dim3, call_driver, copy_in, copy_out, fixed_plan, launch
 
 
 class GraphFunction:
@@ -43,7 +43,7 @@ class GraphFunction:
 
 def make_graph(source, launches, result):
     """Return the Graph of a GraphFunction; None if only numba can launch one of the kernels."""
-    kernels = [(fixed(kernel, *rest), three(grid), three(block)) for kernel, grid, block, *rest in launches]
+    kernels = [(fixed_plan(kernel, *rest), as_dim3(grid), as_dim3(block)) for kernel, grid, block, *rest in launches]
     return None if any(plan is None for plan, _, _ in kernels) else Graph(source, kernels, result)
 
 
@@ -54,30 +54,30 @@ class Graph:
         self.references = kernels, source, result  # the graph holds their addresses
         self.host_source = cuda.pinned_array(source.shape, source.dtype)
         self.host_result = cuda.pinned_array(result.shape, result.dtype)
-        graph = asked("cuGraphCreate", 0)
+        graph = call_driver("cuGraphCreate", 0)
         try:
             last = [add_copy(graph, [], (self.host_source, source))]
             for plan, grid, block in kernels:
                 last = [add_kernel(graph, last, plan, grid, block)]
             add_copy(graph, last, (result, self.host_result))
-            self.executable = asked("cuGraphInstantiate", graph, 0)
+            self.executable = call_driver("cuGraphInstantiate", graph, 0)
         finally:
-            asked("cuGraphDestroy", graph)
+            call_driver("cuGraphDestroy", graph)
         weakref.finalize(self, destroy_graph, self.executable, os.getpid()).atexit = False
 
     def __call__(self, array):
         if array.shape != self.host_source.shape:  # numpy would broadcast an array of one number
             raise ValueError(f"an array of shape {array.shape} does not fit one of shape {self.host_source.shape}")
         np.copyto(self.host_source, array)
-        asked("cuGraphLaunch", self.executable, DEFAULT)
-        asked("cuStreamSynchronize", DEFAULT)
+        call_driver("cuGraphLaunch", self.executable, DEFAULT)
+        call_driver("cuStreamSynchronize", DEFAULT)
         return self.host_result.copy()
 
 
 def destroy_graph(executable, process):
     """Destroy an executable graph in the process that made it; forked children leave it to the parent."""
     if os.getpid() == process:
-        asked("cuGraphExecDestroy", executable)
+        call_driver("cuGraphExecDestroy", executable)
 
 
 def add_kernel(graph, dependencies, plan, grid, block):
@@ -88,7 +88,7 @@ def add_kernel(graph, dependencies, plan, grid, block):
     parameters.kernelParams = plan.addresses
     parameters.gridDimX, parameters.gridDimY, parameters.gridDimZ = grid
     parameters.blockDimX, parameters.blockDimY, parameters.blockDimZ = block
-    return asked("cuGraphAddKernelNode", graph, dependencies, len(dependencies), parameters)
+    return call_driver("cuGraphAddKernelNode", graph, dependencies, len(dependencies), parameters)
 
 
 def add_copy(graph, dependencies, arrays):
@@ -102,4 +102,6 @@ def add_copy(graph, dependencies, arrays):
         address = array.ctypes.data if is_host else array.device_ctypes_pointer.value
         setattr(parameters, f"{side}MemoryType", host if is_host else device)
         setattr(parameters, f"{side}{'Host' if is_host else 'Device'}", address)
-    return asked("cuGraphAddMemcpyNode", graph, dependencies, len(dependencies), parameters, asked("cuCtxGetCurrent"))
+    return call_driver(
+        "cuGraphAddMemcpyNode", graph, dependencies, len(dependencies), parameters, call_driver("cuCtxGetCurrent")
+    )

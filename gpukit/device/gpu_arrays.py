@@ -5,7 +5,7 @@ import numpy as np
 from gpukit import _driver
 from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch
-from gpukit.device.cpu_arrays import named
+from gpukit.device.cpu_arrays import find_named
 from gpukit.device.place import processors
 from gpukit.device.upload import download, to_device
 
@@ -53,6 +53,6 @@ def runner(*kernels):
     """Return run(name, *arguments), which launches a kernel of the modules for any grid and block by name."""
 
     def run(name, *arguments):
-        launch(named(kernels, name), BLOCKS_A_PROCESSOR * processors(), BLOCK, *arguments)
+        launch(find_named(kernels, name), BLOCKS_A_PROCESSOR * processors(), BLOCK, *arguments)
 
     return run

@@ -45,15 +45,15 @@ def release(device):
 
 def available_memory():
     """Return the bytes of main memory available to this process, by machine, control group and ulimit."""
-    return max(0, min(_left_on_machine(), _left_in_group(), _left_to_process()))
+    return max(0, min(_free_on_machine(), _free_in_group(), _free_to_process()))
 
 
-def _left_on_machine():
+def _free_on_machine():
     free = _numbers("/proc/meminfo").get("MemAvailable")
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if free is None else free << 10
 
 
-def _left_in_group():
+def _free_in_group():
     """Return the bytes that the control group has left; cached file pages count as free."""
     for most, used in (
         ("memory.max", "memory.current"),
@@ -66,7 +66,7 @@ def _left_in_group():
     return float("inf")
 
 
-def _left_to_process():
+def _free_to_process():
     """Return the bytes that `ulimit -v` leaves."""
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most == resource.RLIM_INFINITY:
@@ -159,7 +159,7 @@ def _clear_tracebacks(error):
 
 
 @contextlib.contextmanager
-def reported(device, what):
+def translate_memory_errors(device, what):
     """Convert out-of-memory errors of numba and cupy to a DeviceMemoryError with the task and the sizes.
 
     The arrays of the failed call are released.

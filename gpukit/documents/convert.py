@@ -1,6 +1,6 @@
 """Convert arrays and data frames to validated Documents.
 
-`sound` validates documents that were made by hand or read from files.
+`validate_documents` validates documents that were made by hand or read from files.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit.base.arrays import aligned, as_array, as_labels, as_numbers, as_text
+from gpukit.base.arrays import align_rows, as_array, as_labels, as_numbers, as_text
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import trust
@@ -50,20 +50,20 @@ def as_documents(
     Raises DataError with the position for missing, invalid or infinite values and for sizes that do not agree.
     """
     if isinstance(X, Documents):
-        return sound(_regular(X))
+        return validate_documents(_normalize(X))
     X, y, qid = _columns(as_frame(X), y, qid)
-    X, y, qid = aligned(X=X, y=y, qid=qid)
+    X, y, qid = align_rows(X=X, y=y, qid=qid)
     names, matrix = feature_names(X), _features(X)
     y = _relevance(y, matrix.shape[0])
     order, offsets, qids = _queries(qid, group, matrix.shape[0])
-    comments, weights, _ = _optional(comments, weights, None)
+    comments, weights, _ = _convert_optional(comments, weights, None)
     if comments is not None and comments.shape != y.shape:
         raise DataError(f"comments must hold one text a document, {len(y):,}; its shape is {comments.shape}.")
     if order is not None:
         if weights is not None and weights.shape == y.shape != qids.shape:
             weights = weights[order]
         matrix, y, comments = matrix[order], y[order], None if comments is None else comments[order]
-    return sound(Documents(matrix, y, offsets, qids, comments, weights, names))
+    return validate_documents(Documents(matrix, y, offsets, qids, comments, weights, names))
 
 
 def feature_names(X):
@@ -77,18 +77,18 @@ def given_names(names):
     return None if names is None or np.array_equal(names, np.arange(len(names)).astype(str)) else names
 
 
-def _regular(documents):
+def _normalize(documents):
     """Return documents with a table's dtypes; unchanged if correct."""
     X, y, offsets, qids, comments, weights, names = documents
     X, y = _features(X), as_labels("y", y)
     offsets, qids = as_array(offsets, "offsets"), as_array(qids, "qids")
     if offsets.dtype.kind in "iu":
         offsets = offsets.astype(np.int64, copy=False)
-    result = Documents(X, y, offsets, qids, *_optional(comments, weights, names))
-    return documents if all(one is other for one, other in zip(documents, result)) else result
+    result = Documents(X, y, offsets, qids, *_convert_optional(comments, weights, names))
+    return documents if all(column is other for column, other in zip(documents, result)) else result
 
 
-def _optional(comments, weights, names):
+def _convert_optional(comments, weights, names):
     """Return optional columns as text, float64 and text; None stays None."""
     comments = None if comments is None else as_text(as_array(comments, "comments"))
     names = None if names is None else as_text(as_array(names, "names"))
@@ -97,14 +97,14 @@ def _optional(comments, weights, names):
 
 def _columns(X, y, qid):
     """Return (features, y, qid), with y and qid taken from named columns."""
-    named = [name for name in (y, qid) if isinstance(name, str)]
-    if not named:
+    names = [name for name in (y, qid) if isinstance(name, str)]
+    if not names:
         return X, y, qid
-    lacking = [name for name in named if not is_frame(X) or name not in X.columns]
+    lacking = [name for name in names if not is_frame(X) or name not in X.columns]
     if lacking:
         raise DataError(f"{lacking[0]!r} names no column: X must be a DataFrame that has it.")
     y, qid = (whole_column(X[name], name) if isinstance(name, str) else name for name in (y, qid))
-    return X.drop(columns=named), y, qid
+    return X.drop(columns=names), y, qid
 
 
 def _features(X):
@@ -112,7 +112,7 @@ def _features(X):
     if hasattr(X, "tocsr"):
         X = sparse_rows(X)
     elif is_frame(X):
-        X = _of_frame(X)
+        X = _from_frame(X)
     else:
         X = as_numbers("X", X)
     if not hasattr(X, "indptr"):
@@ -135,7 +135,7 @@ def sparse_rows(X):
     return X
 
 
-def _of_frame(frame):
+def _from_frame(frame):
     """Return a numeric DataFrame as (l, n); nullable dtypes are supported.
 
     Raises DataError with row and column of a missing value.
@@ -171,7 +171,7 @@ def _queries(qid, group, count):
         what = "Neither qid nor group is" if qid is None else "Both qid and group are"
         raise DataError(f"{what} given. Give qid, the query id of each document, or group, documents a query.")
     if group is not None:
-        return None, _summed(group, count), np.arange(1, len(group) + 1, dtype=np.int64)
+        return None, _group_offsets(group, count), np.arange(1, len(group) + 1, dtype=np.int64)
     qid = whole_column(qid, "query id") if hasattr(qid, "isna") else as_array(qid, "qid")
     if qid.shape != (count,):
         raise DataError(f"qid must hold one query id a document, {count:,}; its shape is {qid.shape}.")
@@ -182,7 +182,7 @@ def _queries(qid, group, count):
     return None if (order[1:] > order[:-1]).all() else order, offsets, ids[appearance]
 
 
-def _summed(group, count):
+def _group_offsets(group, count):
     """Return offsets (m+1,) int64 of group sizes.
 
     Raises DataError unless they are integers >= 1 that sum to count.
@@ -197,7 +197,7 @@ def _summed(group, count):
 FLOATS = (np.float32, np.float64)
 
 
-def sound(documents):
+def validate_documents(documents):
     """Return documents, or raise DataError for an invalid table.
 
     Checked: dtypes and shapes; offsets that split the documents into queries of 1 or more; one unique id per query;
@@ -238,18 +238,18 @@ def _check_queries(documents):
     if not isinstance(qids, np.ndarray) or qids.ndim != 1 or qids.dtype.kind not in "iuU":
         raise DataError("Documents.qids must be a one-dimensional array of integers or text, an id a query.")
     whole = isinstance(offsets, np.ndarray) and offsets.ndim == 1 and offsets.dtype == np.int64
-    cut = whole and len(offsets) == len(qids) + 1 and offsets[0] == 0 and offsets[-1] == rows
-    if not cut or (offsets[1:] <= offsets[:-1]).any():
+    is_partition = whole and len(offsets) == len(qids) + 1 and offsets[0] == 0 and offsets[-1] == rows
+    if not is_partition or (offsets[1:] <= offsets[:-1]).any():
         raise DataError(
             f"The offsets of Documents do not cut their {rows:,} documents into {len(qids):,} queries of 1 or more."
         )
-    if trust.repeated(qids) is not None:
+    if trust.first_repeated(qids) is not None:
         raise DataError("Documents.qids names a query twice; the documents of a query must stand together.")
 
 
 def check_names(names):
     """Raise DataError for a repeated feature name of (n,); None passes."""
-    twice = None if names is None else trust.repeated(np.asarray(names, str))
+    twice = None if names is None else trust.first_repeated(np.asarray(names, str))
     if twice is not None:
         raise DataError(f"Two features are named {str(twice)!r}. Rename or drop one: features are matched by name.")
 
@@ -270,7 +270,7 @@ def _check_numbers(documents):
     bad = np.flatnonzero(~np.isfinite(y))
     if len(bad):
         raise DataError(f"y[{bad[0]}] is {y[bad[0]]}: every document needs a relevance, a finite number.")
-    place = _not_finite(X)
+    place = _first_not_finite(X)
     if place:
         row, column = place
         raise DataError(f"X[{row}, {column}] is {X[row, column]}. Fill it in, or leave the document out.")
@@ -279,9 +279,9 @@ def _check_numbers(documents):
         raise DataError(f"weights[{wrong}] is {weights[wrong]}; weights are finite numbers from 0 up.")
 
 
-def _not_finite(X):
+def _first_not_finite(X):
     """Return (row, column) of the first non-finite entry of X, or None."""
     if isinstance(X, np.ndarray):
-        return trust.first(trust.not_finite, X)
-    place = trust.first(trust.not_finite, X.data[: X.indptr[-1]])
+        return trust.first_wrong(trust.non_finite_mask, X)
+    place = trust.first_wrong(trust.non_finite_mask, X.data[: X.indptr[-1]])
     return place and (int(np.searchsorted(X.indptr, place[0], "right")) - 1, int(X.indices[place[0]]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit import _pool, arrayfile
-from gpukit.documents.convert import sound
+from gpukit.documents.convert import validate_documents
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import container, sinks, sources, trust
@@ -54,7 +54,7 @@ def write_letor(documents: Documents, path: PathLike) -> None:
         )
     if suffix == ".txt":
         _check_text(documents)
-    with sinks.opened(path) as file:
+    with sinks.open_sink(path) as file:
         writers[suffix](documents, file)
 
 
@@ -102,33 +102,33 @@ def _write_text(documents, file):
 
     from gpukit.io.tables import words
 
-    def spelled(column):
+    def to_text(column):
         return pyarrow.array(column).cast(pyarrow.string())
 
     def join(texts, bounds):
         return compute.binary_join(pyarrow.ListArray.from_arrays(pyarrow.array(bounds, pyarrow.int32()), texts), "")
 
     def lines(rows):
-        columns, values, bounds = _stored(documents.X[rows])
-        features = join(compute.binary_join_element_wise(heads.take(columns), spelled(values), ""), bounds)
+        columns, values, bounds = _stored_features(documents.X[rows])
+        features = join(compute.binary_join_element_wise(heads.take(columns), to_text(values), ""), bounds)
         ends = "\n"
         if comments is not None:
             ends = pyarrow.array([f" #{comment}\n" if comment else "\n" for comment in comments[rows].tolist()])
         text = compute.binary_join_element_wise(
-            spelled(documents.y[rows]), " qid:", ids.take(queries[rows]), features, ends, ""
+            to_text(documents.y[rows]), " qid:", ids.take(queries[rows]), features, ends, ""
         )
         return join(text, [0, len(text)])[0].as_buffer()
 
-    heads = compute.binary_join_element_wise(" ", spelled(np.arange(1, documents.X.shape[1] + 1)), ":", "")
+    heads = compute.binary_join_element_wise(" ", to_text(np.arange(1, documents.X.shape[1] + 1)), ":", "")
     queries = np.repeat(np.arange(len(documents.qids)), np.diff(documents.offsets))
-    ids, comments = spelled(words(documents.qids)), documents.comments
+    ids, comments = to_text(words(documents.qids)), documents.comments
     rows, values = 1 << 12, 1 << 19  # most of a block
     step = max(1, min(rows, values // documents.X.shape[1]))
     blocks = (slice(start, start + step) for start in range(0, len(queries), step))
     _pool.in_order(lines, blocks, file.write, get_num_threads())
 
 
-def _stored(X):
+def _stored_features(X):
     """Return (columns, values, bounds (rows+1,)) of the stored features of rows."""
     if isinstance(X, np.ndarray):
         rows, n = X.shape
@@ -142,7 +142,7 @@ def read_gkl(path, mmap=False):
 
     mmap=True maps the arrays read-only instead of loading them.
     """
-    with sources.opened(path) as source:
+    with sources.open_source(path) as source:
         name, (facts, arrays) = source.name, container.read_arrays(source, KIND, mmap)
     lacking = {"y", "offsets", "qids"} - set(arrays)
     if lacking:
@@ -150,7 +150,7 @@ def read_gkl(path, mmap=False):
     try:
         X = _features(arrays, facts.get("shape"))
         optional = map(arrays.get, OPTIONAL)
-        return sound(Documents(X, arrays["y"], arrays["offsets"], arrays["qids"], *optional))
+        return validate_documents(Documents(X, arrays["y"], arrays["offsets"], arrays["qids"], *optional))
     except DataError as error:
         raise DataError(f"{name} is damaged: {error} {container.AGAIN}") from error
 

@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 
-from gpukit._pool import shared_out
+from gpukit._pool import parallel_map
 from gpukit.base.arrays import EXACT
 from gpukit.documents import parse
 from gpukit.documents.parse import COLON, Rule
 from gpukit.errors import DataError
 from gpukit.io.delimited import count_lines
-from gpukit.io.words import SHOWN, as_ids, check_width, decoded, is_number, shown, text_array
+from gpukit.io.words import SHOWN, as_ids, check_width, decode, is_number, quote, text_array
 from gpukit.runtime.thread_count import get_num_threads
 
 LINE = rb"[\r\n]"
@@ -42,13 +42,13 @@ class DocumentsBuilder:
 
     def add(self, block):
         """Parse and append a block (uint8, whole lines)."""
-        lines, report, n_lines = _parsed(block, self.rule, self.dtype)
+        lines, report, n_lines = _parse_block(block, self.rule, self.dtype)
         self._settle(block, lines, report)
         if self.rule.has_qids:
             self._take_queries(block, lines)
         self._take_comments(block, lines.spans)
         if len(lines.labels):
-            self.features.append(parse.kept(lines))
+            self.features.append(parse.features_of(lines))
             self.last = self.line + int(lines.numbers[-1]) + 1
         self.labels.append(lines.labels)
         self.rows += len(lines.labels)
@@ -100,7 +100,7 @@ class DocumentsBuilder:
         qids are int64 if all ids are integers, else str.
         """
         offsets = np.array([*self.first_rows, self.rows], dtype=np.int64)
-        words = decoded(b"\n".join(self.ids)).split("\n")  # one encoding for all keeps them distinct
+        words = decode(b"\n".join(self.ids)).split("\n")  # one encoding for all keeps them distinct
         return offsets, as_ids(words, f"{self.name}: query")
 
     def joined_labels(self):
@@ -143,7 +143,7 @@ class DocumentsBuilder:
             self.first_rows.append(self.rows + row)
 
     def _take_comments(self, block, spans):
-        words = _decoded_all(block, spans[:, 2].tolist(), spans[:, 3].tolist()) if (spans[:, 2] >= 0).any() else []
+        words = _decode_all(block, spans[:, 2].tolist(), spans[:, 3].tolist()) if (spans[:, 2] >= 0).any() else []
         what = f"{self.name}, after line {self.line:,}: a comment"
         self.comments.append(text_array(words, what) if words else np.zeros(len(spans), dtype="U1"))
 
@@ -156,10 +156,10 @@ class DocumentsBuilder:
             start, stop = parse.token_span(block, lines.starts[row], 0 if place < 0 else skip)
             word = block[start:stop].tobytes().decode("utf-8", "replace")
             number = word if place < 0 else word.partition(":")[2]
-            wrong = _wrong(number, "float64" if place < 0 else "float32")
+            wrong = _number_fault(number, "float64" if place < 0 else "float32")
             if wrong:
                 what = "relevance" if place < 0 else f"value of feature {word.partition(':')[0][:SHOWN]},"
-                raise self._fault(block, start, f"the {what} {shown(number)} is {wrong}. Correct or remove the line.")
+                raise self._fault(block, start, f"the {what} {quote(number)} is {wrong}. Correct or remove the line.")
             if place < 0:
                 lines.labels[row] = float(number)
                 if number.removeprefix("-").isdecimal():
@@ -169,7 +169,7 @@ class DocumentsBuilder:
 
     def _refuse(self, block, problem, position):
         """Raise the DataError of a parser's problem."""
-        raise self._fault(block, position, _explained(problem, block, position))
+        raise self._fault(block, position, _explain(problem, block, position))
 
     def _fault(self, block, position, message):
         """Return the DataError for a fault at a position of the block."""
@@ -184,12 +184,12 @@ class DocumentsBuilder:
         return self.stream.plain and self.stream.unended
 
 
-def _parsed(block, rule, dtype):
+def _parse_block(block, rule, dtype):
     """Return (Lines up to the first problem, report, line count of the block)."""
     n_ranges = max(1, min(4 * get_num_threads(), len(block) // RANGE))
     bounds = _split(block, n_ranges)
     parts = [block[start:stop] for start, stop in zip(bounds, bounds[1:])]
-    counts = shared_out(lambda part: (count_lines(part), np.count_nonzero(part == COLON)), parts)
+    counts = parallel_map(lambda part: (count_lines(part), np.count_nonzero(part == COLON)), parts)
     n_lines, colons = np.array(counts).T  # colons: an upper bound of the features
     first_row = np.cumsum(n_lines) - n_lines
     lines = parse.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
@@ -214,14 +214,14 @@ def _split(block, count):
     return np.array([*bounds, len(block)])
 
 
-def _explained(problem, block, position):
+def _explain(problem, block, position):
     """Return the message of a parser's problem at a position."""
-    word = shown(_text(block, position, rb"[ \t\r\n#]"))
+    word = quote(_text(block, position, rb"[ \t\r\n#]"))
     if problem == parse.NO_QID:
         line = _text(block, position, LINE).strip()
         where = " as the second field" if "qid:" in line else ""
         return (
-            f"no query id{where}: {shown(line)}. A line is `relevance qid:ID 1:value ...`; files without ids need a "
+            f"no query id{where}: {quote(line)}. A line is `relevance qid:ID 1:value ...`; files without ids need a "
             "file FILE.query or FILE.group with the number of documents of each query, a line each, and tables (csv) a "
             "header that names label and qid."
         )
@@ -239,19 +239,19 @@ def _explained(problem, block, position):
 
 def _text(block, position, ends):
     """Return the text up to a byte of class `ends`, shortened."""
-    return decoded(re.split(ends, block[position : position + 4 * SHOWN].tobytes(), maxsplit=1)[0])
+    return decode(re.split(ends, block[position : position + 4 * SHOWN].tobytes(), maxsplit=1)[0])
 
 
-def _decoded_all(block, starts, stops):
+def _decode_all(block, starts, stops):
     """Return [str] of spans of a block; ASCII is decoded at once."""
     try:
         letters = str(block.data, "ascii")
     except UnicodeDecodeError:
-        return [decoded(bytes(block.data[start:stop])) for start, stop in zip(starts, stops, strict=True)]
+        return [decode(bytes(block.data[start:stop])) for start, stop in zip(starts, stops, strict=True)]
     return [letters[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 
-def _wrong(word, kind):
+def _number_fault(word, kind):
     """Return why a word is no number of a dtype, or None."""
     if not is_number(word, finite=False):
         return "not a number"

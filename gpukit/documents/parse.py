@@ -49,7 +49,7 @@ ROWS, PROBLEM, POSITION, LARGEST, OPEN, NULLS = range(6)
 
 
 @njit
-def at_line_end(buffer, position):
+def is_line_end(buffer, position):
     """Return True at a newline, or at a carriage return before one."""
     return buffer[position] == NEWLINE or (buffer[position] == RETURN and buffer[position + 1] == NEWLINE)
 
@@ -142,9 +142,9 @@ def _exponent(buffer, position, stop):
     return (-value if negative else value), True
 
 
-def kept(lines):
+def features_of(lines):
     """Return the Features of Lines; shared indices are stored once."""
-    if len(lines.counts) and same_indices(lines):
+    if len(lines.counts) and has_same_indices(lines):
         first = lines.begins[0]
         shared = lines.indices[first : first + lines.counts[0]].copy()
         return Features(lines.counts, np.zeros_like(lines.begins), shared, lines.begins, lines.values)
@@ -179,7 +179,7 @@ def _parse_range(buffer, position, end, rule, row, token, lines, report):
     while position < end:
         start = position
         position = _blanks(buffer, position)
-        if buffer[position] != HASH and not at_line_end(buffer, position):
+        if buffer[position] != HASH and not is_line_end(buffer, position):
             lines.starts[row], lines.numbers[row], lines.begins[row] = start, line, token
             position = _parse_head(buffer, position, rule, row, lines, report)
             if report[PROBLEM] == FINE:
@@ -223,7 +223,7 @@ def _parse_head(buffer, position, rule, row, lines, report):
 def _parse_features(buffer, position, rule, token, lines, report):
     """Parse the tokens index:value of a line; return (position, next free token)."""
     before = np.int64(0)
-    while buffer[position] != HASH and not at_line_end(buffer, position):
+    while buffer[position] != HASH and not is_line_end(buffer, position):
         index, start = np.int64(0), position
         while buffer[position] - ZERO < 10 and index <= LARGEST_INDEX:
             index = index * 10 + np.int64(buffer[position] - ZERO)
@@ -240,7 +240,7 @@ def _parse_features(buffer, position, rule, token, lines, report):
         stop = _token_end(buffer, position + 1)
         value = double(buffer, position + 1, stop)
         if np.isnan(value):
-            value = _other(buffer, position + 1, stop, rule, report)
+            value = _parse_other(buffer, position + 1, stop, rule, report)
             if report[PROBLEM] != FINE:
                 report[POSITION] = start
                 break
@@ -253,7 +253,7 @@ def _parse_features(buffer, position, rule, token, lines, report):
 
 
 @njit
-def _other(buffer, start, stop, rule, report):
+def _parse_other(buffer, start, stop, rule, report):
     """Return the value of a token that is not a plain decimal.
 
     NULL, and the largest float64, follow the rule; other tokens are NaN and counted as open.
@@ -294,7 +294,7 @@ def _comment(buffer, position, spans):
     spans[2] = _blanks(buffer, position + 1)
     position = stop = spans[2]
     while buffer[position] != NEWLINE:
-        if not at_line_end(buffer, position) and buffer[position] != SPACE and buffer[position] != TAB:
+        if not is_line_end(buffer, position) and buffer[position] != SPACE and buffer[position] != TAB:
             stop = position + 1
         position += 1
     spans[3] = stop
@@ -321,7 +321,7 @@ def _token_end(buffer, position):
         buffer[position] != SPACE
         and buffer[position] != TAB
         and buffer[position] != HASH
-        and not at_line_end(buffer, position)
+        and not is_line_end(buffer, position)
     ):
         position += 1  # control characters are not blanks
     return position
@@ -368,7 +368,7 @@ def query_starts(buffer, spans):
 
 
 @njit
-def same_indices(lines):
+def has_same_indices(lines):
     """Return True if all rows have the indices of the first one."""
     for row in range(1, len(lines.counts)):
         if lines.counts[row] != lines.counts[0]:

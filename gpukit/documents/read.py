@@ -17,11 +17,11 @@ from gpukit.base import check_choice, check_integer
 from gpukit.documents import copies, parse, tables
 from gpukit.documents.gather import DocumentsBuilder
 from gpukit.documents.table import Documents
-from gpukit.documents.tables import places_of, taken
+from gpukit.documents.tables import places_of, take_columns
 from gpukit.errors import DataError
 from gpukit.io import sources
-from gpukit.io.blank_lines import without_blank_end
-from gpukit.io.words import decoded, is_number, shown
+from gpukit.io.blank_lines import strip_blank_end
+from gpukit.io.words import decode, is_number, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,15 +81,15 @@ def read_letor(
     check_choice("dtype", dtype, DTYPES)
     if n_features is not None:
         n_features = check_integer("n_features", n_features, 1)
-    with sources.opened(path, NEEDED) as source:
+    with sources.open_source(path, NEEDED) as source:
         documents = _read(source, NULLS[null], n_features, dtype)
         name = source.name
         weights = find_companions(source.path, WEIGHTS)
     if names is not None and documents.names is not None:
         documents = _in_order(documents, names, name)
     else:
-        documents = _widened(documents, n_features, name)
-    return _weighted(documents, weights[0], name) if weights else documents
+        documents = _widen(documents, n_features, name)
+    return _add_weights(documents, weights[0], name) if weights else documents
 
 
 def read_like(path, null, names, n_features):
@@ -99,14 +99,14 @@ def read_like(path, null, names, n_features):
     are not filled in.
     """
     documents = read_letor(path, null=null, names=names)
-    return documents if documents.names is not None else _widened(documents, n_features, path)
+    return documents if documents.names is not None else _widen(documents, n_features, path)
 
 
 def _read(source, null, n_features, dtype):
     """Return the Documents of an open Source; n_features: maximum or None."""
     if source.format == "gkl":
         documents = copies.read_gkl(source)
-        return documents if dtype is None else _converted(documents, dtype, source.name)
+        return documents if dtype is None else _convert_dtype(documents, dtype, source.name)
     if source.format == "parquet":
         return tables.read_parquet(source, null, dtype)
     stream = source.stream()
@@ -118,7 +118,7 @@ def _read(source, null, n_features, dtype):
     return _read_text(stream, find_companions(source.path, GROUPS), null, n_features, dtype)
 
 
-def _converted(documents, dtype, name):
+def _convert_dtype(documents, dtype, name):
     """Return documents with X of a dtype; DataError for overflow."""
     with np.errstate(over="ignore"):
         X = documents.X.astype(dtype, copy=False)
@@ -136,10 +136,10 @@ def _in_order(documents, names, name):
     places = places_of(names, documents.names, name)
     if places is None:
         return documents
-    return documents._replace(X=taken(documents.X, places), names=documents.names[places])
+    return documents._replace(X=take_columns(documents.X, places), names=documents.names[places])
 
 
-def _weighted(documents, path, name):
+def _add_weights(documents, path, name):
     """Return documents with the weights in a file, of queries or documents.
 
     If the file has other weights, return them unchanged with a warning.
@@ -171,11 +171,11 @@ def _words_in(path, what, is_valid):
 
     what: its name, for the DataError with the first line that is_valid rejects.
     """
-    lines = decoded(sources.read_whole(path, f"{what}, a line each")[1]).split("\n")
+    lines = decode(sources.read_whole(path, f"{what}, a line each")[1]).split("\n")
     words = [(number, word) for number, line in enumerate(lines, 1) if (word := line.strip())]
     for number, word in words:
         if not is_valid(word):
-            raise DataError(f"{path}, line {number:,}: {shown(word)} is not {what}.")
+            raise DataError(f"{path}, line {number:,}: {quote(word)} is not {what}.")
     return [word for _, word in words]
 
 
@@ -185,7 +185,7 @@ def is_letor(path):
     These are a copy, query ids in the first line or columns, or FILE.query next to it. path: as in read_letor. Raises
     DataError if it cannot be opened.
     """
-    with sources.opened(path, NEEDED) as source:
+    with sources.open_source(path, NEEDED) as source:
         if source.format == "gkl" or find_companions(source.path, GROUPS):
             return True
         if source.format == "parquet":
@@ -212,10 +212,10 @@ def _read_text(stream, groups, null, n_features, dtype):
     groups = [] if _has_qids(head) else groups
     builder = DocumentsBuilder(stream, not groups, null, dtype)
     with contextlib.closing(stream.blocks(sources.count_marks(head))) as blocks:
-        for block in without_blank_end(blocks, " ", stream.name):
+        for block in strip_blank_end(blocks, " ", stream.name):
             builder.add(block)
     builder.finish()
-    X = assembled(builder, _width(builder.largest, n_features, stream.name))
+    X = assemble_features(builder, _width(builder.largest, n_features, stream.name))
     offsets, qids = builder.queries() if not groups else _groups(groups, stream.name, builder.rows)
     if builder.nulls and null == parse.NULL_KEPT:
         parse.fill_nulls(X, offsets)
@@ -244,7 +244,7 @@ def _width(width, wanted, path):
     return wanted or width
 
 
-def _widened(documents, n_features, path):
+def _widen(documents, n_features, path):
     """Return documents with zero columns up to n_features, then unnamed."""
     X = documents.X
     missing = _width(X.shape[1], n_features, path) - X.shape[1]
@@ -256,7 +256,7 @@ def _widened(documents, n_features, path):
     return documents._replace(names=None)
 
 
-def assembled(builder, n):
+def assemble_features(builder, n):
     """Return X (l, n) of a builder's features, dense or CSR; frees them."""
     if n > SPARSE_WIDTH and builder.stored < SPARSE_DENSITY * n * builder.rows:
         return _sparse(builder, n)

@@ -9,16 +9,16 @@ import numpy as np
 
 from gpukit.base.arrays import as_labels
 from gpukit.documents import parse
-from gpukit.documents.convert import check_names, sound
+from gpukit.documents.convert import check_names, validate_documents
 from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
-from gpukit.io.arrays import plain
+from gpukit.io.arrays import normalize_name
 from gpukit.io.ids import factorize
 from gpukit.io.records import words_of
 from gpukit.io.sheet import SEPARATORS, Table
 from gpukit.io.sources import count_marks
-from gpukit.io.words import as_ids, decoded, shown, text_array, with_comma
+from gpukit.io.words import as_ids, decode, quote, text_array, with_comma
 
 NAMES = {
     "label": {"label", "labels", "relevance", "rel", "y", "target", "grade"},
@@ -41,9 +41,9 @@ class Columns:
 
     def __init__(self, names, file):
         """names: [str] of the columns; file: its name, for messages."""
-        result = {role: _named(names, known) for role, known in NAMES.items()}
+        result = {role: _known_names(names, known) for role, known in NAMES.items()}
         self.features = [
-            name for name in names if not is_index(name) and not any(name in some for some in result.values())
+            name for name in names if not is_index(name) and not any(name in matches for matches in result.values())
         ]
         if not result["label"] or not result["qid"] or not self.features:
             listing = ", ".join(name[:SHOWN] for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
@@ -53,12 +53,14 @@ class Columns:
             )
         twice = next((name for name, count in Counter(self.features).items() if count > 1), None)
         if twice is not None:
-            raise DataError(f"{file} has several columns named {shown(twice)}. Rename them, or leave all but one out.")
-        for role, some in result.items():
-            if len(some) > 1:
-                two = " and ".join(map(shown, some[:2]))
+            raise DataError(f"{file} has several columns named {quote(twice)}. Rename them, or leave all but one out.")
+        for role, matches in result.items():
+            if len(matches) > 1:
+                two = " and ".join(map(quote, matches[:2]))
                 raise DataError(f"{file} has several columns that could be the {role}: {two}. Leave one.")
-        self.label, self.qid, self.weight, self.comment = (some[0] if some else None for some in result.values())
+        self.label, self.qid, self.weight, self.comment = (
+            matches[0] if matches else None for matches in result.values()
+        )
 
 
 def places_of(known, names, what):
@@ -74,7 +76,7 @@ def places_of(known, names, what):
     place = {name: index for index, name in enumerate(names.tolist())}
     missing, unknown = [name for name in known if name not in place], sorted(place.keys() - set(known))
     wrong = [
-        f"{kind}: {', '.join(map(shown, some[:SHOWN]))}{', ...' if len(some) > SHOWN else ''} ({len(some):,} of {n:,})"
+        f"{kind}: {', '.join(map(quote, some[:SHOWN]))}{', ...' if len(some) > SHOWN else ''} ({len(some):,} of {n:,})"
         for kind, some, n in (("missing", missing, len(known)), ("unknown", unknown, len(names)))
         if some
     ]
@@ -86,7 +88,7 @@ def places_of(known, names, what):
     return np.array([place[name] for name in known], np.int64)
 
 
-def taken(X, places):
+def take_columns(X, places):
     """Return the columns of X (l, n), dense or CSR, at places (k,)."""
     return X[:, places] if hasattr(X, "indptr") else np.ascontiguousarray(X[:, places])
 
@@ -99,14 +101,14 @@ def is_index(name):
     return name in ("", "__index_level_0__") or name.startswith("Unnamed: ")
 
 
-def _named(names, known):
+def _known_names(names, known):
     """Return the names that are known ones."""
-    return [name for name in names if plain(name) in known]
+    return [name for name in names if normalize_name(name) in known]
 
 
 def are_documents(names):
     """Return True if column names include a label and a query id."""
-    return all(_named(names, NAMES[role]) for role in ("label", "qid"))
+    return all(_known_names(names, NAMES[role]) for role in ("label", "qid"))
 
 
 def is_csv(head):
@@ -121,17 +123,17 @@ def names_in(head):
     """Return the fields of the first line of a text, which may be names."""
     first = next((line for line in head[count_marks(head) :].splitlines() if line.strip()), b"")
     mark = next((mark for mark in SEPARATORS if mark.encode() in first), " ")
-    return words_of(decoded(first).replace("\t", mark if mark == " " else "\t"), mark) or ()
+    return words_of(decode(first).replace("\t", mark if mark == " " else "\t"), mark) or ()
 
 
 def check_header(head, file):
     """Raise DataError for a header that names only one of label and query id."""
     names = names_in(head)
-    missing = [role for role in ("label", "qid") if not _named(names, NAMES[role])]
+    missing = [role for role in ("label", "qid") if not _known_names(names, NAMES[role])]
     advice = {"label": "of 0 to score documents without labels", "qid": "with the query of each document"}
     if len(missing) == 1 and not names[0].startswith("#"):
         raise DataError(
-            f"{file} has no column {missing[0]}: {shown(', '.join(names))}. A table of documents needs label and qid. "
+            f"{file} has no column {missing[0]}: {quote(', '.join(names))}. A table of documents needs label and qid. "
             f"Add a column {missing[0]} {advice[missing[0]]}."
         )
 
@@ -187,7 +189,9 @@ def _documents(file, null, X, labels, qids, weights, comments, names):
     weights = None if weights is None else weights_of(weights, offsets, qids, file.place)
     comments = None if comments is None else text_array(comments, f"{file.name}: a comment")
     names = None if names is None else text_array(names, f"{file.name}: a column's name")
-    return sound(Documents(X, as_labels(f"{file.name}: label", labels), offsets, qids, comments, weights, names))
+    return validate_documents(
+        Documents(X, as_labels(f"{file.name}: label", labels), offsets, qids, comments, weights, names)
+    )
 
 
 def read_csv(raw, name, null, dtype):
@@ -205,13 +209,13 @@ class CsvFile:
     """Documents in a csv with a header."""
 
     def __init__(self, raw, name):
-        self.name, self.table = name, Table(raw[count_marks(raw) :], name)
+        self.name, self.table = name, Table(raw, name)
         names = self.table.first
         self.columns = Columns(names, name)
         roles = {role: getattr(self.columns, role) for role in NAMES}
         self.at = {role: None if value is None else names.index(value) for role, value in roles.items()}
-        spelled = [self.at[role] for role in ("qid", "comment") if self.at[role] is not None]
-        self.frame = self.table.frame(True, spelled, ids=[self.at["label"]])  # whole labels stay exact
+        text_columns = [self.at[role] for role in ("qid", "comment") if self.at[role] is not None]
+        self.frame = self.table.frame(True, text_columns, ids=[self.at["label"]])  # whole labels stay exact
 
     def place(self, row):
         """Return the position of a document, for messages."""
@@ -266,7 +270,7 @@ class CsvFile:
         if np.isinf(out).any():
             row, column = np.argwhere(np.isinf(out))[0]
             raise DataError(
-                f"{self.place(row)} has a feature that is not finite in {out.dtype}: {shown(names[places[column]])} is "
+                f"{self.place(row)} has a feature that is not finite in {out.dtype}: {quote(names[places[column]])} is "
                 f"{X[row, column]:g}. Correct or remove it."
             )
         return out
@@ -404,7 +408,7 @@ def numbered_names(n):
 def refuse_ambiguous(names):
     """Raise ParameterError for a feature name that is ambiguous in Parquet."""
     known = set().union(*NAMES.values())
-    wrong = next((name for name in names if is_index(name) or plain(name) in known), None)
+    wrong = next((name for name in names if is_index(name) or normalize_name(name) in known), None)
     if wrong is not None:
         raise ParameterError(
             f"The feature named {wrong!r} would be read from Parquet as a column of another kind. Rename it, or write "

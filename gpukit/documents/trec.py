@@ -10,7 +10,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import sources
-from gpukit.io.words import decoded, is_number, shown
+from gpukit.io.words import decode, is_number, quote
 
 LINE = "a line `query 0 document label` for each pair"
 
@@ -37,18 +37,18 @@ def run_lines(documents, scores, ranks, spell=repr):
 
 def read_qrels(path):
     """Return {(query, document): label} of a qrels file; DataError with the line for anything else."""
-    lines = decoded(sources.read_whole(path, LINE)[1]).split("\n")
+    lines = decode(sources.read_whole(path, LINE)[1]).split("\n")
     labels = {}
     for number, line in enumerate(lines, 1):
         words = line.split()
         if not words:
             continue
         if len(words) != 4 or not is_number(words[3]):
-            raise DataError(f"{path}, line {number:,}: {shown(line.strip())} is not `query 0 document label`.")
+            raise DataError(f"{path}, line {number:,}: {quote(line.strip())} is not `query 0 document label`.")
         pair, label = (words[0], words[2]), float(words[3])
         if labels.setdefault(pair, label) != label:
             raise DataError(
-                f"{path}, line {number:,}: document {shown(pair[1])} of query {shown(pair[0])} has the labels "
+                f"{path}, line {number:,}: document {quote(pair[1])} of query {quote(pair[0])} has the labels "
                 f"{labels[pair]:g} and {label:g}. Keep one of them."
             )
     if not labels:
@@ -63,7 +63,7 @@ def relabel(documents, path):
     pairs = [(str(query), name) for query, name in zip(queries, names)]
     if labels.keys().isdisjoint(pairs):
         raise DataError(
-            f"{path} has none of the {len(pairs):,} documents: the first is {shown(pairs[0][1])} of query "
-            f"{shown(pairs[0][0])}. Name documents by the docid of their comments, or by their number in the file."
+            f"{path} has none of the {len(pairs):,} documents: the first is {quote(pairs[0][1])} of query "
+            f"{quote(pairs[0][0])}. Name documents by the docid of their comments, or by their number in the file."
         )
     return documents._replace(y=np.array([labels.get(pair, 0.0) for pair in pairs]))

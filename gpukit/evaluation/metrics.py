@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.base import check_integer
 from gpukit.errors import DataError
 
@@ -44,7 +44,7 @@ def errors(truth, predict):
         difference = truth[part].astype(np.float64) - predict(part)
         return np.square(difference).sum(), np.abs(difference).sum()
 
-    squares, sizes = np.sum(by_rows(sums, (len(truth), 1)), axis=0) / len(truth)
+    squares, sizes = np.sum(map_row_blocks(sums, (len(truth), 1)), axis=0) / len(truth)
     return {"rmse": float(np.sqrt(squares)), "mae": float(sizes)}
 
 

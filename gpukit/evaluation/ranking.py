@@ -17,7 +17,7 @@ import numpy as np
 
 from gpukit._jit import copy_row, njit
 from gpukit.base import check_choice, check_integer, check_real
-from gpukit.base.arrays import as_array, ordered_floats
+from gpukit.base.arrays import as_array, to_ordered_floats
 from gpukit.errors import DataError, ParameterError
 from gpukit.scheduler import by_block
 from gpukit.sorting import segmented_argsort
@@ -144,7 +144,7 @@ def evaluate(
     offsets = ranked.offsets
     table, pairs = _judged(ranked, cuts, grading)
     has_documents = offsets[1:] > offsets[:-1]
-    reasons = undefined(y, offsets, ndcg, relevant, cuts, int(pairs[:, 0].sum()), more)
+    reasons = undefined_reasons(y, offsets, ndcg, relevant, cuts, int(pairs[:, 0].sum()), more)
     values = _summary(table[has_documents], pairs[has_documents], cuts, ndcg == "skip-blank")
     if others := [name for name in dict.fromkeys(more) if name not in values]:
         tops = _tops(ranked, others, grading)
@@ -153,7 +153,7 @@ def evaluate(
     return Metrics({name: np.nan if name in reasons else value for name, value in values.items()}, reasons, tied)
 
 
-def undefined(y, offsets, ndcg, relevant, cuts, n_pairs, more=()):
+def undefined_reasons(y, offsets, ndcg, relevant, cuts, n_pairs, more=()):
     """Return {metric: why it is undefined for these labels}; more: names of p@k, err@k and mrr."""
     reasons = {} if n_pairs else dict.fromkeys(("pa", "pa_ties", "tau"), "no query has two different labels")
     if y.max() < relevant:
@@ -280,7 +280,7 @@ def ndcg(
     """
     check_choice("kind", kind, NDCG_KINDS)
     k = check_integer("k", k, 1)
-    return evaluate(*_by_query(grades, scores, queries), ndcg=kind, cuts=(k,), ties=ties)[f"ndcg@{k}"]
+    return evaluate(*_group_by_query(grades, scores, queries), ndcg=kind, cuts=(k,), ties=ties)[f"ndcg@{k}"]
 
 
 def mean_average_precision(
@@ -291,7 +291,7 @@ def mean_average_precision(
     It is 0 for a query without a relevant document. Arguments as in ndcg; relevant: the lowest grade that counts (1 for
     LETOR, 2 for MSLR). NaN if no grade reaches it.
     """
-    return evaluate(*_by_query(grades, scores, queries), relevant=relevant, ties=ties)["map"]
+    return evaluate(*_group_by_query(grades, scores, queries), relevant=relevant, ties=ties)["map"]
 
 
 def pairwise_accuracy(
@@ -302,13 +302,13 @@ def pairwise_accuracy(
     Only pairs of different grades count. Arguments as in ndcg; ties: value of a pair of equal scores (0, 0.5 or 1).
     O(n log n). DataError without a pair.
     """
-    values = evaluate(*_by_query(grades, scores, queries))
+    values = evaluate(*_group_by_query(grades, scores, queries))
     if np.isnan(values["pa"]):
         raise DataError("pairwise accuracy needs a query with two different grades.")
     return values["pa"] + ties * (values["pa_ties"] - values["pa"])
 
 
-def _by_query(grades, scores, queries):
+def _group_by_query(grades, scores, queries):
     """Return (grades, scores, offsets) grouped by query, in stable order."""
     grades, scores = _column("grades", grades), _column("scores", scores)
     if queries is None:
@@ -326,7 +326,7 @@ def _column(name, values):
     values = as_array(values, name)
     if values.dtype.kind not in "biuf":
         raise DataError(f"{name} must be numbers; got {values.dtype}.")
-    values = np.ascontiguousarray(ordered_floats(values))
+    values = np.ascontiguousarray(to_ordered_floats(values))
     if values.ndim != 1:
         raise DataError(f"{name} must have one dimension; its shape is {values.shape}.")
     if np.isnan(values).any():
@@ -365,7 +365,7 @@ def _queries(start, stop, ranked, discounts, cuts, grading, table, pairs):
         rows = offsets[t] + ranked.order[offsets[t] : offsets[t + 1]]
         labels, scores = ranked.y[rows], ranked.scores[rows]
         ends = _tie_ends(scores, grading.average)
-        gained = _cumulated(labels, ends, discounts, linear)
+        gained = _cumulative_gains(labels, ends, discounts, linear)
         table[t, cuts.size + 1] = _average_precision(labels, ends, grading.relevant)
         spare = np.empty_like(labels)
         equal, tied = _sort_ties(scores, labels, spare)
@@ -376,7 +376,7 @@ def _queries(start, stop, ranked, discounts, cuts, grading, table, pairs):
         pairs[t, 0], pairs[t, 1], pairs[t, 2] = ordered, right, tied
         size = np.sqrt(float(ordered) * float(all_pairs - equal))
         table[t, cuts.size + 2] = (right - wrong) / size if size > 0.0 else 0.0
-        ideal = _cumulated(labels, _tie_ends(labels, False), discounts, linear)
+        ideal = _cumulative_gains(labels, _tie_ends(labels, False), discounts, linear)
         _gains(gained, ideal, cuts, grading.letor, table[t])
 
 
@@ -469,7 +469,7 @@ def _tie_ends(ranked, average):
 
 
 @njit
-def _cumulated(labels, ends, discounts, linear):
+def _cumulative_gains(labels, ends, discounts, linear):
     """Return DCG@k for k = 1 ... n, with the labels as gains (linear) or 2**label - 1.
 
     Tied documents have the mean gain of their run.

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from gpukit._pool import shared_out
+from gpukit._pool import parallel_map
 
 ALONE = 1 << 20  # numbers that a thread draws or copies at once
 
 
-def drawn(n, fraction, seed):
+def random_mask(n, fraction, seed):
     """Return numpy.random.default_rng(seed).random(n) >= fraction, (n,) bool.
 
     Drawn on all threads.
@@ -19,7 +19,7 @@ def drawn(n, fraction, seed):
         stream.advance(first)  # default_rng's generator; one step per number
         np.greater_equal(np.random.Generator(stream).random(len(part)), fraction, out=part)
 
-    shared_out(draw, range(0, n, ALONE))
+    parallel_map(draw, range(0, n, ALONE))
     return out
 
 
@@ -49,7 +49,7 @@ def ranks_in_time(times, groups=None):
     return ranks, counts[groups]
 
 
-def before_last(ranks, sizes, fraction):
+def mask_before_last(ranks, sizes, fraction):
     """Return a mask (n,) of rows before the last `fraction` of their group.
 
     The number is rounded; the first row of a group is always included. Arguments as from ranks_in_time.
@@ -58,7 +58,7 @@ def before_last(ranks, sizes, fraction):
     return ranks < sizes - last
 
 
-def before_one(ranks, sizes):
+def mask_before_one(ranks, sizes):
     """Return a mask (n,) of rows before the last of their group.
 
     The first row of a group is always included.
@@ -71,7 +71,7 @@ def rows_where(columns, mask):
     firsts = range(0, max(1, len(mask)), ALONE)
     stops = [*firsts[1:], None]  # not len(mask): a column of another length fails
     pieces = [slice(first, stop) for first, stop in zip(firsts, stops)]
-    ends = np.cumsum([0, *shared_out(lambda piece: np.count_nonzero(mask[piece]), pieces)])
+    ends = np.cumsum([0, *parallel_map(lambda piece: np.count_nonzero(mask[piece]), pieces)])
     out = {name: np.empty(ends[-1], column.dtype) for name, column in columns.items()}
 
     def move(number):
@@ -79,5 +79,5 @@ def rows_where(columns, mask):
         for name, column in columns.items():
             out[name][part] = column[piece][mask[piece]]
 
-    shared_out(move, range(len(pieces)))
+    parallel_map(move, range(len(pieces)))
     return out

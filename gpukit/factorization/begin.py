@@ -44,26 +44,26 @@ def prepare(request):
         weights = order_weights(ratings, orders, preparing)
         options = options_of(estimator, plan, device)
         scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
-        made = training_data.prepare_ratings(orders, scale, options, preparing, weights)
-        scale = made.scale
+        data = training_data.prepare_ratings(orders, scale, options, preparing, weights)
+        scale = data.scale
     with clock("neighbours"):
         compared = searchable(orders, layout, device) if streamed else (orders, steps)
         neighbors = None if resumed else estimator.searched(*compared, plan.n_neighbors, progress)
         compared = None
     with clock("prepare"):  # while a GPU is still searching
         share = share_of(ratings, plan.n_factors, request.team, device)
-        task = Task(orders, scale, made, plan, layout, steps, device, estimator.deterministic, share, streamed)
+        task = Task(orders, scale, data, plan, layout, steps, device, estimator.deterministic, share, streamed)
         arranged, task = solver.arrange(task), task._replace(orders=None)
     if resumed:
         orders = None
-        session = steps.DeviceModel(resumed.state, layout, estimator.walk, made.history)
+        session = steps.DeviceModel(resumed.state, layout, estimator.walk, data.history)
     else:
         with clock("neighbours"):
             neighbors = neighbors()
         orders = None
         with clock("prepare"):
-            facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
-            session = steps.begin(Beginning(*facts), layout, estimator.walk, made.history)
+            facts = ratings.shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed
+            session = steps.begin(Beginning(*facts), layout, estimator.walk, data.history)
     with clock("prepare"):
         training = solver.begin(session, task, arranged)
     return request.run(session, training, clock, scale, resumed, choice)
@@ -83,15 +83,15 @@ def values_for(orders, ratings):
     return None if orders.levels.exact and ratings.weights is None else ratings.values
 
 
-def layout_of(estimator, plan, ratings, device, steps, held=None):
+def layout_of(estimator, plan, ratings, device, steps, n_stored=None):
     """Return the layout.Layout of a training by settings.Settings.
 
-    held: number of ratings stored on this device; None: all. Raises DeviceMemoryError if the training does not fit.
+    n_stored: number of ratings stored on this device; None: all. Raises DeviceMemoryError if the training does not fit.
     """
     layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
     batch_bytes = batches.memory(len(ratings), layout) if in_batches else 0
-    held = len(ratings) if held is None else held
-    runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
+    n_stored = len(ratings) if n_stored is None else n_stored
+    runs.check_memory(device, n_stored, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
     return layout
 
 

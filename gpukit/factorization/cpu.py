@@ -21,7 +21,7 @@ from gpukit.factorization.twins import (
     score_rows,
 )
 from gpukit.neighbors.cpu import find
-from gpukit.runtime.thread_count import get_num_threads, limited
+from gpukit.runtime.thread_count import get_num_threads, limit_threads
 from gpukit.selection import twins as selection
 
 RATINGS_A_THREAD = 50_000  # of an epoch, 1 to 5 ms: for fewer, synchronization may cost more than a thread saves
@@ -89,7 +89,7 @@ class DeviceModel(steps.DeviceModel):
 
     def start_epoch(self, rates, turn):
         """Run one epoch over all ratings; a GPU queues it and returns at once."""
-        with limited(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
+        with limit_threads(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
             for table in schedule.order_tables(self.tables, turn):
                 sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 

@@ -11,14 +11,14 @@ from gpukit import device as devices
 from gpukit.errors import ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
-from gpukit.factorization.implicit.feedback import judges_of, resolved, warn_of_columns
+from gpukit.factorization.implicit.feedback import judges_of, resolve_feedback, warn_of_columns
 from gpukit.factorization.online.updating import Updating
 from gpukit.factorization.serve import in_rows_of
 from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.neighbors.plan import columns_of
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
-from gpukit.ratings.check import check_shape, rated_below
+from gpukit.ratings.check import check_shape, ratings_below
 from gpukit.ratings.orders.resident import ratings_where
 from gpukit.ratings.parts import RatingsPart, check_same_part
 
@@ -178,7 +178,7 @@ class Factorization(Answering, Updating):
         progress = progress or (lambda *news: None)
         self.history_, ratings = run.history, run.ratings
         data = saving.fingerprint(ratings) if checkpoint is not None else None
-        with devices.reported(run.device, "Training"), run.clock("training"):
+        with devices.translate_memory_errors(run.device, "Training"), run.clock("training"):
             judge = runs.Judge(run.session, run.held_out, run.scale, run.settings.patience, run.history, run.best)
             checkpoints = runs.Checkpoints(checkpoint, self, data, run.choice, team or ALONE, before)
             work = run.session, run.training, run.settings
@@ -215,15 +215,15 @@ class Factorization(Answering, Updating):
         training to repeat; None: choose what is open.
         """
         from gpukit.factorization.run import FitRequest
-        from gpukit.ratings.convert import counted, merge_repeats, ratings_of, table_of, weighted
+        from gpukit.ratings.convert import merge_repeats, normalize_weights, ratings_of, replace_weights, table_of
 
         self.check()
         spec = self.device if team is None or team.size == 1 else "cpu"  # ranks exchange parts of arrays on the host
         ratings = ratings_where(X, y, spec, lambda: table_of(X, y))
-        ratings = counted(weighted(ratings, sample_weight, X, y))
+        ratings = normalize_weights(replace_weights(ratings, sample_weight, X, y))
         ratings = merge_repeats(ratings, X, stacklevel=3)
-        feedback, learned = resolved(self, ratings)
-        low, seen = rated_below(ratings, self.positive_from) if feedback == "implicit" else None, None
+        feedback, learned = resolve_feedback(self, ratings)
+        low, seen = ratings_below(ratings, self.positive_from) if feedback == "implicit" else None, None
         ratings = learned
         if feedback == "explicit" and choice is None:
             warn_of_columns(self, ratings)
@@ -231,7 +231,7 @@ class Factorization(Answering, Updating):
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
         settings.check_weights(checked.solver, self.deterministic and device.is_cuda, ratings)
         check_shape(ratings)
-        checked = choice.settings if choice else settings.clamped(self, checked, ratings.shape)
+        checked = choice.settings if choice else settings.clamp_settings(self, checked, ratings.shape)
         if validation is not None:
             of_ranks = isinstance(validation, RatingsPart)
             judges = judges_of(self, validation if of_ranks else ratings_of(validation), feedback)
@@ -248,7 +248,7 @@ class Factorization(Answering, Updating):
             from gpukit.factorization import begin
         progress = progress or (lambda *news: None)
         arguments = self, ratings, held_out, device, checked, progress, team or ALONE, choice, resume_from
-        with devices.reported(device, "Training"):
+        with devices.translate_memory_errors(device, "Training"):
             if team is not None and team.size > 1:
                 from gpukit.factorization.shared import begin
             return begin.prepare(FitRequest(*arguments))._replace(seen=seen, low=low)
@@ -501,7 +501,7 @@ class LSHMF(Factorization):
 
         feedback None: the kind that the parameters imply. Raises ParameterError for a parameter out of bounds.
         """
-        n_neighbors = settings.known(self.n_neighbors, settings.USUAL_NEIGHBORS)
+        n_neighbors = settings.value_or_default(self.n_neighbors, settings.USUAL_NEIGHBORS)
         return super().check(n_ratings, feedback)._replace(n_neighbors=self._hashing(n_neighbors).n_neighbors)
 
     def _hashing(self, n_neighbors):
@@ -527,7 +527,7 @@ class LSHMF(Factorization):
         progress("neighbours", 0, 1, {})
         wait = self._found(orders, steps, n_neighbors)
 
-        def found():
+        def wait_for_neighbors():
             neighbors, random_slots = wait()
             self.random_share_ = random_slots / max(1, neighbors.size)
             if n_neighbors:
@@ -535,7 +535,7 @@ class LSHMF(Factorization):
             progress("neighbours", 1, 1, {})
             return neighbors
 
-        return found
+        return wait_for_neighbors
 
 
 def check_checkpoint(path, resume):

@@ -64,13 +64,13 @@ def find_neighbors(table, settings):
     queued = neighbors.start(table, settings)
 
     def wait():
-        result = neighbors.found(*queued)
+        result = neighbors.wait_for_lists(*queued)
         return result.neighbors, result.random_slots
 
     return wait
 
 
-def on_device(array):
+def ensure_device(array):
     """Return an array on the device; copy it if necessary."""
     return to_device(array) if isinstance(array, np.ndarray) else array
 
@@ -104,8 +104,8 @@ class DeviceModel(steps.DeviceModel):
         self.places = self.room = None  # positions of the rows of Q, and their table; None: in row order
         self.looks_up_on_host = False  # history and codes stay on the host, because the device is too small
         self.spread = True  # whether training moves them, a pass over Q: too expensive for few ratings
-        self.near, *others = map(on_device, neighborhood)
-        self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
+        self.near, *others = map(ensure_device, neighborhood)
+        self.parameters, self.levels = Parameters(*sides, *others), ensure_device(history.levels)
         self.item_weights = None if state is None else states.weights_between(state)
         if isinstance(self.item_weights, WeightLists):
             self.item_weights = WeightLists(*map(to_device, self.item_weights))
@@ -152,7 +152,7 @@ class DeviceModel(steps.DeviceModel):
         number of workers for each; order (rows,) uint32: storage order of rows of the minor side, None: by popularity.
         """
         self.batch = self.batch_of(side, query)
-        self.tables, self.workers = [on_device(table) for table in tables], workers
+        self.tables, self.workers = [ensure_device(table) for table in tables], workers
         if self.spread:
             self.spread_minor(side, order)
 
@@ -302,7 +302,7 @@ class DeviceModel(steps.DeviceModel):
 
     def rated(self):
         """Return the History on the device; it is uploaded when first needed."""
-        self.history = History(*map(on_device, self.history))
+        self.history = History(*map(ensure_device, self.history))
         return self.history
 
     def state(self):

@@ -29,10 +29,13 @@ def memory_needed(n_ratings, sides, layout):
     """
     searched = 31  # bytes of a rating while neighbours are searched
     coded = 8  # more bytes of a rating than are kept, for positions and codes
-    kept = memory_kept(n_ratings, sides, layout) + coded * n_ratings
-    steps = [SORTED * n_ratings, kept + _rows(sides[1], layout.minor)]  # the minor side's rows move to another table
+    resident_bytes = memory_kept(n_ratings, sides, layout) + coded * n_ratings
+    steps = [
+        SORTED * n_ratings,
+        resident_bytes + _rows(sides[1], layout.minor),
+    ]  # the minor side's rows move to another table
     if layout.slots:
-        steps += [searched * n_ratings + _search(sides[0], layout), kept + CODE_BLOCKS * (sides[0] + 1)]
+        steps += [searched * n_ratings + _search(sides[0], layout), resident_bytes + CODE_BLOCKS * (sides[0] + 1)]
     return max(steps)
 
 
@@ -154,14 +157,14 @@ def kept_blocks(blocks, ratings, packing, budget):
     If all but those in the buffers would, the buffers are not needed.
     """
     left = budget - buffer_bytes(packing, ratings)
-    kept = max(0, left // (ratings * packing.packed))
-    return blocks if kept + BUFFERS >= blocks else int(kept)
+    n_kept = max(0, left // (ratings * packing.packed))
+    return blocks if n_kept + BUFFERS >= blocks else int(n_kept)
 
 
-def is_kept(blocks, kept):
-    """Return [True if a block stays on the device], (blocks,): `kept` of them, spread evenly over an epoch."""
-    sent = blocks - kept
-    return [(block + 1) * sent // blocks == block * sent // blocks for block in range(blocks)]
+def is_kept(blocks, n_kept):
+    """Return [True if a block stays on the device], (blocks,): `n_kept` of them, spread evenly over an epoch."""
+    n_sent = blocks - n_kept
+    return [(block + 1) * n_sent // blocks == block * n_sent // blocks for block in range(blocks)]
 
 
 def least_memory(n_ratings, packing, rows):

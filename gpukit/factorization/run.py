@@ -10,7 +10,7 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization import plan as plans
-from gpukit.factorization.choose.chosen import kept_choice
+from gpukit.factorization.choose.chosen import restore_choice
 from gpukit.factorization.model import saving
 from gpukit.factorization.model import state as states
 from gpukit.parallel import ALONE
@@ -82,7 +82,7 @@ class FitRequest(NamedTuple):
             return choose()
         if team.rank == 0:
             text = np.frombuffer(json.dumps(choose().kept()).encode(), np.uint8)
-        return kept_choice(json.loads(bytes(team.broadcast(text))), self.settings, self.estimator.n_epochs)
+        return restore_choice(json.loads(bytes(team.broadcast(text))), self.settings, self.estimator.n_epochs)
 
     def run(self, session, training, clock, scale, resumed, choice, **more):
         """Return the Run of a training that begins, or continues a Checkpoint; more: other fields of the Run."""
@@ -205,7 +205,7 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
     """
     started = work_clock() - (history[-1]["seconds"] if history else 0.0)
     judging = 0.0
-    with interrupt.deferred() as pressed:
+    with interrupt.defer() as pressed:
         for epoch in range(start, plan.epochs):
             training.epoch(epoch)
             seconds = work_clock() - started - judging
@@ -216,7 +216,7 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
             enough = judge.enough(epoch, rmse)
             requested = checkpoints.agreed(pressed.requested)
             if requested is not None:
-                with interrupt.answered(requested):
+                with interrupt.raise_at_end(requested):
                     checkpoints.write(session, judge.best_state, epoch + 1)
             if enough:
                 break
@@ -226,7 +226,7 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
             if start < plan.epochs and checkpoints.path is not None:
                 checkpoints.end(session.state(), judge.best_state, plan.epochs)
     state = judge.best_state or session.state()
-    state = states.shrunk(state, plan.share) if plan.epochs else states.without_factors(state)
+    state = states.shrink_state(state, plan.share) if plan.epochs else states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
         parameter, remedy = ("learning_rate", "a smaller learning_rate, or deterministic=True")
         if plan.learning_rate is None:  # least squares

@@ -142,19 +142,19 @@ class Serving(Estimator):
         """
         self._check_fitted()
         device = devices.resolve(self.device)
-        kept = getattr(self, name, None)
-        if kept is None or kept[0] != device:
+        entry = getattr(self, name, None)
+        if entry is None or entry[0] != device:
             with _making:
-                kept = getattr(self, name, None)  # another thread may have made it meanwhile
-                if kept is None or kept[0] != device:
-                    kept = device, make(device)
-                    setattr(self, name, kept)
-        return kept[1]
+                entry = getattr(self, name, None)  # another thread may have made it meanwhile
+                if entry is None or entry[0] != device:
+                    entry = device, make(device)
+                    setattr(self, name, entry)
+        return entry[1]
 
     def _reported(self, what):
         """Return device.reported for the device of the model."""
         self._check_fitted()
-        return devices.reported(devices.resolve(self.device), what)
+        return devices.translate_memory_errors(devices.resolve(self.device), what)
 
     def _make_session(self, device, state=None, walk=None):
         """Return a session of a State on a Device, by default of the fitted one."""
@@ -266,7 +266,7 @@ class Serving(Estimator):
         from gpukit.factorization.answers.sequential import predict_sequentially
         from gpukit.factorization.online.inputs import bounds_of, check_ratings, locate
         from gpukit.ratings.convert import merge_repeats, table_of
-        from gpukit.ratings.repeats import checked
+        from gpukit.ratings.repeats import validate
 
         self._check_fitted()
         if self.feedback_ == "implicit":
@@ -274,7 +274,7 @@ class Serving(Estimator):
                 "A model of clicks predicts no ratings, so ratings cannot be predicted one after the other."
             )
         table = table_of(X, y)
-        ratings = checked(merge_repeats(table, table, stacklevel=3))  # which keeps the times
+        ratings = validate(merge_repeats(table, table, stacklevel=3))  # which keeps the times
         if not len(ratings):
             raise DataError("There are no ratings to judge by: 0 rows.")
         check_ratings(ratings, self._scale)
@@ -289,7 +289,7 @@ class Serving(Estimator):
     def _packed(self):
         from gpukit.factorization.model import saving
 
-        return saving.packed(self)
+        return saving.pack_model(self)
 
     def _unpack(self, facts, arrays):
         from gpukit.factorization.model import saving

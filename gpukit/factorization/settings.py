@@ -10,7 +10,7 @@ from gpukit.base import check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.factorization.constants import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import PRECISIONS
-from gpukit.factorization.solvers import LOSSES_OF, SOLVERS, usual
+from gpukit.factorization.solvers import LOSSES_OF, SOLVERS, solver_defaults
 
 Feedback = Literal["auto", "explicit", "implicit"]
 Loss = Literal["auto", "squared", "cross-entropy", "bpr"]
@@ -44,11 +44,11 @@ def goal_of(estimator, feedback=None):
         check_real("positive_from", estimator.positive_from, -largest, largest)
     solver = check_choice("solver", estimator.solver, solvers_for(estimator))
     loss = check_choice("loss", estimator.loss, LOSSES)
-    feedback = feedback or spoken_of(estimator)
+    feedback = feedback or implied_feedback(estimator)
     if feedback == "explicit":
         check_explicit(estimator)
         return Goal(feedback, "squared", "sgd" if solver == "auto" else solver, False)
-    return Goal(feedback, *of_clicks(solver, loss), solver == "auto" and loss == "auto")
+    return Goal(feedback, *resolve_click_solver(solver, loss), solver == "auto" and loss == "auto")
 
 
 def solvers_for(estimator):
@@ -56,7 +56,7 @@ def solvers_for(estimator):
     return get_args(NeighborSolver if hasattr(estimator, "n_neighbors") else Solver)
 
 
-def spoken_of(estimator):
+def implied_feedback(estimator):
     """Return the feedback that the parameters imply: as named, or by a solver, a loss or a number for clicks."""
     if estimator.feedback != "auto":
         return estimator.feedback
@@ -66,19 +66,19 @@ def spoken_of(estimator):
 
 def check_explicit(estimator):
     """Raise ParameterError for parameters of clicks."""
-    named = [("loss", estimator.loss)] * (estimator.loss not in ("auto", "squared"))
-    named += [("solver", estimator.solver)] * (estimator.solver in LOSSES_OF)
-    named += [("row_solver", estimator.row_solver)] * (estimator.row_solver != "auto")
-    named += [(name, getattr(estimator, name)) for name in OF_CLICKS if getattr(estimator, name) is not None]
-    if named:
-        name, value = named[0]
+    conflicts = [("loss", estimator.loss)] * (estimator.loss not in ("auto", "squared"))
+    conflicts += [("solver", estimator.solver)] * (estimator.solver in LOSSES_OF)
+    conflicts += [("row_solver", estimator.row_solver)] * (estimator.row_solver != "auto")
+    conflicts += [(name, getattr(estimator, name)) for name in OF_CLICKS if getattr(estimator, name) is not None]
+    if conflicts:
+        name, value = conflicts[0]
         raise ParameterError(
             f"{name}={value!r} is for clicks, and these are ratings. Leave it out, or name feedback='implicit' to take "
             "every rating as a click (positive_from=4: those from 4 on)."
         )
 
 
-def of_clicks(solver, loss):
+def resolve_click_solver(solver, loss):
     """Return (loss, solver) for clicks with defaults filled in; raise ParameterError for an inconsistent pair."""
     if solver in SOLVERS:
         raise ParameterError(
@@ -90,8 +90,8 @@ def of_clicks(solver, loss):
     if loss == "auto":
         loss = LOSSES_OF[solver][0]
     if loss not in LOSSES_OF[solver]:
-        fits = " or ".join(map(repr, LOSSES_OF[solver]))
-        raise ParameterError(f"solver={solver!r} learns by loss {fits}, not by loss={loss!r}: name one of the two.")
+        losses = " or ".join(map(repr, LOSSES_OF[solver]))
+        raise ParameterError(f"solver={solver!r} learns by loss {losses}, not by loss={loss!r}: name one of the two.")
     return loss, solver
 
 
@@ -167,7 +167,7 @@ class Settings(NamedTuple):
 
     def known(self, name, default):
         """Return a field, or the default if it is None."""
-        return known(getattr(self, name), default)
+        return value_or_default(getattr(self, name), default)
 
     def epoch_rates(self, epoch):
         """Return the formulas.Rates of an epoch."""
@@ -187,22 +187,22 @@ def check(estimator, n_ratings=0, feedback=None):
     check_factors(goal.solver, estimator)
     usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else click_factors
     usual_factors = 1 if goal.solver == "ease" else usual_factors
-    factors = check_integer("n_factors", known(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
+    factors = check_integer("n_factors", value_or_default(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
     kind, solver = check_choice("rates", estimator.rates, get_args(Rates)), goal.solver
     is_deterministic = check_boolean("deterministic", estimator.deterministic)
     check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS), is_deterministic)
     check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9)
-    standard, n_epochs = usual(solver, kind, n_ratings), estimator.n_epochs
+    standard, n_epochs = solver_defaults(solver, kind, n_ratings), estimator.n_epochs
     return Settings(
         standard["epochs"] if n_epochs is None else check_integer("n_epochs", n_epochs, 1),
         solver,
         kind,
         check_rate(solver, estimator.learning_rate, standard["learning_rate"]),
-        check_real("regularization", known(estimator.regularization, standard["regularization"]), 0.0),
+        check_real("regularization", value_or_default(estimator.regularization, standard["regularization"]), 0.0),
         standard["annealing"],
         check_boolean("biases", getattr(estimator, "biases", True)) and solver not in ("ials", "ease"),
         check_integer("early_stopping", estimator.early_stopping, 0),
-        check_integer("random_state", known(estimator.random_state, 0), 0, 2**63 - 1),
+        check_integer("random_state", value_or_default(estimator.random_state, 0), 0, 2**63 - 1),
         factors,
         feedback=goal.feedback,
         loss=goal.loss,
@@ -268,7 +268,9 @@ def check_rate(solver, value, standard):
     """Return the learning rate, by default `standard`; None for a solver without steps."""
     if standard is None and value is not None:
         raise ParameterError(f"learning_rate={value!r} means nothing to solver={solver!r}, which solves exactly.")
-    return None if standard is None else check_real("learning_rate", known(value, standard), 0.0, strict=True)
+    return (
+        None if standard is None else check_real("learning_rate", value_or_default(value, standard), 0.0, strict=True)
+    )
 
 
 def check_precision(solver, precision, deterministic):
@@ -283,12 +285,12 @@ def check_precision(solver, precision, deterministic):
         )
 
 
-def known(value, standard):
+def value_or_default(value, standard):
     """Return value, or standard if it is None."""
     return standard if value is None else value
 
 
-def clamped(estimator, settings, shape):
+def clamp_settings(estimator, settings, shape):
     """Return Settings with factors and neighbours limited by the shape (users, items).
 
     There are at most min(shape) factors and at most the number of other items as neighbours. A UserWarning reports a

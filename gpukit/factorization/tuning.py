@@ -29,7 +29,7 @@ from gpukit.factorization.choose.choice import is_doubtful
 from gpukit.factorization.choose.evaluator import Evaluator, rms, train_candidate
 from gpukit.factorization.constants import RULES, USUAL
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization
-from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
+from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, value_or_default
 from gpukit.factorization.solvers.rates import default_epochs, defaults
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import EarlyStopping, TimeBudget, Trial, finalists, round_digits, simplest_of
@@ -107,7 +107,7 @@ class Fold:
 
         epochs: the maximum. leader, margin: see EarlyStopping.
         """
-        with devices.reported(self.device, "Training"), thread_count.limited(self.threads):
+        with devices.translate_memory_errors(self.device, "Training"), thread_count.limit_threads(self.threads):
             if setting == OPEN:
                 return self.evaluate_open()
             model = estimator_of(self.template, setting, epochs)
@@ -151,7 +151,7 @@ def summarize(setting, curves):
     return Trial(setting, -errors[:, best], row)
 
 
-def ranked(trials):
+def rank_candidates(trials):
     """Return Trials by number of folds, then by RMSE."""
     return sorted(trials, key=lambda trial: (-trial.row["folds"], trial.row["rmse"]))
 
@@ -259,7 +259,7 @@ class Tuning(Search):
         self.template, self.progress = LSHMF() if estimator is None else estimator, progress or (lambda *news: None)
         if not isinstance(self.template, LSHMF):
             raise ParameterError(f"estimator must be an LSHMF; got {type(self.template).__name__}. Neighbours: grid.")
-        self.rules = checked_rules(rules, self.ratings)
+        self.rules = check_rules(rules, self.ratings)
         self.blocks = None if rules.by == "random" else blocks_in_time(self.ratings, self.rules)
         self.seed = self.template.check(len(self.ratings)).seed
         values = default_grid(self.ratings) if grid is None else check_grid(grid)
@@ -274,7 +274,7 @@ class Tuning(Search):
     @property
     def tried(self):
         """The Trials of all settings that were tried, on all their folds so far, the best first."""
-        return ranked(summarize(setting, curves) for setting, curves in self.results.items() if curves)
+        return rank_candidates(summarize(setting, curves) for setting, curves in self.results.items() if curves)
 
     def run_rounds(self):
         """Run all rounds within the budget, half of it on the first fold."""
@@ -328,7 +328,7 @@ class Tuning(Search):
         """Return new settings around the best one so far, which are added to those to try."""
         best = next(trial.candidate for trial in self.tried if trial.candidate != OPEN)
         usual = defaults(self.template.rates, len(self.ratings))["learning_rate"]
-        added = [one for one in around(best, step, usual, self.ratings.shape) if one not in self.settings]
+        added = [one for one in settings_around(best, step, usual, self.ratings.shape) if one not in self.settings]
         self.remaining = self.settings = self.settings + added
         return added
 
@@ -378,7 +378,7 @@ def blocks_in_time(ratings, rules):
     return rules.cv - ranks * (rules.cv + 1) // sizes
 
 
-def checked_rules(rules, ratings):
+def check_rules(rules, ratings):
     """Return Rules with defaults in place of None.
 
     Raises ParameterError for invalid values.
@@ -404,10 +404,10 @@ def checked_rules(rules, ratings):
 # The grid
 
 
-def check_grid(grid, spelled=None):
+def check_grid(grid, labels=None):
     """Return {name: [values]} of a grid, each value once.
 
-    spelled: {name: its name in messages}. Raises ParameterError for an unknown name, for no values and for one out of
+    labels: {name: its name in messages}. Raises ParameterError for an unknown name, for no values and for one out of
     bounds.
     """
     if not isinstance(grid, dict) or not grid:
@@ -417,7 +417,7 @@ def check_grid(grid, spelled=None):
         if name not in CHECKS:
             raise ParameterError(f"grid has no {name!r}; what can be tuned is {', '.join(CHECKS)}.")
         values = list(values) if np.iterable(values) and not isinstance(values, str) else [values]
-        called = (spelled or {}).get(name, name)
+        called = (labels or {}).get(name, name)
         if not values:
             raise ParameterError(f"grid: {called} has no values. Give at least one, or leave it out.")
         result[name] = list(dict.fromkeys(CHECKS[name](called, value) for value in values))
@@ -432,18 +432,18 @@ def settings_of(grid, estimator, ratings):
     other items, with a UserWarning. ratings: Ratings. Raises ParameterError for too many settings.
     """
     most_settings = 10_000
-    own = own_setting(estimator, ratings)
-    axes = {name: grid.get(name, [getattr(own, name)]) for name in Setting._fields}
+    default = setting_of_estimator(estimator, ratings)
+    axes = {name: grid.get(name, [getattr(default, name)]) for name in Setting._fields}
     if np.prod([float(len(values)) for values in axes.values()]) > most_settings:
         raise ParameterError(f"the grid has more than {most_settings:,} settings; name fewer values.")
-    axes.update({name: clamped(name, axes[name], ratings.shape) for name in ("n_factors", "n_neighbors")})
+    axes.update({name: clamp_values(name, axes[name], ratings.shape) for name in ("n_factors", "n_neighbors")})
     settings = [Setting(*values) for values in itertools.product(*axes.values())]
     settings.sort(key=lambda setting: size(setting, ratings))
-    first = min(settings, key=lambda setting: distance(setting, own))
+    first = min(settings, key=lambda setting: distance(setting, default))
     return [first, *(setting for setting in settings if setting is not first)]
 
 
-def clamped(name, values, shape):
+def clamp_values(name, values, shape):
     """Return distinct values of n_factors or n_neighbors, limited by shape (M, N)."""
     most = min(shape) if name == "n_factors" else shape[1] - 1
     if max(values) > most:
@@ -452,15 +452,18 @@ def clamped(name, values, shape):
     return list(dict.fromkeys(min(value, most) for value in values))
 
 
-def own_setting(estimator, ratings):
+def setting_of_estimator(estimator, ratings):
     """Return the Setting of an LSHMF with defaults.
 
     Factors and neighbours are limited by the ratings' shape.
     """
     usual = defaults(estimator.rates, len(ratings))["regularization"]
-    factors, neighbors = known(estimator.n_factors, USUAL_FACTORS), known(estimator.n_neighbors, USUAL_NEIGHBORS)
+    factors, neighbors = (
+        value_or_default(estimator.n_factors, USUAL_FACTORS),
+        value_or_default(estimator.n_neighbors, USUAL_NEIGHBORS),
+    )
     factors, neighbors = min(factors, *ratings.shape), min(neighbors, ratings.shape[1] - 1)
-    return Setting(factors, neighbors, known(estimator.regularization, usual), estimator.learning_rate)
+    return Setting(factors, neighbors, value_or_default(estimator.regularization, usual), estimator.learning_rate)
 
 
 def size(setting, ratings):
@@ -472,7 +475,7 @@ def size(setting, ratings):
         return 0, 0.0, 0.0
     users, items = ratings.shape
     numbers = (users + items) * setting.n_factors + 2 * items * setting.n_neighbors
-    return numbers, -setting.regularization, known(setting.learning_rate, 0.0)
+    return numbers, -setting.regularization, value_or_default(setting.learning_rate, 0.0)
 
 
 def distance(one, other):
@@ -489,8 +492,8 @@ def open_settings(estimator, ratings):
 
     It would if it sets nothing and the ratings need it.
     """
-    named = (estimator.n_factors, estimator.n_neighbors, estimator.regularization, estimator.learning_rate)
-    choosing = estimator.rates == "adaptive" and all(value is None for value in named)
+    values = (estimator.n_factors, estimator.n_neighbors, estimator.regularization, estimator.learning_rate)
+    choosing = estimator.rates == "adaptive" and all(value is None for value in values)
     return [OPEN] if choosing and is_doubtful(len(ratings), ratings.shape) else []
 
 
@@ -509,14 +512,14 @@ def default_grid(ratings):
     }
 
 
-def around(best, step, usual_rate, shape):
+def settings_around(best, step, usual_rate, shape):
     """Return the list of Settings around a best one.
 
     They have a regularization divided and multiplied by `step`, a smaller learning rate, and twice the factors if it
     has the most that were tried. usual_rate: the learning rate for None.
     """
     slower = 0.75  # factor of an additional learning rate to try
-    rate = known(best.learning_rate, usual_rate)
+    rate = value_or_default(best.learning_rate, usual_rate)
     return [
         *(best._replace(regularization=round_digits(best.regularization * by)) for by in (1.0 / step, step)),
         best._replace(learning_rate=round_digits(slower * rate)),

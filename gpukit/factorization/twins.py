@@ -201,18 +201,18 @@ def score_rows(start, stop, users, tables, neighbors, parameters, size, worth, h
     for block in range(start, stop):
         group, first_item = block // parts, ITEMS * (block % parts)
         first = USERS * group
-        mine = users[first : first + USERS]
-        base, totals = Q[mine, extra + BASE], np.empty(mine.size, np.float32)
-        result = np.empty((3, mine.size), np.float32)
+        batch = users[first : first + USERS]
+        base, totals = Q[batch, extra + BASE], np.empty(batch.size, np.float32)
+        result = np.empty((3, batch.size), np.float32)
         for item in range(first_item, min(first_item + ITEMS, n_items)):
             row = P[item]
-            for place in range(mine.size):
-                user = Q[mine[place]]
+            for place in range(batch.size):
+                user = Q[batch[place]]
                 totals[place] = dot(row, user, size) + (row[extra + BIAS] + user[extra + BIAS])
             if with_terms:
                 _add_terms(tables, group, item, base, neighbors, parameters, result, totals)
             word = tables.rated[group, item]
-            for place in range(mine.size):
+            for place in range(batch.size):
                 hidden = hide and (word >> U32(place)) & U32(1)
                 keys[first + place, item] = descending_key(NAN if hidden else totals[place] + worth[item])
 
@@ -256,9 +256,9 @@ def add_weights(start, stop, users, history, weights, keys):
         user, row = users[line], keys[line]
         sums[:] = 0
         for t in range(history.indptr[user], history.indptr[user + 1]):
-            own = weights[history.items[t]]
+            item_weights = weights[history.items[t]]
             for item in range(sums.size):
-                sums[item] += own[item]
+                sums[item] += item_weights[item]
         for item in range(sums.size):
             row[item] = descending_key(score_of_key(row[item]) + sums[item])
 

@@ -60,10 +60,10 @@ def as_adjacency(graph, vertices=None, names=None):
         if array.ndim == 2 and array.shape[1] == 2 and array.shape[0] != 2:
             return _from_edges(array, None, vertices, names)
         result = _square(array)
-    return _symmetric(_checked(result, names), names)
+    return _symmetric(_clean_entries(result, names), names)
 
 
-def _called(vertex, names):
+def _name_of(vertex, names):
     """Return a vertex's name for messages; names may be too short."""
     return vertex if names is None or vertex >= len(names) else names[vertex]
 
@@ -143,7 +143,7 @@ def _square(matrix):
     return matrix
 
 
-def _checked(matrix, names):
+def _clean_entries(matrix, names):
     """Return the positive off-diagonal entries as a new csr float64.
 
     Raises DataError for invalid weights and for a graph without edges.
@@ -156,7 +156,7 @@ def _checked(matrix, names):
     wrong = ~((entries.data >= 0) & np.isfinite(entries.data))
     if wrong.any():
         index = int(np.argmax(wrong))
-        i, j = _called(entries.row[index], names), _called(entries.col[index], names)
+        i, j = _name_of(entries.row[index], names), _name_of(entries.col[index], names)
         raise DataError(
             f"the weight between vertices {i} and {j} is {entries.data[index]:g}; weights must be finite and "
             "not negative. Drop the edge, or give a weight that grows with likeness."
@@ -180,18 +180,18 @@ def _symmetric(matrix, names):
     from scipy import sparse
 
     other = matrix.T.tocsr()
-    apart = abs(matrix - other)
-    excess = sparse.csr_array(apart - ROUNDING * matrix.maximum(other)).tocoo()
+    difference = abs(matrix - other)
+    excess = sparse.csr_array(difference - ROUNDING * matrix.maximum(other)).tocoo()
     wrong = excess.data > 0
     if wrong.any():
         pairs = np.column_stack((excess.row, excess.col))[wrong]
         i, j = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))[0]].tolist()
-        one, other = _called(i, names), _called(j, names)
+        one, other = _name_of(i, names), _name_of(j, names)
         raise DataError(
             f"the adjacency is not symmetric: the weight from vertex {one} to {other} is {matrix[i, j]:g}, "
             f"from {other} to {one} it is {matrix[j, i]:g}. Make it so, by (A + A.T) / 2 if that is meant."
         )
-    return _canonical((matrix / 2 + other / 2).tocsr() if apart.nnz else matrix, names)
+    return _canonical((matrix / 2 + other / 2).tocsr() if difference.nnz else matrix, names)
 
 
 def _canonical(matrix, names):
@@ -204,7 +204,7 @@ def _canonical(matrix, names):
     with np.errstate(over="ignore"):
         wrong = ~np.isfinite(margin * degrees(matrix))
     if wrong.any():
-        index = _called(int(np.argmax(wrong)), names)
+        index = _name_of(int(np.argmax(wrong)), names)
         raise DataError(
             f"the weights of vertex {index} add up to more than float64 holds; divide all by their largest."
         )
@@ -227,11 +227,11 @@ def _from_edges(edges, weights, vertices, names):
         raise DataError(f"an edge names vertex {largest}, but the vertices are 0 to {size - 1}.")
     low, high = edges.min(axis=1), edges.max(axis=1)
     weights = weights.astype(np.float64)
-    first = _once(low, high, weights, names)
+    first = _first_occurrences(low, high, weights, names)
     low, high, weights = low[first], high[first], weights[first]
     ends = np.concatenate((low, high)), np.concatenate((high, low))
     both = sparse.coo_array((np.concatenate((weights, weights)), ends), shape=(size, size))
-    return _canonical(_checked(both, names), names)
+    return _canonical(_clean_entries(both, names), names)
 
 
 def _vertices(edges):
@@ -248,7 +248,7 @@ def _vertices(edges):
     return edges.astype(np.int64)
 
 
-def _once(low, high, weights, names):
+def _first_occurrences(low, high, weights, names):
     """Return the index of each edge's first occurrence.
 
     Raises DataError if a later one has another weight.
@@ -258,7 +258,7 @@ def _once(low, high, weights, names):
     differs = same & (np.abs(np.diff(weights[order])) > ROUNDING * np.abs(weights[order][1:]))
     if differs.any():
         one, other = order[np.argmax(differs) :][:2]
-        i, j = _called(low[one], names), _called(high[one], names)
+        i, j = _name_of(low[one], names), _name_of(high[one], names)
         raise DataError(
             f"the edge between vertices {i} and {j} has the weight {weights[one]:g} and, later in the "
             f"list, {weights[other]:g}. Keep one of them."

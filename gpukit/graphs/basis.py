@@ -15,7 +15,7 @@ import numpy as np
 
 from gpukit import arrayfile
 from gpukit.base import check_integer
-from gpukit.device import available_memory, free_memory, reported
+from gpukit.device import available_memory, free_memory, translate_memory_errors
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import ROUNDING, degrees, normalized_laplacian
 from gpukit.graphs.constants import BAND, CUT, SHIFT, SMALL
@@ -82,7 +82,7 @@ class GraphBasis:
         Raises as fourier_basis, and DeviceMemoryError.
         """
         if self._made is None:
-            with reported(self.device, f"The Fourier basis of {self.count:,} vertices"):
+            with translate_memory_errors(self.device, f"The Fourier basis of {self.count:,} vertices"):
                 self._made = fourier_basis(self.adjacency, self.size, self.device, workspace=workspace)
         return self._made
 
@@ -124,15 +124,15 @@ def fourier_basis(adjacency, size=None, device=None, cache=True, workspace=None)
     count = adjacency.shape[0]
     size = count if size is None else check_integer("basis_size", size, 1, count)
     file = _file(adjacency, size) if cache else None
-    result = _loaded(file, (count, size))
+    result = _load(file, (count, size))
     source = "cache"
     if result is None:
-        *result, source = _computed(adjacency, size, device, workspace)
+        *result, source = _compute(adjacency, size, device, workspace)
         _keep(file, *result)
     return Basis(*result, size == count, work_clock() - start, source)
 
 
-def _computed(adjacency, size, device, workspace):
+def _compute(adjacency, size, device, workspace):
     """Compute a basis that is not on disk: (values, vectors, source)."""
     count = adjacency.shape[0]
     if size < count and count > SMALL and size * CUT < count:
@@ -150,11 +150,11 @@ def _partial(adjacency, size, device):
     cupy = _cupy(device, 8 * arrays * adjacency.shape[0] * size)
     if cupy is not None:
         with cupy.cuda.Device(device.index), contextlib.suppress(np.linalg.LinAlgError):
-            values, vectors = smoothest(adjacency, size, cupy)
+            values, vectors = smoothest_eigenpairs(adjacency, size, cupy)
             if are_eigenvectors(adjacency, values, vectors):
-                return values, _signed(np, vectors), f"cuda:{device.index}"
-    values, vectors = smoothest(adjacency, size)  # also if cupy's iteration fails, as for a star
-    return values, _signed(np, vectors), "cpu"
+                return values, _fix_signs(np, vectors), f"cuda:{device.index}"
+    values, vectors = smoothest_eigenpairs(adjacency, size)  # also if cupy's iteration fails, as for a star
+    return values, _fix_signs(np, vectors), "cpu"
 
 
 def _require_room(count):
@@ -176,13 +176,13 @@ def _dense(laplacian, device, workspace):
         from scipy.linalg import eigh
 
         values, vectors = eigh(laplacian.toarray(), driver="evd", overwrite_a=True, check_finite=False)
-        return np.clip(values, 0.0, 2.0), _signed(np, vectors), "cpu"
+        return np.clip(values, 0.0, 2.0), _fix_signs(np, vectors), "cpu"
     with cupy.cuda.Device(device.index):
         entries, matrix = laplacian.tocoo(), cupy.zeros(laplacian.shape)
         matrix[cupy.asarray(entries.row), cupy.asarray(entries.col)] = cupy.asarray(entries.data)
         values, vectors = cupy.linalg.eigh(matrix)
         del matrix
-        device_vectors = _signed(cupy, vectors)
+        device_vectors = _fix_signs(cupy, vectors)
         vectors = cupy.asnumpy(device_vectors)
         if workspace is not None:
             keep_vectors(vectors, device_vectors, workspace)
@@ -204,7 +204,7 @@ def _cupy(device, needed):
     return cupy if needed < free_memory(device) else None
 
 
-def _signed(xp, vectors):
+def _fix_signs(xp, vectors):
     """Return vectors in C order with fixed signs.
 
     The largest entry of each (the first within ROUNDING of it) is positive.
@@ -228,7 +228,7 @@ def _file(adjacency, size):
     return cache_folder() / f"{digest.hexdigest()[:40]}.gkb"
 
 
-def _loaded(file, shape):
+def _load(file, shape):
     """Return (values, vectors) of a stored basis, or None.
 
     None if it is missing, damaged or not private.
@@ -297,7 +297,7 @@ def vectors_on_gpu(vectors, dtype, bring, workspace):
     return copies.of(np.dtype(dtype), bring)
 
 
-def smoothest(adjacency, size, cupy=None):
+def smoothest_eigenpairs(adjacency, size, cupy=None):
     """Return (values (K,) ascending, vectors (N, K)) of the K = size smoothest.
 
     They are of the smallest eigenvalues of the normalized Laplacian. The eigenvalue 0 occurs once per connected
@@ -313,12 +313,12 @@ def smoothest(adjacency, size, cupy=None):
     apply, value_of = inverse or complement(adjacency, cupy)
     rng, missing, count = np.random.default_rng(0), size - len(values), adjacency.shape[0]
     while missing:
-        more, result = _largest(apply, vectors, missing, rng, cupy)
+        more, result = _largest_eigenpairs(apply, vectors, missing, rng, cupy)
         more = value_of(more)
         complete = len(values) >= size and more.min() >= values[size - 1] - 1e-9  # rounding
         if complete:
             break
-        values, vectors = _merged(values, vectors, more, result)
+        values, vectors = _merge(values, vectors, more, result)
         missing = min(8, count - 1 - len(values))
     return np.clip(values[:size], 0.0, 2.0), np.ascontiguousarray(vectors[:, :size])
 
@@ -394,7 +394,7 @@ def constants(adjacency, most):
     return vectors / np.sqrt((vectors**2).sum(axis=0))
 
 
-def _largest(apply, known, count, rng, cupy=None):
+def _largest_eigenpairs(apply, known, count, rng, cupy=None):
     """Return (values, vectors) of the `count` largest eigenvalues of an operator.
 
     The operator is positive, on N numbers; the search is orthogonal to its known eigenvectors, the columns of known (N,
@@ -436,7 +436,7 @@ def _solver(cupy):
     return linalg.eigsh, linalg.LinearOperator
 
 
-def _merged(values, vectors, more, result):
+def _merge(values, vectors, more, result):
     """Merge both sets in ascending order.
 
     The new vectors are made orthogonal to the old ones again.

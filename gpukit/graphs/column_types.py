@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import EXACT, as_array, is_on_gpu, on_host
+from gpukit.base.arrays import EXACT, as_array, ensure_host, is_on_gpu
 from gpukit.errors import ParameterError
 from gpukit.io.arrays import is_frame
 
@@ -119,7 +119,7 @@ class ColumnTypes(NamedTuple):
 
         missing: (N, entries).
         """
-        array = on_host(array).copy()
+        array = ensure_host(array).copy()
         cells = array.reshape(len(array), -1)
         for kind, where in self.of_cells(missing):
             cells[where] = kind.fit(cells[where], minimum, maximum)
@@ -146,7 +146,7 @@ def types_of(values):
     if is_on_gpu(values):
         if getattr(values, "dtype", None) in (np.float32, np.float64):
             return None
-        values = on_host(values)
+        values = ensure_host(values)
         dtype = values.dtype
     elif isinstance(values, np.ma.MaskedArray):
         dtype, values = values.dtype, values.data
@@ -160,10 +160,10 @@ def types_of(values):
         return None
     is_long = dtype.kind in "iu" and dtype.itemsize == 8 and values.size
     inexact = is_long and bool(values.max() > EXACT or values.min() < -EXACT)
-    return single(ColumnType(dtype, dtype.kind != "f"), np.array(values) if inexact else None)
+    return single_type(ColumnType(dtype, dtype.kind != "f"), np.array(values) if inexact else None)
 
 
-def single(kind, original=None):
+def single_type(kind, original=None):
     """Return the ColumnTypes of a tensor with one type of cells."""
     return ColumnTypes((kind,), np.zeros((1, 1), np.int64), original)
 

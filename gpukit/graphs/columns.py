@@ -12,9 +12,9 @@ from gpukit.base import check_choice
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.constants import REPEATED
 from gpukit.graphs.time_parsing import DATE, are_dates, are_years
-from gpukit.io.arrays import plain
+from gpukit.io.arrays import normalize_name
 from gpukit.io.sheet import MISSING
-from gpukit.io.words import comma_error, is_number, shown
+from gpukit.io.words import comma_error, is_number, quote
 
 SIDES = ("rows", "columns")
 WEAK = ("id", "name")  # names of sensor columns that other columns may have too
@@ -74,17 +74,17 @@ def columns_of(table, known=frozenset(), count=None, layout=None, columns=None):
     check_choice("layout", layout, (None, *SIDES, "long"))
     header = has_header(table, known, count is None)
     frame = table.frame(header, spelled=1)
-    roles = None if columns is None else asked(columns, header, len(table.first), table.path)
+    roles = None if columns is None else parse_option(columns, header, len(table.first), table.path)
     if roles is None and (layout == "long" or (layout is None and header and has_names(table.first, known))):
         roles = long_by_name(table, header, layout, frame)
     if roles is None:
-        roles = wide(table, frame, header, known, count, layout)
+        roles = wide_columns(table, frame, header, known, count, layout)
     if roles.layout == "long" and not table.named:
         frame = table.frame(header, spelled=len(table.first))
     return roles, frame
 
 
-def asked(columns, header, width, path):
+def parse_option(columns, header, width, path):
     """Return the Columns of the option --columns.
 
     The option lists names in order, '-' for others, and '...' at the end to repeat the last one.
@@ -132,7 +132,7 @@ def has_header(table, known=frozenset(), alone=True):
         return are_numbers and (first[0].isdecimal() or not is_number(first[0]))
     if not first[0] and len(first) > 1 and kinds[0][1] == "number":
         raise DataError(
-            f"{table.path}: the first line, {shown(','.join(first))}, could be names or values. Name its first column "
+            f"{table.path}: the first line, {quote(','.join(first))}, could be names or values. Name its first column "
             "(such as time), or write nan into its first field."
         )
     return False
@@ -148,16 +148,16 @@ def kind(word):
 def is_called(name, role):
     """Return True if a column's name is that of a role."""
     ends = ("", "id", "no", "number", "code", "name") if role == "sensor" else ("",)
-    return any(plain(name).removesuffix(end) in NAMES[role] for end in ends)
+    return any(normalize_name(name).removesuffix(end) in NAMES[role] for end in ends)
 
 
 def role_of(name):
     """Return 'time' or 'sensor' by an axis name, else None."""
     if name is None or not str(name):
         return None
-    if plain(name) in NAMES["time"] | STEPS:
+    if normalize_name(name) in NAMES["time"] | STEPS:
         return "time"
-    return "sensor" if is_called(name, "sensor") and plain(name) not in WEAK else None
+    return "sensor" if is_called(name, "sensor") and normalize_name(name) not in WEAK else None
 
 
 def has_names(names, known=frozenset()):
@@ -171,7 +171,7 @@ def times_in(names):
 
     These are year, month, ...; a date and a clock; or one column.
     """
-    words = [plain(name) if name else "" for name in names]
+    words = [normalize_name(name) if name else "" for name in names]
     places = []
     for called in CALENDAR:
         indices = [index for index, word in enumerate(words) if word in called]
@@ -194,20 +194,20 @@ def long_by_name(table, header, layout, frame=None):
     """
     names = table.first if header else []
     time, sensors = times_in(names), [index for index, name in enumerate(names) if is_called(name, "sensor")]
-    sensor = min(sensors, key=lambda index: plain(names[index]) in WEAK, default=None)
+    sensor = min(sensors, key=lambda index: normalize_name(names[index]) in WEAK, default=None)
     if not time or sensor is None:
-        raise unclear(table, header, "it does not say which of its columns are time, sensor and value")
+        raise unclear_error(table, header, "it does not say which of its columns are time, sensor and value")
     rest = [index for index in range(len(names)) if index not in (*time, sensor)]
     numbers = [index for index in rest if kind((*table.second, *names)[index]) in ("number", "")]
     rest = [index for index in rest if is_called(names[index], "value")] or (numbers if len(rest) > 1 else rest)
     if len(rest) > 1 and layout is None and frame is not None and is_one(frame[sensor]):
         return None
     if len(rest) > 1:
-        raise unclear(table, header, f"{', '.join(names[index] for index in rest[:8])} could be the values")
+        raise unclear_error(table, header, f"{', '.join(names[index] for index in rest[:8])} could be the values")
     return Columns(header, "long", time, (sensor,), tuple(rest)) if rest else None
 
 
-def wide(table, frame, header, known, count, layout):
+def wide_columns(table, frame, header, known, count, layout):
     """Return the Columns of a wide table; arguments as in columns_of."""
     names, words = names_of(table, frame, header), table.words(frame[0])
     if names[0] in names[1:]:  # an index that is named as a sensor
@@ -216,7 +216,7 @@ def wide(table, frame, header, known, count, layout):
     sides = in_rows(table, frame, header, labels, known), in_columns(names, frame, header, labels, known, count)
     if layout is not None:
         return sides[SIDES.index(layout)]
-    side = by_vertices(table, frame, sides, known, count) or by_times(table, sides, words)
+    side = choose_by_vertices(table, frame, sides, known, count) or choose_by_times(table, sides, words)
     if side is sides[1] and count is None:
         refuse_readings(table, frame, side)
     return side
@@ -229,7 +229,7 @@ def names_of(table, frame, header):
 
 def are_labels(words, name, header, known):
     """Return True if the first column holds labels or times."""
-    if header and (plain(name) in STEPS or (role_of(name) and len({*words}) == len(words))):
+    if header and (normalize_name(name) in STEPS or (role_of(name) and len({*words}) == len(words))):
         return True
     are_numbers = all(kind(word) in ("number", "") for word in words)
     return not are_numbers or are_dates(words) or (bool(known) and known <= {*words})
@@ -243,8 +243,10 @@ def in_columns(names, frame, header, labels, known, count):
     time = tuple(index for index in times_in(names) if names[index] not in known) or labels
     rest = [index for index in range(frame.shape[1]) if index not in time]
     others = [index for index in rest if names[index] not in known] if count is None else []
-    kept = tuple(index for index in others if is_kept(names[index], frame[index], bool(time) and header))
-    return Columns(header, "columns", time, (), tuple(index for index in rest if index not in kept), kept=kept)
+    kept_columns = tuple(index for index in others if is_kept(names[index], frame[index], bool(time) and header))
+    return Columns(
+        header, "columns", time, (), tuple(index for index in rest if index not in kept_columns), kept=kept_columns
+    )
 
 
 def is_one(column):
@@ -259,7 +261,9 @@ def is_kept(name, column, timed):
     """
     if timed and is_called(name, "sensor") and is_one(column):
         return True
-    if timed and plain(name) in COUNTS and (plain(name) or column.name == 0):  # an unnamed index comes first
+    if (
+        timed and normalize_name(name) in COUNTS and (normalize_name(name) or column.name == 0)
+    ):  # an unnamed index comes first
         words = words_of(column).tolist()
         if are_rising(words) and float(words[-1]) - float(words[0]) == len(words) - 1 > 0:
             return True
@@ -281,13 +285,13 @@ def in_rows(table, frame, header, labels, known):
     if not first:
         return Columns(header, "rows", (), labels, tuple(range(len(labels), frame.shape[1])))
     words = {index: table.words(frame[index]) for index in range(first)}
-    named = [index for index in words if {*words[index]} & known]
+    id_columns = [index for index in words if {*words[index]} & known]
     differing = [index for index in words if len({*words[index]}) == len(words[index]) and all(words[index])]
     texts = tuple(index for index in words if "word" in map(kind, words[index]))
-    return Columns(header, "rows", (), tuple((named or differing)[:1]) or texts, tuple(range(first, end)))
+    return Columns(header, "rows", (), tuple((id_columns or differing)[:1]) or texts, tuple(range(first, end)))
 
 
-def by_vertices(table, frame, sides, known, count):
+def choose_by_vertices(table, frame, sides, known, count):
     """Return the one of two Columns whose sensors match the vertices.
 
     They match by label or number. None without a graph. Raises DataError if both or neither match. Numeric labels have
@@ -296,20 +300,20 @@ def by_vertices(table, frame, sides, known, count):
     scores = []
     for side in sides:
         labels = {*labels_of(table, frame, side)} if side.layout == "rows" else {*sensors_of(table, side)}
-        named = bool(known and labels) and (known <= labels if count is not None else labels <= known)
-        alike = 1 if all(map(str.isdecimal, known)) else 2
+        is_named = bool(known and labels) and (known <= labels if count is not None else labels <= known)
+        weight = 1 if all(map(str.isdecimal, known)) else 2
         size = len(frame) if side.layout == "rows" else len(side.values)
-        scores.append(named * alike + 2 * (size == count))
+        scores.append(is_named * weight + 2 * (size == count))
     if scores[0] != scores[1]:
         return sides[int(scores[1] > scores[0])]
     if count is None:
         return None
     what = "both could be the vertices" if any(scores) else "neither is its vertices"
     sizes = f"{len(frame):,} rows of {len(sides[1].values):,} values, and the graph has {count:,} vertices"
-    raise unclear(table, sides[0].header, f"{sizes}: {what}", (0,))
+    raise unclear_error(table, sides[0].header, f"{sizes}: {what}", (0,))
 
 
-def by_times(table, sides, words):
+def choose_by_times(table, sides, words):
     """Return the one of two Columns (rows, columns) whose other axis is times.
 
     Raises DataError if neither or both are. words: of the first column.
@@ -318,16 +322,16 @@ def by_times(table, sides, words):
     head, name = sensors_of(table, rows), table.first[0] if rows.header else None
     looks = are_dates(words) or {kind(word) for word in words} == {"date"}
     down = looks or role_of(name) == "time" or columns.time not in ((), (0,))
-    named = rows.header and any(role_of(table.first[index]) == "sensor" for index in rows.labels)
+    is_named = rows.header and any(role_of(table.first[index]) == "sensor" for index in rows.labels)
     by_word = down and not looks and "word" in map(kind, words)
-    across = are_dates(head) or (are_years(head) and (by_word or named and not down))
+    across = are_dates(head) or (are_years(head) and (by_word or is_named and not down))
     if down != across:
         return columns if down else rows
     unnamed = not name and (are_rising(words) or are_rising(words[::-1]))
     if not down and (not rows.labels or (unnamed and not are_years(head))):
         return columns
     what = "times too, as its columns are" if down else "no times"
-    raise unclear(table, rows.header, f"its lines are labelled {', '.join(map(shown, words[:2]))}, ...: {what}")
+    raise unclear_error(table, rows.header, f"its lines are labelled {', '.join(map(quote, words[:2]))}, ...: {what}")
 
 
 def are_rising(words):
@@ -363,14 +367,14 @@ def refuse_readings(table, frame, roles):
     words = {index: list(map(str, frame[index])) for index in roles.time}
     lines = len(frame), len({*zip(*words.values())})
     if lines[1] > 1 and lines[0] >= REPEATED * lines[1]:
-        raise unclear(table, roles.header, f"{lines[0]:,} lines have {lines[1]:,} times")
+        raise unclear_error(table, roles.header, f"{lines[0]:,} lines have {lines[1]:,} times")
     for index in roles.kept:
         words = [word for word in table.words(frame[index]) if word]
         if words and (not roles.header or are_dates(words)):
-            raise unclear(table, roles.header, f"column {index + 1} has words, such as {shown(words[0])}")
+            raise unclear_error(table, roles.header, f"column {index + 1} has words, such as {quote(words[0])}")
 
 
-def suggested(table, header, time=()):
+def suggest_columns(table, header, time=()):
     """Return likely --columns of a table as (long or None, wide)."""
     names, kinds = table.first if header else [""] * len(table.second), list(map(kind, table.second))
     dated = [index for index, word in enumerate(table.second) if kinds[index] == "date" or are_dates([word])]
@@ -382,21 +386,21 @@ def suggested(table, header, time=()):
     value = next((index for index in numbers if index != sensor), None)
 
     def line(roles):
-        said = ["time" if index in time else roles.get(index, "-") for index in range(len(kinds))]
-        while len(said) > 2 and said[-1] == said[-2] == said[-3]:
-            said.pop()
-        return ",".join([*said, "..."] if len(said) < len(kinds) else said)
+        parts = ["time" if index in time else roles.get(index, "-") for index in range(len(kinds))]
+        while len(parts) > 2 and parts[-1] == parts[-2] == parts[-3]:
+            parts.pop()
+        return ",".join([*parts, "..."] if len(parts) < len(kinds) else parts)
 
     reading = line({sensor: "sensor", value: "value"}) if time and value is not None else None
     return reading, line({index: "value" for index in numbers if index not in called})
 
 
-def unclear(table, header, why, time=()):
+def unclear_error(table, header, why, time=()):
     """Return the DataError for a table whose columns have no known names."""
-    reading, sensor = suggested(table, header, time)
+    reading, sensor = suggest_columns(table, header, time)
     reading = f"--columns {reading} if a line is a reading, " if reading else ""
     return DataError(
-        f"{table.path}: {why}. Its {'header' if header else 'first line'} is {shown(','.join(table.first))}. Say what "
+        f"{table.path}: {why}. Its {'header' if header else 'first line'} is {quote(','.join(table.first))}. Say what "
         f"its columns are: {reading}--columns {sensor} or --layout columns if a column is a sensor, --layout rows if a "
         "line is one (columns=, layout=)."
     )
@@ -409,7 +413,7 @@ def refuse_words(table, roles, frame):
         row = next((row for row, word in enumerate(words) if kind(word) == "word"), None)
         if row is not None:
             raise DataError(
-                f"{table.path}, {table.place(row)}: {shown(words[row])} (column {index + 1}) is not a number, and no "
+                f"{table.path}, {table.place(row)}: {quote(words[row])} (column {index + 1}) is not a number, and no "
                 "column holds any. Write numbers without units or marks."
             )
 
@@ -420,5 +424,5 @@ def warn_of_kept(table, roles):
     names = list(filter(None, names))
     if names:
         shown, others = names[:8], names[8:]
-        kept = ", ".join(shown) + (f" and {len(others)} others" if others else "")
-        warnings.warn(f"{table.path}: not read as sensors, and kept as they are: {kept}.", stacklevel=2)
+        kept_names = ", ".join(shown) + (f" and {len(others)} others" if others else "")
+        warnings.warn(f"{table.path}: not read as sensors, and kept as they are: {kept_names}.", stacklevel=2)

@@ -16,10 +16,10 @@ from gpukit.graphs.column_types import (
     type_of_words,
 )
 from gpukit.graphs.columns import columns_of
-from gpukit.graphs.table import firsts, known_of, long_of, ranks
+from gpukit.graphs.table import firsts, label_set, long_of, ranks
 from gpukit.io.records import check_word, csv_line
 from gpukit.io.sheet import FrameTable, open_table
-from gpukit.io.words import decimal_commas, decoded, shown, with_comma, with_point
+from gpukit.io.words import decimal_commas, decode, quote, with_comma, with_point
 from gpukit.persist import atomic_write
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
@@ -46,14 +46,14 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, co
     spelling : Spelling or None
         None uses the dtype of completed.
 
-    Numbers are written without exponents. A long table gets a line for each missing time of a sensor, see `placed`.
+    Numbers are written without exponents. A long table gets a line for each missing time of a sensor, see `line_order`.
     .parquet is written as Parquet: columns of Parquet in their dtype; those of a text as int64 or bool if all numbers
     are such, else as float64. Other suffixes are written as text with the separator of `source` (commas if that is
     Parquet, or a blank). The file is written atomically. Raises DataError.
     """
     table, as_parquet = open_table(source), str(path).lower().endswith(".parquet")
     spelling = Spelling(completed.dtype) if spelling is None else spelling
-    roles, frame = columns_of(table, known_of(ids), None if alone else len(completed), layout, columns)
+    roles, frame = columns_of(table, label_set(ids), None if alone else len(completed), layout, columns)
     if roles.layout == "long":
         return _write_long(path, table, long_of(table, roles, frame, ids), completed, observed, as_parquet, spelling)
     filled, seen = (part if roles.layout == "rows" else part.T for part in (completed, observed))
@@ -104,7 +104,7 @@ def _write_long(path, table, long, completed, observed, as_parquet, spelling):
         out = completed_as(long, completed, observed)
     else:
         words = boolean_words(long.frame[long.value][observed[long.vertex, long.time]])
-        out = completed_frame(long, completed, observed, lambda some: spelling.words(np.asarray(some), words))
+        out = completed_frame(long, completed, observed, lambda values: spelling.words(np.asarray(values), words))
     _write(path, table, long.columns, out, as_parquet)
 
 
@@ -136,7 +136,7 @@ def _write_text(path, table, roles, out):
         check_word(label, f"{path}: the label")
     if roles.header and not any(table.first[1:]):
         raise DataError(
-            f"{path}: the columns' names are blank ({shown(table.first[-1])}), and a text would read them as values. "
+            f"{path}: the columns' names are blank ({quote(table.first[-1])}), and a text would read them as values. "
             "Write a file.parquet instead."
         )
     separator = getattr(table, "separator", ",")
@@ -144,12 +144,12 @@ def _write_text(path, table, roles, out):
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         for line in [table.first, *lines] if roles.header else lines:
             file.write(csv_line(map(with_comma, map(str, line)) if table.commas else line, separator))
-        file.writelines(f"{line}\n" for line in decoded(table.blank_end).splitlines() if line)
+        file.writelines(f"{line}\n" for line in decode(table.blank_end).splitlines() if line)
         file.flush()
         comma = next(filter(with_point, labels), None)
         if comma is not None and decimal_commas(Path(aside).read_bytes(), separator)[1] != table.commas:
             raise DataError(
-                f"{path}: a label such as {shown(comma)} would be read as a number with a decimal comma. Rename it, or "
+                f"{path}: a label such as {quote(comma)} would be read as a number with a decimal comma. Rename it, or "
                 "write a file.parquet instead."
             )
 
@@ -160,7 +160,7 @@ def _write_parquet(path, table, header, out):
     out.columns = [name or "index" for name in names]
     if not out.columns.is_unique:
         twice = out.columns[out.columns.duplicated()][0]
-        raise DataError(f"{path}: Parquet names each column once, and {shown(twice)} comes twice. Write a file.csv.")
+        raise DataError(f"{path}: Parquet names each column once, and {quote(twice)} comes twice. Write a file.csv.")
     with atomic_write(path) as aside:
         out.to_parquet(aside, index=False)
 
@@ -177,9 +177,9 @@ def completed_frame(long, completed, observed, written):
     cells = long.frame[long.value].astype(object).to_numpy(copy=True)
     lacking = ~observed[long.vertex, long.time]
     cells[lacking] = written(completed[long.vertex, long.time][lacking])
-    more = added(long, vertices, times)
+    more = append_lines(long, vertices, times)
     more[long.value] = np.concatenate([cells, np.array(written(completed[vertices, times]), dtype=object)])
-    return more.take(placed(long, vertices, times)).reset_index(drop=True)
+    return more.take(line_order(long, vertices, times)).reset_index(drop=True)
 
 
 def completed_as(long, completed, observed):
@@ -198,7 +198,7 @@ def completed_as(long, completed, observed):
     return out
 
 
-def added(long, vertices, times):
+def append_lines(long, vertices, times):
     """Return the lines followed by the added ones, whose values are missing.
 
     Other columns of added lines hold the common value of the sensor's lines, else of the time's lines, else nothing.
@@ -207,7 +207,7 @@ def added(long, vertices, times):
 
     def tail(name, column):
         if name == long.columns.labels[0]:
-            return filled_in(column, by_vertex, [str(value) for value in long.ids[vertices].tolist()])
+            return fill_column(column, by_vertex, [str(value) for value in long.ids[vertices].tolist()])
         if name in long.columns.time:
             return column.take(by_time)
         for places, rows in ((long.vertex, by_vertex), (long.time, by_time)):
@@ -218,10 +218,12 @@ def added(long, vertices, times):
 
     by_vertex, by_time = firsts(long.vertex, len(long.ids))[vertices], firsts(long.time, len(long.moments))[times]
     parts = ([column, *([tail(name, column)] * bool(len(vertices)))] for name, column in long.frame.items())
-    return pandas.DataFrame({name: pandas.concat(one, ignore_index=True) for name, one in zip(long.frame, parts)})
+    return pandas.DataFrame(
+        {name: pandas.concat(columns, ignore_index=True) for name, columns in zip(long.frame, parts)}
+    )
 
 
-def filled_in(column, rows, others):
+def fill_column(column, rows, others):
     """Return a column's cells at rows, `others` where row is -1."""
     import pandas
 
@@ -233,7 +235,7 @@ def filled_in(column, rows, others):
     return cells.where(pandas.Series(rows >= 0), words)
 
 
-def placed(long, vertices, times):
+def line_order(long, vertices, times):
     """Return the order in which lines and added lines are written.
 
     In a table sorted by time, or by sensor and then time, added lines are inserted; otherwise they are at the end.
@@ -242,13 +244,13 @@ def placed(long, vertices, times):
     later = np.arange(len(vertex)) >= len(long.vertex)
     first = firsts(long.vertex, len(long.ids))
     rank = ranks(np.where(first < 0, len(vertex), first))  # in order of appearance
-    if rises(long.time):
-        return np.lexsort((rank[vertex] if rises(long.time * len(rank) + rank[long.vertex]) else later, time))
-    if rises(rank[long.vertex] * len(long.moments) + long.time):
+    if is_rising(long.time):
+        return np.lexsort((rank[vertex] if is_rising(long.time * len(rank) + rank[long.vertex]) else later, time))
+    if is_rising(rank[long.vertex] * len(long.moments) + long.time):
         return np.lexsort((time, rank[vertex]))
     return np.concatenate([np.flatnonzero(~later), len(long.vertex) + np.lexsort((vertices, times))])
 
 
-def rises(keys):
+def is_rising(keys):
     """Return True if keys never decrease."""
     return bool((np.diff(keys) >= 0).all())

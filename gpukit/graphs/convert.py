@@ -1,6 +1,6 @@
 """Convert arrays and data frames to a validated GraphTensor.
 
-`sound` validates graph tensors of users; as_graph_tensor and the readers return valid ones.
+`validate_tensor` validates graph tensors of users; as_graph_tensor and the readers return valid ones.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def as_graph_tensor(
     No input is changed. Raises DataError for infinities, NaN where the mask is True, a wrong N, labels that differ from
     the graph's, wrong shapes, and no observed value; as as_adjacency does; ParameterError for slice_shape.
     """
-    names = labels.of_graph(graph) if vertices is None else _ids(vertices)
+    names = labels.vertices_of_graph(graph) if vertices is None else _ids(vertices)
     types = types_of(tensor) if types is None else types
-    tensor, when = labels.aligned(tensor, names, "tensor")
-    mask, truth = (labels.aligned(value, names, what)[0] for value, what in ((mask, "mask"), (truth, "truth")))
+    tensor, when = labels.align_frame(tensor, names, "tensor")
+    mask, truth = (labels.align_frame(value, names, what)[0] for value, what in ((mask, "mask"), (truth, "truth")))
     original = numbers(tensor, "the tensor")
     if original.ndim == 0 or not original.size:
         raise DataError(
@@ -75,19 +75,19 @@ def as_graph_tensor(
         raise DataError(
             f"the tensor has {len(original):,} slices (its shape is {original.shape}), but the graph has "
             f"{adjacency.shape[0]:,} vertices. The first axis of the tensor is that of the vertices."
-            f"{turned(original.shape, adjacency.shape[0])}"
+            f"{hint_for(original.shape, adjacency.shape[0])}"
         )
     _check_ids(names, len(original))
-    values = sliced(original, slice_shape)
-    seen = by_vertex(observed(values, mask, original.shape))
+    values = to_slices(original, slice_shape)
+    seen = reduce_mask(observed_mask(values, mask, original.shape))
     if truth is not None:
         truth = _truth(numbers(truth, "truth"), original.shape, values)
     times = _times(when if times is None else times, original.shape, values.shape)
     shape = values.shape if slice_shape is not None else original.shape
-    return GraphTensor(adjacency, _filled(values, seen), seen, names, truth, times, types, shape)
+    return GraphTensor(adjacency, _zero_missing(values, seen), seen, names, truth, times, types, shape)
 
 
-def turned(shape, count):
+def hint_for(shape, count):
     """Return a hint to transpose if another axis fits, else ''."""
     if len(shape) == 2 and shape[1] == count:
         return " It looks transposed: give X.T (on the command line: --layout columns)."
@@ -102,7 +102,7 @@ def refuse_turned_list(graph, shape):
     if is_list(graph) and len(shape) == 2:
         ends = np.asarray(graph[0] if isinstance(graph, tuple) else graph)
         count = int(ends.max()) + 1 if ends.size and ends.dtype.kind in "iu" else None
-        if count not in (None, shape[0]) and (how := turned(shape, count)):
+        if count not in (None, shape[0]) and (how := hint_for(shape, count)):
             raise DataError(f"the edges are of {count:,} vertices, the shape of the tensor is {shape}.{how}")
 
 
@@ -119,10 +119,10 @@ def numbers(values, what):
     values: arrays, masked too, nested lists, arrays of other libraries, also on a GPU. Raises DataError for values that
     are not real numbers.
     """
-    return real(as_array(values, what), what)
+    return to_real(as_array(values, what), what)
 
 
-def real(array, what):
+def to_real(array, what):
     """Apply numbers() to an array on any device."""
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise DataError(f"{what} holds {array.dtype}, not real numbers: float32 or float64 are needed.")
@@ -131,7 +131,7 @@ def real(array, what):
     return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
 
 
-def sliced(array, slice_shape=None):
+def to_slices(array, slice_shape=None):
     """Return array as (N, m, n)."""
     count = len(array)
     if slice_shape is not None:
@@ -158,7 +158,7 @@ def check_slice(shape, name="slice_shape"):
     return check_integer(f"m of {name}", m, 1), check_integer(f"n of {name}", n, 1)
 
 
-def observed(values, mask, original, strict=True):
+def observed_mask(values, mask, original, strict=True):
     """Return a mask (N, m, n) of values that are neither NaN nor masked.
 
     mask: bool, or 0 and 1, True = observed, (N,) of the shape `original` of the tensor before slicing, or None.
@@ -166,12 +166,12 @@ def observed(values, mask, original, strict=True):
     and, if strict, for NaN where the mask is True.
     """
     missing, wrong = np.isnan(values), np.isinf(values)
-    in_mask = True if mask is None else _by_entry(mask, original, values)
+    in_mask = True if mask is None else _expand_mask(mask, original, values)
     if not strict:
         wrong &= in_mask
     if wrong.any():
         raise DataError(
-            f"the tensor is {values[_first(wrong)]} at {_place(wrong)}; values must be finite, or NaN for missing."
+            f"the tensor is {values[_index_of(wrong)]} at {_place(wrong)}; values must be finite, or NaN for missing."
         )
     if strict and mask is not None and (missing & in_mask).any():
         raise DataError(
@@ -184,7 +184,7 @@ def observed(values, mask, original, strict=True):
     return result
 
 
-def _by_entry(mask, original, values):
+def _expand_mask(mask, original, values):
     """Return a mask of any valid shape as bool (N, m, n).
 
     It is on the device of values.
@@ -203,19 +203,19 @@ def _by_entry(mask, original, values):
     return np.broadcast_to(mask[:, None, None], shape) if mask.shape == shape[:1] else mask.reshape(shape)
 
 
-def by_vertex(seen):
+def reduce_mask(seen):
     """Return a mask as (N,) if it has no partial slices."""
     flat = seen.reshape(len(seen), -1)
-    some = flat.any(axis=1)
-    return some if np.array_equal(some, flat.all(axis=1)) else seen
+    is_observed = flat.any(axis=1)
+    return is_observed if np.array_equal(is_observed, flat.all(axis=1)) else seen
 
 
-def _first(wrong):
+def _index_of(wrong):
     return np.unravel_index(int(np.argmax(wrong)), wrong.shape)
 
 
 def _place(wrong):
-    vertex, row, column = map(int, _first(wrong))
+    vertex, row, column = map(int, _index_of(wrong))
     return f"vertex {vertex}, row {row}, column {column}"
 
 
@@ -225,11 +225,13 @@ def _truth(truth, original, values):
     truth = np.ascontiguousarray(truth.reshape(values.shape), dtype=values.dtype)
     wrong = ~np.isfinite(truth)
     if wrong.any():
-        raise DataError(f"truth is {truth[_first(wrong)]} at {_place(wrong)}; it must be known everywhere or left out.")
+        raise DataError(
+            f"truth is {truth[_index_of(wrong)]} at {_place(wrong)}; it must be known everywhere or left out."
+        )
     return truth
 
 
-def _filled(values, mask):
+def _zero_missing(values, mask):
     """Return values in C order, 0 where missing.
 
     The array is copied if any value is missing.
@@ -275,7 +277,7 @@ def _check_ids(ids, count):
 FLOATS = (np.float32, np.float64)
 
 
-def sound(data):
+def validate_tensor(data):
     """Return a valid GraphTensor, or raise DataError.
 
     Checked: adjacency, shapes, dtypes, finite values, unique ids.
@@ -312,7 +314,7 @@ def sound(data):
 def _check_vertices(vertices, count):
     if not isinstance(vertices, np.ndarray) or vertices.shape != (count,) or vertices.dtype.kind not in "iuU":
         raise DataError(f"GraphTensor.vertices must be {count:,} ids, whole numbers or text.")
-    twice = trust.repeated(vertices)
+    twice = trust.first_repeated(vertices)
     if twice is not None:
         raise DataError(f"GraphTensor.vertices has {twice} twice; ids must differ.")
 

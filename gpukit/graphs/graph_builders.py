@@ -15,9 +15,9 @@ from gpukit.graphs.convert import numbers
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import pairs_of as pairs_in
 from gpukit.graphs.text import square_of as square_in
-from gpukit.io.arrays import as_frame, is_frame, plain
+from gpukit.io.arrays import as_frame, is_frame, normalize_name
 from gpukit.io.sheet import open_table
-from gpukit.io.words import as_ids, refuse_repeated, shown
+from gpukit.io.words import as_ids, quote, refuse_repeated
 
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, Table
@@ -78,18 +78,18 @@ def graph_from_coordinates(
     (3, 3)
     """
     if isinstance(coordinates, Coordinates):
-        return nearest(coordinates, neighbors)
+        return knn_graph(coordinates, neighbors)
     coordinates = as_frame(coordinates)
     if is_frame(coordinates):
-        return nearest(of_frame(coordinates), neighbors)
+        return knn_graph(coordinates_of_frame(coordinates), neighbors)
     array = as_array(coordinates, "the coordinates")
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "biuf":
         raise DataError(f"coordinates are (N, 2) numbers; got {array.dtype}, shape {array.shape}.")
     array = array.astype(np.float64)
-    return nearest(Coordinates(array if degrees else array[:, ::-1], None, bool(degrees)), neighbors)
+    return knn_graph(Coordinates(array if degrees else array[:, ::-1], None, bool(degrees)), neighbors)
 
 
-def of_frame(frame):
+def coordinates_of_frame(frame):
     """Return the Coordinates of a DataFrame."""
     label, first, second = columns_of(frame.columns, "the coordinates")
     counted = type(frame.index).__name__ == "RangeIndex"
@@ -101,7 +101,7 @@ def of_frame(frame):
     labels = frame.index if not counted else None if label is None else frame.iloc[:, label]
     places = frame.iloc[:, [first, second]].to_numpy(np.float64, na_value=np.nan)
     ids = None if labels is None else as_ids(list(map(str, labels)))
-    return Coordinates(places, ids, plain(frame.columns[first]) in DEGREES)
+    return Coordinates(places, ids, normalize_name(frame.columns[first]) in DEGREES)
 
 
 def columns_of(names, what):
@@ -109,8 +109,8 @@ def columns_of(names, what):
 
     Raises DataError if the coordinates are not among the names.
     """
-    titles, names = ", ".join(map(str, names)), list(map(plain, names))
-    result = [[index for index, name in enumerate(names) if name in those] for those in (FIRST, SECOND)]
+    titles, names = ", ".join(map(str, names)), list(map(normalize_name, names))
+    result = [[index for index, name in enumerate(names) if name in group] for group in (FIRST, SECOND)]
     if not all(result):
         raise DataError(
             f"{what}: the columns are {titles}; latitude and longitude, or x and y, are to be among them. Name them "
@@ -121,14 +121,14 @@ def columns_of(names, what):
     return (*rest, None)[0], result[0][0], result[1][0]
 
 
-def nearest(positions, neighbors=None):
+def knn_graph(positions, neighbors=None):
     """Return the Graph of Coordinates."""
     from scipy.spatial import cKDTree
 
     check(positions)
     count = len(positions.places)
     k = how_many(neighbors, count)
-    points = on_sphere(positions.places) if positions.degrees else near_one(positions.places)
+    points = to_sphere(positions.places) if positions.degrees else scale_near_one(positions.places)
     distances, others = cKDTree(points).query(points, min(count, k + 1))
     distances, others = distances.reshape(count, -1), others.reshape(count, -1)
     rows = np.repeat(np.arange(count), others.shape[1]).reshape(others.shape)
@@ -138,10 +138,10 @@ def nearest(positions, neighbors=None):
     if positions.degrees:
         distances = 2 * RADIUS * np.arcsin(np.minimum(distances / (2 * RADIUS), 1.0))
     scale = float(np.median(distances)) if len(distances) else 0.0
-    return Graph(joined(rows, columns, gaussian(distances, scale), count), positions.ids)
+    return Graph(symmetric_graph(rows, columns, gaussian(distances, scale), count), positions.ids)
 
 
-def on_sphere(places):
+def to_sphere(places):
     """Return latitude and longitude in degrees as points (N, 3) in km."""
     north, east = np.radians(places).T
     return RADIUS * np.column_stack((np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)))
@@ -160,14 +160,14 @@ def check(positions):
         index = int(np.argmax(wrong))
         kind = "latitude (-90 to 90) and longitude (-180 to 180)" if positions.degrees else "coordinates, y and x,"
         raise DataError(
-            f"the {kind} of {called(ids, index)} are {', '.join(f'{value:g}' for value in places[index])}. "
+            f"the {kind} of {vertex_name(ids, index)} are {', '.join(f'{value:g}' for value in places[index])}. "
             "Correct the line."
         )
     if ids is not None:
         refuse_repeated(list(map(str, ids)), "the coordinates have the label")
 
 
-def called(ids, position):
+def vertex_name(ids, position):
     """Return a vertex's name for messages."""
     return f"vertex {position}" if ids is None else f"{ids[position]}"
 
@@ -186,7 +186,7 @@ def read_coordinates(path):
     if "" in names:
         raise DataError(f"{table.path}, {table.place(names.index(''))} has no label. Correct or remove it.")
     ids = as_ids(names, f"{table.path}: vertex") if names else None
-    return Coordinates(places, ids, plain(table.first[first]) in DEGREES, table.path)
+    return Coordinates(places, ids, normalize_name(table.first[first]) in DEGREES, table.path)
 
 
 def select(coordinates, ids):
@@ -208,7 +208,7 @@ def select(coordinates, ids):
     if lacking:
         more = f", nor of {len(lacking) - 1:,} others" if len(lacking) > 1 else ""
         raise DataError(
-            f"{path} has no coordinates of {shown(lacking[0])}{more}. Labels are matched as they are spelled; give "
+            f"{path} has no coordinates of {quote(lacking[0])}{more}. Labels are matched as they are spelled; give "
             "every vertex a line."
         )
     return coordinates._replace(places=coordinates.places[[places[value] for value in map(str, ids)]], ids=ids)
@@ -245,19 +245,19 @@ def graph_from_distances(distances: Table, neighbors: int | None = None, ids: Ar
     if ids is not None:
         refuse_repeated(list(map(str, ids)), "the vertices have the label")
     rows, columns, lengths, ids = pairs_of(as_frame(distances), ids)
-    apart = (rows != columns) & np.isfinite(lengths)
-    rows, columns, lengths = rows[apart], columns[apart], lengths[apart]
+    is_edge = (rows != columns) & np.isfinite(lengths)
+    rows, columns, lengths = rows[is_edge], columns[is_edge], lengths[is_edge]
     if (lengths < 0).any():
         raise DataError(f"a distance is {lengths.min():g}; distances are not negative.")
     if not len(lengths):
         raise DataError("no two of the vertices have a distance.")
-    lengths = near_one(lengths)
+    lengths = scale_near_one(lengths)
     weights = gaussian(lengths, float(np.std(np.r_[lengths, np.zeros(len(ids))])))
     rank = pandas.Series(lengths).groupby(rows).rank(method="first").to_numpy()
     is_kept = (
         rank <= how_many(neighbors, len(ids)) if neighbors is not None else (weights >= LEAST_WEIGHT) | (rank == 1)
     )
-    return Graph(joined(rows[is_kept], columns[is_kept], weights[is_kept], len(ids)), ids)
+    return Graph(symmetric_graph(rows[is_kept], columns[is_kept], weights[is_kept], len(ids)), ids)
 
 
 def pairs_of(distances, ids):
@@ -275,7 +275,7 @@ def pairs_of(distances, ids):
             distances = pandas.DataFrame(distances)  # each column with its own type
     labelled = type(distances.columns).__name__ != "RangeIndex" and set(distances.index) == set(distances.columns)
     if distances.shape[1] != 3 or labelled:
-        *ends, lengths = of_square(distances, ids)
+        *ends, lengths = edges_of_square(distances, ids)
     else:
         ends, lengths = [distances.iloc[:, index].map(str) for index in (0, 1)], lengths_of(distances.iloc[:, 2])
     known = pandas.Index(list(map(str, ids)) if ids is not None else pandas.unique(pandas.concat(ends)))
@@ -284,7 +284,7 @@ def pairs_of(distances, ids):
     return rows[is_present], columns[is_present], lengths[is_present], as_ids(known.tolist()) if ids is None else ids
 
 
-def of_square(frame, ids):
+def edges_of_square(frame, ids):
     """Return (vertices, vertices, distances) of a labelled square DataFrame."""
     import pandas
 
@@ -316,7 +316,7 @@ def gaussian(distances, scale):
     return np.maximum(np.exp(-np.square(distances / scale)), SMALLEST_WEIGHT)
 
 
-def near_one(numbers):
+def scale_near_one(numbers):
     """Scale numbers by a power of two so that their squares fit float64.
 
     The largest is then in [1/2, 1).
@@ -324,7 +324,7 @@ def near_one(numbers):
     return np.ldexp(numbers, -int(np.frexp(np.abs(numbers).max(initial=0.0))[1]))
 
 
-def joined(rows, columns, weights, count):
+def symmetric_graph(rows, columns, weights, count):
     """Return a symmetric csr (count, count) float64 of pairs.
 
     A pair in both directions has the larger weight.
@@ -399,7 +399,7 @@ def graph_from_series(values: ArrayLike, neighbors: int | None = None, ids: Arra
         rows, columns, weights = np.arange(count - 1), np.arange(1, count), np.ones(count - 1)
     else:
         rows, columns, weights = (np.concatenate(value) for value in zip(*parts))
-    return Graph(joined(rows, columns, weights, count), ids)
+    return Graph(symmetric_graph(rows, columns, weights, count), ids)
 
 
 def blocks(values, alive, k):
@@ -414,11 +414,11 @@ def blocks(values, alive, k):
     for start in range(0, len(values), step):
         part = slice(start, min(start + step, len(values)))
         rows = np.flatnonzero(alive[part]) + start
-        alike = likeness(rest, squares, seen, rows)
-        alike[:, ~alive] = -np.inf
-        alike[np.arange(len(rows)), rows] = -np.inf
-        columns = np.argpartition(-alike, k - 1, axis=1)[:, :k]
-        weights = np.maximum(np.take_along_axis(alike, columns, axis=1), SMALLEST_WEIGHT)
+        similarities = likeness(rest, squares, seen, rows)
+        similarities[:, ~alive] = -np.inf
+        similarities[np.arange(len(rows)), rows] = -np.inf
+        columns = np.argpartition(-similarities, k - 1, axis=1)[:, :k]
+        weights = np.maximum(np.take_along_axis(similarities, columns, axis=1), SMALLEST_WEIGHT)
         yield np.repeat(rows, k), columns.ravel(), weights.ravel()
 
 

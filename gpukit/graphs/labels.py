@@ -11,7 +11,7 @@ from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.times import exact_seconds
 
 
-def of_graph(graph):
+def vertices_of_graph(graph):
     """Return vertex ids (N,), int64 or str, of a graph, or None.
 
     graph: a networkx graph, a square DataFrame or a Graph. Vertices that are neither whole numbers nor text (tuples,
@@ -22,7 +22,7 @@ def of_graph(graph):
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(graph, networkx.Graph):
         return _ids(list(graph.nodes))
-    if is_frame(graph) and graph.shape[0] == graph.shape[1] and not counted(graph.columns):
+    if is_frame(graph) and graph.shape[0] == graph.shape[1] and not is_default_index(graph.columns):
         return _ids(list(graph.index))
     return None
 
@@ -32,7 +32,7 @@ def square(frame):
 
     Columns are put in the order of the rows. Raises DataError if labels differ.
     """
-    if counted(frame.index) or counted(frame.columns) or len(frame.index) != len(frame.columns):
+    if is_default_index(frame.index) or is_default_index(frame.columns) or len(frame.index) != len(frame.columns):
         return frame.to_numpy()
     rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))
     if len(set(rows)) < len(rows):
@@ -42,7 +42,7 @@ def square(frame):
     return frame.to_numpy()[:, [places[name] for name in rows]]
 
 
-def aligned(values, vertices, what):
+def align_frame(values, vertices, what):
     """Return (values, times or None), with a DataFrame as an array of vertices.
 
     vertices: (N,) ids of the graph, or None; what: name of the frame in errors. A frame whose index, or else whose
@@ -52,7 +52,7 @@ def aligned(values, vertices, what):
     """
     values = as_frame(values)
     if hasattr(values, "to_frame") and hasattr(values, "index"):  # a Series: one value per vertex
-        array, _ = aligned(values.to_frame(), vertices, what)
+        array, _ = align_frame(values.to_frame(), vertices, what)
         return array[:, 0], None
     if not is_frame(values):
         return values, None
@@ -60,7 +60,7 @@ def aligned(values, vertices, what):
         order = _order(frame.index, vertices)
         if order is not None:
             return numbers(values, what, turned)[order], _times(frame.columns)
-    if vertices is not None and not (counted(values.index) and len(values) == len(vertices)):
+    if vertices is not None and not (is_default_index(values.index) and len(values) == len(vertices)):
         check_same(list(map(str, values.index)), list(map(str, vertices)), f"the {what}'s rows", "vertex")
     return numbers(values, what, False), _times(values.columns)
 
@@ -81,32 +81,32 @@ def check_same(ids, expected, what, label):
     lacking = [name for name in expected if name not in mine]
     if not strange and not lacking:
         if len(set(ids)) < len(ids):
-            raise DataError(f"{what} have the label {repeated(ids)!r} twice; labels must differ.")
+            raise DataError(f"{what} have the label {first_repeated(ids)!r} twice; labels must differ.")
         return
     parts = []
     if strange:
-        parts.append(f"{listed(strange)} {'is' if len(strange) == 1 else 'are'} no {label} of the graph")
+        parts.append(f"{list_names(strange)} {'is' if len(strange) == 1 else 'are'} no {label} of the graph")
     if lacking:
-        parts.append(f"{listed(lacking)} {'is' if len(lacking) == 1 else 'are'} not among them")
+        parts.append(f"{list_names(lacking)} {'is' if len(lacking) == 1 else 'are'} not among them")
     raise DataError(
         f"the labels of {what} are not those of the graph: {'; '.join(parts)}. Rename them, leave out what the graph "
         "has not, or hand over plain arrays."
     )
 
 
-def repeated(names):
+def first_repeated(names):
     """Return the first name that occurs twice."""
     seen = set()
     return next(name for name in names if name in seen or seen.add(name))
 
 
-def listed(names, form=repr):
+def list_names(names, form=repr):
     """Return the first three names of a list and the number of the others, for a message."""
     more = f" and {len(names) - 3:,} others" if names[3:] else ""
     return ", ".join(map(form, names[:3])) + more
 
 
-def counted(index):
+def is_default_index(index):
     """Return True for pandas' default labels 0, 1, 2, ..."""
     return index.dtype.kind in "iu" and type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 

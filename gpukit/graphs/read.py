@@ -14,15 +14,23 @@ from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import graph_builders
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list, numbers, observed, sliced, sound
-from gpukit.graphs.labels import listed
+from gpukit.graphs.convert import (
+    as_graph_tensor,
+    check_slice,
+    is_list,
+    numbers,
+    observed_mask,
+    to_slices,
+    validate_tensor,
+)
+from gpukit.graphs.labels import list_names
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import read_graph_text
 from gpukit.graphs.time_parsing import check_times, read_times
 from gpukit.io import archives, container, sources, trust
 from gpukit.io.sheet import open_table
-from gpukit.io.words import shown
+from gpukit.io.words import quote
 from gpukit.persist import atomic_write
 
 if TYPE_CHECKING:
@@ -73,7 +81,7 @@ def read_graph(
     layout : {'rows', 'columns', 'long'} or None
         What a vertex is in a table, also in a .npy of (T, N); 'long' has one reading per line.
     columns : str, list of str or None
-        Roles of the columns in the file's order, such as "time,sensor,-,value"; see columns.asked.
+        Roles of the columns in the file's order, such as "time,sensor,-,value"; see columns.parse_option.
     coordinates : str, Path, file, Coordinates or None
         Without edges: the graph joins the nearest vertices by these coordinates.
     distances : str, Path, file or None
@@ -104,7 +112,7 @@ def read_graph(
     values_file = tensor if path is None else path
     if edges is not None:
         return _join_edges(edges, values_file, options)
-    with sources.opened(values_file, "values, or an .npz of a graph and its values") as source:
+    with sources.open_source(values_file, "values, or an .npz of a graph and its values") as source:
         has_source = (coordinates, distances, neighbors) != (None, None, None)
         if not has_source and (source.format in ("npz", "npy") or str(source.name).lower().endswith(".npz")):
             return _read_archive(source, options)
@@ -125,14 +133,14 @@ class TableOptions(NamedTuple):
     slice_shape: tuple | None
     times: object = None
 
-    def times_of(self, own, path):
+    def times_of(self, file_times, path):
         """Return the times of either file, validated.
 
         Raises ParameterError if both have times.
         """
         if self.times is None:
-            return own
-        if own is not None:
+            return file_times
+        if file_times is not None:
             raise ParameterError(f"{path} has times of its own: leave times (--times) out.")
         return read_times(self.times)
 
@@ -184,8 +192,8 @@ class GraphSource(NamedTuple):
         if self.distances is not None:
             return graph_builders.graph_from_distances(self.distances, self.neighbors, known)._replace(vertices=ids)
         original = numbers(values.values, "the tensor")
-        whole = sliced(original)
-        series = np.where(observed(whole, values.mask, original.shape), whole, np.nan)
+        whole = to_slices(original)
+        series = np.where(observed_mask(whole, values.mask, original.shape), whole, np.nan)
         return graph_builders.graph_from_series(series, self.neighbors, ids)
 
     def warn_of_absent(self, ids, names, path):
@@ -197,7 +205,7 @@ class GraphSource(NamedTuple):
         absent = [name for name in map(str, ids) if name not in present]
         if absent:
             warnings.warn(
-                f"{self.source} names {listed(absent, shown)}, which {path} does not have: left "
+                f"{self.source} names {list_names(absent, quote)}, which {path} does not have: left "
                 "out. An empty column (or row) of that name is filled in.",
                 stacklevel=2,
             )
@@ -222,7 +230,7 @@ def read_edges(path):
     """
     if isinstance(path, Graph):
         return path.adjacency, path.vertices
-    with sources.opened(path, EDGES) as source:
+    with sources.open_source(path, EDGES) as source:
         if source.format == "npz":
             arrays = _read_arrays(source, {*GRAPH, "vertices"})
             return _graph(arrays, source.name), arrays.get("vertices")
@@ -234,7 +242,7 @@ def read_edges(path):
 def _join_edges(edges, values_file, options):
     """Return the GraphTensor of a file of edges and one of values."""
     graph, ids = read_edges(edges)
-    with sources.opened(values_file, "the values of the graph's vertices") as source:
+    with sources.open_source(values_file, "the values of the graph's vertices") as source:
         values, path = _read_values(source, graph, ids, options), source.name
     count, names = len(np.atleast_1d(values.values)), values.ids  # a file may hold a single number
     if ids is None or (len(ids) == count and names is None):
@@ -301,7 +309,7 @@ def _count(graph):
 def _check_tensor(path, arrays, needed):
     """Raise DataError for an archive without values."""
     if "tensor" not in arrays:
-        raise DataError(f"{path} has no array named tensor. Found: {_listed(arrays)}. {needed}.")
+        raise DataError(f"{path} has no array named tensor. Found: {_join_names(arrays)}. {needed}.")
 
 
 def _form(arrays, path):
@@ -313,7 +321,7 @@ def _form(arrays, path):
     csr = [prefix for prefix in ("adjacency_", "") if all(prefix + part in arrays for part in PARTS)]
     if len(kinds) + len(csr) != 1:
         what = "more than one graph" if kinds or csr else "no graph"
-        raise DataError(f"{path} has {what}. Found: {_listed(arrays)}. Needed: {NEEDED}.")
+        raise DataError(f"{path} has {what}. Found: {_join_names(arrays)}. Needed: {NEEDED}.")
     return (kinds + csr)[0]
 
 
@@ -339,7 +347,7 @@ def _from_parts(parts, path):
         raise DataError(f"{path}: the parts of its adjacency do not make a CSR matrix ({error}).") from error
 
 
-def _listed(arrays):
+def _join_names(arrays):
     return ", ".join(arrays) or "nothing"
 
 
@@ -361,7 +369,7 @@ def write_graph(path: Path, data: GraphTensor) -> None:
     ParameterError for another suffix, DataError if the path is not writable, or for labels that UTF-8 does not hold.
     """
     check_copy(path)
-    data = sound(data)
+    data = validate_tensor(data)
     matrix = data.adjacency
     parts = zip(PARTS, (matrix.data, matrix.indices, matrix.indptr, np.array(matrix.shape)))
     arrays = {f"adjacency_{name}": array for name, array in parts}

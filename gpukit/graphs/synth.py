@@ -93,10 +93,10 @@ def synth_graph(
         raise ParameterError(f"rank must be at most the smaller side of a slice, {min(shape)}; got {rank}.")
     missing = check_real("missing", missing, 0.0, 1.0)
     noise, seed = check_real("noise", noise, 0.0, 1e6), check_integer("seed", seed, 0)
-    adjacency = _graph(like, vertices, seed) if adjacency is None else _given(adjacency, vertices)
+    adjacency = _graph(like, vertices, seed) if adjacency is None else _check_graph(adjacency, vertices)
     truth = _truth(adjacency, shape, rank, seed, dtype)
     mask = _mask(truth.shape if entries else truth.shape[:1], missing, _stream(seed, MISSING))
-    tensor = _noisy(truth, noise, _stream(seed, NOISE))
+    tensor = _add_noise(truth, noise, _stream(seed, NOISE))
     tensor[~mask] = 0
     return GraphTensor(adjacency, tensor, mask, None, truth)
 
@@ -113,7 +113,7 @@ def _graph(like, vertices, seed):
     return as_adjacency((edges, None), vertices=count)
 
 
-def _given(graph, vertices):
+def _check_graph(graph, vertices):
     """Return the adjacency of the caller's graph."""
     adjacency = as_adjacency(graph)
     if vertices not in (None, adjacency.shape[0]):
@@ -128,9 +128,9 @@ def _truth(adjacency, shape, rank, seed, dtype):
     count, rng = len(vectors), _stream(seed, SPECTRUM)
     spectral = np.empty((count, *shape), dtype=dtype)
     for start in range(0, count, together):
-        some = spectral[start : start + together]
-        left = rng.standard_normal((len(some), shape[0], rank))
-        some[...] = left @ rng.standard_normal((len(some), rank, shape[1]))
+        block = spectral[start : start + together]
+        left = rng.standard_normal((len(block), shape[0], rank))
+        block[...] = left @ rng.standard_normal((len(block), rank, shape[1]))
     return (vectors @ spectral.reshape(count, -1)).reshape(count, *shape)
 
 
@@ -150,7 +150,7 @@ def _mask(shape, missing, rng):
     return mask
 
 
-def _noisy(truth, noise, rng):
+def _add_noise(truth, noise, rng):
     """Return a copy of truth with Gaussian noise."""
     tensor = truth.copy()
     if noise:
@@ -204,12 +204,12 @@ def ego_edges(count, rng):
 def _communities(count):
     """Return (vertices (C,), edges without the hub (C,)) of the communities."""
     whole, rest = divmod(count, VERTICES)
-    parts = [_scaled(VERTICES)] * whole + ([_scaled(rest)] if rest else [])
+    parts = [_community_sizes(VERTICES)] * whole + ([_community_sizes(rest)] if rest else [])
     sizes, edges = (np.concatenate(column) for column in zip(*parts))
     return sizes, edges
 
 
-def _scaled(count):
+def _community_sizes(count):
     """Return (sizes (C,), inner edges (C,)) of ten communities of count vertices."""
     edges, shares = 88_234, EGOS.T.astype(np.float64)
     bounds = np.rint(np.cumsum(shares[:, 0]) * count / shares[:, 0].sum()).astype(np.int64)

@@ -15,14 +15,14 @@ from gpukit.graphs.column_types import (
     FLOAT,
     WHOLE,
     ColumnTypes,
-    single,
+    single_type,
     type_of_column,
     type_of_words,
     types_of_frame,
 )
 from gpukit.graphs.columns import columns_of, labels_of, refuse_words, role_of, sensors_of, warn_of_kept, words_of
 from gpukit.io.sheet import FrameTable, Table, open_table
-from gpukit.io.words import as_ids, is_number, refuse_repeated, shown
+from gpukit.io.words import as_ids, is_number, quote, refuse_repeated
 
 SEVERAL = "Give each time of a sensor once; where clocks are set back, give times in UTC or with their offset."
 
@@ -46,10 +46,10 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
     Empty fields and nan are NaN. times (T,): if labels are dates, or numbers below a header that names them times.
     path: also a sheet.Table. count, ids: N and the ids (or None) of the graph; without a graph count is None, and ids
     may hold labels of vertices. layout: 'rows' (one row per vertex), 'columns', 'long' or None; columns: see
-    columns.asked.
+    columns.parse_option.
     """
     table = path if isinstance(path, Table) else open_table(path)
-    roles, frame = columns_of(table, known_of(ids), count, layout, columns)
+    roles, frame = columns_of(table, label_set(ids), count, layout, columns)
     if roles.layout == "long":
         known = None if count is None else np.arange(count) if ids is None else ids
         long = long_of(table, roles, frame, known)
@@ -60,13 +60,13 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
     warn_of_kept(table, roles)
     values = table.numbers(frame[list(roles.values)])
     values = values if roles.layout == "rows" else np.ascontiguousarray(values.T)
-    own = labels_of(table, frame, roles) if roles.layout == "rows" else sensors_of(table, roles)
-    refuse_repeated(own, f"{table.path} names the {roles.layout.removesuffix('s')}")
+    labels = labels_of(table, frame, roles) if roles.layout == "rows" else sensors_of(table, roles)
+    refuse_repeated(labels, f"{table.path} names the {roles.layout.removesuffix('s')}")
     types = types_in(table, roles, frame, values)
-    return Values(values, None, as_ids(own) if own else None, times_of(table, frame, roles), types)
+    return Values(values, None, as_ids(labels) if labels else None, times_of(table, frame, roles), types)
 
 
-def known_of(ids):
+def label_set(ids):
     """Return the labels of vertices as a set of str, without an empty one, which names no column."""
     return frozenset() if ids is None else frozenset(map(str, ids)) - {""}
 
@@ -87,7 +87,7 @@ def times_of(table, frame, roles):
         return None
     seconds = seconds_of(columns, roles.order, lambda row: place_of(table, row))
     if seconds is None:
-        shown_words = ", ".join(map(shown, words[:2]))
+        shown_words = ", ".join(map(quote, words[:2]))
         warnings.warn(
             f"{table.path}: {shown_words}, ... are no times that are known: lines count as in order, at equal steps. "
             "Write them as 2005-09-06 18:00.",
@@ -102,15 +102,20 @@ def seconds_of(columns, order, place):
     None if one column holds no times. Raises DataError for a line whose time differs in format from the first one.
     place: function that describes a row.
     """
-    result = time_parsing.together(columns, order)
-    if result is not None or (len(columns) == 1 and time_parsing.together([columns[0][:1]], order) is None):
+    result = time_parsing.combine_columns(columns, order)
+    if result is not None or (len(columns) == 1 and time_parsing.combine_columns([columns[0][:1]], order) is None):
         return result
     rows = list(zip(*columns))
     row = next(
-        (index for index, row in enumerate(rows) if time_parsing.together([[value] for value in row], order) is None), 0
+        (
+            index
+            for index, row in enumerate(rows)
+            if time_parsing.combine_columns([[value] for value in row], order) is None
+        ),
+        0,
     )
     raise DataError(
-        f"{place(row)}: {shown(' '.join(rows[row]))} is no time like the others. Correct or remove the line."
+        f"{place(row)}: {quote(' '.join(rows[row]))} is no time like the others. Correct or remove the line."
     )
 
 
@@ -130,14 +135,14 @@ def types_in(table, roles, frame, values):
         return types_of_frame(frame[list(roles.values)], by_vertex)
     seen = ~np.isnan(values)
     is_kept = seen.any(axis=1)
-    some = np.flatnonzero(is_kept & (~seen | np.isfinite(values) & (values == np.floor(values))).all(axis=1))
-    if not len(some):
+    indices = np.flatnonzero(is_kept & (~seen | np.isfinite(values) & (values == np.floor(values))).all(axis=1))
+    if not len(indices):
         return None
-    spelled = [roles.values[index] for index in some] if by_vertex else roles.values
-    words = table.frame(roles.header, spelled, others=False)
+    columns = [roles.values[index] for index in indices] if by_vertex else roles.values
+    words = table.frame(roles.header, columns, others=False)
     types = (FLOAT, WHOLE, BOOLEAN)
     codes = np.zeros(len(values), np.int64)
-    for index in some:
+    for index in indices:
         codes[index] = types.index(
             type_of_words((words[roles.values[index]] if by_vertex else words.iloc[index])[seen[index]])
         )
@@ -186,10 +191,10 @@ def long_of(table, roles, frame, ids=None):
     refuse_empty(table, words, "sensor")
     order = pandas.Index([] if ids is None else list(map(str, ids))).append(pandas.Index(words.unique())).unique()
     vertex, ids = order.get_indexer(words).astype(np.int64), as_ids(order.tolist())
-    time, spelled, seconds = times(table, frame, roles)
+    time, labels, seconds = times(table, frame, roles)
     numbers = table.numbers(frame[list(roles.values)]).ravel()
-    values = pivoted(vertex, time, numbers, (ids, spelled, table))
-    return Long(roles, vertex, time, ids, spelled, seconds, values, frame)
+    values = pivot(vertex, time, numbers, (ids, labels, table))
+    return Long(roles, vertex, time, ids, labels, seconds, values, frame)
 
 
 def times(table, frame, roles):
@@ -202,15 +207,15 @@ def times(table, frame, roles):
     columns = [words_of(frame[index]) for index in roles.time]
     refuse_empty(table, columns[0], "time")
     words = columns[0].str.cat(columns[1:], sep=" ") if len(columns) > 1 else columns[0]
-    places, spelled = pandas.factorize(words)
-    first = firsts(places, len(spelled))
+    places, labels = pandas.factorize(words)
+    first = firsts(places, len(labels))
     columns = [column.iloc[first].tolist() for column in columns]
     seconds = seconds_of(columns, roles.order, lambda row: place_of(table, first[row]))
     if seconds is None:
-        return places, list(spelled), None
-    keys = np.array(list(map(float, spelled))) if time_parsing.is_seconds(list(spelled)) else seconds
+        return places, list(labels), None
+    keys = np.array(list(map(float, labels))) if time_parsing.is_seconds(list(labels)) else seconds
     order = np.argsort(keys, kind="stable")
-    return ranks(keys)[places], [spelled[index] for index in order], seconds[order]
+    return ranks(keys)[places], [labels[index] for index in order], seconds[order]
 
 
 def firsts(places, count):
@@ -232,21 +237,21 @@ def refuse_empty(table, words, what):
         raise DataError(f"{place_of(table, np.argmax(empty))}: this reading has no {what}.")
 
 
-def pivoted(vertex, time, numbers, named):
+def pivot(vertex, time, numbers, context):
     """Return the numbers of lines as (N, T), NaN where missing.
 
     Of lines with the same sensor and time, the one with a value is taken; DataError if they have different values.
-    named: (ids, times, table).
+    context: (ids, times, table).
     """
-    ids, spelled, table = named
-    values = np.full((len(ids), len(spelled)), np.nan)
+    ids, labels, table = context
+    values = np.full((len(ids), len(labels)), np.nan)
     rows = np.flatnonzero(~np.isnan(numbers))
-    _, first, back = np.unique(vertex[rows] * len(spelled) + time[rows], return_index=True, return_inverse=True)
-    differs = numbers[rows] != numbers[rows[first]][back]
+    _, first, inverse = np.unique(vertex[rows] * len(labels) + time[rows], return_index=True, return_inverse=True)
+    differs = numbers[rows] != numbers[rows[first]][inverse]
     if differs.any():
-        other, one = rows[int(np.argmax(differs))], rows[first[back[int(np.argmax(differs))]]]
+        other, one = rows[int(np.argmax(differs))], rows[first[inverse[int(np.argmax(differs))]]]
         raise DataError(
-            f"{place_of(table, other)}: sensor {shown(str(ids[vertex[other]]))} at {spelled[time[other]]} is "
+            f"{place_of(table, other)}: sensor {quote(str(ids[vertex[other]]))} at {labels[time[other]]} is "
             f"{numbers[other]:g}, and {numbers[one]:g} in {table.place(one)}. {SEVERAL}"
         )
     values[vertex[rows], time[rows]] = numbers[rows]
@@ -274,4 +279,4 @@ def type_of_long(table, long):
         numbers = table.numbers(column.to_frame()).ravel()
         seen = ~np.isnan(numbers)
         kind = type_of_words(column[seen]) if (numbers[seen] % 1 == 0).all() else FLOAT
-    return None if kind == FLOAT else single(kind)
+    return None if kind == FLOAT else single_type(kind)

@@ -27,7 +27,7 @@ def read_graph_text(path):
         return as_adjacency(array, names=ids), ids
     edges, weights, ids = pairs_of(table, "edge", "weight")
     if len(ids) == 1:
-        only = words.shown(str(ids[0]))
+        only = words.quote(str(ids[0]))
         raise DataError(f"{table.path} joins no two vertices: all its edges are from {only} to itself.")
     return as_adjacency((edges, weights), vertices=len(ids), names=ids), ids
 
@@ -53,7 +53,7 @@ def pairs_of(table, what, number):
         row = int(np.argmax(hole))
         needs = f"two vertices{'' if numbers is None else f' and a {number}'}"
         raise DataError(f"{table.path}, {table.place(row)}: {what} {row + 1:,} is incomplete; each needs {needs}.")
-    places, ids = _numbered(table, frame)
+    places, ids = _number_vertices(table, frame)
     return places, numbers, ids
 
 
@@ -69,7 +69,7 @@ def _list_header(table):
     return all(map(is_number, second)) or {word.lower() for word in first} <= ENDS
 
 
-def _numbered(table, frame):
+def _number_vertices(table, frame):
     """Return ((E, 2) indices in ids, ids) of a frame's first two columns.
 
     Integer ids ascend; text is in order of appearance.
@@ -94,13 +94,13 @@ def square_of(table):
     """
     if len(table.first) > table.most_rows() + 1:  # parsing takes a millisecond a column
         raise DataError(f"{table.path} has {len(table.first):,} columns and fewer rows: {SIZES}.")
-    named = table.named or not table.first[0] or not all(map(is_number, table.first))
-    frame = table.frame(named, spelled=1)
-    if not named and len(frame) == frame.shape[1] + 1:  # a header of numbers
-        named, frame = True, table.frame(True, spelled=1)
-    ids = table.first if named else None
+    has_header = table.named or not table.first[0] or not all(map(is_number, table.first))
+    frame = table.frame(has_header, spelled=1)
+    if not has_header and len(frame) == frame.shape[1] + 1:  # a header of numbers
+        has_header, frame = True, table.frame(True, spelled=1)
+    ids = table.first if has_header else None
     if len(frame) == frame.shape[1] - 1:  # a first column of ids
-        ids = table.first[1:] if named else table.words(frame[0])  # the header has their exact spelling
+        ids = table.first[1:] if has_header else table.words(frame[0])  # the header has their exact spelling
         frame = frame.drop(columns=0)
     rows, columns = frame.shape
     if rows != columns or columns < 2:

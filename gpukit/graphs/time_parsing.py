@@ -12,7 +12,7 @@ from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
 from gpukit.io import archives, sources, trust
 from gpukit.io.times import exact_seconds, seconds_of
-from gpukit.io.words import decoded, is_number, shown
+from gpukit.io.words import decode, is_number, quote
 
 FORMS = {  # of days and months, by their order if both are numbers
     "mdy": ("%m/%d/%Y", "%m/%d/%y"),
@@ -51,17 +51,17 @@ def seconds(words, order=None):
         return None
     words = [word.strip() for word in words]
     if is_compact(words):
-        return parsed(words, COMPACT[len(words[0])])
+        return parse_format(words, COMPACT[len(words[0])])
     result = [seconds_of(word) for word in words]
     if None not in result:
         return exact_seconds(np.array(words))
     days, clocks = zip(*(SPLIT.fullmatch(word).groups() for word in words))
-    later = of_clocks([clock or "0" for clock in clocks])
-    ways = {kind: day for kind in FORMS if not order or kind in (None, order) for day in [of_days(days, kind)]}
+    later = parse_clocks([clock or "0" for clock in clocks])
+    ways = {kind: day for kind in FORMS if not order or kind in (None, order) for day in [parse_days(days, kind)]}
     ways = {kind: result + later for kind, result in ways.items() if result is not None and later is not None}
     if len({np.diff(way).tobytes() for way in ways.values()}) > 1:
         raise DataError(
-            f"{shown(words[0])} may have the month first or the day: write dates as 2005-09-06, or say which of "
+            f"{quote(words[0])} may have the month first or the day: write dates as 2005-09-06, or say which of "
             "the two with time:mdy or time:dmy in place of time in the --columns of a table (columns=)."
         )
     return next(iter(ways.values()), None)
@@ -70,11 +70,13 @@ def seconds(words, order=None):
 def is_compact(words):
     """Return True for dates without separators, of the years 1800 to 2099."""
     form = COMPACT.get(len(words[0])) if words else None
-    alike = form and all(len(word) == len(words[0]) and word.isdecimal() and word[:2] in "18 19 20" for word in words)
-    return bool(alike) and parsed(words, form) is not None
+    is_uniform = form and all(
+        len(word) == len(words[0]) and word.isdecimal() and word[:2] in "18 19 20" for word in words
+    )
+    return bool(is_uniform) and parse_format(words, form) is not None
 
 
-def of_days(words, kind):
+def parse_days(words, kind):
     """Return days or months as (n,) int64 seconds, by FORMS[kind].
 
     None for another format.
@@ -82,11 +84,11 @@ def of_days(words, kind):
     words = [QUARTER.sub(lambda match: f"{match[1]}-{3 * int(match[2]) - 2:02d}", word) for word in words]
     words = [re.sub(r"[-, ]*\b([a-z]{3})[a-z]*[-, ]*", r" \1 ", word, flags=re.IGNORECASE).strip() for word in words]
     words = [word.replace(",", "") for word in words]
-    match = (parsed(words, form) for form in FORMS[kind])
+    match = (parse_format(words, form) for form in FORMS[kind])
     return next((value for value in match if value is not None), None)
 
 
-def parsed(words, form):
+def parse_format(words, form):
     """Return words in a format as (n,) int64 seconds, or None."""
     known = {}
     try:
@@ -98,7 +100,7 @@ def parsed(words, form):
     return np.array([known[word] for word in words], np.int64)
 
 
-def of_clocks(words):
+def parse_clocks(words):
     """Return clocks or hours as seconds (n,), int64 or float64, or None.
 
     Clocks: 18:00, 18.00.00, 6:00 PM; hours: 18; hours and minutes: 1800.
@@ -117,7 +119,7 @@ def of_clocks(words):
     return exact_seconds(np.array(out))
 
 
-def together(columns, order=None):
+def combine_columns(columns, order=None):
     """Return combined time columns [[str]] as seconds (n,), or None.
 
     They are one column of times; a date and a clock; or year, month, day, hour, minute, second, the first ones of
@@ -127,10 +129,10 @@ def together(columns, order=None):
         return seconds(columns[0], order)
     if len(columns) == 2 and not all(map(YEAR.fullmatch, columns[0])):
         days, places = np.unique(columns[0], return_inverse=True)
-        first, later = seconds(days.tolist(), order), of_clocks(columns[1])
+        first, later = seconds(days.tolist(), order), parse_clocks(columns[1])
         return None if first is None or later is None or is_seconds(days) else first[places] + later
     try:
-        return np.array([of_calendar(*map(int, row)) for row in zip(*columns)], np.int64)
+        return np.array([calendar_seconds(*map(int, row)) for row in zip(*columns)], np.int64)
     except (ValueError, OverflowError):
         return None
 
@@ -140,7 +142,7 @@ def is_seconds(words):
     return all(map(is_number, words)) and not is_compact(list(words))
 
 
-def of_calendar(year, month, day=1, hour=0, minute=0, second=0):
+def calendar_seconds(year, month, day=1, hour=0, minute=0, second=0):
     """Return the seconds of a moment; ValueError for an invalid one."""
     if not (0 <= hour <= 24 and 0 <= minute < 60 and 0 <= second < 60):
         raise ValueError
@@ -178,10 +180,10 @@ def check_times(times, path):
         return None
     times = as_array(times, f"{path}: times")
     seconds = exact_seconds(times.ravel(), f"{path}: times")
-    twice = trust.repeated(seconds)
+    twice = trust.first_repeated(seconds)
     if twice is not None:
         one, other = np.flatnonzero(seconds == twice)[:2]
-        value, same = (shown(str(times.flat[index])) for index in (one, other))
+        value, same = (quote(str(times.flat[index])) for index in (one, other))
         raise DataError(
             f"{path}: times: entries {one + 1:,} and {other + 1:,} are the same time, {value} and {same}. Give each "
             "column a time of its own."
@@ -195,18 +197,18 @@ def read_times(path):
     Text has one time per line and an optional header. path: a file's name, or '-'. Returns numbers or seconds,
     validated. Raises DataError for other files, invalid times and repeated times.
     """
-    with sources.opened(path, NEEDED) as source:
+    with sources.open_source(path, NEEDED) as source:
         if source.format == "npy":
             return check_times(archives.read_npy(source), source.name)
         if source.format == "npz":
             raise DataError(f"{source.name} is an .npz; --times takes {NEEDED}. An .npz keeps them as its array times.")
-        text = decoded(sources.read_whole(source, NEEDED)[1])
+        text = decode(sources.read_whole(source, NEEDED)[1])
     words = [word.strip(' \t"') for word in text.splitlines() if word.strip()]
     if len(words) > 1 and seconds(words[:1]) is None and seconds(words[1:]) is not None:
         words = words[1:]
     result = seconds(words)
     if result is None:
         bad = next((index for index, word in enumerate(words) if seconds([word]) is None), 0)
-        what = f"line {bad + 1:,} is {shown(words[bad])}" if words else "it is empty"
+        what = f"line {bad + 1:,} is {quote(words[bad])}" if words else "it is empty"
         raise DataError(f"{path} has no times in one spelling: {what}. Give {NEEDED}: seconds or dates.")
     return check_times(result, path)

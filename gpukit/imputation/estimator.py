@@ -217,7 +217,7 @@ class GraphImputer(Estimator):
             check_real("exponent", self.exponent, 0.0),
             self.check_center(),
             self.check_options(),
-            None if self.holdout is None else below_one("holdout", self.holdout),
+            None if self.holdout is None else check_below_one("holdout", self.holdout),
             None if self.basis_size is None else check_integer("basis_size", self.basis_size, 1),
             np.dtype(check_choice("dtype", self.dtype, ("float32", "float64"))),
             check_integer("random_state", self.random_state, 0),
@@ -226,8 +226,8 @@ class GraphImputer(Estimator):
     def check_method(self):
         """Return the method: 'spectral' for 'auto' if one of its own parameters is set."""
         method = check_method(self.method)
-        named = (self.check_weights(), self.check_center()) != ("auto", "auto") or self.holdout is not None
-        return "spectral" if method == "auto" and named else method
+        is_spectral = (self.check_weights(), self.check_center()) != ("auto", "auto") or self.holdout is not None
+        return "spectral" if method == "auto" and is_spectral else method
 
     def check_weights(self):
         """Return the weights; raise ParameterError if invalid."""
@@ -241,7 +241,7 @@ class GraphImputer(Estimator):
         """Return the parameters of the iterations as path.Options."""
         return Options(
             check_integer("iterations", self.iterations, 1, MOST_STEPS),
-            None if self.decay is None else below_one("decay", self.decay),
+            None if self.decay is None else check_below_one("decay", self.decay),
             check_real("tolerance", self.tolerance, 0.0),
             check_boolean("accelerate", self.accelerate),
             check_boolean("rank_phase", self.rank_phase),
@@ -347,8 +347,10 @@ class GraphImputer(Estimator):
         """(N,) float64, 0 to 1; computed with basis_."""
         self._check_fitted()
         if self._confidence is None:
-            some = self._lacking.any()
-            self._confidence = vertex_confidence(self._basis.get(), self._lacking) if some else 1.0 - self._lacking
+            has_missing = self._lacking.any()
+            self._confidence = (
+                vertex_confidence(self._basis.get(), self._lacking) if has_missing else 1.0 - self._lacking
+            )
         return self._confidence
 
     def transform(
@@ -378,7 +380,7 @@ class GraphImputer(Estimator):
         """
         self._check_fitted()
         device = self.place_.device if self.plan_ is None else None
-        taken = inputs.taken_again(self, tensor, mask, times, device)
+        taken = inputs.take_transform_inputs(self, tensor, mask, times, device)
         taken.check_bounds(self._fitted_options)
         return in_container(self, taken.back(taken.fit_types(serve.transform(self, taken), self._fitted_options)))
 
@@ -413,7 +415,7 @@ class GraphImputer(Estimator):
             The slices are matrices; and the errors of transform.
         """
         self._check_fitted()
-        taken = inputs.taken_again(self, tensor, mask, times)
+        taken = inputs.take_transform_inputs(self, tensor, mask, times)
         taken.check_bounds(self._fitted_options)
         new, self._held = serve.extend(self, taken, window)
         self.completed_, self.deviation_ = self._held.filled, self._held.spread
@@ -480,7 +482,7 @@ class GraphImputer(Estimator):
         return feature_names(self, input_features)
 
     def _packed(self):
-        return saving.packed(self)
+        return saving.pack_model(self)
 
     def _unpack(self, facts, arrays):
         saving.unpack(self, facts, arrays)
@@ -503,7 +505,7 @@ class Settings(NamedTuple):
     seed: int
 
 
-def below_one(name, value):
+def check_below_one(name, value):
     """Return value as a float, more than 0 and less than 1."""
     value = check_real(name, value, 0.0, strict=True)
     if value >= 1.0:

@@ -6,23 +6,32 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base.arrays import (
-    aligned,
+    align_rows,
     as_array,
+    as_plain,
+    as_resident,
     axes,
+    ensure_host,
     is_on_gpu,
     labels,
-    on_host,
     placer,
-    plain,
-    resident,
     to_host,
 )
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.column_types import types_of
-from gpukit.graphs.convert import by_vertex, numbers, observed, real, refuse_turned_list, sliced, sound, turned
+from gpukit.graphs.convert import (
+    hint_for,
+    numbers,
+    observed_mask,
+    reduce_mask,
+    refuse_turned_list,
+    to_real,
+    to_slices,
+    validate_tensor,
+)
 from gpukit.graphs.graph_builders import graph_from_series
-from gpukit.graphs.labels import check_same, of_graph
+from gpukit.graphs.labels import check_same, vertices_of_graph
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.imputation.centering import spread
 from gpukit.imputation.constants import CODE_COUNT, CODE_DISTANCE
@@ -109,7 +118,7 @@ class Taken(NamedTuple):
         return array if self.give is None else self.give(array, known)
 
 
-def taken(graph, tensor=None, mask=None, times=None, device=None):
+def take_fit_inputs(graph, tensor=None, mask=None, times=None, device=None):
     """Return the Taken of GraphImputer.fit's arguments.
 
     device: a tensor on this device stays there, as cupy's; None: all tensors are copied to the host.
@@ -118,10 +127,10 @@ def taken(graph, tensor=None, mask=None, times=None, device=None):
     return place_results(graph if tensor is None else tensor, take(graph, accessible, mask, times))
 
 
-def taken_again(model, tensor, mask=None, times=None, device=None):
+def take_transform_inputs(model, tensor, mask=None, times=None, device=None):
     """Return the Taken of GraphImputer.transform's arguments; device: see taken."""
     accessible = to_accessible(tensor, device)
-    return place_results(tensor, again_in_place(model, accessible, mask, times))
+    return place_results(tensor, take_accessible(model, accessible, mask, times))
 
 
 def to_accessible(tensor, device):
@@ -131,7 +140,7 @@ def to_accessible(tensor, device):
     """
     if not is_on_gpu(tensor):
         return tensor
-    location = resident(tensor)
+    location = as_resident(tensor)
     return (
         location.as_cupy()
         if device is not None and device.is_cuda and location.gpu == device.index
@@ -153,7 +162,7 @@ def take(graph, tensor, mask, times):
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
-        graph = sound(graph)
+        graph = validate_tensor(graph)
         data = read(*as_given(graph, mask), graph.adjacency.shape[0])
         times = graph.times if times is None else times
         return order_by_time(graph.adjacency, data, times, graph.vertices, types=graph.types)
@@ -166,14 +175,14 @@ def take(graph, tensor, mask, times):
         raise DataError(
             f"{what} has no values to fill in: pass the tensor too, a GraphTensor, or a table of times by sensors."
         )
-    names = None if graph is None else of_graph(graph)
+    names = None if graph is None else vertices_of_graph(graph)
     known = names if names is not None or graph is None else as_adjacency(graph).shape[0]
     form = form_of(tensor, mask, known, is_frame(graph))
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
     elif graph is not None:
-        tensor, mask = aligned(tensor=tensor, mask=mask)
-        graph = by_vertex_labels(graph, labels(tensor))
+        tensor, mask = align_rows(tensor=tensor, mask=mask)
+        graph = reorder_graph(graph, labels(tensor))
     else:
         form = bare.table_form(tensor, mask) if is_table else bare.form_without_graph(tensor, mask, times)
         tensor, mask = (tensor, mask) if form is None else (form.tensor, form.mask)
@@ -188,11 +197,11 @@ def take(graph, tensor, mask, times):
     return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 
 
-def again_in_place(model, tensor, mask, times):
-    """Run taken_again() on a tensor with accessible memory; results stay there."""
+def take_accessible(model, tensor, mask, times):
+    """Run take_transform_inputs() on a tensor with accessible memory; results stay there."""
     count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
-        data = sound(tensor)
+        data = validate_tensor(tensor)
         times = data.times if times is None else times
         order = None if known is None or data.vertices is None else match_ids(data.vertices, known)
         tensor, mask = as_given(data, mask)
@@ -224,8 +233,8 @@ def match_ids(ids, known):
 
 def restore_positions(order):
     """Return a `give` of Taken that restores the original positions of rows."""
-    back = np.argsort(order)
-    return lambda array, known: array[back]
+    inverse = np.argsort(order)
+    return lambda array, known: array[inverse]
 
 
 def order_by_time(adjacency, data, times, vertices=None, form=None, notes=(), types=None):
@@ -274,7 +283,7 @@ def build_graph(data):
     return graph_from_series(np.where(seen, data.tensor, np.nan))
 
 
-def by_vertex_labels(graph, order):
+def reorder_graph(graph, order):
     """Return the graph with vertices in the order of labels.
 
     order: a pandas index of the tensor, or None. A graph without labels is matched by position. A DataFrame's columns
@@ -290,9 +299,9 @@ def by_vertex_labels(graph, order):
             )
         return networkx.to_scipy_sparse_array(graph, nodelist=list(order), dtype=np.float64)
     if labels(graph) is None or not hasattr(graph, "columns"):
-        return plain(graph)
-    rows = graph if order is None else aligned(tensor=order.to_series(), graph=graph)[1]
-    return plain(aligned(rows=rows, columns=rows.T)[1].T)
+        return as_plain(graph)
+    rows = graph if order is None else align_rows(tensor=order.to_series(), graph=graph)[1]
+    return as_plain(align_rows(rows=rows, columns=rows.T)[1].T)
 
 
 def edge_list_vertices(graph, tensor):
@@ -311,13 +320,13 @@ def read(tensor, mask, vertices):
     infinities and when nothing is observed; ParameterError for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
-        tensor, mask = as_given(sound(tensor), mask)
-    tensor, mask = aligned(tensor=tensor, mask=mask)
-    values = real(tensor, "the tensor") if is_on_gpu(tensor) else numbers(tensor, "the tensor")
+        tensor, mask = as_given(validate_tensor(tensor), mask)
+    tensor, mask = align_rows(tensor=tensor, mask=mask)
+    values = to_real(tensor, "the tensor") if is_on_gpu(tensor) else numbers(tensor, "the tensor")
     check_shape(values, vertices)
-    whole = sliced(values)
-    seen = observed(whole, mask, values.shape, strict=False)
-    return Data(np.where(seen, whole, whole.dtype.type(0)), on_host(by_vertex(seen)), values.shape, values)
+    whole = to_slices(values)
+    seen = observed_mask(whole, mask, values.shape, strict=False)
+    return Data(np.where(seen, whole, whole.dtype.type(0)), ensure_host(reduce_mask(seen)), values.shape, values)
 
 
 def as_given(graph_tensor, mask=None):
@@ -336,7 +345,7 @@ def check_shape(array, vertices):
     if len(array) != vertices:
         raise DataError(
             f"the graph has {vertices:,} vertices, the tensor {len(array):,} slices (its first axis); its "
-            f"shape is {array.shape}. The two must agree: the vertex axis comes first.{turned(array.shape, vertices)}"
+            f"shape is {array.shape}. The two must agree: the vertex axis comes first.{hint_for(array.shape, vertices)}"
         )
     if array.ndim == 3 and min(array.shape[1:]) > 1 and max(array.shape[1:]) > MOST:
         m, n = array.shape[1:]

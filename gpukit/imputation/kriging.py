@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import alone, shared_out
-from gpukit.imputation.auto.judging import error_of, simple
+from gpukit._pool import parallel_map, single_threaded_blas
+from gpukit.imputation.auto.judging import error_of, simple_estimate
 from gpukit.imputation.constants import FEWEST_OBSERVED, KRIGING_COLUMNS, KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import level
@@ -43,14 +43,14 @@ def covariance(laplacian, rho, nu):
     return K / np.mean(np.diag(K))
 
 
-def solved(K, seen, tau):
+def solve_system(K, seen, tau):
     """Return Solved of the observed vertices (n,)."""
     A = np.linalg.inv(K[np.ix_(seen, seen)] + tau * np.eye(len(seen)))
     a = A.sum(axis=1)
     return Solved(A, a, A - np.outer(a, a) / a.sum())
 
 
-def left_out(solution, values):
+def leave_one_out_errors(solution, values):
     """Return (n, columns): leave-one-out errors of values (n, columns)."""
     return (solution.Q @ values) / np.diag(solution.Q)[:, None]
 
@@ -69,7 +69,7 @@ def variance(K, solution, seen, tau):
     return np.maximum(variances, 1e-12)
 
 
-def best(laplacian, seen, bands, metric):
+def best_parameters(laplacian, seen, bands, metric):
     """Return [(rho, nu, tau)] with the least leave-one-out error of each band; bands: [values (n, columns)]."""
     small = laplacian.shape[0] <= KRIGING_GRID_VERTICES
     laws = {}
@@ -78,12 +78,12 @@ def best(laplacian, seen, bands, metric):
 
     def errors(law):
         K = covariance(laplacian, *law)
-        solution = (solved(K, seen, tau) for tau in laws[law])
-        return [[error_of(left_out(value, values), metric) for values in bands] for value in solution]
+        solution = (solve_system(K, seen, tau) for tau in laws[law])
+        return [[error_of(leave_one_out_errors(value, values), metric) for values in bands] for value in solution]
 
     if small:  # a matrix per thread; for large matrices all threads per matrix
-        with alone():
-            table = shared_out(errors, laws)
+        with single_threaded_blas():
+            table = parallel_map(errors, laws)
     else:
         table = [errors(law) for law in laws]
     grid = [(*law, tau) for law, taus in laws.items() for tau in taus]
@@ -111,13 +111,13 @@ def settings(problem):
     samples = [whole[alive, part] for part in parts]
     samples = [part[:, np.sort(rng.permutation(part.shape[1])[:KRIGING_COLUMNS])] for part in samples]
     metric = "squared" if problem.ordered else problem.options.metric
-    laws = best(problem.place.basis.laplacian, alive, samples, metric)
+    laws = best_parameters(problem.place.basis.laplacian, alive, samples, metric)
     return [{"bands": [[int(edge), *parameters] for edge, parameters in zip(edges, laws)]}]
 
 
 def complete_values(problem):
     """Return (N, T): the values filled in by a simple method; for series in time their cosine transform."""
-    filled = np.where(problem.seen, problem.values, simple(problem))
+    filled = np.where(problem.seen, problem.values, simple_estimate(problem))
     if not problem.ordered:
         return filled
     from scipy import fft
@@ -136,7 +136,7 @@ def bands(problem):
 
 def fill(problem, setting):
     """Return (N, T): for series in time predictions of unobserved vertices, else of each column's missing values."""
-    return in_time(problem, setting) if problem.ordered else by_column(problem, setting)
+    return in_time(problem, setting) if problem.ordered else predict_by_column(problem, setting)
 
 
 def in_time(problem, setting):
@@ -151,13 +151,13 @@ def in_time(problem, setting):
     for (_, rho, nu, tau), first, end in bands:  # bands are sorted by covariance
         if law != (rho, nu):
             K, law = covariance(laplacian, rho, nu), (rho, nu)
-        out[:, first:end] = predict(K, solved(K, alive, tau), alive, whole[alive, first:end])
+        out[:, first:end] = predict(K, solve_system(K, alive, tau), alive, whole[alive, first:end])
     out = fft.idct(out, axis=1, norm="ortho")
     out[alive] = np.nan
     return out
 
 
-def by_column(problem, setting):
+def predict_by_column(problem, setting):
     """Predict columns with equal masks together."""
     _, rho, nu, tau = setting["bands"][0]
     K, out = covariance(problem.place.basis.laplacian, rho, nu), np.full(problem.values.shape, np.nan)
@@ -168,7 +168,7 @@ def by_column(problem, setting):
         seen = np.flatnonzero(problem.seen[:, columns[0]])
         if len(seen) >= FEWEST_OBSERVED:
             rest = (problem.values - base)[np.ix_(seen, columns)]
-            out[:, columns] = base[:, columns] + predict(K, solved(K, seen, tau), seen, rest)
+            out[:, columns] = base[:, columns] + predict(K, solve_system(K, seen, tau), seen, rest)
     return out
 
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import alone, shared_out
+from gpukit._pool import parallel_map, single_threaded_blas
 from gpukit.imputation import scans
 from gpukit.imputation.auto import masking
-from gpukit.imputation.auto.judging import KINDS, NEVER, kinds, simple
+from gpukit.imputation.auto.judging import KINDS, NEVER, kinds, simple_estimate
 from gpukit.imputation.constants import (
     BLOCK_NUMBERS,
     ERROR_FLOOR,
@@ -73,9 +73,9 @@ def fill(problem, setting):
     if 2 * inner.period > few.seen.shape[1]:
         inner, few = inner._replace(period=0), few._replace(period=0)
     folds = masking.folds_of(few, problem.options.seed + 1, folds_for(few.seen), anywhere=True)
-    parts = shared_out(lambda hidden: mask_problem(few, hidden), folds)
-    whole = mask_problem(inner, masking.nothing(inner.seen))
-    with alone():  # products of small matrices, a thread each
+    parts = parallel_map(lambda hidden: mask_problem(few, hidden), folds)
+    whole = mask_problem(inner, masking.hide_nothing(inner.seen))
+    with single_threaded_blas():  # products of small matrices, a thread each
         if parts:
             near = most_similar(whole, min(setting["neighbors"], len(mean) - 1))
             whole = predict(whole, near, learn(parts, near, few.values))
@@ -102,9 +102,9 @@ def units(problem):
 def mask_problem(problem, hidden):
     """Return the MaskedProblem of a problem and masking.Hidden values, its series filled in by interpolation."""
     left = problem.without(hidden.lost)
-    before, after = (np.pad(value, ((0, 0), (1, 1)), "edge") for value in scans.nearest(left.seen))
+    before, after = (np.pad(value, ((0, 0), (1, 1)), "edge") for value in scans.nearest_observed(left.seen))
     before[:, 0], after[:, -1] = -1, left.seen.shape[1]
-    series = np.where(left.seen, left.values, simple(left)).astype(np.float32)
+    series = np.where(left.seen, left.values, simple_estimate(left)).astype(np.float32)
     left = left._replace(values=left.values.astype(np.float32))
     return MaskedProblem(hidden.values, left, kinds(left), series, before[:, :-2], after[:, 2:])
 
@@ -144,8 +144,8 @@ def describe_values(part, predictors, vertex, column):
     x = np.empty((len(vertex), OWN + 4 * others.shape[1]), np.float32)
     x[:, : OWN - 1] = problem.values[vertex[:, None], np.column_stack(around)] - base[:, None]
     x[:, OWN - 1] = 1.0
-    here, first, end = (series[others, place[:, None]] for place in (column, left, right))
-    x[:, OWN::4] = here - (first + share[:, None] * (end - first))
+    values, first, end = (series[others, place[:, None]] for place in (column, left, right))
+    x[:, OWN::4] = values - (first + share[:, None] * (end - first))
     for number, place in enumerate((column, np.maximum(column - 1, 0), np.minimum(column + 1, last)), 1):
         x[:, OWN + number :: 4] = series[others, place[:, None]] - base[:, None]
     return x, base
@@ -178,7 +178,7 @@ def learn(parts, near, values):
         )
 
     chosen = [choose_values(part, rng, len(parts)) for part in parts]
-    x, y, group = map(np.concatenate, zip(*shared_out(examples, zip(parts, chosen))))
+    x, y, group = map(np.concatenate, zip(*parallel_map(examples, zip(parts, chosen))))
     return coefficients(x, y, group, count, rounds, rng)
 
 
@@ -186,8 +186,8 @@ def choose_values(part, rng, parts):
     """Return (vertex, column) of hidden values to learn from, a limited number per kind and vertex."""
     vertex, column = np.nonzero(part.hidden & (part.kinds != NEVER))
     group = part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex
-    kept = sample_groups(group, max(1, VALUES_PER_VERTEX // parts), rng)
-    return vertex[kept], column[kept]
+    sample = sample_groups(group, max(1, VALUES_PER_VERTEX // parts), rng)
+    return vertex[sample], column[sample]
 
 
 def sample_groups(group, most, rng):
@@ -210,9 +210,9 @@ def coefficients(x, y, group, count, rounds, rng):
         return regress(x[rows], y[rows], np.searchsorted(group[rows], np.arange(groups + 1)), start, pull, rounds)
 
     kind, sizes = group // count, np.square(x).mean(axis=0, dtype=np.float64)
-    every = fit(np.zeros(len(y), np.int64), 1, np.zeros((1, x.shape[1])), KIND_RIDGE * sizes[None], MOST_VALUES)
+    common = fit(np.zeros(len(y), np.int64), 1, np.zeros((1, x.shape[1])), KIND_RIDGE * sizes[None], MOST_VALUES)
     of_kinds = [np.square(x[kind == value]).mean(axis=0) if (kind == value).any() else sizes for value in range(KINDS)]
-    start = fit(kind, KINDS, np.repeat(every, KINDS, 0), KIND_RIDGE * np.repeat(sizes[None], KINDS, 0), MOST_VALUES)
+    start = fit(kind, KINDS, np.repeat(common, KINDS, 0), KIND_RIDGE * np.repeat(sizes[None], KINDS, 0), MOST_VALUES)
     start, pull = (np.repeat(value, count, axis=0) for value in (start, VERTEX_RIDGE * np.array(of_kinds)))
     return fit(group, len(start), start, pull, VALUES_PER_VERTEX)
 
@@ -246,7 +246,7 @@ def regress(x, y, first, start, pull, rounds):
         end = low + int(at_once[min(low + at_once[low], len(order)) - 1])
         chunks.append(order[low:end])
         low = end
-    shared_out(solve, chunks)
+    parallel_map(solve, chunks)
     return out
 
 
@@ -272,7 +272,7 @@ def predict(part, near, beta):
         values = base + np.einsum("ij,ij->i", x, beta[part.kinds[v, t].astype(np.int64) * len(near) + v])
         series[v, t] = np.where((values >= low[v]) & (values <= high[v]), values, base)
 
-    shared_out(predict_block, range(0, len(vertex), each))
+    parallel_map(predict_block, range(0, len(vertex), each))
     return part._replace(series=series)
 
 

@@ -5,7 +5,7 @@ Times are used if known, otherwise values.
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.imputation.constants import (
     CHANCE,
     LEVEL,
@@ -25,7 +25,7 @@ HOUR = 3600  # seconds
 DAY = 24 * HOUR
 
 
-def rising(times):
+def rising_times(times):
     """Return times (T,) float64 if they rise, else None."""
     times = np.asarray(times).ravel()
     times = (times - times[0]).astype(np.float64)
@@ -79,7 +79,7 @@ def center_ranks(values, seen):
     for out, value, present in zip(ranks, values, seen):
         rising = np.sort(value[present])
         out[present] = np.searchsorted(rising, value[present]) + np.searchsorted(rising, value[present], "right")
-    return scaled(ranks, seen), seen.astype(np.float64)
+    return standardize(ranks, seen), seen.astype(np.float64)
 
 
 def correlate_lags(products, pairs, order, lags):
@@ -180,14 +180,14 @@ def autocorrelation(values, seen):
     size = 1 << (2 * count - 1).bit_length()
 
     def spectra(rows):
-        return spectrum(scaled(values[rows], seen[rows]), size), spectrum(seen[rows].astype(np.float64), size)
+        return spectrum(standardize(values[rows], seen[rows]), size), spectrum(seen[rows].astype(np.float64), size)
 
-    both = [sum(parts) for parts in zip(*by_rows(spectra, values.shape))]
+    both = [sum(parts) for parts in zip(*map_row_blocks(spectra, values.shape))]
     power, present = (np.fft.irfft(value, size)[: int(REACH * count)] for value in both)
     return np.where(present > 0.5, power / np.maximum(present, 1.0), 0.0)
 
 
-def scaled(values, seen):
+def standardize(values, seen):
     """Return (N, T): observed values minus their vertex's mean, divided by its deviation."""
     rest = np.where(seen, values - row_means(values, seen), 0.0)
     scale = np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1))

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.errors import DataError
 from gpukit.imputation.centering import spread
 from gpukit.imputation.constants import FAR_LEVEL, UNLIKE_SPREADS
-from gpukit.imputation.periods import in_time, period_of, rising
+from gpukit.imputation.periods import in_time, period_of, rising_times
 
 FEWEST_WINDOW = 256
 LARGEST = 1e15  # absolute value: methods sum squares in float32
@@ -137,14 +137,16 @@ def check_values(values, seen):
 
     These are an observed value beyond LARGEST, or values (N, T) all closer to 0 than LEAST.
     """
-    greatest = max(by_rows(lambda rows: np.abs(values[rows][seen[rows]]).max(initial=0.0), values.shape), default=0.0)
+    greatest = max(
+        map_row_blocks(lambda rows: np.abs(values[rows][seen[rows]]).max(initial=0.0), values.shape), default=0.0
+    )
     if greatest <= LARGEST and (greatest >= LEAST or greatest == 0):
         return
     limit = f"at most {LARGEST:g}" if not greatest <= LARGEST else f"at least {LEAST:g}, or all 0"
     raise DataError(f"A value is {greatest:g}; the absolute value must be {limit}. Correct it, or use other units.")
 
 
-def of_usual_size(adjacency):
+def normalize_weights(adjacency):
     """Return an adjacency with weights scaled to a moderate range.
 
     Weights are at least 2^-USUAL, the largest from 1/2 to 1. The adjacency is unchanged if its weights and their ratios
@@ -168,12 +170,14 @@ def as_problem(adjacency, data, place, options, times=None):
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
     seen = np.array(np.broadcast_to(spread(data.mask), data.tensor.shape)).reshape(values.shape)
     check_values(values, seen)
-    at = None if times is None else rising(times)
+    positions = None if times is None else rising_times(times)
     if times is None and in_time(values, seen, data.tensor.shape[1:]):
-        at = np.arange(values.shape[1], dtype=np.float64)
-    period = 0 if at is None else period_of(values, seen, data.tensor.shape[1:], None if times is None else at)
-    adjacency = None if adjacency is None else of_usual_size(adjacency)
-    return Problem(adjacency, values, seen, at, period, data.tensor.shape[1:], place, options)
+        positions = np.arange(values.shape[1], dtype=np.float64)
+    period = (
+        0 if positions is None else period_of(values, seen, data.tensor.shape[1:], None if times is None else positions)
+    )
+    adjacency = None if adjacency is None else normalize_weights(adjacency)
+    return Problem(adjacency, values, seen, positions, period, data.tensor.shape[1:], place, options)
 
 
 class Units(NamedTuple):
@@ -234,7 +238,7 @@ def units_of(values, seen):
     observed = seen.any(axis=1)
     if not observed.any():
         return None
-    statistics = np.concatenate(by_rows(lambda rows: moments(values[rows], seen[rows]), values.shape))
+    statistics = np.concatenate(map_row_blocks(lambda rows: moments(values[rows], seen[rows]), values.shape))
     level, size = statistics[observed].T
     spread_out = size > 0
     is_far = spread_out.any() and np.median(np.abs(level[spread_out]) / size[spread_out]) > FAR_LEVEL

@@ -18,7 +18,7 @@ import itertools
 import numpy as np
 
 from gpukit.imputation import regularized_em
-from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.auto.judging import simple_estimate
 from gpukit.imputation.constants import ERROR_FLOOR
 from gpukit.imputation.periods import FEWEST_COLUMNS
 from gpukit.imputation.problem import Method, one_setting
@@ -85,16 +85,16 @@ def longest_run(mask):
 
 def predictions(problem):
     """Return (candidates, N, T) predictions of partly observed series; others are filled in by a simple method."""
-    series, lags = simple(problem), 1 if work(problem, 1) <= MOST_WORK else 0
+    series, lags = simple_estimate(problem), 1 if work(problem, 1) <= MOST_WORK else 0
     level, scale = series.mean(axis=1, keepdims=True), series.std(axis=1, keepdims=True)
     scale[scale <= 0] = 1.0
     series, columns = (series - level) / scale, np.arange(series.shape[1])
-    moved = np.array([series[:, np.clip(columns + lag, 0, columns[-1])] for lag in range(-lags, lags + 1)])
+    lag_series = np.array([series[:, np.clip(columns + lag, 0, columns[-1])] for lag in range(-lags, lags + 1)])
     counts = range(lags + 1)
     out = np.repeat(series[None], 3 * len(RIDGES) * len(counts), axis=0)
     for row in np.flatnonzero(problem.seen.any(axis=1) & ~problem.seen.all(axis=1)):
         is_used = problem.seen[:, ~problem.seen[row]].mean(axis=1) > 0.5
-        parts = [moved[lags - count : lags + count + 1, is_used].reshape(-1, len(columns)).T for count in counts]
+        parts = [lag_series[lags - count : lags + count + 1, is_used].reshape(-1, len(columns)).T for count in counts]
         out[:, row] = np.concatenate([predict(part, series[row], problem.seen[row]) for part in parts])
     return out * scale + level
 

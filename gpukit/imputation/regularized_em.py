@@ -18,24 +18,24 @@ Source: Dempster, Laird, Rubin, "Maximum likelihood from incomplete data via the
 
 import numpy as np
 
-from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.auto.judging import simple_estimate
 from gpukit.imputation.constants import FEWEST_OBSERVED, RANGE_MARGIN
 from gpukit.imputation.problem import Method
 
 ROUNDS, STILL = 30, 3e-4  # at most; change of imputed values at which they end, in deviations of a vertex
 
 
-def stacked(series, lags):
+def stack_lags(series, lags):
     """Return (n, T), n = N (1 + 2 lags): series (N, T), then the columns before and after for each lag.
 
     The first and last columns repeat beyond the ends.
     """
     places, last = np.arange(series.shape[1]), series.shape[1] - 1
-    moved = [np.clip(places + step, 0, last) for lag in range(1, lags + 1) for step in (-lag, lag)]
-    return np.concatenate([series, *(series[:, columns] for columns in moved)])
+    shifts = [np.clip(places + step, 0, last) for lag in range(1, lags + 1) for step in (-lag, lag)]
+    return np.concatenate([series, *(series[:, columns] for columns in shifts)])
 
 
-def completed(series, seen, lags, ridge, limits):
+def complete_series(series, seen, lags, ridge, limits):
     """Return series (N, T) float64 with missing values predicted from the others, starting from series.
 
     seen (N, T) bool; limits (N, 2): bounds of each vertex's imputed values. Every vertex has an observed value.
@@ -43,12 +43,12 @@ def completed(series, seen, lags, ridge, limits):
     out, gaps = series.copy(), [np.flatnonzero(~row) for row in seen]
     lacking, lost = (~seen).mean(axis=1), np.zeros(len(series))
     for _ in range(ROUNDS):
-        rows = stacked(out, lags)
+        rows = stack_lags(out, lags)
         means = rows.mean(axis=1)
         rows -= means[:, None]
         weights, diagonal = fit_weights(rows, np.tile(lost, 1 + 2 * lags), ridge, len(series))
         lost, before = lacking / diagonal, out.copy()
-        swept(rows, weights, gaps, limits - means[: len(series), None], lags)
+        sweep(rows, weights, gaps, limits - means[: len(series), None], lags)
         out = np.where(seen, series, rows[: len(series)] + means[: len(series), None])
         if np.square(out - before).sum() <= STILL**2 * max(1, sum(map(len, gaps))):
             break
@@ -69,7 +69,7 @@ def fit_weights(rows, lost, ridge, count):
     return weights, diagonal
 
 
-def swept(rows, weights, gaps, limits, lags):
+def sweep(rows, weights, gaps, limits, lags):
     """Fill in the gaps [columns] of rows (n, T), one vertex after another, from the latest values of the others."""
     count, last = len(weights), rows.shape[1] - 1
     for vertex, columns in enumerate(gaps):
@@ -113,11 +113,11 @@ def fill(problem, setting):
     alive = problem.seen.any(axis=1)
     out = np.full(problem.values.shape, np.nan)
     if alive.any():
-        out[alive] = of_alive(simple(problem)[alive], problem.seen[alive], setting)
+        out[alive] = estimate_alive(simple_estimate(problem)[alive], problem.seen[alive], setting)
     return out
 
 
-def of_alive(series, seen, setting):
+def estimate_alive(series, seen, setting):
     """Return (N, T) of observed vertices; series are filled in by a simple method where not seen (N, T)."""
     mean = series.mean(axis=1, keepdims=True, where=seen)
     scale = series.std(axis=1, keepdims=True, where=seen)
@@ -128,7 +128,7 @@ def of_alive(series, seen, setting):
     margin = RANGE_MARGIN * (most - least)
     limits = np.stack([least - margin, most + margin], axis=1)
     for lags in range(setting["lags"] + 1):
-        series = completed(series, seen, lags, setting["ridge"], limits)
+        series = complete_series(series, seen, lags, setting["ridge"], limits)
     return series * scale + mean
 
 

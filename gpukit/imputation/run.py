@@ -16,10 +16,17 @@ from gpukit.imputation.auto.uncertainty import least_of
 from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.options import fitted_options
 from gpukit.imputation.problem import as_problem, in_units, units_for
-from gpukit.imputation.serve import bounded, combined, completed, filled, mask_like, nothing
+from gpukit.imputation.serve import (
+    clip_to_bounds,
+    combine_estimates,
+    complete_data,
+    empty_fit,
+    fill_estimate,
+    mask_like,
+)
 from gpukit.imputation.spectral import choose
 from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
-from gpukit.imputation.spectral.method import competes, packed, unpacked
+from gpukit.imputation.spectral.method import competes, pack_setting, unpack_setting
 from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
 from gpukit.imputation.tables.window import Held
 from gpukit.parallel import ALONE
@@ -48,12 +55,12 @@ class Run(NamedTuple):
 
     def fitted(self, progress=None):
         """Return {attribute: value} of a fitted GraphImputer."""
-        kept, taken = self.found(progress), self.taken
-        filled, spread = taken.fit_types(kept.pop("completed_"), self.settings), kept.pop("deviation_")
-        return kept | {
+        attributes, taken = self.found(progress), self.taken
+        filled, spread = taken.fit_types(attributes.pop("completed_"), self.settings), attributes.pop("deviation_")
+        return attributes | {
             "completed_": taken.back(filled),
             "deviation_": taken.back(spread, known=False),
-            "notes_": [*kept["notes_"], *taken.notes],
+            "notes_": [*attributes["notes_"], *taken.notes],
             "vertices_": taken.vertices,
             "_is_table": taken.is_table,
             "_held": Held(filled, spread, mask_like(taken.data), taken.clock.at),
@@ -62,7 +69,7 @@ class Run(NamedTuple):
     def found(self, progress):
         """Return fitted(), by vertex and in order of time."""
         settings, place, data = self.settings, self.place, self.data
-        with place.workspace, devices.reported(place.device, "The imputation"):
+        with place.workspace, devices.translate_memory_errors(place.device, "The imputation"):
             if data.complete or settings.method == SPECTRAL:
                 return self.by_spectrum(decide(settings, place, data, progress), progress)
             problem = self.problem()
@@ -73,7 +80,7 @@ class Run(NamedTuple):
                 decided = decide(settings, place, data, progress)
                 if choose.is_solved(decided[1]):
                     return self.by_spectrum(decided, progress) | {"notes_": auto.notes_of(problem)}
-                known = {SPECTRAL: packed(decided[0])}
+                known = {SPECTRAL: pack_setting(decided[0])}
             plan = auto.decide(problem._replace(place=place.alone), settings.method, known, progress)
             if known and [name for name, _ in plan.members] == [SPECTRAL]:
                 return self.by_spectrum(decided, progress, problem, plan)
@@ -86,27 +93,27 @@ class Run(NamedTuple):
         """
         setting, trials, hidden = decided
         data = self.data
-        outcome = completed(self.place, setting, data, progress)
+        outcome = complete_data(self.place, setting, data, progress)
         if not trials and hidden is None:
             warn_of_ranks(outcome.fit, min(data.tensor.shape[1:]))
-        kept = self.kept(setting, outcome, trials, hidden)
+        attributes = self.kept(setting, outcome, trials, hidden)
         if plan is not None:
-            whole = placed(data._replace(shape=problem.values.shape), outcome.estimate)
-            return kept | self.by_estimates(problem, plan, [whole])
-        kept["completed_"] = bounded(filled(data, outcome.estimate), data, self.settings)
-        return kept | unplanned(data, trials)
+            whole = place_values(data._replace(shape=problem.values.shape), outcome.estimate)
+            return attributes | self.by_estimates(problem, plan, [whole])
+        attributes["completed_"] = clip_to_bounds(fill_estimate(data, outcome.estimate), data, self.settings)
+        return attributes | attributes_without_plan(data, trials)
 
     def by_plan(self, problem, plan):
         """Return the attributes of a plan."""
         start = work_clock()
         estimates = planned.estimates_of(problem, plan)
-        outcome = Outcome(None, nothing(), {"filling": work_clock() - start})
-        kept = self.kept(spectral_setting(plan, self.settings), outcome, [], None)
-        return kept | self.by_estimates(problem, plan, estimates)
+        outcome = Outcome(None, empty_fit(), {"filling": work_clock() - start})
+        attributes = self.kept(spectral_setting(plan, self.settings), outcome, [], None)
+        return attributes | self.by_estimates(problem, plan, estimates)
 
     def by_estimates(self, problem, plan, estimates):
         """Return the attributes of a plan from its members' estimates (N, T)."""
-        filled, deviation = combined(problem, plan, estimates, self.data, self.settings)
+        filled, deviation = combine_estimates(problem, plan, estimates, self.data, self.settings)
         return {"completed_": filled, "deviation_": deviation, "plan_": plan, **planned.attributes_of(plan)}
 
     def kept(self, setting, outcome, trials, hidden):
@@ -137,7 +144,9 @@ class Run(NamedTuple):
 def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
     """Return the Run of GraphImputer.fit's arguments on a device, see device.resolve; over ranks, on rank 0."""
     device, workspace = devices.resolve(device), Workspace()
-    taken = inputs.taken(graph, tensor, mask, times, device if settings.method == SPECTRAL and team.size == 1 else None)
+    taken = inputs.take_fit_inputs(
+        graph, tensor, mask, times, device if settings.method == SPECTRAL and team.size == 1 else None
+    )
     taken.check_bounds(settings)
     basis = GraphBasis(taken.adjacency, settings.basis_size, device)
     if settings.method == SPECTRAL:
@@ -146,14 +155,14 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
     return Run(settings, Place(basis, device, settings.dtype, workspace, worker), taken)
 
 
-def unplanned(data, trials):
+def attributes_without_plan(data, trials):
     """Return a plan's attributes for the paper's algorithm alone; the deviation is that of its trials."""
     known = data.tensor[place_like(data.mask, data.tensor)]
     error = max(NORMAL * trials[0].error, least_of(known, known.size)) if trials else np.nan
-    return {"deviation_": placed(data, error), "plan_": None, **planned.attributes_of(None)}
+    return {"deviation_": place_values(data, error), "plan_": None, **planned.attributes_of(None)}
 
 
-def placed(data, values):
+def place_values(data, values):
     """Return values where something is missing, 0 elsewhere.
 
     They are in the user's shape.
@@ -170,8 +179,8 @@ def spectral_setting(plan, settings):
     """
     result = dict(plan.members).get(SPECTRAL)
     if result:
-        return unpacked(result)
-    return choose.plain(Setting(settings.weights, settings.exponent, settings.center, settings.options))
+        return unpack_setting(result)
+    return choose.without_auto(Setting(settings.weights, settings.exponent, settings.center, settings.options))
 
 
 def warn_of_ranks(result, side):
@@ -193,7 +202,7 @@ def decide(settings, place, data, progress):
     """Return (Setting without 'auto', its trials, hold-out history or None)."""
     setting, trials, history = Setting(settings.weights, settings.exponent, settings.center, settings.options), [], None
     if data.complete:
-        return choose.plain(setting), trials, history
+        return choose.without_auto(setting), trials, history
     if "auto" in (setting.weights, setting.center):
         setting, trials = choose.choose(place.alone, setting, data, settings.seed, progress)
     if settings.holdout is not None:

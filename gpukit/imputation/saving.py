@@ -10,7 +10,7 @@ import numpy as np
 
 from gpukit import persist
 from gpukit.base import check_choice, check_integer, check_real
-from gpukit.base.arrays import on_host
+from gpukit.base.arrays import ensure_host
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import Basis, GraphBasis
@@ -38,7 +38,7 @@ PARTS = {"data": np.float64, "indices": np.int32, "indptr": np.int32}  # of the 
 LARGEST = 1e6  # of numbers
 
 
-def packed(model):
+def pack_model(model):
     """Return (facts, arrays) of a fitted GraphImputer."""
     facts = {name: getattr(model, f"{name}_") for name in FACTS}
     basis = model.basis_ if uses_basis(model) and model._basis.is_made else None
@@ -47,9 +47,9 @@ def packed(model):
         "dtype": model._dtype.name,
         "has_confidence": model._confidence is not None,
         "basis": None if basis is None else {name: getattr(basis, name) for name in BASIS},
-        "trials": [written(trial) for trial in model.trials_],
+        "trials": [pack_trial(trial) for trial in model.trials_],
     }
-    labels, known = holdings.packed(model)
+    labels, known = holdings.pack_held(model)
     arrays = {"ranks": model.ranks_, "lacking": model._lacking} | known | persist.spread("history", model.history_)
     if model._confidence is not None:
         arrays["confidence"] = model._confidence
@@ -57,7 +57,7 @@ def packed(model):
         arrays |= {"basis.values": basis.values, "basis.vectors": basis.vectors}
     if model.holdout_history_ is not None:
         arrays |= persist.spread("holdout", model.holdout_history_)
-    plan, parts = packed_plan(model)
+    plan, parts = pack_plan(model)
     return {**facts, **more, **plan, **labels}, arrays | parts
 
 
@@ -67,7 +67,7 @@ def uses_basis(model):
 
 
 def unpack(model, facts, arrays):
-    """Restore a GraphImputer from `packed` contents; raise DataError or ParameterError for invalid ones."""
+    """Restore a GraphImputer from `pack_model` contents; raise DataError or ParameterError for invalid ones."""
     for name, kind in FACTS.items():
         setattr(model, f"{name}_", persist.entry_of(facts, name, kind))
     persist.check_seconds(model.stages_)
@@ -123,7 +123,7 @@ def _shares(name, arrays, count):
 def read_checked(arrays, name, shape, wrong, rule):
     """Return a float64 array of a file; wrong(block): mask of invalid numbers; rule: what they must be."""
     trust.check_array(name, arrays[name], np.float64, shape)
-    place = trust.first(wrong, arrays[name])
+    place = trust.first_wrong(wrong, arrays[name])
     if place is not None:
         raise DataError(f"{name}{list(place)} is {arrays[name][place]}; it is {rule}.")
     return arrays[name]
@@ -138,13 +138,13 @@ def _history(arrays, prefix):
     return history
 
 
-def written(trial):
+def pack_trial(trial):
     """Return a Trial as a JSON object."""
-    return {"setting": spectral.packed(trial.setting), "curves": [curve.tolist() for curve in trial.curves]}
+    return {"setting": spectral.pack_setting(trial.setting), "curves": [curve.tolist() for curve in trial.curves]}
 
 
 def read(stored, estimator):
-    """Return the Trial that `written` wrote, of an estimator class; raise DataError or ParameterError if invalid."""
+    """Return the Trial that `pack_trial` wrote, of an estimator class; raise DataError or ParameterError if invalid."""
     trial = persist.entry_of({"trial": stored}, "trial", dict)
     setting, curves = persist.entry_of(trial, "setting", dict), persist.entry_of(trial, "curves", list)
     try:
@@ -154,9 +154,9 @@ def read(stored, estimator):
     return Trial(spectral_of(setting, estimator), curves)
 
 
-def packed_plan(model):
+def pack_plan(model):
     """Return (facts, arrays) of the plan of a fitted GraphImputer."""
-    plan, arrays = model.plan_, {"deviation": on_host(model._held.spread)}
+    plan, arrays = model.plan_, {"deviation": ensure_host(model._held.spread)}
     options = model._fitted_options._asdict()
     if plan is None:
         adjacency = {} if model._basis.is_made else adjacency_arrays(model.adjacency_)
@@ -276,7 +276,7 @@ def setting_of(name, stored, estimator):
     estimator: class that knows the bounds of the options.
     """
     if name == "spectral":
-        return spectral.packed(spectral_of(stored, estimator))
+        return spectral.pack_setting(spectral_of(stored, estimator))
     rules = RULES.get(name, {})
     stored = {key: value for key, value in stored.items() if (name, key) not in OMITTED}
     if set(stored) != set(rules):
@@ -298,7 +298,7 @@ def spectral_of(stored, estimator):
     return setting._replace(exponent=exponent, options=estimator(**setting.options).check_options())
 
 
-def positive(name, value, most=LARGEST):
+def check_positive(name, value, most=LARGEST):
     """Return a checked number above 0."""
     return check_real(name, value, 0.0, most, strict=True)
 
@@ -313,7 +313,7 @@ def check_bands(name, stored):
         raise DataError(f"{name} in its header is {stored!r:.80}; it is a list of four numbers each.")
     largest = LARGEST, 100.0, LARGEST
     out = [
-        [check_integer(name, first, 0), *(positive(name, *pair) for pair in zip(numbers, largest))]
+        [check_integer(name, first, 0), *(check_positive(name, *pair) for pair in zip(numbers, largest))]
         for first, *numbers in stored
     ]
     firsts = [first for first, *_ in out]
@@ -341,9 +341,9 @@ RULES = {
     "seasonal": {"lag": partial(check_integer, low=1, high=int(LARGEST)), "memory": allow_none(at_least_0)},
     "trend": {"level": allow_none(at_least_0), "slope": allow_none(at_least_0)},
     "kriging": {"bands": check_bands},
-    "regularized-em": {"lags": is_used, "ridge": partial(positive, most=1.0)},
+    "regularized-em": {"lags": is_used, "ridge": partial(check_positive, most=1.0)},
     "smoothness": {
-        **dict.fromkeys(("near", "steady", "together"), positive),
+        **dict.fromkeys(("near", "steady", "together"), check_positive),
         "repeats": check_repeats,
     },
     "local": {"neighbors": partial(check_integer, low=1, high=MOST_SERIES)},

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 
 
-def nearest(seen):
+def nearest_observed(seen):
     """Return the nearest observed columns (n, T) int32, at or before and at or after each; -1 and T for none.
 
     seen (n, T) bool.
@@ -26,12 +26,12 @@ def distances(seen):
     columns = np.arange(count, dtype=np.int32)
 
     def of_rows(rows):
-        before, after = nearest(seen[rows])
+        before, after = nearest_observed(seen[rows])
         before[before < 0] = -count
         after[after == count] = 2 * count
         return np.minimum(np.minimum(columns - before, after - columns), count)
 
-    return np.concatenate(by_rows(of_rows, seen.shape))
+    return np.concatenate(map_row_blocks(of_rows, seen.shape))
 
 
 def beyond_ends(seen):
@@ -53,7 +53,7 @@ def line(times, values, seen):
 
     times (T,) float64: of the columns. The first and last values extend to the ends. Rows without values become NaN.
     """
-    left, right = nearest(seen)
+    left, right = nearest_observed(seen)
     left, right = np.where(left < 0, right, left), np.where(right == len(times), left, right)
     left[~seen.any(axis=1)] = right[~seen.any(axis=1)] = 0
     low, high = (np.take_along_axis(values, end, axis=1) for end in (left, right))

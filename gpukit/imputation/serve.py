@@ -11,7 +11,7 @@ from gpukit.imputation.constants import ZEROS
 from gpukit.imputation.problem import as_problem, in_units
 from gpukit.imputation.spectral.path import Fit, PathRun
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
-from gpukit.imputation.tables.window import Held, check_series, check_window, follows, joined
+from gpukit.imputation.tables.window import Held, check_series, check_window, follows, join_held
 
 
 def setting_of(model):
@@ -26,7 +26,7 @@ def transform(model, taken):
     """
     data, times = taken.data, taken.clock.at
     if model.plan_ is not None and not data.complete and follows(model._held, data, times):
-        result, _ = complete(model, *joined(model._held, data, times))
+        result, _ = complete(model, *join_held(model._held, data, times))
         return tail(result, data)
     return complete(model, data, times)[0]
 
@@ -35,7 +35,7 @@ def extend(model, taken, window):
     """Return (new filled columns, Held) of a model and new columns."""
     data = taken.data
     check_series(model._held, data)
-    whole, times = joined(model._held, data, taken.clock.at, check_window(window, data.tensor.shape[2]))
+    whole, times = join_held(model._held, data, taken.clock.at, check_window(window, data.tensor.shape[2]))
     result, deviation = complete(model, whole, times)
     deviation = np.full(whole.shape, np.nan) if deviation is None else deviation
     return tail(result, data), Held(result, deviation, mask_like(whole), times)
@@ -57,16 +57,16 @@ def complete(model, data, times):
         place = model.place_._replace(workspace=workspace)
         if model.plan_ is None:
             estimate = impute(place, setting_of(model), data.tensor, data.mask).estimate
-            return bounded(filled(data, estimate), data, settings), None
+            return clip_to_bounds(fill_estimate(data, estimate), data, settings), None
         problem = in_units(as_problem(model.adjacency_, data, place, settings, times), model.plan_.units)
-        return combined(problem, model.plan_, estimates_of(problem, model.plan_), data, settings)
+        return combine_estimates(problem, model.plan_, estimates_of(problem, model.plan_), data, settings)
 
 
-def combined(problem, plan, estimates, data, settings):
+def combine_estimates(problem, plan, estimates, data, settings):
     """Return (completed tensor, deviations) of inputs.Data from estimates (N, T) by the members of a plan."""
     result = combine_members(problem, plan, estimates)
     estimate = result.estimate.reshape(data.tensor.shape)[~data.mask]
-    return bounded(filled(data, estimate), data, settings), result.deviation.reshape(data.shape)
+    return clip_to_bounds(fill_estimate(data, estimate), data, settings), result.deviation.reshape(data.shape)
 
 
 def mask_like(data):
@@ -77,20 +77,20 @@ def mask_like(data):
     return data.mask if data.mask.ndim == 1 else data.mask.reshape(data.shape)
 
 
-def completed(place, setting, data, progress):
+def complete_data(place, setting, data, progress):
     """Return the Outcome of inputs.Data; complete data are not processed."""
     if data.complete:
-        return Outcome(np.zeros(0), nothing(), {})
+        return Outcome(np.zeros(0), empty_fit(), {})
     return impute(place, setting, data.tensor, data.mask, progress=progress)
 
 
-def nothing():
+def empty_fit():
     """Return a path.Fit without steps."""
     path_run = PathRun(None, True, None, None)
     return Fit(path_run.history(), path_run.ranks, "off")
 
 
-def bounded(values, data, settings):
+def clip_to_bounds(values, data, settings):
     """Clip imputed values in place to the bounds.
 
     The minimum is 0 if none is set and the observed values are bounded by 0.
@@ -115,7 +115,7 @@ def ends_at_zero(data):
     return zeros > ZEROS * seen
 
 
-def filled(data, estimate):
+def fill_estimate(data, estimate):
     """Return the user's tensor with the estimate where values are missing.
 
     It is a copy.

@@ -13,14 +13,14 @@ from functools import partial
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.imputation import scans
 from gpukit.imputation.periods import lags_of
 from gpukit.imputation.problem import Method, always, in_order, one_setting
 from gpukit.imputation.scans import beyond_ends, distances
 
 
-def two_way(values, seen):
+def fit_two_way(values, seen):
     """Fit values ~ overall + vertices (N, 1) + columns (1, T) by least squares on observed values.
 
     values (N, T), 0 where not observed. A vertex or column without observations has 0.
@@ -38,7 +38,7 @@ def two_way(values, seen):
 
 def level(problem, center):
     """Return (N, T) of the mean to subtract: center 'columns' or 'both' (of vertices too)."""
-    overall, rows, columns = two_way(problem.values, problem.seen)
+    overall, rows, columns = fit_two_way(problem.values, problem.seen)
     if center == "both":
         return overall + rows + columns
     return np.broadcast_to(column_means(problem, overall), problem.values.shape)
@@ -69,7 +69,9 @@ def median_of_columns(problem, setting):
 
 def interpolation(problem, setting, curve=scans.line):
     """Interpolate in time, linearly or by a curve; the first and last values extend to the ends."""
-    parts = by_rows(lambda rows: curve(problem.at, problem.values[rows], problem.seen[rows]), problem.values.shape)
+    parts = map_row_blocks(
+        lambda rows: curve(problem.at, problem.values[rows], problem.seen[rows]), problem.values.shape
+    )
     return np.concatenate(parts)
 
 
@@ -80,8 +82,10 @@ def heaviest(adjacency, count):
     rows = np.repeat(np.arange(adjacency.shape[0]), np.diff(adjacency.indptr))
     order = np.lexsort((adjacency.indices, -adjacency.data, rows))
     rank = np.arange(len(order)) - adjacency.indptr[rows[order]]
-    kept = order[rank < count]
-    return sparse.csr_matrix((adjacency.data[kept], (rows[kept], adjacency.indices[kept])), adjacency.shape)
+    selection = order[rank < count]
+    return sparse.csr_matrix(
+        (adjacency.data[selection], (rows[selection], adjacency.indices[selection])), adjacency.shape
+    )
 
 
 def has_two_periods(problem):
@@ -120,8 +124,8 @@ def profile(problem, lag):
     values[:, :columns], seen[:, :columns] = problem.values, problem.seen
     times = seen.reshape(count, rows, lag).sum(axis=1)
     means = values.reshape(count, rows, lag).sum(axis=1) / np.maximum(times, 1)
-    overall, own, of_time = two_way(means, times > 0)
-    means = np.where(times > 0, means, overall + own + of_time)
+    overall, vertex_effect, of_time = fit_two_way(means, times > 0)
+    means = np.where(times > 0, means, overall + vertex_effect + of_time)
     return np.tile(means, rows)[:, :columns]
 
 
@@ -161,11 +165,11 @@ def trend(problem, setting):
     ):
         rows = np.flatnonzero(beyond[:, -1])
         if len(rows):
-            part[rows] = continued(time, part[rows], seen[rows], setting)
+            part[rows] = continue_trends(time, part[rows], seen[rows], setting)
     return out
 
 
-def continued(times, values, seen, setting):
+def continue_trends(times, values, seen, setting):
     """Return (n, T) values with trends after the last observation of each row."""
     last = times[seen.shape[1] - 1 - seen[:, ::-1].argmax(axis=1)][:, None]
     age = np.where(seen, last - times, 0.0)

@@ -32,7 +32,7 @@ def read_npz(path, wanted):
     path: a path or an open Source. Only arrays with wanted names are read. Raises DataError for a damaged file, Python
     objects, or a declared size that the bytes do not have.
     """
-    with sources.opened(path) as source, _read_errors(source.name):
+    with sources.open_source(path) as source, _read_errors(source.name):
         archive, result = source.archive(), {}
         members = _members(source.name, archive)
         for name, info in members.items():
@@ -47,7 +47,7 @@ def read_npy(path):
 
     path: a path or an open Source. Raises as read_npz does.
     """
-    with sources.opened(path) as source, _read_errors(source.name):
+    with sources.open_source(path) as source, _read_errors(source.name):
         return _read(source.name, source.seekable(), source.size)
 
 

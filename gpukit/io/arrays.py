@@ -48,7 +48,7 @@ def whole_column(column, what):
     return column.to_numpy()
 
 
-def plain(name):
+def normalize_name(name):
     """Normalize a column name: letters and digits in lower case.
 
     A type declared after a colon is dropped: 'User_ID' and 'user_id:token' -> 'userid'.

@@ -45,21 +45,21 @@ def cut_blank_end(raw, sep, name):
     return raw[:end]
 
 
-def without_blank_end(blocks, sep, name):
+def strip_blank_end(blocks, sep, name):
     """Yield blocks of whole lines (uint8) without blank lines at the end.
 
     Arguments as in cut_blank_end.
     """
-    kept = np.empty(0, np.uint8)
+    rest = np.empty(0, np.uint8)
     for block in blocks:
         end = _block_end(block, sep)
         if not end:
-            kept = np.concatenate((kept, block))
+            rest = np.concatenate((rest, block))
             continue
-        whole, end = (np.concatenate((kept, block)), len(kept) + end) if len(kept) else (block, end)
-        kept = whole[end:].copy()
+        whole, end = (np.concatenate((rest, block)), len(rest) + end) if len(rest) else (block, end)
+        rest = whole[end:].copy()
         yield whole[:end]
-    note_blank(name, count_lines(kept.tobytes()))
+    note_blank(name, count_lines(rest.tobytes()))
 
 
 def count_lines(raw):

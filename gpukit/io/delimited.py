@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.io.records import BLANKS, lines_of, words_of
-from gpukit.io.words import decoded
+from gpukit.io.words import decode
 
 NEWLINE, RETURN, QUOTE, ZERO, MINUS = (ord(letter) for letter in '\n\r"0-')
 CASE = np.uint8(32)  # the bit in which x and X differ
@@ -60,14 +60,14 @@ def columns_of(raw, wanted, words=()):
         if str(array.type) != "large_binary":
             out[int(name)] = array.to_numpy(zero_copy_only=False)
             continue
-        trimmed = _without_blanks(array) if has_blanks else array
+        trimmed = _strip_blanks(array) if has_blanks else array
         if is_quoted and not trimmed.equals(array):
             return None  # blanks within quotes are kept, others are not
         out[int(name)] = Words(trimmed)
     return out
 
 
-def _without_blanks(words):
+def _strip_blanks(words):
     """Strip blanks around words of large_binary."""
     import pyarrow
     from pyarrow import compute
@@ -102,7 +102,7 @@ def plain_lines(raw, sep):
         raw, sep = raw.replace(sep.encode(), UNUSED), UNUSED.decode()
     quotes = Quotes(raw, sep) if b'"' in raw else None
     if sep == " ":
-        even = _single_blanks(raw)
+        even = _collapse_blanks(raw)
         if quotes is not None and even != raw:
             return None
         raw = even
@@ -111,7 +111,7 @@ def plain_lines(raw, sep):
     return raw, sep, quotes is not None and quotes.have_line_ends
 
 
-def _single_blanks(raw):
+def _collapse_blanks(raw):
     """Replace runs of spaces and tabs by one space and strip lines."""
     raw = raw.replace(b"\t", b" ")
     while b"  " in raw:
@@ -240,12 +240,12 @@ class Words:
         return self.encoded.indices.to_numpy()
 
     def texts(self):
-        """Return the distinct words as [str], decoded as by words.decoded."""
+        """Return the distinct words as [str], decoded as by words.decode."""
         import pyarrow
 
         with contextlib.suppress(pyarrow.ArrowInvalid):
             return self.encoded.dictionary.cast(pyarrow.large_string()).to_pylist()
-        return [decoded(word) for word in self.encoded.dictionary.to_pylist()]
+        return [decode(word) for word in self.encoded.dictionary.to_pylist()]
 
 
 def concatenate_words(parts):
@@ -269,7 +269,7 @@ def lines(raw, sep):
         words = words_in(line, mark)
         if words != [""]:
             raw_words = None if words is None else [word.encode("latin-1") for word in words]
-            yield number, decoded(line.replace(mark, sep).encode("latin-1")), raw_words
+            yield number, decode(line.replace(mark, sep).encode("latin-1")), raw_words
 
 
 def words_in(line, sep):
@@ -285,20 +285,20 @@ def whole_rows(blocks, sep):
     blocks: uint8 arrays of whole lines.
     """
     longest_field = 1 << 24  # bytes of a quoted field with line ends
-    kept, scratch = b"", np.empty(0, bool)  # reused: allocating takes longer than comparing
+    rest, scratch = b"", np.empty(0, bool)  # reused: allocating takes longer than comparing
     for block in blocks:
         scratch = scratch if len(scratch) >= len(block) else np.empty(len(block), bool)
-        if not kept and not np.equal(block, QUOTE, out=scratch[: len(block)]).any():
+        if not rest and not np.equal(block, QUOTE, out=scratch[: len(block)]).any():
             yield block
             continue
-        raw = kept + block.tobytes()
+        raw = rest + block.tobytes()
         end = rows_end(raw, sep) if b'"' in raw else len(raw)
         end = len(raw) if len(raw) - end > longest_field else end
-        kept = raw[end:]
+        rest = raw[end:]
         if end:
             yield raw[:end]
-    if kept:
-        yield kept
+    if rest:
+        yield rest
 
 
 def rows_end(raw, sep):

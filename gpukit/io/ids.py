@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from gpukit._pool import shared_out
+from gpukit._pool import parallel_map
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
 
@@ -29,7 +29,7 @@ def are_close(low, high, count):
     return high - low < max(SPAN, count)
 
 
-def ranked(present, low):
+def rank_present(present, low):
     """Return (ranks (span,) int32, known (rows,) int64 ascending ids).
 
     present: (span,), 0 where no id is; position k is the id low + k. ranks: row of each id.
@@ -164,9 +164,9 @@ def factorize(ids, what="user"):
 
     ids = id_array(ids, what)
     check_fractions(ids, np.broadcast_to(EMPTY, len(ids)), what)
-    if ids.dtype.kind in "biu" and not _beyond(ids).any():
+    if ids.dtype.kind in "biu" and not _beyond_int64(ids).any():
         ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
-        close = numbered(ids)
+        close = number_by_table(ids)
         if close is not None:
             return close
         encoded = pyarrow.array(ids).dictionary_encode()
@@ -176,18 +176,18 @@ def factorize(ids, what="user"):
     return rows.reshape(-1).astype(np.int32), known
 
 
-def numbered(ids):
+def number_by_table(ids):
     """Return (rows (n,) int32, sorted ids (M,) int64) by a lookup table.
 
     ids: (n,) int32 or int64. None if their range is too wide for a table.
     """
     if not len(ids):
         return None
-    ends = shared_out(lambda start: _ends(ids[start : start + PIECE]), range(0, len(ids), PIECE))
+    ends = parallel_map(lambda start: _ends(ids[start : start + PIECE]), range(0, len(ids), PIECE))
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     if not are_close(low, high, len(ids)):
         return None
-    ranks, known = ranked(used_rows(ids, high - low + 1, low), low)
+    ranks, known = rank_present(used_rows(ids, high - low + 1, low), low)
     return take_values(ranks, ids, low), known
 
 
@@ -203,7 +203,7 @@ def used_rows(rows, count, low=0):
         places = np.subtract(rows[start : start + PIECE], low, dtype=np.int64)
         present[places[~present[places]]] = True  # writing again would take the memory from the other threads
 
-    shared_out(mark, range(0, len(rows), PIECE))
+    parallel_map(mark, range(0, len(rows), PIECE))
     return present
 
 
@@ -216,11 +216,11 @@ def take_values(values, places, low=0):
         shifted = np.subtract(places[part], low, dtype=np.int64)
         np.take(values, shifted, out=out[part], mode="clip")  # other modes copy
 
-    shared_out(take, range(0, len(places), PIECE))
+    parallel_map(take, range(0, len(places), PIECE))
     return out
 
 
-def _beyond(ids):
+def _beyond_int64(ids):
     """Return a mask (n,) of integers that int64 cannot hold."""
     return ids > np.uint64(2**63 - 1) if ids.dtype == np.uint64 else np.broadcast_to(False, len(ids))
 
@@ -234,7 +234,7 @@ def rows_of(ids, known, what="user", order=None):
     ids, known = id_array(ids, what), np.asarray(known)
     if known.dtype.kind not in "biu":
         ids = as_text(ids)
-    elif ids.dtype.kind not in "biu" or _beyond(ids).any():
+    elif ids.dtype.kind not in "biu" or _beyond_int64(ids).any():
         ids = np.array([_integer(text) for text in ids.tolist()], dtype=object)
         outside = np.array([value is None for value in ids], dtype=bool)
         ids = np.where(outside, 0, ids).astype(np.int64)

@@ -21,7 +21,7 @@ def add(file, text, **facts):
 
 
 @contextlib.contextmanager
-def muted():
+def mute():
     """Drop the notes of a file that is read a second time."""
     token = _is_muted.set(True)
     try:

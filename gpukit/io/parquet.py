@@ -15,7 +15,7 @@ ROWS = 1 << 18  # per batch, fewer for many columns
 
 
 @contextlib.contextmanager
-def _translated(name):
+def _translate_errors(name):
     """Convert errors of pyarrow and invalid UTF-8 names to DataError."""
     try:
         yield
@@ -32,7 +32,7 @@ class Reader:
 
     def __init__(self, source):
         self.name = source.name
-        with _translated(self.name):
+        with _translate_errors(self.name):
             self.file = parquet.ParquetFile(source.seekable())
             self.names, self.rows = list(self.file.schema_arrow.names), self.file.metadata.num_rows
             self.metadata = self.file.schema_arrow.metadata or {}
@@ -59,7 +59,7 @@ class Reader:
         if twice is not None:
             raise DataError(f"{self.name} has several columns named {twice!r}. Rename them, or leave all but one out.")
         rows = max(1, min(ROWS, numbers // max(1, len(names))))
-        with _translated(self.name):
+        with _translate_errors(self.name):
             for batch in self.file.iter_batches(rows, list(groups), names):
                 batch.validate(full=True)
                 yield start, dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -71,13 +71,13 @@ class Reader:
         """Return the file as a pandas DataFrame; a meaningful index comes first."""
         import pandas
 
-        with _translated(self.name):
+        with _translate_errors(self.name):
             table = self.file.read()
             table.validate(full=True)
         for name, column in zip(table.column_names, table.columns, strict=True):
             if _is_strange(_kind(column)):
                 raise DataError(f"{self.name}: the column {name!r:.80} holds {_kind(column)}, not numbers or text.")
-        with _translated(self.name):
+        with _translate_errors(self.name):
             frame = self._as_pandas(table)
             for name, column in zip(table.column_names, table.columns, strict=True):
                 _keep_integers(pandas, frame, name, column)

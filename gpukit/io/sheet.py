@@ -17,11 +17,11 @@ from gpukit.io.words import (
     comma_error,
     commas_are_decimal,
     decimal_commas,
-    decoded,
+    decode,
     is_integer,
     is_number,
+    quote,
     separator_of,
-    shown,
     with_point,
 )
 
@@ -42,7 +42,7 @@ def open_table(path):
 
     path: name of a file or pipe, '-', or an open Source.
     """
-    with sources.opened(path, "a list of edges or a table of numbers") as source:
+    with sources.open_source(path, "a list of edges or a table of numbers") as source:
         if source.format == "parquet":
             return ParquetTable(source)
         name, raw = sources.read_whole(source, "")
@@ -64,7 +64,7 @@ class Table:
 
     def __init__(self, raw, path):
         self.path, clean = path, _clean(raw)
-        head = [decoded(line) for line in _first_lines(clean)]
+        head = [decode(line) for line in _first_lines(clean)]
         if not head:
             raise DataError(f"{path} has no lines but comments.")
         self.separator = sep = _separator(head)
@@ -83,14 +83,14 @@ class Table:
         """Return the DataError for a line with an unexpected number of fields."""
         return DataError(
             f"{self.path}, line {number:,} has {len(words)} field(s) where {expected} are expected: "
-            f"{shown(self.separator.join(words))}. Correct the line; or, if it is the table's header, remove what is "
+            f"{quote(self.separator.join(words))}. Correct the line; or, if it is the table's header, remove what is "
             "above it."
         )
 
     def _first_rows(self):
         """Return up to three (line, [str]) of the first rows."""
-        cut = self._raw.find(b"\n", HEAD) + 1
-        head = self._raw[: rows_end(self._raw[:cut], self.separator)] if cut else self._raw
+        line_end = self._raw.find(b"\n", HEAD) + 1
+        head = self._raw[: rows_end(self._raw[:line_end], self.separator)] if line_end else self._raw
         rows = list(itertools.islice(self._rows(head), 3)) if head else []
         return rows if len(rows) == 3 else list(itertools.islice(self._rows(self._raw), 3))
 
@@ -103,9 +103,9 @@ class Table:
             if words is None:
                 raise DataError(
                     f"{self.path}, line {before + number:,} opens a quote that it does not close, or has text behind a "
-                    f"closing quote: {shown(line)}. Quote the whole field, and double the quotes inside it."
+                    f"closing quote: {quote(line)}. Quote the whole field, and double the quotes inside it."
                 )
-            yield before + number, [decoded(word) for word in words]
+            yield before + number, [decode(word) for word in words]
 
     def words(self, column):
         """Return a pandas column as [str], '' where missing."""
@@ -134,14 +134,16 @@ class Table:
 
     def _columns(self, wanted, spelled):
         """Return {position: array} of the rows; columns in `spelled` are text."""
-        likely = dict(enumerate(self.first if self.second == [""] else self.second))
+        examples = dict(enumerate(self.first if self.second == [""] else self.second))
         texts = {
-            index for index in wanted.numbers if (word := likely.get(index, "")) not in UNKNOWN and not _is_number(word)
+            index
+            for index in wanted.numbers
+            if (word := examples.get(index, "")) not in UNKNOWN and not _is_number(word)
         }
         parts = self._parts(wanted, texts | spelled)
         places = sorted(parts[0])
         return {
-            index: _joined([part.pop(index) for part in parts], index in wanted.numbers) for index in places
+            index: _concatenate([part.pop(index) for part in parts], index in wanted.numbers) for index in places
         }  # frees parts
 
     def _width(self):
@@ -219,7 +221,7 @@ class Table:
             if not missing[row] and not _is_number(word):
                 advice = EMPTY if len(words) == 1 or any(map(is_number, words)) else NO_NUMBERS
                 wrong = f"has {what}" if (what := comma_error(word)) else f"is not a number. {advice}"
-                raise DataError(f"{self.path}, {self.place(row)}: {shown(word)} (column {column.name + 1}) {wrong}")
+                raise DataError(f"{self.path}, {self.place(row)}: {quote(word)} (column {column.name + 1}) {wrong}")
         return [np.nan if gap else float(word) for gap, word in zip(missing, words)]
 
 
@@ -311,7 +313,7 @@ def _are_in_blanks(lines):
     return any(" " in field for field in last) and all(map(with_point, words[2:]))
 
 
-def _joined(parts, is_value):
+def _concatenate(parts, is_value):
     """Concatenate a column's blocks; is_value: missing words become NaN."""
     if not isinstance(parts[0], Words):
         return np.concatenate(parts) if len(parts) > 1 else parts[0]

@@ -31,7 +31,7 @@ def refuse_dash(path, what):
 
 
 @contextlib.contextmanager
-def opened(path):
+def open_sink(path):
     """Open a binary output: a file (atomic), a pipe, or standard output.
 
     Raises DataError if the path is not writable.
@@ -48,12 +48,12 @@ def opened(path):
 
 
 @contextlib.contextmanager
-def opened_text(path):
+def open_text_sink(path):
     """Open an output for UTF-8 text; line ends are kept.
 
     Raises DataError also for text that UTF-8 cannot encode.
     """
-    with opened(path) as file:
+    with open_sink(path) as file:
         try:
             yield codecs.getwriter("utf-8")(file)
         except UnicodeEncodeError as error:

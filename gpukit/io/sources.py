@@ -1,6 +1,6 @@
 """Inputs, opened once: files, pipes and standard input, decompressed.
 
-    with sources.opened(path) as source:
+    with sources.open_source(path) as source:
         source.head                  first bytes, for format detection
         source.stream().blocks()     decompressed text, block by block, from the same handle
         source.seekable()            a seekable file, for binary formats
@@ -31,7 +31,7 @@ from gpukit._pool import read_ahead
 from gpukit.errors import DataError
 from gpukit.io.container import FORMATS, format_of
 from gpukit.io.records import hidden
-from gpukit.io.words import SHOWN, shown
+from gpukit.io.words import SHOWN, quote
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
 FIRST = 1 << 18  # bytes of the first block: small files need little memory
@@ -50,7 +50,7 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.
 
 
 @contextlib.contextmanager
-def opened(path, needed="another file"):
+def open_source(path, needed="another file"):
     """Open the Source at path; an open Source is passed through.
 
     path: name of a file or pipe, '-' for standard input. needed: alternative to an empty file, for the message. Raises
@@ -68,13 +68,13 @@ def opened(path, needed="another file"):
 def read_whole(path, needed):
     """Return (name, bytes) of a small text, without byte-order marks.
 
-    Arguments and errors as in `opened`, `Source.stream` and `Stream.text_head`.
+    Arguments and errors as in `open_source`, `Source.stream` and `Stream.text_head`.
     """
-    with opened(path, needed) as source:
+    with open_source(path, needed) as source:
         stream = source.stream()
         stream.text_head()
         raw = stream.whole()
-    return stream.name, raw[count_marks(raw) :]
+    return stream.name, raw
 
 
 def count_marks(raw):
@@ -86,7 +86,7 @@ def count_marks(raw):
 
 
 @contextlib.contextmanager
-def translated(name):
+def translate_errors(name):
     """Convert errors of the disk and of damaged archives to DataError."""
     try:
         yield
@@ -110,7 +110,7 @@ class Source:
         regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode) and (not standard or raw.tell() == 0)
         self._file, self._raw = io.BufferedReader(raw) if regular else None, Peeked(raw)
         self._whole = self._archive = self._text = None
-        with translated(self.name):
+        with translate_errors(self.name):
             self.head = self._raw.peek(HEAD)
         self.compression = next((kind for kind, signs in PACKED.items() if self.head.startswith(signs)), "plain")
 
@@ -145,15 +145,15 @@ class Source:
 
     def _kept(self):
         try:
-            kept = tempfile.TemporaryFile()
-            shutil.copyfileobj(self._raw, kept, CHUNK)
-            kept.flush()
+            file = tempfile.TemporaryFile()
+            shutil.copyfileobj(self._raw, file, CHUNK)
+            file.flush()
         except OSError as error:
             raise DataError(
                 f"{self.name} comes through a pipe and must be kept in {tempfile.gettempdir()} to be read: "
                 f"{error.strerror or error}. Set TMPDIR to a folder with room, or give a file."
             ) from error
-        return kept
+        return file
 
     def stream(self):
         """Return the decompressed Stream; DataError for an archive of several files."""
@@ -181,7 +181,7 @@ class Source:
             raise DataError(f"{self.name} is packed by {strange}, which gpukit does not unpack. Unpack it first.")
         text = self.head[count_marks(self.head) :].lstrip()
         if text.lower().startswith(PAGES):
-            begin = shown(text.decode("utf-8", "replace").strip())
+            begin = quote(text.decode("utf-8", "replace").strip())
             raise DataError(
                 f"{self.name} holds a web page or XML ({begin}), not data: a download may have ended on a page for "
                 "logging in. Fetch it again."
@@ -194,7 +194,7 @@ class Source:
             raise DataError(f"{self.name} is a spreadsheet, or another office file. Save it as csv and give that.")
         names = list(members) if len(members) == 1 else choose(sorted(members))
         if not names:
-            some = ", ".join(_short(name) for name in sorted(members)[:6]) or "nothing"
+            some = ", ".join(_shorten_name(name) for name in sorted(members)[:6]) or "nothing"
             raise DataError(
                 f"{self.name} holds {some}{' ...' if len(members) > 6 else ''}: which is meant is not clear. Unpack "
                 "the archive and name the file."
@@ -203,10 +203,10 @@ class Source:
 
     def _member(self, info):
         """Return the Stream of a member of the archive."""
-        title = f"{self.name} ({_short(info.filename)})"
+        title = f"{self.name} ({_shorten_name(info.filename)})"
         _check_member(info, title)
         try:
-            with translated(title):
+            with translate_errors(title):
                 return Stream(title, Peeked(self.archive().open(info)))
         except (RuntimeError, ValueError) as error:  # unsupported by zipfile
             raise DataError(f"{title} cannot be unpacked ({error}). Unpack the archive and name the file.") from error
@@ -265,7 +265,7 @@ def _tells(start):
     return len(list(itertools.islice(CONTENT.finditer(hidden(start)), count))) == count
 
 
-def _short(name):
+def _shorten_name(name):
     """Return a member's name, shortened for messages."""
     return name if name.isprintable() and 0 < len(name) <= SHOWN else repr(name[:SHOWN])
 
@@ -400,7 +400,7 @@ class Stream:
         The head grows until it has enough lines (see _tells). Raises DataError if LONGEST_LINE bytes do not hold
         them.
         """
-        with translated(self.name):
+        with translate_errors(self.name):
             while len(start := self.raw.peek(size)) == size and not _tells(start):
                 if len(start) >= LONGEST_LINE:
                     number = start.count(b"\n") + 1
@@ -424,9 +424,9 @@ class Stream:
                 f'{self.name} is text in UTF-16, as Excel\'s "Unicode text" is, and UTF-8 is read here. Make it that: '
                 "iconv -f UTF-16 -t UTF-8 <OLD >NEW."
             )
-        own = FORMATS.get(format_of(head))
-        if own is not None and own.title:
-            raise DataError(f"{self.name} is {own.title} written by gpukit, which is not read here. {needed}")
+        file_format = FORMATS.get(format_of(head))
+        if file_format is not None and file_format.title:
+            raise DataError(f"{self.name} is {file_format.title} written by gpukit, which is not read here. {needed}")
         if b"\0" in head:
             raise DataError(
                 f"{self.name} is not a text file in UTF-8 or Windows-1252, nor in a binary format that is read here. "
@@ -440,11 +440,11 @@ class Stream:
         return head
 
     def whole(self):
-        """Return all bytes of a small text; DataError for a zero byte."""
-        with translated(self.name):
+        """Return all bytes of a small text behind its byte-order marks; DataError for a zero byte."""
+        with translate_errors(self.name):
             raw = self.raw.read()
         self._refuse_zero(np.frombuffer(raw, np.uint8), 0)
-        return raw
+        return raw[count_marks(raw) :]
 
     def blocks(self, skip=0, size=None):
         """Return a generator of uint8 arrays of whole lines, each ending in a newline; close it if it is left early.
@@ -480,7 +480,7 @@ class Stream:
     def _read(self, buffer):
         """Fill a memoryview; return the byte count, less at the end."""
         filled = 0
-        with translated(self.name):
+        with translate_errors(self.name):
             while filled < len(buffer) and (got := self.raw.readinto(buffer[filled:])):
                 filled += got
         return filled

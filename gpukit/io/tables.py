@@ -66,7 +66,7 @@ def write_parquet(file, columns, count, metadata=None):
         check_letters(name, "The column's name")
     writer = None
     for part in _slices(count, GROUP):
-        stored = {name: _stored(name, take(part)) for name, take in columns.items()}
+        stored = {name: _to_parquet(name, take(part)) for name, take in columns.items()}
         table = pyarrow.table(stored, metadata=metadata)
         writer = writer or parquet.ParquetWriter(file, table.schema)
         writer.write_table(table)
@@ -108,7 +108,7 @@ def spell_rounded(numbers, places):
 def spell_as_python(numbers):
     """Spell float32 numbers as str() does: 1.0, not 1 as `write_csv` does."""
     column = pyarrow.array(numbers)
-    return _respell(_spell_floats(column), pyarrow.array(numbers == np.rint(numbers)), column, _shortest)
+    return _respell(_spell_floats(column), pyarrow.array(numbers == np.rint(numbers)), column, _format_shortest)
 
 
 def _slices(count, rows):
@@ -127,7 +127,7 @@ def _array(column):
     return pyarrow.array(column) if isinstance(column, np.ndarray) else column
 
 
-def _stored(name, column):
+def _to_parquet(name, column):
     """Return a column for Parquet; DataError for zero bytes in text."""
     column = _array(column)
     if column.type != TEXT:
@@ -166,10 +166,10 @@ def _spell_floats(column):
     """
     size = np.abs(column.to_numpy())
     exponent = (size > 0) & (size <= 1e-4) | (size >= 1e6)
-    return _respell(column.cast(TEXT), pyarrow.array(exponent), column, _shortest)
+    return _respell(column.cast(TEXT), pyarrow.array(exponent), column, _format_shortest)
 
 
-def _shortest(value):
+def _format_shortest(value):
     return str(np.float32(value))
 
 

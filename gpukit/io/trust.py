@@ -6,7 +6,7 @@ numpy alone, so that loading a model does not load the compiler.
 
 import numpy as np
 
-from gpukit._pool import shared_out
+from gpukit._pool import parallel_map
 from gpukit.errors import DataError
 
 BLOCK = 1 << 17  # numbers that fit in a core's own cache
@@ -22,8 +22,8 @@ def check_array(name, array, dtypes, shape):
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or array.dtype not in kinds:
         wanted = " or ".join(np.dtype(kind).name for kind in kinds)
         raise DataError(f"{name} must be an array of {wanted}; got {_kind_of(array)}.")
-    fits = array.ndim == len(shape) and all(size in (None, has) for size, has in zip(shape, array.shape))
-    if not fits:
+    has_shape = array.ndim == len(shape) and all(size in (None, has) for size, has in zip(shape, array.shape))
+    if not has_shape:
         wanted = ", ".join("n" if size is None else f"{size}" for size in shape)
         raise DataError(f"{name} must have the shape ({wanted}{',' * (len(shape) == 1)}); it has {array.shape}.")
 
@@ -37,18 +37,18 @@ def check_finite(name, array, most=np.inf):
 
     most: largest allowed absolute value.
     """
-    place = first(not_finite if most == np.inf else lambda block: _larger(block, most), array)
+    place = first_wrong(non_finite_mask if most == np.inf else lambda block: _larger_mask(block, most), array)
     if place is not None:
         bound = "" if most == np.inf else f" of at most {most:g} in size"
         raise DataError(f"{name}{list(place)} is {array[place]}; all of it must be finite numbers{bound}.")
 
 
-def not_finite(block):
-    """Return a mask of non-finite entries, or None; for `first`."""
+def non_finite_mask(block):
+    """Return a mask of non-finite entries, or None; for `first_wrong`."""
     return None if -np.inf < block.min() and block.max() < np.inf else ~np.isfinite(block)  # NaN is neither
 
 
-def _larger(block, most):
+def _larger_mask(block, most):
     return None if block.min() >= -most and block.max() <= most else ~(abs(block) <= most)
 
 
@@ -70,7 +70,7 @@ def first_outside(array, low, high):
             fine = block.min() >= low and block.max() < high
         return None if fine else (block < low) | (block >= high)
 
-    return first(outside, array)
+    return first_wrong(outside, array)
 
 
 def check_pointers(name, pointers, rows, end):
@@ -78,7 +78,7 @@ def check_pointers(name, pointers, rows, end):
     check_array(name, pointers, (np.int32, np.int64), (rows + 1,))
     if pointers[0] != 0 or pointers[-1] != end:
         raise DataError(f"{name} goes from {pointers[0]:,} to {pointers[-1]:,}; it must go from 0 to {end:,}.")
-    fall = first(np.less, pointers[1:], pointers[:-1])
+    fall = first_wrong(np.less, pointers[1:], pointers[:-1])
     if fall is not None:
         raise DataError(f"{name}[{fall[0] + 1}] is {pointers[fall[0] + 1]:,}, less than what comes before it.")
 
@@ -90,18 +90,18 @@ def check_ids(name, ids, rows=None):
         raise DataError(f"{name} must be a one-dimensional array of int64 or text; got {_kind_of(ids)}{shape}.")
     if rows is not None and len(ids) != rows:
         raise DataError(f"{name} has {len(ids):,} ids for {rows:,} rows; there must be one a row.")
-    twice = repeated(ids)
+    twice = first_repeated(ids)
     if twice is not None:
         raise DataError(f"{name} has {twice} twice; each id stands for one row.")
 
 
-def repeated(ids):
+def first_repeated(ids):
     """Return an id that occurs twice, or None.
 
     Fast for ascending ids, for mostly ascending ids with some appended, and for whole numbers in a dense range.
     """
     rising = ids[1:] > ids[:-1]
-    if rising.all() or (ids.dtype.kind == "i" and marked_once(ids)):
+    if rising.all() or (ids.dtype.kind == "i" and is_unique_by_marks(ids)):
         return None
     count = 1 + int(np.argmin(rising))
     ascending, behind = ids[:count], ids[count:]
@@ -110,7 +110,7 @@ def repeated(ids):
     return known[np.argmax(twice)] if twice.any() else None
 
 
-def marked_once(ids):
+def is_unique_by_marks(ids):
     """Return True if marking shows that the whole numbers ids (n,) are unique.
 
     False if their range is too wide.
@@ -160,7 +160,7 @@ def check_indices(name, indices, count, size):
     check_range(name, indices, 0, size)
 
 
-def first(wrong, *arrays):
+def first_wrong(wrong, *arrays):
     """Return the index (a tuple) of the first wrong entry, or None.
 
     wrong: function of a block of each array, all of one shape; returns a mask (b,) of wrong entries, or None.
@@ -175,5 +175,5 @@ def first(wrong, *arrays):
                 return index + int(np.argmax(bad))
         return None
 
-    result = next((at for at in shared_out(look, range(0, size, TASK)) if at is not None), None)
+    result = next((index for index in parallel_map(look, range(0, size, TASK)) if index is not None), None)
     return None if result is None else tuple(map(int, np.unravel_index(result, arrays[0].shape)))

@@ -139,10 +139,10 @@ def text_array(words, what):
     numpy would drop.
     """
     longest = max(words, key=len, default="")
-    check_width(len(words), len(longest), f"{what}: {shown(longest)}")
+    check_width(len(words), len(longest), f"{what}: {quote(longest)}")
     ended = next((word for word in words if word.endswith("\0")), None)
     if ended is not None:
-        raise DataError(f"{what}: {shown(ended)} ends in a byte of 0, which no text holds. Take it away.")
+        raise DataError(f"{what}: {quote(ended)} ends in a byte of 0, which no text holds. Take it away.")
     return np.array(words, dtype=str)
 
 
@@ -156,7 +156,7 @@ def check_width(count, letters, what):
         )
 
 
-def decoded(raw):
+def decode(raw):
     """Decode bytes as UTF-8, else Windows-1252, else Latin-1.
 
     Different bytes give different text.
@@ -167,7 +167,7 @@ def decoded(raw):
     return raw.decode("latin-1")
 
 
-def shown(word):
+def quote(word):
     """Return a word or line in quotes, shortened for messages."""
     return repr(word[:SHOWN])
 
@@ -177,4 +177,4 @@ def refuse_repeated(words, what):
     seen = set()
     twice = next((word for word in words if word in seen or seen.add(word)), None)
     if twice is not None:
-        raise DataError(f"{what} {shown(twice)} twice; each stands for one vertex.")
+        raise DataError(f"{what} {quote(twice)} twice; each stands for one vertex.")

@@ -9,7 +9,7 @@ A user's or an item's key is a hash of the keys that it is paired with (colour r
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.io.ids import take_values
 
 MANY_TIMES = 4  # the limit of a sample: from as many ratings on, users are thinned before their keys are computed
@@ -64,7 +64,7 @@ def hash_rows(X):
     if hasattr(X, "indptr"):
         sums = np.cumsum(np.append(np.uint64(0), bits_of(X.data) * factors[X.indices]), dtype=np.uint64)
         return hash_numbers(np.diff(sums[X.indptr]))
-    return hash_numbers(np.concatenate(by_rows(lambda rows: bits_of(X[rows]) @ factors, X.shape)))
+    return hash_numbers(np.concatenate(map_row_blocks(lambda rows: bits_of(X[rows]) @ factors, X.shape)))
 
 
 def hash_groups(keys, offsets):

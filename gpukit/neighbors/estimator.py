@@ -111,7 +111,7 @@ class SimLSH(Estimator):
 
         settings, device = self.check(), devices.resolve(self.device)
         clock = Clock()
-        with clock("prepare"), devices.reported(device, "The neighbour search"):
+        with clock("prepare"), devices.translate_memory_errors(device, "The neighbour search"):
             ratings = ratings_of(X, y, repeats=False)
             plan.check_items(settings, ratings.shape[1])
             table = columns_of(order_ratings(ratings, device))
@@ -151,7 +151,7 @@ class SimLSH(Estimator):
         """
         run = self.prepare(X, y)
         compiled = compile_seconds() - run.seconds[COMPILING]
-        with devices.reported(run.device, "The neighbour search"):
+        with devices.translate_memory_errors(run.device, "The neighbour search"):
             self.neighbors_, self.scores_, random_slots, seconds = run.find()
         self.random_share_ = random_slots / self.neighbors_.size
         self.device_, self.item_ids_, self.n_features_in_ = str(run.device), run.item_ids, len(run.item_ids)
@@ -181,11 +181,11 @@ def check_lists(neighbors, scores, item_ids):
     shape = (len(item_ids), neighbors.shape[-1] if neighbors.ndim == 2 else None)
     trust.check_array("neighbors", neighbors, np.int32, shape)
     trust.check_range("neighbors", neighbors, 0, len(item_ids))
-    own = np.flatnonzero((neighbors == np.arange(len(item_ids), dtype=np.int32)[:, None]).any(axis=1))
-    if len(own):
-        raise DataError(f"item {own[0]} is among its own neighbours.")
+    self_neighbors = np.flatnonzero((neighbors == np.arange(len(item_ids), dtype=np.int32)[:, None]).any(axis=1))
+    if len(self_neighbors):
+        raise DataError(f"item {self_neighbors[0]} is among its own neighbours.")
     trust.check_array("scores", scores, np.float32, shape)
-    place = trust.first(lambda block: (block < 0) | (block > 1), scores)
+    place = trust.first_wrong(lambda block: (block < 0) | (block > 1), scores)
     if place is not None:
         raise DataError(f"scores{list(place)} is {scores[place]}; they are shares, 0 to 1, or NaN.")
 

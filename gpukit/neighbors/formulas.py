@@ -193,7 +193,7 @@ def supplement_key(seed):
 
 
 def permutation_half(n_items):
-    """Return half the number of bits of the permutation of `random.shuffled`."""
+    """Return half the number of bits of the permutation of `random.shuffle_index`."""
     return max(1, -(-(n_items - 1).bit_length() // 2))
 
 
@@ -215,7 +215,7 @@ def packing(most):
 
 
 @njit
-def wide(word, shift):
+def widen(word, shift):
     """Return a 32-bit word of a part as one of 64 bits."""
     square = I64(word & U32((1 << shift) - 1))
     return I64(square + (I64(word >> U32(shift)) << I64(SQUARE_BITS)))

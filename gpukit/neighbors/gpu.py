@@ -37,10 +37,10 @@ def start(columns, settings):
 
 def find(columns, settings):
     """Return the plan.Found of all items of a Columns, with lists on the device; see `start`."""
-    return found(*start(columns, settings))
+    return wait_for_lists(*start(columns, settings))
 
 
-def found(lists, events):
+def wait_for_lists(lists, events):
     """Wait for the operations that `start` queued; return their plan.Found."""
     first_mark, hashed, ended = events
     seconds = {"hashing": first_mark.seconds_to(hashed), "search": hashed.seconds_to(ended)}

@@ -97,9 +97,9 @@ def _naming(neighbors, cosines):
     from scipy.sparse import csr_array
 
     is_present = neighbors.ravel() >= 0
-    own = np.repeat(np.arange(len(neighbors)), neighbors.shape[1])[is_present]
+    rows = np.repeat(np.arange(len(neighbors)), neighbors.shape[1])[is_present]
     lists = csr_array(
-        (cosines.ravel()[is_present], (neighbors.ravel()[is_present], own)), (len(neighbors), len(neighbors))
+        (cosines.ravel()[is_present], (neighbors.ravel()[is_present], rows)), (len(neighbors), len(neighbors))
     )
     return lists.indptr.astype(np.int64), lists.indices.astype(np.int32), lists.data
 

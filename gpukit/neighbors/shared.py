@@ -18,7 +18,7 @@ from gpukit.parallel.nccl import make_gpu_transport
 SUM_BYTES = 256 << 20  # bytes of the sums of a stripe of items
 
 
-def found(columns, settings, team, device):
+def find_shared(columns, settings, team, device):
     """Return (neighbors (N, K) int32, random slots) of all items on the host; see neighbors.cpu.find.
 
     The columns.Columns are of the rank's users; every item has the users' rows, and values the levels, of all ranks.
@@ -32,8 +32,8 @@ def found(columns, settings, team, device):
     rated = steps.resident(lengths.sum(axis=0) > 0, np.uint8)
     first, last = (n_items * rank // team.size for rank in (team.rank, team.rank + 1))
     lists = steps.search(plan.Items(columns, codes, rated), settings, (first, last))
-    own = (steps.fetch(array)[first:last] for array in (lists.neighbors, lists.random_slots))
-    neighbors, random_slots = (np.concatenate(team.allgather(np.ascontiguousarray(array))) for array in own)
+    parts = (steps.fetch(array)[first:last] for array in (lists.neighbors, lists.random_slots))
+    neighbors, random_slots = (np.concatenate(team.allgather(np.ascontiguousarray(array))) for array in parts)
     return neighbors, int(random_slots.sum())
 
 

@@ -54,7 +54,7 @@ def join_team(errors=None) -> Team:
 def open_team(meeting, errors=None, is_process=False):
     """Return the Team of a rank of a Rendezvous; errors, is_process: see Heartbeat."""
     peers = rendezvous.meet(meeting)
-    with interrupt.deferred() as stop:  # which could not be reported before the team is complete
+    with interrupt.defer() as stop:  # which could not be reported before the team is complete
         connections = rendezvous.connect_all(meeting, peers)
         team = Team(sockets.Messages(meeting.rank, connections, Heartbeat(meeting, peers, errors, is_process)))
         if stop.requested is not None:

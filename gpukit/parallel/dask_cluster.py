@@ -177,11 +177,11 @@ def find_gpus():
 
 def assign_gpus(places):
     """Return the UUID of a GPU for each place, each on a host once; "" for all if there are too few."""
-    taken, gpus = Counter(), []
+    n_assigned, gpus = Counter(), []
     for place in places:
-        free = [name for name in place["gpus"] if not taken[place["host"], name]]
+        free = [name for name in place["gpus"] if not n_assigned[place["host"], name]]
         gpus.append(free[0] if free else "")
-        taken[place["host"], gpus[-1]] += 1
+        n_assigned[place["host"], gpus[-1]] += 1
     return gpus if all(gpus) else [""] * len(gpus)
 
 

@@ -45,7 +45,7 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
         request = stop
         raise
     finally:
-        with interrupt.deferred() as further:  # must not leave ranks behind
+        with interrupt.defer() as further:  # must not leave ranks behind
             silent = end_ranks(ranks, number)
             if request is not None and ranks:
                 further.requested = None

@@ -107,9 +107,9 @@ class Messages:
         return self.heartbeat.lose(rank)
 
 
-def remaining_parts(parts, sent):
-    """Return the parts of a message without their first `sent` bytes."""
+def remaining_parts(parts, n_sent):
+    """Return the parts of a message without their first `n_sent` bytes."""
     first, *others = parts
-    if sent < len(first):
-        return memoryview(first)[sent:], *others
-    return remaining_parts(others, sent - len(first)) if others else ()
+    if n_sent < len(first):
+        return memoryview(first)[n_sent:], *others
+    return remaining_parts(others, n_sent - len(first)) if others else ()

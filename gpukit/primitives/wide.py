@@ -114,7 +114,7 @@ else:
         """newer, a value made by instructions of compute capability 8.0, or older where the device is older."""
         return builder.select(_is_newer(context, builder), newer, older)
 
-    def _loaded(builder, arguments, count, number, instruction, constraints, fresh):
+    def _load_vector(builder, arguments, count, number, instruction, constraints, fresh):
         """`count` numbers by one vector load, as a list; arguments: address (and policy) as 64-bit integers.
 
         fresh: others may write them meanwhile.
@@ -129,13 +129,13 @@ else:
         hint, operand, letters = (".L2::cache_hint", ", ${0}", ",l") if policy else ("", "", "")
         if dtype == types.float32:
             text = f"ld.global.nc{hint}.v4.f32 {{$0, $1, $2, $3}}, [$4]{operand.format(5)};"
-            return _loaded(builder, [address, *policy], 4, FLOAT, text, "=f,=f,=f,=f,l" + letters, False)
+            return _load_vector(builder, [address, *policy], 4, FLOAT, text, "=f,=f,=f,=f,l" + letters, False)
         text = f"ld.global.nc{hint}.v2.f64 {{$0, $1}}, [$2]{operand.format(3)};"
         further = builder.add(address, ir.Constant(POINTER, 16))
         return [
             part
             for place in (address, further)
-            for part in _loaded(builder, [place, *policy], 2, DOUBLE, text, "=d,=d,l" + letters, False)
+            for part in _load_vector(builder, [place, *policy], 2, DOUBLE, text, "=d,=d,l" + letters, False)
         ]
 
     def _policy(name):
@@ -162,7 +162,7 @@ else:
         def generate(context, builder, signature, arguments):
             address = _address(context, builder, signature.args[0], *arguments)
             text = "ld.global.cg.v4.f32 {$0, $1, $2, $3}, [$4];"
-            quad = _loaded(builder, [address], 4, FLOAT, text, "=f,=f,=f,=f,l", True)
+            quad = _load_vector(builder, [address], 4, FLOAT, text, "=f,=f,=f,=f,l", True)
             return context.make_tuple(builder, signature.return_type, quad)
 
         return types.UniTuple(types.float32, 4)(matrix, row, column), generate
@@ -249,7 +249,7 @@ else:
 
         def generate(context, builder, signature, arguments):
             address = _address(context, builder, signature.args[0], *arguments)
-            pair = _loaded(builder, [address], 2, FLOAT, "ld.global.cg.v2.f32 {$0, $1}, [$2];", "=f,=f,l", True)
+            pair = _load_vector(builder, [address], 2, FLOAT, "ld.global.cg.v2.f32 {$0, $1}, [$2];", "=f,=f,l", True)
             return context.make_tuple(builder, signature.return_type, pair)
 
         return types.UniTuple(types.float32, 2)(matrix, row, column), generate

@@ -72,7 +72,7 @@ def row_of(X, row):
     return X[row]
 
 
-def added(partial):
+def sum_rows(partial):
     """Return the sum of the rows of partial (rows, columns)."""
     out = np.empty(partial.shape[1])
     add_rows(partial, out)
@@ -93,7 +93,7 @@ class Dense:
         """Return X'z (n,)."""
         partial = np.empty((BLOCKS, self.X.shape[1]))
         transposed_product(self.X, z, partial)
-        return added(partial)
+        return sum_rows(partial)
 
     def product(self, over, partners, room):
         """See steps.Matrix."""
@@ -101,7 +101,7 @@ class Dense:
         def product(v, margin, exact):
             partial = np.empty((len(over.firsts) - 1, len(v) + 1))
             pair_product(self.X, v, margin, over, partners, partial)
-            return added(partial)
+            return sum_rows(partial)
 
         return product
 

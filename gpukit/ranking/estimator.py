@@ -275,9 +275,7 @@ class RankSVM(Estimator):
         run = self.prepare(X, y, qid, **options, team=team, validation=validation, eval_sets=sets)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         if eval_set is not None:
-            self.evals_result_ = {
-                f"validation_{number}": serve.measured(self, pair) for number, pair in enumerate(sets)
-            }
+            self.evals_result_ = {f"validation_{number}": serve.measure(self, pair) for number, pair in enumerate(sets)}
         return self
 
     def prepare(
@@ -307,7 +305,7 @@ class RankSVM(Estimator):
         is_open = choose and settings.C == "auto"
         held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
         weights = inputs.weights_given(query_weight, X)
-        read = inputs.narrowed(inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1))
+        read = inputs.narrow_inputs(inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1))
         read = read._replace(weights=inputs.document_weights(sample_weight, X, len(read.y)))
         settings = selection.choose_settings(read, settings, weights, group, team, choose, held_out, metric)
         return run.Run(read, settings, weights, group, team)
@@ -523,7 +521,7 @@ class RankSVM(Estimator):
     def _packed(self):
         from gpukit.ranking import saving
 
-        return saving.packed(self)
+        return saving.pack_model(self)
 
     def _unpack(self, facts, arrays):
         from gpukit.ranking import saving

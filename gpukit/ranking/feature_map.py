@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import alone, shared_out
+from gpukit._pool import parallel_map, single_threaded_blas
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.ranking.scaling import UNSCALED, dense_spread, inverse
@@ -127,7 +127,7 @@ def fit(kind, X, offsets, scaling=UNSCALED):
 def fit_thresholds(X, offsets):
     """Return Thresholds of the columns of X that differ within a query."""
     queries = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    steps = shared_out(lambda column: fit_steps(X[:, column], queries), range(X.shape[1]))
+    steps = parallel_map(lambda column: fit_steps(X[:, column], queries), range(X.shape[1]))
     columns = np.repeat(np.arange(X.shape[1]), [len(values) for values, _ in steps])
     values, heights = (np.concatenate([*parts, np.zeros(0)]) for parts in zip(*steps))
     return Thresholds(columns.astype(np.int64), values.astype(np.float64), heights)
@@ -188,10 +188,10 @@ def median_distance(X, offsets, factor):
     offsets = np.unique(offsets)  # without empty queries
     blocks = query_blocks(offsets, max(1, BLOCK // X.shape[1]))
     blocks = blocks[:: max(1, X.shape[0] // SAMPLED)]
-    distances = shared_out(lambda queries: query_distances(X, offsets[queries[0] : queries[1] + 1], factor), blocks)
+    distances = parallel_map(lambda queries: query_distances(X, offsets[queries[0] : queries[1] + 1], factor), blocks)
     distances = np.concatenate([*distances, np.zeros(0)])
-    apart = distances[distances > 0.0]
-    return float(np.median(apart)) if len(apart) else 0.0
+    nonzero = distances[distances > 0.0]
+    return float(np.median(nonzero)) if len(nonzero) else 0.0
 
 
 def query_distances(X, offsets, factor):
@@ -254,8 +254,8 @@ class Expanded:
 
     def each(self, function, runs):
         """Return [function(run)] of runs, on all cores; the results do not depend on their number."""
-        with alone():
-            return shared_out(function, runs)
+        with single_threaded_blas():
+            return parallel_map(function, runs)
 
 
 def make_runs(offsets, most):

@@ -139,7 +139,7 @@ def addition(partial, out):
     return matrix_kernels.make_add_rows(*block), grid(columns, block[0]), block, partial, out
 
 
-def added(partial):
+def sum_rows(partial):
     """Return the sum of the rows of partial (rows, columns), on the host."""
     out = empty(partial.shape[1], np.float64)
     launch(*addition(partial, out))
@@ -195,7 +195,7 @@ def matrix(X):
     return Dense(X)
 
 
-def padded(X):
+def pad_columns(X):
     """Return X with columns of zeros up to whole groups of four."""
     n = X.shape[1]
     if n % 4 == 0:
@@ -215,7 +215,7 @@ class Dense:
 
     def __init__(self, X):
         self.n, self.shape = X.shape[1], shape(X.shape[1])
-        X = padded(X)
+        X = pad_columns(X)
         self.X = put(X) if isinstance(X, np.ndarray) else X  # passed by the caller, not copied
         self.v = empty(self.n, np.float64)
 
@@ -234,7 +234,7 @@ class Dense:
         """Return X'z (n,) on the host."""
         partial = empty((walk_blocks(), self.n), np.float64)
         launch(matrix_kernels.make_transposed_product(*self.shape), walk_blocks(), THREADS, self.X, z, partial)
-        return added(partial)
+        return sum_rows(partial)
 
     def product(self, over, partners, room):
         """See steps.Matrix."""
@@ -249,7 +249,7 @@ class Dense:
         partial = empty((shares, n, n), np.float64)
         blocks = len(tiles), shares
         launch(gram_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)
-        return added(partial.reshape(shares, n * n)).reshape(n, n)
+        return sum_rows(partial.reshape(shares, n * n)).reshape(n, n)
 
     def gram_diagonal(self, offsets, query, pulls):
         """See pair_sums.PairSums.gram_diagonal."""

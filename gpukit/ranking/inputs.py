@@ -7,14 +7,14 @@ import numpy as np
 
 from gpukit.base.arrays import (
     Resident,
-    aligned,
+    align_rows,
     as_array,
     as_labels,
     as_numbers,
+    as_plain,
+    as_resident,
     labels,
-    ordered_floats,
-    plain,
-    resident,
+    to_ordered_floats,
 )
 from gpukit.device import gpu_count
 from gpukit.device.engine import engine
@@ -82,7 +82,7 @@ class Occurring(NamedTuple):
 class Inputs(NamedTuple):
     """Validated inputs in their original order.
 
-    X (l, n): dense or CSR, float32 or float64, or a base.arrays.Resident, which `placed` checks; y (l,) float64; names:
+    X (l, n): dense or CSR, float32 or float64, or a base.arrays.Resident, which `place` checks; y (l,) float64; names:
     column names, an Occurring for a reduced X, or None; weights (l,) float64 of the documents or None for 1 each.
     """
 
@@ -99,7 +99,7 @@ def is_wide(X, names):
     return hasattr(X, "indptr") and X.shape[1] > wide and names is None
 
 
-def narrowed(inputs):
+def narrow_inputs(inputs):
     """Return Inputs without names that count from 0 and without empty columns of a wide sparse X (weights 0)."""
     inputs = inputs._replace(names=given_names(inputs.names))
     X = inputs.X
@@ -149,16 +149,16 @@ def spread(X, y, qid, group, may_stay):
     if isinstance(X, Documents):
         if y is not None or qid is not None or group is not None:
             raise DataError("Documents bring relevance and queries of their own: leave y, qid and group out.")
-        X = checked(X)
+        X = validate(X)
         return *features(X), X.y, Queries(None, X.offsets, X.qids)
-    X, y, qid = aligned(X=X, y=y, qid=qid)
+    X, y, qid = align_rows(X=X, y=y, qid=qid)
     matrix, names = features(X, may_stay)
     if y is None:
         raise DataError("Learning to rank needs the relevance of each document: give y, or Documents as read_letor's.")
     return matrix, names, y, queries_of(qid, group, matrix.shape[0])
 
 
-def checked(X):
+def validate(X):
     """Return validated Documents; anything else unchanged."""
     return as_documents(X) if isinstance(X, Documents) else X
 
@@ -174,7 +174,7 @@ def queries_of(qid, group, count):
     if not count:
         raise DataError("There are no documents: X has 0 rows.")
     if qid is None:
-        return Queries(None, group_sizes(plain(group), count), None)
+        return Queries(None, group_sizes(as_plain(group), count), None)
     qid = as_array(qid, "qid")
     if qid.dtype.kind in "cV":
         raise DataError(f"qid must be ids, integers or text; got {qid.dtype}.")
@@ -209,12 +209,12 @@ def query_weights(values, queries, group=None):
     if values is None:
         return None
     count = len(queries.offsets) - 1
-    weights = _looked_up(values, queries) if isinstance(values, dict) else values
+    weights = _look_up_weights(values, queries) if isinstance(values, dict) else values
     weights = as_numbers("query_weight", weights).astype(np.float64)
     if group is not None and weights.shape == np.shape(group):
         weights = weights[np.asarray(group) > 0]
     elif weights.shape == (queries.offsets[-1],) != (count,):
-        weights = _of_documents(weights, queries)
+        weights = _weights_of_documents(weights, queries)
     if weights.shape != (count,):
         raise DataError(
             f"query_weight must hold a weight a query, {count:,}, in the order of their first documents, or a weight a "
@@ -229,10 +229,10 @@ def document_weights(values, X, count):
         has_weights = X.weights is not None and np.shape(X.weights) != np.shape(X.qids)
         values = X.weights if values is None and has_weights else values
     elif values is not None:
-        values = aligned(X=X, sample_weight=values)[1]
+        values = align_rows(X=X, sample_weight=values)[1]
     if values is None:
         return None
-    weights = as_numbers("sample_weight", plain(values)).astype(np.float64)
+    weights = as_numbers("sample_weight", as_plain(values)).astype(np.float64)
     if weights.shape != (count,):
         raise DataError(f"sample_weight must hold a weight a document, {count:,}; its shape is {weights.shape}.")
     return check_weights("sample_weight", weights)
@@ -260,10 +260,10 @@ def weights_given(weights, X):
     if isinstance(X, Documents) or (labels(X) is None and len(weights) != np.shape(X)[0]):
         return weights.to_dict()
     same = labels(X) is None or (len(weights) == len(X) and not len(labels(X).difference(labels(weights))))
-    return plain(aligned(X=X, query_weight=weights)[1]) if same else weights.to_dict()
+    return as_plain(align_rows(X=X, query_weight=weights)[1]) if same else weights.to_dict()
 
 
-def _of_documents(weights, queries):
+def _weights_of_documents(weights, queries):
     """Return weights of queries (m,) from weights (l,) of documents in the order of the input."""
     ordered = queries.ordered(weights)
     first = ordered[queries.offsets[:-1]]
@@ -277,7 +277,7 @@ def _of_documents(weights, queries):
     return first
 
 
-def _looked_up(values, queries):
+def _look_up_weights(values, queries):
     if queries.ids is None:
         raise DataError("query_weight is a dict by query id, but group has no ids. Give qid, or a list of weights.")
     ids = queries.ids.tolist()
@@ -289,7 +289,7 @@ def _looked_up(values, queries):
 
 def relevance(y, count):
     """Return y as (l,) float64; DataError for a wrong length or a number that is not finite."""
-    y = ordered_floats(as_labels("y", y))
+    y = to_ordered_floats(as_labels("y", y))
     if y.shape != (count,):
         raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
     wrong = ~np.isfinite(y)
@@ -309,10 +309,10 @@ def can_stay(array):
 def features(X, may_stay=False):
     """Return (X as C-contiguous float32 or float64, or CSR; column names or None); DataError for an invalid table.
 
-    float32 is kept, everything else becomes float64. Documents were validated by `checked`. may_stay: X on a GPU that
-    needs no conversion becomes a base.arrays.Resident, which `placed` takes.
+    float32 is kept, everything else becomes float64. Documents were validated by `validate`. may_stay: X on a GPU that
+    needs no conversion becomes a base.arrays.Resident, which `place` takes.
     """
-    array = resident(X) if may_stay else None
+    array = as_resident(X) if may_stay else None
     if array is not None and can_stay(array):
         return array, None
     if isinstance(X, Documents):
@@ -336,22 +336,22 @@ def _check_finite(X, names):
     if sparse:
         place = int(np.argmin(np.isfinite(X.data)))
         row = int(np.searchsorted(X.indptr, place, "right")) - 1
-        raise not_finite(row, int(X.indices[place]), X.data[place], names)
+        raise not_finite_error(row, int(X.indices[place]), X.data[place], names)
     column = int(np.argmin(np.isfinite(X[fault])))
-    raise not_finite(fault, column, X[fault, column], names)
+    raise not_finite_error(fault, column, X[fault, column], names)
 
 
-def not_finite(row, column, value, names=None):
+def not_finite_error(row, column, value, names=None):
     """Return the DataError for a feature that is not finite."""
-    named = "" if names is None else f" ({names[column]!r})"
+    label = "" if names is None else f" ({names[column]!r})"
     shown = "NaN" if np.isnan(value) else value
     return DataError(
-        f"X[{row}, {column}]{named} is {shown}, which a linear model cannot take. Fill it in, or "
+        f"X[{row}, {column}]{label} is {shown}, which a linear model cannot take. Fill it in, or "
         "leave the document out."
     )
 
 
-def placed(X, device, stays):
+def place(X, device, stays):
     """Return X of Inputs for a device; DataError for a number that is not finite.
 
     A Resident becomes an array there if it is on this device and unchanged (no rows to reorder, no scaling), otherwise
@@ -367,7 +367,7 @@ def placed(X, device, stays):
         return view
     values = steps.row_of(view, row)
     column = int(np.argmin(np.isfinite(values)))
-    raise not_finite(row, column, values[column])
+    raise not_finite_error(row, column, values[column])
 
 
 def first_fault(X):

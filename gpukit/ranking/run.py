@@ -11,10 +11,10 @@ from gpukit.errors import DataError
 from gpukit.parallel import ALONE
 from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ranking import feature_map, scaling
-from gpukit.ranking.inputs import placed, query_weights
+from gpukit.ranking.inputs import place, query_weights
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import check_gains, make_problem
-from gpukit.ranking.shared import SharedPairSums, own_part
+from gpukit.ranking.shared import SharedPairSums, part_of_rank
 from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values
 from gpukit.ranking.solvers.hard_margins import find_minimum
 from gpukit.ranking.solvers.objective import WIDEST, WIDEST_MAP, Objective, Preconditioner, Size
@@ -43,7 +43,7 @@ class Run:
         with self.stage("prepare"):
             queries = inputs.queries
             stays = settings.scale == "none" and not is_mapped and queries.rows is None and team.size == 1
-            X = queries.ordered(placed(inputs.X, self.device, stays))
+            X = queries.ordered(place(inputs.X, self.device, stays))
             X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
             on_host = is_on_host(X)
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
@@ -62,7 +62,7 @@ class Run:
             self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)
             planes = whole.tree.planes
             self.solver = choose_solver(settings.solver, self.device, planes, preconditioned, whole.is_weighted)
-            self.problem = self._scaled(own_part(whole, y, team))
+            self.problem = self._scaled(part_of_rank(whole, y, team))
             pairs, largest = whole.weighted_pairs, self._largest(X.shape[1], span)
             if not pairs:
                 raise DataError("The weights of all pairs are 0, so there is nothing to learn from. Check the weights.")
@@ -124,7 +124,7 @@ class Run:
     @contextlib.contextmanager
     def stage(self, name):
         """Measure the time of a stage."""
-        with self.clock(name), devices.reported(self.device, "Training"):
+        with self.clock(name), devices.translate_memory_errors(self.device, "Training"):
             yield
 
     def train(self, C, w=None, progress=None):

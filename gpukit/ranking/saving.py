@@ -31,7 +31,7 @@ CHOICE = {"chosen": dict, "trials": list}  # if C was "auto"
 EVALS = {"evals_result": dict}  # if fit had an eval_set
 
 
-def packed(model):
+def pack_model(model):
     """Return (facts, arrays) of a fitted RankSVM."""
     known = (*FACTS, *STOP, *PATH, *CHOICE, *EVALS)
     entries = {name: getattr(model, f"{name}_") for name in known if hasattr(model, f"{name}_")}
@@ -47,7 +47,7 @@ def packed(model):
 
 
 def unpack(model, facts, arrays):
-    """Restore a RankSVM from the results of `packed`; DataError for invalid ones."""
+    """Restore a RankSVM from the results of `pack_model`; DataError for invalid ones."""
     weights = arrays["coef"].size
     model.feature_map_, size = _map(facts, arrays, weights)
     kind = check_choice("scale in its header", facts.get("scale"), KINDS)
@@ -55,7 +55,7 @@ def unpack(model, facts, arrays):
     for name in names:
         trust.check_array(name, arrays[name], np.float64, (weights if name == "coef" else size,))
         trust.check_finite(name, arrays[name])
-    entries = _kept(persist.entry_of(facts, "kept", dict))
+    entries = _validate_training(persist.entry_of(facts, "kept", dict))
     columns = _names(persist.entry_of(facts, "feature_names", list | None), size)
     model.coef_, model.n_features_in_ = arrays["coef"], size
     if "columns" in arrays:
@@ -85,7 +85,7 @@ def _map(facts, arrays, weights):
     return feature_map, size
 
 
-def _kept(entries):
+def _validate_training(entries):
     """Return the validated facts of a training, with those of fit_path if there are any."""
     known = FACTS | (PATH if "path" in entries else {}) | (CHOICE if "chosen" in entries else {})
     known |= EVALS if "evals_result" in entries else {}
@@ -137,7 +137,7 @@ def save_text(path, model):
     if model.scaling_.low is not None:
         columns += [model.scaling_.low.tolist(), model.scaling_.factor.tolist()]
     for k, line in enumerate(zip(*columns)):
-        named = "" if names is None else f" # {names[k]}"
-        lines.append(":".join(map(repr, line)) + named + "\n")
+        suffix = "" if names is None else f" # {names[k]}"
+        lines.append(":".join(map(repr, line)) + suffix + "\n")
     with persist.atomic_write(path) as aside, open(aside, "w", encoding="utf-8") as file:
         file.writelines(lines)

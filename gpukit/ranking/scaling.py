@@ -36,9 +36,9 @@ class Scaling(NamedTuple):
         if self.kind == "none":
             return X
         if self.kind == "query":
-            return by_query(X, offsets)
+            return scale_by_query(X, offsets)
         if hasattr(X, "indptr"):
-            return type(X)((_multiplied(X, self.factor), X.indices, X.indptr), X.shape)
+            return type(X)((_multiply(X, self.factor), X.indices, X.indptr), X.shape)
         out = np.empty_like(X)
         _shift(X, self.low, self.factor, out)
         return out
@@ -140,11 +140,11 @@ def _sparse_spread(X, offsets):
     return np.zeros(X.shape[1]), width * np.sqrt(spread / X.shape[0])
 
 
-def _multiplied(X, factor):
+def _multiply(X, factor):
     return (X.data * factor[X.indices]).astype(X.dtype)
 
 
-def by_query(X, offsets):
+def scale_by_query(X, offsets):
     """Return X (l, n) with each feature of each query scaled to [0, 1]; a new array."""
     if hasattr(X, "indptr"):
         raise DataError("scale='query' cannot shift the features of a sparse X. Use scale='none', or X.toarray().")
@@ -197,7 +197,7 @@ def _shift(start, stop, X, low, factor, out):
 
 @by_block(lambda offsets: offsets.size - 1)
 def _scale_queries(start, stop, X, offsets, out):
-    """See `by_query`."""
+    """See `scale_by_query`."""
     for t in range(start, stop):
         low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
         for i in range(offsets[t], offsets[t + 1]):
@@ -217,17 +217,17 @@ def sparse_gram(X, offsets, query, pulls):
 
     B = diag(pulls), s = the query's sum of pulls_i x_i, b = its sum of pulls.
     """
-    X, weighted, sums, means = _by_query(X, offsets, pulls)
+    X, weighted, sums, means = _query_moments(X, offsets, pulls)
     return np.asarray((X.T @ weighted - sums.T @ means).todense())
 
 
 def sparse_gram_diagonal(X, offsets, pulls):
     """Return the diagonal of `sparse_gram`, (n,) float64, without the matrix."""
-    X, weighted, sums, means = _by_query(X, offsets, pulls)
+    X, weighted, sums, means = _query_moments(X, offsets, pulls)
     return np.maximum((X * weighted).sum(axis=0) - (sums * means).sum(axis=0), 0.0)
 
 
-def _by_query(X, offsets, pulls):
+def _query_moments(X, offsets, pulls):
     """Return (X in float64, its rows times pulls, their sums in each query, the weighted means of each query)."""
     import scipy.sparse
 

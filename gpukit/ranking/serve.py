@@ -3,23 +3,23 @@
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base.arrays import Resident, aligned
+from gpukit.base.arrays import Resident, align_rows
 from gpukit.device.engine import engine
 from gpukit.documents.convert import given_names
 from gpukit.documents.table import Documents
-from gpukit.documents.tables import places_of, taken
+from gpukit.documents.tables import places_of, take_columns
 from gpukit.errors import DataError
 from gpukit.evaluation import ranking
 from gpukit.ranking import cpu, feature_map
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.inputs import (
     Occurring,
-    checked,
     features,
-    placed,
+    place,
     queries_of,
     query_weights,
     read,
+    validate,
     weights_given,
 )
 from gpukit.ranking.twins.matrix import csr_product, document_scores
@@ -28,10 +28,10 @@ from gpukit.sorting import segmented_argsort
 
 def predict(model, X, qid=None, group=None):
     """See RankSVM.predict."""
-    X, qid = aligned(X=checked(X), qid=qid)
+    X, qid = align_rows(X=validate(X), qid=qid)
     queries = known_queries(model, X, qid, group)
     may_stay = model.scaling_.kind == "none" and not hasattr(model, "columns_") and model.feature_map_ is None
-    matrix = of_model(model, *features(X, may_stay))
+    matrix = in_model_order(model, *features(X, may_stay))
     if isinstance(matrix, Resident):
         return finite(scores_there(matrix, model.coef_))
     if queries is None:
@@ -41,14 +41,14 @@ def predict(model, X, qid=None, group=None):
 
 def explain(model, X, qid=None, group=None):
     """See RankSVM.explain."""
-    X, qid = aligned(X=checked(X), qid=qid)
+    X, qid = align_rows(X=validate(X), qid=qid)
     queries = known_queries(model, X, qid, group)
-    X = of_model(model, *features(X))
+    X = in_model_order(model, *features(X))
     vectors = 4  # arrays with a column for each feature
     devices.require_host(vectors * 8 * X.shape[0] * len(model.coef_), f"Explaining {X.shape[0]:,} scores")
     X = X.toarray() if hasattr(X, "indptr") else X
     ordered = X if queries is None else queries.ordered(X)
-    terms = prepared(model.scaling_, model.feature_map_, ordered, None if queries is None else queries.offsets)
+    terms = prepare_features(model.scaling_, model.feature_map_, ordered, None if queries is None else queries.offsets)
     terms = terms[:] * model.coef_
     parts = np.append(terms[:, : X.shape[1]], np.zeros((len(terms), 1)), axis=1)
     if model.feature_map_ is not None:
@@ -69,11 +69,11 @@ def known_queries(model, X, qid, group):
 
 def scores(model, X, offsets):
     """Return the scaled and mapped X times coef_: (l,) float64; DataError for a score that is not finite."""
-    result = product(prepared(model.scaling_, model.feature_map_, X, offsets), model.coef_)
+    result = product(prepare_features(model.scaling_, model.feature_map_, X, offsets), model.coef_)
     return finite(result + (0.0 if model.feature_map_ else model.scaling_.missing(X, model.coef_)))
 
 
-def prepared(scaling, map, X, offsets):
+def prepare_features(scaling, map, X, offsets):
     """Return X (l, n) scaled; with a map of feature_map, an Expanded."""
     if map is None:
         return scaling.apply(X, offsets)
@@ -94,9 +94,9 @@ def scores_there(X, w):
     """Return X w in float64, (l,) on the host, computed by the GPU of X."""
     device = devices.gpu(X.gpu)
     steps = engine(device, "gpukit.ranking")
-    with devices.reported(device, f"Scoring {X.shape[0]:,} documents"):
+    with devices.translate_memory_errors(device, f"Scoring {X.shape[0]:,} documents"):
         out = steps.empty(X.shape[0], np.float64)
-        steps.matrix(placed(X, device, True)).scores(w, out)
+        steps.matrix(place(X, device, True)).scores(w, out)
         return out.copy_to_host()
 
 
@@ -123,7 +123,7 @@ def in_order(X, names, width, known):
     names, known = numbered(names, known, width)
     if names is not None and known is not None:
         places = places_of(known, names, "X")
-        return X if places is None else taken(X, places)
+        return X if places is None else take_columns(X, places)
     have = X.shape[1]
     if have > width:
         raise DataError(
@@ -154,7 +154,7 @@ def numbered(names, known, width):
     return names, known
 
 
-def of_model(model, X, names):
+def in_model_order(model, X, names):
     """See in_order."""
     return in_order(X, names, model.n_features_in_, known_features(model))
 
@@ -168,7 +168,7 @@ def known_features(model):
 
 def rank(model, X, qid=None, group=None):
     """See RankSVM.rank."""
-    X, qid = aligned(X=checked(X), qid=qid)
+    X, qid = align_rows(X=validate(X), qid=qid)
     result = predict(model, X, qid, group)
     if isinstance(X, Documents):
         qid, group = None, np.diff(X.offsets)
@@ -187,19 +187,19 @@ def rank_scores(scores, offsets):
 
 def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):
     """Return {metric: value} of evaluation.evaluate for the documents of fit's arguments."""
-    return measured(model, read(X, y, qid, group), ndcg, relevant)
+    return measure(model, read(X, y, qid, group), ndcg, relevant)
 
 
-def measured(model, inputs, ndcg="letor", relevant=1):
+def measure(model, inputs, ndcg="letor", relevant=1):
     """Return {metric: value} of evaluation.evaluate for Inputs."""
-    y, predicted, offsets = judged(model, inputs)
+    y, predicted, offsets = score_inputs(model, inputs)
     return ranking.evaluate(y, predicted, offsets, ndcg=ndcg, relevant=relevant)
 
 
-def judged(model, inputs):
+def score_inputs(model, inputs):
     """Return (labels, scores, offsets) of Inputs in the order of queries."""
     queries = inputs.queries
-    X = of_model(model, inputs.X, inputs.names)
+    X = in_model_order(model, inputs.X, inputs.names)
     return queries.ordered(inputs.y), scores(model, queries.ordered(X), queries.offsets), queries.offsets
 
 
@@ -209,6 +209,6 @@ def accuracy(model, X, y, qid, group, weights):
         return evaluate(model, X, y, qid, group)["pa"]
     inputs = read(X, y, qid, group)
     weights = query_weights(weights_given(weights, X), inputs.queries, group)
-    pairs, right, _ = ranking.pair_counts(*judged(model, inputs)).T
+    pairs, right, _ = ranking.pair_counts(*score_inputs(model, inputs)).T
     total = weights @ pairs
     return float(weights @ right / total) if total else np.nan

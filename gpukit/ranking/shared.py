@@ -10,7 +10,7 @@ from gpukit.ranking.solvers.tron import Result
 END, MOVE, WALK, GRAM, DIAGONAL = range(5)
 
 
-def own_queries(offsets, rank, size):
+def queries_of_rank(offsets, rank, size):
     """Return the range (first, last) of a rank's queries, balanced by documents and queries.
 
     offsets (m + 1,) int64. With fewer queries than ranks some ranks have none.
@@ -19,12 +19,12 @@ def own_queries(offsets, rank, size):
     return tuple(np.searchsorted(cost, cost[-1] * np.array([rank, rank + 1]) / size))
 
 
-def own_part(problem, y, team):
+def part_of_rank(problem, y, team):
     """Return the Problem of a rank's queries, of a Problem with labels y (l,); None if they have no pairs."""
     if team.size == 1:
         return problem
     offsets = problem.tree.offsets.astype(np.int64)
-    first, last = own_queries(offsets, team.rank, team.size)
+    first, last = queries_of_rank(offsets, team.rank, team.size)
     if not problem.tree.heights[first:last].any():
         return None
     rows = slice(offsets[first], offsets[last])
@@ -85,25 +85,25 @@ class SharedPairSums:
         """Compute partial sums until rank 0 has the Result; return it."""
         while int((question := self.team.broadcast())[0]) != END:
             self._do(question)
-        return unpacked(question[1:], self.team.broadcast())
+        return unpack_result(question[1:], self.team.broadcast())
 
     def finish(self, result):
         """Send the Result to all other ranks."""
-        numbers, text = packed(result)
+        numbers, text = pack_result(result)
         self.team.broadcast(np.concatenate(([END], numbers)))
         self.team.broadcast(text)
         return result
 
 
-def packed(result):
+def pack_result(result):
     """Return (numbers, JSON as bytes) of a tron.Result."""
     text = json.dumps([result.stopped, result.history])
     numbers = np.concatenate(([result.objective, result.gradient, result.start_norm, result.gap], result.w))
     return numbers, np.frombuffer(text.encode(), np.uint8)
 
 
-def unpacked(numbers, text):
-    """Return the tron.Result of the results of `packed`."""
+def unpack_result(numbers, text):
+    """Return the tron.Result of the results of `pack_result`."""
     stopped, history = json.loads(bytes(text))
     objective, gradient, start_norm, gap = map(float, numbers[:4])
     return Result(numbers[4:], objective, gradient, stopped, history, start_norm, gap)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import trust
-from gpukit.ratings.table import SOUND, Ratings, marked
+from gpukit.ratings.table import SOUND, Ratings, set_state
 
 DTYPES = {
     "users": (np.int32,),
@@ -25,17 +25,17 @@ DTYPES = {
 ONE = {"users": "user", "items": "item"}
 
 
-def sound(ratings):
+def validate_ratings(ratings):
     """Return ratings, or raise DataError for an invalid table.
 
     Checked once: dtypes, lengths, row numbers, one unique id per row, finite ratings, weights and counts >= 0. Repeated
-    pairs are checked in repeats.checked.
+    pairs are checked in repeats.validate.
     """
     if ratings._state < SOUND:
         wrong = fault(ratings)
         if wrong:
             raise DataError(wrong)
-        marked(ratings, SOUND)
+        set_state(ratings, SOUND)
     return ratings
 
 
@@ -71,7 +71,7 @@ def _bad_ids(ratings):
             return f"Ratings.{what}_ids must be a one-dimensional array with an id for each row."
         if ids.dtype.kind not in "iuU" or ids.dtype == np.uint64:
             return f"Ratings.{what}_ids must be int64 or text; they are {ids.dtype}."
-        twice = trust.repeated(ids)
+        twice = trust.first_repeated(ids)
         if twice is not None:
             return f"Ratings.{what}_ids has {what} {twice} twice; each id stands for one row."
     return None
@@ -87,7 +87,7 @@ def _bad_entry(ratings, bounds):
             return f"Rating number {place[0] + 1:,} has {ONE[name]} row {row}, {what}."
     low, high = bounds.get("values", (np.nan, np.nan))
     known = -np.inf < low and high < np.inf
-    if not known and trust.first(trust.not_finite, ratings.values) is not None:
+    if not known and trust.first_wrong(trust.non_finite_mask, ratings.values) is not None:
         bad = np.flatnonzero(~np.isfinite(ratings.values))
         return (
             f"Rating number {bad[0] + 1} is {ratings.values[bad[0]]}, not a finite number ({len(bad)} such). "
@@ -97,7 +97,7 @@ def _bad_entry(ratings, bounds):
         column, (low, high) = getattr(ratings, name), bounds.get(name, (-1, -1))
         if column is None or (0 <= low and high < np.inf):
             continue
-        place = trust.first(lambda block: ~((block >= 0) & np.isfinite(block)), column)
+        place = trust.first_wrong(lambda block: ~((block >= 0) & np.isfinite(block)), column)
         if place is not None:
             word = name[:-1]
             return f"Rating number {place[0] + 1:,} has the {word} {column[place]}; {name} are finite, 0 or more."
@@ -205,23 +205,23 @@ def clicks_of(ratings, positive_from=None):
     score, counts = scores_and_counts(ratings, positive_from)
     positive = score >= positive_from if positive_from is not None else score > 0
     if not positive.any():
-        raise DataError(none_left(score, positive_from))
-    kept = ratings if positive.all() else ratings.take(positive)
-    columns = {name: column for name, column in kept.columns().items() if name in ("users", "items", "times")}
+        raise DataError(no_clicks_message(score, positive_from))
+    clicks = ratings if positive.all() else ratings.take(positive)
+    columns = {name: column for name, column in clicks.columns().items() if name in ("users", "items", "times")}
     if counts is not None:
-        columns["counts"] = counts if kept is ratings else counts[positive]
-    return kept.with_columns(**columns, values=np.ones(len(kept), np.float32))
+        columns["counts"] = counts if clicks is ratings else counts[positive]
+    return clicks.with_columns(**columns, values=np.ones(len(clicks), np.float32))
 
 
-def rated_below(ratings, positive_from):
+def ratings_below(ratings, positive_from):
     """Return the Ratings that are no clicks because of positive_from, values of 0 aside; None without any.
 
     Their users know these items. A 0 may mean that there is no rating.
     """
-    alike = are_clicks(ratings)
-    if positive_from is None or alike and (ratings.counts is None or np.ptp(ratings.counts) == 0):
+    is_clicks = are_clicks(ratings)
+    if positive_from is None or is_clicks and (ratings.counts is None or np.ptp(ratings.counts) == 0):
         return None
-    score = ratings.counts if alike else ratings.values
+    score = ratings.counts if is_clicks else ratings.values
     below = (score < positive_from) & (score != 0)
     return ratings.take(below) if below.any() else None
 
@@ -237,15 +237,15 @@ def clicks_after(ratings, positive_from=None):
     if are_pairs(ratings):
         return clicks_of(ratings, None if np.ptp(ratings.counts) == 0 else positive_from)
     if ratings.values[0] < positive_from:
-        raise DataError(none_left(ratings.values, positive_from))
+        raise DataError(no_clicks_message(ratings.values, positive_from))
     return clicks_of(ratings)
 
 
 def scores_and_counts(ratings, positive_from):
     """Return (scores (n,) to compare with a threshold, counts (n,) or None)."""
-    alike = are_clicks(ratings)
-    if not alike:
-        return ratings.values, ratings.counts if positive_from is not None else counted(ratings.values)
+    is_clicks = are_clicks(ratings)
+    if not is_clicks:
+        return ratings.values, ratings.counts if positive_from is not None else clip_counts(ratings.values)
     if positive_from is not None and (ratings.counts is None or np.ptp(ratings.counts) == 0):
         raise DataError(
             f"positive_from={positive_from:g} asks for ratings, and these {len(ratings):,} pairs have none: "
@@ -254,12 +254,12 @@ def scores_and_counts(ratings, positive_from):
     return (np.ones_like(ratings.values) if ratings.counts is None else ratings.counts), ratings.counts
 
 
-def counted(values):
+def clip_counts(values):
     """Return values as counts, clipped at 0."""
     return np.maximum(values, np.float32(0))
 
 
-def none_left(score, positive_from):
+def no_clicks_message(score, positive_from):
     """Return the error message if no click is left."""
     if positive_from is None:
         return f"No click is left: all {len(score):,} values are 0 or less. A click has a value above 0."

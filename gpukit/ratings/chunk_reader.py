@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import in_order, shared_out
+from gpukit._pool import in_order, parallel_map
 from gpukit.errors import DataError
-from gpukit.io.blank_lines import without_blank_end
+from gpukit.io.blank_lines import strip_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
 from gpukit.io.ids import as_whole, check_exact, check_fractions, factorize, take_values
 from gpukit.io.records import hidden
@@ -23,7 +23,7 @@ from gpukit.io.words import (
     FLOAT32_MAX,
     SHOWN,
     as_ids,
-    decoded,
+    decode,
     is_decimal_comma,
     is_integer,
     is_number,
@@ -31,7 +31,7 @@ from gpukit.io.words import (
     with_point,
 )
 from gpukit.ratings import formats
-from gpukit.ratings.check import check_counts, check_declared, check_range, sound, with_values
+from gpukit.ratings.check import check_counts, check_declared, check_range, validate_ratings, with_values
 from gpukit.ratings.formats import IDS, NUMBERS, WORDS
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 from gpukit.runtime.thread_count import get_num_threads
@@ -66,18 +66,20 @@ class Commas(NamedTuple):
     has_points: bool = False
 
 
-def by_columns(raw, layout, bounds=None, words=()):
+def parse_columns(raw, layout, bounds=None, words=()):
     """Return the Block of whole lines (bytes) parsed by columns.
 
-    None if a line may be wrong, or if `by_lines` would read it differently. layout: a formats.Layout; bounds: (low,
+    None if a line may be wrong, or if `parse_lines` would read it differently. layout: a formats.Layout; bounds: (low,
     high) of ratings; words: names of columns whose ids are known to be words.
     """
-    numbers, ids, times = (_those(layout.places, names) for names in (NUMBERS, IDS, ("times",)))
-    result = columns_of(raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _those(layout.places, words))
+    numbers, ids, times = (_select_places(layout.places, names) for names in (NUMBERS, IDS, ("times",)))
+    result = columns_of(
+        raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _select_places(layout.places, words)
+    )
     return None if result is None else _block(result, count_lines(raw), layout, bounds)
 
 
-def _those(places, names):
+def _select_places(places, names):
     return tuple(places[name] for name in names if name in places)
 
 
@@ -90,10 +92,10 @@ def _block(result, count, layout, bounds):
         columns["times"] = _seconds(columns["times"], layout.lenient)
     if not all(_is_sound(name, column, bounds) for name, column in columns.items()):
         return None
-    return Block({name: narrowed(name, column) for name, column in columns.items()}, count, commas)
+    return Block({name: narrow_column(name, column) for name, column in columns.items()}, count, commas)
 
 
-def narrowed(name, column):
+def narrow_column(name, column):
     """Return a column in its stored dtype; small ids as int32."""
     if name in IDS and not isinstance(column, Words):
         is_small = not len(column) or (column.min() >= SMALL.min and column.max() <= SMALL.max)
@@ -119,10 +121,10 @@ def _numbers(column):
     if not isinstance(column, Words):
         return column, Commas(has_points=bool((column != np.floor(column)).any()))
     words, index = column.texts(), column.index
-    spelled = [word if is_number(word) else with_point(word) for word in words]
-    if None in spelled:
+    texts = [word if is_number(word) else with_point(word) for word in words]
+    if None in texts:
         return None, Commas()
-    numbers, commas = np.array(spelled, np.float64), [word for word in words if "," in word]
+    numbers, commas = np.array(texts, np.float64), [word for word in words if "," in word]
     first = (int(np.argmax(index == words.index(commas[0]))), commas[0]) if commas else None  # in the order of the rows
     has_points = any(number % 1 for word, number in zip(words, numbers) if "," not in word)
     return numbers[index], Commas(first, any(map(is_decimal_comma, commas)), has_points)
@@ -205,7 +207,7 @@ class Place:
         return self.line + number - 1
 
 
-def by_lines(raw, place, bounds=None):
+def parse_lines(raw, place, bounds=None):
     """Return the Block of whole lines (bytes) at a Place.
 
     Raises DataError for the first wrong line.
@@ -217,7 +219,7 @@ def by_lines(raw, place, bounds=None):
         _check_fields(words and words[added:], layout.fields - added, f"{place.name}, line {number:,}", line[:80])
         for name, index in layout.places.items():
             breaks = b"".join(words[:index]).count(b"\n") if "\n" in line else 0
-            _check_word(name, decoded(words[index]), place, number + breaks, line, bounds)
+            _check_word(name, decode(words[index]), place, number + breaks, line, bounds)
             columns[index].append(words[index])
     return _block({index: Words(words) for index, words in columns.items()}, count_lines(raw), layout, bounds)
 
@@ -243,10 +245,10 @@ def _check_word(name, word, place, number, line, bounds):
         if name == "times" and time_of(word, place.layout.lenient) is None:
             raise formats.bad_time(place.name, number, word)
         return
-    spelled = word if is_number(word) else with_point(word)
-    if spelled is None:
+    text = word if is_number(word) else with_point(word)
+    if text is None:
         raise formats.bad_rating(place.name, number, word, WORDS[name])
-    value = np.array([float(spelled)])
+    value = np.array([float(text)])
     if name == "values":
         check_range(value.astype(np.float32), bounds, lambda _: where)
     if name == "counts":
@@ -313,7 +315,7 @@ def concatenate(chunks):
         out[stops[position] - len(chunks[position]) : stops[position]] = chunks[position]
         chunks[position] = None
 
-    shared_out(move, range(len(chunks)))
+    parallel_map(move, range(len(chunks)))
     chunks.clear()
     return out
 
@@ -335,9 +337,9 @@ class RatingsBuilder:
         self.columns = formats.check_same_columns(stream.name, {*layout.places}, self.columns)
         self.shape, place = layout.shape, Place(stream.name, layout)
         with contextlib.closing(stream.blocks(layout.skip, BLOCK)) as blocks:
-            rows = whole_rows(without_blank_end(blocks, layout.sep, stream.name), layout.sep)
+            rows = whole_rows(strip_blank_end(blocks, layout.sep, stream.name), layout.sep)
             in_order(
-                lambda raw: (raw, by_columns(raw, layout, request.bounds, self._columns_of_words())),
+                lambda raw: (raw, parse_columns(raw, layout, request.bounds, self._columns_of_words())),
                 with_movies(rows, stream.name) if layout.format == "netflix" else rows,
                 lambda read: self._take(*read, place, request),
                 get_num_threads(),
@@ -351,7 +353,7 @@ class RatingsBuilder:
 
     def _take(self, raw, block, place, request):
         """Append whole lines at a Place; block: None if they must be parsed line by line."""
-        block = block or by_lines(raw, place, request.bounds)
+        block = block or parse_lines(raw, place, request.bounds)
         place.add_commas(block, raw)
         self.add(block.columns, request.need_rating)
         place.line += block.lines
@@ -383,7 +385,7 @@ class RatingsBuilder:
         if any(chunk.dtype == np.float32 for chunk in self.chunks["counts"]):
             self.chunks["counts"] = [chunk.astype(np.float32) for chunk in self.chunks["counts"]]
         columns = {column: concatenate(chunks) for column, chunks in self.chunks.items() if chunks}
-        return sound(Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids))
+        return validate_ratings(Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids))
 
     def _check_declared(self, name):
         count = len(self)
@@ -410,7 +412,7 @@ def read_parquet(source, request, builder, groups=None):
     for start, batch in source.batches(dict.fromkeys(names.values()), groups):
         columns = {role: batch[name] for role, name in names.items()}
         for role in formats.IDS:
-            columns[role] = narrowed(role, _ids(source, columns[role], start, formats.WORDS[role]))
+            columns[role] = narrow_column(role, _ids(source, columns[role], start, formats.WORDS[role]))
             getattr(builder, role).are_words |= isinstance(columns[role], Words)
         if "times" in columns:
             columns["times"] = _times(source, columns["times"], start, request.times == formats.MAYBE)
@@ -455,9 +457,9 @@ def _ids(source, ids, start, what):
     encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
     used, index = np.unique(encoded.indices.to_numpy(), return_inverse=True)  # a dictionary may hold unused words
     words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]
-    for at, word in enumerate(words):
+    for position, word in enumerate(words):
         if not word or "\0" in word:
-            row, lacks = start + int(np.argmax(index == at)) + 1, "a byte of 0 in its" if word else "no"
+            row, lacks = start + int(np.argmax(index == position)) + 1, "a byte of 0 in its" if word else "no"
             raise DataError(f"{source.name}, row {row:,} has {lacks} {what} id. Correct or remove such rows first.")
     distinct = pyarrow.array([word.encode() for word in words], pyarrow.large_binary())
     return Words(pyarrow.DictionaryArray.from_arrays(index.astype(np.int32), distinct))

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gpukit.base.arrays import aligned, as_array, as_numbers, as_text, axes, labels, plain
+from gpukit.base.arrays import align_rows, as_array, as_numbers, as_plain, as_text, axes, labels
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, is_partitioned, whole_column
 from gpukit.io.ids import check_types, factorize
 from gpukit.io.times import MISSING, as_seconds
 from gpukit.ratings import formats
-from gpukit.ratings.check import ONE, are_clicks, misshapen, sound, with_values
+from gpukit.ratings.check import ONE, are_clicks, misshapen, validate_ratings, with_values
 from gpukit.ratings.formats import IDS, MAYBE, Request, find_columns, has_ids
 from gpukit.ratings.parts import RatingsPart
-from gpukit.ratings.repeats import checked, merged_line, without_repeats
+from gpukit.ratings.repeats import merged_line, validate, without_repeats
 from gpukit.ratings.table import Ratings, as_counts, without_times
 
 if TYPE_CHECKING:
@@ -68,17 +68,17 @@ def as_ratings(
     dense array of two to four columns (or rows) whose first two hold only whole numbers.
     """
     data = as_frame(data)
-    ratings = checked(made_of(data, columns, times or formats.MAYBE), repeats)
+    ratings = validate(convert_with_repeats(data, columns, times or formats.MAYBE), repeats)
     return without_times(ratings) if is_frame(data) and not times and ratings.times is not None else ratings
 
 
-def made_of(data, columns=None, times=False):
+def convert_with_repeats(data, columns=None, times=False):
     """Convert data as as_ratings does, but keep repeated pairs.
 
     times: also formats.MAYBE.
     """
     if isinstance(data, Ratings):
-        return sound(_regular(data))
+        return validate_ratings(_normalize(data))
     if is_partitioned(data):
         raise DataError("A Dask DataFrame is for fit(frame, client=client). Pass frame.compute() elsewhere.")
     if hasattr(data, "tocoo"):
@@ -86,26 +86,26 @@ def made_of(data, columns=None, times=False):
     data = as_frame(data)
     if is_frame(data):
         return _from_frame(data, columns, times)
-    if isinstance(data, list | tuple) and len(data) in (2, 3) and all(axes(plain(part)) == 1 for part in data):
+    if isinstance(data, list | tuple) and len(data) in (2, 3) and all(axes(as_plain(part)) == 1 for part in data):
         return _from_triples(*data)
-    data = plain(data)
+    data = as_plain(data)
     if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
         return _from_dense(data)
     raise DataError(f"Ratings cannot be made from {type(data).__name__}: give {FORMS}.")
 
 
-def _regular(ratings):
+def _normalize(ratings):
     """Return ratings with a table's dtypes; unchanged if correct."""
     if ratings._state or misshapen(ratings) is None:
         return ratings
     result = ratings.columns()
     ways = {"times": as_seconds, "counts": lambda column: as_counts(as_array(column, "counts", np.float64))}
-    columns = {name: ways.get(name, as_values)(plain(result[name])) for name in result if name not in ONE}
+    columns = {name: ways.get(name, as_values)(as_plain(result[name])) for name in result if name not in ONE}
     ids = {f"{value}_ids": as_array(getattr(ratings, f"{value}_ids"), f"{value}_ids") for value in ("user", "item")}
     if any(known.ndim != 1 for known in ids.values()):
         raise DataError("Ratings.user_ids and item_ids must be one-dimensional arrays with an id for each row.")
-    users = as_rows(plain(ratings.users), len(ids["user_ids"]), "user")
-    items = as_rows(plain(ratings.items), len(ids["item_ids"]), "item")
+    users = as_rows(as_plain(ratings.users), len(ids["user_ids"]), "user")
+    items = as_rows(as_plain(ratings.items), len(ids["item_ids"]), "item")
     return Ratings(users=users, items=items, **columns, **ids)
 
 
@@ -141,7 +141,7 @@ def _from_sparse(matrix):
     coo = matrix.tocoo()
     if len(coo.shape) != 2:
         raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {len(coo.shape)}.")
-    return numbered(plain(coo.row), plain(coo.col), as_values(plain(coo.data)), coo.shape)
+    return ratings_of_matrix(as_plain(coo.row), as_plain(coo.col), as_values(as_plain(coo.data)), coo.shape)
 
 
 def _from_dense(array):
@@ -154,7 +154,7 @@ def _from_dense(array):
         raise DataError(f"Dense ratings must be a users x items array (NaN = not rated); got {dense.ndim}-D.")
     _refuse_columns(array)
     users, items = np.nonzero(~np.isnan(dense))
-    return numbered(users, items, dense[users, items], dense.shape)
+    return ratings_of_matrix(users, items, dense[users, items], dense.shape)
 
 
 def _refuse_columns(array):
@@ -180,15 +180,15 @@ def _check_real(values):
         raise DataError(f"The ratings are dates or durations ({values.dtype}), not numbers. Convert them first.")
 
 
-def numbered(users, items, values, shape):
+def ratings_of_matrix(users, items, values, shape):
     """Return Ratings of a matrix with row numbers as ids."""
     ids = (np.arange(size, dtype=np.int64) for size in shape)
     return Ratings(users.astype(np.int32), items.astype(np.int32), np.asarray(values, dtype=np.float32), *ids)
 
 
 def _from_triples(users, items, values=None):
-    users, items, values = aligned(users=users, items=items, values=values)
-    users, items = plain(users), plain(items)
+    users, items, values = align_rows(users=users, items=items, values=values)
+    users, items = as_plain(users), as_plain(items)
     check_types(users, "user")
     check_types(items, "item")
     if values is None:  # pairs
@@ -197,7 +197,7 @@ def _from_triples(users, items, values=None):
     if isinstance(values, np.ma.MaskedArray):  # masked: not rated
         seen = ~np.ma.getmaskarray(values)
         users, items, values = np.asarray(users)[seen], np.asarray(items)[seen], values.compressed()
-    values = as_values(plain(values))
+    values = as_values(as_plain(values))
     if not len(users) == len(items) == len(values):
         raise DataError(
             f"(users, items, values) have {len(users):,}, {len(items):,} and {len(values):,} entries; a rating "
@@ -236,15 +236,15 @@ def _check_unnamed(frame, places):
     places: {role: position}. The index or the columns may be users or items, or a name may contradict its position.
     """
     labels = [*frame.index.names, *frame.columns.names]
-    if any(formats.plain(label) in formats.USER | formats.ITEM for label in labels if label is not None):
+    if any(formats.normalize_name(label) in formats.USER | formats.ITEM for label in labels if label is not None):
         raise DataError(
             f"The index or the columns of the DataFrame are {' and '.join(repr(label) for label in labels if label)}. "
             "Pass frame.reset_index(), or, of a table with a column for each item, frame.stack().reset_index()."
         )
-    named = formats.find_columns(frame.columns)
+    columns = formats.find_columns(frame.columns)
     is_numbered = all(isinstance(name, int | np.integer) for name in frame.columns)
     is_pivot = is_numbered and list(frame.columns) != list(range(frame.shape[1]))
-    if is_pivot or frame.shape[1] > formats.MOST_UNNAMED or any(places.get(role) != named[role] for role in named):
+    if is_pivot or frame.shape[1] > formats.MOST_UNNAMED or any(places.get(role) != columns[role] for role in columns):
         formats.refuse_unclear(frame.columns, "The DataFrame", "columns=")
 
 
@@ -281,7 +281,7 @@ def ratings_of(X, y=None, repeats=True):
     """
     if isinstance(X, RatingsPart):
         raise DataError("Ratings in parts are for fit. Pass those of this rank, which are its attribute local.")
-    return checked(merge_repeats(table_of(X, y), X, stacklevel=3), repeats)
+    return validate(merge_repeats(table_of(X, y), X, stacklevel=3), repeats)
 
 
 def table_of(X, y=None):
@@ -290,12 +290,12 @@ def table_of(X, y=None):
         return X
     X = as_frame(X)
     if y is None or not is_pairs(X):
-        return sound(made_of(X if hasattr(X, "iloc") else plain(X), times=MAYBE))
+        return validate_ratings(convert_with_repeats(X if hasattr(X, "iloc") else as_plain(X), times=MAYBE))
     if isinstance(X, tuple):
-        users, items, y = aligned(users=X[0], items=X[1], y=y)
+        users, items, y = align_rows(users=X[0], items=X[1], y=y)
         X = users, items
     else:
-        X, y = aligned(X=X, y=y)
+        X, y = align_rows(X=X, y=y)
     users, items = pairs_of(X)
     values = as_values(y)
     if values.shape != users.shape:
@@ -304,7 +304,7 @@ def table_of(X, y=None):
     items, item_ids = factorize(items, "item")
     place = find_columns(X.columns).get("times") if is_frame(X) else None
     times = None if place is None else times_of(X.iloc[:, place], True)
-    return sound(Ratings(users, items, values, user_ids, item_ids, times))
+    return validate_ratings(Ratings(users, items, values, user_ids, item_ids, times))
 
 
 def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
@@ -315,10 +315,10 @@ def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
     """
     if type(ratings) is not Ratings or (timed and ratings.times is None):
         return ratings
-    merged = without_repeats(ratings, rule)
-    if merged.merged > ratings.merged and not are_clicks(ratings):
-        warnings.warn(f"{merged_line(merged, rule)}.", stacklevel=stacklevel + 1)
-    return merged if isinstance(X, Ratings) or merged.times is None else without_times(merged)
+    result = without_repeats(ratings, rule)
+    if result.merged > ratings.merged and not are_clicks(ratings):
+        warnings.warn(f"{merged_line(result, rule)}.", stacklevel=stacklevel + 1)
+    return result if isinstance(X, Ratings) or result.times is None else without_times(result)
 
 
 def is_pairs(X):
@@ -350,9 +350,9 @@ def pairs_of(X):
     """
     X = as_frame(X)
     if isinstance(X, tuple) and len(X) == 2:
-        check_types(plain(X[0]), "user")
-        check_types(plain(X[1]), "item")
-        users, items = (as_array(side, "a side of the pairs") for side in aligned(users=X[0], items=X[1]))
+        check_types(as_plain(X[0]), "user")
+        check_types(as_plain(X[1]), "item")
+        users, items = (as_array(side, "a side of the pairs") for side in align_rows(users=X[0], items=X[1]))
     elif is_frame(X) and X.shape[1] >= 2:
         places = find_columns(X.columns)
         users, items = (
@@ -366,7 +366,7 @@ def pairs_of(X):
             raise DataError(
                 f"pairs are needed: (users, items), an (n, 2) array, a DataFrame or Ratings; got shape {table.shape}."
             )
-        users, items = map(_spelled, table.T)
+        users, items = map(_spell_fractions, table.T)
     if users.ndim != 1 or users.shape != items.shape:
         raise DataError(
             f"the users have shape {users.shape}, the items {items.shape}. Pass two one-dimensional arrays of equal "
@@ -375,13 +375,13 @@ def pairs_of(X):
     return users, items
 
 
-def _spelled(ids):
+def _spell_fractions(ids):
     """Return ids (n,) of an array of pairs, fractions as text: scikit-learn's checks pass random numbers."""
     is_fraction = ids.dtype.kind == "f" and not np.isnan(ids).any() and (ids != np.floor(ids)).any()
     return as_text(ids) if is_fraction else ids
 
 
-def weighted(ratings, given, X, y):
+def replace_weights(ratings, given, X, y):
     """Return Ratings with sample weights in place of their own.
 
     given (n,): a number a rating; of a matrix X (M,), a number a user; None keeps the Ratings as they are. Pandas'
@@ -391,7 +391,7 @@ def weighted(ratings, given, X, y):
         return ratings
     rows = X[0] if isinstance(X, tuple) and X else X
     rows = y if labels(rows) is None and not is_matrix(X, y) else rows
-    weights = as_numbers("sample_weight", aligned(X=rows, sample_weight=given)[1]).astype(np.float32)
+    weights = as_numbers("sample_weight", align_rows(X=rows, sample_weight=given)[1]).astype(np.float32)
     a_user = is_matrix(X, y)
     count, what = (ratings.shape[0], "row of the matrix") if a_user else (len(ratings), "rating")
     if weights.shape != (count,):
@@ -413,7 +413,7 @@ def is_matrix(X, y):
     return not (table or (y is not None and is_pairs(X)))
 
 
-def counted(ratings):
+def normalize_weights(ratings):
     """Return Ratings without those of weight 0, with mean weight 1.
 
     The column is dropped if all weights are equal. Raises DataError if all are 0.

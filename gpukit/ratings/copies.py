@@ -18,8 +18,8 @@ from gpukit.io import archives, container, sinks, trust
 from gpukit.io.records import check_ids
 from gpukit.ratings import check, repeats
 from gpukit.ratings.check import are_pairs
-from gpukit.ratings.convert import as_values, numbered
-from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
+from gpukit.ratings.convert import as_values, ratings_of_matrix
+from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, set_state
 
 if TYPE_CHECKING:
     from gpukit.typing import Path as PathLike
@@ -49,14 +49,14 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
     ParameterError for another suffix, DataError for ratings that checked() rejects.
     """
     suffix = check_copy(path)
-    ratings = repeats.checked(ratings)
+    ratings = repeats.validate(ratings)
     for name in IDS:
         ids = getattr(ratings, name)
         if suffix in (".csv", ".parquet"):
             check_ids(ids, f"The {name[:4]} id")
         else:
             refuse_surrogates(name, ids)
-    with sinks.opened(path) as file:
+    with sinks.open_sink(path) as file:
         if suffix in (".csv", ".parquet"):
             _write_table(ratings, file, suffix)
         else:
@@ -81,7 +81,7 @@ def read_gkr(source, request):
     wrong = check.fault(ratings, bounds)
     if wrong:
         raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")
-    return marked(ratings, DISTINCT)  # pairs were checked when the copy was written
+    return set_state(ratings, DISTINCT)  # pairs were checked when the copy was written
 
 
 def _write_gkr(ratings, file):
@@ -96,11 +96,11 @@ def read_npz(source, request):
     """
     name, wanted = source.name, {*PARTS, *OPTIONAL[not request.times :], *IDS}
     arrays, _ = archives.read_npz(source, wanted)
-    with _refused(name):
+    with _translate_errors(name):
         matrix = _matrix(arrays)
     if not all(value in arrays for value in IDS):
         check.check_declared(name, matrix.shape, matrix.nnz)
-    plain = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
+    plain = ratings_of_matrix(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
     ratings = replace(plain, **{value: array for value, array in arrays.items() if value in (*OPTIONAL, *IDS)})
     wrong = check.fault(ratings)
     if wrong:
@@ -109,7 +109,7 @@ def read_npz(source, request):
 
 
 @contextlib.contextmanager
-def _refused(name):
+def _translate_errors(name):
     """Convert errors of scipy about a matrix to DataError."""
     try:
         yield

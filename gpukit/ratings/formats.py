@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io import notes
-from gpukit.io.arrays import plain
+from gpukit.io.arrays import normalize_name
 from gpukit.io.delimited import words_in
 from gpukit.io.records import hidden
 from gpukit.io.sources import count_marks
@@ -31,8 +31,8 @@ from gpukit.io.words import (
     commas_are_decimal,
     is_integer,
     is_number,
+    quote,
     separator_of,
-    shown,
     with_point,
 )
 
@@ -73,7 +73,7 @@ OPTIONAL_TIMES = (False, AUTO, MAYBE)
 
 def find_columns(names):
     """Return {role: position} of the first column of each role in a header."""
-    simple = [plain(name) for name in names]
+    simple = [normalize_name(name) for name in names]
     places = {
         role: next((index for index, name in enumerate(simple) if name in known), -1) for role, known in ROLES.items()
     }
@@ -82,7 +82,7 @@ def find_columns(names):
 
 def is_role(name):
     """Return True if a name is one of a known column."""
-    return any(plain(name) in known for known in ROLES.values())
+    return any(normalize_name(name) in known for known in ROLES.values())
 
 
 def has_ids(places):
@@ -96,7 +96,7 @@ def refuse_unclear(names, where, option="--columns"):
     names: its fields; where: name of the table, and what it shows; option: the option that names columns. The example
     is exact if one role is missing and one name is unknown, or if only the rating is missing (clicks).
     """
-    words = [next((WORDS[role] for role in ROLES if plain(name) in ROLES[role]), "-") for name in names]
+    words = [next((WORDS[role] for role in ROLES if normalize_name(name) in ROLES[role]), "-") for name in names]
     lacking = [WORDS[role] for role in TRIPLE if WORDS[role] not in words]
     example = "user,item" if len(names) == len(IDS) else "user,item,-,rating"
     melted = ""
@@ -123,7 +123,7 @@ def columns_of(names, request, what, is_header=False):
     is_known = has_ids(known) and (not need or "values" in known or _are_pairs(names))
     is_header = is_header or is_known
     if request.columns is not None:
-        places = _requested(request.columns, need)
+        places = _parse_columns(request.columns, need)
     elif is_known:
         places = known
     elif is_header:
@@ -149,12 +149,12 @@ def columns_of(names, request, what, is_header=False):
 
 def _are_pairs(names):
     """Return True if a header names at most users, items, times, weights and counts."""
-    return all(plain(name) in USER | ITEM | TIME | WEIGHT | COUNT for name in names)
+    return all(normalize_name(name) in USER | ITEM | TIME | WEIGHT | COUNT for name in names)
 
 
 def heads(words, places):
     """Return True if words name user and item at {role: position}."""
-    return all(plain(words[places[role]]) in ROLES[role] for role in IDS)
+    return all(normalize_name(words[places[role]]) in ROLES[role] for role in IDS)
 
 
 def refuse_repeated(names, columns, what):
@@ -162,7 +162,7 @@ def refuse_repeated(names, columns, what):
 
     Passes if the caller named the columns. names, what: as in columns_of; columns: the caller's.
     """
-    simple = [plain(name) for name in names]
+    simple = [normalize_name(name) for name in names]
     for name in simple if columns is None else ():
         if name in USER | ITEM | RATING and simple.count(name) > 1:
             raise DataError(
@@ -171,13 +171,13 @@ def refuse_repeated(names, columns, what):
             )
 
 
-def _requested(columns, need_rating):
+def _parse_columns(columns, need_rating):
     """Return {role: position} of 'user,item,-,rating' or a sequence of such words.
 
     Raises ParameterError if unclear.
     """
     words = [str(word).strip() for word in (columns.split(",") if isinstance(columns, str) else columns)]
-    users, items, ratings = (sum(plain(word) in ROLES[role] for word in words) for role in TRIPLE)
+    users, items, ratings = (sum(normalize_name(word) in ROLES[role] for word in words) for role in TRIPLE)
     if users != 1 or items != 1 or (need_rating and ratings > 1):
         raise ParameterError(
             f"columns must name user and item{' (and rating, if it is there)' if need_rating else ''} once each, in "
@@ -212,9 +212,9 @@ def check_same_columns(name, roles, first):
     """
     if first is None or roles == first[1]:
         return first or (name, roles)
-    here, first_names = (", ".join(WORDS[role] for role in ROLES if role in names) for names in (roles, first[1]))
+    columns, first_names = (", ".join(WORDS[role] for role in ROLES if role in names) for names in (roles, first[1]))
     raise DataError(
-        f"{name} has the columns {here}, but {first[0]} has {first_names}. Give all parts the same columns, or name "
+        f"{name} has the columns {columns}, but {first[0]} has {first_names}. Give all parts the same columns, or name "
         "those to read with --columns."
     )
 
@@ -348,7 +348,7 @@ def _netflix(lines, name, request):
     fields = lines.text.count(",") + 1
     if fields < 2 and request.need_rating:
         raise DataError(
-            f"{name} holds pairs without ratings (line {lines.number}: {shown(lines.text)}), as Netflix's probe "
+            f"{name} holds pairs without ratings (line {lines.number}: {quote(lines.text)}), as Netflix's probe "
             "does. gpukit predict can read it; for training give combined_data_*.txt or mv_*.txt."
         )
     fields += 1  # the movie, which is made the first one
@@ -367,14 +367,14 @@ def _matrix(lines, name, request):
     banner = lines.text.lower().split()
     if banner[0] == BANNER and any(banner[index:] and banner[index] not in READ[index] for index in READ):
         raise DataError(
-            f"{name}, line {lines.number}: {shown(lines.text)} is no list of all its real numbers. Write the matrix "
+            f"{name}, line {lines.number}: {quote(lines.text)} is no list of all its real numbers. Write the matrix "
             "again as `matrix coordinate real general`."
         )
     lines.skip_blank(comment="%")
     sizes = lines.text.split()
     if len(sizes) != 3 or not all(is_integer(size) and int(size) >= 0 for size in sizes):
         raise DataError(
-            f"{name}, line {lines.number}: expected `users items ratings` after the % lines, found {shown(lines.text)}."
+            f"{name}, line {lines.number}: expected `users items ratings` after the % lines, found {quote(lines.text)}."
         )
     if not lines.skip_blank(1, comment="%"):
         raise DataError(f"{name} ends after its line of sizes: it holds no ratings.")
@@ -382,7 +382,7 @@ def _matrix(lines, name, request):
     if fields < 2:
         raise DataError(
             f"{name}, line {lines.number} has {fields} columns where user, item and rating are expected: "
-            f"{shown(lines.text)}."
+            f"{quote(lines.text)}."
         )
     places = dict(zip(TRIPLE, range(fields if request.need_rating else 2)))
     places = _with_times(places, 3, fields, request, name)
@@ -395,12 +395,12 @@ def _delimited(lines, name, request, format):
         if not lines.skip_blank(1):
             raise NoRowsError(f"{name} names a separator and holds nothing else: no ratings.")
     sep = request.sep or (declared[1] if declared else _separator(lines.text, format))
-    words, where = split(lines.text, sep), f"{name}, line {lines.number}: {shown(lines.text)}"
+    words, where = split(lines.text, sep), f"{name}, line {lines.number}: {quote(lines.text)}"
     need = request.need_rating
     if len(words) < 2:
         raise DataError(
             f"{name}, line {lines.number} has {len(words)} column(s) where "
-            f"{'user, item and rating' if need else 'user and item'} are expected: {shown(lines.text)}. "
+            f"{'user, item and rating' if need else 'user and item'} are expected: {quote(lines.text)}. "
             "Name another separator with --sep, or the columns with --columns."
         )
     places, is_header = columns_of(words, request, name)
@@ -421,7 +421,7 @@ def _refuse_json(line, name):
     """Raise DataError for a first line that begins a JSON object."""
     if line.lstrip().startswith(('{"', '[{"')):
         raise DataError(
-            f"{name} holds JSON ({shown(line)}), not a table. Make one of it first, in Python: pandas.read_json(path"
+            f"{name} holds JSON ({quote(line)}), not a table. Make one of it first, in Python: pandas.read_json(path"
             f"{', lines=True' * line.lstrip().startswith('{')})[[user, item, rating]].to_csv('ratings.csv', "
             "index=False), with the names that it has for them."
         )
@@ -461,10 +461,10 @@ def _is_rating(word):
 def bad_rating(name, line, text, what="rating"):
     """Return the DataError for an invalid rating, weight or count."""
     if (problem := comma_error(text)) is not None:
-        return DataError(f"{name}, line {line:,}: the {what} {shown(text)} has {problem}")
+        return DataError(f"{name}, line {line:,}: the {what} {quote(text)} has {problem}")
     kind = "a finite number" if is_number(text, finite=False) else "a number"
     return DataError(
-        f"{name}, line {line:,}: the {what} {shown(text)} is not {kind}. Correct or remove the line; if the "
+        f"{name}, line {line:,}: the {what} {quote(text)} is not {kind}. Correct or remove the line; if the "
         f"{what}s stand in another column, name the columns with --columns (such as user,item,-,rating)."
     )
 
@@ -472,7 +472,7 @@ def bad_rating(name, line, text, what="rating"):
 def bad_time(name, line, text):
     """Return the DataError for an invalid time."""
     return DataError(
-        f"{name}, line {line:,}: {shown(text)} is no time. Times are seconds since 1970 or dates such as "
+        f"{name}, line {line:,}: {quote(text)} is no time. Times are seconds since 1970 or dates such as "
         "2005-09-06; if they stand in another column, name the columns with --columns."
     )
 

@@ -11,7 +11,7 @@ from gpukit.errors import ParameterError
 from gpukit.io.ids import used_rows
 from gpukit.model_selection.splits import hash_numbers
 from gpukit.parallel import ALONE
-from gpukit.ratings.table import DISTINCT, Ratings, marked
+from gpukit.ratings.table import DISTINCT, Ratings, set_state
 
 if TYPE_CHECKING:
     from gpukit.parallel import Team
@@ -48,7 +48,7 @@ class RatingsPart:
             raise AttributeError(f"RatingsPart has no {name}.")
         starts, items, codes, levels = self._packed
         users = np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(starts[: self.shape[0] + 1]))
-        self.local = marked(self._ids.with_columns(users=users, items=items, values=levels[codes]), DISTINCT)
+        self.local = set_state(self._ids.with_columns(users=users, items=items, values=levels[codes]), DISTINCT)
         self._packed = None
         return self.local
 
@@ -58,7 +58,7 @@ class RatingsPart:
     def release(self):
         """Free the ratings of this rank; return Ratings without rows. `pack` must follow."""
         empty = {name: np.empty(0, column.dtype) for name, column in self.local.columns().items()}
-        self._ids = marked(self.local.with_columns(**empty), DISTINCT)
+        self._ids = set_state(self.local.with_columns(**empty), DISTINCT)
         del self.local
         return self._ids
 
@@ -118,11 +118,11 @@ class RatingsPart:
         """Return the RatingsPart of this one's ratings and those of another, of the same ids."""
         theirs = other.local.columns()
         columns = {name: np.concatenate([column, theirs[name]]) for name, column in self.local.columns().items()}
-        return part_of(marked(self.local.with_columns(**columns), DISTINCT), self.team)
+        return part_of(set_state(self.local.with_columns(**columns), DISTINCT), self.team)
 
     def move(self, owner):
         """Give each rating to the rank owner[user]; owner (M,) int32."""
-        self.local = moved(self.local, owner, self.team)
+        self.local = redistribute(self.local, owner, self.team)
 
     def sample(self, chosen):
         """Return, on rank 0, a RatingsPart with all ratings of the chosen users (M,) bool; None on other ranks."""
@@ -133,7 +133,7 @@ class RatingsPart:
             return None
         parts = [own, *({name: self.team.receive(rank) for name in own} for rank in self.team.others)]
         columns = {name: np.concatenate([part[name] for part in parts]) for name in own}
-        return RatingsPart(marked(self.local.with_columns(**columns), DISTINCT), ALONE, self.count, self.scale)
+        return RatingsPart(set_state(self.local.with_columns(**columns), DISTINCT), ALONE, self.count, self.scale)
 
 
 def part_of(local, team, merged=0):
@@ -160,20 +160,20 @@ def rows_here(ratings):
     return ratings.local if isinstance(ratings, RatingsPart) else ratings
 
 
-def over_ranks(ratings, array, operation="sum"):
+def reduce_over_ranks(ratings, array, operation="sum"):
     """Return the sum ('max', 'min') of an array over the ranks of a RatingsPart; of Ratings the array itself."""
     return ratings.team.allreduce(array, operation) if isinstance(ratings, RatingsPart) else array
 
 
-def found_rows(ratings, rows, count):
+def present_rows(ratings, rows, count):
     """Return a mask (count,) of the rows of a side, users or items, that any rank has."""
-    return over_ranks(ratings, used_rows(rows, count).view(np.uint8), "max").view(np.bool_)
+    return reduce_over_ranks(ratings, used_rows(rows, count).view(np.uint8), "max").view(np.bool_)
 
 
 def count_rows(ratings):
     """Return the numbers of ratings ((M,), (N,)) of the users and of the items of all ranks."""
     sides = zip((ratings.users, ratings.items), ratings.shape)
-    return tuple(over_ranks(ratings, np.bincount(rows, minlength=size)) for rows, size in sides)
+    return tuple(reduce_over_ranks(ratings, np.bincount(rows, minlength=size)) for rows, size in sides)
 
 
 def split_by_pair(ratings, fraction, seed=0):
@@ -191,7 +191,7 @@ def split_by_pair(ratings, fraction, seed=0):
     return ratings.parted(is_kept)
 
 
-def moved(ratings, owner, team):
+def redistribute(ratings, owner, team):
     """Return the Ratings of this rank after each rating went to the rank owner[user].
 
     They are in the order of the ranks that had them. PIECE ratings are sent at a time, so a rank needs little more than
@@ -213,7 +213,7 @@ def moved(ratings, owner, team):
             for place, part in zip(places, received):
                 out[name][place : place + len(part)] = part
         places += [len(part) for part in received]
-    return marked(ratings.with_columns(**out), ratings._state)
+    return set_state(ratings.with_columns(**out), ratings._state)
 
 
 def in_ranges(counts, size):

@@ -22,7 +22,7 @@ from gpukit.ratings.check import are_clicks, are_pairs, check_range
 from gpukit.ratings.chunk_reader import RatingsBuilder, read_parquet
 from gpukit.ratings.formats import MAYBE, OPTIONAL_TIMES
 from gpukit.ratings.repeats import RULES, merged_line, without_repeats
-from gpukit.ratings.table import Ratings, marked, without_times
+from gpukit.ratings.table import Ratings, set_state, without_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,13 +88,13 @@ def read_ratings(
     first = times if times or duplicates != "last" or again else MAYBE
     ratings = _read(path, replace(request, times=first))
     rule = "clicks" if are_clicks(ratings) else duplicates
-    merged = without_repeats(ratings, duplicates)
-    if again and merged.merged and rule != "clicks":
-        del ratings, merged
-        with notes.muted():
-            merged = without_repeats(_read(again, replace(request, times=MAYBE)), duplicates)
-    note_merged(merged, _name_of(path), rule)
-    return merged if times or merged.times is None else without_times(merged)
+    result = without_repeats(ratings, duplicates)
+    if again and result.merged and rule != "clicks":
+        del ratings, result
+        with notes.mute():
+            result = without_repeats(_read(again, replace(request, times=MAYBE)), duplicates)
+    note_merged(result, _name_of(path), rule)
+    return result if times or result.times is None else without_times(result)
 
 
 def note_merged(ratings, name, rule):
@@ -132,7 +132,7 @@ def read_pairs(
 def _read(path, request):
     paths, builder = files_of(path), RatingsBuilder()
     for value in paths:
-        with sources.opened(value, NEEDED) as source:
+        with sources.open_source(value, NEEDED) as source:
             format = source.format if request.format == "auto" else request.format
             if format in READERS:
                 check_part(source.name, format, paths)
@@ -158,7 +158,7 @@ def _read_whole(reader, source, request):
 
 def _read_text(builder, source, request, paths):
     """Append the text of a Source; of several paths some may have no rows."""
-    for stream in source.streams(wanted_files):
+    for stream in source.streams(rating_files):
         try:
             builder.read(stream, request)
         except NoRowsError:
@@ -194,7 +194,7 @@ def files_of(path):
     if isinstance(path, sources.Source) or not Path(path).is_dir():
         return [path]
     folder = Path(path)
-    result = wanted_files(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
+    result = rating_files(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
     if not result:
         deeper = folder / "training_set"  # where Netflix's archive keeps mv_*.txt
         if deeper.is_dir():
@@ -206,7 +206,7 @@ def files_of(path):
     return [folder / name for name in result]
 
 
-def wanted_files(names):
+def rating_files(names):
     """Return Netflix's files, or the only rating file, or []."""
     netflix = [name for name in names if NETFLIX_FILE.search(name)]
     if netflix:  # both kinds in one folder hold the same ratings
@@ -228,4 +228,4 @@ def read_by_first(read, team):
     names = team.broadcast(np.array([*arrays], dtype=str))
     state = team.broadcast(None if table is None else np.array(table._state))
     received = {name: team.broadcast(arrays.get(name)) for name in names.tolist()}
-    return marked(Ratings(**received), int(state)) if table is None else table
+    return set_state(Ratings(**received), int(state)) if table is None else table

@@ -22,24 +22,24 @@ from gpukit.io.delimited import NEWLINE, QUOTE
 from gpukit.io.ids import take_values
 from gpukit.parallel.current_team import find_difference
 from gpukit.ratings import formats
-from gpukit.ratings.check import sound
+from gpukit.ratings.check import validate_ratings
 from gpukit.ratings.chunk_reader import RatingsBuilder, concatenate, read_parquet
-from gpukit.ratings.convert import made_of
+from gpukit.ratings.convert import convert_with_repeats
 from gpukit.ratings.formats import MAYBE, TRIPLE
-from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
-from gpukit.ratings.parts import in_ranges, moved, part_of
+from gpukit.ratings.orders.compressed import pack_pairs, sort_pairs
+from gpukit.ratings.parts import in_ranges, part_of, redistribute
 from gpukit.ratings.read import (
     NEEDED,
     READERS,
     SPELLED,
     files_of,
     note_merged,
+    rating_files,
     read_by_first,
     read_ratings,
-    wanted_files,
 )
 from gpukit.ratings.repeats import without_repeats
-from gpukit.ratings.table import DISTINCT, SOUND, Ratings, marked, without_times
+from gpukit.ratings.table import DISTINCT, SOUND, Ratings, set_state, without_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +113,7 @@ def read_parts(
     if part is None:
         return read_by_first(lambda: read_ratings(path, format, columns, duplicates, sep), team)
     if part.merged and duplicates == "last":
-        with notes.muted():
+        with notes.mute():
             part = _read(path, replace(request, times=MAYBE), duplicates, team)
         part.local = without_times(part.local)
     note_merged(part, str(path), duplicates)
@@ -123,7 +123,7 @@ def read_parts(
 def _read(path, request, duplicates, team):
     """Return the RatingsPart of files, None if one process must read them."""
     files = files_of(path)
-    with notes.muted():
+    with notes.mute():
         contents = [content for file in files if (content := describe(file, request, len(files) > 1)) is not None]
     check_same_contents(contents, team)
     if not contents:
@@ -148,9 +148,9 @@ def share_users(make_rows, rule, team):
     """
     ratings = number_rows(*make_rows(), team)
     counts = team.allreduce(np.bincount(ratings.users, minlength=ratings.shape[0]))
-    ratings = moved(ratings, in_ranges(counts, team.size), team)
-    ratings, merged = in_order(ratings, rule)
-    return part_of(ratings, team, merged)
+    ratings = redistribute(ratings, in_ranges(counts, team.size), team)
+    ratings, n_merged = in_order(ratings, rule)
+    return part_of(ratings, team, n_merged)
 
 
 def part_of_frames(frames, team):
@@ -174,7 +174,7 @@ def part_of_frames(frames, team):
 def read_frame(number, frame):
     """Return the Ratings of a partition; their counts are its number."""
     try:
-        table = sound(made_of(frame, times=MAYBE))
+        table = validate_ratings(convert_with_repeats(frame, times=MAYBE))
     except DataError as error:
         raise DataError(f"Partition {number:,} of the Dask DataFrame: {error}") from error
     return table.with_columns(**table.columns(), counts=np.full(len(table), number, np.int32))
@@ -185,7 +185,7 @@ def describe(path, request, is_one_of_several):
 
     None for a file without rows that is one of several.
     """
-    with sources.opened(path, NEEDED) as source:
+    with sources.open_source(path, NEEDED) as source:
         format = source.format if request.format == "auto" else request.format
         if format == "parquet":
             from gpukit.io import parquet
@@ -195,7 +195,7 @@ def describe(path, request, is_one_of_several):
             return Content(path, set(places), None, file.group_bytes) if file.rows else None
         if format in READERS:
             return Content(path, set(), None, [])
-        stream = next(source.streams(wanted_files))
+        stream = next(source.streams(rating_files))
         try:
             layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
         except NoRowsError:
@@ -243,14 +243,14 @@ def share_of_rank(contents, rank, size):
     low, high = total * rank // size, total * (rank + 1) // size
     for number, content in enumerate(contents):
         starts = base + np.cumsum(content.sizes) - content.sizes
-        own = np.flatnonzero((low <= starts) & (starts < high))  # units that begin in the rank's part
+        indices = np.flatnonzero((low <= starts) & (starts < high))  # units that begin in the rank's part
         base += sum(content.sizes)
         if content.is_divided:
             first, last = max(0, low - int(starts[0])), min(content.sizes[0], high - int(starts[0]))
             if first < last:
                 yield Piece(content, number, first, last)
-        elif len(own):
-            yield Piece(content, number, int(own[0]), int(own[-1]) + 1)
+        elif len(indices):
+            yield Piece(content, number, int(indices[0]), int(indices[-1]) + 1)
 
 
 def align(piece):
@@ -305,7 +305,7 @@ class Section(io.RawIOBase):
 def read_piece(builder, piece, request):
     """Append the ratings of a Piece to a RatingsBuilder."""
     content = piece.content
-    with sources.opened(content.path) as source:
+    with sources.open_source(content.path) as source:
         if content.layout is None:
             read_parquet(source, request, builder, range(piece.first, piece.last))
         elif content.is_divided:
@@ -314,7 +314,7 @@ def read_piece(builder, piece, request):
             layout = replace(layout, skip=0, first_line=layout.first_line + piece.lines)
             refuse_commas(builder.read(stream, request, layout), source.name)
         else:
-            for stream in source.streams(wanted_files):
+            for stream in source.streams(rating_files):
                 builder.read(stream, request)
 
 
@@ -339,7 +339,7 @@ def number_rows(sides, columns, team):
         codes, ids = number_ids(ids, team)
         numbered.append((take_values(codes, rows), ids))
     (users, user_ids), (items, item_ids) = numbered
-    return marked(Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids), SOUND)
+    return set_state(Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids), SOUND)
 
 
 def rows_of_builder(builder, has_times):
@@ -385,9 +385,9 @@ def number_ids(ids, team):
     all_known = team.allgather(known)
     first = sum(map(len, all_known[: team.rank]))
     codes = np.empty(len(ids), np.int32)
-    sent = [(first + np.searchsorted(known, some)).astype(np.int32) for some in received]
-    for rank, some in zip(ranks, team.alltoall(sent)):
-        codes[part == rank] = some
+    sent = [(first + np.searchsorted(known, rank_ids)).astype(np.int32) for rank_ids in received]
+    for rank, rank_ids in zip(ranks, team.alltoall(sent)):
+        codes[part == rank] = rank_ids
     return codes, np.concatenate(all_known)
 
 
@@ -411,21 +411,21 @@ def in_order(ratings, rule):
     rule: see repeats.without_repeats. Counts are numbers of partitions, in whose order the ratings are put first. Users
     are processed in batches, because sorting takes several times the memory of the ratings.
     """
-    columns, filled, merged, batches = ratings.columns(), 0, 0, 32
+    columns, filled, n_merged, batches = ratings.columns(), 0, 0, 32
     numbers = columns.pop("counts", None)
     out = {name: np.empty_like(column) for name, column in columns.items()}
     low, high = int(ratings.users.min(initial=0)), int(ratings.users.max(initial=0)) + 1
     bounds = np.linspace(low, high, batches + 1).astype(np.int64)
     for first, last in zip(bounds, bounds[1:]):
-        own = np.flatnonzero((ratings.users >= first) & (ratings.users < last))
+        indices = np.flatnonzero((ratings.users >= first) & (ratings.users < last))
         if numbers is not None:
-            own = own[np.argsort(numbers[own], kind="stable")]
-        batch = marked(ratings.with_columns(**{name: column[own] for name, column in columns.items()}), SOUND)
+            indices = indices[np.argsort(numbers[indices], kind="stable")]
+        batch = set_state(ratings.with_columns(**{name: column[indices] for name, column in columns.items()}), SOUND)
         batch = without_repeats(batch, rule)
-        keys, _ = packed_pairs(batch.users, batch.items, batch.shape)
-        places = sorted_pairs(keys, batch.shape, np.arange(len(batch), dtype=np.uint32))[1]
+        keys, _ = pack_pairs(batch.users, batch.items, batch.shape)
+        places = sort_pairs(keys, batch.shape, np.arange(len(batch), dtype=np.uint32))[1]
         for name, column in out.items():
             column[filled : filled + len(batch)] = getattr(batch, name)[places]
-        filled, merged = filled + len(batch), merged + batch.merged
+        filled, n_merged = filled + len(batch), n_merged + batch.merged
     out = {name: column[:filled] for name, column in out.items()}
-    return marked(ratings.with_columns(**out), DISTINCT), merged
+    return set_state(ratings.with_columns(**out), DISTINCT), n_merged

@@ -4,29 +4,29 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from gpukit._pool import shared_out
+from gpukit._pool import parallel_map
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import trust
 from gpukit.io.times import MISSING
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
-from gpukit.ratings.check import are_clicks, sound
-from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
-from gpukit.ratings.table import DISTINCT, as_counts, marked
+from gpukit.ratings.check import are_clicks, validate_ratings
+from gpukit.ratings.orders.compressed import pack_pairs, sort_pairs
+from gpukit.ratings.table import DISTINCT, as_counts, set_state
 
 Rule = Literal["last", "mean", "error"]
 RULES = get_args(Rule)
 PART = 1 << 16  # keys per part, to fit the cache
 
 
-def checked(ratings, repeats=True):
+def validate(ratings, repeats=True):
     """Return validated ratings without repeated pairs.
 
     Of ratings with times the later one is kept, and counts of clicks are summed. Raises DataError for an invalid table,
     and for repeated pairs without times. repeats=False: do not check repeated pairs.
     """
     if not repeats:
-        return sound(ratings)
-    is_merged = are_clicks(sound(ratings)) or ratings.times is not None
+        return validate_ratings(ratings)
+    is_merged = are_clicks(validate_ratings(ratings)) or ratings.times is not None
     return without_repeats(ratings, "last" if is_merged else "error")
 
 
@@ -35,7 +35,7 @@ def merged_line(ratings, rule):
 
     ratings: with their times, if they were read; rule: one of RULES, or 'clicks'.
     """
-    merged, left = ratings.merged, len(ratings)
+    n_merged, left = ratings.merged, len(ratings)
     unknown = 0 if ratings.times is None else np.count_nonzero(ratings.times == MISSING)
     what = "clicks" if rule == "clicks" else "ratings"
     how = {
@@ -43,7 +43,7 @@ def merged_line(ratings, rule):
         "mean": "their mean counts",
         "clicks": "their counts are added up",
     }[rule]
-    line = f"{merged:,} of {merged + left:,} {what} repeat a pair and were merged ({how}); {left:,} are left"
+    line = f"{n_merged:,} of {n_merged + left:,} {what} repeat a pair and were merged ({how}); {left:,} are left"
     if unknown and rule == "last":
         line += f". Of these, {unknown:,} have a time that is not known: write it as 2005-09-06 18:00"
     return line
@@ -60,14 +60,14 @@ def without_repeats(ratings, rule):
     """
     if rule not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {rule!r}.")
-    sound(ratings)
+    validate_ratings(ratings)
     if ratings._state == DISTINCT:
         return ratings
-    keys, shift = packed_pairs(ratings.users, ratings.items, ratings.shape)
-    has_order = trust.first(np.less_equal, keys[1:], keys[:-1]) is None  # many files are sorted
+    keys, shift = pack_pairs(ratings.users, ratings.items, ratings.shape)
+    has_order = trust.first_wrong(np.less_equal, keys[1:], keys[:-1]) is None  # many files are sorted
     if has_order or not _has_repeats(keys, shift):
-        return marked(ratings, DISTINCT)
-    keys, places = sorted_pairs(keys, ratings.shape, np.arange(len(ratings), dtype=np.uint32))
+        return set_state(ratings, DISTINCT)
+    keys, places = sort_pairs(keys, ratings.shape, np.arange(len(ratings), dtype=np.uint32))
     is_repeat = np.append(False, keys[1:] == keys[:-1])
     if rule == "error":
         repeated = int(places[is_repeat].min())
@@ -77,8 +77,8 @@ def without_repeats(ratings, rule):
             "Leave one of them out, give their times, or choose where there is such an argument: duplicates='last' "
             "(--duplicates last) or 'mean'."
         )
-    columns = _merged(ratings, _groups_of(places, is_repeat), rule)
-    return marked(ratings.with_columns(**columns), DISTINCT, len(ratings) - len(columns["users"]))
+    columns = _merge_groups(ratings, _groups_of(places, is_repeat), rule)
+    return set_state(ratings.with_columns(**columns), DISTINCT, len(ratings) - len(columns["users"]))
 
 
 class _Groups(NamedTuple):
@@ -115,7 +115,7 @@ def _groups_of(places, is_repeat):
     return _Groups(places, starts, np.diff(starts, append=len(places)))
 
 
-def _merged(ratings, groups, rule):
+def _merge_groups(ratings, groups, rule):
     """Return the columns of ratings, with each of the groups merged into its first entry."""
     keep, first = np.ones(len(ratings), np.bool_), groups.places[groups.starts]
     keep[groups.places] = False
@@ -127,7 +127,7 @@ def _merged(ratings, groups, rule):
     out = {name: column[keep] for name, column in columns.items()}
     for name in columns.keys() - {"users", "items"}:
         if name == "counts" and (counts_of_clicks or rule == "mean"):
-            out[name] = _summed(out[name], rows, groups.totals(columns[name]))
+            out[name] = _insert_totals(out[name], rows, groups.totals(columns[name]))
         elif name != "times" and rule == "mean":
             out[name][rows] = groups.totals(columns[name]) / groups.sizes
         else:
@@ -135,7 +135,7 @@ def _merged(ratings, groups, rule):
     return out
 
 
-def _summed(counts, rows, totals):
+def _insert_totals(counts, rows, totals):
     """Return counts (n,) with totals at some rows; DataError beyond float32."""
     if totals.max() > np.finfo(np.float32).max:
         raise DataError(f"A pair's counts add up to {totals.max():g}, more than a count may be. Give smaller ones.")
@@ -145,7 +145,7 @@ def _summed(counts, rows, totals):
 
 
 def _has_repeats(keys, shift):
-    """Return True if a key of packed_pairs occurs twice.
+    """Return True if a key of pack_pairs occurs twice.
 
     Keys are sorted in parts that agree in the lowest bits of the user and the highest of the item. A single user or
     item thus also gives many parts.
@@ -153,11 +153,11 @@ def _has_repeats(keys, shift):
     most_bits = 8  # of the part number
     bits = min(most_bits, (len(keys) // PART).bit_length())
     first = max(0, shift - bits // 2)
-    parted, _, _ = sort_by_bits(keys, first, first + bits)
-    starts = row_starts(parted, first, bits, 1 << bits)
+    keys_by_bits, _, _ = sort_by_bits(keys, first, first + bits)
+    starts = row_starts(keys_by_bits, first, bits, 1 << bits)
 
     def is_repeated(part):
-        own = np.sort(parted[starts[part] : starts[part + 1]])
-        return (own[1:] == own[:-1]).any()
+        part_keys = np.sort(keys_by_bits[starts[part] : starts[part + 1]])
+        return (part_keys[1:] == part_keys[:-1]).any()
 
-    return any(shared_out(is_repeated, range(1 << bits)))
+    return any(parallel_map(is_repeated, range(1 << bits)))

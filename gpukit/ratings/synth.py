@@ -24,7 +24,7 @@ from gpukit.base import check_choice, check_integer, check_real
 from gpukit.device import require_host
 from gpukit.errors import ParameterError
 from gpukit.normals import normal, normals, shuffled_normals
-from gpukit.ratings.table import DISTINCT, Ratings, marked
+from gpukit.ratings.table import DISTINCT, Ratings, set_state
 from gpukit.scheduler import by_block
 from gpukit.streams import Keyed
 
@@ -97,10 +97,10 @@ def synth_ratings(
     >>> synth_ratings("ml-10m", scale=0.001).shape
     (2210, 338)
     """
-    return generate(scaled(like, scale), seed)[0]
+    return generate(scale_shape(like, scale), seed)[0]
 
 
-def scaled(like, scale):
+def scale_shape(like, scale):
     """Return a data set's Shape scaled to a fraction of ratings."""
     shape = SHAPES[check_choice("like", like, tuple(SHAPES))]
     share = check_real("scale", scale, 0.0, 1.0, strict=True)
@@ -114,7 +114,7 @@ def scaled(like, scale):
     )
 
 
-def resized(shape, users=None, items=None, ratings=None):
+def resize_shape(shape, users=None, items=None, ratings=None):
     """Return the Shape with the given counts replaced."""
     arguments = {"users": users, "items": items, "ratings": ratings}
     return replace(
@@ -140,10 +140,10 @@ def generate(shape, seed=0):
     weights, group, members = _catalogue(shape, seed)
     items = np.empty(shape.ratings, dtype=np.int32)
     draw_items(random.key(seed, DRAWS), indptr, weights, *alias_table(weights), group, members, items)
-    values, facts = _rated(shape, seed, indptr, items, weights, group, len(members))
+    values, facts = _draw_values(shape, seed, indptr, items, weights, group, len(members))
     users = np.repeat(np.arange(shape.users, dtype=np.int32), np.diff(indptr))
     ids = (np.arange(1, size + 1, dtype=np.int64) for size in (shape.users, shape.items))
-    return marked(Ratings(users, items, values, *ids), DISTINCT), facts
+    return set_state(Ratings(users, items, values, *ids), DISTINCT), facts
 
 
 def _counts(shape, seed):
@@ -185,7 +185,7 @@ def _catalogue(shape, seed):
     return weights, group, members.reshape(n_groups, size)
 
 
-def _rated(shape, seed, indptr, items, weights, group, n_groups):
+def _draw_values(shape, seed, indptr, items, weights, group, n_groups):
     """Return (values (n,) float32, facts)."""
     unit = np.float32(shape.unit)
     liking = np.round(np.log(weights / weights.mean()), 4).astype(np.float32)  # popular items are rated higher
@@ -246,11 +246,11 @@ def draw_items(start, stop, key, indptr, weights, threshold, other, group, membe
     race = 8  # users who rate more than 1/race of all items are sampled over all items
     for user in range(start, stop):
         user_items = items[indptr[user] : indptr[user + 1]]
-        own = random.key(np.int64(key), user)
+        user_key = random.key(np.int64(key), user)
         if len(user_items) * race > len(weights):
-            _race(own, weights, user_items)
+            _race(user_key, weights, user_items)
         else:
-            _draw(own, threshold, other, group, members, user_items)
+            _draw(user_key, threshold, other, group, members, user_items)
 
 
 @njit(fastmath=False)
@@ -260,21 +260,21 @@ def _draw(key, threshold, other, group, members, user_items):
     Repeated items are drawn again.
     """
     from_group = 0.5  # fraction of draws from the group of an item drawn before
-    taken = np.zeros((len(threshold) + 63) // 64, dtype=np.uint64)
+    bitmap = np.zeros((len(threshold) + 63) // 64, dtype=np.uint64)
     count, turn = 0, 0
     while count < len(user_items):
-        item = random.below(key, turn, len(threshold))
+        item = random.integer_below(key, turn, len(threshold))
         if random.bits(key, turn + 1) > threshold[item]:
             item = np.int64(other[item])
         if count > 0 and random.uniform(key, turn + 2) < from_group:
-            friends = members[group[user_items[random.below(key, turn + 3, count)]]]
-            item = np.int64(friends[random.below(key, turn + 4, len(friends))])
+            friends = members[group[user_items[random.integer_below(key, turn + 3, count)]]]
+            item = np.int64(friends[random.integer_below(key, turn + 4, len(friends))])
         turn += 5
         if item < 0:
             continue
         bit = np.uint64(1) << np.uint64(item & 63)
-        if taken[item >> 6] & bit == 0:
-            taken[item >> 6] |= bit
+        if bitmap[item >> 6] & bit == 0:
+            bitmap[item >> 6] |= bit
             user_items[count] = item
             count += 1
 
@@ -318,14 +318,14 @@ def rate(start, stop, seed_keys, indptr, items, groups, effects, scale, values, 
             taste = normal(seed_keys[0], np.int64(user) * n_groups + group[item])
             expected = low_rank + scale[1] * taste
             rating = expected + scale[2] * normal(seed_keys[1], index)
-            values[index] = _clipped(np.float32(np.round(rating / scale[5]) * scale[5]), scale)
-            squares[user, 0] += np.float64(values[index] - _clipped(plain, scale)) ** 2
-            squares[user, 1] += np.float64(values[index] - _clipped(low_rank, scale)) ** 2
-            squares[user, 2] += np.float64(values[index] - _clipped(expected, scale)) ** 2
+            values[index] = _clip(np.float32(np.round(rating / scale[5]) * scale[5]), scale)
+            squares[user, 0] += np.float64(values[index] - _clip(plain, scale)) ** 2
+            squares[user, 1] += np.float64(values[index] - _clip(low_rank, scale)) ** 2
+            squares[user, 2] += np.float64(values[index] - _clip(expected, scale)) ** 2
 
 
 @njit(fastmath=False)
-def _clipped(value, scale):
+def _clip(value, scale):
     return min(max(value, scale[3]), scale[4])
 
 

@@ -26,7 +26,7 @@ BY, SPLITS = get_args(By), get_args(Split)
 class Ratings:
     """n ratings of M users and N items, in input order.
 
-    A table made by hand is validated once, on first use (`gpukit.ratings.repeats.checked`). Do not change its arrays
+    A table made by hand is validated once, on first use (`gpukit.ratings.repeats.validate`). Do not change its arrays
     afterwards. An explicit rating of 0 is a rating.
 
     `merged` is the number of ratings that reading removed or summed because their pair is repeated.
@@ -132,7 +132,7 @@ class Ratings:
         else:
             columns = {name: column[which] for name, column in self.columns().items()}
         once = is_mask or isinstance(which, slice)  # indices may name a rating twice
-        return marked(self.with_columns(**columns), min(self._state, DISTINCT if once else SOUND))
+        return set_state(self.with_columns(**columns), min(self._state, DISTINCT if once else SOUND))
 
     def split(self, fraction: float = 0.1, seed: int = 0, by: Split = "random") -> tuple[Ratings, Ratings]:
         """Split into training and test ratings, each in input order.
@@ -165,14 +165,14 @@ class Ratings:
         if by not in SPLITS:
             raise ParameterError(f"by must be one of {', '.join(map(repr, SPLITS))}; got {by!r}.")
         if by == "random":
-            return self.parted(splits.drawn(len(self), fraction, seed))
+            return self.parted(splits.random_mask(len(self), fraction, seed))
         if by == "users":
-            return self.parted(splits.drawn(self.shape[0], fraction, seed)[self.users])
+            return self.parted(splits.random_mask(self.shape[0], fraction, seed)[self.users])
         if by == "user-one":
-            return self.parted(splits.before_one(*self.ranks_by_chance(seed)))
+            return self.parted(splits.mask_before_one(*self.ranks_by_chance(seed)))
         if by == "user-last":
-            return self.parted(splits.before_one(*self.ranks_in_time("user-time")))
-        return self.parted(splits.before_last(*self.ranks_in_time(by), fraction))
+            return self.parted(splits.mask_before_one(*self.ranks_in_time("user-time")))
+        return self.parted(splits.mask_before_last(*self.ranks_in_time(by), fraction))
 
     def ranks_by_chance(self, seed=0):
         """Return (rank (n,) int64, size (n,)) of each rating in its user's random order."""
@@ -210,9 +210,9 @@ class Ratings:
             Items, ascending in each row.
         values : (n,) float32
         """
-        from gpukit.ratings.orders.compressed import compressed_rows
+        from gpukit.ratings.orders.compressed import compress_rows
 
-        return compressed_rows(self.users, self.items, self.values, self.shape)
+        return compress_rows(self.users, self.items, self.values, self.shape)
 
     def csc(self) -> tuple[Int64, Int32, Float32]:
         """Return the ratings as compressed columns of items.
@@ -224,9 +224,9 @@ class Ratings:
             Users, ascending in each column.
         values : (n,) float32
         """
-        from gpukit.ratings.orders.compressed import compressed_rows
+        from gpukit.ratings.orders.compressed import compress_rows
 
-        return compressed_rows(self.items, self.users, self.values, self.shape[::-1])
+        return compress_rows(self.items, self.users, self.values, self.shape[::-1])
 
 
 def as_counts(column):
@@ -235,17 +235,17 @@ def as_counts(column):
     return column.astype(np.int32 if whole else np.float32)
 
 
-def marked(ratings, state, merged=0):
-    """Set the state of ratings and add `merged`; return them.
+def set_state(ratings, state, n_merged=0):
+    """Set the state of ratings and add `n_merged`; return them.
 
     state: UNCHECKED, SOUND or DISTINCT.
     """
     object.__setattr__(ratings, "_state", state)
-    object.__setattr__(ratings, "merged", ratings.merged + merged)
+    object.__setattr__(ratings, "merged", ratings.merged + n_merged)
     return ratings
 
 
 def without_times(ratings):
     """Return Ratings without times, in the same state."""
     columns = {name: column for name, column in ratings.columns().items() if name != "times"}
-    return marked(ratings.with_columns(**columns), ratings._state, ratings.merged)
+    return set_state(ratings.with_columns(**columns), ratings._state, ratings.merged)

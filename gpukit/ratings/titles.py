@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from gpukit.errors import DataError
 from gpukit.io import sources
-from gpukit.io.arrays import plain
+from gpukit.io.arrays import normalize_name
 from gpukit.io.blank_lines import cut_blank_end
 from gpukit.io.records import lines_of, words_of
-from gpukit.io.words import decoded, is_integer
+from gpukit.io.words import decode, is_integer
 from gpukit.ratings.formats import ITEM
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def read_titles(path: Input) -> dict[int, str] | dict[str, str]:
     line that has no title.
     """
     path, raw = sources.read_whole(path, NEEDED)
-    first = decoded(raw).lstrip().partition("\n")[0]
+    first = decode(raw).lstrip().partition("\n")[0]
     sep = next((sep for sep in ("::", "\t", ",", ";", "|") if sep in first), ",")
-    text = decoded(cut_blank_end(raw, sep, path))
+    text = decode(cut_blank_end(raw, sep, path))
     lines = [(number, line.rstrip("\r")) for number, line in lines_of(text, sep) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {NEEDED}.")
@@ -57,7 +57,7 @@ def _places(first, sep):
     columns: 0 for any number. first: the fields of the first line. With a number of columns, unquoted separators belong
     to the last one, as in Netflix's titles.
     """
-    simple = [plain(word) for word in first]
+    simple = [normalize_name(word) for word in first]
     item = next((index for index, word in enumerate(simple) if word in ITEM | {"id"}), None)
     title = next((index for index, word in enumerate(simple) if word in TITLE), None)
     if item is not None and title is not None:

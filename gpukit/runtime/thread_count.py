@@ -57,7 +57,7 @@ def get_num_threads() -> int:
 
 
 @contextlib.contextmanager
-def limited(count):
+def limit_threads(count):
     """Limit loops of the calling thread to `count` threads; None keeps the limit."""
     before = _limit.count
     if count is not None:

@@ -62,8 +62,8 @@ class BlockFunction:
         names = list(inspect.signature(body).parameters)
         self.__signature__ = inspect.Signature(list(inspect.signature(body).parameters.values())[2:])
         self.rows, self.places = rows, [names.index(name) - 2 for name in inspect.signature(rows).parameters]
-        self.guard = _pool.alone if blas else None
-        self.heavy, self.pace = heavy, workers.kept(np.array([0, blas], np.int64))  # see workers.run
+        self.guard = _pool.single_threaded_blas if blas else None
+        self.heavy, self.pace = heavy, workers.keep_forever(np.array([0, blas], np.int64))  # see workers.run
         self.loop, self.addresses = _loop_of(body, names[2:], options), {}
         self.is_compiled = isinstance(self.loop, Function)
 
@@ -81,11 +81,11 @@ class BlockFunction:
                 self._run(count, arguments)
 
     def _run(self, count, arguments):
-        kinds, words = _packed(arguments)
+        kinds, words = _pack_arguments(arguments)
         frame = array("q", [0, *words])
         rows = self.addresses.get(kinds) or self._address_for(kinds, arguments)
         pool, first = workers.pool.ready(), 0
-        threads, pace = 0 if _pool.within() else thread_count.get_num_threads(), self.pace.ctypes.data
+        threads, pace = 0 if _pool.is_worker() else thread_count.get_num_threads(), self.pace.ctypes.data
         if self.heavy:
             self.pace[0] = HEAVY
         while True:
@@ -100,7 +100,7 @@ class BlockFunction:
         return self.addresses[kinds]
 
 
-def _packed(arguments):
+def _pack_arguments(arguments):
     """Return a key of the types of arguments, and their words in a frame, see intrinsics.arguments_of."""
     kinds, words = [], []
     for argument in arguments:
@@ -110,7 +110,7 @@ def _packed(arguments):
             continue
         kinds.append(type(argument))
         if isinstance(argument, tuple):
-            inner_kinds, inner_words = _packed(argument)
+            inner_kinds, inner_words = _pack_arguments(argument)
             kinds += len(argument), *inner_kinds
             words += inner_words
         elif isinstance(argument, (float, np.floating)):

@@ -129,13 +129,13 @@ def share(pool, rows, frame, first, count, pace, chunk, helpers, late):
     done = take_work(pool, late)
     if done > 0:
         store(pace, max((nanoseconds() - began) // (done * chunk), 1))
-    reached = exchange(pool + NEXT, STOPPED)
+    end = exchange(pool + NEXT, STOPPED)
     if fetch_add(pool + STATE, -OPEN) != OPEN:
         spin_until = nanoseconds() + load(pool + SPIN)
         while load(pool + EVENTS) == 0 and nanoseconds() < spin_until:
             pass
         wait(pool + EVENTS)
-    return min(reached, count)
+    return min(end, count)
 
 
 @njit
@@ -192,21 +192,21 @@ def run(pool, rows, frame, first, count, threads, pace):
     if threads == 0 or asks or left * each // (helpers + 1) > load(pool + SWITCH):
         state = intrinsics.release_interpreter()
     if helpers > 0 and compare_and_swap(pool + BUSY, 0, 1) == 0:
-        reached = share(pool, rows, frame, start, count, pace, chunk, helpers, late)
+        end = share(pool, rows, frame, start, count, pace, chunk, helpers, late)
         store(pool + BUSY, 0)
     else:
         if threads > 1:  # others may be free soon, or the rows turn out longer
             late = nanoseconds() + (load(pool + SWITCH) if helpers > 0 else 2 * load(pool + WORTH))
-        reached = work_alone(rows, frame, start, count, chunk, late)
+        end = work_alone(rows, frame, start, count, chunk, late)
     if state != 0:
         while load(pool + ENDS) != ends:  # a daemon thread's: there may be no interpreter to come back to
             wait(pool + EVENTS + EVENT * NOBODY)
         intrinsics.take_interpreter(state)
     intrinsics.raise_first(frame)
-    return reached
+    return end
 
 
-def kept(array):
+def keep_forever(array):
     """Return an array that stays to the very end of the process: threads use its address while Python lets all go."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(array))
     return array
@@ -220,13 +220,13 @@ class _Pool:
     """
 
     def __init__(self):
-        self.memory = kept(np.zeros((EVENTS + EVENT * (NOBODY + 1) + LINE) // 8, np.int64))
+        self.memory = keep_forever(np.zeros((EVENTS + EVENT * (NOBODY + 1) + LINE) // 8, np.int64))
         self.lock, self.address, self.threads = threading.Lock(), 0, []
 
     def ready(self):
         """Return the address of the pool, whose first user compiles what runs in it."""
         if not self.address:
-            with interrupt.deferred(), timing.compiling(), self.lock:
+            with interrupt.defer(), timing.compiling(), self.lock:
                 run.compile(OF_RUN)
                 if not self.address:  # another thread may have been here meanwhile
                     self._begin()
@@ -248,7 +248,7 @@ class _Pool:
         """Start workers until there are `count`, or until the system starts no more."""
         if count <= len(self.threads):
             return
-        with interrupt.deferred(), timing.compiling(), self.lock:
+        with interrupt.defer(), timing.compiling(), self.lock:
             serve.compile(OF_SERVE)
             while len(self.threads) < count:
                 number = len(self.threads) + 1

@@ -52,8 +52,8 @@ def entry_of_keys(source, row, position):
 @device
 def entry_of_sample(source, row, position):
     """An entry of every `every`-th block of entries; source: (keys (B, n), limit, index_bits, every)."""
-    keys, limit, index_bits, every = source
-    entry = U32(U32(position // BLOCK_SIZE) * U32(every * BLOCK_SIZE) + U32(position % BLOCK_SIZE))
+    keys, limit, index_bits, stride = source
+    entry = U32(U32(position // BLOCK_SIZE) * U32(stride * BLOCK_SIZE) + U32(position % BLOCK_SIZE))
     return entry_of_keys((keys, limit, index_bits), row, entry)
 
 
@@ -211,12 +211,12 @@ def select_smallest(keys, limit, indices, values):
     best = cuda.shared.array(MOST, np.uint64)
     row, size, index_bits = U32(cuda.blockIdx.x), I32(keys.shape[1]), I32(bits_of(keys.shape[1] - 1))
     source, bits = (keys, limit, index_bits), I32(bits_of(np.int64(limit)) + index_bits)
-    every = I32(min(RARE, MOST // 2 // indices.shape[1]))
+    stride = I32(min(RARE, MOST // 2 // indices.shape[1]))
     for first in range(0, indices.shape[1], MOST):
         begin, k, count = I32(first), I32(min(indices.shape[1] - first, MOST)), I32(MOST + 1)
         least = first_entry(indices, values, row, begin, index_bits)
-        if size >= LONG and every > 1:
-            sample, sampled = (keys, limit, index_bits, every), I32(size // (every * BLOCK_SIZE) * BLOCK_SIZE)
+        if size >= LONG and stride > 1:
+            sample, sampled = (keys, limit, index_bits, stride), I32(size // (stride * BLOCK_SIZE) * BLOCK_SIZE)
             shift, prefix = find_last_sampled(sample, row, sampled, bits, least, k, histogram, sums, answer)
             count = I32(collect_keys(source, row, size, least, shift, prefix, answer, best))
         if count > MOST:

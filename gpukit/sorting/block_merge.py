@@ -29,8 +29,8 @@ def merge_own(keys, places, size, width, key, place, packed):
     base = U32(first & U32(~U32(U32(width * U32(2)) - U32(1))))
     middle, end = min(U32(base + width), size), min(U32(base + U32(width * U32(2))), size)
     rank = U32(first - base)
-    taken = split_runs(keys, places, base, U32(middle - base), middle, U32(end - middle), rank, packed)
-    a, b = U32(base + taken), U32(middle + U32(rank - taken))
+    count = split_runs(keys, places, base, U32(middle - base), middle, U32(end - middle), rank, packed)
+    a, b = U32(base + count), U32(middle + U32(rank - count))
     a_key, a_place, b_key, b_place = keys[slot_of(a)], places[slot_of(a)], keys[slot_of(b)], places[slot_of(b)]
     for r in range(ENTRIES):
         value = (b >= end) | ((a < middle) & smaller(a_key, a_place, b_key, b_place, packed))

@@ -8,7 +8,7 @@ which `source` says.
 
 from gpukit._cuda import cuda, device
 from gpukit.primitives.keys import LAST_64
-from gpukit.random import below, mix
+from gpukit.random import integer_below, mix
 from gpukit.sorting.block_merge import merge_runs
 from gpukit.sorting.warp_sort import (
     CHUNK,
@@ -52,7 +52,7 @@ def pick_pivot(segment, source, low, size, draw, packed):
     16 entries at least are smaller and 15 larger, whatever is drawn: a piece always shrinks.
     """
     lane, share = U32(cuda.laneid), U32(size >> U32(5))
-    i = U32(U32(low + U32(lane * share)) + U32(below(mix(U32(draw + size)), U32(low + lane), share)))
+    i = U32(U32(low + U32(lane * share)) + U32(integer_below(mix(U32(draw + size)), U32(low + lane), share)))
     key, place = fetch(segment, source, i, packed)
     rank = U32(0)
     for other in range(32):

@@ -60,9 +60,9 @@ def segmented_argsort(
         raise ParameterError("the keys are on a GPU, but device is 'cpu': leave device out, or copy them to the host.")
     place = devices.resolve("cuda" if on_gpu and device == "auto" else device)
     keys = device_keys(keys) if on_gpu else host_keys(keys)
-    offsets = checked_offsets(offsets, len(keys))
+    offsets = check_offsets(offsets, len(keys))
     steps = devices.engine(place, "gpukit.sorting")
-    with devices.reported(place, f"sorting {len(keys)} keys"):
+    with devices.translate_memory_errors(place, f"sorting {len(keys)} keys"):
         if keys.dtype.kind in "iu":
             return sort_halves(keys, offsets, lambda half: steps.fetch(argsort(steps, half, offsets, seed)))
         order = argsort(steps, keys, offsets, seed)
@@ -122,7 +122,7 @@ def device_keys(keys):
     return keys
 
 
-def checked_offsets(offsets, n):
+def check_offsets(offsets, n):
     """offsets as an int64 numpy array that begins at 0, never falls and ends at n."""
     offsets = as_array(device_view(offsets).copy_to_host() if is_on_gpu(offsets) else offsets, "offsets")
     require_row(offsets, "offsets")

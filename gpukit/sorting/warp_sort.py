@@ -110,10 +110,10 @@ def sort_group(key, place, lanes, packed):
     width = U32(2)
     while width <= lanes:
         exchange_across(key, place, U32(width - U32(1)), U32(width >> U32(1)), True, packed)
-        apart = U32(width >> U32(2))
-        while apart > U32(0):
-            exchange_across(key, place, apart, apart, False, packed)
-            apart = U32(apart >> U32(1))
+        distance = U32(width >> U32(2))
+        while distance > U32(0):
+            exchange_across(key, place, distance, distance, False, packed)
+            distance = U32(distance >> U32(1))
         exchange_within(key, place, 8, False, packed)
         exchange_within(key, place, 4, False, packed)
         exchange_within(key, place, 2, False, packed)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.svt import lapack
-from gpukit.svt.plan import CPU_BATCH, LAUNCHES, buffers, converged, sides
+from gpukit.svt.plan import CPU_BATCH, LAUNCHES, buffers, check_converged, sides
 from gpukit.svt.twins import bidiagonal as bidiagonal_twins
 from gpukit.svt.twins import bulge_chasing as chase_twins
 
@@ -32,7 +32,7 @@ def threshold(X, lam, out, whole=False, cap=None, work=None):
     for begin in range(0, len(X), CPU_BATCH):
         part = slice(begin, begin + CPU_BATCH)
         batch(X[part], lam[part], cap[part], work, out[part], values[part], ranks[part])
-    return values, converged(ranks)
+    return values, check_converged(ranks)
 
 
 def _columns(buffer, count):

@@ -81,11 +81,11 @@ def smallest_of_two(f, g, h):
     if not low > NOTHING:
         return ZERO
     if g <= high:
-        total, apart, across = ONE + low / high, (high - low) / high, (g / high) * (g / high)
-        return low * (TWO / (math.sqrt(total * total + across) + math.sqrt(apart * apart + across)))
+        total, difference, across = ONE + low / high, (high - low) / high, (g / high) * (g / high)
+        return low * (TWO / (math.sqrt(total * total + across) + math.sqrt(difference * difference + across)))
     ratio = high / g
-    total, apart = (ONE + low / high) * ratio, ((high - low) / high) * ratio
-    return low * (ratio * (TWO / (math.sqrt(ONE + total * total) + math.sqrt(ONE + apart * apart))))
+    total, difference = (ONE + low / high) * ratio, ((high - low) / high) * ratio
+    return low * (ratio * (TWO / (math.sqrt(ONE + total * total) + math.sqrt(ONE + difference * difference))))
 
 
 @njit
@@ -133,8 +133,8 @@ def sweep(d, e, lo, hi, tolerance, shift, turns, position):
     negligible. turns[position + k - lo] = (c, s) rotates the right singular vectors k and k + 1: c x + s y, c y - s x.
     """
     k, last, place = U64(lo), U64(hi), U64(position)  # 64 bits, so that neighbours' addresses differ by constants
-    this, upper, split, least = d[k], e[U64(k + NEXT)], k, tolerance + tolerance
-    f, g = (abs(this) - shift) * ((ONE if this > 0 else -ONE) + shift / this), upper
+    diagonal, upper, split, least = d[k], e[U64(k + NEXT)], k, tolerance + tolerance
+    f, g = (abs(diagonal) - shift) * ((ONE if diagonal > 0 else -ONE) + shift / diagonal), upper
     while k < last:
         after, further = d[U64(k + NEXT)], e[U64(U64(k + NEXT) + NEXT)]
         c, s, r = givens(f, g)
@@ -142,14 +142,14 @@ def sweep(d, e, lo, hi, tolerance, shift, turns, position):
         place = U64(place + NEXT)
         e[k] = r
         split = k if abs(r) <= tolerance else split
-        f, upper, g, after = c * this + s * upper, c * upper - s * this, s * after, c * after
+        f, upper, g, after = c * diagonal + s * upper, c * upper - s * diagonal, s * after, c * after
         c, s, r = givens(f, g)
         d[k] = r
         least = min(least, abs(r))
-        f, this, g, upper = c * upper + s * after, c * after - s * upper, s * further, c * further
+        f, diagonal, g, upper = c * upper + s * after, c * after - s * upper, s * further, c * further
         k = U64(k + NEXT)
-    e[U64(lo)], e[last], d[last] = ZERO, f, this
-    return U32(split), min(least, abs(this)) > tolerance
+    e[U64(lo)], e[last], d[last] = ZERO, f, diagonal
+    return U32(split), min(least, abs(diagonal)) > tolerance
 
 
 @njit

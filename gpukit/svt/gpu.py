@@ -15,7 +15,7 @@ from gpukit.svt.plan import (
     buffers,
     bytes_of_multiply,
     bytes_of_rotate,
-    converged,
+    check_converged,
     plan,
     sides,
     workspace_of,
@@ -86,7 +86,7 @@ class Thresholding:
 
     def fetch_ranks(self):
         """Return ranks on the host after the last run; GpukitError for a slice that did not converge."""
-        return converged(self.ranks.copy_to_host())
+        return check_converged(self.ranks.copy_to_host())
 
 
 class Scratch(NamedTuple):
@@ -109,8 +109,8 @@ def scratch_for(shape, dtype, slices, count, workspace=None):
 
     def fits(reusable):
         (p, q), scratch_set = sides(shape), reusable[0]
-        alike = scratch_set.shape == (p, q) and scratch_set.buffers.V.dtype == dtype
-        return alike and len(reusable) >= count and len(scratch_set.buffers.V) >= slices
+        is_same_shape = scratch_set.shape == (p, q) and scratch_set.buffers.V.dtype == dtype
+        return is_same_shape and len(reusable) >= count and len(scratch_set.buffers.V) >= slices
 
     reusable = (workspace or Workspace()).keep(
         "thresholding", fits, lambda: [scratch(shape, dtype, slices) for _ in range(count)]

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from gpukit._pool import alone, cores, shared_out
+from gpukit._pool import cores, parallel_map, single_threaded_blas
 from gpukit.errors import GpukitError
 from gpukit.svt.plan import LARGE_ON_CPU, sides
 
@@ -48,8 +48,8 @@ def _all_slices(task, slices):
     """
     if slices == 1 or 2 * slices < cores():
         return [task(k) for k in range(slices)]
-    with alone():
-        return shared_out(task, range(slices))
+    with single_threaded_blas():
+        return parallel_map(task, range(slices))
 
 
 def _threshold_slice(X, lam, out, values):
@@ -76,11 +76,11 @@ def _threshold_scaled(X, lam, out, values):
     if not len(values) and lam * lam >= least:
         gram = tall.T @ tall
         if lam * lam >= SHARE * np.linalg.norm(gram):
-            return _by_gram(tall, gram, lam, result)
-    return _by_decomposition(X, lam, out, values)
+            return _threshold_by_gram(tall, gram, lam, result)
+    return _threshold_by_svd(X, lam, out, values)
 
 
-def _by_gram(B, gram, lam, out):
+def _threshold_by_gram(B, gram, lam, out):
     squares, V = np.linalg.eigh(gram)
     first = np.searchsorted(squares, lam * lam, side="right")
     V, sigma = V[:, first:], np.sqrt(squares[first:])
@@ -88,7 +88,7 @@ def _by_gram(B, gram, lam, out):
     return len(sigma)
 
 
-def _by_decomposition(X, lam, out, values):
+def _threshold_by_svd(X, lam, out, values):
     rounding = 1e-14  # relative to a slice's largest singular value, see formulas.tolerances
     U, sigma, V = np.linalg.svd(X, full_matrices=False)
     if len(values):

@@ -48,15 +48,15 @@ def tile_of(p, dtype, available):
     Raises DeviceError if none fits or a block of rotate does not fit.
     """
     size = np.dtype(dtype).itemsize
-    fits = [tile for tile in TILES if bytes_of_multiply(p, tile, size)[1] <= available]
-    if not fits or bytes_of_rotate(p, size) > available:
+    tiles = [tile for tile in TILES if bytes_of_multiply(p, tile, size)[1] <= available]
+    if not tiles or bytes_of_rotate(p, size) > available:
         least = max(bytes_of_multiply(p, TILES[-1], size)[1], bytes_of_rotate(p, size))
         raise DeviceError(
             f"thresholding slices whose shorter side is {p} in {np.dtype(dtype)} needs {least >> 10} KB "
             f"of shared memory a block; this GPU has {available >> 10}. Use "
             f"{'float32, or ' if size == 8 else ''}the CPU (--device cpu), or smaller slices."
         )
-    return fits[0]
+    return tiles[0]
 
 
 def bytes_of_multiply(p, tile, size):
@@ -101,7 +101,7 @@ def plan(p, q, dtype, available=SHARED):
     )
 
 
-def converged(ranks):
+def check_converged(ranks):
     """Return ranks (N,) on the host; raise GpukitError if a rank is -1, whose sweeps did not end."""
     unfinished = np.flatnonzero(ranks < 0)
     if len(unfinished):

@@ -44,7 +44,7 @@ def make_tools(on_gpu, workspace=None):
     return GpuTools(workspace) if on_gpu else CpuTools()
 
 
-def transposed(matrices):
+def transpose(matrices):
     """Return the transpose of each matrix."""
     return matrices.swapaxes(1, 2)
 
@@ -143,7 +143,7 @@ class GpuTools:
         (batch, m, n), k = out.shape, a.shape[2]
         gemm(
             self.library.cuda.device.get_cublas_handle(),
-            *(flipped(b), flipped(a), n, m, k, unit.ctypes.data),
+            *(transpose_flag(b), transpose_flag(a), n, m, k, unit.ctypes.data),
             *(b.data.ptr, pitch(b), b.shape[1] * b.shape[2], a.data.ptr, pitch(a), m * k),
             *(zero.ctypes.data, out.data.ptr, n, m * n, batch),
         )
@@ -203,14 +203,14 @@ class GpuTools:
         return threshold
 
 
-def flipped(matrices):
+def transpose_flag(matrices):
     """Return 1 for transposed matrices, 0 for contiguous ones."""
     return int(matrices.strides[2] != matrices.itemsize)
 
 
 def pitch(matrices):
     """Return the distance of two rows in memory; of two columns for transposed matrices."""
-    return matrices.shape[1] if flipped(matrices) else matrices.shape[2]
+    return matrices.shape[1] if transpose_flag(matrices) else matrices.shape[2]
 
 
 def pays(shape):
@@ -272,14 +272,14 @@ class ProductThresholding:
         B, P, spare = (array[: len(X)] for array in self.tall)
         G, Z, T, M, other = (array[: len(X)] for array in self.square)
         unit = self.units(X)
-        B[...] = (X if X.shape[1] >= X.shape[2] else transposed(X)) * unit[:, None, None]
+        B[...] = (X if X.shape[1] >= X.shape[2] else transpose(X)) * unit[:, None, None]
         lam = lam * unit
         size = self.sizes(B, G, Z)
         xp.divide(B, size[:, None, None], out=P)
         bound = xp.minimum(xp.maximum(lam, X.dtype.type(rounding) * size), size)
         least = min(max(float(self.tools.host((lam / size).min())), counts), 1.0)
         P = self.iterate_polynomials(P, spare, steps(least, goal), (G, Z, T))
-        product(transposed(P), B, G)
+        product(transpose(P), B, G)
         self.shift(G, -bound)
         xp.divide(G, size[:, None, None], out=M)
         S = self.iterate_polynomials(M, other, steps(resolved, goal), (G, Z, T))
@@ -304,7 +304,7 @@ class ProductThresholding:
         The bounds are at most p^(1/8) times the singular values.
         """
         xp = self.tools.library
-        self.tools.product(transposed(B), B, G)
+        self.tools.product(transpose(B), B, G)
         self.tools.product(G, G, Z)
         sums = (Z.reshape(len(Z), -1) ** 2).sum(axis=1)
         return xp.where(sums > 0, B.dtype.type(1.0001) * sums ** B.dtype.type(0.125), B.dtype.type(1)).astype(B.dtype)
@@ -316,7 +316,7 @@ class ProductThresholding:
         """
         product, (G, Z, T) = self.tools.product, buffers
         for polynomial in polynomials:
-            product(transposed(P), P, G)
+            product(transpose(P), P, G)
             product(G, G, Z)
             self.tools.combine(G, Z, polynomial, T)
             product(P, T, spare)
@@ -342,7 +342,7 @@ class ProductThresholding:
         if out.shape[1] >= out.shape[2]:
             self.tools.product(B, S, out)
         else:
-            self.tools.product(transposed(S), transposed(B), out)
+            self.tools.product(transpose(S), transpose(B), out)
         p = S.shape[1]
         return xp.rint(S.reshape(len(S), p * p)[:, :: p + 1].sum(axis=1))
 

@@ -15,7 +15,7 @@ import numpy as np
 from gpukit.errors import ParameterError
 from gpukit.svt import products
 from gpukit.svt.plan import AHEAD, FITTING, LARGE_ON_GPU, SHARED, SMALL, sides, widest_subspace
-from gpukit.svt.products import make_tools, transposed
+from gpukit.svt.products import make_tools, transpose
 
 SHIFT = 4  # of the first round of orth, in columns times rounding error
 STEP = 8  # k is a multiple of it
@@ -148,9 +148,9 @@ class SubspaceThresholding:
             self.renew(Q, self.zero_columns[part], (self.k, self.calls, number))
             self.tools.product(X, Q, A)
             self.orth(A, P, A)
-            self.tools.product(transposed(X), P, W)
+            self.tools.product(transpose(X), P, W)
             self.zero_columns[part] = self.orth(W, Q, spare).diagonal(axis1=1, axis2=2) == 0
-        self.tools.product(transposed(W), Q, self.core(part))
+        self.tools.product(transpose(W), Q, self.core(part))
         return P
 
     def orth(self, A, near, far):
@@ -161,7 +161,7 @@ class SubspaceThresholding:
         gram, factor = self.grams[: len(A)], self.factors[: len(A)]
         shift = SHIFT * self.k * float(np.finfo(A.dtype).eps)
         for out in (near, far, near):
-            self.tools.product(transposed(A), A, gram)
+            self.tools.product(transpose(A), A, gram)
             self.tools.whiten(gram, A.dtype.type(shift), factor)
             self.tools.product(A, factor, out)
             A, shift = out, 0.0
@@ -191,7 +191,7 @@ class SubspaceThresholding:
         whole = X[indices] if len(indices) else X[:0]
         if len(indices) < len(X):
             self.tools.product(P, self.core(part), product)
-            self.tools.product(product, transposed(self.basis[part]), X)
+            self.tools.product(product, transpose(self.basis[part]), X)
         if len(indices):
             results = self.tools.threshold(whole, self.lam[part][indices], self.cap[part][indices], self.whole)
             X[indices] = whole

@@ -68,15 +68,15 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     array([[2.5, 0. ],
            [0. , 0.5]])
     """
-    X, largest = checked_slices(X)
-    lam = checked_thresholds(lam, X)
+    X, largest = check_slices(X)
+    lam = check_thresholds(lam, X)
     target = devices.resolve(device)
     if 0 in X.shape:
         out, values, ranks = np.zeros_like(X), np.zeros((len(X), min(X.shape[1:])), X.dtype), np.zeros(len(X), np.int32)
     else:
         X, lam, scaled = _scale_up(X, lam, largest)
         task = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
-        with devices.reported(target, task):
+        with devices.translate_memory_errors(target, task):
             require = functools.partial(devices.require_memory, target, what=task)
             if target.is_cuda:
                 threshold_on_host = products.threshold_on_host
@@ -109,7 +109,7 @@ def _scale_down(results, scaled):
     return results
 
 
-def checked_slices(X):
+def check_slices(X):
     """Return (X, largest absolute value of each slice).
 
     X is contiguous float32 or float64.
@@ -136,7 +136,7 @@ def checked_slices(X):
     return X, largest
 
 
-def checked_thresholds(lam, X):
+def check_thresholds(lam, X):
     """Return lam as (N,) of X's dtype."""
     lam = as_array(lam, "lam")
     if lam.dtype.kind not in "iufb" or lam.ndim > 1 or (lam.ndim == 1 and len(lam) != len(X)):

@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 from base.inputs import Capsule, OnDevice
-from gpukit.base.arrays import aligned, plain
+from gpukit.base.arrays import align_rows, as_plain
 from gpukit.errors import DataError
 
 
@@ -35,32 +35,32 @@ from gpukit.errors import DataError
     ],
 )
 def test_plain(given, expected):
-    found = plain(given)
+    found = as_plain(given)
     assert type(found) is np.ndarray and found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
 
 
 def test_what_is_plain_stays():
     array, listed = np.arange(3), [1, 2]
-    assert plain(array) is array and plain(listed) is listed and plain(None) is None
+    assert as_plain(array) is array and as_plain(listed) is listed and as_plain(None) is None
 
 
 def test_dlpack_on_a_gpu_without_cupy_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     with pytest.raises(DataError, match=r"Capsule lies on a GPU.*gpukit\[cuda\]"):
-        plain(Capsule(np.arange(3.0), 2))
+        as_plain(Capsule(np.arange(3.0), 2))
 
 
 def test_rows_go_by_label_never_by_position():
     X = pandas.DataFrame({"a": [1, 2, 3]}, index=["x", "y", "z"])
     y = pandas.Series([30, 10, 20], index=["z", "x", "y"])
-    found, values, ids, nothing = aligned(X=X, y=y, qid=np.array([5, 6, 7]), w=None)
+    found, values, ids, nothing = align_rows(X=X, y=y, qid=np.array([5, 6, 7]), w=None)
     assert found is X and values.tolist() == [10, 20, 30] and ids.tolist() == [5, 6, 7] and nothing is None
 
 
 def test_without_a_labelled_x_the_others_are_matched_with_each_other():
     y, qid = pandas.Series([1, 2], index=["a", "b"]), pandas.Series([8, 9], index=["b", "a"])
-    _, _, found = aligned(X=np.ones((2, 1)), y=y, qid=qid)
+    _, _, found = align_rows(X=np.ones((2, 1)), y=y, qid=qid)
     assert found.tolist() == [9, 8]
 
 
@@ -75,9 +75,9 @@ def test_without_a_labelled_x_the_others_are_matched_with_each_other():
 def test_other_labels_are_refused(index, words):
     X = pandas.DataFrame({"a": [1, 2, 3]}, index=["x", "y", "z"])
     with pytest.raises(DataError, match=words):
-        aligned(X=X, y=pandas.Series(range(len(index)), index=index))
+        align_rows(X=X, y=pandas.Series(range(len(index)), index=index))
 
 
 def test_equal_indices_may_repeat_labels():
     X, y = pandas.DataFrame({"a": [1, 2]}, index=[7, 7]), pandas.Series([3, 4], index=[7, 7])
-    assert aligned(X=X, y=y)[1] is y
+    assert align_rows(X=X, y=y)[1] is y

@@ -15,9 +15,9 @@ from gpukit.factorization.model.layout import gpu_layout
 from gpukit.factorization.shared import gpu as copies
 from gpukit.factorization.shared.partition import Lap, Strata, plan_moves, ring_parts, spans_of
 from gpukit.factorization.shared.training import Training
-from gpukit.imputation.distributed.share import CHUNKS, Share, equal_parts, own
+from gpukit.imputation.distributed.share import CHUNKS, Share, equal_parts, part_of_rank
 from gpukit.parallel.team import Team, pack, unpack
-from gpukit.ranking.shared import SharedPairSums, own_queries
+from gpukit.ranking.shared import SharedPairSums, queries_of_rank
 
 MANY = pytest.param(150, marks=pytest.mark.slow), pytest.param(512, marks=pytest.mark.nightly)
 RANKS = (2, 3, 8, 64, *MANY)
@@ -244,7 +244,7 @@ def test_slices_and_columns_of_the_imputation_are_exchanged_once(ranks):
     entries = np.arange(slices.vectors * slices.numbers, dtype=np.float32).reshape(slices.vectors, -1)
     shares = {rank: NumberedShare(rank, ranks, parts) for rank in range(0, ranks, max(1, ranks // 64))}
     for rank, share in shares.items():
-        columns, rows = (own(edges, rank) for edges in parts)
+        columns, rows = (part_of_rank(edges, rank) for edges in parts)
         out = np.full((rows.stop - rows.start, slices.numbers), -1.0, np.float32)
         share.forward(share.vectors, np.arange(slices.numbers, dtype=np.float32)[None, columns], None, out)
         assert np.array_equal(out[:, columns], entries[rows, columns])
@@ -264,7 +264,7 @@ def check_messages(rank, shares, parts, entries):
         assert sorted(parcel) == [other for other in range(len(parts.slices) - 1) if other != rank]
         for other, content in parcel.items():
             rows, columns = (other, rank) if number < CHUNKS else (rank, other)
-            whole = entries[own(parts.slices, rows), own(parts.columns, columns)]
+            whole = entries[part_of_rank(parts.slices, rows), part_of_rank(parts.columns, columns)]
             step = len(whole) // CHUNKS  # eight slices a rank
             first = number % CHUNKS * step
             assert np.array_equal(content, whole[first : first + step])
@@ -292,7 +292,7 @@ class Letters:
 def test_queries_are_on_one_rank_and_a_product_is_two_messages_a_rank(ranks):
     features = 136
     offsets = np.append(0, np.cumsum(np.random.default_rng(ranks).integers(1, 200, 9_000)))
-    parts = [own_queries(offsets, rank, ranks) for rank in range(ranks)]
+    parts = [queries_of_rank(offsets, rank, ranks) for rank in range(ranks)]
     assert [first for first, _ in parts[1:]] == [last for _, last in parts[:-1]]
     assert (parts[0][0], parts[-1][1]) == (0, 9_000)
     assert max(offsets[last] - offsets[first] for first, last in parts) < 1.1 * offsets[-1] / ranks + 400

@@ -111,7 +111,7 @@ def test_a_global_that_changes_later_has_none_either():
 
 def test_overloads_count_for_their_target(monkeypatch):
     monkeypatch.setattr(_dependencies, "_source_hash", lambda made: "the same")
-    record = _dependencies.recorded(lambda *_, **__: lambda made: made)
+    record = _dependencies.wrap_overload(lambda *_, **__: lambda made: made)
 
     def stamps(number):
         """Return stamps (cpu before, cpu, cuda) of a function, before and after a callee has an overload for CUDA."""

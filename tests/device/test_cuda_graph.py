@@ -93,8 +93,10 @@ def test_later_calls_launch_the_graph_alone(monkeypatch):
     function(x)
     for name in ("launch", "copy_in", "copy_out"):
         monkeypatch.setattr(cuda_graph, name, None)
-    calls, ask = [], _driver.asked
-    monkeypatch.setattr(cuda_graph, "asked", lambda name, *arguments: (calls.append(name), ask(name, *arguments))[1])
+    calls, ask = [], _driver.call_driver
+    monkeypatch.setattr(
+        cuda_graph, "call_driver", lambda name, *arguments: (calls.append(name), ask(name, *arguments))[1]
+    )
     gc.collect()
     np.testing.assert_array_equal(function(x), expected(x, factors))
     assert calls == ["cuGraphLaunch", "cuStreamSynchronize"]
@@ -102,7 +104,7 @@ def test_later_calls_launch_the_graph_alone(monkeypatch):
 
 def test_a_graph_is_destroyed_by_the_process_that_made_it(monkeypatch):
     calls = []
-    monkeypatch.setattr(cuda_graph, "asked", lambda *call: calls.append(call))
+    monkeypatch.setattr(cuda_graph, "call_driver", lambda *call: calls.append(call))
     cuda_graph.destroy_graph("another's", os.getpid() + 1)
     cuda_graph.destroy_graph("mine", os.getpid())
     assert calls == [("cuGraphExecDestroy", "mine")]

@@ -110,14 +110,14 @@ def test_memory_left_in_a_control_group(tmp_path, monkeypatch, files, left):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(device.memory, "GROUP", tmp_path)
-    assert device.memory._left_in_group() == left
+    assert device.memory._free_in_group() == left
     assert device.available_memory() <= left
 
 
 def test_memory_left_by_a_limit_of_the_process(monkeypatch):
     assert 2**27 < device.available_memory() < 2**45
     monkeypatch.setattr(device.memory.resource, "getrlimit", lambda _: (1 << 50, 1 << 50))
-    assert 2**49 < device.memory._left_to_process() < 2**50
+    assert 2**49 < device.memory._free_to_process() < 2**50
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_out_of_memory_is_translated(monkeypatch, error):
     monkeypatch.setattr(device.memory, "free_memory", lambda _: 1 << 30)
     with (
         pytest.raises(DeviceMemoryError, match=r"uploading ran out of memory .*1\.00 GiB free") as raised,
-        device.reported(GPU, "training"),
-        device.reported(GPU, "uploading"),
+        device.translate_memory_errors(GPU, "training"),
+        device.translate_memory_errors(GPU, "uploading"),
     ):
         raise error
     assert raised.value.__cause__ is error
@@ -170,7 +170,10 @@ def test_out_of_memory_is_translated(monkeypatch, error):
 )
 def test_the_requested_size_is_in_the_message(monkeypatch, error, size):
     monkeypatch.setattr(device.memory, "free_memory", lambda _: 1 << 30)
-    with pytest.raises(DeviceMemoryError, match=rf"\({size}1\.00 GiB free\)"), device.reported(GPU, "uploading"):
+    with (
+        pytest.raises(DeviceMemoryError, match=rf"\({size}1\.00 GiB free\)"),
+        device.translate_memory_errors(GPU, "uploading"),
+    ):
         raise error
 
 
@@ -182,7 +185,7 @@ def test_the_requested_size_is_in_the_message(monkeypatch, error, size):
     ],
 )
 def test_errors_of_main_memory_are_not_converted(where, error):
-    with pytest.raises(type(error)) as raised, device.reported(where, "uploading"):
+    with pytest.raises(type(error)) as raised, device.translate_memory_errors(where, "uploading"):
         raise error
     assert raised.value is error
 
@@ -195,7 +198,7 @@ def test_threads_of_the_cpu(monkeypatch):
 
 
 def test_other_errors_pass():
-    with pytest.raises(RuntimeError, match="^other$"), device.reported(GPU, "uploading"):
+    with pytest.raises(RuntimeError, match="^other$"), device.translate_memory_errors(GPU, "uploading"):
         raise RuntimeError("other")
 
 

@@ -161,9 +161,9 @@ def test_calls_are_answered_or_fail_as_numbas_do(driver):
     calls = {"cuGood": lambda *given: (0, sum(given)), "cuBad": lambda: (2, None), "cuDone": lambda: (0,)}
     for name, call in calls.items():
         setattr(_driver.api.binding, name, call)
-    assert _driver.asked("cuGood", 3, 4) == 7 and _driver.asked("cuDone") == 0
+    assert _driver.call_driver("cuGood", 3, 4) == 7 and _driver.call_driver("cuDone") == 0
     with pytest.raises(OutOfMemory, match="cuBad"):
-        _driver.asked("cuBad")
+        _driver.call_driver("cuBad")
 
 
 @pytest.mark.slow
@@ -181,13 +181,13 @@ def test_numbers_of_arguments():
     from numba.core import types
 
     def size(kind):
-        return _driver.struct.calcsize("<" + _driver.written(kind))
+        return _driver.struct.calcsize("<" + _driver.struct_format(kind))
 
     assert [size(kind) for kind in (types.int8, types.uint32, types.int64, types.float32, types.boolean)] == [8] * 5
     assert size(types.Array(types.float32, 2, "C")) == 8 * 9
     assert size(types.Tuple([types.int32, types.Array(types.int64, 1, "C")])) == 8 * 8
     with pytest.raises(KeyError):
-        _driver.written(types.complex64)
+        _driver.struct_format(types.complex64)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64])

@@ -12,7 +12,7 @@ from gpukit.ratings import Ratings
 @pytest.mark.parametrize("seed, fraction", [(0, 0.1), (7, 0.5)])
 def test_what_is_drawn_are_the_generators_numbers(n, seed, fraction):
     expected = np.random.default_rng(seed).random(n) >= fraction
-    assert np.array_equal(splits.drawn(n, fraction, seed), expected)
+    assert np.array_equal(splits.random_mask(n, fraction, seed), expected)
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 128, 1000])

@@ -6,9 +6,9 @@ import pytest
 @pytest.fixture
 def one_thread():
     """Run with one thread, because training with several is not bit-identical."""
-    from gpukit.runtime.thread_count import limited
+    from gpukit.runtime.thread_count import limit_threads
 
-    with limited(1):
+    with limit_threads(1):
         yield
 
 

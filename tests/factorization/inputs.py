@@ -14,7 +14,7 @@ from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.primitives.keys import LAST, score_of_key
-from gpukit.random import below
+from gpukit.random import integer_below
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 
@@ -163,7 +163,7 @@ class Walk(NamedTuple):
 
     def visits(self):
         """Return [(i, j)] in the order of one worker."""
-        shifts = [int(below(TURN, c, length)) for c, length in enumerate(self.chunks[:, 2].tolist())]
+        shifts = [int(integer_below(TURN, c, length)) for c, length in enumerate(self.chunks[:, 2].tolist())]
         return naive.walk(self.chunks.tolist(), shifts, self.pairs)
 
 

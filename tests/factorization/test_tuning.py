@@ -8,7 +8,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization import LSHMF, tuning
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.tuning import OPEN, Fold, Rules, Setting, Tuning, checked_rules, estimator_of, summarize, tune
+from gpukit.factorization.tuning import OPEN, Fold, Rules, Setting, Tuning, check_rules, estimator_of, summarize, tune
 from gpukit.ratings import Ratings
 
 TEMPLATE = LSHMF(lsh_q=8, device="cpu", random_state=3)
@@ -165,11 +165,11 @@ def test_more_folds_than_ratings():
 
 def test_fewer_folds_of_more_ratings():
     sizes = (200_000, 200_001, 2_000_001, 20_000_001)
-    found = [checked_rules(Rules(), range(n)) for n in sizes]
+    found = [check_rules(Rules(), range(n)) for n in sizes]
     assert [(one.cv, one.judges) for one in found] == [(5, 5), (10, 5), (10, 3), (10, 2)]
-    assert checked_rules(Rules(4), range(10**7)).judges == 4
+    assert check_rules(Rules(4), range(10**7)).judges == 4
     sizes = RULES.few_ratings, RULES.few_ratings + 1
-    assert [checked_rules(Rules(), range(n)).exhaustive for n in sizes] == [True, False]
+    assert [check_rules(Rules(), range(n)).exhaustive for n in sizes] == [True, False]
 
 
 # --- results
@@ -195,7 +195,7 @@ def test_means_and_spreads_over_folds():
 
 
 def test_more_folds_go_before_a_lower_rmse():
-    order = tuning.ranked([tried(SETTINGS[1], (0.1,)), tried(SETTINGS[0], (1.0,), (1.0,))])
+    order = tuning.rank_candidates([tried(SETTINGS[1], (0.1,)), tried(SETTINGS[0], (1.0,), (1.0,))])
     assert [one.candidate for one in order] == [SETTINGS[0], SETTINGS[1]]
 
 

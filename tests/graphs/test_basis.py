@@ -66,7 +66,7 @@ def test_signs(name):
 
 def test_signs_ties_go_to_the_first():
     vectors = np.array([[-0.5, 0.5], [0.5 + 1e-12, -0.5]])
-    assert np.array_equal(room._signed(np, vectors), vectors * [-1, 1])
+    assert np.array_equal(room._fix_signs(np, vectors), vectors * [-1, 1])
 
 
 def test_kept_on_disk(folder):
@@ -194,7 +194,9 @@ def test_the_smoothest(monkeypatch, name, size, way):
     monkeypatch.setattr(basis, "BAND", 1.0 if way == "inverse" else 0.0)
     monkeypatch.setattr(room, "CUT", 1)
     asked = []
-    monkeypatch.setattr(basis, "smoothest", lambda *a, run=basis.smoothest: asked.append(a) or run(*a))
+    monkeypatch.setattr(
+        basis, "smoothest_eigenpairs", lambda *a, run=basis.smoothest_eigenpairs: asked.append(a) or run(*a)
+    )
     adjacency = GRAPHS[name]
     L = normalized_laplacian(adjacency).toarray()
     found = fourier_basis(adjacency, size)
@@ -211,7 +213,7 @@ def test_a_whole_size_is_exact():
 
 def test_large_sizes_are_cut_from_the_whole(monkeypatch):
     monkeypatch.setattr(room, "SMALL", 10)
-    monkeypatch.setattr(basis, "smoothest", None)
+    monkeypatch.setattr(basis, "smoothest_eigenpairs", None)
     assert np.array_equal(fourier_basis(GRAPHS["path"], 13).vectors, fourier_basis(GRAPHS["path"]).vectors[:, :13])
     with pytest.raises(TypeError):
         fourier_basis(GRAPHS["path"], 12)
@@ -220,7 +222,7 @@ def test_large_sizes_are_cut_from_the_whole(monkeypatch):
 @pytest.mark.parametrize("missed", [1, 12])
 def test_what_lanczos_misses_is_found_when_it_runs_again(monkeypatch, missed):
     """The first run omits some of the smoothest vectors, as Lanczos may for copies of a repeated eigenvalue."""
-    calls, run = [], basis._largest
+    calls, run = [], basis._largest_eigenpairs
 
     def forgetful(apply, known, count, rng, cupy):
         calls.append(count)
@@ -228,15 +230,15 @@ def test_what_lanczos_misses_is_found_when_it_runs_again(monkeypatch, missed):
         kept = np.argsort(-values)[-count:]
         return values[kept], vectors[:, kept]
 
-    monkeypatch.setattr(basis, "_largest", forgetful)
-    values, vectors = basis.smoothest(GRAPHS["random"], 15)
+    monkeypatch.setattr(basis, "_largest_eigenpairs", forgetful)
+    values, vectors = basis.smoothest_eigenpairs(GRAPHS["random"], 15)
     L = naive.normalized_laplacian(GRAPHS["random"].toarray())
     assert calls[0] == 14 and np.allclose(values, np.linalg.eigvalsh(L)[:15], rtol=0, atol=1e-10)
     assert np.abs(L @ vectors - vectors * values).max() < 1e-8
 
 
 def test_lanczos_repeats_itself():
-    first, second = (basis.smoothest(GRAPHS["copies"], 12) for _ in range(2))
+    first, second = (basis.smoothest_eigenpairs(GRAPHS["copies"], 12) for _ in range(2))
     assert np.array_equal(first[1], second[1])
 
 
@@ -280,7 +282,7 @@ def test_a_gpu_computes_the_same_basis():
 
 
 def test_what_is_no_eigenvector_is_seen():
-    values, vectors = basis.smoothest(GRAPHS["random"], 5)
+    values, vectors = basis.smoothest_eigenpairs(GRAPHS["random"], 5)
     assert basis.are_eigenvectors(GRAPHS["random"], values, vectors)
     for wrong in (vectors[:, ::-1], np.full(vectors.shape, np.nan), vectors[:, [0, 1, 2, 3, 3]]):
         assert not basis.are_eigenvectors(GRAPHS["random"], values, wrong)

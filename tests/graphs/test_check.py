@@ -7,7 +7,7 @@ import scipy.sparse
 from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.graphs import GraphTensor, as_graph_tensor, write_graph
-from gpukit.graphs.convert import sound
+from gpukit.graphs.convert import validate_tensor
 
 RING = scipy.sparse.csr_array(np.roll(np.eye(5), 1, 0) + np.roll(np.eye(5), -1, 0))
 TENSOR = np.arange(30.0).reshape(5, 2, 3)
@@ -51,7 +51,7 @@ WRONG = {
 def test_wrong_by_hand(case, tmp_path):
     changes, message = WRONG[case]
     data = MADE._replace(**changes)
-    asked = (sound, lambda data: write_graph(tmp_path / "a.npz", data), GraphImputer(device="cpu").prepare)
+    asked = (validate_tensor, lambda data: write_graph(tmp_path / "a.npz", data), GraphImputer(device="cpu").prepare)
     for work in asked:
         with pytest.raises(DataError, match=message) as caught:
             work(data)
@@ -62,8 +62,8 @@ def test_wrong_by_hand(case, tmp_path):
 @pytest.mark.parametrize("shape", [(5,), (5, 4), (5, 2, 3)])
 def test_sound_ones_pass(shape):
     for made in (as_graph_tensor(RING, np.ones(shape)), as_graph_tensor(RING, np.ones(shape), mask=[1, 0, 1, 1, 1])):
-        again = sound(made)
+        again = validate_tensor(made)
         assert all(one is other for one, other in zip(made[1:], again[1:], strict=True))
         assert (again.adjacency != made.adjacency).nnz == 0
     rows = as_graph_tensor(RING, np.ones((5, 6)), slice_shape=(2, 3), times=np.arange(6))
-    assert sound(rows).times.shape == (2, 3) and isinstance(rows, GraphTensor)
+    assert validate_tensor(rows).times.shape == (2, 3) and isinstance(rows, GraphTensor)

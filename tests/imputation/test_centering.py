@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.imputation.centering import CENTERS, centred, mean_of
+from gpukit.imputation.centering import CENTERS, centre_tensor, mean_of
 from imputation import naive_baselines as naive
 
 SHAPE = 7, 3, 4
@@ -38,7 +38,7 @@ def test_the_mean_is_that_of_what_is_observed(tensor, mask, how):
 def test_the_mean_is_subtracted_from_observed_values(tensor, mask, dtype):
     tensor = tensor.astype(dtype)
     before, mean = tensor.copy(), mean_of(tensor, mask, "entry")
-    data, seen = centred(tensor, mask, mean), naive.whole(mask, SHAPE)
+    data, seen = centre_tensor(tensor, mask, mean), naive.whole(mask, SHAPE)
     assert data.dtype == dtype and (data[~seen] == 0).all()
     np.testing.assert_allclose(data[seen], (tensor - mean)[seen], rtol=1e-4, atol=1e-5)
     assert (tensor == before).all()

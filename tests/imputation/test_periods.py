@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpukit.imputation.periods import in_time, lags_of, peak_height, period_of, rising
+from gpukit.imputation.periods import in_time, lags_of, peak_height, period_of, rising_times
 
 VERTICES = 20
 
@@ -163,8 +163,8 @@ def test_columns_a_period_apart_do_not_hide_the_order():
 
 
 def test_times_that_rise():
-    np.testing.assert_array_equal(rising(np.array([5, 7, 8])), [0, 2, 3])
-    assert rising(np.array([5, 5, 8])) is None and rising(np.array([5])) is None
+    np.testing.assert_array_equal(rising_times(np.array([5, 7, 8])), [0, 2, 3])
+    assert rising_times(np.array([5, 5, 8])) is None and rising_times(np.array([5])) is None
 
 
 @pytest.mark.parametrize(

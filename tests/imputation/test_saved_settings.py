@@ -105,7 +105,7 @@ def test_a_method_that_was_removed(kind):
     ],
 )
 def test_numbers_of_a_file_that_no_fit_has(name, value, message, fitted):
-    facts, arrays = saving.packed(fitted)
+    facts, arrays = saving.pack_model(fitted)
     forged = {**arrays, name: np.full_like(arrays[name], value)}
     with pytest.raises(DataError, match=re.escape(message)):
         saving.unpack(GraphImputer(device="cpu"), facts, persist.Arrays("a file", forged))

@@ -66,7 +66,7 @@ def test_a_curve_between_what_is_seen_is_scipys(shape, share):
 @every
 def test_nearest_observed_columns_and_their_distance(shape, share):
     _, seen = table(shape, share)
-    before, after = scans.nearest(seen)
+    before, after = scans.nearest_observed(seen)
     away = distances(seen)
     assert before.dtype == after.dtype == away.dtype == np.int32
     for row, column in np.ndindex(shape):

@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import Akima1DInterpolator
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto.judging import filled
+from gpukit.imputation.auto.judging import finite_estimate
 from gpukit.imputation.auto.plan import BY_NAME
 from imputation.auto.test_auto import asked
 
@@ -31,8 +31,8 @@ def test_the_median_is_believed_of_vertices_that_nothing_joins():
     seen = np.ones(truth.shape, bool)
     seen[5] = False
     problem = GraphImputer(device="cpu").prepare(None, truth, seen, times=np.arange(60)).problem()
-    np.testing.assert_allclose(filled(BY_NAME["vertex-median"], problem, {})[5], np.median(truth[:5], axis=0))
-    np.testing.assert_allclose(filled(BY_NAME["two-way-mean"], problem, {})[5], truth[:5].mean(0))
+    np.testing.assert_allclose(finite_estimate(BY_NAME["vertex-median"], problem, {})[5], np.median(truth[:5], axis=0))
+    np.testing.assert_allclose(finite_estimate(BY_NAME["two-way-mean"], problem, {})[5], truth[:5].mean(0))
     model = GraphImputer(device="cpu").fit(None, truth, seen, times=np.arange(60))
     assert np.abs(model.completed_ - truth)[5].max() < 1.0 and model.report_[0].name in ("vertex-median", "mix")
 

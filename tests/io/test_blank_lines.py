@@ -38,7 +38,7 @@ def test_blocks_of_any_size(count):
     for size in (1, 2, 3, len(ends)):
         chosen = [0, *sorted(random.choice(ends[:-1], min(size, len(ends)) - 1, replace=False)), len(raw)]
         blocks = [np.frombuffer(raw[one:two], np.uint8).copy() for one, two in zip(chosen, chosen[1:])]
-        found = b"".join(block.tobytes() for block in blank_lines.without_blank_end(blocks, ",", "x"))
+        found = b"".join(block.tobytes() for block in blank_lines.strip_blank_end(blocks, ",", "x"))
         assert found == text
 
 
@@ -47,5 +47,5 @@ def test_a_last_line_that_is_wider_than_the_window():
     for first in (b"", b"x"):
         raw = b"a,b\n" + first + wide + b"\n"
         blocks = [np.frombuffer(raw, np.uint8)]
-        found = b"".join(block.tobytes() for block in blank_lines.without_blank_end(blocks, ",", "x"))
+        found = b"".join(block.tobytes() for block in blank_lines.strip_blank_end(blocks, ",", "x"))
         assert found == (raw if first else b"a,b\n")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.io import ids as searched
-from gpukit.io.ids import factorize, numbered
+from gpukit.io.ids import factorize, number_by_table
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
@@ -12,7 +12,7 @@ from gpukit.io.ids import factorize, numbered
 @pytest.mark.parametrize("low", [-40, 0, 7, 2**31 - 1100])
 def test_rows_and_ids(n, low, dtype):
     ids = (low + np.random.default_rng(n).integers(0, 1000, n)).astype(dtype)
-    rows, known = numbered(ids)
+    rows, known = number_by_table(ids)
     expected, places = np.unique(ids, return_inverse=True)
     np.testing.assert_array_equal(known, expected)
     np.testing.assert_array_equal(rows, places)
@@ -21,24 +21,24 @@ def test_rows_and_ids(n, low, dtype):
 
 @pytest.mark.parametrize("low, high", [(0, searched.SPAN), (-(2**63), 2**63 - 1), (-1, 2**62)])
 def test_far_apart(low, high):
-    assert numbered(np.array([low, high, low])) is None
+    assert number_by_table(np.array([low, high, low])) is None
     rows, known = factorize(np.array([low, high, low]))
     assert rows.tolist() == [0, 1, 0] and known.tolist() == [low, high]
 
 
 def test_the_span_grows_with_the_ids(monkeypatch):
     monkeypatch.setattr(searched, "SPAN", 10)
-    assert numbered(np.array([0, 10])) is None
-    assert numbered(np.array([0, 9])) is not None
-    assert numbered(np.r_[np.zeros(18, np.int64), 18]) is not None
-    assert numbered(np.empty(0, np.int64)) is None
+    assert number_by_table(np.array([0, 10])) is None
+    assert number_by_table(np.array([0, 9])) is not None
+    assert number_by_table(np.r_[np.zeros(18, np.int64), 18]) is not None
+    assert number_by_table(np.empty(0, np.int64)) is None
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.uint64, np.int64, bool, np.float64])
 def test_factorize_numbers_them_as_a_search_does(dtype, monkeypatch):
     ids = np.random.default_rng(3).integers(0, 2 if dtype is bool else 100, 400).astype(dtype)
     rows, known = factorize(ids)
-    monkeypatch.setattr(searched, "numbered", lambda ids: None)
+    monkeypatch.setattr(searched, "number_by_table", lambda ids: None)
     others, same = factorize(ids)
     np.testing.assert_array_equal(rows, others)
     np.testing.assert_array_equal(known, same)

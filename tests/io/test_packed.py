@@ -14,7 +14,7 @@ EACH = pytest.mark.parametrize("kind", PACK)
 
 
 def unpacked(path):
-    with sources.opened(path) as source:
+    with sources.open_source(path) as source:
         return b"".join(block.tobytes() for block in source.stream().blocks())
 
 

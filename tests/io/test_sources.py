@@ -49,7 +49,7 @@ def nameless(raw, name):
 
 
 def text_of(path):
-    with sources.opened(path) as source:
+    with sources.open_source(path) as source:
         return source.stream().whole()
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_unpacked(tmp_path, raw, message):
     [("none", "does not exist"), (".", "is a folder"), ("x" * 300, "name too long"), ("a\0b", "cannot be read")],
 )
 def test_what_is_no_file(tmp_path, name, message):
-    with pytest.raises(DataError, match=message), sources.opened(f"{tmp_path}/{name}"):
+    with pytest.raises(DataError, match=message), sources.open_source(f"{tmp_path}/{name}"):
         pass
 
 
@@ -116,7 +116,7 @@ def test_what_is_no_file(tmp_path, name, message):
 def test_what_is_no_text(tmp_path, raw, message):
     for packed in (raw, gzip.compress(raw)):
         (tmp_path / "a").write_bytes(packed)
-        with sources.opened(tmp_path / "a") as source, pytest.raises(DataError, match=message):
+        with sources.open_source(tmp_path / "a") as source, pytest.raises(DataError, match=message):
             source.stream().text_head()
 
 
@@ -128,7 +128,7 @@ def test_blocks_are_whole_lines(tmp_path, monkeypatch, block, end):
     random = np.random.default_rng(2)
     raw = b"\n".join(b"x" * length for length in random.integers(0, 90, 200)) + b"y" + end
     (tmp_path / "a").write_bytes(raw)
-    with sources.opened(tmp_path / "a") as source:
+    with sources.open_source(tmp_path / "a") as source:
         stream = source.stream()
         assert stream.head(40) in raw  # the inspected bytes are read again
         got = [each.tobytes() for each in stream.blocks(skip=3)]
@@ -142,7 +142,7 @@ def test_a_byte_of_0_is_found_in_any_block(tmp_path, monkeypatch):
         raw = bytearray(b"1,2,3\n" * 50)
         raw[place] = 0
         (tmp_path / "a").write_bytes(raw)
-        with sources.opened(tmp_path / "a") as source, pytest.raises(DataError, match=f"at byte {place + 1},"):
+        with sources.open_source(tmp_path / "a") as source, pytest.raises(DataError, match=f"at byte {place + 1},"):
             list(source.stream().blocks())
 
 
@@ -151,7 +151,7 @@ def test_a_line_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 12)
     (tmp_path / "a").write_bytes(b"1" * 20_000)
     with (
-        sources.opened(tmp_path / "a") as source,
+        sources.open_source(tmp_path / "a") as source,
         pytest.raises(DataError, match="a, the line at byte 1, is longer than"),
     ):
         list(source.stream().blocks())
@@ -169,7 +169,7 @@ def test_a_long_line_deep_in_a_text_is_named(tmp_path, monkeypatch, kind, skip):
         threading.Thread(target=path.write_bytes, args=(raw,), daemon=True).start()
     else:
         path.write_bytes({"gz": gzip.compress, "zip": lambda text: zipped("a.csv", text=text)}.get(kind, bytes)(raw))
-    with sources.opened(path) as source, pytest.raises(DataError, match="the line at byte 2,101, is longer than"):
+    with sources.open_source(path) as source, pytest.raises(DataError, match="the line at byte 2,101, is longer than"):
         stream = source.stream()
         stream.head()
         list(stream.blocks(skip))
@@ -226,14 +226,14 @@ def test_a_spooled_pipe_leaves_nothing(tmp_path, monkeypatch):
     end, other = os.pipe()
     os.write(other, TEXT)
     os.close(other)
-    with sources.opened(f"/dev/fd/{end}") as source:
+    with sources.open_source(f"/dev/fd/{end}") as source:
         assert source.seekable().read() == TEXT and source.size == len(TEXT) and not list(tmp_path.iterdir())
     os.close(end)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     end, other = os.pipe()
     os.write(other, TEXT)
     os.close(other)
-    with sources.opened(f"/dev/fd/{end}") as source, pytest.raises(DataError, match="Set TMPDIR"):
+    with sources.open_source(f"/dev/fd/{end}") as source, pytest.raises(DataError, match="Set TMPDIR"):
         source.seekable()
     os.close(end)
 

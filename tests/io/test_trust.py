@@ -122,25 +122,25 @@ def test_more_room_than_is_used_is_scipys_way():
 
 
 def test_shared_out_keeps_the_order():
-    assert _pool.shared_out(lambda task: 2 * task, range(50)) == list(range(0, 100, 2))
-    assert _pool.shared_out(lambda task: task, []) == []
+    assert _pool.parallel_map(lambda task: 2 * task, range(50)) == list(range(0, 100, 2))
+    assert _pool.parallel_map(lambda task: task, []) == []
     with pytest.raises(ZeroDivisionError):
-        _pool.shared_out(lambda task: 1 // task, [1, 0, 1])
+        _pool.parallel_map(lambda task: 1 // task, [1, 0, 1])
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (3, 0), (7, 3), (1000, 300), (2, 1 << 17)])
 def test_pieces_of_rows_are_all_of_them(shape, monkeypatch):
-    pieces = _pool.by_rows(lambda rows: np.arange(*rows.indices(shape[0])), shape)
+    pieces = _pool.map_row_blocks(lambda rows: np.arange(*rows.indices(shape[0])), shape)
     assert np.concatenate([*pieces, np.zeros(0, int)]).tolist() == list(range(shape[0]))
     monkeypatch.setattr(_pool, "cores", lambda: 1)
-    assert len(_pool.by_rows(lambda rows: 0, shape)) == len(pieces)  # on any machine
+    assert len(_pool.map_row_blocks(lambda rows: 0, shape)) == len(pieces)  # on any machine
 
 
 def test_threads_that_share_work_begin_no_others(monkeypatch):
     monkeypatch.setattr(_pool, "cores", lambda: 4)
     name = lambda _: threading.current_thread().name  # noqa: E731
-    own, inner = zip(*_pool.shared_out(lambda task: (name(0), _pool.shared_out(name, range(3))), range(4)))
-    assert not _pool.within() and all(set(names) == {mine} for mine, names in zip(own, inner))
+    own, inner = zip(*_pool.parallel_map(lambda task: (name(0), _pool.parallel_map(name, range(3))), range(4)))
+    assert not _pool.is_worker() and all(set(names) == {mine} for mine, names in zip(own, inner))
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,8 @@ def test_threads_that_share_work_begin_no_others(monkeypatch):
 )
 def test_ids_that_come_twice(ids, twice):
     """Also after others that ascend, like those of rows added to a model."""
-    assert trust.repeated(np.array(ids, np.int64)) == twice
-    text = trust.repeated(np.array([f"{one:02d}" for one in ids], "U2"))
+    assert trust.first_repeated(np.array(ids, np.int64)) == twice
+    text = trust.first_repeated(np.array([f"{one:02d}" for one in ids], "U2"))
     assert text == (None if twice is None else f"{twice:02d}")
 
 
@@ -187,4 +187,4 @@ def test_whole_numbers_in_any_order(kind, spread, again):
     ids = np.random.default_rng(spread).permutation(ids if spread == 10**6 else ids[:8])
     if again:
         ids = np.append(ids, ids[3])
-    assert trust.repeated(ids) == (ids[3] if again else None)
+    assert trust.first_repeated(ids) == (ids[3] if again else None)

@@ -32,8 +32,8 @@ def test_more_pairs_than_a_payload_numbers(monkeypatch):
     assert compressed.MOST == 2**32
     monkeypatch.setattr(compressed, "MOST", 4)
     with pytest.raises(DataError, match=r"4 ratings are more than the 3 that can be put in order"):
-        compressed.packed_pairs(np.zeros(4, np.int32), np.arange(4, dtype=np.int32), (1, 4))
-    assert len(compressed.packed_pairs(np.zeros(3, np.int32), np.arange(3, dtype=np.int32), (1, 4))[0]) == 3
+        compressed.pack_pairs(np.zeros(4, np.int32), np.arange(4, dtype=np.int32), (1, 4))
+    assert len(compressed.pack_pairs(np.zeros(3, np.int32), np.arange(3, dtype=np.int32), (1, 4))[0]) == 3
 
 
 def test_keys_of_the_largest_tables():
@@ -54,11 +54,11 @@ def test_more_documents_than_tables_can_count(monkeypatch):
 def test_segments_and_their_number(monkeypatch):
     assert segmented.MOST == 2**31
     with pytest.raises(DataError, match="a segment of 2147483648 keys is too long"):
-        segmented.checked_offsets([0, 2**31], 2**31)
+        segmented.check_offsets([0, 2**31], 2**31)
     monkeypatch.setattr(segmented, "MOST", 4)
-    assert len(segmented.checked_offsets([0, 1, 2, 3], 3)) == 4
+    assert len(segmented.check_offsets([0, 1, 2, 3], 3)) == 4
     with pytest.raises(DataError, match="4 segments are too many: their numbers are int32, so at most 3"):
-        segmented.checked_offsets([0, 1, 2, 3, 3], 3)
+        segmented.check_offsets([0, 1, 2, 3, 3], 3)
 
 
 def test_the_queue_of_segments_far_back():

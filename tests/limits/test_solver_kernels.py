@@ -71,8 +71,8 @@ def test_hogwild_epochs():
     starts, lists = np.array([FAR, FAR + 17, n]), (with_tail(FAR, tail[1]), with_tail(FAR, values))
     run_blocks(scatter_ratings, 2, BLOCK, blocks_of(2), starts, *lists, U32(3), out)
     from gpukit.factorization.prepare.formulas import half_width
-    from gpukit.random import shuffled
+    from gpukit.random import shuffle_index
 
     for t in (0, 17, 39):
-        there = int(shuffled(U32(3), U32(FAR + t), half_width(n), n))
+        there = int(shuffle_index(U32(3), U32(FAR + t), half_width(n), n))
         assert out.minor[there] == tail[1][t] and out.values[there] == values[t] and out.major[there] == (t >= 17)

@@ -6,7 +6,7 @@ from gpukit.device import cpu
 from gpukit.neighbors.formulas import permutation_half, supplement_key
 from gpukit.neighbors.hashes.plan import CHUNK, word_keys
 from gpukit.neighbors.plan import Settings, columns_of
-from gpukit.random import bits, shuffled
+from gpukit.random import bits, shuffle_index
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 from neighbors import naive
@@ -95,7 +95,7 @@ def random_orders(n_items, seed):
     """Return, per item, all items in the order of the supplement."""
     key, half = supplement_key(seed), permutation_half(n_items)
     own = [bits(key, item) for item in range(n_items)]
-    return [[int(shuffled(k, index, half, n_items)) for index in range(n_items)] for k in own]
+    return [[int(shuffle_index(k, index, half, n_items)) for index in range(n_items)] for k in own]
 
 
 def selection_of(n_items, k, worst, seed):

@@ -45,7 +45,9 @@ def test_codes_are_those_of_all_ratings(size, chunk, values, monkeypatch):
 def test_lists_are_those_of_all_ratings(search):
     table, settings = ratings(), SETTINGS._replace(search=search)
     expected = alone.find(columns(table), settings)
-    for lists, random_slots in together(3, lambda team: shared.found(columns(table, team), settings, team, cpu())):
+    for lists, random_slots in together(
+        3, lambda team: shared.find_shared(columns(table, team), settings, team, cpu())
+    ):
         np.testing.assert_array_equal(lists, expected.neighbors)
         assert random_slots == expected.random_slots
 

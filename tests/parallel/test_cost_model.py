@@ -83,17 +83,17 @@ def test_entries_of_files(tmp_path):
 def test_no_workload_without_support_of_ranks_or_measurement(estimator, tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"x" * 2000)
-    assert teams.of_ratings(path, estimator) is None
-    assert teams.of_ratings(path, LSHMF(n_epochs=9)).passes == 9
-    assert teams.of_ratings("-", LSHMF()) is None
+    assert teams.workload_of_ratings(path, estimator) is None
+    assert teams.workload_of_ratings(path, LSHMF(n_epochs=9)).passes == 9
+    assert teams.workload_of_ratings("-", LSHMF()) is None
 
 
 def test_methods_that_are_not_distributed(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"x" * 700)
-    assert teams.of_tensor(path, "kriging", 20) is None
-    assert teams.of_tensor(path, "auto", 20) == cost_model.imputation_workload(100, 20)
-    assert teams.of_documents([path, path], [1.0, 2.0, 4.0]) == cost_model.ranksvm_workload(140, 60)
+    assert teams.workload_of_tensor(path, "kriging", 20) is None
+    assert teams.workload_of_tensor(path, "auto", 20) == cost_model.imputation_workload(100, 20)
+    assert teams.workload_of_documents([path, path], [1.0, 2.0, 4.0]) == cost_model.ranksvm_workload(140, 60)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ def test_choice_and_message(requested, device, available, expected, message, mon
     ask = SimpleNamespace(
         **{"ranks": None, "gpus": None, "device": device, "quiet": False, "as_json": False, **requested}
     )
-    assert teams.wished(ask, lambda: cost_model.Workload(1.0, 99.0, 50.0)) == expected
+    assert teams.choose_team_size(ask, lambda: cost_model.Workload(1.0, 99.0, 50.0)) == expected
     err = capsys.readouterr().err
     assert message in err and err.count("\n") == bool(message)
     ask.quiet = True
-    teams.wished(ask, lambda: None)
+    teams.choose_team_size(ask, lambda: None)
     assert capsys.readouterr().err == ""
 
 

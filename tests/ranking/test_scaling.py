@@ -108,7 +108,7 @@ def test_the_model_scales_by_query():
     rows = np.random.default_rng(4).permutation(len(at.y))
     X, y, qid = at.taken(rows)
     model = RankSVM(scale="query", device="cpu").fit(X, y, qid)
-    scaled = scaling.by_query(at.X, at.offsets)
+    scaled = scaling.scale_by_query(at.X, at.offsets)
     np.testing.assert_allclose(model.coef_, RankSVM(device="cpu").fit(scaled, at.y, at.qid).coef_, rtol=1e-9)
     np.testing.assert_allclose(model.predict(X, qid), (scaled @ model.coef_)[rows], rtol=1e-12, atol=1e-14)
     documents = Documents(at.X, at.y, at.offsets, at.qid[at.offsets[:-1]])

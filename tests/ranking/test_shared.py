@@ -5,7 +5,7 @@ import pytest
 from parallel.test_team import together
 
 from gpukit.ranking import RankSVM, feature_map
-from gpukit.ranking.shared import own_queries
+from gpukit.ranking.shared import queries_of_rank
 
 
 def documents(queries, seed=0, features=6):
@@ -79,7 +79,7 @@ def test_queries_are_shared_out_evenly_and_once():
     sizes = np.random.default_rng(5).integers(1, 200, 301)
     offsets = np.append(0, np.cumsum(sizes))
     for size in (1, 2, 3, 7):
-        parts = [own_queries(offsets, rank, size) for rank in range(size)]
+        parts = [queries_of_rank(offsets, rank, size) for rank in range(size)]
         assert parts[0][0] == 0 and parts[-1][1] == 301
         assert all(one[1] == other[0] for one, other in zip(parts, parts[1:]))
         counts = [offsets[last] - offsets[first] for first, last in parts]
@@ -87,5 +87,5 @@ def test_queries_are_shared_out_evenly_and_once():
 
 
 def test_fewer_queries_than_ranks():
-    parts = [own_queries(np.array([0, 3]), rank, 3) for rank in range(3)]
+    parts = [queries_of_rank(np.array([0, 3]), rank, 3) for rank in range(3)]
     assert parts[0][0] == 0 and parts[-1][1] == 1 and sum(last - first for first, last in parts) == 1

@@ -206,9 +206,9 @@ def test_a_table_that_is_not_sound_is_not_compressed():
 
 def test_dtypes_that_nobody_converted():
     with pytest.raises(DataError, match="users must be a one-dimensional array of int32; got int64, 1-D. as_ratings"):
-        repeats.checked(by_hand(users=np.array([0, 1, 1])))
+        repeats.validate(by_hand(users=np.array([0, 1, 1])))
     with pytest.raises(DataError, match="counts must be a one-dimensional array of int32 or float32; got list"):
-        repeats.checked(by_hand(counts=[1, 2, 3]))
+        repeats.validate(by_hand(counts=[1, 2, 3]))
 
 
 @pytest.mark.parametrize("place", [0, 65535, 65536, 99999, 131071, 131072, 139999])
@@ -217,7 +217,7 @@ def test_the_first_of_many_is_named(place):
     values[place], values[-1] = np.nan, np.nan
     ratings = Ratings(np.zeros(140_000, np.int32), np.zeros(140_000, np.int32), values, np.array([1]), np.array([1]))
     with pytest.raises(DataError, match=f"Rating number {place + 1} is nan"):
-        check.sound(ratings)
+        check.validate_ratings(ratings)
 
 
 def test_checked_once(tmp_path, monkeypatch):
@@ -226,8 +226,8 @@ def test_checked_once(tmp_path, monkeypatch):
     asked = []
     whole = check.fault
     monkeypatch.setattr(check, "fault", lambda ratings: asked.append(ratings) or whole(ratings))
-    assert made._state == UNCHECKED and check.sound(made)._state == SOUND
-    assert repeats.checked(made)._state == DISTINCT and as_ratings(made) is made
+    assert made._state == UNCHECKED and check.validate_ratings(made)._state == SOUND
+    assert repeats.validate(made)._state == DISTINCT and as_ratings(made) is made
     assert as_ratings(read) is read and len(asked) == 1 and asked[0] is made
     assert made.take(np.array([True, False, True]))._state == made.take(slice(1))._state == DISTINCT
     assert made.take(np.array([1, 1]))._state == SOUND and by_hand().take(slice(1))._state == UNCHECKED

@@ -10,7 +10,7 @@ from support import thinned
 
 from gpukit.errors import DataError
 from gpukit.io import delimited
-from gpukit.io.words import decoded
+from gpukit.io.words import decode
 from gpukit.ratings import chunk_reader, read_ratings
 from gpukit.ratings.formats import Layout
 from ratings import naive
@@ -94,10 +94,10 @@ def test_columns_are_what_they_are_line_by_line(sep, odd):
     read = compared = 0
     for _ in range(200):
         raw = "".join(lines_of(rng, sep, odd)).encode() + b"1%b1%b1%b1\n" % ((sep.encode(),) * 3)
-        quick = chunk_reader.by_columns(raw, layout, bounds=(-10, 20000))
+        quick = chunk_reader.parse_columns(raw, layout, bounds=(-10, 20000))
         read += quick is not None
         try:
-            slow = chunk_reader.by_lines(raw, chunk_reader.Place("file", layout), bounds=(-10, 20000))
+            slow = chunk_reader.parse_lines(raw, chunk_reader.Place("file", layout), bounds=(-10, 20000))
         except DataError:
             assert quick is None, raw
             continue
@@ -109,16 +109,16 @@ def test_columns_are_what_they_are_line_by_line(sep, odd):
 
 def test_a_time_of_nineteen_digits_next_to_a_date():
     layout = Layout("csv", ",", 4, PLACES)
-    block = chunk_reader.by_columns(b"1,2,3,9223372036854775807\n1,3,3,1970-01-02\n", layout)
+    block = chunk_reader.parse_columns(b"1,2,3,9223372036854775807\n1,3,3,1970-01-02\n", layout)
     assert block.columns["times"].tolist() == [2**63 - 1, 86400]
 
 
 def test_a_letter_that_stands_for_two_is_none_of_a_text():
     layout = Layout("movielens", "::", 3, {"users": 0, "items": 1, "values": 2})
     raw = b"1::2::3\na\x1fb::3\n"
-    assert chunk_reader.by_columns(raw, layout) is None
+    assert chunk_reader.parse_columns(raw, layout) is None
     with pytest.raises(DataError, match="line 2 has 2 column"):
-        chunk_reader.by_lines(raw, chunk_reader.Place("file", layout))
+        chunk_reader.parse_lines(raw, chunk_reader.Place("file", layout))
 
 
 @pytest.mark.parametrize("odd", [0.0, 0.2])
@@ -143,7 +143,7 @@ def test_netflix_lines_get_their_movie(odd):
 @pytest.mark.parametrize("sep", [",", " ", "::"])
 def test_lines_are_split_as_they_are_spelled(sep):
     raw = sep.join(["a", "b", "3"]) + "\n\n" + sep.join(["\u00e9", "c", "4"]) + "\r\n"
-    found = [[decoded(word) for word in words] for _, _, words in delimited.lines(raw.encode("latin-1"), sep)]
+    found = [[decode(word) for word in words] for _, _, words in delimited.lines(raw.encode("latin-1"), sep)]
     assert found == [["a", "b", "3"], ["\u00e9", "c", "4"]]
 
 

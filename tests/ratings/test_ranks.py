@@ -7,7 +7,7 @@ from parallel.test_team import together
 from gpukit.errors import DataError
 from gpukit.ratings import Ratings
 from gpukit.ratings import read as reading
-from gpukit.ratings.table import DISTINCT, SOUND, marked
+from gpukit.ratings.table import DISTINCT, SOUND, set_state
 
 TEXTS = np.array(["", "b" * 10**5, "ça"])
 
@@ -19,9 +19,9 @@ def table(ids, n=50, **more):
 
 
 TABLES = [
-    marked(table(np.arange(3)), SOUND),
+    set_state(table(np.arange(3)), SOUND),
     table(TEXTS, times=np.arange(50), weights=np.ones(50, np.float32)),
-    marked(table(TEXTS, counts=np.arange(50, dtype=np.int32)), DISTINCT),
+    set_state(table(TEXTS, counts=np.arange(50, dtype=np.int32)), DISTINCT),
     table(np.arange(3), 0),
 ]
 

@@ -13,8 +13,8 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import ALONE, TeamError
 from gpukit.ratings import Ratings, as_ratings, parts, read_parts, read_ratings, synth_ratings
 from gpukit.ratings.orders.order import order_ratings
-from gpukit.ratings.parts import RatingsPart, in_ranges, moved, split_by_pair
-from gpukit.ratings.table import DISTINCT, marked
+from gpukit.ratings.parts import RatingsPart, in_ranges, redistribute, split_by_pair
+from gpukit.ratings.table import DISTINCT, set_state
 
 SIZES = (2, 3, 4)
 
@@ -306,7 +306,7 @@ def test_ratings_move_to_the_owners_of_their_users(monkeypatch, piece):
     cuts = [0, 20, 20, len(whole)]
 
     def work(team):
-        return moved(whole.take(slice(*cuts[team.rank : team.rank + 2])), owner, team)
+        return redistribute(whole.take(slice(*cuts[team.rank : team.rank + 2])), owner, team)
 
     for rank, result in enumerate(together(3, work)):
         expected = whole.take(owner[whole.users] == rank)
@@ -324,7 +324,7 @@ def test_ranges_have_equal_numbers_of_ratings():
 def test_a_packed_part_is_as_before():
     """`local` comes back from the Orders; meanwhile ids and shape are there."""
     whole = synth_ratings("ml-10m", 0.001)
-    part = parts.part_of(marked(whole.take(np.lexsort((whole.items, whole.users))), DISTINCT), ALONE)
+    part = parts.part_of(set_state(whole.take(np.lexsort((whole.items, whole.users))), DISTINCT), ALONE)
     expected = part.local
     part.pack(order_ratings(part.local, resolve("cpu"), ALONE, part.release))
     assert "local" not in vars(part)

@@ -11,7 +11,7 @@ import pytest
 from gpukit.io import notes, sources
 from gpukit.ratings import Ratings, as_ratings, read_ratings, repeats
 from gpukit.ratings.convert import ratings_of
-from gpukit.ratings.orders.compressed import packed_pairs
+from gpukit.ratings.orders.compressed import pack_pairs
 
 ROWS = [("1", "7", 5, 300), ("2", "7", 1, 50), ("1", "7", 2, 100), ("1", "8", 3, 10), ("1", "7", 4, 200)]
 BEST = {(1, 7): 5, (2, 7): 1, (1, 8): 3}  # the later rating of each pair
@@ -95,7 +95,7 @@ def test_files_and_open_sources(tmp_path, suffix):
     else:
         path.write_bytes(gzip.compress(TEXT.encode()) if suffix.endswith("gz") else TEXT.encode())
     assert pairs_of(read_ratings(path)) == BEST
-    with sources.opened(path) as source:
+    with sources.open_source(path) as source:
         assert pairs_of(read_ratings(source)) == BEST
 
 
@@ -148,7 +148,7 @@ def test_one_repeated_pair_among_parts(monkeypatch, shape, n):
     pairs = np.unique(rng.integers(0, shape[0] * shape[1], n))
     rng.shuffle(pairs)
     users, items = (rows.astype(np.int32) for rows in np.divmod(pairs, shape[1]))
-    keys, shift = packed_pairs(users, items, shape)
+    keys, shift = pack_pairs(users, items, shape)
     before = keys.copy()
     assert not repeats._has_repeats(keys, shift) and np.array_equal(keys, before)
     if len(keys) > 1:

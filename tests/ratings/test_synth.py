@@ -13,7 +13,10 @@ from gpukit.ratings import synth, synth_ratings
 @pytest.fixture(scope="module")
 def made():
     """{like: (Shape, Ratings, facts)} at two per cent."""
-    return {like: (synth.scaled(like, 0.02), *synth.generate(synth.scaled(like, 0.02), 0)) for like in synth.SHAPES}
+    return {
+        like: (synth.scale_shape(like, 0.02), *synth.generate(synth.scale_shape(like, 0.02), 0))
+        for like in synth.SHAPES
+    }
 
 
 def test_shapes_of_the_papers():
@@ -67,7 +70,7 @@ def test_planted_structure(made):
 
 def test_similar_items_agree_beyond_the_low_rank():
     """Ratings of two items of a group by one user, without means, correlate; of two random items, less."""
-    shape = synth.resized(synth.scaled("netflix", 0.01), users=3000, items=100, ratings=120_000)
+    shape = synth.resize_shape(synth.scale_shape("netflix", 0.01), users=3000, items=100, ratings=120_000)
     ratings = synth.generate(shape, 0)[0]
     _, group, _ = synth._catalogue(shape, 0)
     rest = np.full(ratings.shape, np.nan)
@@ -99,7 +102,7 @@ def test_alias_table_gives_the_weights_back():
     "users, items, ratings", [(1, 1, 1), (1, 40, 40), (7, 5, 35), (50, 3, 60), (3, 200, 500), (40, 10, 40)]
 )
 def test_small_and_full_shapes(users, items, ratings):
-    made = synth.generate(synth.resized(synth.scaled("yahoo", 0.01), users, items, ratings), 1)[0]
+    made = synth.generate(synth.resize_shape(synth.scale_shape("yahoo", 0.01), users, items, ratings), 1)[0]
     assert made.shape == (users, items) and len(made) == ratings
     assert len(set(zip(made.users.tolist(), made.items.tolist(), strict=True))) == ratings
 
@@ -109,16 +112,16 @@ def test_refused_requests():
         with pytest.raises(ParameterError):
             synth_ratings(*arguments)
     with pytest.raises(ParameterError, match="do not fit"):
-        synth.generate(synth.resized(synth.scaled("netflix", 0.01), 5, 5, 26))
+        synth.generate(synth.resize_shape(synth.scale_shape("netflix", 0.01), 5, 5, 26))
 
 
 @pytest.mark.parametrize("sizes", [{"items": 2**31}, {"users": 2**63}, {"ratings": 2**32}])
 def test_sizes_beyond_what_rows_number(sizes):
     with pytest.raises(ParameterError, match="must be an integer, between 1 and"):
-        synth.resized(synth.scaled("netflix", 0.001), **sizes)
+        synth.resize_shape(synth.scale_shape("netflix", 0.001), **sizes)
 
 
 def test_sizes_beyond_memory_are_told_before_the_work(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 1 << 30)
     with pytest.raises(DeviceMemoryError, match="Generating ratings of 10,000,050 users and items needs 2.98 GiB"):
-        synth.generate(synth.resized(synth.scaled("netflix", 0.001), 50, 10_000_000, 400))
+        synth.generate(synth.resize_shape(synth.scale_shape("netflix", 0.001), 50, 10_000_000, 400))

@@ -195,7 +195,7 @@ def lengths_of(rows):
 def sums_of(rows):
     """Return the bytes of uneven_sums."""
     sums = np.zeros(rows)
-    with thread_count.limited(1):
+    with thread_count.limit_threads(1):
         uneven_sums(lengths_of(rows), sums, np.zeros(rows, np.int64))
     return sums.tobytes()
 
@@ -524,7 +524,7 @@ def test_the_number_of_threads_is_set_for_all_and_limited_for_one(monkeypatch):
     gpukit.set_num_threads(np.int64(5))
     assert gpukit.get_num_threads() == 5
     elsewhere = []
-    with thread_count.limited(3), thread_count.limited(None), thread_count.limited(4):
+    with thread_count.limit_threads(3), thread_count.limit_threads(None), thread_count.limit_threads(4):
         assert gpukit.get_num_threads() == 3
         thread = threading.Thread(target=lambda: elsewhere.append(gpukit.get_num_threads()))
         thread.start()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit.errors import DeviceError, ParameterError
-from gpukit.runtime.thread_count import limited
+from gpukit.runtime.thread_count import limit_threads
 from gpukit.svt.kernels import subspace as subspace_kernels
 from gpukit.svt.plan import bytes_of_whiten
 from gpukit.svt.products import CpuTools
@@ -20,7 +20,7 @@ REALS = (np.float32, np.float64)
 @pytest.fixture(autouse=True)
 def one_thread():
     """The slices here are few and small: waiting for another thread takes longer."""
-    with limited(1):
+    with limit_threads(1):
         yield
 
 

@@ -35,7 +35,7 @@ from gpukit.factorization.lists.recommending import BY
 @option("--no-baselines", "Leave popularity, item kNN and EASE out.", bool)
 @options.table_file
 @options.duplicates
-@options.shared
+@options.shared_options
 @options.ranks
 @options.gpus
 @click.pass_context
@@ -67,7 +67,7 @@ def run(ask, stages, team):
     ask.of_lists = bool(ask.of_lists or ask.protocol or learned_clicks(fitted))
     check(ask, other)
     kind = lists if ask.of_lists else ratings
-    result = kind.judged(ask, fitted, other, stages, team)
+    result = kind.judge(ask, fitted, other, stages, team)
     if team.rank:
         return
     if ask.as_json:

@@ -38,18 +38,18 @@ class Found(NamedTuple):
     differences: list
 
 
-def judged(ask, fitted, other, stages, team):
+def judge(ask, fitted, other, stages, team):
     """Return the Found of a test file, computed by all ranks."""
     from gpukit.factorization.answers import judging
 
     pairs = read_clicks(ask, least_of(ask, fitted))
     tests = read_tests(ask, pairs) if ask.protocol else None
     stages.done("reading")
-    named = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
+    models = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
     given_ratings = read_given(ask)
     baselines = () if ask.no_baselines else judging.listers_of({"": fitted}, given_ratings)[0].baselines()
-    full = judging.judge_lists(named, pairs, ask.cuts, baselines, given_ratings, ask.by, team)
-    sampled = judging.judge_sampled(named, tests, ask.cuts, baselines, ask.by) if tests else None
+    full = judging.judge_lists(models, pairs, ask.cuts, baselines, given_ratings, ask.by, team)
+    sampled = judging.judge_sampled(models, tests, ask.cuts, baselines, ask.by) if tests else None
     compared = []
     if other is not None:
         compared = differences_of(full, ask)
@@ -167,7 +167,7 @@ def best_line(full, k):
         return f"None of them has a hit in its {k} first: NDCG@{k} says nothing of who is best here."
     return (
         f"Best by NDCG@{k}: {name}. {full.judged[0].predictor} less {full.judged[rival].predictor}: "
-        f"{difference.mean:+.4f} ({difference.low:+.4f} to {difference.high:+.4f}, p {spelled(difference.p)})."
+        f"{difference.mean:+.4f} ({difference.low:+.4f} to {difference.high:+.4f}, p {format_p(difference.p)})."
     )
 
 
@@ -222,14 +222,14 @@ def differences_of(report_of_lists, ask, label=""):
 
 def show_differences(rows, ask):
     """Print the differences of two models, if any."""
-    texts = [{**row, "interval": f"{row['low']:+.4f} to {row['high']:+.4f}", "p": spelled(row["p"])} for row in rows]
+    texts = [{**row, "interval": f"{row['low']:+.4f} to {row['high']:+.4f}", "p": format_p(row["p"])} for row in rows]
     texts = [{**row, **{key: report.Figure(row[key]) for key in ("interval", "p")}} for row in texts]
     texts = [{**row, "difference": report.Figure(f"{row['mean']:+.4f}")} for row in texts]
     if rows:
         report.print_table(texts, DIFFERENCE, f"{ask.model} less {ask.against}, paired over users")
 
 
-def spelled(p):
+def format_p(p):
     """Format p; very small values as an upper bound."""
     return "< 0.0002" if p < 0.0002 else f"{p:.4f}"
 
@@ -252,14 +252,14 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
     None without a test, or if the test cannot be evaluated. If the test's users are new to the model (split 'users'),
     the first four fifths of their clicks are given.
     """
-    from gpukit.factorization.answers.recommenders import given_and_later
+    from gpukit.factorization.answers.recommenders import split_new_users
 
     if test is None:
         return None
     try:
         given_clicks, later = None, clicks_after(test, positive_from)
         if split == "users":
-            given_clicks, later = given_and_later(later, seed=seed)
+            given_clicks, later = split_new_users(later, seed=seed)
         return model.evaluate_lists(later, min(CUT, len(model.item_ids_)), given=given_clicks)
     except DataError as error:
         report.remark(f"The lists were not judged: {error}", False)

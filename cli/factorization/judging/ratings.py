@@ -19,7 +19,7 @@ SEQUENTIAL = {
 }
 
 
-def judged(ask, fitted, other, stages, team):
+def judge(ask, fitted, other, stages, team):
     """Return {rows, ratings, unknown, differences, trained} of the test.
 
     unknown: numbers of ratings of unknown users and of unknown items. trained: {model: number of ratings that it was
@@ -39,10 +39,10 @@ def judged(ask, fitted, other, stages, team):
     if not len(test):
         raise DataError(f"{ask.test} holds no ratings to judge by.")
     if ask.sequential:
-        return judged_sequentially(ask, fitted, other, test, stages)
+        return judge_sequentially(ask, fitted, other, test, stages)
     check_ratings(test, fitted._scale)
     rows = closing_table(fitted, None, test)
-    results = {"rows": rows, "ratings": len(test), "unknown": unknown_in(fitted, test), "differences": []}
+    results = {"rows": rows, "ratings": len(test), "unknown": unknown_counts(fitted, test), "differences": []}
     results["trained"] = {ask.model: count_trained(fitted, test)}
     if other is not None:
         results["trained"][ask.against] = count_trained(other, test)
@@ -53,7 +53,7 @@ def judged(ask, fitted, other, stages, team):
     return results
 
 
-def judged_sequentially(ask, fitted, other, test, stages):
+def judge_sequentially(ask, fitted, other, test, stages):
     """Return {rows, ratings, by times or not, differences} of the test's ratings, one after the other."""
     sequence, rows, test = fitted._sequential(test)
     differences = []
@@ -64,7 +64,7 @@ def judged_sequentially(ask, fitted, other, test, stages):
     return {"rows": rows, "ratings": len(test), "by_time": test.times is not None, "differences": differences}
 
 
-def unknown_in(fitted, test):
+def unknown_counts(fitted, test):
     """Return {users, items}: the numbers of ratings of users, and of items, that a model does not know."""
     counts = unknown_pairs(fitted, test.user_ids[test.users], test.item_ids[test.items])
     return dict(zip(("users", "items"), counts))

@@ -28,7 +28,7 @@ def make_clicks(name, conditions):
     if name == LARGE:
         scale, shape = conditions.scale, synth.SHAPES["ml-10m"]
         sides = round(users * scale**0.5), round(items * scale**0.5), round(clicks * scale)
-        return ncf_data.as_clicks(synth.generate(synth.resized(shape, *sides), 0)[0]), "generated"
+        return ncf_data.as_clicks(synth.generate(synth.resize_shape(shape, *sides), 0)[0]), "generated"
     table = read_ratings(require_data(conditions.data, "ncf/ml-1m.train.rating"))
     return ncf_data.as_clicks(table.take(table.users < conditions.scale * table.shape[0])), "real"
 

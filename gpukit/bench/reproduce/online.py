@@ -174,8 +174,11 @@ def cut_parts(ratings, arrivals, random):
     part[late] = 1 + np.minimum(chance[late] / more, LIVE_PARTS - 1).astype(np.int8)
     old, new = ratings.parted(part == 0)
     part = part[part > 0]
-    cut = [old, *(new.take(random.permutation(np.flatnonzero(part == number))) for number in range(1, LIVE_PARTS + 1))]
-    shapes = zip(cut, count_arrivals(arrivals))
+    pieces = [
+        old,
+        *(new.take(random.permutation(np.flatnonzero(part == number))) for number in range(1, LIVE_PARTS + 1)),
+    ]
+    shapes = zip(pieces, count_arrivals(arrivals))
     return [replace(table, user_ids=table.user_ids[:m], item_ids=table.item_ids[:n]) for table, (m, n) in shapes]
 
 

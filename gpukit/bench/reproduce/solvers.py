@@ -28,7 +28,7 @@ from gpukit.bench.ratings import (
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.ratings import synth
-from gpukit.runtime.thread_count import limited
+from gpukit.runtime.thread_count import limit_threads
 
 F = K = 32
 SEEDS = range(3)
@@ -65,7 +65,7 @@ def train_model(estimator, train, test, device):
 
 def train_serially(estimator, train, test):
     """Return the Training by the CPU twins on one thread."""
-    with limited(1):
+    with limit_threads(1):
         return train_model(estimator, train, test, devices.cpu())
 
 

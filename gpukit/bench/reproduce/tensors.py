@@ -109,9 +109,9 @@ def table2(conditions):
     yield Row("Table 2 total", case.name, case.data, times, "s", f"the paper: {PRINTED_2['total']} s")
     model = GraphImputer(iterations=ITERATIONS, tolerance=0.0, device=str(case.device).split()[0], **settings)
     model.fit(case.graph.adjacency, case.graph.tensor, case.graph.mask)
-    for stage, taken in model.stages_.items():
+    for stage, stage_seconds in model.stages_.items():
         printed = f"the paper: {PRINTED_2[stage]} s" if stage in PRINTED_2 else "not in the paper's table"
-        yield Row(f"Table 2 {stage}", case.name, case.data, [taken], "s", printed)
+        yield Row(f"Table 2 {stage}", case.name, case.data, [stage_seconds], "s", printed)
     times = time_copies(case)
     yield Row("Table 2 copy", case.name, case.data, times, "s", f"the paper: {PRINTED_2['copy']} s; there and back")
 

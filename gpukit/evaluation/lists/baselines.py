@@ -49,11 +49,11 @@ def complete(start, stop, indptr, items, rows, order, lists):
         clicked, shown, slot = items[indptr[rows[line]] : indptr[rows[line] + 1]], lists[line], 0
         while slot < shown.size and shown[slot] >= 0:
             slot += 1
-        listed = shown[:slot]
+        items_so_far = shown[:slot]
         for item in order:
             if slot == shown.size:
                 break
             place = np.searchsorted(clicked, item)
-            if (place == clicked.size or clicked[place] != item) and item not in listed:
+            if (place == clicked.size or clicked[place] != item) and item not in items_so_far:
                 shown[slot] = item
                 slot += 1

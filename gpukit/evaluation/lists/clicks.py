@@ -57,7 +57,7 @@ def clicks_in_rows(indptr, items):
     return clicks_of(rows, items, (len(indptr) - 1, int(items.max()) + 1))
 
 
-def contained(clicks, rows, items):
+def click_mask(clicks, rows, items):
     """Return a mask (B, n) of items that are clicks of the users.
 
     items (B, n), -1 for none; rows (B,) users.
@@ -77,7 +77,7 @@ def _find(start, stop, indptr, clicked, rows, items, out):
             out[line, place] = position < len(user_clicks) and user_clicks[position] == items[line, place]
 
 
-def judged_by(users, items, known, n_items, every_item=False):
+def select_judged_pairs(users, items, known, n_items, every_item=False):
     """Return (mask (n,) of test pairs that can be evaluated, LeftOut).
 
     users, items: rows (n,); unknown ids are negative or beyond the last row. every_item: pairs with unknown items are
@@ -88,7 +88,7 @@ def judged_by(users, items, known, n_items, every_item=False):
     no_item = ~no_user & ((items < 0) | (items >= n_items))
     is_known = ~(no_user | no_item)
     seen = np.zeros(len(users), np.bool_)
-    seen[is_known] = contained(known, users[is_known], items[is_known, None])[:, 0]
+    seen[is_known] = click_mask(known, users[is_known], items[is_known, None])[:, 0]
     new = np.flatnonzero(is_known & ~seen)
     first = np.zeros(len(users), np.bool_)
     first[new[np.unique(users[new].astype(np.int64) * n_items + items[new], return_index=True)[1]]] = True

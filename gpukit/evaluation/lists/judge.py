@@ -16,7 +16,7 @@ import numpy as np
 
 from gpukit.base import check_integer
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.lists.clicks import contained
+from gpukit.evaluation.lists.clicks import click_mask
 
 NAMES = ("hr", "recall", "precision", "ndcg", "map", "mrr")
 FEW = 10  # training clicks; items with fewer are rare
@@ -30,7 +30,7 @@ def discounts(k):
     return np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))))
 
 
-def measured(hits, relevant, k):
+def metrics_of_hits(hits, relevant, k):
     """Return {metric: (B,) float64} of users.
 
     hits (B, n >= k) bool, in list order; relevant (B,): R of each user; values are 0 where R is 0.
@@ -114,10 +114,10 @@ def judge(predictor, tiles, relevant, clicks, cuts):
     slots = np.zeros((len(cuts), len(clicks) + 1), np.int64)
     sizes = relevant.counts()
     for rows, items in tiles:
-        hits = contained(relevant, rows, items)
+        hits = click_mask(relevant, rows, items)
         for place, k in enumerate(cuts):
             slots[place] += np.bincount(items[:, :k].ravel() + 1, minlength=slots.shape[1])
-            for name, column in measured(hits, sizes[rows], k).items():
+            for name, column in metrics_of_hits(hits, sizes[rows], k).items():
                 values[k][name].append(column)
     if not values[cuts[0]]["hr"]:
         raise DataError("There are no users to judge lists by.")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.evaluation.lists.clicks import contained
+from gpukit.evaluation.lists.clicks import click_mask
 from gpukit.evaluation.lists.judge import Judged, discounts
 
 
@@ -47,9 +47,9 @@ def candidates(users, clicks, negatives, is_present, known, n_items):
     """
     itself = is_present & (negatives == clicks[:, None])
     is_candidate = is_present & ~itself
-    repeated = is_candidate & ~_first(np.where(is_candidate, negatives, -1))
+    repeated = is_candidate & ~_first_occurrences(np.where(is_candidate, negatives, -1))
     is_candidate &= ~repeated
-    seen = is_candidate & contained(known, users, np.where(negatives < n_items, negatives, -1))
+    seen = is_candidate & click_mask(known, users, np.where(negatives < n_items, negatives, -1))
     items = np.minimum(np.column_stack((clicks, negatives)), n_items).astype(np.int32)
     is_present = np.column_stack((np.ones(len(users), np.bool_), is_candidate & ~seen))
     return Candidates(users, items, is_present), Dropped(
@@ -57,7 +57,7 @@ def candidates(users, clicks, negatives, is_present, known, n_items):
     )
 
 
-def _first(items):
+def _first_occurrences(items):
     """Return a mask (T, C) of first occurrences of items in their row."""
     order = np.argsort(items, axis=1, kind="stable")
     ordered = np.take_along_axis(items, order, axis=1)

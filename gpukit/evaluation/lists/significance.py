@@ -37,10 +37,10 @@ def compare(ours, theirs, seed=0, quantile=NORMAL_95):
         raise DataError(f"two values of each user are needed; got shapes {ours.shape} and {theirs.shape}.")
     change, n = ours - theirs, len(ours)
     mean, spread = float(change.mean()), quantile * float(change.std(ddof=min(1, n - 1))) / n**0.5
-    return Difference(mean, mean - spread, mean + spread, randomised(change, seed), n)
+    return Difference(mean, mean - spread, mean + spread, randomization_p_value(change, seed), n)
 
 
-def randomised(change, seed):
+def randomization_p_value(change, seed):
     """Return p of differences (n,).
 
     Users with differences of equal size are flipped together: the number of positive ones is binomial.
@@ -50,5 +50,5 @@ def randomised(change, seed):
     draw, sums = np.random.default_rng(seed), np.zeros(flips)
     for size, count in zip(sizes, counts):
         sums += size * (2 * draw.binomial(count, 0.5, flips) - count)
-    reached = np.abs(sums) >= abs(change.sum()) - 1e-9 * max(1.0, float(sizes @ counts))
-    return (1 + int(reached.sum())) / (1 + flips)
+    is_reached = np.abs(sums) >= abs(change.sum()) - 1e-9 * max(1.0, float(sizes @ counts))
+    return (1 + int(is_reached.sum())) / (1 + flips)

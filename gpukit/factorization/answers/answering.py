@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from gpukit._pool import shared_out
+from gpukit._pool import parallel_map
 from gpukit.base import check_choice, check_integer
 from gpukit.errors import DataError
 from gpukit.factorization.answers import explaining, exporting
@@ -16,7 +16,7 @@ from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.lookup import known_rows
 from gpukit.factorization.serve import MOST_ANSWERS
 from gpukit.io.ids import rows_of
-from gpukit.ratings.check import rated_below
+from gpukit.ratings.check import ratings_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -137,7 +137,7 @@ class Answering(Recommending):
         scores, common = self._likeness("item", row, "evidence")
         entries = slice(*self._rated.indptr[user_row : user_row + 2])
         rated, codes = self._rated.items[entries], self._rated.codes[entries]
-        best = _best(scores[rated], n)
+        best = _best_positions(scores[rated], n)
         ratings = self._rated.levels[codes[best]] * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
         return self.item_ids_[rated[best]], ratings, scores[rated[best]], common[rated[best]]
 
@@ -358,7 +358,7 @@ class Answering(Recommending):
         check_integer("n", n, 1, MOST_ANSWERS)
         check_choice("by", by, BY)
         scores, common = self._likeness(what, row, by, with_evidence)
-        best = _best(scores, n)
+        best = _best_positions(scores, n)
         result = getattr(self, f"{what}_ids_")[best], scores[best]
         return (*result, common[best], self.rating_counts()[what == "item"][best]) if with_evidence else result
 
@@ -372,7 +372,7 @@ class Answering(Recommending):
 
         scores, common = None, None
         if by == "evidence" or count:
-            compare = similarity.of_item if what == "item" else similarity.of_user
+            compare = similarity.item_similarity if what == "item" else similarity.user_similarity
             norms = self._prepare("norms", lambda: similarity.norms_of(self._rated, self._state))
             scores, common = compare(row, self._rated, self._state, norms)
         if by == "factors":
@@ -484,7 +484,9 @@ class Answering(Recommending):
         known_rows(self, learned.item_ids[np.unique(learned.items)], "item", unknown, "skip")
         known = self.item_ids_, self._order_of("item")
         below = (
-            rated_below(ratings, self.positive_from) if self.feedback_ == "implicit" and request.hide is True else None
+            ratings_below(ratings, self.positive_from)
+            if self.feedback_ == "implicit" and request.hide is True
+            else None
         )
         rated = None if below is None else rows_of(below.item_ids, known[0], "item", known[1])[below.items]
         for user, user_ratings in fold_in.iterate_users(learned, *known, self._scale):
@@ -510,7 +512,7 @@ class Answering(Recommending):
         return lambda ratings: fold_in.predict_scores(state, ratings, fold_in.fit_user(state, ratings, prior))
 
 
-def _best(scores, n):
+def _best_positions(scores, n):
     """Return (m,) positions of the n highest scores without NaN, best first.
 
     Ties: the lower position first.
@@ -525,5 +527,5 @@ def counts_of(history, n_users, n_items):
     """Return the ratings of each user (n_users,) and item (n_items,), int64, in a History on the host."""
     piece = 1 << 22  # ratings per pass of counting
     pieces = [history.items[start : start + piece] for start in range(0, len(history.items), piece)]
-    counts = shared_out(lambda items: np.bincount(items, minlength=n_items), pieces)
+    counts = parallel_map(lambda items: np.bincount(items, minlength=n_items), pieces)
     return np.diff(history.indptr)[:n_users], sum(counts, np.zeros(n_items, np.int64))

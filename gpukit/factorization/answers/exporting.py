@@ -46,7 +46,7 @@ def export(model, path, side, vectors):
     sides = ("users", "items") if side == "both" else (side,)
     for value in sides:
         refuse_surrogates(f"{value[:-1]}_ids", getattr(model, f"{value[:-1]}_ids_"))
-    with sinks.opened(path) as file:
+    with sinks.open_sink(path) as file:
         if suffix == ".npz":
             np.savez(file, **arrays_of(model, sides, vectors))
         else:

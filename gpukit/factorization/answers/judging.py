@@ -13,7 +13,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.evaluation.lists import sampled
-from gpukit.evaluation.lists.clicks import LeftOut, clicks_of, judged_by
+from gpukit.evaluation.lists.clicks import LeftOut, clicks_of, select_judged_pairs
 from gpukit.evaluation.lists.judge import check_cuts, judge
 from gpukit.evaluation.lists.significance import Difference, compare
 from gpukit.factorization.answers.recommenders import Lister, Newcomers
@@ -33,14 +33,14 @@ def lists_by(team, lists, users, n):
         yield from lists(users, n)
         return
     for first in range(0, len(users), SPAN * team.size):
-        own = users[first + SPAN * team.rank :][:SPAN]
-        result = joined(lists(own, n) if len(own) else (), n)
+        rank_users = users[first + SPAN * team.rank :][:SPAN]
+        result = concatenate_tiles(lists(rank_users, n) if len(rank_users) else (), n)
         for tile in zip(*(team.allgather(part) for part in result)):
             if len(tile[0]):
                 yield tile
 
 
-def joined(tiles, n):
+def concatenate_tiles(tiles, n):
     """Return (user rows (b,), item rows (b, n) int32) of concatenated tiles.
 
     Both are empty without tiles.
@@ -124,31 +124,34 @@ def judge_lists(models, X, k=10, baselines=True, given=None, by="lists", team=AL
             )
         )
     relevant = clicks_of(*common.sides[0], lead.shape)
-    for result in made_of(baselines, lead):
+    for result in resolve_baselines(baselines, lead):
         judged.append(judge(result.name, lists_by(team, result.lists, users, cuts[-1]), relevant, lead.counts, cuts))
     return Report(judged, cuts, ids, common.left_out, common.strange)
 
 
-def made_of(baselines, lister):
+def resolve_baselines(baselines, lister):
     """Return the baselines of a Lister if True, otherwise those passed."""
     return lister.baselines() if baselines is True else baselines or ()
 
 
 def common_pairs(listers, X, every_item=False):
-    """Return the Common of pairs X; every_item: as judged_by.
+    """Return the Common of pairs X; every_item: as select_judged_pairs.
 
     Raises DataError if none is left.
     """
     sides = [lister.rows(X) for lister in listers]
-    masks = [judged_by(*side, lister.known, len(lister.item_ids), every_item) for lister, side in zip(listers, sides)]
-    kept, (own, left_out) = np.logical_and.reduce([mask for mask, _ in masks]), masks[0]
-    strange = int(own.sum()) - int(kept.sum())
-    if not kept.any():
-        raise DataError(nothing_left(left_out, strange))
-    return Common(kept, [tuple(rows[kept] for rows in side) for side in sides], left_out, strange)
+    masks = [
+        select_judged_pairs(*side, lister.known, len(lister.item_ids), every_item)
+        for lister, side in zip(listers, sides)
+    ]
+    is_common, (is_judged, left_out) = np.logical_and.reduce([mask for mask, _ in masks]), masks[0]
+    strange = int(is_judged.sum()) - int(is_common.sum())
+    if not is_common.any():
+        raise DataError(no_pairs_message(left_out, strange))
+    return Common(is_common, [tuple(rows[is_common] for rows in side) for side in sides], left_out, strange)
 
 
-def nothing_left(left_out, strange):
+def no_pairs_message(left_out, strange):
     """Return a message that explains why no pair can be judged."""
     if not left_out.pairs:
         return "There are no clicks to judge lists by: 0 pairs."
@@ -170,14 +173,14 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
     common = common_pairs(listers, (tests.users, tests.clicks), every_item=True)
     candidates, n_items = Asked(tests, common.kept), len(lead.item_ids)
     rows = candidates.rows(lead)
-    apart = np.where(rows < n_items, rows, n_items + candidates.codes)
+    item_rows = np.where(rows < n_items, rows, n_items + candidates.codes)
     users, is_present = common.sides[0][0], tests.there[common.kept]
-    result, dropped = sampled.candidates(users, apart[:, 0], apart[:, 1:], is_present, lead.known, n_items)
+    result, dropped = sampled.candidates(users, item_rows[:, 0], item_rows[:, 1:], is_present, lead.known, n_items)
     scores = {
         name: model_scores(lister, lister.user_ids[side[0]], candidates.rows(lister))
         for name, lister, side in zip(models, listers, common.sides)
     }
-    scores |= {made.name: baseline_scores(made, result) for made in made_of(baselines, lead)}
+    scores |= {baseline.name: baseline_scores(baseline, result) for baseline in resolve_baselines(baselines, lead)}
     judged = [sampled.judge_sampled(name, values, result.there, cuts) for name, values in scores.items()]
     return Report(judged, cuts, lead.user_ids[result.users], common.left_out, common.strange, dropped)
 
@@ -188,8 +191,8 @@ class Asked:
     ids (n,); codes (T, 1 + C) into them, the clicks' first.
     """
 
-    def __init__(self, tests, kept):
-        items = np.column_stack((tests.clicks[kept].astype(tests.items.dtype), tests.items[kept]))
+    def __init__(self, tests, is_kept):
+        items = np.column_stack((tests.clicks[is_kept].astype(tests.items.dtype), tests.items[is_kept]))
         codes, self.ids = factorize(items.ravel(), "item")
         self.codes = codes.reshape(items.shape)
 

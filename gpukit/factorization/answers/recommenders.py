@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.device import resolve
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_in_rows, clicks_of
-from gpukit.evaluation.splits import before_last
+from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization.lookup import rows_or_unknown
 from gpukit.factorization.serve import pairs_in_rows
 from gpukit.factorization.solvers.ease.baseline import Ease
@@ -108,11 +108,11 @@ class Newcomers(Lister):
         return self.model.recommend_for_batches(given, n, "clicks", by=self.by, unknown="skip")
 
 
-def given_and_later(ratings, fraction=0.2, seed=0):
+def split_new_users(ratings, fraction=0.2, seed=0):
     """Return (given, later) of new users' Ratings.
 
     later: the last `fraction` of each user's ratings by time, or random ones if there are no times. The only rating of
     a user is given.
     """
     ranks = ratings.ranks_by_chance(seed) if ratings.times is None else ratings.ranks_in_time("user-time")
-    return ratings.parted(before_last(*ranks, fraction))
+    return ratings.parted(mask_before_last(*ranks, fraction))

@@ -93,17 +93,17 @@ def append_to_known(history, n_users, users, items, z):
     rows, counts = np.unique(users, return_counts=True)
     known = np.where(rows < n_users, np.diff(history.indptr)[np.minimum(rows, n_users)], 0)
     indptr = np.append(0, np.cumsum(known + counts))
-    first, merged = indptr[:-1] + known, (np.empty(indptr[-1], np.int32), np.empty(indptr[-1]))
+    first, merged_columns = indptr[:-1] + known, (np.empty(indptr[-1], np.int32), np.empty(indptr[-1]))
     starts = history.indptr[np.minimum(rows, n_users)]
     source = np.arange(known.sum()) + np.repeat(starts - np.append(0, np.cumsum(known)[:-1]), known)
     is_asked = np.arange(indptr[-1]) >= np.repeat(first, known + counts)
-    merged[0][~is_asked], merged[0][is_asked] = history.items[source], items
-    merged[1][~is_asked], merged[1][is_asked] = history.levels[history.codes[source]], z
-    return Sequences(indptr, first, *merged)
+    merged_columns[0][~is_asked], merged_columns[0][is_asked] = history.items[source], items
+    merged_columns[1][~is_asked], merged_columns[1][is_asked] = history.levels[history.codes[source]], z
+    return Sequences(indptr, first, *merged_columns)
 
 
 @njit
-def _near(item, base, neighbors, influence, residual, is_rated):
+def _neighbor_terms(item, base, neighbors, influence, residual, is_rated):
     """Return the neighbourhood's terms of Eq. (1) for an item; residual (N,): z less the item's baseline."""
     if item >= neighbors.shape[0]:
         return 0.0
@@ -174,12 +174,16 @@ def learn_in_order(start, stop, sequences, features, bias, baseline, noise, neig
                     for s in range(indptr[user], t):
                         other = items[s]
                         if other < n_items:
-                            rest = z[s] - bias[other] - _near(other, base, neighbors, influence, residual, is_rated)
+                            rest = (
+                                z[s]
+                                - bias[other]
+                                - _neighbor_terms(other, base, neighbors, influence, residual, is_rated)
+                            )
                             for i in range(size):
                                 moment[i] += rest * features[other, i]
                 predicted[t, 0] = bias[item] + _product(features[item], P, moment)
                 if neighbors.shape[1]:
-                    predicted[t, 0] += _near(item, base, neighbors, influence, residual, is_rated)
+                    predicted[t, 0] += _neighbor_terms(item, base, neighbors, influence, residual, is_rated)
                 predicted[t, 1] = baseline[item] + base
             if item < n_items:
                 _learn(features[item], P, gain)

@@ -109,7 +109,7 @@ def bases_of(state):
     return tuple(np.ascontiguousarray(extras[:, BASE]) for extras in sides)
 
 
-def of_item(row, history, state, norms, measure=MEASURE):
+def item_similarity(row, history, state, norms, measure=MEASURE):
     """Return the similarity of item `row` to all items.
 
     Returns (similarity (N,) float32, common raters (N,) int64).
@@ -120,10 +120,10 @@ def of_item(row, history, state, norms, measure=MEASURE):
     weights = measure.level + (z - bases[0][raters] - bases[1][row])
     products, common = np.zeros(len(bases[1])), np.zeros(len(bases[1]), np.int64)
     meet_items(history, measure.level, *bases, raters, weights, products, common)
-    return _blended(row, products / norms_with(norms.items, row), common, state.item_factors, measure), common
+    return _blend(row, products / norms_with(norms.items, row), common, state.item_factors, measure), common
 
 
-def of_user(row, history, state, norms, measure=MEASURE):
+def user_similarity(row, history, state, norms, measure=MEASURE):
     """Return the similarity of user `row` to all users.
 
     Returns (similarity (M,) float32, items rated in common (M,) int64).
@@ -134,7 +134,7 @@ def of_user(row, history, state, norms, measure=MEASURE):
     weights[items], rated[items] = measure.level + (z - bases[0][row] - bases[1][items]), True
     products, common = np.zeros(len(bases[0])), np.zeros(len(bases[0]), np.int64)
     meet_users(history, measure.level, *bases, weights, rated, products, common)
-    return _blended(row, products / norms_with(norms.users, row), common, state.user_factors, measure), common
+    return _blend(row, products / norms_with(norms.users, row), common, state.user_factors, measure), common
 
 
 def norms_with(norms, row):
@@ -142,7 +142,7 @@ def norms_with(norms, row):
     return np.maximum(norms * norms[row], 1e-20)
 
 
-def _blended(row, ratings, common, factors, measure):
+def _blend(row, ratings, common, factors, measure):
     """Return damped cosines of ratings and of factors; 0 without common ratings."""
     met, likeness = np.flatnonzero(common), np.zeros(len(common), np.float32)
     damping = common[met] / (common[met] + measure.damping)

@@ -48,7 +48,7 @@ def is_doubtful(n_ratings, shape):
     return n_ratings <= RULES.few_ratings or is_sparse(n_ratings, shape)
 
 
-def left_open(estimator):
+def open_parameters(estimator):
     """Return the names in OPEN that are None.
 
     Empty for solvers and rates that have defaults of their own.
@@ -60,8 +60,8 @@ def left_open(estimator):
 
 def wants_factors(estimator):
     """Return True if the user set an option that damped biases ignore."""
-    named = (*OPEN, "learning_rate")
-    return any(getattr(estimator, name, None) is not None for name in named) or not getattr(estimator, "biases", True)
+    names = (*OPEN, "learning_rate")
+    return any(getattr(estimator, name, None) is not None for name in names) or not getattr(estimator, "biases", True)
 
 
 def decays(settings, free):
@@ -101,7 +101,7 @@ def best_damping(search, trend, users):
     return best_of([search.run(((users, items), trend)) for users in RULES.damping_grid])
 
 
-def usual_suits(estimator, ratings, settings, device):
+def is_default_suitable(estimator, ratings, settings, device):
     """Return True if the default settings.Settings suit Ratings.
 
     They suit if ratings are plenty and a few epochs on a sample clearly improve on damped biases. For very many ratings
@@ -112,7 +112,7 @@ def usual_suits(estimator, ratings, settings, device):
         return False
     if n >= RULES.very_many_ratings or not settings.biases or settings.solver != "sgd":
         return True
-    with thread_count.limited(1):
+    with thread_count.limit_threads(1):
         train, held_out = folds(draw_sample(ratings, settings.seed, RULES.check_sample, least=2), settings.seed)[0]
         evaluator = Evaluator(estimator, train, held_out, settings.seed, device)
         candidate = settings._replace(n_neighbors=0, n_factors=min(settings.n_factors, *train.shape))
@@ -127,8 +127,8 @@ def choose(estimator, ratings, settings, device, judged, progress):
     number of epochs is then at least the usual one. judged: whether the user's own ratings judge every epoch, by which
     early stopping then works.
     """
-    free, n = left_open(estimator), len(ratings)
-    doubtful = bool(free) and not usual_suits(estimator, ratings, settings, device)
+    free, n = open_parameters(estimator), len(ratings)
+    doubtful = bool(free) and not is_default_suitable(estimator, ratings, settings, device)
     stopping = settings.patience > 0 and not judged
     if not (doubtful or stopping):
         return Choice(settings, [], _usual(estimator, ratings, settings, free))
@@ -136,13 +136,13 @@ def choose(estimator, ratings, settings, device, judged, progress):
         why = f"{n} ratings are too few to try anything on"
         return Choice(settings if wants_factors(estimator) else as_biases(settings), [], why)
     sample = draw_sample(ratings, settings.seed, RULES.choice_sample) if doubtful else ratings
-    with thread_count.limited(1 if estimator.deterministic or len(sample) <= RULES.few_ratings else None):
+    with thread_count.limit_threads(1 if estimator.deterministic or len(sample) <= RULES.few_ratings else None):
         progress("choosing", 0, None, {})
         patience = settings.patience if stopping else RULES.choice_patience if "n_epochs" in free else 0
         evaluators = make_evaluators(estimator, sample, settings, device, stopping)
         search = make_search(evaluators, settings, patience, doubtful, progress)
         options = estimator, settings, search, evaluators, patience > 0
-        chosen = choose_best(*options) if doubtful else _stopped(settings, search)
+        chosen = choose_best(*options) if doubtful else _choose_epochs(settings, search)
     if len(sample) < n and chosen.settings.epochs:  # the fewer ratings of an item, the sooner it is overfitted
         epochs = max(chosen.settings.epochs, settings.epochs)
         chosen = chosen._replace(settings=chosen.settings._replace(epochs=epochs))
@@ -187,7 +187,7 @@ def choose_best(estimator, settings, search, evaluators, has_patience):
 
     has_patience: whether a candidate's epochs are those of its best one, and not the settings'.
     """
-    free, plain, first = left_open(estimator), None, settings._replace(held=True)
+    free, plain, first = open_parameters(estimator), None, settings._replace(held=True)
     if settings.biases:
         plain = best_biases(evaluators)
         first = first._replace(**dict(zip(("damping", "trend"), plain.candidate)))
@@ -211,8 +211,8 @@ def choose_best(estimator, settings, search, evaluators, has_patience):
 def _usual(estimator, ratings, settings, free):
     """Return the reason why nothing is tried."""
     if not free:
-        own = estimator.rates == "adaptive" and settings.solver == "sgd"
-        return "named" if own else "named, or usual for its rates and solver"
+        is_adaptive = estimator.rates == "adaptive" and settings.solver == "sgd"
+        return "named" if is_adaptive else "named, or usual for its rates and solver"
     level = density(len(ratings), ratings.shape)
     return f"usual for plenty of ratings ({level:.0f} or more a user and item)"
 
@@ -222,7 +222,7 @@ def as_biases(settings):
     return settings._replace(n_factors=1, n_neighbors=0, epochs=0)
 
 
-def _stopped(settings, search):
+def _choose_epochs(settings, search):
     """Return the Choice of early stopping: the best number of epochs."""
     trial = search.run(settings)
     why = f"best of {len(trial.row['curve'])} epochs on {len(trial.scores):,} ratings held out, then trained on all"

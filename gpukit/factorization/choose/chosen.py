@@ -40,7 +40,7 @@ class Choice(NamedTuple):
         """
         settings = self.settings
         trained = settings.epochs > 0 or settings.solver == "ease"
-        clicks = {"feedback": "implicit", **of_clicks(settings)} if settings.feedback == "implicit" else {}
+        clicks = {"feedback": "implicit", **click_settings(settings)} if settings.feedback == "implicit" else {}
         return {
             "predictor": estimator if trained else BIASES,
             "n_factors": settings.n_factors if trained else 0,
@@ -58,26 +58,26 @@ class Choice(NamedTuple):
 
     def kept(self):
         """Return the entries for a checkpoint, as a dict."""
-        kept = {name: getattr(self.settings, name) for name in KEPT}
-        return {**kept, **of_clicks(self.settings), "trials": self.trials, "why": self.why}
+        entries = {name: getattr(self.settings, name) for name in KEPT}
+        return {**entries, **click_settings(self.settings), "trials": self.trials, "why": self.why}
 
 
-def of_clicks(settings):
+def click_settings(settings):
     """Return the settings.Settings for clicks alone, as a dict; empty for ratings."""
     if settings.feedback == "explicit":
         return {}
     return {name: getattr(settings, name) for name in OF_CLICKS}
 
 
-def kept_choice(kept, settings, n_epochs):
+def restore_choice(entries, settings, n_epochs):
     """Return the Choice from the dict of `Choice.kept`.
 
     settings: settings.Settings of the same estimator; n_epochs: the estimator's own, or None. Raises DataError for
     entries that are not valid.
     """
     kinds = {**kinds_of(KEPT), **(kinds_of(OF_CLICKS) if settings.feedback == "implicit" else {})}
-    facts = {name: persist.entry_of({**LATER, **kept}, name, kind) for name, kind in kinds.items()}
-    others = (persist.entry_of(kept, name, kind) for name, kind in (("trials", list), ("why", str)))
+    facts = {name: persist.entry_of({**LATER, **entries}, name, kind) for name, kind in kinds.items()}
+    others = (persist.entry_of(entries, name, kind) for name, kind in (("trials", list), ("why", str)))
     try:
         check_integer("epochs", facts["epochs"], 0)
         check_real("a number of its settings", facts["regularization"], 0.0)

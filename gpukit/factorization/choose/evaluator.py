@@ -47,8 +47,8 @@ class Evaluator:
         beginning = Beginning(*facts)
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
         minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
-        made = self.made._replace(side=side._replace(minor=minor))
-        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, self.in_batches)
+        data = self.made._replace(side=side._replace(minor=minor))
+        task = Task(self.orders, self.scale, data, settings, layout, steps, self.device, self.in_batches)
         training = solver.begin(session, task, solver.arrange(task))
         pairs = session.ask(self.held_out.users, self.held_out.items)
 

@@ -56,7 +56,7 @@ def prepare(request):
             checkpoints.first, second = state, resumed.second if resumed else None
             with clock("training"):
                 other = train_second(prepared, plan, progress, second, checkpoints)
-            state = mix.joined(state, other, plan.mixed)
+            state = mix.combine_states(state, other, plan.mixed)
         state = add_item_weights(state, clicks, plan, device)
         return start.with_popularity(state, prepared.counts[1], plan.popular)
 

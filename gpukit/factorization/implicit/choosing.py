@@ -20,7 +20,7 @@ from gpukit.factorization.implicit.evaluator import Evaluator, make_trial, measu
 from gpukit.factorization.implicit.item_weights import matrix_of
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.settings import goal_of
-from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease.training import solve_scores, work_of, work_of_scores
 from gpukit.factorization.solvers.rates import EASE_GROWTH
 from gpukit.model_selection.search import Search
@@ -204,7 +204,7 @@ def search_ridge(search, plan, matrix, work):
     def move(plan, factor):
         return plan._replace(regularization=round_digits(plan.regularization * factor))
 
-    regularization = usual("ease", "adaptive", len(search.clicks))["regularization"]
+    regularization = solver_defaults("ease", "adaptive", len(search.clicks))["regularization"]
     start = plan._replace(solver="ease", loss="squared", regularization=regularization, ease=1.0)
     ridges = Search([evaluate], budget=search.budget, report=search.report)
     return ridges.climb(ridges.run(start), move, RULES.ridge_step, certain=0.0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.evaluation.lists.judge import measured
+from gpukit.evaluation.lists.judge import metrics_of_hits
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import matrix_of, solve
@@ -24,7 +24,7 @@ def measure_lists(lists, judges):
     hits, depth = np.zeros(lists.shape, np.bool_), lists.shape[1]
     rows, places = np.nonzero(lists[owners] == judges.items[:, None])
     hits[owners[rows], places] = True
-    whole, short = (measured(hits, counts, min(k, depth)) for k in (RULES.judged_length, RULES.reported_length))
+    whole, short = (metrics_of_hits(hits, counts, min(k, depth)) for k in (RULES.judged_length, RULES.reported_length))
     return np.stack((whole["ndcg"], short["hr"], short["ndcg"]))
 
 
@@ -115,7 +115,7 @@ class Evaluator:
         state: of least squares; if `mixed` is not 0, a pair of it and of the second model.
         """
         if plan.mixed:
-            state = mix.joined(*state, plan.mixed)
+            state = mix.combine_states(*state, plan.mixed)
         elif plan.popular:
             state = start.with_popularity(state, self.prepared.counts[1], plan.popular)
         if plan.ease:

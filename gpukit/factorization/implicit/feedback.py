@@ -8,7 +8,7 @@ from gpukit.ratings.check import are_clicks, are_pairs, clicks_after, clicks_of,
 from gpukit.ratings.parts import RatingsPart
 
 
-def resolved(estimator, ratings):
+def resolve_feedback(estimator, ratings):
     """Return ('explicit' or 'implicit', the Ratings to learn).
 
     The estimator's parameters decide, otherwise the Ratings: if all values are equal they are clicks, which get values
@@ -17,9 +17,9 @@ def resolved(estimator, ratings):
     Raises ParameterError for inconsistent parameters, and for ratings with parameters for clicks unless feedback is
     'implicit'. Raises DataError if no click is left.
     """
-    named, positive_from = estimator.feedback, estimator.positive_from
+    feedback, positive_from = estimator.feedback, estimator.positive_from
     is_implicit = positive_from is not None or are_clicks(ratings)
-    kind = named if named != "auto" else "implicit" if is_implicit else "explicit"
+    kind = feedback if feedback != "auto" else "implicit" if is_implicit else "explicit"
     goal_of(estimator, kind)
     if kind == "explicit":
         return kind, ratings
@@ -28,9 +28,9 @@ def resolved(estimator, ratings):
             "Ratings in parts are not learned as clicks, which equal ratings are. Read them on one rank (name a file "
             "instead of a pattern, or pass frame.compute()), or give feedback='explicit'."
         )
-    from gpukit.ratings.repeats import checked
+    from gpukit.ratings.repeats import validate
 
-    return kind, clicks_of(checked(ratings), positive_from)
+    return kind, clicks_of(validate(ratings), positive_from)
 
 
 def warn_of_columns(estimator, ratings):
@@ -71,6 +71,6 @@ def judges_of(estimator, ratings, kind):
     check_test(kind, ratings)
     if kind == "explicit":
         return ratings
-    from gpukit.ratings.repeats import checked
+    from gpukit.ratings.repeats import validate
 
-    return clicks_after(checked(ratings), estimator.positive_from)
+    return clicks_after(validate(ratings), estimator.positive_from)

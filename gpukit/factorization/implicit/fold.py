@@ -6,11 +6,11 @@ The problem is that of training, with fixed item parameters. On the host, in flo
 import numpy as np
 
 from gpukit.factorization.answers.fold_in import neighborhood
-from gpukit.factorization.implicit.mix import parted
+from gpukit.factorization.implicit.mix import split_states
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import weights_matrix
-from gpukit.factorization.online.plan import of_model
-from gpukit.factorization.solvers import usual
+from gpukit.factorization.online.plan import settings_of_model
+from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
 from gpukit.factorization.twins import row_products
@@ -21,15 +21,15 @@ def scorer(model):
 
     model: a fitted model of clicks. Scores are (N,) float64.
     """
-    state, plan = model._state, of_model(model, len(model._rated.items))
+    state, plan = model._state, settings_of_model(model, len(model._rated.items))
     bias = state.item_extras[:, BIAS].astype(np.float64)
     taste, weights = taste_of(state, plan, bias), weights_matrix(state)
 
-    def scores(given):
-        near = neighborhood(state, given, 0.0, slice(None)) + np.zeros(len(bias))
-        result = taste(given, near) + bias + near
+    def scores(clicks):
+        near = neighborhood(state, clicks, 0.0, slice(None)) + np.zeros(len(bias))
+        result = taste(clicks, near) + bias + near
         if weights is not None:
-            result += weights[given.items].sum(axis=0, dtype=np.float64)
+            result += weights[clicks.items].sum(axis=0, dtype=np.float64)
         return result
 
     return scores
@@ -41,40 +41,40 @@ def taste_of(state, plan, bias):
     bias (N,) float64: of the items.
     """
     if plan.solver == "ease":
-        return lambda given, near: 0.0
+        return lambda clicks, near: 0.0
     if plan.mixed:
-        return by_both(state, plan)
-    return by_squares(state, plan) if plan.solver == "ials" else by_chances(state, plan, bias)
+        return mixed_scorer(state, plan)
+    return squares_scorer(state, plan) if plan.solver == "ials" else cross_entropy_scorer(state, plan, bias)
 
 
-def by_both(state, plan):
+def mixed_scorer(state, plan):
     """Return the scoring function of two models in one.
 
     Its arguments are a fold_in.UserRatings and the neighbourhood's scores.
     """
-    one, other = parted(state, plan)
-    own = plan._replace(**{**usual("sampled", plan.rates, 0), "solver": "sampled"})
-    squares = by_squares(one, plan)
-    chances = by_chances(other, own, other.item_extras[:, BIAS].astype(np.float64))
-    return lambda given, near: squares(given, near) + plan.mixed * chances(given, near / plan.mixed)
+    one, other = split_states(state, plan)
+    sampled_plan = plan._replace(**{**solver_defaults("sampled", plan.rates, 0), "solver": "sampled"})
+    squares = squares_scorer(one, plan)
+    chances = cross_entropy_scorer(other, sampled_plan, other.item_extras[:, BIAS].astype(np.float64))
+    return lambda clicks, near: squares(clicks, near) + plan.mixed * chances(clicks, near / plan.mixed)
 
 
-def by_squares(state, plan):
+def squares_scorer(state, plan):
     """Return the scoring function of `ials`, u V'.
 
     Its arguments are a fold_in.UserRatings and the neighbourhood's scores.
     """
     gram = gram_of(state.item_factors)
 
-    def products(given, near):
-        indptr = np.array([0, len(given.items)])
-        user = fold_in(state.item_factors, indptr, given.items, given.z, plan, gram)[0]
+    def products(clicks, near):
+        indptr = np.array([0, len(clicks.items)])
+        user = fold_in(state.item_factors, indptr, clicks.items, clicks.z, plan, gram)[0]
         return plan.factors_share * row_products(state.item_factors, user).astype(np.float64)
 
     return products
 
 
-def by_chances(state, plan, bias):
+def cross_entropy_scorer(state, plan, bias):
     """Return the scoring function b_i + u V' by cross-entropy.
 
     Its arguments are a fold_in.UserRatings and the neighbourhood's scores. It minimizes the cross-entropy of the user's
@@ -83,16 +83,16 @@ def by_chances(state, plan, bias):
 
     most_items = 20_000  # maximum number of items without a click in the loss with sampled negatives
 
-    def products(given, near):
-        if not len(given.items):
+    def products(clicks, near):
+        if not len(clicks.items):
             return np.zeros(len(bias))
-        others = np.setdiff1d(np.arange(len(bias)), given.items)
+        others = np.setdiff1d(np.arange(len(bias)), clicks.items)
         others = np.random.default_rng(plan.seed).permutation(others)[:most_items]
-        rows = np.concatenate((given.items, others))
-        truth = np.repeat((1.0, 0.0), (len(given.items), len(others)))
-        weights = np.where(truth, 1.0, plan.n_negatives * len(given.items) / max(1, len(others)))
+        rows = np.concatenate((clicks.items, others))
+        truth = np.repeat((1.0, 0.0), (len(clicks.items), len(others)))
+        weights = np.where(truth, 1.0, plan.n_negatives * len(clicks.items) / max(1, len(others)))
         design = np.column_stack((np.ones(len(rows)), state.item_factors[rows].astype(np.float64)))
-        decay = max(plan.regularization, 1e-6) * (1 + plan.n_negatives) * len(given.items)
+        decay = max(plan.regularization, 1e-6) * (1 + plan.n_negatives) * len(clicks.items)
         result = newton(design, truth, weights, (bias + near)[rows], decay)
         return result[0] + state.item_factors.astype(np.float64) @ result[1:]
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.evaluation.splits import before_last
+from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.weights import times_differ
 from gpukit.streams import Numpy
@@ -35,7 +35,7 @@ def hold_out_last(clicks, ranks, latest):
 
     ranks: (rank of each click among its user's, number of its user's clicks); the last held_out_share is held out.
     """
-    train, held_out = clicks.parted(before_last(*ranks, RULES.held_out_share))
+    train, held_out = clicks.parted(mask_before_last(*ranks, RULES.held_out_share))
     users = np.unique(held_out.users)[: max(RULES.least_judges, RULES.ranked_pairs // clicks.shape[1])]
     chosen = np.isin(held_out.users, users)
     return train, Judges(held_out.users[chosen], held_out.items[chosen], latest)

@@ -10,14 +10,14 @@ import numpy as np
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import State, state_of_factors
-from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers import solver_defaults
 
 LOSS = "cross-entropy"
 
 
 def partner(estimator, plan, n_clicks, shape):
     """Return the settings.Settings of the second model; plan: those of the first."""
-    standard = usual("sampled", plan.rates, n_clicks)
+    standard = solver_defaults("sampled", plan.rates, n_clicks)
     named = {"epochs": "n_epochs", "regularization": "regularization", "learning_rate": "learning_rate"}
     arguments = {own: value for own, name in named.items() if (value := getattr(estimator, name)) is not None}
     loss = plan.loss if plan.solver == "sampled" else LOSS
@@ -32,15 +32,15 @@ def deviation(state):
     return float(np.sqrt((users * items).sum() / (len(state.user_factors) * len(state.item_factors))))
 
 
-def joined(state, other, weight):
+def combine_states(state, other, weight):
     """Return the State whose score is a State's plus `weight` times another's.
 
     The first one has no neighbours.
     """
     weight = np.float32(weight)
     users, items = state.user_extras.copy(), state.item_extras.copy()
-    for extras, own in ((users, other.user_extras), (items, other.item_extras)):
-        extras[:, BIAS] += weight * own[:, BIAS]
+    for extras, other_extras in ((users, other.user_extras), (items, other.item_extras)):
+        extras[:, BIAS] += weight * other_extras[:, BIAS]
     return State(
         np.hstack((state.user_factors, weight * other.user_factors)),
         users,
@@ -51,8 +51,8 @@ def joined(state, other, weight):
     )
 
 
-def parted(state, plan):
-    """Return the (first, second) State of one that `joined` made.
+def split_states(state, plan):
+    """Return the (first, second) State of one that `combine_states` made.
 
     plan: its settings.Settings. All biases are the second's.
     """

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
 from gpukit.factorization.implicit import start
-from gpukit.factorization.implicit.weights import weighted
+from gpukit.factorization.implicit.weights import weigh_clicks
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.shared.partition import share_of
@@ -43,12 +43,14 @@ class PreparedClicks:
         if self.given is not None:
             return self.given
         key = "orders", plan.counted, plan.recency
-        return self.once(key, lambda: order_ratings(weighted(self.clicks, plan), self.device))
+        return self.once(key, lambda: order_ratings(weigh_clicks(self.clicks, plan), self.device))
 
     def ready(self, plan, walk, near):
         """Return TrainingData of the clicks; walk, near: see PreparationOptions."""
         key = "ready", plan.counted, plan.recency, walk, near
-        return self.once(key, lambda: ready_of(self.orders(plan), walk, plan.seed, near, self.steps.preparing))
+        return self.once(
+            key, lambda: make_training_data(self.orders(plan), walk, plan.seed, near, self.steps.preparing)
+        )
 
     def neighbors(self, plan, progress=None):
         """Return (N, K) int32 on the host, K the neighbours in training; the search is run once.
@@ -65,7 +67,7 @@ class PreparedClicks:
         return result if isinstance(result, np.ndarray) else result.copy_to_host()
 
 
-def ready_of(orders, walk, seed, near, steps):
+def make_training_data(orders, walk, seed, near, steps):
     """Return TrainingData of clicks in orders, without biases.
 
     walk, near: see PreparationOptions.

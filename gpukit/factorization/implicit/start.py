@@ -29,7 +29,7 @@ def start_state(counts, n_factors, neighbors, seed):
     return State(*sides, np.zeros((len(neighbors), 2, neighbors.shape[1]), np.float32), neighbors)
 
 
-def ranked_for_strangers(state, clicks, share=0.0):
+def set_popularity_bias(state, clicks, share=0.0):
     """Return the State with popularity as the items' bias.
 
     clicks (N,): of each item. By default the bias is so small that it only breaks ties and ranks items for unknown
@@ -48,7 +48,7 @@ def with_popularity(state, clicks, share):
     is 1 for the item with the most clicks.
     """
     factors = state.user_factors * np.float32(1.0 - share)
-    return ranked_for_strangers(state._replace(user_factors=factors), clicks, share)
+    return set_popularity_bias(state._replace(user_factors=factors), clicks, share)
 
 
 def deviation(clicks):

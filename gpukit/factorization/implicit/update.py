@@ -13,10 +13,10 @@ from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import Resolution, add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
-from gpukit.factorization.implicit.weights import weighted
+from gpukit.factorization.implicit.weights import weigh_clicks
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.online import learning, merge
-from gpukit.factorization.online.plan import empty_entry, new_entry, of_model
+from gpukit.factorization.online.plan import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.solvers.ease.training import matrix_of
 from gpukit.factorization.solvers.ials.fold import fold_in
@@ -32,8 +32,8 @@ def weights_of(model, ratings):
 
     Values are the weights. Ratings that are not clicks are dropped.
     """
-    plan = of_model(model, 0)._replace(recency=0.0)
-    return weighted(clicks_after(ratings, model.positive_from), plan)
+    plan = settings_of_model(model, 0)._replace(recency=0.0)
+    return weigh_clicks(clicks_after(ratings, model.positive_from), plan)
 
 
 def update_clicks(model, clicks, options, progress):
@@ -42,7 +42,7 @@ def update_clicks(model, clicks, options, progress):
     options: online.plan.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
     device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
-    with devices.reported(device, "Updating"):
+    with devices.translate_memory_errors(device, "Updating"):
         progress("merging", 0, 1, {})
         with clock("merge"):
             stored, ids, changes = read_changes(model, clicks, options, cpu(), keep_unchanged=True)
@@ -59,11 +59,11 @@ def update_clicks(model, clicks, options, progress):
                 side[rows] = True
         with clock("orders"):
             orders = order_ratings(clicks, device)
-        plan = of_model(model, len(clicks))
+        plan = settings_of_model(model, len(clicks))
         resolution = resolution_of(model, merge.changed_rows(changes, stored.steps)[0])
         with clock("training"):
-            least_squares = solved if plan.solver == "ials" else weighted_alone
-            learn = both if plan.mixed else walked if plan.solver == "sampled" else least_squares
+            least_squares = solve_rows if plan.solver == "ials" else update_item_weights
+            learn = update_both if plan.mixed else train_epochs if plan.solver == "sampled" else least_squares
             prepared = PreparedClicks(model, clicks, device, orders)
             state, count = learn(model._state, prepared, plan, (fresh, moving), options)
             state = add_item_weights(state, clicks, plan, device, resolution.solve)
@@ -81,22 +81,24 @@ def resolution_of(model, users):
     return Resolution(vars(model).get("_prepared", {}).get(INVERSE), X, users)
 
 
-def weighted_alone(state, prepared, plan, which, _):
-    """Return (the State of a model of item weights alone, number of clicks read); arguments as `solved`."""
+def update_item_weights(state, prepared, plan, which, _):
+    """Return (the State of a model of item weights alone, number of clicks read); arguments as `solve_rows`."""
     grown = state_of_factors(*(np.zeros((rows, 1), np.float32) for rows in prepared.clicks.shape))
-    return start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), len(prepared.clicks)
+    return start.set_popularity_bias(grown, prepared.counts[1], plan.popular), len(prepared.clicks)
 
 
-def both(state, prepared, plan, which, rows):
-    """Update two models in one; return as `solved`, with the same arguments."""
-    one, other = mix.parted(state, plan)
-    own = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
-    one, read = solved(one, prepared, plan._replace(mixed=0.0), which, rows)
-    other, count = walked(other, prepared, own._replace(n_factors=other.user_factors.shape[1]), which, rows)
-    return mix.joined(one, other, plan.mixed), read + count
+def update_both(state, prepared, plan, which, rows):
+    """Update two models in one; return as `solve_rows`, with the same arguments."""
+    one, other = mix.split_states(state, plan)
+    sampled_plan = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
+    one, read = solve_rows(one, prepared, plan._replace(mixed=0.0), which, rows)
+    other, count = train_epochs(
+        other, prepared, sampled_plan._replace(n_factors=other.user_factors.shape[1]), which, rows
+    )
+    return mix.combine_states(one, other, plan.mixed), read + count
 
 
-def solved(state, prepared, plan, which, rows):
+def solve_rows(state, prepared, plan, which, rows):
     """Return (the State with rows solved for, number of clicks read).
 
     which: ((M,), (N,)) bool of new rows, and of rows that may change.
@@ -113,12 +115,12 @@ def solved(state, prepared, plan, which, rows):
         count += solve(items, users, tables[1], moving[1], plan)
     users *= np.float32(share)
     grown = state_of_factors(users, items)
-    grown = start.ranked_for_strangers(grown, prepared.counts[1], plan.popular)
-    return restored(grown, state, fresh) if rows.rows == "frozen" else grown, count
+    grown = start.set_popularity_bias(grown, prepared.counts[1], plan.popular)
+    return restore_rows(grown, state, fresh) if rows.rows == "frozen" else grown, count
 
 
-def solve(own, other, table, rows, plan):
-    """Solve for rows (a mask) of `own` with fixed `other`.
+def solve(factors, other, table, rows, plan):
+    """Solve for rows (a mask) of `factors` with fixed `other`.
 
     table: (indptr, indices, weights) of the clicks by row. Returns the number of clicks read.
     """
@@ -127,7 +129,7 @@ def solve(own, other, table, rows, plan):
     counts = np.diff(indptr)[which]
     begins = np.concatenate(([0], np.cumsum(counts)))
     places = np.repeat(indptr[which] - begins[:-1], counts) + np.arange(begins[-1])
-    own[which] = fold_in(other, begins, indices[places], weights[places], plan)
+    factors[which] = fold_in(other, begins, indices[places], weights[places], plan)
     return int(begins[-1])
 
 
@@ -136,7 +138,7 @@ def with_rows(factors, rows):
     return np.pad(factors, ((0, rows - len(factors)), (0, 0)))
 
 
-def restored(state, before, fresh):
+def restore_rows(state, before, fresh):
     """Return the State with the earlier rows of the State before; fresh: ((M,), (N,)) bool of new rows."""
     rows = {}
     for name, own, old, new in zip(state._fields, state, before, (fresh[0], fresh[0], fresh[1], fresh[1])):
@@ -144,21 +146,21 @@ def restored(state, before, fresh):
     return state._replace(**rows)
 
 
-def walked(state, prepared, plan, which, rows):
+def train_epochs(state, prepared, plan, which, rows):
     """Return (the State after some late epochs, number of clicks processed).
 
-    Arguments as `solved`; epochs process all clicks.
+    Arguments as `solve_rows`; epochs process all clicks.
     """
     fresh, _ = which
     neighbors = prepared.neighbors(plan)
     if rows.hashes == "kept":
         neighbors[: len(state.neighbors)] = state.neighbors
-    begin = restored(start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed), state, fresh)
+    begin = restore_rows(start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed), state, fresh)
     influence = learning.carry_influence(state, neighbors)
     session, training = Course(prepared, plan).begin(begin._replace(influence=influence))
     epochs = range(max(0, plan.epochs - RULES.late_click_epochs), max(plan.epochs, 1))
     for epoch in epochs:
         training.epoch(epoch)
     trained = session.state()
-    trained = restored(trained, state, fresh) if rows.rows == "frozen" else trained
+    trained = restore_rows(trained, state, fresh) if rows.rows == "frozen" else trained
     return trained, len(epochs) * len(prepared.clicks)

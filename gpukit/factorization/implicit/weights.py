@@ -8,7 +8,7 @@ import numpy as np
 from gpukit.factorization.constants import RULES
 
 
-def weighted(clicks, settings):
+def weigh_clicks(clicks, settings):
     """Return clicks as Ratings whose values are their weights by settings.Settings.
 
     counted: 1 + log(count); recency a: multiplied by 1 + a exp(-k / 10) for the k-th last click of a user.

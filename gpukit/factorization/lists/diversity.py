@@ -36,18 +36,18 @@ def spread_out(items, scores, n, vectors, diversity):
     users, lowest = np.arange(len(items)), np.fmin.reduce(scores, axis=1, keepdims=True)
     spread, relevance = scores[:, :1] - lowest, np.ones_like(scores)
     np.divide(scores - lowest, spread, out=relevance, where=spread > 0)
-    pool, free, alike = vectors[items], ~np.isnan(scores), np.zeros_like(scores)
+    pool, free, similarity = vectors[items], ~np.isnan(scores), np.zeros_like(scores)
     places = np.empty((len(items), n), np.int32)
     for turn in range(n):
-        values = np.where(free, (1 - diversity) * relevance - diversity * alike, -np.inf)
+        values = np.where(free, (1 - diversity) * relevance - diversity * similarity, -np.inf)
         best = values.argmax(axis=1)
         places[:, turn] = np.where(free[users, best], best, -1)
         free[users, best] = False
-        alike = np.maximum(alike, np.einsum("bcf,bf->bc", pool, pool[users, best]))
+        similarity = np.maximum(similarity, np.einsum("bcf,bf->bc", pool, pool[users, best]))
     return places
 
 
-def diversified(items, scores, n, vectors, diversity):
+def diversify(items, scores, n, vectors, diversity):
     """Return the lists (items (B, n), scores (B, n)) of pools.
 
     items, scores: (B, C). Scores are NaN where a pool is exhausted.

@@ -2,9 +2,9 @@
 
 from gpukit.errors import DataError
 from gpukit.io import records, sources
-from gpukit.io.arrays import plain
+from gpukit.io.arrays import normalize_name
 from gpukit.io.blank_lines import cut_blank_end
-from gpukit.io.words import decoded
+from gpukit.io.words import decode
 from gpukit.ratings.formats import ITEM
 from gpukit.ratings.titles import TITLE
 
@@ -55,23 +55,22 @@ def lines_of(path, needed):
     Blank lines and a heading are skipped. If it names the item and the category, or a title, the fields of a line are
     the item and the last column, or the category.
     """
-    with sources.opened(path, needed) as source:
-        stream = source.stream()
-        stream.text_head()
-        path, raw = stream.name, stream.whole()
-    first = decoded(raw).lstrip("\ufeff").lstrip().partition("\n")[0]
+    path, raw = sources.read_whole(path, needed)
+    first = decode(raw).lstrip().partition("\n")[0]
     sep = next((sep for sep in SEPARATORS if sep in first), ",")
-    text = decoded(cut_blank_end(raw, sep, path)).lstrip("\ufeff")
+    text = decode(cut_blank_end(raw, sep, path))
     lines = [(number, line.strip()) for number, line in records.lines_of(text, sep) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {needed}.")
     lines = [(number, split(line, sep, path, number)) for number, line in lines]
-    first = [plain(word) for word in lines[0][1]]
+    first = [normalize_name(word) for word in lines[0][1]]
     item, label = (find_word(first, words) for words in (ITEM, HEADINGS | TITLE))
     if item is not None and label is not None:
         category = find_word(first, HEADINGS)
         places = item, len(first) - 1 if category is None else category
-        return [(number, [words[at] if at < len(words) else "" for at in places]) for number, words in lines[1:]]
+        return [
+            (number, [words[index] if index < len(words) else "" for index in places]) for number, words in lines[1:]
+        ]
     headed = first[0] in ITEM | {"id"} or (len(first) > 1 and first[-1] in HEADINGS)
     return lines[1:] if headed else lines
 

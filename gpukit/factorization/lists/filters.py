@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gpukit.base import check_integer, check_real
-from gpukit.base.checks import said
+from gpukit.base.checks import format_value
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.lookup import NAMED, rows_or_unknown
 from gpukit.io.ids import id_array
@@ -33,11 +33,11 @@ class Filters(NamedTuple):
     diversity: float = 0.0
 
 
-def checked(filters):
+def check_filters(filters):
     """Return valid Filters; raise ParameterError for numbers out of bounds."""
     most = 1e6  # maximum of a popularity weight
     if not isinstance(filters, Filters):
-        raise ParameterError(f"filters must be a gpukit.factorization.Filters or None; got {said(filters)}.")
+        raise ParameterError(f"filters must be a gpukit.factorization.Filters or None; got {format_value(filters)}.")
     return filters._replace(
         min_support=check_integer("min_support", filters.min_support, 0),
         popularity=check_real("popularity", filters.popularity, -most, most),

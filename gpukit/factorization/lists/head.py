@@ -48,7 +48,7 @@ def weights_of(z):
 
 def state_of(head):
     """Return the State that ranks by a Head."""
-    return start.ranked_for_strangers(state_of_factors(*head[:2]), head.clicks)
+    return start.set_popularity_bias(state_of_factors(*head[:2]), head.clicks)
 
 
 def folding(head, state):
@@ -60,8 +60,8 @@ def folding(head, state):
     numbers = SolvedBy(*map(float, head.numbers))
     bias = state.item_extras[:, BIAS]
 
-    def score(given):
-        lists = np.array([0, len(given.items)]), given.items, weights_of(given.z)
+    def score(ratings):
+        lists = np.array([0, len(ratings.items)]), ratings.items, weights_of(ratings.z)
         return row_products(head.item_factors, fold_in(head.item_factors, *lists, numbers, gram)[0]) + bias
 
     return score

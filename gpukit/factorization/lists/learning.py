@@ -18,7 +18,7 @@ from gpukit.factorization.lists.head import Head, weights_of
 from gpukit.factorization.model.layout import LEVELS
 from gpukit.factorization.settings import Settings
 from gpukit.model_selection.splits import draw_sample
-from gpukit.ratings.orders.order import Levels, Order, Orders, key_of, taken
+from gpukit.ratings.orders.order import Levels, Order, Orders, key_of, make_order
 from gpukit.ratings.table import Ratings
 
 
@@ -53,7 +53,7 @@ class Walked(NamedTuple):
     walk: str = "users"
 
 
-def learned(history, shape, device):
+def learn_head(history, shape, device):
     """Return the Head of an arrays.History of ratings of shape (M, N).
 
     The History is on the host or on the device. The result is the same on every run. Raises DeviceMemoryError.
@@ -99,7 +99,7 @@ def orders_of(history, shape, device):
     steps.run("name_rows", starts, users)
     steps.run("pack_keys", users, items, codes, *shape, key.item.shift, key.user.shift, keys, wrong)
     keys, _, _ = steps.sort_by_bits(keys, 0, key.user.shift, None)
-    by_item = taken(keys, key, (key.item, 0), key.user, steps.empty(0, np.uint32), steps)
+    by_item = make_order(keys, key, (key.item, 0), key.user, steps.empty(0, np.uint32), steps)
     by_user = Order(indptr, starts, items, codes)
     known = Levels(weights_of(levels), True, np.zeros(len(levels), np.int64))
     return Orders(shape, known, by_item, by_user, steps.empty(0, np.uint32), None)

@@ -15,7 +15,7 @@ from gpukit.base import check_choice, check_integer
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.lists import filters as filtering
-from gpukit.factorization.lists.diversity import directions, diversified, pool_size
+from gpukit.factorization.lists.diversity import directions, diversify, pool_size
 from gpukit.factorization.lookup import refuse_unknown
 from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.serve import MOST_ANSWERS, Serving, in_rows_of
@@ -90,8 +90,8 @@ class Recommending(Serving):
         See Serving.
         """
         super().set_fitted(*fitted)
-        for kept in ("_listing", "_head"):
-            vars(self).pop(kept, None)
+        for name in ("_listing", "_head"):
+            vars(self).pop(name, None)
 
     def recommend(
         self,
@@ -312,13 +312,13 @@ class Recommending(Serving):
 
         shape = len(self.user_ids_), len(self.item_ids_)
         try:
-            with devices.reported(device, "Learning lists"):
-                return learning.learned(self._history_on(device), shape, device)
+            with devices.translate_memory_errors(device, "Learning lists"):
+                return learning.learn_head(self._history_on(device), shape, device)
         except DeviceMemoryError:
             if not device.is_cuda:
                 raise
         warnings.warn(f"The memory of {device} is too small for learning lists: the CPU learns them.", stacklevel=2)
-        return learning.learned(self._rated, shape, devices.resolve("cpu"))
+        return learning.learn_head(self._rated, shape, devices.resolve("cpu"))
 
     def _ranking(self, by):
         """Return the Ranking of a name in BY."""
@@ -342,7 +342,7 @@ class Recommending(Serving):
         if filters is None:
             filters, worth = filtering.Filters(), self._prepare("worth", lambda: np.zeros(n_items, np.float32))
         else:
-            filters, counts = filtering.checked(filters), lambda: self.rating_counts()[1]
+            filters, counts = filtering.check_filters(filters), lambda: self.rating_counts()[1]
             worth = filtering.worth_of(filters, self.item_ids_, counts, ranking.scale.deviation)
         pool = pool_size(n, filters.diversity, n_items)
         return Request(ranking, min(n, n_items), pool, worth, filters.diversity, hide)
@@ -354,7 +354,7 @@ class Recommending(Serving):
         ranking = request.ranking
         name = "directions" if ranking.head is None else "directions of lists"
         vectors = self._prepare(name, lambda: directions(ranking.state.item_factors))
-        return diversified(items, z, request.n, vectors, request.diversity)
+        return diversify(items, z, request.n, vectors, request.diversity)
 
     def _named(self, items, z, request, n):
         """Return item ids and scores, padded to n columns.

@@ -10,7 +10,7 @@ from gpukit import persist
 from gpukit.base.arrays import cast
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization.arrays import History, Scale
-from gpukit.factorization.choose.chosen import check_facts, kept_choice
+from gpukit.factorization.choose.chosen import check_facts, restore_choice
 from gpukit.factorization.lists import head
 from gpukit.factorization.model.layout import LEVELS, pair_keys
 from gpukit.factorization.model.state import KEPT, State, from_upper_halves, upper_halves
@@ -108,12 +108,12 @@ def save_checkpoint(path, *facts):
 def parts_of(path):
     """Return the Parts of a checkpoint file: the latest training, then the one before it, if any."""
     header, arrays = persist.load_arrays(path)
-    mine = {name: array for name, array in arrays.items() if not name.startswith(f"{BEFORE}.")}
-    parts = [Part({name: fact for name, fact in header.items() if name != BEFORE}, mine)]
+    main_arrays = {name: array for name, array in arrays.items() if not name.startswith(f"{BEFORE}.")}
+    parts = [Part({name: fact for name, fact in header.items() if name != BEFORE}, main_arrays)]
     if BEFORE in header:
         with persist.report_damage(path):
             earlier = persist.entry_of(header, BEFORE, dict)
-        arrays = {name.removeprefix(f"{BEFORE}."): arrays[name] for name in arrays.keys() - mine.keys()}
+        arrays = {name.removeprefix(f"{BEFORE}."): arrays[name] for name in arrays.keys() - main_arrays.keys()}
         parts.append(Part(earlier, arrays))
     return parts
 
@@ -145,17 +145,17 @@ def load_checkpoint(path, estimator, data, shape, settings):
             raise ModelError(
                 f"{path} was made from other ratings (or another split of them). Leave --resume out to begin anew."
             )
-        choice = kept_choice(persist.entry_of(header, "choice", dict), settings, estimator.n_epochs)
+        choice = restore_choice(persist.entry_of(header, "choice", dict), settings, estimator.n_epochs)
         return _checkpoint(header, persist.Arrays(path, arrays), shape, choice)
 
 
-def _check_parameters(path, its, mine):
+def _check_parameters(path, its, parameters):
     """Raise ModelError for a checkpoint with other parameters."""
-    other = [name for name in mine if name != "n_epochs" and its.get(name) != mine[name]]
+    other = [name for name in parameters if name != "n_epochs" and its.get(name) != parameters[name]]
     if other:
         name = other[0]
         raise ModelError(
-            f"{path} was made with {name}={its.get(name)!r}, not {mine[name]!r}. "
+            f"{path} was made with {name}={its.get(name)!r}, not {parameters[name]!r}. "
             "Resume with the same settings, or leave --resume out."
         )
 
@@ -197,7 +197,7 @@ def _second_model(header, arrays, shape, choice, done):
     return SecondModel(state, epochs)
 
 
-def packed(model):
+def pack_model(model):
     """Return (facts, arrays) of a fitted model."""
     facts = {name: getattr(model, f"{name}_") for name in FACTS if hasattr(model, f"{name}_")}
     arrays = persist.spread(STATE, model._state) | persist.spread(HISTORY, model._rated)
@@ -214,7 +214,7 @@ def packed(model):
 
 
 def unpack(model, facts, arrays):
-    """Restore a model from the result of `packed`.
+    """Restore a model from the result of `pack_model`.
 
     Raises DataError if it is not valid.
     """
@@ -235,9 +235,9 @@ def unpack(model, facts, arrays):
     sizes = sizes_of(state)
     check_state(state, shape, sizes)
     check_history(rated, shape)
-    kept = {"feedback": "explicit", **kept_facts(persist.entry_of(facts, "kept", dict))}
-    check_facts(kept["chosen"], kept["feedback"], sizes[0])
-    for name, value in kept.items():
+    training = {"feedback": "explicit", **validate_training(persist.entry_of(facts, "kept", dict))}
+    check_facts(training["chosen"], training["feedback"], sizes[0])
+    for name, value in training.items():
         setattr(model, f"{name}_", value)
     if "updates" in facts:
         model.updates_ = plan.check_entries(facts["updates"])
@@ -252,19 +252,19 @@ def unpack(model, facts, arrays):
             setattr(model, f"_{name}", arrays[name])
 
 
-def kept_facts(kept):
+def validate_training(training):
     """Return the validated facts of a training in a file."""
-    for name in kept:
+    for name in training:
         if name not in FACTS:
             raise DataError(f"{name!r} in its header is nothing that is kept of a training.")
     for name in FACTS:
-        if name in kept or name not in NOT_ALWAYS:
-            persist.entry_of(kept, name, FACTS[name])
-    if kept.get("feedback", "explicit") not in FEEDBACK[1:]:
-        raise DataError(f"'feedback' in its header is {kept['feedback']!r:.80}.")
-    check_epochs(kept["history"])
-    persist.check_seconds(kept["timings"])
-    return kept
+        if name in training or name not in NOT_ALWAYS:
+            persist.entry_of(training, name, FACTS[name])
+    if training.get("feedback", "explicit") not in FEEDBACK[1:]:
+        raise DataError(f"'feedback' in its header is {training['feedback']!r:.80}.")
+    check_epochs(training["history"])
+    persist.check_seconds(training["timings"])
+    return training
 
 
 LARGEST = 1e15  # of a parameter: products of a thousand pairs of them are finite

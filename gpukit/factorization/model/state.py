@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.factorization.arrays import WeightLists
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
 from gpukit.factorization.prepare.formulas import first_factor
@@ -121,7 +121,7 @@ def without_factors(state):
     )
 
 
-def shrunk(state, share):
+def shrink_state(state, share):
     """Return the State with a share of its difference from the baseline.
 
     Factors, influences and learned biases are shrunk. Each side's factors take the root of share, so that rows learned
@@ -130,18 +130,18 @@ def shrunk(state, share):
     if share == 1.0:
         return state
     root, share = np.float32(share**0.5), np.float32(share)
-    users, items = _scaled(state.user_factors, root), _scaled(state.item_factors, root)
-    extras = [_nearer_baseline(side, share) for side in (state.user_extras, state.item_extras)]
+    users, items = _scale(state.user_factors, root), _scale(state.item_factors, root)
+    extras = [_move_to_baseline(side, share) for side in (state.user_extras, state.item_extras)]
     return State(users, extras[0], items, extras[1], state.influence * share, state.neighbors)
 
 
-def _scaled(factors, scale):
+def _scale(factors, scale):
     out = np.empty_like(factors)
-    by_rows(lambda rows: np.multiply(factors[rows], scale, out=out[rows]), factors.shape)
+    map_row_blocks(lambda rows: np.multiply(factors[rows], scale, out=out[rows]), factors.shape)
     return out
 
 
-def _nearer_baseline(extras, share):
+def _move_to_baseline(extras, share):
     """Return extras (rows, 3) with biases moved towards the baseline.
 
     share: of the distance that is kept.
@@ -164,12 +164,12 @@ def pack_rows(factors, extras, rows):
     """
     count, n_factors = factors.shape
     table = np.zeros((count + 1, rows.stride), np.float32)
-    stored, own = _factors(table, rows), slice(rows.stride - EXTRA, rows.stride - EXTRA + KEPT)
+    stored, extra_columns = _factors(table, rows), slice(rows.stride - EXTRA, rows.stride - EXTRA + KEPT)
 
     def pack(part):
-        stored[part], table[part, own] = factors[part], extras[part]
+        stored[part], table[part, extra_columns] = factors[part], extras[part]
 
-    by_rows(pack, factors.shape)
+    map_row_blocks(pack, factors.shape)
     return table
 
 

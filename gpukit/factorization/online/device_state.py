@@ -11,7 +11,7 @@ from gpukit.neighbors import plan as searching
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.plan import columns_of
 from gpukit.ratings.orders.order import Levels, level_codes, order_ratings
-from gpukit.ratings.table import DISTINCT, Ratings, marked
+from gpukit.ratings.table import DISTINCT, Ratings, set_state
 
 SEARCHES = ("hamming", "buckets")  # by comparing codes; only new items have to be searched
 GROWTH = 1.25  # reserved rows per needed row, when a table is moved
@@ -74,7 +74,7 @@ class DeviceRatings:
         """Return the Ratings on the host, in order of (user, item)."""
         indptr, items = (self.steps.fetch(array) for array in self.history[:2])
         users = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
-        return marked(Ratings(users, items, self.stored_values(), user_ids, item_ids), DISTINCT)
+        return set_state(Ratings(users, items, self.stored_values(), user_ids, item_ids), DISTINCT)
 
     def download(self):
         """Return the arrays.History on the host, as copies."""
@@ -101,8 +101,8 @@ class DeviceRatings:
         low, high = min(self.scale.low, float(values.min())), max(self.scale.high, float(values.max()))
         self.scale = self.scale._replace(low=low, high=high)
         n, empty = len(self), np.empty(0, np.int32)
-        every = Ratings(empty, empty, np.concatenate((self.stored_values(), values)), empty, empty)
-        self.levels, codes, _ = level_codes(every, self.ordering)
+        all_ratings = Ratings(empty, empty, np.concatenate((self.stored_values(), values)), empty, empty)
+        self.levels, codes, _ = level_codes(all_ratings, self.ordering)
         codes, z = self.ordering.fetch(codes), np.zeros(LEVELS, np.float32)
         z[1 : 1 + len(self.levels.values)] = (self.levels.values - self.scale.mean) / self.scale.deviation
         self.steps.copy(self.history.codes, self.steps.resident(codes[:n] + np.uint8(1), np.uint8))

@@ -10,8 +10,8 @@ from gpukit.factorization.constants import RULES
 from gpukit.io import trust
 from gpukit.io.ids import rows_of
 from gpukit.ratings import check
-from gpukit.ratings.check import are_pairs, rated_below
-from gpukit.ratings.convert import counted, merge_repeats, table_of
+from gpukit.ratings.check import are_pairs, ratings_below
+from gpukit.ratings.convert import merge_repeats, normalize_weights, table_of
 from gpukit.ratings.table import Ratings
 
 
@@ -47,7 +47,7 @@ def read_batch(X, y, options, model):
     if not (options.widen_scale or are_pairs(ratings)):
         check.check_range(ratings.values, bounds_of(model), lambda row: locate(ratings, row))
     ratings = require_unweighted(merge_repeats(ratings, X, options.duplicates, timed=False, stacklevel=4))
-    low = rated_below(ratings, model.positive_from) if model.feedback_ == "implicit" else None
+    low = ratings_below(ratings, model.positive_from) if model.feedback_ == "implicit" else None
     ratings = model._as_learned(ratings, options.widen_scale)
     check_near(ratings.values, model._scale)
     return ratings, low
@@ -132,7 +132,7 @@ def check_scale(values, scale):
 
 def require_unweighted(ratings):
     """Return Ratings without those of weight 0; raise ParameterError for other weights."""
-    ratings = counted(ratings)
+    ratings = normalize_weights(ratings)
     if ratings.weights is not None:
         raise ParameterError("An update takes no weights: the ratings learned before have none. Leave the column out.")
     return ratings
@@ -209,10 +209,10 @@ def shares_memory(ids, known):
 def has_unique_new_ids(ids, known):
     """Return True if no id occurs twice in ids, which begin with the distinct known ones."""
     if ids.dtype.kind not in "iu" or not len(known):
-        return trust.repeated(ids) is None
+        return trust.first_repeated(ids) is None
     tail = ids[len(known) - 1 :]
     is_increasing = (tail[1:] > tail[:-1]).all() and known.max() == known[-1]
-    return bool(is_increasing) or trust.repeated(ids) is None
+    return bool(is_increasing) or trust.first_repeated(ids) is None
 
 
 def append_ids(rows, ids, first, steps):

@@ -234,12 +234,12 @@ def fresh_means(starts, others, codes, z, other_bias, damping, flags, bias):
 @device
 def begin_row(first, row, stride, out):
     """Initialize a parameter row `out` (stride,) by a warp: see prepare.kernels.start_rows."""
-    position, own = I64(stride - EXTRA), np.float32(first.base[U64(row)])
+    position, row_base = I64(stride - EXTRA), np.float32(first.base[U64(row)])
     for f in range(I64(cuda.laneid), I64(stride), I64(32)):
-        wanted = f < first.n_factors and own != ZERO
+        wanted = f < first.n_factors and row_base != ZERO
         value = first_factor(first.seed_key, U64(row * first.n_factors + f)) if wanted else ZERO
         of_base = f == position + I64(BASE) or (f == position + I64(BIAS) and first.biased)
-        out[U64(f)] = own if of_base else value
+        out[U64(f)] = row_base if of_base else value
 
 
 @kernel

@@ -16,7 +16,7 @@ from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
 from gpukit.factorization.solvers.sgd.schedule import RowChunks, table_of
 from gpukit.random import key as random_key
-from gpukit.ratings.orders.order import Orders, order_ratings, taken
+from gpukit.ratings.orders.order import Orders, make_order, order_ratings
 from gpukit.streams import Keyed
 
 PARTS = 1024  # of the rows whose chunks are counted concurrently
@@ -29,13 +29,15 @@ def find_runs(flags):
     return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]
 
 
-def order_new_ratings(merged, changes, state):
+def order_new_ratings(merged_batch, changes, state):
     """Return the Orders of the ratings of new rows in a merge.MergedBatch, None without any."""
-    if merged.keys is None:
+    if merged_batch.keys is None:
         return None
-    steps, key, n = state.ratings.steps, changes.key, merged.keys.size
+    steps, key, n = state.ratings.steps, changes.key, merged_batch.keys.size
     marked = steps.empty(n, np.uint64)
-    steps.run("mark_fixed", merged.keys, key.user.shift, key.item.shift, key.item.width, *merged.fresh, marked)
+    steps.run(
+        "mark_fixed", merged_batch.keys, key.user.shift, key.item.shift, key.item.width, *merged_batch.fresh, marked
+    )
     keys, _, _ = steps.sort_by_bits(marked, MARK, MARK + 1)
     learning = int(steps.fetch(steps.row_starts(keys, MARK, 1, 2))[1])
     if not learning:
@@ -51,9 +53,9 @@ def sort_both_ways(keys, key, state):
     """
     steps, ordering, preparing = state.ratings.steps, state.ratings.ordering, state.steps.preparing
     n, no_places = keys.size, steps.empty(0, np.uint32)
-    by_user = taken(keys, key, (key.user, 1), key.item, no_places, ordering, state.deterministic)
+    by_user = make_order(keys, key, (key.user, 1), key.item, no_places, ordering, state.deterministic)
     keys, order, _ = steps.sort_by_bits(keys, 0, key.user.shift, training_data.device_range(n, preparing))
-    by_item = taken(keys, key, (key.item, 0), key.user, no_places, ordering)
+    by_item = make_order(keys, key, (key.item, 0), key.user, no_places, ordering)
     places = steps.empty(n, np.uint32)
     preparing.run("turn_around", order, places)
     return by_item, by_user, places
@@ -171,14 +173,14 @@ def cut_chunks(task, flags, steps):
     steps.run("most_rated", starts, flags, most)
     counts = steps.fetch(most)
     row_steps = counts * rates.row_rates(settings.rates, settings.learning_rate, counts)  # increase with counts
-    bounds = descent.usual_workers(task), task.steps.most_workers(task.layout)
+    bounds = descent.default_workers(task), task.steps.most_workers(task.layout)
     workers = schedule.still_workers(n, row_steps, bounds)
     blind = max(workers - 1, 1e-9) / max(n, 1)
     gain = rates.FACTOR_GAIN if settings.rates == "adaptive" else 0.0
     pace = float(settings.learning_rate), gain, blind, schedule.longest_still(n, workers)
     before = count_chunks_before(starts, flags, pace, steps)
-    cut = RowChunks(starts, before, int(steps.fetch(before[flags.size :])[0]))
-    return [table_of(cut, workers, settings.seed, task.steps.chunking)], workers
+    row_chunks = RowChunks(starts, before, int(steps.fetch(before[flags.size :])[0]))
+    return [table_of(row_chunks, workers, settings.seed, task.steps.chunking)], workers
 
 
 def count_chunks_before(starts, flags, pace, steps):
@@ -207,15 +209,15 @@ def find_changed_items(before, now, touched, replay, options):
     return (now >= RULES.item_growth * before) & touched | (touched & replay.is_whole) | new
 
 
-def set_baseline(state, parameters, base, neighbors, held):
+def set_baseline(state, parameters, base, neighbors, is_held):
     """Set the baseline biases ((M,), (N,)) and the neighbours (N, K) of a DeviceState.
 
-    parameters: its State; held: the biases are set to the baseline, too. Influences move with their neighbours.
+    parameters: its State; is_held: the biases are set to the baseline, too. Influences move with their neighbours.
     """
     sides = []
     for factors, extras, side_base in zip(factors_of(parameters), extras_of(parameters), base):
         extras[:, BASE] = side_base
-        extras[:, BIAS] = side_base if held else extras[:, BIAS]
+        extras[:, BIAS] = side_base if is_held else extras[:, BIAS]
         sides += [factors, extras]
     state.set_parameters(State(*sides, carry_influence(parameters, neighbors), neighbors))
 

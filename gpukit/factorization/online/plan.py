@@ -11,7 +11,7 @@ from gpukit.base import check_choice, check_real
 from gpukit.errors import DataError
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.settings import check
-from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers import solver_defaults
 
 Rows = Literal["move", "frozen"]
 Hashes = Literal["recount", "kept"]
@@ -149,7 +149,7 @@ def check_entries(entries):
     return entries
 
 
-def of_model(model, n_ratings):
+def settings_of_model(model, n_ratings):
     """Return the Settings by which a fitted model learns further ratings.
 
     n_ratings: ratings in all. The settings are the chosen ones, or the defaults for n_ratings if the chosen ones were
@@ -164,10 +164,10 @@ def of_model(model, n_ratings):
     if trained and learned and not is_usual(model):
         plan = plan._replace(epochs=chosen["n_epochs"], regularization=chosen["regularization"])
     if not learned:
-        plan = plan._replace(**usual("sgd", plan.rates, n_ratings), solver="sgd")
-    held = chosen["biases"] == "held" or not trained
+        plan = plan._replace(**solver_defaults("sgd", plan.rates, n_ratings), solver="sgd")
+    is_held = chosen["biases"] == "held" or not trained
     baseline = {"damping": tuple(chosen["damping"]), "trend": tuple(chosen.get("trend", ()))}
-    return plan._replace(epochs=plan.epochs * trained, held=held, **baseline)
+    return plan._replace(epochs=plan.epochs * trained, held=is_held, **baseline)
 
 
 def is_usual(model):

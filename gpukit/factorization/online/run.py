@@ -11,7 +11,14 @@ from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.online import inputs, learning, merge, plan
 from gpukit.factorization.online.device_state import DeviceRatings, DeviceState
-from gpukit.factorization.online.plan import empty_entry, has_grown, last_full_count, new_entry, of_model, plan_replay
+from gpukit.factorization.online.plan import (
+    empty_entry,
+    has_grown,
+    last_full_count,
+    new_entry,
+    plan_replay,
+    settings_of_model,
+)
 from gpukit.factorization.prepare import training_data
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -40,7 +47,7 @@ def update_model(model, ratings, options, progress):
     options: plan.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
     device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
-    with devices.reported(device, "Updating"):
+    with devices.translate_memory_errors(device, "Updating"):
         progress("merging", 0, 1, {})
         with clock("merge"):
             stored, ids, changes = read_changes(model, ratings, options, device)
@@ -82,7 +89,7 @@ def update(state, request):
     changes, ratings, clock, options = request.changes, state.ratings, request.clock, request.options
     n_before, moves = len(ratings), options.rows == "move"
     n_now = n_before + changes.n_new
-    plan = of_model(request.model, n_now)
+    plan = settings_of_model(request.model, n_now)
     replay = plan_replay(options.replay, n_before, n_now, request.settled, plan)
     before = ratings.counts(changes.shape) if moves else None
     share = find_share(state, changes, before) if moves and replay.is_whole else 1.0
@@ -90,22 +97,22 @@ def update(state, request):
         return None
     with clock("merge"):
         state.grow(changes.shape)
-        merged = merge.merge_changes(changes, ratings)
-        flags = [ratings.steps.fetch(side) for side in merged.fresh] if merged.fresh else []
+        merged_batch = merge.merge_changes(changes, ratings)
+        flags = [ratings.steps.fetch(side) for side in merged_batch.fresh] if merged_batch.fresh else []
     with clock("orders"):
         searches = bool(flags) and flags[1].any() and state.layout.slots > 0 and state.hashes is None
         whole = merge.merged_ratings(changes, ratings, request.ids) if moves or searches else None
-        orders = learning.order_new_ratings(merged, changes, state)
+        orders = learning.order_new_ratings(merged_batch, changes, state)
         all_orders = whole and order_ratings(whole[0], state.device)
     with clock("neighbours"):
         counts = before, ratings.counts(changes.shape) if moves else None
         if moves:
             move_baseline(state, request, all_orders, counts, replay, plan)
         else:
-            find_new_neighbors(state, request.model, merged, flags, all_orders)
-    with clock("training"), interrupt.deferred() as pressed:
+            find_new_neighbors(state, request.model, merged_batch, flags, all_orders)
+    with clock("training"), interrupt.defer() as pressed:
         report = request.progress and report_epochs(request.progress, pressed)
-        walked = learning.learn(orders, merged.fresh, state, plan, report, not moves)
+        walked = learning.learn(orders, merged_batch.fresh, state, plan, report, not moves)
         if moves:
             walked += learning.learn_all(whole, counts, state, plan, report, replay, max(share, RULES.least_share))
         ratings.steps.finish()
@@ -123,15 +130,15 @@ def find_share(state, changes, before):
     return fit_share(state, state.parameters(), pairs, merge.changed_values(changes, state.ratings)[known])
 
 
-def find_new_neighbors(state, model, merged, flags, all_orders):
+def find_new_neighbors(state, model, merged_batch, flags, all_orders):
     """Find the neighbours of new items; update the hashes, if kept.
 
     flags: of new users and new items on the host, or (); all_orders: Orders of all ratings, or None.
     """
-    for columns, sign in merged.columns if state.hashes else ():
+    for columns, sign in merged_batch.columns if state.hashes else ():
         state.hashes.add(columns, state.ratings.levels.values, sign)
     if state.hashes and flags and flags[1].any():
-        state.hashes.find(learning.find_runs(flags[1]), merged.rated, state.neighbors.all)
+        state.hashes.find(learning.find_runs(flags[1]), merged_batch.rated, state.neighbors.all)
     elif all_orders is not None:
         known = np.array(state.ratings.steps.fetch(state.neighbors.all))
         state.set_neighbors(search_neighbors(state, model, all_orders, flags[1] != 0, known))

@@ -38,7 +38,7 @@ class Live:
         check_model(model)
         self._device, self._model = devices.resolve(device), copy.copy(model)
         self._model.device = f"cuda:{self._device.index}" if self._device.is_cuda else "cpu"
-        with devices.reported(self._device, "Keeping a model live"):
+        with devices.translate_memory_errors(self._device, "Keeping a model live"):
             self._state = DeviceState(model, self._device)
             self._keep_hashes(self._state)
             self._state.reserve()
@@ -62,7 +62,10 @@ class Live:
         """
         options, clock = check_options("frozen", "recount", duplicates, None, widen_scale), Clock()
         state = self._get_state()
-        with devices.reported(self._device, "Updating"), interrupt.deferred():  # an interrupt waits for the update
+        with (
+            devices.translate_memory_errors(self._device, "Updating"),
+            interrupt.defer(),
+        ):  # an interrupt waits for the update
             with state.ratings.steps.attached():
                 batch, changes = self._find_changes((X, y), options, state, clock)
                 if batch is None:
@@ -111,19 +114,19 @@ class Live:
         if state.layout.slots:
             state.keep_hashes(self._model._hashing(state.neighbors.all.shape[1]))
 
-    def _find_changes(self, given, options, state, clock):
+    def _find_changes(self, arguments, options, state, clock):
         """Return (NewRatings, merge.Changes) of the arguments of `add`; (None, None) without ratings."""
         known, stored, new = (self.user_ids_, self.item_ids_), state.ratings, None
         where = known, stored.steps, self._lookups
         with clock("reading"):
-            batch = inputs.in_rows(inputs.read_unchecked(*given, known, stored.scale), *where)
+            batch = inputs.in_rows(inputs.read_unchecked(*arguments, known, stored.scale), *where)
         if batch is not None and not len(batch):
             return None, None
         with clock("orders"):
             new = batch and merge.sort_batch(batch, stored)
         if new is None or new.has_repeats or new.has_unknown:
             with clock("reading"):
-                batch = inputs.in_rows(inputs.read_batch(*given, options, self._model)[0], *where)
+                batch = inputs.in_rows(inputs.read_batch(*arguments, options, self._model)[0], *where)
             with clock("orders"):
                 new = merge.sort_batch(batch, stored)
         levels = stored.levels

@@ -163,12 +163,12 @@ def fresh_means(start, stop, starts, others, codes, z, other_bias, damping, flag
 @njit
 def begin_row(first, row, out):
     """Twin of kernels.begin_row."""
-    own = np.float32(first.base[row])
+    row_base = np.float32(first.base[row])
     out[:] = 0
-    for f in range(first.n_factors if own != 0 else 0):
+    for f in range(first.n_factors if row_base != 0 else 0):
         out[f] = first_factor(first.seed_key, U64(row * first.n_factors + f))
-    out[out.size - EXTRA + BASE] = own
-    out[out.size - EXTRA + BIAS] = own if first.biased else np.float32(0)
+    out[out.size - EXTRA + BASE] = row_base
+    out[out.size - EXTRA + BIAS] = row_base if first.biased else np.float32(0)
 
 
 @by_block(lambda flags: flags.size + 1)

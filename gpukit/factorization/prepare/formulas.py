@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.factorization.solvers.sgd.schedule import STALENESS
-from gpukit.random import long_bits, mix, shuffled
+from gpukit.random import long_bits, mix, shuffle_index
 
 U32, U64 = np.uint32, np.uint64
 SPREAD = np.float32(0.02)  # deviation of the first factors; small ones overfit least
@@ -29,7 +29,7 @@ class FirstRows(NamedTuple):
 
 @njit
 def half_width(count):
-    """Half the bits of the permutation of `count` numbers that `shuffled` applies."""
+    """Half the bits of the permutation of `count` numbers that `shuffle_index` applies."""
     half = 1
     while (1 << (2 * half)) < count:
         half += 1
@@ -45,7 +45,7 @@ def row_key(key, row):
 @njit
 def shuffled_place(key, row, index, half, count):
     """Return the new position of rating `index` of `count` in a row: a permutation keyed by (key, row)."""
-    return shuffled(row_key(key, row), index, half, count)
+    return shuffle_index(row_key(key, row), index, half, count)
 
 
 @njit

@@ -227,14 +227,14 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
     position = I64(extras.shape[1] - EXTRA)
     width = position * I64(factors.shape[1] // extras.shape[1])
     for row in range(I64(cuda.blockIdx.x), I64(extras.shape[0]), I64(cuda.gridDim.x)):
-        own = np.float32(base[U64(row)]) if row < base.size else np.float32(0.0)
+        row_base = np.float32(base[U64(row)]) if row < base.size else np.float32(0.0)
         for f in range(I64(cuda.threadIdx.x), width, I64(cuda.blockDim.x)):
-            wanted = f < n_factors and own != np.float32(0.0)
+            wanted = f < n_factors and row_base != np.float32(0.0)
             value = first_factor(seed_key, U64(row * n_factors + f)) if wanted else np.float32(0.0)
             factors[U64(row), U64(f)] = value
         for e in range(I64(cuda.threadIdx.x), I64(EXTRA), I64(cuda.blockDim.x)):
             is_base = e == BASE or (e == BIAS and biased)
-            extras[U64(row), U64(position + e)] = own if is_base else np.float32(0.0)
+            extras[U64(row), U64(position + e)] = row_base if is_base else np.float32(0.0)
 
 
 @kernel

@@ -115,13 +115,13 @@ def line_of(side):
     """Return the RowsOfLine of OrderedRows."""
     flat = 1e-9  # variance of x below which all rows count as equally often rated
     counts, x = side.counts, np.log1p(side.counts / DAMPING)
-    own = counts / (counts + side.damping)
-    weights = own / own.sum()
+    shrinkage = counts / (counts + side.damping)
+    weights = shrinkage / shrinkage.sum()
     centered = x - weights @ x
     slopes = weights * centered
     spread = slopes @ centered
     slopes *= side.share / spread if spread > flat else 0.0
-    return RowsOfLine(own, (counts + side.damping) / np.where(counts > 0, counts, 1.0), weights, x, slopes)
+    return RowsOfLine(shrinkage, (counts + side.damping) / np.where(counts > 0, counts, 1.0), weights, x, slopes)
 
 
 def shrink_to_line(means, line):
@@ -178,10 +178,10 @@ def arrange_in_strata(starts, others, where, assignment, steps):
     steps.run("key_runs", starts, others, where, seat, block, assignment.blocks, assignment.turns, keys)
     steps.run("count_up", places)
     keys, places, spare = steps.sort_by_bits(keys, 0, run_bits, places)
-    run_starts, keys, moved = steps.row_starts(keys, 0, run_bits, assignment.runs), None, spare[1]
+    run_starts, keys, moved_places = steps.row_starts(keys, 0, run_bits, assignment.runs), None, spare[1]
     spare = None  # with keys 16 bytes per rating
-    steps.run("turn_around", places, moved)
-    steps.run("follow", moved, where, places)
+    steps.run("turn_around", places, moved_places)
+    steps.run("follow", moved_places, where, places)
     blocks, size = assignment.blocks, assignment.blocks * assignment.turns
     table, rows = steps.empty((assignment.runs, 3), np.int64), np.zeros(size, np.int32)
     rows[assignment.seat] = np.arange(len(assignment.seat))
@@ -386,8 +386,8 @@ def minor_places(side, rows, row_bytes, steps, order=None):
 
 def step_of(rows, row_bytes):
     """Return the number of rows closest to 384 bytes, increased until coprime with `rows`."""
-    apart = 384  # three lines of the L2 cache; found by trial
-    step = max(1, round(apart / row_bytes))
+    distance = 384  # three lines of the L2 cache; found by trial
+    step = max(1, round(distance / row_bytes))
     while math.gcd(step, rows) > 1:
         step += 1
     return step

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import first_factor, half_width, in_units, line_of, row_key, run_of
-from gpukit.random import permuted
+from gpukit.random import permute
 from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
@@ -15,12 +15,12 @@ U32, U64 = np.uint32, np.uint64
 def permute_all(key, half, table):
     """table[x] = permuted(key, x, half), vectorized."""
     for x in range(table.size):
-        table[x] = permuted(key, U32(x), half)
+        table[x] = permute(key, U32(x), half)
 
 
 @njit
 def shuffle_row(key, begin, where):
-    """Return the positions in a row that begins at `begin`: random.shuffled with its cycles in a table."""
+    """Return the positions in a row that begins at `begin`: random.shuffle_index with its cycles in a table."""
     half, size = half_width(where.size), U32(where.size)
     table = np.empty(1 << (2 * half), np.uint32)
     permute_all(key, half, table)
@@ -133,13 +133,13 @@ def start_rows(start, stop, seed_key, base, biased, n_factors, factors, extras):
     """Twin of kernels.start_rows; factors in float32."""
     position = extras.shape[1] - EXTRA
     for row in range(start, stop):
-        own = np.float32(base[row]) if row < base.size else np.float32(0.0)
+        row_base = np.float32(base[row]) if row < base.size else np.float32(0.0)
         for f in range(position):
-            wanted = f < n_factors and own != np.float32(0.0)
+            wanted = f < n_factors and row_base != np.float32(0.0)
             factors[row, f] = first_factor(seed_key, U64(row * n_factors + f)) if wanted else np.float32(0.0)
         for e in range(EXTRA):
             is_base = e == BASE or (e == BIAS and biased)
-            extras[row, position + e] = own if is_base else np.float32(0.0)
+            extras[row, position + e] = row_base if is_base else np.float32(0.0)
 
 
 @by_block(lambda near: near.shape[0])

@@ -14,7 +14,7 @@ from gpukit.factorization.settings import goal_of
 from gpukit.factorization.shared.partition import chunk_tables, parts_of, rank_means, scale_over_ranks
 from gpukit.factorization.shared.training import SharedModel, training_of
 from gpukit.model_selection.splits import MANY_TIMES, thinned_users
-from gpukit.neighbors.shared import found
+from gpukit.neighbors.shared import find_shared
 from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.parts import RatingsPart
@@ -116,7 +116,7 @@ def prepare(request):
 def sample_to_choose(estimator, ratings, settings):
     """Return Ratings by which rank 0 chooses open settings; of a RatingsPart a sample with the users that it draws."""
     n, shape = len(ratings), ratings.shape
-    is_read = rule.left_open(estimator) and (rule.is_doubtful(n, shape) or n < RULES.very_many_ratings)
+    is_read = rule.open_parameters(estimator) and (rule.is_doubtful(n, shape) or n < RULES.very_many_ratings)
     if not (isinstance(ratings, RatingsPart) and is_read):
         return ratings
     return ratings.sample(thinned_users(n, shape[0], settings.seed, MANY_TIMES * RULES.choice_sample))
@@ -139,5 +139,5 @@ class SharedSearch:
 
     def find_neighbors(self, table, settings):
         """Return the lists of all ratings, on the host of every rank."""
-        lists, random_slots = found(table, settings, self.team, self.device)
+        lists, random_slots = find_shared(table, settings, self.team, self.device)
         return lambda: (lists, random_slots)

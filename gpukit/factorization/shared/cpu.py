@@ -8,7 +8,7 @@ from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.shared import partition, twins
 from gpukit.factorization.shared.partition import in_parts, part_of, tables_of_items
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
-from gpukit.runtime.thread_count import limited
+from gpukit.runtime.thread_count import limit_threads
 
 PARTS = 16  # of an epoch; each ends with an exchange of the copies
 MEASURING = 16  # partial sums of the factors' lengths, for any number of threads
@@ -32,7 +32,7 @@ class BlockPipeline:
         """Train on a Lap's part of chunk table `number` after these blocks have arrived."""
         self.wait_for_blocks(blocks)
         session = self.session
-        with limited(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
+        with limit_threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
             table = part_of(session.tables[number], lap)
             sgd_epoch(table, session.batch, session.parameters, rates, turn, lap.workers)
 
@@ -79,7 +79,7 @@ class CopiedRows:
     def process(self, workers, rates, turn, epoch):
         """Train on all chunks, with an exchange after each of PARTS."""
         session = self.session
-        with limited(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
+        with limit_threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
             for part, table in enumerate(in_parts(session.tables[0], PARTS, workers)):
                 quarter, remainder = divmod(part * partition.QUARTERS, PARTS)
                 if not (remainder or (epoch and quarter)):

@@ -18,7 +18,7 @@ from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.schedule import cut_table
 from gpukit.random import bits
-from gpukit.ratings.parts import RatingsPart, count_rows, over_ranks
+from gpukit.ratings.parts import RatingsPart, count_rows, reduce_over_ranks
 
 CURVATURE = 0.2  # of a row's squared error, as a share of the mean |p|^2 of the other side's factors; found by trial
 SAMPLE = 1 << 16  # rows of the major side that estimate the length of factors
@@ -94,8 +94,8 @@ def plan_moves(steps, later):
     next_ranks, transfers = {}, []
     for step in reversed([*steps, *later]):
         ranks = sorted(step.block_ranks.items())
-        moved = [(block, rank) for block, rank in ranks if next_ranks.get(block, rank) != rank]
-        transfers.append([Move(block, rank, next_ranks[block]) for block, rank in moved])
+        moves = [(block, rank) for block, rank in ranks if next_ranks.get(block, rank) != rank]
+        transfers.append([Move(block, rank, next_ranks[block]) for block, rank in moves])
         next_ranks.update(step.block_ranks)
     return transfers[::-1][: len(steps)]
 
@@ -290,8 +290,8 @@ class RankMeans(NamedTuple):
 
     def combine(self, side, means, damping):
         """Return damped means (rows,) float64 of all ratings from those of each rank; side: 0 users, 1 items."""
-        own = self.own[side]
-        sums = self.team.allreduce(np.where(own > 0, means * (own + damping), 0.0))
+        counts = self.own[side]
+        sums = self.team.allreduce(np.where(counts > 0, means * (counts + damping), 0.0))
         return sums / np.maximum(self.counts[side] + damping, np.finfo(np.float64).tiny)
 
 
@@ -304,8 +304,10 @@ def scale_over_ranks(orders, ratings):
         return scale_of(orders, None)
     if not isinstance(ratings, RatingsPart):
         return scale_of(orders, ratings.values)
-    own, n = moments_of_values(ratings.values), len(ratings.values)
-    sums = over_ranks(ratings, np.array([n * own[0], n * (own[1] ** 2 + own[0] ** 2)])) / len(ratings)
+    moments, n = moments_of_values(ratings.values), len(ratings.values)
+    sums = reduce_over_ranks(ratings, np.array([n * moments[0], n * (moments[1] ** 2 + moments[0] ** 2)])) / len(
+        ratings
+    )
     return scale_from(sums[0], np.sqrt(max(0.0, sums[1] - sums[0] ** 2)), *ratings.scale)
 
 

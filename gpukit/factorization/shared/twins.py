@@ -37,10 +37,10 @@ def factor_squares(start, stop, table, counts, factors, every, sums):
     for part in range(start, stop):
         square, size = 0.0, 0.0
         for row in range(chosen * part // parts * every, chosen * (part + 1) // parts * every, every):
-            own = np.float32(0.0)
+            row_square = np.float32(0.0)
             for k in range(factors):
-                own += table[row, k] * table[row, k]
-            square += np.float64(counts[row] * own)
+                row_square += table[row, k] * table[row, k]
+            square += np.float64(counts[row] * row_square)
             size += np.float64(counts[row])
         sums[part, 0], sums[part, 1] = square, size
 

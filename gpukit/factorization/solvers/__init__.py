@@ -68,7 +68,7 @@ def training_of(solver):
     return importlib.import_module(f"{__name__}.{solver}.training")
 
 
-def usual(solver, kind, n_ratings):
+def solver_defaults(solver, kind, n_ratings):
     """Return a solver's default hyperparameters for n_ratings ratings.
 
     The keys are 'epochs', 'learning_rate' (may be None), 'regularization' and 'annealing', and others for clicks. kind

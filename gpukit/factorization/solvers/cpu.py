@@ -6,7 +6,7 @@ from gpukit.device.cpu_arrays import empty, runner
 from gpukit.factorization.solvers.ease import twins as ease_twins
 from gpukit.factorization.solvers.hogwild import twins as hogwild_twins
 from gpukit.factorization.solvers.sampled import twins as sampled_twins
-from gpukit.runtime.thread_count import get_num_threads, limited
+from gpukit.runtime.thread_count import get_num_threads, limit_threads
 
 run = runner(hogwild_twins)
 
@@ -31,7 +31,7 @@ def sampled_workspace(workers, n_items):
 def run_sampled(layout, workspace, *arguments):
     """Run sampled_epoch."""
     clicks_a_thread = 10_000  # of an epoch; for fewer, waiting for another thread may cost more than it saves
-    with limited(max(1, arguments[1].items.size // clicks_a_thread)):
+    with limit_threads(max(1, arguments[1].items.size // clicks_a_thread)):
         sampled_twins.sampled_epoch(*arguments)
 
 

@@ -31,7 +31,7 @@ def decades(n_ratings):
     return float(np.log10(max(n_ratings, 1))) - 6.0
 
 
-def between(ends, share):
+def interpolate_log(ends, share):
     """Interpolate between two ends on a logarithmic scale, clipped to the ends."""
     return float(ends[0] * (ends[1] / ends[0]) ** min(max(share, 0.0), 1.0))
 
@@ -47,9 +47,11 @@ def defaults(kind, n_ratings):
     beyond = decades(n_ratings)
     regularization = float(np.clip(decay * 0.75**beyond, *decay_bounds))
     return {
-        "learning_rate": between(rates, beyond / 2),
+        "learning_rate": interpolate_log(rates, beyond / 2),
         "regularization": regularization,
-        "annealing": between(annealing[:2], beyond) if beyond < 1 else between(annealing[1:], beyond - 1),
+        "annealing": interpolate_log(annealing[:2], beyond)
+        if beyond < 1
+        else interpolate_log(annealing[1:], beyond - 1),
     }
 
 
@@ -65,7 +67,7 @@ def default_epochs(n_ratings):
     return int(round(max(13.0, 12 + 2 * decades(n_ratings))))
 
 
-def sgd_usual(kind, n_ratings):
+def sgd_defaults(kind, n_ratings):
     """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} of a kind of rates for n_ratings ratings."""
     return {"epochs": default_epochs(n_ratings), **defaults(kind, n_ratings)}
 
@@ -98,7 +100,7 @@ def epoch_rates(settings, epoch):
     return Rates(*(np.float32(value) for value in values))
 
 
-def sampled_usual(kind, n_ratings):
+def sampled_defaults(kind, n_ratings):
     """Return {'epochs', 'learning_rate', 'regularization', 'annealing', 'n_negatives'} for n_ratings clicks."""
     sampled_epochs, negatives = (15, 30), 4  # epochs at a million clicks or more, and for few: FilmTrust's 34 thousand
     sampled_epochs_a_decade = 1.6  # factor for each power of ten below a million
@@ -112,7 +114,7 @@ def user_rates(learning_rate, counts):
     return learning_rate * curvature / np.sqrt(1.0 + FACTOR_GAIN * squares * counts)
 
 
-def als_usual(kind, n_ratings):
+def als_defaults(kind, n_ratings):
     """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} for n_ratings ratings; the learning rate is
     None."""
     # In units of the ratings' deviation; found on MovieLens 1M and on FilmTrust, with 32 thousand ratings.
@@ -129,9 +131,9 @@ def ease_usual(kind, n_ratings):
 
 
 USUAL = {
-    "sgd": sgd_usual,
-    "sampled": sampled_usual,
-    "als": als_usual,
+    "sgd": sgd_defaults,
+    "sampled": sampled_defaults,
+    "als": als_defaults,
     "hogwild": lambda kind, n_ratings: dict(HOGWILD),
     "ials": lambda kind, n_ratings: dict(IALS),
     "ease": ease_usual,

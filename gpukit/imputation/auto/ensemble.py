@@ -39,12 +39,12 @@ def optimize_shares(estimates, truth, metric, steps):
     best = min(vertices, key=lambda shares: error_of(shares @ residuals, metric))
     error = error_of(best @ residuals, metric)
     for _ in range(steps):
-        tried = [(1 - step) * best + step * vertex for step in SHARE_STEPS for vertex in vertices]
-        errors = [error_of(shares @ residuals, metric) for shares in tried]
+        candidates = [(1 - step) * best + step * vertex for step in SHARE_STEPS for vertex in vertices]
+        errors = [error_of(shares @ residuals, metric) for shares in candidates]
         index = int(np.argmin(errors))
         if errors[index] >= error:
             break
-        best, error = tried[index], errors[index]
+        best, error = candidates[index], errors[index]
     return best
 
 

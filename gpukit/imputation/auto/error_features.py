@@ -6,7 +6,7 @@ changes of the series. Where the size of the changes varies, it is scaled to tha
 
 import numpy as np
 
-from gpukit._pool import by_rows, shared_out
+from gpukit._pool import map_row_blocks, parallel_map
 from gpukit.imputation import kriging as cov
 from gpukit.imputation import scans
 from gpukit.imputation.constants import (
@@ -41,7 +41,7 @@ def compute_features(problem, field, estimates, where):
     - rank of the value among all, from -1 to 1.
     """
     W, mean, squared = neighbour_weights(problem.adjacency), field.mean(axis=0), np.empty(field.shape)
-    by_rows(lambda rows: np.square(field[rows] - mean, out=squared[rows]), field.shape)
+    map_row_blocks(lambda rows: np.square(field[rows] - mean, out=squared[rows]), field.shape)
     departure_pairs = departures(problem, field, W, float(np.sqrt(squared.max(initial=0.0))) or 1.0)
     narrow = W.astype(np.float32)  # products in float64 would copy whole tables for each block
     counts = np.count_nonzero(where, axis=1)
@@ -65,8 +65,10 @@ def compute_features(problem, field, estimates, where):
         for target, part in zip(sizes, parts):
             target[ends[rows.start] : ends[rows.stop]] = part[mask]
 
-    by_rows(fill_rows, field.shape)
-    vertex_features = [np.repeat(one, counts) for one in (roughness(problem, movement, W), kriging_variance(problem))]
+    map_row_blocks(fill_rows, field.shape)
+    vertex_features = [
+        np.repeat(feature, counts) for feature in (roughness(problem, movement, W), kriging_variance(problem))
+    ]
     return logarithms([*sizes[:-1], *vertex_features], sizes[-1])
 
 
@@ -96,7 +98,7 @@ def departures(problem, field, W, size):
         for target, part in zip(result.reshape(4, *field.shape), (part for pair in parts for part in pair)):
             target[rows] = average(part.astype(np.float32))
 
-    by_rows(fill_rows, field.shape)
+    map_row_blocks(fill_rows, field.shape)
     for sums, counts in result:
         sums /= sums.sum(dtype=np.float64) / max(1.0, counts.sum(dtype=np.float64)) or 1.0
     return result
@@ -109,7 +111,7 @@ def logarithms(sizes, values):
     def fill_column(number):
         out[:, number] = ranks(values) if number == len(sizes) else logarithm(sizes[number])
 
-    shared_out(fill_column, reversed(range(FEATURES)))  # ranks take the longest
+    parallel_map(fill_column, reversed(range(FEATURES)))  # ranks take the longest
     return out
 
 
@@ -166,7 +168,7 @@ def kriging_variance(problem):
     rho, nu, tau = USUAL_COVARIANCE
     K, seen = cov.covariance(problem.place.basis.laplacian, rho, nu), np.flatnonzero(is_observed)
     predicted = ~is_observed & ~lonely(problem)
-    out[predicted] = cov.variance(K, cov.solved(K, seen, tau), seen, tau)[predicted]
+    out[predicted] = cov.variance(K, cov.solve_system(K, seen, tau), seen, tau)[predicted]
     return out
 
 

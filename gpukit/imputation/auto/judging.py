@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
-from gpukit._pool import alone, run_on_threads
+from gpukit._pool import run_on_threads, single_threaded_blas
 from gpukit.imputation import scans
 from gpukit.imputation.constants import GAP_DISTANCES, KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import lonely
@@ -84,7 +84,7 @@ def run_concurrently(problem, methods, work, on_result=lambda result: None):
     host = [index for index, method in enumerate(methods) if method.host]
     groups = [host] if 0 < len(host) < len(calls) and threads_pay(problem) else []
     initialize = functools.partial(devices.gpu, problem.place.device.index) if groups else None
-    with alone() if groups else contextlib.nullcontext():
+    with single_threaded_blas() if groups else contextlib.nullcontext():
         return run_on_threads(calls, groups, initialize, on_result)
 
 
@@ -96,25 +96,25 @@ def threads_pay(problem):
     return problem.place.device.is_cuda and not KRIGING_GRID_VERTICES < len(problem.values) <= KRIGING_VERTICES
 
 
-def filled(method, problem, setting):
+def finite_estimate(method, problem, setting):
     """Return the finite estimate (N, T) of a method.
 
     Entries without an estimate, as in columns without the order that the method needs, are filled by simple().
     Isolated vertices without observed values take the columns' means, unless the method handles them (unjoined).
     """
     if method.ordered and not problem.ordered:
-        return simple(problem)
+        return simple_estimate(problem)
     out = np.array(method.fill(problem, setting))
     undefined = ~np.isfinite(out)
     if undefined.any():
-        out[undefined] = simple(problem)[undefined]
+        out[undefined] = simple_estimate(problem)[undefined]
     isolated = lonely(problem)
     if isolated.any() and not method.unjoined:
         out[isolated] = level(problem, "columns")[isolated]
     return out
 
 
-def simple(problem):
+def simple_estimate(problem):
     """Return (N, T): interpolation in time, or means without an order or an observed value."""
     if not problem.ordered:
         return level(problem, "both")

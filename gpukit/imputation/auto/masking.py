@@ -93,7 +93,7 @@ def draw_folds(seen, seed, count, options):
     return hidden_folds
 
 
-def nothing(seen):
+def hide_nothing(seen):
     """Return a Hidden without hidden values."""
     blank = np.zeros(seen.shape, bool)
     return Hidden(blank, blank)
@@ -125,15 +125,15 @@ def overlay_runs(seen, free, rng, options):
     alive = np.flatnonzero(seen.any(axis=1))
     pattern, observed = ~seen[alive], seen[alive]
     if not pattern.any():
-        return nothing(seen)
+        return hide_nothing(seen)
     share = float(pattern.mean())
     goal = max(LEAST_SHARE, min(share, (1.0 - share) / 2) / 2) * seen.sum()
     hidden_rows = lost = np.zeros(pattern.shape, bool)
     ordered, anywhere = options
     if ordered:
         pattern, own, others = split_pattern(pattern, anywhere)
-        hidden_rows, lost = at_both_ends(hide_at_start, observed, free[alive], own)
-        hidden_rows = hidden_rows | at_both_ends(hide_in_other_rows, observed, free[alive] & ~lost, others, rng)
+        hidden_rows, lost = hide_at_both_ends(hide_at_start, observed, free[alive], own)
+        hidden_rows = hidden_rows | hide_at_both_ends(hide_in_other_rows, observed, free[alive] & ~lost, others, rng)
     blocked, at_ends, size = (seen & ~free)[alive] | lost, hidden_rows, np.count_nonzero(pattern)
     count, idle = np.count_nonzero(hidden_rows), 0
     for _ in range(200 if size else 0):
@@ -208,7 +208,7 @@ def split_pattern(pattern, anywhere):
     return inner, common + partial * is_rare, partial
 
 
-def at_both_ends(hide, seen, free, lengths, *more):
+def hide_at_both_ends(hide, seen, free, lengths, *more):
     """Return the union of hide(seen, free, lengths (n,), *more) at the start of rows (n, T) and at their end.
 
     lengths (2, n): of runs at the start and at the end.

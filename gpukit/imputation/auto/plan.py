@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.imputation import kriging, local, regression, regularized_em, scans, simple
 from gpukit.imputation.auto import ensemble, uncertainty
 from gpukit.imputation.auto.ensemble import apply_bends, shares_of, weighted_mean
 from gpukit.imputation.auto.error_features import changes_beyond, compute_features
-from gpukit.imputation.auto.judging import error_of, filled, kinds, row_of, run_concurrently
+from gpukit.imputation.auto.judging import error_of, finite_estimate, kinds, row_of, run_concurrently
 from gpukit.imputation.auto.uncertainty import Deviations
 from gpukit.imputation.constants import LEAST_WEIGHT
 from gpukit.imputation.smoothness import method as smoothness
@@ -59,7 +59,9 @@ class Imputed(NamedTuple):
 def estimates_of(problem, plan):
     """Return [(N, T)] estimates of the members."""
     methods = [BY_NAME[name] for name, _ in plan.members]
-    return run_concurrently(problem, methods, lambda index: filled(methods[index], problem, plan.members[index][1]))
+    return run_concurrently(
+        problem, methods, lambda index: finite_estimate(methods[index], problem, plan.members[index][1])
+    )
 
 
 def combine_members(problem, plan, estimates):
@@ -75,7 +77,7 @@ def combine_members(problem, plan, estimates):
         estimate[rows] = apply_bends(plan.bends, mean, kind[rows])
         field[rows] = np.where(problem.seen[rows], problem.values[rows], estimate[rows])
 
-    by_rows(fill_rows, missing.shape)
+    map_row_blocks(fill_rows, missing.shape)
     features, changes = compute_features(problem, field, estimates, missing), changes_beyond(problem, missing)
     deviation[missing] = plan.deviations.at(kind[missing], features, changes)
     return Imputed(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))

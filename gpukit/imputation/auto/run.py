@@ -13,7 +13,7 @@ from gpukit.imputation.auto.judging import (
     Fold,
     MethodTrial,
     error_of,
-    filled,
+    finite_estimate,
     kinds,
     run_concurrently,
 )
@@ -124,7 +124,7 @@ def best_setting(method, problem, folds, metric):
     """Return the MethodTrial of a method: the setting with the least error on the hidden values."""
     best = None
     for setting in method.settings(folds[0].problem):
-        estimates = [filled(method, fold.problem, setting) for fold in folds]
+        estimates = [finite_estimate(method, fold.problem, setting) for fold in folds]
         residuals = [(estimate - problem.values)[fold.hidden] for estimate, fold in zip(estimates, folds)]
         residuals = np.concatenate(residuals)
         if best is None or error_of(residuals, metric) < error_of(best.residuals, metric):
@@ -166,5 +166,5 @@ def decide_setting(problem, trial, known_settings, progress):
 def judge(folds, trial):
     """Return a MethodTrial with its estimates on all folds."""
     further = folds[len(trial.estimates) :]
-    estimates = [filled(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in further]
+    estimates = [finite_estimate(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in further]
     return trial._replace(estimates=trial.estimates + estimates)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.judging import KINDS
 from gpukit.imputation.constants import (
@@ -271,7 +271,7 @@ def exponents(law, kinds, features):
         offsets = np.clip((features[rows] - mean) / spread, -EXTRAPOLATION, EXTRAPOLATION)
         return np.clip(np.einsum("ij,ij->i", offsets, beta), -EXTRAPOLATION, EXTRAPOLATION)
 
-    return np.concatenate(by_rows(block_exponents, features.shape)) if len(features) else np.zeros(0)
+    return np.concatenate(map_row_blocks(block_exponents, features.shape)) if len(features) else np.zeros(0)
 
 
 def scales(residuals, kinds):

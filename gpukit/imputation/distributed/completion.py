@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import on_host
+from gpukit.base.arrays import ensure_host
 from gpukit.device.engine import engine
-from gpukit.imputation.distributed.share import equal_parts, own
+from gpukit.imputation.distributed.share import equal_parts, part_of_rank
 from gpukit.imputation.spectral.cpu import LARGE, hidden_entries, in_units, lacking, out_of_units, unit_of
 
 END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(7)
@@ -121,11 +121,11 @@ def missing(part, numbers):
         part.lines.send(0, part.for_transport(part.now))
         return None
     out = np.empty((len(part.now), int(edges[-1])), part.dtype)
-    out[:, part.own_columns] = on_host(part.now)
+    out[:, part.own_columns] = ensure_host(part.now)
     for rank in team.others:
         target = part.empty(len(out), edges[rank + 1] - edges[rank])
         part.lines.receive(rank, part.for_transport(target))
-        out[:, edges[rank] : edges[rank + 1]] = on_host(target)
+        out[:, edges[rank] : edges[rank + 1]] = ensure_host(target)
     return out
 
 
@@ -171,8 +171,8 @@ def scatter_hidden(team, tensor, parts):
     if team.rank:
         return team.receive(0)
     for rank in team.others:
-        team.send(rank, tensor.hidden[:, own(parts.columns, rank)])
-    return tensor.hidden[:, own(parts.columns, 0)]
+        team.send(rank, tensor.hidden[:, part_of_rank(parts.columns, rank)])
+    return tensor.hidden[:, part_of_rank(parts.columns, 0)]
 
 
 def observed_part(part, count, tensor):
@@ -196,8 +196,8 @@ def columns_of(part, count, observed):
 
     Shape (count, own columns) of (count, m, n), sent in blocks of vertices.
     """
-    edges, mine = part.parts.columns, part.own_columns
-    flat = part.empty(count, mine.stop - mine.start)
+    edges, span = part.parts.columns, part.own_columns
+    flat = part.empty(count, span.stop - span.start)
     rows_per_block = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))
     blocks = [slice(first, min(first + rows_per_block, count)) for first in range(0, count, rows_per_block)]
     if observed is None:
@@ -209,6 +209,6 @@ def columns_of(part, count, observed):
         target = buffer[: block.stop - block.start]
         part.copy_to_device(observed[block].reshape(len(target), -1), target)
         for rank in part.others:
-            part.lines.send(rank, part.for_transport(part.xp.ascontiguousarray(target[:, own(edges, rank)])))
-        flat[block] = target[:, mine]
+            part.lines.send(rank, part.for_transport(part.xp.ascontiguousarray(target[:, part_of_rank(edges, rank)])))
+        flat[block] = target[:, span]
     return flat

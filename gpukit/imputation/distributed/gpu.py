@@ -11,7 +11,7 @@ from gpukit.device.upload import upload
 from gpukit.graphs.basis import vectors_on_gpu
 from gpukit.imputation.distributed.share import Share
 from gpukit.imputation.spectral import gpu
-from gpukit.imputation.spectral.gpu import array_library, brought, shared
+from gpukit.imputation.spectral.gpu import array_library, shared, to_cupy_array
 
 
 class Part(Share, gpu.TensorCompletion):
@@ -25,7 +25,7 @@ class Part(Share, gpu.TensorCompletion):
     @staticmethod
     def vectors_of(basis, dtype, workspace):
         """See cpu.Part."""
-        return vectors_on_gpu(basis.vectors, dtype, brought, workspace)
+        return vectors_on_gpu(basis.vectors, dtype, to_cupy_array, workspace)
 
     @staticmethod
     def copy_to_device(observed, target):
@@ -41,7 +41,7 @@ class Part(Share, gpu.TensorCompletion):
         """See cpu.Part. Computed in place for strided matrices, which cupy.matmul would copy."""
         if not out.size:
             return
-        if SIMULATED or not all(map(plain, (a, b, out))):
+        if SIMULATED or not all(map(is_contiguous, (a, b, out))):
             result = array_library().matmul(a, b)
             out[...] = out + result if add else result
         else:
@@ -61,7 +61,7 @@ def side_stream():
     return cuda.external_stream(result.ptr), result
 
 
-def plain(array):
+def is_contiguous(array):
     """Return True if cuBLAS can use a matrix without a copy: contiguous rows or columns, several of both."""
     return min(array.shape) > 1 and array.itemsize in array.strides
 
@@ -69,7 +69,7 @@ def plain(array):
 def multiply(a, b, out, add):
     """Compute out = a b, or out + a b, by cuBLAS.
 
-    Matrices are `plain`; out's rows are contiguous.
+    Matrices are `is_contiguous`; out's rows are contiguous.
     """
     cp = array_library()
     gemm = cp.cuda.cublas.sgemm if out.itemsize == 4 else cp.cuda.cublas.dgemm
@@ -77,12 +77,12 @@ def multiply(a, b, out, add):
     (m, n), k = out.shape, a.shape[1]
     gemm(
         cp.cuda.device.get_cublas_handle(),
-        *(flipped(b), flipped(a), n, m, k, value.ctypes.data),
+        *(transpose_flag(b), transpose_flag(a), n, m, k, value.ctypes.data),
         *(b.data.ptr, pitch(b), a.data.ptr, pitch(a), beta.ctypes.data, out.data.ptr, pitch(out)),
     )
 
 
-def flipped(matrix):
+def transpose_flag(matrix):
     """Return 1 for contiguous columns, 0 for contiguous rows."""
     return int(matrix.strides[1] != matrix.itemsize)
 

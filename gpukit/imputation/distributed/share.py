@@ -38,7 +38,7 @@ def equal_parts(columns, slices, size):
     return Parts(*(total * np.arange(size + 1) // size for total in (columns, slices)))
 
 
-def own(edges, rank):
+def part_of_rank(edges, rank):
     """Return the part of a rank, a slice."""
     return slice(int(edges[rank]), int(edges[rank + 1]))
 
@@ -86,12 +86,12 @@ class Share:
     @property
     def own_columns(self):
         """This rank's columns, a slice."""
-        return own(self.parts.columns, self.team.rank)
+        return part_of_rank(self.parts.columns, self.team.rank)
 
     @property
     def own_slices(self):
         """This rank's spectral slices, a slice."""
-        return own(self.parts.slices, self.team.rank)
+        return part_of_rank(self.parts.slices, self.team.rank)
 
     @property
     def others(self):
@@ -134,7 +134,7 @@ class Share:
         """Compute out = the own slices of U' flat, + base; flat: own columns."""
         for number in range(CHUNKS):
             for other in self.others:
-                target, whole = own(self.parts.slices, other), self.away.whole[other]
+                target, whole = part_of_rank(self.parts.slices, other), self.away.whole[other]
                 block = chunk(len(whole), number, CHUNKS)
                 self.product(U[:, target][:, block].T, flat, whole[block])
             self.lines.alltoall(self.away.chunks[number], self.home.chunks[number], self.journeys)
@@ -143,7 +143,7 @@ class Share:
             out[:, self.own_columns] += base[:, self.own_columns]
         self.arrive()
         for other in self.others:
-            place = own(self.parts.columns, other)
+            place = part_of_rank(self.parts.columns, other)
             if base is None:
                 out[:, place] = self.home.whole[other]
             else:
@@ -154,12 +154,12 @@ class Share:
         for number in range(CHUNKS):
             for other in self.others:
                 block = chunk(len(self.Z), number, CHUNKS)
-                self.home.whole[other][block] = self.Z[block, own(self.parts.columns, other)]
+                self.home.whole[other][block] = self.Z[block, part_of_rank(self.parts.columns, other)]
             self.lines.alltoall(self.home.chunks[number], self.away.chunks[number], self.journeys)
         self.product(self.U[:, self.own_slices], self.Z[:, self.own_columns], new)
         self.arrive()
         for other in self.others:
-            self.product(self.U[:, own(self.parts.slices, other)], self.away.whole[other], new, add=True)
+            self.product(self.U[:, part_of_rank(self.parts.slices, other)], self.away.whole[other], new, add=True)
 
     def arrive(self):
         """Wait for the exchange and record the waiting time."""

@@ -102,7 +102,7 @@ def help_fit(model, team, keep=True):
     """
     model.check()
     device = devices.resolve(model.device)
-    with Workspace() as workspace, devices.reported(device, "The imputation"):
+    with Workspace() as workspace, devices.translate_memory_errors(device, "The imputation"):
         serve(Worker(team, device, workspace))
     if is_model_requested(team, keep):
         take(team, model)

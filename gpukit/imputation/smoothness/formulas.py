@@ -13,6 +13,6 @@ def pull(here, other, weight):
 
 
 @njit(inline="always")
-def along(value, momentum, direction):
+def step_along(value, momentum, direction):
     """Return value + momentum * direction."""
     return value + momentum * direction

@@ -13,7 +13,7 @@ class ConjugateGradients:
     """See cpu.ConjugateGradients."""
 
     def __init__(self, observed, start):
-        self.seen, self.gaps, self.lags = sent(observed.seen), to_device(observed.gaps), to_device(observed.lags)
+        self.seen, self.gaps, self.lags = upload_mask(observed.seen), to_device(observed.gaps), to_device(observed.lags)
         self.edges = [to_device(part) for part in (observed.first, observed.neighbors, observed.weights)]
         self.values, self.x = to_device(observed.values), to_device(np.array(start, np.float32))
         shape = observed.values.shape
@@ -60,7 +60,7 @@ class ConjugateGradients:
         return float(self.total.sum())
 
 
-def sent(mask):
+def upload_mask(mask):
     """Return a mask on the device."""
     out = device_array(mask.shape, np.bool_)
     copy_in(mask, out)

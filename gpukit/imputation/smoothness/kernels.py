@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, kernel
 from gpukit.imputation.constants import THREADS
-from gpukit.imputation.smoothness.formulas import along, pull
+from gpukit.imputation.smoothness.formulas import pull, step_along
 from gpukit.primitives.block import block_sum
 
 WARPS = THREADS // 32
@@ -32,7 +32,7 @@ def differ(x, seen, gaps, lags, near, steady, together, shared, own):
                 change += pull(here, x[v, t - lag], gaps[t - 1] if k == 0 else np.float32(1.0))
             if t + lag < columns:
                 change += pull(here, x[v, t + lag], gaps[t] if k == 0 else np.float32(1.0))
-            mine, theirs = along(mine, steady[k], change), along(theirs, together[k], change)
+            mine, theirs = step_along(mine, steady[k], change), step_along(theirs, together[k], change)
         own[v, t], shared[v, t] = mine, theirs
 
 
@@ -51,7 +51,7 @@ def spread(shared, own, first, neighbors, weights, direction, image, sums):
         t = i - v * columns
         value = own[v, t]
         for edge in range(first[v], first[v + 1]):
-            value = along(value, weights[edge], shared[neighbors[edge], t])
+            value = step_along(value, weights[edge], shared[neighbors[edge], t])
         image[v, t] = value
         total += np.float64(value) * np.float64(direction[v, t])
     total = block_sum(total, WARPS, parts)
@@ -69,8 +69,8 @@ def advance(length, direction, image, inverse, x, residual, scaled, sums):
     """
     parts, total = cuda.shared.array(WARPS, np.float64), np.float64(0.0)
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        x[i] = along(x[i], length, direction[i])
-        left = along(residual[i], -length, image[i])
+        x[i] = step_along(x[i], length, direction[i])
+        left = step_along(residual[i], -length, image[i])
         small = inverse[i] * left
         residual[i], scaled[i] = left, small
         total += np.float64(left) * np.float64(small)
@@ -87,4 +87,4 @@ def redirect(share, scaled, direction):
     Launch: any grid of one dimension.   Deterministic: yes.   Source: Hestenes and Stiefel (1952).
     """
     for i in range(cuda.grid(1), direction.size, cuda.gridsize(1)):
-        direction[i] = along(scaled[i], share, direction[i])
+        direction[i] = step_along(scaled[i], share, direction[i])

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import by_rows, shared_out
+from gpukit._pool import map_row_blocks, parallel_map
 from gpukit.device.engine import engine
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.imputation.auto import masking as hiding
@@ -63,8 +63,8 @@ def observed_of(problem, rest):
 
 def gaps_of(times):
     """Return (T,) float32: the median distance of columns over the distance to the next, the last 0."""
-    apart = np.diff(times)
-    return np.append(np.median(apart) / apart if len(apart) else apart, 0.0).astype(np.float32)
+    gaps = np.diff(times)
+    return np.append(np.median(gaps) / gaps if len(gaps) else gaps, 0.0).astype(np.float32)
 
 
 def solve(solver, observed, weights, tolerance=TOLERANCE, steps=STEPS):
@@ -144,7 +144,7 @@ def likeness(values, seen, row, column):
         for number, (one, other) in enumerate(pairs):
             product[number, block] = np.einsum("ij,ij,ij->i", change[one], change[other], both)
 
-    shared_out(correlate_changes, range(0, len(row), each))
+    parallel_map(correlate_changes, range(0, len(row), each))
     size = product[1] * product[2]
     squares = np.where(size > 0.0, np.maximum(product[0], 0.0) ** 2 / np.where(size > 0.0, size, 1.0), 0.0)
     usual = float(count @ squares / count.sum()) if count.any() else 1.0
@@ -185,10 +185,10 @@ def start_work(problem):
         rest[rows] /= unit[rows]
         start[rows] = np.nan_to_num(((line[rows] - level) / (size * unit[rows].astype(np.float64))).astype(np.float32))
 
-    size = max(by_rows(lambda rows: float(np.abs(centre(rows)).max()), line.shape)) or 1.0
-    by_rows(lambda rows: np.divide(centre(rows), size, out=rest[rows], casting="same_kind"), line.shape)
+    size = max(map_row_blocks(lambda rows: float(np.abs(centre(rows)).max()), line.shape)) or 1.0
+    map_row_blocks(lambda rows: np.divide(centre(rows), size, out=rest[rows], casting="same_kind"), line.shape)
     unit = units(rest, problem.seen)
-    by_rows(in_units, line.shape)
+    map_row_blocks(in_units, line.shape)
     unit = size * unit.astype(np.float64)
     observed = observed_of(problem, rest)
     solver = engine(problem.place.device, "gpukit.imputation.smoothness").ConjugateGradients(observed, start)
@@ -203,8 +203,8 @@ def level_of(problem):
     values, seen = problem.values, problem.seen
     count = seen.sum(axis=0)
     centre = (values.sum(axis=0) - row_means(values, seen)[:, 0] @ seen.astype(np.float64)) / np.maximum(count, 1)
-    some = count > 0
-    centre = np.interp(problem.at, problem.at[some], centre[some])
+    has_values = count > 0
+    centre = np.interp(problem.at, problem.at[has_values], centre[has_values])
     return (values.sum() / max(1, seen.sum()) + centre)[None]
 
 
@@ -220,12 +220,12 @@ def units(rest, seen):
         change *= is_present
         return np.einsum("ij,ij->i", change, change).astype(np.float64), is_present.sum(axis=1)
 
-    squares, count = (np.concatenate(part) for part in zip(*by_rows(count_changes, rest.shape)))
+    squares, count = (np.concatenate(part) for part in zip(*map_row_blocks(count_changes, rest.shape)))
     usual = squares.sum() / max(1, count.sum()) or 1.0
     return np.sqrt((squares + PRIOR_CHANGES * usual) / (count + PRIOR_CHANGES))[:, None].astype(np.float32)
 
 
-def best(problem):
+def search_weights(problem):
     """Return the Weights with the least error on hidden values of a problem."""
     whole = problem.window(WINDOW)
     folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, 2 * WINDOW // whole.values.size)]
@@ -236,14 +236,16 @@ def best(problem):
     search = WeightSearch(whole, folds, lags)
     weights_found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
     for index in range(len(lags_of(whole))):
-        tried = [weights_found._replace(repeats=replaced(weights_found.repeats, index, s)) for s in PERIOD_WEIGHTS]
-        weights_found = min([weights_found, *tried], key=search.error)
+        candidates = [
+            weights_found._replace(repeats=replace_at(weights_found.repeats, index, s)) for s in PERIOD_WEIGHTS
+        ]
+        weights_found = min([weights_found, *candidates], key=search.error)
     for factor in FACTORS:
         weights_found = search.descended(weights_found, factor)
     return weights_found
 
 
-def replaced(values, times, value):
+def replace_at(values, times, value):
     """Return a tuple with another value at a position."""
     return (*values[:times], value, *values[times + 1 :])
 
@@ -278,28 +280,28 @@ class WeightSearch:
 
     def descended(self, weights, factor):
         """Return the weights after coordinate descent by steps of a factor."""
-        moved = True
-        while moved and not self.budget.is_spent:
-            moved = False
+        has_moved = True
+        while has_moved and not self.budget.is_spent:
+            has_moved = False
             for field in ("near", "steady", "together", *range(self.lags)):
                 for step in (factor, 1.0 / factor):
-                    other = stepped(weights, field, step)
+                    other = scale_weight(weights, field, step)
                     if self.error(other) < WEIGHT_GAIN * self.error(weights):
-                        weights, moved = other, True
+                        weights, has_moved = other, True
                         break
         return weights
 
 
-def stepped(weights, field, factor):
+def scale_weight(weights, field, factor):
     """Return Weights with one weight, a name or the number of a lag, multiplied by a factor."""
     if isinstance(field, str):
         return weights._replace(**{field: factor * getattr(weights, field)})
-    return weights._replace(repeats=replaced(weights.repeats, field, factor * weights.repeats[field]))
+    return weights._replace(repeats=replace_at(weights.repeats, field, factor * weights.repeats[field]))
 
 
 def settings(problem):
     """Return the weights with the least error on hidden values."""
-    result = best(problem)._asdict()
+    result = search_weights(problem)._asdict()
     return [result | {"repeats": list(result["repeats"])}]
 
 

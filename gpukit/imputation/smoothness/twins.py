@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import copy_row, njit
-from gpukit.imputation.smoothness.formulas import along, pull
+from gpukit.imputation.smoothness.formulas import pull, step_along
 from gpukit.scheduler import by_block
 
 ONE = np.float32(1.0)
@@ -21,12 +21,12 @@ def differ(start, stop, x, seen, gaps, lags, near, steady, together, shared, own
             lag, b, c = lags[k], steady[k], together[k]
             for t in range(lag, len(row)):
                 change = pull(row[t], row[t - lag], gaps[t - 1] if k == 0 else ONE)
-                mine[t] = along(mine[t], b, change)
-                theirs[t] = along(theirs[t], c, change)
+                mine[t] = step_along(mine[t], b, change)
+                theirs[t] = step_along(theirs[t], c, change)
             for t in range(len(row) - lag):
                 change = pull(row[t], row[t + lag], gaps[t] if k == 0 else ONE)
-                mine[t] = along(mine[t], b, change)
-                theirs[t] = along(theirs[t], c, change)
+                mine[t] = step_along(mine[t], b, change)
+                theirs[t] = step_along(theirs[t], c, change)
 
 
 @by_block(lambda sums: len(sums))
@@ -48,7 +48,7 @@ def spread(start, stop, shared, own, first, neighbors, weights, direction, image
 def add(out, weight, row):
     """Add weight row to out."""
     for t in range(len(out)):
-        out[t] = along(out[t], weight, row[t])
+        out[t] = step_along(out[t], weight, row[t])
 
 
 @njit
@@ -67,8 +67,8 @@ def advance(start, stop, length, direction, image, inverse, x, residual, scaled,
     for block in range(start, stop):
         total = 0.0
         for i in range(block * len(x) // blocks, (block + 1) * len(x) // blocks):
-            x[i] = along(x[i], length, direction[i])
-            left = along(residual[i], -length, image[i])
+            x[i] = step_along(x[i], length, direction[i])
+            left = step_along(residual[i], -length, image[i])
             small = inverse[i] * left
             residual[i], scaled[i] = left, small
             total += np.float64(left) * np.float64(small)
@@ -80,4 +80,4 @@ def redirect(start, stop, share, scaled, direction):
     """Twin of kernels.redirect."""
     for k in range(stop - start):
         i = start + k
-        direction[i] = along(scaled[i], share, direction[i])
+        direction[i] = step_along(scaled[i], share, direction[i])

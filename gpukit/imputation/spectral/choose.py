@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import on_host, place_like
-from gpukit.imputation.auto.judging import filled
-from gpukit.imputation.centering import CENTERS, centred, mean_of, spread
+from gpukit.base.arrays import ensure_host, place_like
+from gpukit.imputation.auto.judging import finite_estimate
+from gpukit.imputation.centering import CENTERS, centre_tensor, mean_of, spread
 from gpukit.imputation.constants import (
     FEWEST_OBSERVED,
     FINALISTS,
@@ -124,8 +124,8 @@ def choose(place, setting, data, seed, progress=None):
     there are no trials, and 'auto' is 'slice' with center 'none'.
     """
     if np.count_nonzero(data.mask) < FEWEST_OBSERVED:
-        return Chosen(plain(setting), [])
-    tensor, mask = reduced(data.tensor, data.mask, seed)
+        return Chosen(without_auto(setting), [])
+    tensor, mask = reduce_size(data.tensor, data.mask, seed)
     search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1), {})
     centers = select_centers(tensor, search.splits[0], setting.center)
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
@@ -142,20 +142,20 @@ def choose(place, setting, data, seed, progress=None):
     return Chosen(stop_at_best(final_trials[0]), final_trials + rest)
 
 
-def reduced(tensor, mask, seed):
+def reduce_size(tensor, mask, seed):
     """Return tensor and mask on the host, sampled if large.
 
     Rows and columns of the slices are sampled.
     """
     count, m, n = tensor.shape
     if tensor.size <= SAMPLE_NUMBERS:
-        return on_host(tensor), mask
+        return ensure_host(tensor), mask
     share = (SAMPLE_NUMBERS / tensor.size) ** 0.5
     rows = min(m, max(NARROW, int(m * share)))
     columns = min(n, max(NARROW, SAMPLE_NUMBERS // (count * rows)))
     rng = np.random.default_rng(seed)
     sample = np.ix_(range(count), *(np.sort(rng.permutation(side)[:size]) for side, size in ((m, rows), (n, columns))))
-    part = on_host(tensor[tuple(place_like(side, tensor) for side in sample)])
+    part = ensure_host(tensor[tuple(place_like(side, tensor) for side in sample)])
     return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
 
 
@@ -172,7 +172,9 @@ def splits(tensor, mask, seed):
 
 def error_of_mean(tensor, split, center):
     """Return the mean absolute error of a mean on hidden values."""
-    return float(np.abs(centred(tensor, split.hidden, mean_of(tensor, split.observed, center))[split.hidden]).mean())
+    return float(
+        np.abs(centre_tensor(tensor, split.hidden, mean_of(tensor, split.observed, center))[split.hidden]).mean()
+    )
 
 
 def select_centers(tensor, split, center):
@@ -250,8 +252,8 @@ def centre_split(search, number, center):
         search.cache.clear()
         split = search.splits[number]
         mean = mean_of(search.tensor, split.observed, center)
-        judge = run.watcher(centred(search.tensor, search.mask, mean), split)
-        search.cache[number, center] = CentredSplit(centred(search.tensor, split.observed, mean), judge)
+        judge = run.watcher(centre_tensor(search.tensor, search.mask, mean), split)
+        search.cache[number, center] = CentredSplit(centre_tensor(search.tensor, split.observed, mean), judge)
     return search.cache[number, center]
 
 
@@ -287,7 +289,7 @@ def stop_at_best(trial):
     return trial.setting._replace(options=best_options(SimpleNamespace(error=curve, phase=phase), options))
 
 
-def plain(setting):
+def without_auto(setting):
     """Return a setting without 'auto', for too few data."""
     weights, center = (
         "slice" if setting.weights == "auto" else setting.weights,
@@ -325,7 +327,7 @@ def sample_of(tensor, mask, seed, share=None):
     slices. share: the share to hide, see run.split; None: the first of `splits`. Raises DataError when too
     little is observed to hide any.
     """
-    tensor, mask = reduced(tensor, mask, seed)
+    tensor, mask = reduce_size(tensor, mask, seed)
     return Sample(tensor, mask, splits(tensor, mask, seed)[0] if share is None else run.split(mask, share, seed))
 
 
@@ -347,6 +349,8 @@ def compare(adjacency, place, setting, sample):
     ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
     rows = [Standing(OURS, ours, error(completed.reshape(seen.shape)))]
     rows += [
-        Standing(method.name, {}, error(filled(method, problem, {}))) for method in METHODS if method.suits(problem)
+        Standing(method.name, {}, error(finite_estimate(method, problem, {})))
+        for method in METHODS
+        if method.suits(problem)
     ]
     return sorted(rows, key=lambda row: row.error)

@@ -21,7 +21,7 @@ least 99.7 % of the squared error.
 
 import numpy as np
 
-from gpukit._pool import by_rows
+from gpukit._pool import map_row_blocks
 from gpukit.imputation.centering import spread
 from gpukit.imputation.constants import STEEP
 
@@ -32,17 +32,17 @@ def slice_scores(basis, lacking):
     basis: basis.Basis, N vertices and K slices; lacking (N,): missing_shares of a mask.
     """
     rows = np.flatnonzero(lacking)
-    result = by_squares(basis.vectors, rows, lambda batch, squares: lacking[batch] @ squares)
+    result = map_squares(basis.vectors, rows, lambda batch, squares: lacking[batch] @ squares)
     return np.clip(sum(result, np.zeros(len(basis.values))), 0.0, 1.0)
 
 
-def by_squares(vectors, rows, work):
+def map_squares(vectors, rows, work):
     """Return [work(rows, squares of their vectors)] for blocks of rows, in parallel."""
 
     def part(few):
         return work(rows[few], np.square(vectors[rows[few]]))
 
-    return by_rows(part, (len(rows), vectors.shape[1]))
+    return map_row_blocks(part, (len(rows), vectors.shape[1]))
 
 
 def vertex_confidence(basis, lacking):
@@ -53,7 +53,7 @@ def vertex_confidence(basis, lacking):
     rows = np.flatnonzero(lacking)
     result = 1.0 - slice_scores(basis, lacking) ** STEEP
     confidence = np.ones(len(lacking))
-    for batch, share in by_squares(basis.vectors, rows, lambda batch, squares: (batch, squares @ result)):
+    for batch, share in map_squares(basis.vectors, rows, lambda batch, squares: (batch, squares @ result)):
         confidence[batch] -= lacking[batch] * (1.0 - share)
     return np.clip(confidence, 0.0, 1.0)
 

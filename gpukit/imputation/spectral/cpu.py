@@ -53,7 +53,7 @@ class TensorCompletion:
         self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
         self.rows = lacking(mask)
         self.hidden = hidden_entries(mask, self.rows)
-        self.unit, self.C, self.leading = known or transformed(basis, observed, dtype)
+        self.unit, self.C, self.leading = known or transform_tensor(basis, observed, dtype)
         self.U = np.ascontiguousarray(basis.vectors[self.rows], dtype)
         now = np.zeros((len(self.rows), self.C.shape[1]), dtype)
         self.allocate_buffers(now, np.zeros_like(now))
@@ -106,8 +106,8 @@ class TensorCompletion:
         change, size = self.transform_back()
         marks.append(self.mark())
         ranks = self.threshold.fetch_ranks() if ranks is None else ranks
-        target, thresholding, back = (self.between(*pair) for pair in itertools.pairwise(marks))
-        self.seconds["transform"] += target + back
+        target, thresholding, inverse = (self.between(*pair) for pair in itertools.pairwise(marks))
+        self.seconds["transform"] += target + inverse
         self.seconds["thresholding"] += thresholding
         return change, size, ranks
 
@@ -181,7 +181,7 @@ def lacking(mask):
     return np.flatnonzero(~(mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)))
 
 
-def transformed(basis, observed, dtype):
+def transform_tensor(basis, observed, dtype):
     """Return Known of a tensor (N, m, n), 0 where missing: its unit, and C = U' P_Omega(G) in it."""
     unit = unit_of(observed)
     flat = in_units(observed, unit).reshape(len(observed), -1).astype(dtype, copy=False)

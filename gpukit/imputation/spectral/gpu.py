@@ -38,8 +38,8 @@ class TensorCompletion(cpu.TensorCompletion):
         cp = array_library()
         hidden = hidden_entries(mask, self.rows)
         self.hidden = None if hidden is None else cp.asarray(hidden)
-        vectors = vectors_on_gpu(basis.vectors, dtype, brought, self.workspace)
-        self.unit, self.C, self.leading = known or transformed(vectors, observed, dtype, cp)
+        vectors = vectors_on_gpu(basis.vectors, dtype, to_cupy_array, self.workspace)
+        self.unit, self.C, self.leading = known or transform_tensor(vectors, observed, dtype, cp)
         self.U = vectors if len(self.rows) == len(vectors) else vectors[cp.asarray(self.rows)]
         now = cp.zeros((len(self.rows), self.C.shape[1]), dtype)
         self.allocate_buffers(now, cp.zeros_like(now))
@@ -135,13 +135,13 @@ def shared(array):
     return cuda.as_cuda_array(array, sync=False)
 
 
-def transformed(vectors, observed, dtype, cp):
-    """See cpu.transformed; vectors on the device."""
-    unit, flat = uploaded(observed, dtype, cp)
+def transform_tensor(vectors, observed, dtype, cp):
+    """See cpu.transform_tensor; vectors on the device."""
+    unit, flat = upload_observed(observed, dtype, cp)
     return Known(unit, vectors.T @ flat, None)
 
 
-def brought(array, dtype):
+def to_cupy_array(array, dtype):
     """Return a host array (N, K) as cupy's of a dtype.
 
     It is copied through the upload buffers, in the same memory order.
@@ -153,7 +153,7 @@ def brought(array, dtype):
     return device_array.T if turned else device_array
 
 
-def uploaded(observed, dtype, cp):
+def upload_observed(observed, dtype, cp):
     """Return (unit, observed (N, m n) in units on the device).
 
     Observed values have dtype; their range is checked on the device.

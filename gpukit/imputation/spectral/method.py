@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.graphs.convert import by_vertex
+from gpukit.graphs.convert import reduce_mask
 from gpukit.imputation.constants import SPECTRAL_VERTICES
 from gpukit.imputation.inputs import Data
 from gpukit.imputation.problem import Method
@@ -32,34 +32,34 @@ def note_left_out(problem):
 
 def settings(problem):
     """Return a setting that suffices for a trial; choose.py finds the others."""
-    return [packed(with_path(Setting(*PROBE, problem.options.options)))]
+    return [pack_setting(with_path(Setting(*PROBE, problem.options.options)))]
 
 
-def packed(setting):
+def pack_setting(setting):
     """Return a Setting as a dict of plain values."""
     return setting._asdict() | {"options": setting.options._asdict()}
 
 
-def unpacked(setting):
-    """Return the Setting of `packed`."""
+def unpack_setting(setting):
+    """Return the Setting of `pack_setting`."""
     return Setting(**{**setting, "options": Options(**setting["options"])})
 
 
 def fill(problem, setting):
     """Return the estimate of missing values, zeros elsewhere."""
-    data, some = as_data(problem), slices_of(problem)[0]
+    data, columns = as_data(problem), slices_of(problem)[0]
     out = np.zeros(data.tensor.shape)
-    out[~data.mask] = impute(problem.place, unpacked(setting), data.tensor, data.mask).estimate
+    out[~data.mask] = impute(problem.place, unpack_setting(setting), data.tensor, data.mask).estimate
     result = np.empty(problem.values.shape)
-    result[:, some] = out.reshape(len(out), -1)
+    result[:, columns] = out.reshape(len(out), -1)
     return result
 
 
 def as_data(problem):
     """Return inputs.Data of a problem, in slices."""
-    some, shape = slices_of(problem)
-    tensor = problem.values[:, some].reshape(len(problem.values), *shape).astype(problem.place.dtype)
-    return Data(tensor, by_vertex(problem.seen[:, some].reshape(tensor.shape)), tensor.shape, tensor)
+    columns, shape = slices_of(problem)
+    tensor = problem.values[:, columns].reshape(len(problem.values), *shape).astype(problem.place.dtype)
+    return Data(tensor, reduce_mask(problem.seen[:, columns].reshape(tensor.shape)), tensor.shape, tensor)
 
 
 def slices_of(problem):
@@ -79,7 +79,7 @@ def decide(problem, progress):
     """Return the setting selected by choose.py."""
     options = problem.options
     setting = Setting(options.weights, options.exponent, options.center, options.options)
-    return packed(choose(problem.place, setting, as_data(problem), options.seed, progress).setting)
+    return pack_setting(choose(problem.place, setting, as_data(problem), options.seed, progress).setting)
 
 
 METHOD = Method("spectral", competes, settings, fill, decide=decide)

@@ -74,8 +74,8 @@ def fit_path(completion, first, options, watch=None, progress=None):
     info {"change", "rank"}.
     """
     path_run = PathRun(completion, options.accelerate, watch, progress)
-    along_path(path_run, first, options)
-    outcome = fixed_ranks(path_run, first, options) if options.rank_phase else "off"
+    follow_path(path_run, first, options)
+    outcome = project_to_ranks(path_run, first, options) if options.rank_phase else "off"
     return Fit(path_run.history(), path_run.ranks, outcome)
 
 
@@ -91,10 +91,10 @@ def best_options(history, options):
 
 def decay_of(options):
     """Return the factor of lambda per step."""
-    return usual_decay(options.iterations) if options.decay is None else options.decay
+    return default_decay(options.iterations) if options.decay is None else options.decay
 
 
-def along_path(path_run, first, options):
+def follow_path(path_run, first, options):
     """Run a step for each lambda, downwards; accelerated, lambda waits while the estimate lags behind."""
     decay, scale = decay_of(options), 1.0
     for _ in range(options.iterations):
@@ -105,7 +105,7 @@ def along_path(path_run, first, options):
             scale *= decay
 
 
-def fixed_ranks(path_run, first, options):
+def project_to_ranks(path_run, first, options):
     """Project to the rank of each slice; slices without a clear rank keep the last lambda."""
     completion = path_run.completion
     count = count_leading(min(completion.shape))
@@ -193,7 +193,7 @@ def next_momentum(t):
     return following, (t - 1.0) / following
 
 
-def usual_decay(iterations):
+def default_decay(iterations):
     """Return the decay of a path that ends at PATH_END.
 
     PATH_END is relative to its start; the path has `iterations` steps.

@@ -9,7 +9,7 @@ from gpukit.base import check_real
 from gpukit.base.arrays import place_like
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
-from gpukit.imputation.centering import centred, mean_of
+from gpukit.imputation.centering import centre_tensor, mean_of
 from gpukit.imputation.distributed.share import can_share
 from gpukit.imputation.spectral.path import Fit, Options, best_options, first_thresholds, fit_path
 from gpukit.streams import Numpy
@@ -76,18 +76,18 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
     """
     parts = Split(mask, None) if hidden is None else Split(mask & ~hidden, hidden)
     mean = mean_of(tensor, parts.observed, setting.center)
-    watch = None if hidden is None else watcher(centred(tensor, mask, mean), parts)
+    watch = None if hidden is None else watcher(centre_tensor(tensor, mask, mean), parts)
     sizes = "{:,} slices of {} x {}".format(*tensor.shape)
-    with devices.reported(place.device, f"Imputing {sizes}"):
+    with devices.translate_memory_errors(place.device, f"Imputing {sizes}"):
         started = work_clock()
-        completion, first = start(place, setting, centred(tensor, parts.observed, mean), parts.observed)
+        completion, first = start(place, setting, centre_tensor(tensor, parts.observed, mean), parts.observed)
         fit = fit_path(completion, first, setting.options, watch, progress)
         estimate = completion.missing()
     seconds = {"iterations": work_clock() - started, **getattr(completion, "seconds", {})}
-    return Outcome(added(estimate, mean, parts.observed), fit, seconds)
+    return Outcome(add_mean(estimate, mean, parts.observed), fit, seconds)
 
 
-def added(estimate, mean, mask):
+def add_mean(estimate, mean, mask):
     """Return the estimate plus the mean (m, n)."""
     mean = place_like(mean, estimate)
     if mask.ndim == 1:
@@ -129,9 +129,9 @@ def split(mask, share, seed, order=None):
     positions = np.flatnonzero(observed_vertices if vertices else mask)
     count = max(1, round(share * len(positions)))
     if count >= len(positions):
-        things = "vertices" if vertices else "entries"
+        kind = "vertices" if vertices else "entries"
         raise DataError(
-            f"hiding a share of {share:g} of {len(positions)} observed {things} leaves no values to impute "
+            f"hiding a share of {share:g} of {len(positions)} observed {kind} leaves no values to impute "
             "from. Use a smaller holdout."
         )
     chosen = np.random.default_rng([seed, Numpy.HELD_OUT_ENTRIES[0]]).permutation(positions)[:count]

@@ -8,7 +8,7 @@ import numpy as np
 from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError
 from gpukit.graphs.column_types import types_of
-from gpukit.graphs.convert import is_list, real
+from gpukit.graphs.convert import is_list, to_real
 from gpukit.graphs.tensor import Graph
 from gpukit.imputation.periods import in_time
 from gpukit.imputation.tables.forms import Form
@@ -31,7 +31,7 @@ def is_table(values):
     array = as_array(values, "the table")
     if array.ndim > 3:
         return False
-    array = real(array, "the table")
+    array = to_real(array, "the table")
     return array.ndim != 2 or not np.isfinite(array).all() or not is_graph(array)
 
 

@@ -52,20 +52,20 @@ def clock_of(times):
     """
     if times is None or (len(times) > 1 and (np.asarray(times) == times[0]).all()):
         return Clock(None, None, [])
-    at = np.asarray(times, np.float64)
-    if (np.diff(at) > 0).all():
-        return Clock(at, None, [])
-    result = set_back(at)
+    seconds = np.asarray(times, np.float64)
+    if (np.diff(seconds) > 0).all():
+        return Clock(seconds, None, [])
+    result = correct_set_back(seconds)
     if result is not None:
         note = "times fall by an hour at night: the clock was set back there, and what follows is later."
         return Clock(result, None, [note])
-    order = np.argsort(at, kind="stable")
-    notes = [] if (np.diff(at[order]) > 0).all() else ["times repeat: their columns count as next to each other."]
+    order = np.argsort(seconds, kind="stable")
+    notes = [] if (np.diff(seconds[order]) > 0).all() else ["times repeat: their columns count as next to each other."]
     order = None if (order == np.arange(len(order))).all() else order
-    return Clock(spread(np.sort(at)), order, notes)
+    return Clock(spread(np.sort(seconds)), order, notes)
 
 
-def set_back(times):
+def correct_set_back(times):
     """Add hours to times after a clock was set back.
 
     An added hour is removed where the clock was set forward later. None if the times do not rise then. A repeated time

@@ -4,18 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import aligned as matched
+from gpukit.base.arrays import align_rows as matched
 from gpukit.errors import DataError
 from gpukit.graphs import labels, time_parsing
 from gpukit.graphs.column_types import refill, refill_frame, types_of_frame
 from gpukit.graphs.columns import REPEATED, Columns, has_names, long_by_name, role_of, times_in
 from gpukit.graphs.completed import completed_as, completed_frame
-from gpukit.graphs.labels import counted
+from gpukit.graphs.labels import is_default_index
 from gpukit.graphs.table import long_of, type_of_long
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.sheet import MISSING, FrameTable
 from gpukit.io.times import exact_seconds
-from gpukit.io.words import as_ids, is_number, shown
+from gpukit.io.words import as_ids, is_number, quote
 
 
 class Form(NamedTuple):
@@ -174,7 +174,7 @@ def level_of_time(index, known):
     It is the only one without labels of the graph, with dates, with a name of times, or without a name of sensors.
     Raises DataError if that is ambiguous.
     """
-    levels = [plain_side(index.get_level_values(at).unique()) for at in range(index.nlevels)]
+    levels = [plain_side(index.get_level_values(level).unique()) for level in range(index.nlevels)]
     roles = [role_of(name) for name in index.names]
     signs = (
         [not (known and set(map(str, level)) <= known) for level in levels],
@@ -239,7 +239,7 @@ def wide_form(frame, mask, vertices, labelled):
     frame = frame if clock is None else frame.set_index(clock)
     turned = are_columns(frame, vertices)
     side, other = (frame.columns, frame.index) if turned else (frame.index, frame.columns)
-    if labelled and not isinstance(vertices, np.ndarray) and not labels.counted(side):
+    if labelled and not isinstance(vertices, np.ndarray) and not labels.is_default_index(side):
         raise DataError("the tensor has labels and the graph's are not the same on both sides. Label rows and columns.")
     axis = "columns" if turned else "rows"
     order, ids = order_of(side, vertices, axis)
@@ -299,7 +299,7 @@ def numbers_of(frame, turned):
             if word is not None:
                 name = frame.columns[index]
                 raise DataError(
-                    f"the table has words, no readings, in {str(name)!r} ({shown(word)}): leave such columns out, "
+                    f"the table has words, no readings, in {str(name)!r} ({quote(word)}): leave such columns out, "
                     f"frame.drop(columns=[{name!r}]); times belong in the index, frame.index = pandas.to_datetime(...)."
                 )
     return labels.numbers(out, "tensor", turned)
@@ -348,13 +348,15 @@ def order_of(side, vertices, axis):
     """
     names = list(map(str, side))
     if isinstance(vertices, np.ndarray):
-        if not (labels.counted(side) and len(side) == len(vertices)):
+        if not (labels.is_default_index(side) and len(side) == len(vertices)):
             labels.check_same(names, list(map(str, vertices.tolist())), f"the tensor's {axis}", "vertex")
         places = {name: place for place, name in enumerate(names)}
         return [places.get(str(value), index) for index, value in enumerate(vertices.tolist())], vertices
     ids = as_ids(names)
     if len(set(names)) < len(names):
-        raise DataError(f"the tensor's {axis} have the label {labels.repeated(names)!r} twice; labels must differ.")
+        raise DataError(
+            f"the tensor's {axis} have the label {labels.first_repeated(names)!r} twice; labels must differ."
+        )
     order = np.argsort(ids, kind="stable") if vertices is None else np.arange(len(ids))
     return order, ids[order]
 
@@ -407,7 +409,7 @@ def are_columns(frame, vertices):
 
 def named(side):
     """Return the first two labels of a side, for a message."""
-    return ", ".join(shown(str(value)) for value in side[:2]) + (", ..." if len(side) > 2 else "")
+    return ", ".join(quote(str(value)) for value in side[:2]) + (", ..." if len(side) > 2 else "")
 
 
 def can_follow(side):
@@ -416,7 +418,7 @@ def can_follow(side):
     These are dates, numbers that rise or fall, row numbers, or any labels if the side is named as times.
     """
     side = plain_side(side)
-    if counted(side) or has_times(side) or role_of(side.name) == "time":
+    if is_default_index(side) or has_times(side) or role_of(side.name) == "time":
         return True
     return side.dtype.kind in "iuf" and (side.is_monotonic_increasing or side.is_monotonic_decreasing)
 

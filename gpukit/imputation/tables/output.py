@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from gpukit.base import check_choice
-from gpukit.base.arrays import on_host
+from gpukit.base.arrays import ensure_host
 from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame, is_frame, is_series
 
@@ -44,7 +44,7 @@ def in_container(model, completed):
         )
     import pandas
 
-    return pandas.DataFrame(on_host(completed).reshape(len(completed), -1), columns=feature_names(model))
+    return pandas.DataFrame(ensure_host(completed).reshape(len(completed), -1), columns=feature_names(model))
 
 
 def feature_names(model, names=None):

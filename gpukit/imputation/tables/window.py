@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit import persist
 from gpukit.base import check_integer
-from gpukit.base.arrays import on_host
+from gpukit.base.arrays import ensure_host
 from gpukit.errors import DataError
 from gpukit.imputation.centering import spread as entries
 from gpukit.io import trust
@@ -36,12 +36,12 @@ class Held(NamedTuple):
         values, seen (N, H); times (H,) or None. times: times of the new columns, or None. With times these are the
         columns before times[0], otherwise all; most: the last ones.
         """
-        values = on_host(self.filled).reshape(len(self.filled), -1)
+        values = ensure_host(self.filled).reshape(len(self.filled), -1)
         mask = self.mask[:, None] if self.mask.ndim == 1 else self.mask.reshape(values.shape)
         seen = np.broadcast_to(mask, values.shape)
         end = values.shape[1] if times is None or self.at is None else int(np.searchsorted(self.at, times[0]))
-        kept = slice(0 if most is None else max(0, end - most), end)
-        return values[:, kept], seen[:, kept], None if self.at is None else self.at[kept]
+        span = slice(0 if most is None else max(0, end - most), end)
+        return values[:, span], seen[:, span], None if self.at is None else self.at[span]
 
 
 def follows(held, data, times):
@@ -51,7 +51,7 @@ def follows(held, data, times):
     return data.tensor.shape[1] == 1 and times[0] > held.at[0] and times[-1] > held.at[-1]
 
 
-def joined(held, data, at, window=None):
+def join_held(held, data, at, window=None):
     """Return (inputs.Data, at) of stored columns and new ones after them.
 
     window: maximum number of columns; at: times of the new columns; None: they follow at the usual step.
@@ -86,11 +86,11 @@ def check_series(held, data):
         raise DataError("only series, a tensor (N, T) or a table, can be extended by new columns; this has matrices.")
 
 
-def packed(model):
+def pack_held(model):
     """Return (facts, {name: array}) of a fitted GraphImputer."""
     held = model._held
     result = {
-        "completed": on_host(held.filled),
+        "completed": ensure_host(held.filled),
         "held.mask": held.mask,
         "held.at": held.at,
         "vertices": model.vertices_,
@@ -100,7 +100,7 @@ def packed(model):
 
 
 def unpack(model, facts, arrays):
-    """Restore the stored series of a GraphImputer from `packed` contents.
+    """Restore the stored series of a GraphImputer from `pack_held` contents.
 
     Its completed tensor and deviations are set before. Raises DataError for invalid contents.
     """
@@ -120,6 +120,6 @@ def unpack(model, facts, arrays):
 
 def vertices_of(ids, count):
     """Return the validated ids of a file."""
-    if ids.shape != (count,) or ids.dtype.kind not in "iuU" or trust.repeated(ids) is not None:
+    if ids.shape != (count,) or ids.dtype.kind not in "iuU" or trust.first_repeated(ids) is not None:
         raise DataError(f"vertices are not {count:,} different ids.")
     return ids

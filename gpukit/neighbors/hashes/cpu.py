@@ -33,10 +33,10 @@ class Adder:
         twins.join_chunks(joins, self.settings.n_bits, partials, totals, self.codes)
 
 
-def add_columns(columns, weights, settings, kept, chunk=plan.CHUNK):
+def add_columns(columns, weights, settings, sums, chunk=plan.CHUNK):
     """Add Columns to a stored plan.Sums; weights (L,) int64 of their levels, where a negative one removes a rating."""
     units, joins = plan.sum_units(columns.indptr, chunk)
-    adder = Adder(columns, weights, kept.sums.shape[1], settings, kept.codes)
+    adder = Adder(columns, weights, sums.sums.shape[1], settings, sums.codes)
     partials, totals = adder.add_up(units, len(units))
-    twins.add_chunks(joins, settings.n_bits, partials, totals, kept.whole, kept.sums, kept.codes)
-    twins.add_totals(joins, totals, kept.whole)
+    twins.add_chunks(joins, settings.n_bits, partials, totals, sums.whole, sums.sums, sums.codes)
+    twins.add_totals(joins, totals, sums.whole)

@@ -46,17 +46,17 @@ class Adder:
             launch(self.kernels[1], grid, self.block, *arguments)
 
 
-def add_columns(columns, weights, settings, kept, chunk=plan.CHUNK):
+def add_columns(columns, weights, settings, sums, chunk=plan.CHUNK):
     """See cpu.add_columns; the arrays of the Sums on the device."""
     units, joins = plan.sum_units(columns.indptr, chunk)
     if not len(units):
         return
-    adder = Adder(columns, weights, kept.sums.shape[1], settings, kept.codes)
+    adder = Adder(columns, weights, sums.sums.shape[1], settings, sums.codes)
     (partials, totals), joins = adder.add_up(units, len(units)), to_device(joins)
-    added = joins, settings.n_bits, partials, totals, kept.whole, kept.sums, kept.codes
+    added = joins, settings.n_bits, partials, totals, sums.whole, sums.sums, sums.codes
     grid = joins.shape[0], blocks(settings.n_words, adder.block)
     launch(kernels.make_add_chunks(adder.block, adder.slices), grid, adder.block, *added)
-    launch(kernels.add_totals, blocks(joins.shape[0], BLOCK), BLOCK, joins, totals, kept.whole)
+    launch(kernels.add_totals, blocks(joins.shape[0], BLOCK), BLOCK, joins, totals, sums.whole)
 
 
 def hash_minwise(*arguments):

@@ -83,7 +83,7 @@ def add_shifted(count, width, total, shift, lane):
 
 
 @device
-def reached(total, threshold, slices, lane):
+def reached_bits(total, threshold, slices, lane):
     """Return the word of bits whose counter in total[:, lane] is at least threshold."""
     answer = ALL_BITS
     for s in range(U32(slices)):
@@ -142,7 +142,9 @@ def make_hash_columns(block_size, slices):
             whole_weight += weight * (stop - begin)
             begin = stop
         if slot < 0:
-            codes[U64(item), word] = reached(total, (whole_weight + 1) >> 1, slices, lane) & used_bits(word, n_bits)
+            codes[U64(item), word] = reached_bits(total, (whole_weight + 1) >> 1, slices, lane) & used_bits(
+                word, n_bits
+            )
             return
         totals[U64(slot)] = whole_weight
         for s in range(U32(slices)):
@@ -173,7 +175,7 @@ def make_join_chunks(block_size, slices):
             total[s, lane] = U32(0)
         place = word, slices, lane
         whole_weight = add_slots(partials, totals, joins[join, 1], joins[join, 2], place, total)
-        answer = reached(total, (whole_weight + 1) >> 1, slices, lane)
+        answer = reached_bits(total, (whole_weight + 1) >> 1, slices, lane)
         codes[U64(joins[join, 0]), word] = answer & used_bits(word, n_bits)
 
     return join_chunks
@@ -205,7 +207,7 @@ def make_add_chunks(block_size, slices):
         whole_weight = whole[item] + add_slots(partials, totals, joins[join, 1], joins[join, 2], place, total)
         for s in range(U32(slices)):
             sums[item, s, word] = total[s, lane]
-        codes[item, word] = reached(total, (whole_weight + 1) >> 1, slices, lane) & used_bits(word, n_bits)
+        codes[item, word] = reached_bits(total, (whole_weight + 1) >> 1, slices, lane) & used_bits(word, n_bits)
 
     return add_chunks
 

@@ -33,13 +33,13 @@ def work_units(indptr, chunk=CHUNK):
     rows (item, first slot, last slot + 1) of the divided columns; and the number of slots. Whole columns have slot -1.
     """
     units, pieces, first_unit = cut_columns(indptr, np.maximum(-(-np.diff(indptr) // chunk), 1))
-    cut = pieces[units[:, 0]] > 1
-    units[:, 3] = np.where(cut, np.cumsum(cut) - 1, -1)
+    is_cut = pieces[units[:, 0]] > 1
+    units[:, 3] = np.where(is_cut, np.cumsum(is_cut) - 1, -1)
     many = np.flatnonzero(pieces > 1)
     first_slot = units[first_unit[many], 3]
     joins = np.stack([many, first_slot, first_slot + pieces[many]], axis=1).astype(np.int64)
     shorter = (units[:, 1] - units[:, 2]).astype(np.int16)  # which numpy sorts by counting
-    return units.take(np.argsort(shorter, kind="stable"), axis=0), joins, int(cut.sum())
+    return units.take(np.argsort(shorter, kind="stable"), axis=0), joins, int(is_cut.sum())
 
 
 def sum_units(indptr, chunk=CHUNK):
@@ -76,11 +76,11 @@ def cut_columns(indptr, pieces):
     item = np.repeat(np.arange(len(pieces)), pieces)
     units = np.empty((len(item), 4), np.int64)
     units[:, 0], units[:, 1], units[:, 2] = item, indptr[item], indptr[item + 1]
-    cut = np.flatnonzero(pieces[item] > 1)  # few, if any
-    if len(cut):
-        whole, begin = item[cut], units[cut, 1]
-        length, count, part = units[cut, 2] - begin, pieces[whole], cut - first_unit[whole]
-        units[cut, 1], units[cut, 2] = begin + part * length // count, begin + (part + 1) * length // count
+    indices = np.flatnonzero(pieces[item] > 1)  # few, if any
+    if len(indices):
+        whole, begin = item[indices], units[indices, 1]
+        length, count, part = units[indices, 2] - begin, pieces[whole], indices - first_unit[whole]
+        units[indices, 1], units[indices, 2] = begin + part * length // count, begin + (part + 1) * length // count
     return units, pieces, first_unit
 
 
@@ -147,8 +147,8 @@ def projection_codes(steps, columns, settings, chunk=CHUNK):
     units, joins, n_slots = work_units(columns.indptr, chunk)
     codes = steps.empty((len(columns.indptr) - 1, settings.n_words), np.uint32)
     partials = steps.empty((n_slots, settings.n_bits), np.int64)
-    sent = (steps.resident(array, array.dtype) for array in (weights, keys, units))
-    steps.project_columns(columns.users, columns.levels, *sent, codes, partials)
+    device_arrays = (steps.resident(array, array.dtype) for array in (weights, keys, units))
+    steps.project_columns(columns.users, columns.levels, *device_arrays, codes, partials)
     if len(joins):
         steps.join_parts(steps.resident(joins, joins.dtype), partials, codes)
     return codes

@@ -157,9 +157,9 @@ def _hash_units(start, stop, ratings, units, n_bits, codes, partials, totals):
         count, total = np.empty(COUNT_SLICES * WORDS, np.uint32), np.empty(slices * WORDS, np.uint32)
         for first in range(0, n_words, WORDS):
             last = min(first + WORDS, n_words)
-            own = padded[first : first + WORDS]
-            carry = np.empty(own.size, np.uint32)
-            weight = sum_unit(users, levels, weights, own, begin, end, slices, count, total, carry)
+            words = padded[first : first + WORDS]
+            carry = np.empty(words.size, np.uint32)
+            weight = sum_unit(users, levels, weights, words, begin, end, slices, count, total, carry)
             if slot < 0:
                 signs(total, (weight + 1) // 2, slices, first, n_bits, codes[item, first:last])
             else:

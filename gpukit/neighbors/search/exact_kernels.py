@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
-from gpukit.neighbors.formulas import NOBODY, cosine_key, packing, pair_key, wide
+from gpukit.neighbors.formulas import NOBODY, cosine_key, packing, pair_key, widen
 from gpukit.primitives.search import lower_bound
 from gpukit.primitives.warp import FULL, WARP, group_sum
 
@@ -117,7 +117,7 @@ def take_sums(count, sums, pitch, shift, totals):
         if place(k) < pitch:
             for word in range(totals.shape[0]):
                 position = U32(U32(word) * pitch + place(k))
-                totals[word, k] += wide(sums[position], shift)
+                totals[word, k] += widen(sums[position], shift)
                 sums[position] = U32(0)
 
 
@@ -128,8 +128,8 @@ def key_of(k, item, query, pitch, counted, starts, ratings):
     if item == query or (not ratings and sums[slot] == U32(0)):
         return NOBODY
     if ratings:
-        both = wide(sums[U32(2) * pitch + slot], shift)
-        own, other = wide(sums[slot], shift), wide(sums[pitch + slot], shift)
+        both = widen(sums[U32(2) * pitch + slot], shift)
+        own, other = widen(sums[slot], shift), widen(sums[pitch + slot], shift)
         if k < earlier:
             own, other, both = own + totals[0, k], other + totals[1, k], both + totals[2, k]
         return pair_key(own, other, both)

@@ -63,11 +63,11 @@ def list_cosines(query, size, lengths, counts, listed, entries):
 
     lengths (N,) int32: users of each item, which take half the cache that starts would.
     """
-    own, n = I64(lengths[query]), 0
+    length, n = I64(lengths[query]), 0
     for k in range(size):
         item = U64(listed[k])  # without checks for a negative index
         if item != query:
-            entries[n] = entry_of(cosine_key(own, I64(lengths[item]), counts[item]), item)
+            entries[n] = entry_of(cosine_key(length, I64(lengths[item]), counts[item]), item)
             n += 1
         counts[item] = 0
     return n
@@ -129,15 +129,15 @@ def list_chunks(start, stop, edges, lengths, by_item, by_user, levels_whole, fir
         listed, clicks = np.empty(n_items + 1, np.int32), numbers.size == 0
         counts, sums = np.zeros(n_items if clicks else 0, np.int32), np.zeros((0 if clicks else n_items, 4), I64)
         for row in range(edges[chunk], edges[chunk + 1]):
-            query, own = first + row, entries[begins[row] : begins[row + 1]]
-            column, is_many = users[starts[query] : starts[query + 1]], own.size == n_items
+            query, row_entries = first + row, entries[begins[row] : begins[row + 1]]
+            column, is_many = users[starts[query] : starts[query + 1]], row_entries.size == n_items
             if clicks:
                 size = add_clicks(column, rows, items, is_many, counts, listed)
-                sizes[row] = list_cosines(query, size, lengths, counts, listed, own)
+                sizes[row] = list_cosines(query, size, lengths, counts, listed, row_entries)
             else:
                 arguments = column, levels[starts[query] : starts[query + 1]]
                 size = add_ratings(arguments, rows, (items, codes), numbers, is_many, sums, listed)
-                sizes[row] = list_correlations(query, size, sums, listed, own)
+                sizes[row] = list_correlations(query, size, sums, listed, row_entries)
 
 
 def list_pairs(by_item, by_user, levels_whole, first, lists):

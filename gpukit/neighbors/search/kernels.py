@@ -5,7 +5,7 @@ import numpy as np
 from gpukit._cuda import cuda, device, kernel
 from gpukit.neighbors.formulas import NOBODY, agreement, first_mate, in_list, table_code, table_hash
 from gpukit.primitives.bit_matrix import bit_products
-from gpukit.random import bits, shuffled
+from gpukit.random import bits, shuffle_index
 
 U32 = np.uint32
 TILE = 128  # queries and items per block
@@ -181,7 +181,7 @@ def fill_slots(indices, values, first, worst, key, half, lists):
     """Lines 10-12 of Algorithm 1: the selected items with a key below worst, their scores, and the random supplement.
 
     indices (B, K) int32 and values (B, K) uint32: the selection of rows first..first + B; worst int: the first key of a
-    pair that is not a pair of neighbours; key uint32 and half int: of random.shuffled; lists: plan.Lists of N > K
+    pair that is not a pair of neighbours; key uint32 and half int: of random.shuffle_index; lists: plan.Lists of N > K
     items, rows first..first + B written, scores in (0, 1] or NaN.
     Launch: grid ceil(B / block), any block.   Deterministic: yes, exact.   Source: Algorithm 1.
     """
@@ -197,7 +197,7 @@ def fill_slots(indices, values, first, worst, key, half, lists):
     random_slots[item] = k - result
     own_key, slot, index = bits(key, item), result, 0
     while slot < k:
-        candidate = np.int32(shuffled(own_key, index, half, n_items))
+        candidate = np.int32(shuffle_index(own_key, index, half, n_items))
         index += 1
         if candidate != item and not in_list(candidate, neighbors, item, result):
             neighbors[item, slot] = candidate

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.neighbors.formulas import NOBODY, agreement, first_mate, in_list, table_code, table_hash
-from gpukit.random import bits, shuffled
+from gpukit.random import bits, shuffle_index
 from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
@@ -120,7 +120,7 @@ def fill_slots(start, stop, indices, values, first, worst, key, half, lists):
         random_slots[item] = k - result
         own_key, slot, index = bits(key, item), result, 0
         while slot < k:
-            candidate = np.int32(shuffled(own_key, index, half, n_items))
+            candidate = np.int32(shuffle_index(own_key, index, half, n_items))
             index += 1
             if candidate != item and not in_list(candidate, neighbors, item, result):
                 neighbors[item, slot] = candidate

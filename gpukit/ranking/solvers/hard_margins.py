@@ -117,13 +117,13 @@ class Path:
             point = self.best(stage, w)
             w, noisy = point.w, stage.noise(point.w, point.f) > NOISY * point.f
             if is_ordered(point):
-                places += lengthened(self.problem, point, SLACK * tron.GAP * self.eps) + sharp(self.problem, w)
+                places += lengthen(self.problem, point, SLACK * tron.GAP * self.eps) + exact_place(self.problem, w)
             result = self.result(lowest(places), "converged")
             if result.gap <= tron.GAP * self.eps * result.objective and len(places) > 1:
                 return result
             if noisy:
                 break
-        places += sharp(self.problem, w) + sharp(self.problem, before.w)
+        places += exact_place(self.problem, w) + exact_place(self.problem, before.w)
         point = Point(w, *self.problem.evaluate(w))
         places.append(Place(w, point.f, norm(point.g), self.problem.noise(*point[:2])))
         best = lowest(places)
@@ -251,13 +251,13 @@ def is_ordered(point):
     return point.f - 0.5 * float(point.w @ point.w) <= ordered * point.f
 
 
-def sharp(problem, w):
+def exact_place(problem, w):
     """Return [the Place of a problem at w, f added pair by pair], or [] if this is not possible."""
     result = problem.sharp(w)
     return [] if result is None else [Place(w, result[0], norm(problem.evaluate(w)[1]), result[1])]
 
 
-def lengthened(problem, point, slack):
+def lengthen(problem, point, slack):
     """Return [the Place on the ray through a Point of a smaller C where no pair is active], or [].
 
     slack: the first value to try for the largest slack of a pair.

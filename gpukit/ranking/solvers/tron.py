@@ -96,14 +96,14 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
             w, f, g = w + step.step, trial, trial_gradient
             last = np.inf if step.length >= limit else predicted + abs(actual - predicted)
         history.append({"f": f, "gradient": float(np.linalg.norm(g)), "cg_steps": step.steps, "radius": radius})
-        if settled(f, actual, predicted) and history[-1]["gradient"] > size / 2:
+        if is_settled(f, actual, predicted) and history[-1]["gradient"] > size / 2:
             return result("settled")
         if actual <= ACCEPT * predicted:
             f, g = problem.evaluate(w)
     return result("max_iter")
 
 
-def settled(f, actual, predicted):
+def is_settled(f, actual, predicted):
     """Return True if both reductions are within rounding errors."""
     tolerance = 1e-12  # relative reductions within rounding errors
     return (abs(actual) <= tolerance * abs(f) and abs(predicted) <= tolerance * abs(f)) or (
@@ -151,12 +151,12 @@ def conjugate_gradients(problem, g, radius, allowed=0.0):
             return Step(step, residual, float(np.sqrt(square)), done)
         alpha = size / curvature
         cross, direction_norm = float(step @ image), float(direction @ image)
-        grown = square + alpha * (2.0 * cross + alpha * direction_norm)
-        if grown > radius * radius:
+        next_square = square + alpha * (2.0 * cross + alpha * direction_norm)
+        if next_square > radius * radius:
             alpha = to_boundary(square, cross, direction_norm, radius)
             return Step(step + alpha * direction, residual - alpha * curved, radius, done + 1)
         fall += 0.5 * alpha * size
-        step, residual, square = step + alpha * direction, residual - alpha * curved, grown
+        step, residual, square = step + alpha * direction, residual - alpha * curved, next_square
         z = problem.inverse(residual) if problem.inverse else residual
         size, before = float(residual @ z), size
         direction, image = z + size / before * direction, residual + size / before * image

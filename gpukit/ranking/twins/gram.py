@@ -36,7 +36,7 @@ def query_means(start, stop, X, offsets, pulls, means):
 
 
 @njit
-def _centred(X, means, query, pulls, first, rows):
+def _centre_rows(X, means, query, pulls, first, rows):
     """rows[k] = sqrt(pull) (x - mean) of document first + k; 0 beyond the last one."""
     for k in range(rows.shape[0]):
         i = first + k
@@ -59,7 +59,7 @@ def weighted_gram(start, stop, X, means, query, pulls, tiles, partial):
     for share in range(start, stop):
         rows, total = np.empty((count, n)), np.zeros((n, n))
         for first in range(share * count, pulls.size, shares * count):
-            _centred(X, means, query, pulls, first, rows)
+            _centre_rows(X, means, query, pulls, first, rows)
             total += np.dot(rows.T, rows)
         for f in range(n):
             copy_row(total[f], partial[share, f])

@@ -9,7 +9,7 @@ from gpukit.scheduler import by_block
 
 
 @njit
-def _centred(u, size, out):
+def _centre(u, size, out):
     """out[:size] = u[:size] minus its mean.
 
     No difference of two documents contains the mean, whose digits would displace others in large prefix sums. u and out
@@ -65,7 +65,7 @@ def _walk_query(X, v, margin, begin, size, height, partners, weight, scratch, to
     n, (u, sums, z) = v.size, scratch
     for i in range(size):
         u[i] = row_dot(X[begin + i], v)
-    _centred(u, size, u)
+    _centre(u, size, u)
     total[n] += pair_sums_of_query(margin, begin, size, height, partners, weight, u, sums, z)
     for i in range(size):
         row, factor = X[begin + i], z[i]
@@ -106,7 +106,7 @@ def pair_sums(start, stop, u, margin, walk, partners, z, loss):
         for index in range(walk.firsts[block], walk.firsts[block + 1]):
             t = walk.queries[index]
             begin, end, height, weight = walk.offsets[t], walk.offsets[t + 1], walk.heights[t], walk.weights[t]
-            _centred(u[begin:end], end - begin, shares)
+            _centre(u[begin:end], end - begin, shares)
             total += pair_sums_of_query(
                 margin, begin, end - begin, height, partners, weight, shares, sums, z[begin:end]
             )

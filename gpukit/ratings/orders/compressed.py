@@ -10,7 +10,7 @@ from gpukit.ratings.orders import twins
 MOST = 1 << 32  # pairs that 32-bit positions can number
 
 
-def packed_pairs(rows, columns, shape):
+def pack_pairs(rows, columns, shape):
     """Return (keys (n,) uint64 = row << shift | column, shift).
 
     rows, columns: (n,) int32 within shape. Raises DataError for too many pairs and for indices outside shape.
@@ -27,24 +27,24 @@ def packed_pairs(rows, columns, shape):
     return keys, shift
 
 
-def sorted_pairs(keys, shape, payload):
-    """Return packed_pairs' keys and payload (n,) uint32 sorted by row, then column.
+def sort_pairs(keys, shape, payload):
+    """Return pack_pairs' keys and payload (n,) uint32 sorted by row, then column.
 
     Equal pairs keep their input order.
     """
     return sort_by_bits(keys, 0, bits_of(shape[0]) + bits_of(shape[1]), payload)[:2]
 
 
-def compressed_rows(rows, columns, values, shape):
+def compress_rows(rows, columns, values, shape):
     """Return (indptr (n_rows + 1,) int64, indices (n,) int32, values (n,) float32).
 
-    Columns ascend in each row. Repeated pairs stay, in input order. Raises as packed_pairs does, and DataError for
+    Columns ascend in each row. Repeated pairs stay, in input order. Raises as pack_pairs does, and DataError for
     arrays of another length than values or of other types than int32 and int64.
     """
     for what, numbers in (("row numbers", rows), ("column numbers", columns)):
         trust.check_array(what, numbers, (np.int32, np.int64), (len(values),))
-    keys, shift = packed_pairs(rows, columns, shape)
-    keys, bits = sorted_pairs(keys, shape, np.array(values, np.float32).view(np.uint32))
+    keys, shift = pack_pairs(rows, columns, shape)
+    keys, bits = sort_pairs(keys, shape, np.array(values, np.float32).view(np.uint32))
     indices = (keys & np.uint64((1 << shift) - 1)).astype(np.int32)
     return row_starts(keys, shift, bits_of(shape[0]), shape[0]), indices, bits.view(np.float32)
 

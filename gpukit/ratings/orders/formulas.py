@@ -31,6 +31,6 @@ def is_finite(bits):
 
 
 @njit
-def packed(user, item, code, item_shift, user_shift):
+def pack_fields(user, item, code, item_shift, user_shift):
     """Return user | item | code, from high to low bits."""
     return U64(U64(U64(user) << U64(user_shift)) | U64(U64(item) << U64(item_shift)) | U64(code))

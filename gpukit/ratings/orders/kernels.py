@@ -6,7 +6,7 @@ The sorts are in gpukit.primitives.group.
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
-from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, packed, plain_bits
+from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, pack_fields, plain_bits
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 NO_LEAST, NO_GREATEST = I64(2**63 - 1), I64(-(2**63))  # bounds of no ids
@@ -102,7 +102,7 @@ def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, key
         user, item = users[U64(t)], items[U64(t)]
         if user < 0 or user >= n_users or item < 0 or item >= n_items:
             cuda.atomic.min(wrong, 0, t)
-        keys[U64(t)] = packed(user, item, codes[U64(t)], item_shift, user_shift)
+        keys[U64(t)] = pack_fields(user, item, codes[U64(t)], item_shift, user_shift)
 
 
 @kernel
@@ -186,8 +186,8 @@ def id_bounds(ids, column, bounds):
     """
     low, high = NO_LEAST, NO_GREATEST
     for t in range(I64(cuda.grid(1)), I64(ids.shape[0]), I64(cuda.gridsize(1))):
-        own = I64(ids[U64(t), column])
-        low, high = min(low, own), max(high, own)
+        value = I64(ids[U64(t), column])
+        low, high = min(low, value), max(high, value)
     if low < bounds[0]:  # possibly stale; the atomics decide
         cuda.atomic.min(bounds, 0, low)
     if high > bounds[1]:

@@ -12,7 +12,7 @@ from gpukit.errors import DataError
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.formulas import FREE, TABLE
 from gpukit.ratings.orders.resident import ResidentRatings
-from gpukit.ratings.table import DISTINCT, marked
+from gpukit.ratings.table import DISTINCT, set_state
 
 MOST = 254  # levels: a code of one byte has 0 for "not rated" and 255 for "nobody"
 
@@ -29,7 +29,7 @@ class Levels(NamedTuple):
     counts: np.ndarray
 
 
-def ranked(table):
+def rank_slots(table):
     """Return (values (L,) float32 ascending, ranks (2048,) uint8 of the slots).
 
     table (2048,) uint32: bits of the values.
@@ -151,7 +151,7 @@ def order_ratings(ratings, device, team=ALONE, release=None):
     bits = None  # frees 4 bytes per rating before the sorts, the peak of memory
     by_item, by_user, places, values, keys = in_both_orders(keys, key, values, steps)
     refuse_repeats(keys, key, ratings, steps)
-    marked(ratings, DISTINCT)
+    set_state(ratings, DISTINCT)
     levels = levels._replace(counts=team.allreduce(level_counts(by_item, levels, steps)))
     return Orders(ratings.shape, levels, by_item, by_user, places, None if levels.exact else values.view(np.float32))
 
@@ -163,11 +163,11 @@ def in_both_orders(keys, key, values, steps):
     """
     keys, values, spare = steps.sort_by_bits(keys, 0, key.user.shift, values)
     places = steps.empty(keys.size, np.uint32)
-    by_item = taken(keys, key, (key.item, 0), key.user, places, steps)
+    by_item = make_order(keys, key, (key.item, 0), key.user, places, steps)
     spare = spare[0], steps.empty(places.shape, np.uint32)
     keys, places, spare = steps.sort_by_bits(keys, key.user.shift, key.end, places, spare)
     spare = None  # 12 bytes per rating
-    by_user = taken(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps)
+    by_user = make_order(keys, key, (key.user, 1), key.item, steps.empty(0, np.uint32), steps)
     return by_item, by_user, places, values, keys
 
 
@@ -184,7 +184,7 @@ def level_codes(ratings, steps, team=ALONE):
 
     codes and bits are on the device.
     """
-    bits = sent(ratings, "values", steps).view(np.uint32)
+    bits = send_column(ratings, "values", steps).view(np.uint32)
     table, counts = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
     steps.run("enter_values", bits, MOST, table, counts)
     count, bad = steps.fetch(counts)
@@ -192,7 +192,7 @@ def level_codes(ratings, steps, team=ALONE):
     if bad or crowded:
         refuse_not_finite(ratings.values)
     if team.size > 1:
-        table, crowded = of_all_ranks(table, crowded, steps, team)
+        table, crowded = merge_rank_tables(table, crowded, steps, team)
     codes, host = steps.empty(len(ratings), np.uint8), ratings.values if crowded else None
     if crowded:
         bounds = (host.min(initial=np.inf), "min"), (host.max(initial=-np.inf), "max")
@@ -200,12 +200,12 @@ def level_codes(ratings, steps, team=ALONE):
         values, levels_a_unit = grid(low, high)
         steps.run("grid_codes", bits.view(np.float32), low, levels_a_unit, codes)
         return Levels(values, False, np.empty(0, np.int64)), codes, bits
-    values, ranks = ranked(steps.fetch(table))
+    values, ranks = rank_slots(steps.fetch(table))
     steps.run("find_codes", bits, table, steps.resident(ranks, np.uint8), codes)
     return Levels(values, True, np.empty(0, np.int64)), codes, bits
 
 
-def sent(ratings, name, steps):
+def send_column(ratings, name, steps):
     """Return a column of Ratings on the device: (n,) int32, values float32."""
     if isinstance(ratings, ResidentRatings):
         return ratings.sent(name, steps)
@@ -221,7 +221,7 @@ def refuse_not_finite(values):
         )
 
 
-def of_all_ranks(table, crowded, steps, team):
+def merge_rank_tables(table, crowded, steps, team):
     """Return (table of all ranks' values on the device, True if too many)."""
     slots = steps.fetch(table)
     used = np.unique(np.concatenate(team.allgather(slots[slots != FREE])))
@@ -236,7 +236,7 @@ def packed_keys(ratings, codes, key, steps):
     """Return keys (n,) uint64 on the device; DataError for rows out of range."""
     size, (users, items) = len(ratings), ratings.shape
     keys, wrong = steps.empty(size, np.uint64), steps.resident(np.array([size]), np.int64)
-    triples = (sent(ratings, name, steps) for name in ("users", "items"))
+    triples = (send_column(ratings, name, steps) for name in ("users", "items"))
     steps.run("pack_keys", *triples, codes, users, items, key.item.shift, key.user.shift, keys, wrong)
     first = int(steps.fetch(wrong)[0])
     if first < size:
@@ -247,7 +247,7 @@ def packed_keys(ratings, codes, key, steps):
     return keys
 
 
-def taken(keys, key, row, other, places, steps, on_host=True):
+def make_order(keys, key, row, other, places, steps, on_host=True):
     """Return the Order of sorted keys.
 
     row: (Field of the rows, number of empty rows at the end); other: Field of the other side; on_host: compute indptr.
@@ -263,9 +263,9 @@ def refuse_repeats(keys, key, ratings, steps):
     """Raise DataError for a repeated pair in sorted keys."""
     position = steps.resident(np.array([keys.size]), np.int64)
     steps.run("first_repeat", keys, key.item.shift, position)
-    at = int(steps.fetch(position)[0])
-    if at < keys.size:
-        pair = int(steps.fetch(keys[at : at + 1])[0]) >> key.item.shift
+    index = int(steps.fetch(position)[0])
+    if index < keys.size:
+        pair = int(steps.fetch(keys[index : index + 1])[0]) >> key.item.shift
         user, item = pair >> key.item.width, pair & ((1 << key.item.width) - 1)
         raise DataError(
             f"User {ratings.user_ids[user]} has rated item {ratings.item_ids[item]} more than once. Leave one of "

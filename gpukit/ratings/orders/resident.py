@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import resident
-from gpukit.device import gpu_count, reported, resolve, spare_memory
+from gpukit.base.arrays import as_resident
+from gpukit.device import gpu_count, resolve, spare_memory, translate_memory_errors
 from gpukit.device.engine import engine
-from gpukit.io.ids import are_close, ranked
+from gpukit.io.ids import are_close, rank_present
 from gpukit.ratings.table import Ratings
 
 IDS, VALUES = (np.int32, np.int64), (np.float32, np.float64, np.int32, np.int64)
@@ -162,7 +162,7 @@ def ratings_where(X, y, spec, on_host):
         return on_host()
     if isinstance(triple[0][0], Hosted) and a_rating * triple[0][0].shape[0] > spare_memory():
         return on_host()
-    with reported(device, "Reading ratings"):
+    with translate_memory_errors(device, "Reading ratings"):
         steps = engine(device, __package__)
         make = _of_hosted if isinstance(triple[0][0], Hosted) else _of_resident
         return make(*triple, steps, on_host) or on_host()
@@ -170,7 +170,7 @@ def ratings_where(X, y, spec, on_host):
 
 def _of_resident(users, items, values, steps, on_host):
     """Return ResidentRatings of ((Resident, column), ...); None without a table."""
-    counts = [numbered(part.view(), column, steps) for part, column in (users, items)]
+    counts = [number_on_device(part.view(), column, steps) for part, column in (users, items)]
     return None if None in counts else ResidentRatings.of(*counts, values[0], on_host)
 
 
@@ -179,12 +179,12 @@ def _of_hosted(users, items, values, steps, on_host):
 
     No copy of the ids remains on the device.
     """
-    sent, device_array, counts = None, None, []
+    last_array, device_array, counts = None, None, []
     for part, column in (users, items):
-        if part.array is not sent:
+        if part.array is not last_array:
             device_array = None  # frees its memory before the next allocation
-            sent, device_array = part.array, steps.resident(part.array, part.array.dtype)
-        ids = numbered(device_array, column, steps)
+            last_array, device_array = part.array, steps.resident(part.array, part.array.dtype)
+        ids = number_on_device(device_array, column, steps)
         if ids is None:
             return None
         counts.append(Numbered(ids.rows(steps), ids.known))
@@ -197,23 +197,23 @@ def _triple(X, y):
     All are Resident or all are Hosted. None for input that must be checked on the host: other types, strided arrays,
     sizes that differ.
     """
-    apart = isinstance(X, tuple) and len(X) == (3 if y is None else 2)
-    if not apart and (y is None or isinstance(X, tuple)):
+    is_split = isinstance(X, tuple) and len(X) == (3 if y is None else 2)
+    if not is_split and (y is None or isinstance(X, tuple)):
         return None
-    arguments = (*X, y) if apart and y is not None else X if apart else (X, X, y)
-    where = resident if resident(arguments[0]) else Hosted.of
+    arguments = (*X, y) if is_split and y is not None else X if is_split else (X, X, y)
+    where = as_resident if as_resident(arguments[0]) else Hosted.of
     parts = [where(part) for part in arguments]
     if any(part is None for part in parts):
         return None
     *ids, values = parts
-    axes = 1 if apart else 2
-    fits = all(part.is_plain(axes, IDS) for part in ids) and values.is_plain(1, VALUES)
-    if not fits or not values.size or any(part.shape != (values.size, 2)[:axes] for part in ids):
+    axes = 1 if is_split else 2
+    is_valid = all(part.is_plain(axes, IDS) for part in ids) and values.is_plain(1, VALUES)
+    if not is_valid or not values.size or any(part.shape != (values.size, 2)[:axes] for part in ids):
         return None
-    return tuple(zip(parts, (0, 0 if apart else 1, 0)))
+    return tuple(zip(parts, (0, 0 if is_split else 1, 0)))
 
 
-def numbered(ids, column, steps):
+def number_on_device(ids, column, steps):
     """Return Ids of a column of ids (n,) or (n, k) on the device.
 
     None if their range is too wide for a table.
@@ -227,4 +227,4 @@ def numbered(ids, column, steps):
         return None
     present = steps.zeros(high - low + 1, np.uint8)
     steps.run("mark_ids", ids, column, low, present)
-    return Ids(ids, column, low, *ranked(steps.fetch(present), low))
+    return Ids(ids, column, low, *rank_present(steps.fetch(present), low))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, packed, plain_bits
+from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, pack_fields, plain_bits
 from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
@@ -80,7 +80,7 @@ def _pack_parts(start, stop, users, items, codes, sizes, shifts, keys, firsts):
             user, item = users[t], items[t]
             if user < 0 or user >= sizes[0] or item < 0 or item >= sizes[1]:
                 firsts[part] = min(firsts[part], t)
-            keys[t] = packed(user, item, codes[t], shifts[0], shifts[1])
+            keys[t] = pack_fields(user, item, codes[t], shifts[0], shifts[1])
 
 
 @by_block(lambda starts: starts.size - 1)

@@ -127,7 +127,7 @@ def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
 
 
 @njit
-def _multiplied(reflections):
+def _multiply_reflections(reflections):
     """Replace reflections by the product of all of them.
 
     Row k of reflections (p, p) is the u of I - u u'; the product is last to first.
@@ -147,7 +147,7 @@ def _multiplied(reflections):
 
 
 @njit
-def _tall(X, B):
+def _load_tall(X, B):
     """Load the tall slice, or its triangle, into B; return the power of two that scales it.
 
     The last row of B is 0.
@@ -174,7 +174,7 @@ def bidiagonalize(start, stop, X, d, e, scales, states, V):
     for k in range(start, stop):
         B, w = np.empty((_rows_of(p, q) + 1, p), X.dtype), np.empty(p, X.dtype)
         v, total = np.empty(p, X.dtype), np.empty(p, X.dtype)
-        scales[k] = _tall(X[k], B)
+        scales[k] = _load_tall(X[k], B)
         _bidiagonalize_slice(B, d[:, k], e[:, k], V[k], w, v, total)
-        _multiplied(V[k])
+        _multiply_reflections(V[k])
         states[k, 0], states[k, 1], states[k, 2] = 0, p - 1, 0

@@ -15,7 +15,7 @@ from support import thinned
 
 from gpukit import load_model, read_ratings
 from gpukit.factorization import MatrixFactorization, run
-from gpukit.runtime.thread_count import limited
+from gpukit.runtime.thread_count import limit_threads
 
 PLAIN = (*CPU, "--factors", 4, "--epochs", 3, "--no-neighbors", "--deterministic")
 CLICKS = (*CPU, "--feedback", "implicit")
@@ -113,7 +113,7 @@ def test_a_stop_in_the_second_training(verb, ratings_file, tmp_path, monkeypatch
         return fitting(self, X, progress=stopping, **more)
 
     arguments = ("train-lshmf", ratings_file, *PLAIN, "--force", "--json")
-    with limited(1):
+    with limit_threads(1):
         whole = json.loads(verb(*arguments, "--model", tmp_path / "whole").out)
         arguments = (*arguments, "--model", tmp_path / "m", "--checkpoint", tmp_path / "point")
         monkeypatch.setattr(MatrixFactorization, "refit", interrupted)

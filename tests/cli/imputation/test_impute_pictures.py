@@ -59,7 +59,7 @@ def titles(figure):
 @pytest.mark.parametrize("mixed", [False, True])
 def test_the_longest_gaps_one_of_a_sensor_without_readings(mixed):
     order = np.random.default_rng(1).permutation(T) if mixed else None
-    found = plot.some_gaps(done(order=order))
+    found = plot.longest_gaps(done(order=order))
     assert [gap[0] for gap in found] == [2, 5, 3] and found[0][1:] == (0, T)
     assert found[1][1] <= 20 and found[1][2] >= 45 and found[2][1] <= 50 and found[2][2] >= 62
 

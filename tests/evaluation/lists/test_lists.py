@@ -5,8 +5,8 @@ import pytest
 
 from evaluation import naive
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.lists.clicks import Clicks, clicks_in_rows, clicks_of, contained, judged_by
-from gpukit.evaluation.lists.judge import FEW, NAMES, check_cuts, gini, judge, list_properties, measured
+from gpukit.evaluation.lists.clicks import Clicks, click_mask, clicks_in_rows, clicks_of, select_judged_pairs
+from gpukit.evaluation.lists.judge import FEW, NAMES, check_cuts, gini, judge, list_properties, metrics_of_hits
 
 USERS, ITEMS, LENGTH = 37, 23, 12
 
@@ -45,15 +45,15 @@ def test_clicks_are_sorted_and_once():
 
 
 def test_contained(relevant, lists):
-    found, sets = contained(relevant, np.arange(USERS), lists), rows_of(relevant)
+    found, sets = click_mask(relevant, np.arange(USERS), lists), rows_of(relevant)
     assert found.tolist() == [[item in sets[user] for item in line] for user, line in enumerate(lists.tolist())]
 
 
 @pytest.mark.parametrize("k", [1, 2, 10, LENGTH])
 def test_metrics_are_their_definitions(relevant, lists, k):
     users = np.flatnonzero(relevant.counts())
-    hits = contained(relevant, users, lists[users])
-    found, sets = measured(hits, relevant.counts()[users], k), rows_of(relevant)
+    hits = click_mask(relevant, users, lists[users])
+    found, sets = metrics_of_hits(hits, relevant.counts()[users], k), rows_of(relevant)
     for place, user in enumerate(users):
         expected = naive.list_metrics(lists[user].tolist(), sets[user], k)
         assert {name: found[name][place] for name in NAMES} == pytest.approx(expected, abs=1e-14)
@@ -101,8 +101,8 @@ def test_which_clicks_can_be_judged():
     known = Clicks(np.array([0, 1, 3]), np.array([2, 0, 1], np.int32))
     users = np.array([0, 0, 2, 1, 1, 0, 1, 0])
     items = np.array([2, 1, 1, 3, 0, 1, 2, -1])
-    kept, left = judged_by(users, items, known, 3)
+    kept, left = select_judged_pairs(users, items, known, 3)
     assert kept.tolist() == [False, True, False, False, False, False, True, False]
     assert left == (8, 1, 2, 2, 1)
-    kept, left = judged_by(users, items, known, 3, every_item=True)
+    kept, left = select_judged_pairs(users, items, known, 3, every_item=True)
     assert kept.tolist() == [False, True, False, True, False, False, True, True] and left == (8, 1, 0, 2, 1)

@@ -10,7 +10,7 @@ from gpukit import LSHMF, MatrixFactorization
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.lists.negatives import Negatives
 from gpukit.factorization.answers import judging
-from gpukit.factorization.answers.recommenders import Lister, given_and_later
+from gpukit.factorization.answers.recommenders import Lister, split_new_users
 from gpukit.ratings import synth_ratings
 
 K = (3, 10)
@@ -160,7 +160,7 @@ def test_new_users_are_judged_by_what_is_given(model, halves):
     train, test = halves
     old = train.take(train.users % 2 == 0)
     other = copy.copy(model).fit((old.user_ids[old.users], old.item_ids[old.items]), old.values)
-    given, later = given_and_later(train.take(train.users % 2 == 1), 0.3)
+    given, later = split_new_users(train.take(train.users % 2 == 1), 0.3)
     found = other.evaluate_lists(later, 5, given=given)
     users, lists, _ = other.recommend_for(given, n=5, unknown="skip")
     sets = {
@@ -176,11 +176,11 @@ def test_new_users_are_judged_by_what_is_given(model, halves):
 
 def test_what_is_given_of_new_users(halves):
     train = halves[0]
-    given, later = given_and_later(train, 0.2, seed=3)
+    given, later = split_new_users(train, 0.2, seed=3)
     counts, held = (np.bincount(part.users, minlength=train.shape[0]) for part in (train, later))
     assert len(given) + len(later) == len(train)
     assert (held == np.minimum(np.floor(0.2 * counts + 0.5), np.maximum(counts - 1, 0))).all()
     timed = train.with_columns(**train.columns(), times=np.arange(len(train))[::-1].copy())
-    given, later = given_and_later(timed, 0.2)
+    given, later = split_new_users(timed, 0.2)
     for user in np.unique(later.users):
         assert given.times[given.users == user].max() < later.times[later.users == user].min()

@@ -32,7 +32,7 @@ def plenty(monkeypatch):
 def suits(ratings, **named):
     """Return True if the defaults suit the ratings."""
     model = MatrixFactorization(device="cpu", **named)
-    return choice.usual_suits(model, ratings, model.check(len(ratings)), cpu())
+    return choice.is_default_suitable(model, ratings, model.check(len(ratings)), cpu())
 
 
 def test_taste_is_relied_on_and_noise_is_not(plenty):

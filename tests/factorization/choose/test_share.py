@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.model.state import State, shrunk
+from gpukit.factorization.model.state import State, shrink_state
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
@@ -34,7 +34,7 @@ def test_biases_that_were_learned_keep_the_share_too():
     extras = [rng.normal(size=(rows, 3)).astype(np.float32) for rows in (7, 5)]
     sides = [rng.normal(size=(rows, 4)).astype(np.float32) for rows in (7, 5)]
     whole = State(sides[0], extras[0], sides[1], extras[1], rng.normal(size=(5, 2, 0)), np.zeros((5, 0), np.int32))
-    part = shrunk(whole, 0.25)
+    part = shrink_state(whole, 0.25)
 
     def predicted(state):
         own, other = state.user_extras[:, bias], state.item_extras[:, bias]
@@ -42,4 +42,4 @@ def test_biases_that_were_learned_keep_the_share_too():
 
     baseline = extras[0][:, base][:, None] + extras[1][:, base]
     np.testing.assert_allclose(predicted(part) - baseline, 0.25 * (predicted(whole) - baseline), atol=1e-6)
-    assert shrunk(whole, 1.0) is whole
+    assert shrink_state(whole, 1.0) is whole

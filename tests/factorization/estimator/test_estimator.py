@@ -205,7 +205,7 @@ def test_training_that_diverges():
 def test_least_squares_that_diverges(monkeypatch):
     """The remedy is a setting that least squares has."""
     lost = lambda state, share: state._replace(user_factors=np.full_like(state.user_factors, np.nan))  # noqa: E731
-    monkeypatch.setattr(run.states, "shrunk", lost)
+    monkeypatch.setattr(run.states, "shrink_state", lost)
     with pytest.raises(GpukitError, match=r"regularization=0.05.*Use a larger regularization"):
         make(MatrixFactorization, solver="als", regularization=0.05).fit(planted())
 

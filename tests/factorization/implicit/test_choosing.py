@@ -14,7 +14,7 @@ from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import choosing, hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import measure_lists, units
 from gpukit.factorization.implicit.prepared import PreparedClicks
-from gpukit.factorization.implicit.weights import weighted
+from gpukit.factorization.implicit.weights import weigh_clicks
 from gpukit.factorization.settings import check
 from gpukit.model_selection import trial
 from gpukit.model_selection.splits import draw_sample
@@ -312,14 +312,14 @@ def test_weights_of_clicks_are_tried_if_something_is_known():
 
 def test_what_clicks_weigh():
     some = timed()
-    counted = weighted(some, plan(counted=True)).values
+    counted = weigh_clicks(some, plan(counted=True)).values
     np.testing.assert_allclose(counted, 1 + np.log(some.counts), rtol=1e-6)
-    recent = weighted(some, plan(recency=2.0)).values
+    recent = weigh_clicks(some, plan(recency=2.0)).values
     for user in range(5):
         own = np.flatnonzero(some.users == user)
         order = own[np.argsort(-some.times[own])]
         np.testing.assert_allclose(recent[order], 1 + 2 * np.exp(-np.arange(len(own)) / 10), rtol=1e-6)
-    assert (weighted(some, plan()).values == 1).all()
+    assert (weigh_clicks(some, plan()).values == 1).all()
 
 
 def test_what_lists_are_worth():
@@ -377,9 +377,9 @@ def test_two_models_in_one_score_as_both():
     history = History(np.append(indptr, indptr[-1]), items, None, None)
     one, other = random_state((12, 9), 4, 0, 1), random_state((12, 9), 3, 2, 2)
     one.user_extras[:], one.item_extras[:] = 0, 0
-    both = mix.joined(one, other, 0.25)
+    both = mix.combine_states(one, other, 0.25)
     np.testing.assert_allclose(scores(both, history), scores(one, history) + 0.25 * scores(other, history), atol=1e-5)
-    first, second = mix.parted(both, plan(n_factors=4, mixed=0.25))
+    first, second = mix.split_states(both, plan(n_factors=4, mixed=0.25))
     for found, expected in ((first, one), (second, other)):
         for own, known in zip(found, expected):
             np.testing.assert_allclose(own, known, atol=1e-6)

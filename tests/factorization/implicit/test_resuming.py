@@ -12,7 +12,7 @@ from gpukit.errors import ModelError
 from gpukit.factorization import LSHMF, run
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.implicit import begin
-from gpukit.runtime.thread_count import limited
+from gpukit.runtime.thread_count import limit_threads
 
 FIRST = 3  # epochs of the first model; the second has those of its solver
 NAMED = {"n_neighbors": 4, "lsh_q": 8, "deterministic": True, "device": "cpu"}
@@ -29,7 +29,7 @@ def mixed(monkeypatch):
 
     monkeypatch.setattr(begin, "choose", chosen)
     monkeypatch.setattr(run, "CHECKPOINT_SECONDS", 0.0)
-    with limited(1):
+    with limit_threads(1):
         yield
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from factorization.lists import naive
 from gpukit.factorization.lists import diversity as diversities
-from gpukit.factorization.lists.diversity import directions, diversified, pool_size
+from gpukit.factorization.lists.diversity import directions, diversify, pool_size
 
 
 def pools(users, size, n_items, seed=0):
@@ -23,7 +23,7 @@ def test_lists_are_those_of_the_definition(n, size, n_factors, diversity):
     factors = np.random.default_rng(1).normal(size=(40, n_factors)).astype(np.float32)
     factors[5] = 0
     items, scores = pools(6, size, 40)
-    found, theirs = diversified(items, scores, n, directions(factors), diversity)
+    found, theirs = diversify(items, scores, n, directions(factors), diversity)
     assert found.shape == theirs.shape == (6, n)
     for line in range(6):
         there = ~np.isnan(scores[line])
@@ -37,23 +37,23 @@ def test_lists_are_those_of_the_definition(n, size, n_factors, diversity):
 def test_tiles_of_users_give_the_same_lists(monkeypatch):
     items, scores = pools(7, 20, 40)
     vectors = directions(np.random.default_rng(1).normal(size=(40, 3)).astype(np.float32))
-    whole = diversified(items, scores, 4, vectors, 0.5)
+    whole = diversify(items, scores, 4, vectors, 0.5)
     monkeypatch.setattr(diversities, "TILE", 2 * 20 * 3)
-    np.testing.assert_array_equal(diversified(items, scores, 4, vectors, 0.5), whole)
-    assert diversified(items[:0], scores[:0], 4, vectors, 0.5)[0].shape == (0, 4)
+    np.testing.assert_array_equal(diversify(items, scores, 4, vectors, 0.5), whole)
+    assert diversify(items[:0], scores[:0], 4, vectors, 0.5)[0].shape == (0, 4)
 
 
 def test_none_is_the_ranking_and_all_avoids_what_is_alike():
     factors = np.repeat(np.eye(3, dtype=np.float32), 4, axis=0)  # items 0 to 3 are similar, and so on
     items, scores = np.arange(12, dtype=np.int32)[None], np.linspace(2, 1, 12, dtype=np.float32)[None]
     vectors = directions(factors)
-    assert diversified(items, scores, 3, vectors, 0.0)[0][0].tolist() == [0, 1, 2]
-    assert diversified(items, scores, 3, vectors, 0.8)[0][0].tolist() == [0, 4, 8]
+    assert diversify(items, scores, 3, vectors, 0.0)[0][0].tolist() == [0, 1, 2]
+    assert diversify(items, scores, 3, vectors, 0.8)[0][0].tolist() == [0, 4, 8]
 
 
 def test_equal_scores_go_by_the_ranking():
     items, scores = np.array([[3, 1, 2]], np.int32), np.ones((1, 3), np.float32)
-    assert diversified(items, scores, 3, np.eye(4, dtype=np.float32), 0.5)[0][0].tolist() == [3, 1, 2]
+    assert diversify(items, scores, 3, np.eye(4, dtype=np.float32), 0.5)[0][0].tolist() == [3, 1, 2]
 
 
 def test_pools():

@@ -125,8 +125,8 @@ def test_learned_when_first_asked_for_and_kept(model, tmp_path):
 def test_threads_share_one(monkeypatch):
     fresh = MatrixFactorization(n_factors=4, n_epochs=2, device="cpu").fit(RATINGS)
     expected, calls, found = copy.deepcopy(fresh).recommend(n=3), [], []
-    learned = learning.learned
-    monkeypatch.setattr(learning, "learned", lambda *asked: calls.append(1) or learned(*asked))
+    learned = learning.learn_head
+    monkeypatch.setattr(learning, "learn_head", lambda *asked: calls.append(1) or learned(*asked))
     threads = [threading.Thread(target=lambda: found.append(fresh.recommend(n=3))) for _ in range(6)]
     for thread in threads:
         thread.start()

@@ -29,9 +29,9 @@ def test_as_on_the_cpu(resident, judges, monkeypatch):
     case = problem(1, 0, shape=(7, 9), n_ratings=25)
     rated = history(case)
     rated = rated._replace(levels=np.nan_to_num(rated.levels))
-    expected = learning.learned(rated, case.shape, cpu())
+    expected = learning.learn_head(rated, case.shape, cpu())
     there = type(rated)(*map(cuda.to_device, rated)) if resident else rated
-    found = learning.learned(there, case.shape, Device("cuda", 0, ""))
+    found = learning.learn_head(there, case.shape, Device("cuda", 0, ""))
     for one, other in zip(found, expected):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)

@@ -417,7 +417,7 @@ def test_an_interrupt_leaves_the_model_unchanged(early, rows, monkeypatch):
         reports.append((stage, done))
         pressed.requested = 2 if stage == "training" else None
 
-    monkeypatch.setattr(run.interrupt, "deferred", lambda: nullcontext(pressed))
+    monkeypatch.setattr(run.interrupt, "defer", lambda: nullcontext(pressed))
     with pytest.raises(Interrupted):
         model.partial_fit(parts()[1], rows=rows, progress=press)
     assert reports == [("merging", 0), ("training", 1)]

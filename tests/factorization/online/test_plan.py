@@ -7,7 +7,7 @@ from gpukit.factorization import settings as of_training
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.online.learning import find_changed_items
 from gpukit.factorization.online.plan import Options, late_epochs, plan_replay
-from gpukit.factorization.solvers.rates import sgd_usual
+from gpukit.factorization.solvers.rates import sgd_defaults
 
 
 def training(epochs, annealing=0.87):
@@ -54,7 +54,7 @@ def test_rows_move_however_many_ratings_anneal(n_ratings):
 
     It was 0.007 at a hundred million.
     """
-    plan = sgd_usual("adaptive", n_ratings)
+    plan = sgd_defaults("adaptive", n_ratings)
     places = late_epochs(plan["epochs"], plan["annealing"])
     assert len(places) == RULES.late_epochs
     assert plan["annealing"] ** places[0] == pytest.approx(RULES.late_rate, rel=0.03)

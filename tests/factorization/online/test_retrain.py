@@ -123,7 +123,7 @@ def test_what_is_usual_grows_with_the_ratings(change):
     model.chosen_ = {**model.chosen_, "n_epochs": then.epochs, "regularization": then.regularization, **change}
     model.chosen_["biases"] = "learned"
     for _ in range(2):
-        now = plan.of_model(model, 10**8)
+        now = plan.settings_of_model(model, 10**8)
         expected = settings.check(model, 10**8) if not change else then
         named = {"n_epochs": expected.epochs, "regularization": expected.regularization, **change}
         assert {"n_epochs": now.epochs, "regularization": now.regularization} == named

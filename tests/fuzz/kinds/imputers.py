@@ -84,11 +84,11 @@ def fitted_members():
 
 def spectral_member():
     """The spectral method as a member of an ensemble."""
-    from gpukit.imputation.spectral.method import packed
+    from gpukit.imputation.spectral.method import pack_setting
     from gpukit.imputation.spectral.path import Options
     from gpukit.imputation.spectral.run import Setting
 
-    return "spectral", packed(Setting("common", 1.0, "entry", Options(4, None, 1e-8, True, True, 4)))
+    return "spectral", pack_setting(Setting("common", 1.0, "entry", Options(4, None, 1e-8, True, True, 4)))
 
 
 def answer(path, use):

@@ -395,14 +395,14 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
     series = np.sin(t / 9.0 + rng.random((9, 1))) + 0.1 * rng.normal(size=(9, 300))
     series[rng.random(series.shape) < 0.2] = np.nan
     ring = np.roll(np.eye(9), 1, axis=1)
-    with _pool.alone():
+    with _pool.single_threaded_blas():
         alone = GraphImputer(device="cpu").fit(ring + ring.T, series)
 
     def two(calls, aside, begin, heard, run=judging.run_on_threads):
         return run(calls, [[len(calls) - 1], [0]] if len(calls) > 2 else [], lambda: None, heard)
 
     monkeypatch.setattr(judging, "run_on_threads", two)
-    with _pool.alone():
+    with _pool.single_threaded_blas():
         other = GraphImputer(device="cpu").fit(ring + ring.T, series)
     np.testing.assert_array_equal(other.completed_, alone.completed_)
     assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]

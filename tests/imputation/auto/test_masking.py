@@ -6,7 +6,7 @@ import pytest
 from gpukit import GraphImputer
 from gpukit.imputation import scans
 from gpukit.imputation.auto import masking
-from gpukit.imputation.auto.judging import filled
+from gpukit.imputation.auto.judging import finite_estimate
 from gpukit.imputation.auto.plan import BY_NAME
 from imputation.auto.test_auto import asked
 
@@ -152,7 +152,7 @@ def test_a_few_at_both_ends():
     lengths = masking.split_pattern(~seen, False)[2]
     free = seen.copy()
     free[8:12] = False
-    hidden = masking.at_both_ends(masking.hide_in_other_rows, seen, free, lengths, np.random.default_rng(0))
+    hidden = masking.hide_at_both_ends(masking.hide_in_other_rows, seen, free, lengths, np.random.default_rng(0))
     first, last = hidden[:, :50].sum(axis=1), hidden[:, 50:].sum(axis=1)
     assert sorted(first)[-4:] == [9] * 4 and first.sum() == 36 and not first[:4].any() and hidden[first > 0, :9].all()
     assert sorted(last)[-6:] == [30] * 6 and last.sum() == 180 and not last[2:8].any() and hidden[last > 0, -30:].all()
@@ -189,7 +189,7 @@ def test_isolated_vertices_take_the_means(joined):
     hidden[7] = True
     left = problem.without(hidden)
     assert (left.adjacency[7].sum() > 0) == joined
-    out = filled(BY_NAME["two-way-mean"], left, {})
+    out = finite_estimate(BY_NAME["two-way-mean"], left, {})
     if not joined:
         np.testing.assert_allclose(out[[3, 7]], np.delete(values, [3, 7], axis=0)[None].mean(axis=1).repeat(2, axis=0))
 

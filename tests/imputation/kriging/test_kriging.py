@@ -43,13 +43,15 @@ def test_predictions_are_the_dense_solution(laplacian):
     K, seen = cov.covariance(laplacian, 3.0, 2.0), np.arange(0, COUNT, 2)
     np.testing.assert_allclose(np.mean(np.diag(K)), 1.0)
     values = np.random.default_rng(0).normal(size=(len(seen), 3))
-    np.testing.assert_allclose(cov.predict(K, cov.solved(K, seen, 0.1), seen, values), dense(K, seen, 0.1, values))
+    np.testing.assert_allclose(
+        cov.predict(K, cov.solve_system(K, seen, 0.1), seen, values), dense(K, seen, 0.1, values)
+    )
 
 
 def test_errors_are_those_of_leaving_each_out(laplacian):
     K, seen = cov.covariance(laplacian, 3.0, 2.0), np.arange(COUNT - 3)
     values = np.random.default_rng(0).normal(size=(len(seen), 2))
-    errors = cov.left_out(cov.solved(K, seen, 0.1), values)
+    errors = cov.leave_one_out_errors(cov.solve_system(K, seen, 0.1), values)
     for at in seen:
         rest = np.delete(seen, at)
         expected = values[at] - dense(K, rest, 0.1, values[rest])[at]
@@ -61,7 +63,7 @@ def test_variances_are_those_of_drawn_fields(laplacian):
     K = cov.covariance(laplacian, 3.0, 2.0)
     root = np.linalg.cholesky(K + 1e-9 * np.eye(COUNT))
     fields = root @ rng.normal(size=(COUNT, 20_000)) + np.sqrt(tau) * rng.normal(size=(COUNT, 20_000)) + 5.0
-    found = cov.solved(K, seen, tau)
+    found = cov.solve_system(K, seen, tau)
     errors = fields - cov.predict(K, found, seen, fields[seen])
     hidden = np.setdiff1d(np.arange(COUNT), seen)
     np.testing.assert_allclose(errors[hidden].var(axis=1), cov.variance(K, found, seen, tau)[hidden], rtol=0.05)
@@ -70,7 +72,7 @@ def test_variances_are_those_of_drawn_fields(laplacian):
 def test_the_setting_with_which_fields_were_drawn_is_near_the_best(laplacian):
     rng, K = np.random.default_rng(0), cov.covariance(laplacian, 10.0, 2.0)
     fields = np.linalg.cholesky(K + 1e-9 * np.eye(COUNT)) @ rng.normal(size=(COUNT, 400))
-    smooth = cov.best(laplacian, np.arange(COUNT), [fields, rng.normal(size=(COUNT, 400))], "squared")
+    smooth = cov.best_parameters(laplacian, np.arange(COUNT), [fields, rng.normal(size=(COUNT, 400))], "squared")
     assert smooth[0][2] <= 0.03 and smooth[1][2] == max(tau for _, _, tau in cov.GRID)
 
 

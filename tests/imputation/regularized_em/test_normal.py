@@ -27,7 +27,7 @@ def tied(count=6, columns=60, seed=0, share=0.2):
 def test_predictions_are_the_oracle_answers(count, columns, lags):
     truth, seen = tied(count, columns)
     start, limits = np.where(seen, truth, 0.5), np.tile(0.8 * WIDE.clip(-1, 1), (count, 1))
-    out = normal.completed(start, seen, lags, 0.1, limits)
+    out = normal.complete_series(start, seen, lags, 0.1, limits)
     wanted = naive.completed(start, seen, lags, 0.1, limits, ROUNDS, STILL)
     np.testing.assert_allclose(out, wanted, rtol=1e-7, atol=1e-9)
     np.testing.assert_array_equal(out[seen], truth[seen])
@@ -35,7 +35,7 @@ def test_predictions_are_the_oracle_answers(count, columns, lags):
 
 def test_limits_are_kept():
     truth, seen = tied()
-    out = normal.completed(np.where(seen, truth, 0.0), seen, 0, 1e-3, np.tile([-0.1, 0.1], (6, 1)))
+    out = normal.complete_series(np.where(seen, truth, 0.0), seen, 0, 1e-3, np.tile([-0.1, 0.1], (6, 1)))
     assert np.abs(out[~seen]).max() == pytest.approx(0.1)
 
 

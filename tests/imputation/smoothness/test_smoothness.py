@@ -103,7 +103,7 @@ def test_repeated_values_are_predicted_from_a_period_away():
 def test_weights_are_those_that_err_least():
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
     posed = problem(truth, seen)
-    found = method.best(posed)
+    found = method.search_weights(posed)
     errors = [np.abs(method.fill(posed, w._asdict()) - truth)[~seen].mean() for w in (found, Weights(9, 9, 9, ()))]
     assert errors[0] < 0.2 * errors[1]
 
@@ -113,7 +113,7 @@ def test_a_search_begins_where_the_error_is_least(monkeypatch):
     errors, error = {}, method.WeightSearch.error
     monkeypatch.setattr(method, "FACTORS", ())
     monkeypatch.setattr(method.WeightSearch, "error", lambda self, w: errors.setdefault(w, error(self, w)))
-    found = method.best(problem(truth, seen))
+    found = method.search_weights(problem(truth, seen))
     assert len(errors) == len(method.STARTS) and errors[found] == min(errors.values()) < max(errors.values())
 
 
@@ -122,14 +122,14 @@ def test_a_search_ends_with_its_budget(monkeypatch):
     error = method.WeightSearch.error
     monkeypatch.setattr(method, "MOST_TRIALS", len(method.STARTS))
     monkeypatch.setattr(method.WeightSearch, "error", lambda self, w: tried.add(w) or error(self, w))
-    method.best(problem(truth, seen))
+    method.search_weights(problem(truth, seen))
     assert len(tried) == len(method.STARTS)
 
 
 def test_steps_multiply_one_weight():
     weights = Weights(0.1, 0.2, 0.3, (0.5, 0.25))
-    assert method.stepped(weights, "steady", 4.0) == weights._replace(steady=0.8)
-    assert method.stepped(weights, 1, 4.0) == weights._replace(repeats=(0.5, 1.0))
+    assert method.scale_weight(weights, "steady", 4.0) == weights._replace(steady=0.8)
+    assert method.scale_weight(weights, 1, 4.0) == weights._replace(repeats=(0.5, 1.0))
 
 
 def test_vertices_of_which_nothing_is_observed_have_a_value():

@@ -79,8 +79,8 @@ def test_smooth_data_far_from_zero_get_a_mean_and_a_law_that_beats_the_papers(en
 @pytest.mark.parametrize("entries", [False, True])
 def test_trials_share_what_they_have_in_common_and_find_the_same(entries, monkeypatch):
     place, _, _, tensor, mask = road(entries)
-    made, transformed, start = [], cpu.transformed, choose.start
-    monkeypatch.setattr(cpu, "transformed", lambda *arguments: made.append(1) or transformed(*arguments))
+    made, transformed, start = [], cpu.transform_tensor, choose.start
+    monkeypatch.setattr(cpu, "transform_tensor", lambda *arguments: made.append(1) or transformed(*arguments))
     shared, count = choose.choose(place, AUTO, of(tensor, mask), 0), len(made)
     monkeypatch.setattr(choose, "start", lambda *arguments: start(*arguments[:4]))  # without observed values
     alone = choose.choose(place, AUTO, of(tensor, mask), 0)
@@ -221,13 +221,13 @@ def test_splits_do_not_depend_on_the_order_of_the_vertices(entries):
 def test_of_a_large_tensor_rows_and_columns_are_taken(monkeypatch):
     tensor = np.random.default_rng(0).normal(size=(9, 40, 60))
     mask = tensor > -1.0
-    assert choose.reduced(tensor, mask, 0)[0] is tensor
+    assert choose.reduce_size(tensor, mask, 0)[0] is tensor
     monkeypatch.setattr(choose, "SAMPLE_NUMBERS", 9 * 20 * 30)
-    small, seen = choose.reduced(tensor, mask, 0)
+    small, seen = choose.reduce_size(tensor, mask, 0)
     assert small.shape == seen.shape == (9, 20, 30) and ((small > -1.0) == seen).all()
     assert np.isin(small, tensor).all() and np.linalg.matrix_rank(small[0]) == 20
     monkeypatch.setattr(choose, "SAMPLE_NUMBERS", 10)
-    assert choose.reduced(tensor, mask[:, 0, 0], 0)[0].shape == (9, 16, 16)
+    assert choose.reduce_size(tensor, mask[:, 0, 0], 0)[0].shape == (9, 16, 16)
 
 
 @pytest.mark.slow

@@ -156,14 +156,14 @@ def test_completions_of_a_run_share_buffers(stand_in):
 
 def vectors_of(workspace, basis):
     """Return the basis's vectors in the workspace."""
-    return vectors_on_gpu(basis.vectors, np.float32, gpu.brought, workspace)
+    return vectors_on_gpu(basis.vectors, np.float32, gpu.to_cupy_array, workspace)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("factor", [1e200, 1e-200, 0.0])
 def test_numbers_of_unusual_size_go_up_in_units(factor, dtype, stand_in):
     observed = factor * np.random.default_rng(0).normal(size=(3, 2, 2))
-    unit, flat = gpu.uploaded(observed, np.dtype(dtype), Library())
+    unit, flat = gpu.upload_observed(observed, np.dtype(dtype), Library())
     assert flat.dtype == dtype and np.abs(flat).max() <= 1 and (factor == 0) == (unit == 1)
     np.testing.assert_allclose(flat.astype(np.float64) / unit, observed.reshape(3, 4), rtol=1e-6)
 
@@ -172,6 +172,6 @@ def test_numbers_of_unusual_size_go_up_in_units(factor, dtype, stand_in):
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (3, 5)])
 def test_vectors_arrive_in_their_order_and_in_another_type(shape, order, stand_in):
     array = np.asarray(np.random.default_rng(0).normal(size=shape), order=order)
-    there = gpu.brought(array, np.dtype(np.float32))
+    there = gpu.to_cupy_array(array, np.dtype(np.float32))
     assert there.dtype == np.float32 and there.flags[f"{order}_CONTIGUOUS"]
     np.testing.assert_array_equal(there, array.astype(np.float32))

@@ -379,7 +379,7 @@ def test_threads_do_not_change_the_result():
     run = tight().prepare(at.X, at.y, at.qid)
     found = []
     for threads in (1, None):
-        with thread_count.limited(threads):
+        with thread_count.limit_threads(threads):
             found.append(run.train(1.0).w)
     np.testing.assert_array_equal(*found)
 

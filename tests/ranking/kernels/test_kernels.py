@@ -114,7 +114,7 @@ def test_pair_product(name, exact):
     partial, workspace = np.full((blocks, n + 1), np.nan), np.full((blocks, 3 * longest + 1), np.nan)
     product = pair_sums_kernels.make_pair_product(*shape, arity - 1, capacity, exact)
     u, margin = (w, 1.0) if exact else (v, 0.0)
-    launch_repeatably(product, blocks, rows_kernels.THREADS, gpu.padded(X), u, margin, *over, partial, workspace)
+    launch_repeatably(product, blocks, rows_kernels.THREADS, gpu.pad_columns(X), u, margin, *over, partial, workspace)
     expected = sessions.expected_walk(at, X, w, u, margin, weights)
     sessions.assert_close(partial.sum(axis=0), expected, 1e-12 if exact else 1e-6)
     twin = np.empty_like(partial)
@@ -130,7 +130,7 @@ def test_what_scores_of_a_query_have_in_common_costs_no_digits(length, capacity)
     product = pair_sums_kernels.make_pair_product(4, 1, 4, capacity, True)
     for common in (0.0, 2.0**30):  # u + common is exact; its sums over a query are not
         partial, workspace = np.full((1, 2), np.nan), np.full((1, 3 * length + 1), np.nan)
-        X = gpu.padded(u[:, None] + common)
+        X = gpu.pad_columns(u[:, None] + common)
         launch(product, 1, rows_kernels.THREADS, X, np.ones(1), 0.0, *over, partial, workspace)
         found.append(partial[0, 1])
     assert found[1] == pytest.approx(found[0], rel=1e-12)
@@ -170,9 +170,11 @@ def test_products_with_a_dense_matrix(shape, n, rows, dtype):
     rng = np.random.default_rng(n)
     X, v, z = rng.normal(size=(rows, n)).astype(dtype), rng.normal(size=n), rng.normal(size=rows)
     scores, partial = np.full(rows, np.nan), np.full((2, n), np.nan)
-    launch_repeatably(matrix_kernels.make_document_scores(*shape), 2, rows_kernels.THREADS, gpu.padded(X), v, scores)
     launch_repeatably(
-        matrix_kernels.make_transposed_product(*shape), 2, rows_kernels.THREADS, gpu.padded(X), z, partial
+        matrix_kernels.make_document_scores(*shape), 2, rows_kernels.THREADS, gpu.pad_columns(X), v, scores
+    )
+    launch_repeatably(
+        matrix_kernels.make_transposed_product(*shape), 2, rows_kernels.THREADS, gpu.pad_columns(X), z, partial
     )
     twin = np.empty(rows)
     matrix_twins.document_scores(X, v, twin)
@@ -190,7 +192,7 @@ def test_shapes(n, shape):
 @pytest.mark.parametrize("n, rows", [(1, 3), (4, 3), (6, 0)])
 def test_padded(n, rows):
     X = np.ones((rows, n), np.float32)
-    found = gpu.padded(X)
+    found = gpu.pad_columns(X)
     assert found.shape == (rows, -(-n // 4) * 4) and found.dtype == np.float32 and found.flags.c_contiguous
     np.testing.assert_array_equal(found, np.where(np.arange(found.shape[1]) < n, 1, 0) + np.zeros((rows, 1)))
 
@@ -252,12 +254,12 @@ def test_gram(n, lengths, shares):
     launched(gram_kernels.pair_pulls)(l, *tree, weights, pulls)
     gram_twins.pair_pulls(*tree, weights, twin_pulls)
     np.testing.assert_array_equal(pulls, twin_pulls)
-    launch_repeatably(gram_kernels.query_means, m, 32, gpu.padded(X), made.offsets, pulls, means)
+    launch_repeatably(gram_kernels.query_means, m, 32, gpu.pad_columns(X), made.offsets, pulls, means)
     gram_twins.query_means(X, made.offsets, pulls, twin_means)
     np.testing.assert_allclose(means, twin_means, rtol=0, atol=1e-13)
     tiles, partial = np.array(gpu.tile_pairs(n), np.int32), np.full((shares, n, n), np.nan)
     arguments = means, made.query, pulls, tiles, partial
-    launch_repeatably(gram_kernels.weighted_gram, (len(tiles), shares), 256, gpu.padded(X), *arguments)
+    launch_repeatably(gram_kernels.weighted_gram, (len(tiles), shares), 256, gpu.pad_columns(X), *arguments)
     twin = np.empty((3, n, n))
     gram_twins.weighted_gram(X, means, made.query, pulls, tiles, twin)
     scale = np.abs(twin).max()

@@ -177,7 +177,7 @@ def test_settled():
     ],
 )
 def test_settled_rule(actual, predicted, expected):
-    assert tron.settled(-1.0, actual, predicted) == expected
+    assert tron.is_settled(-1.0, actual, predicted) == expected
 
 
 @pytest.mark.parametrize("most", [0, 1, 2])

@@ -74,7 +74,7 @@ def test_they_are_read_where_they_lie(form, ids, values):
         assert getattr(found, name).dtype == getattr(expected, name).dtype
     assert are_clicks(found) is False
     for name in ("users", "items", "values"):
-        sent = order.sent(found, name, engine(GPU, "gpukit.ratings.orders")).copy_to_host()
+        sent = order.send_column(found, name, engine(GPU, "gpukit.ratings.orders")).copy_to_host()
         np.testing.assert_array_equal(sent, getattr(expected, name))
         assert sent.dtype == getattr(expected, name).dtype
     assert not any(one.seen for one in (*held, X) if isinstance(one, Held))

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.device import available_memory
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import Clicks
-from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease import training
 
 TILE = 1 << 22  # scores at once
@@ -19,7 +19,7 @@ class Ease(Popularity):
     def __init__(self, learned, n_items, known=None):
         """Arguments as Popularity."""
         super().__init__(learned, n_items, known)
-        decay = usual("ease", "adaptive", len(learned.items))["regularization"]
+        decay = solver_defaults("ease", "adaptive", len(learned.items))["regularization"]
         self.weights = training.solve_weights(training.matrix_of(*learned, n_items), decay)
         self.clicked = training.matrix_of(*self.known, n_items)
 
@@ -43,9 +43,9 @@ class Ease(Popularity):
         lists, step = np.empty((len(rows), n), np.int32), max(1, TILE // self.n_items)
         for first in range(0, len(rows), step):
             tile = slice(first, first + step)
-            mine = self.clicked[rows[tile]]
-            scores = mine @ self.weights
-            scores[np.repeat(np.arange(len(scores)), np.diff(mine.indptr)), mine.indices] = -np.inf
+            clicked = self.clicked[rows[tile]]
+            scores = clicked @ self.weights
+            scores[np.repeat(np.arange(len(scores)), np.diff(clicked.indptr)), clicked.indices] = -np.inf
             best, values = training.best_columns(scores, n)
             lists[tile] = np.where(values > 0, best, -1)
         return lists

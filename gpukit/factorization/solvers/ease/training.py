@@ -10,7 +10,7 @@ score is -(X P)_uj / P_jj, which is -lambda Z_uj / (1 - t_j). X is a scipy.spars
 
 import numpy as np
 
-from gpukit._pool import alone
+from gpukit._pool import single_threaded_blas
 from gpukit.errors import ParameterError
 from gpukit.selection.twins import scores as scores_of_keys
 
@@ -78,7 +78,7 @@ def best_columns(scores, n):
 def solve_weights(X, ridge):
     """Return B (N, N) float32 with a diagonal of 0; ridge: lambda."""
     if uses_users(X.shape, X.nnz):
-        Z, rest = projected(X, ridge)
+        Z, rest = project_clicks(X, ridge)
         weights = np.ascontiguousarray(X.T @ Z)
         weights /= rest
         np.fill_diagonal(weights, 0.0)
@@ -96,7 +96,7 @@ def weights_of(inverse):
 def solve_scores(X, users, ridge):
     """Return scores (b, N) float32 of users (b,) for the items that they have not clicked; others have no meaning."""
     if X.shape[0] <= X.shape[1]:
-        Z, rest = projected(X, ridge)
+        Z, rest = project_clicks(X, ridge)
         return Z[users] * np.float32(-ridge) / rest
     inverse = inverse_of(X.T.tocsr(), ridge)
     return (X[users] @ inverse) / -inverse.diagonal()
@@ -131,7 +131,7 @@ def work_of_correction(n_rows, n_items):
     return n_rows * (n_items**2 + n_rows * n_items + n_rows**2) / INVERSE_RATE
 
 
-def projected(X, ridge):
+def project_clicks(X, ridge):
     """Return (Z (M, N), 1 - t (N,)), float32."""
     inverse = inverse_of(X, ridge)
     Z = np.ascontiguousarray((X.T @ inverse).T)
@@ -145,9 +145,9 @@ def inverse_of(rows, ridge):
 
     In double precision if single precision is not accurate.
     """
-    inverse = inverted(gram_of(rows, np.float32), ridge)
+    inverse = invert_gram(gram_of(rows, np.float32), ridge)
     if inverse is None or inverse_error(rows, inverse, ridge) > ACCURATE:
-        inverse = inverted(gram_of(rows, np.float64), ridge)
+        inverse = invert_gram(gram_of(rows, np.float64), ridge)
     if inverse is None:
         raise ParameterError(
             f"regularization={ridge:g} is too small to invert a matrix of {rows.shape[0]:,} rows. Use a larger value."
@@ -164,7 +164,7 @@ def gram_of(rows, dtype):
     return gram
 
 
-def inverted(gram, ridge):
+def invert_gram(gram, ridge):
     """Return (gram + ridge I)^-1 in the memory of gram (n, n); None if rounding makes it impossible.
 
     By one thread: LAPACK's inverse is slower with several.
@@ -173,7 +173,7 @@ def inverted(gram, ridge):
 
     factor, invert = get_lapack_funcs(("potrf", "potri"), (gram,))
     gram.flat[:: len(gram) + 1] += ridge
-    with alone():
+    with single_threaded_blas():
         lower, failed = factor(gram.T, lower=True, clean=False, overwrite_a=True)
         if failed:
             return None
@@ -189,8 +189,8 @@ def mirror(lower):
     step = 256
     for first in range(0, len(lower), step):
         rows = slice(first, first + step)
-        own = np.tril(lower[rows, rows])
-        lower[rows, rows] = own + np.tril(own, -1).T
+        diagonal_block = np.tril(lower[rows, rows])
+        lower[rows, rows] = diagonal_block + np.tril(diagonal_block, -1).T
         lower[rows, first + step :] = lower[first + step :, rows].T
 
 
@@ -198,8 +198,8 @@ def inverse_error(rows, inverse, ridge):
     """Return the relative error of (rows rows' + ridge I) inverse on a vector of ones."""
     ones = np.ones(len(inverse))
     image = inverse @ ones.astype(inverse.dtype)
-    back = rows @ (rows.T @ image.astype(np.float64)) + ridge * image
-    return float(np.linalg.norm(back - ones) / np.linalg.norm(ones))
+    product = rows @ (rows.T @ image.astype(np.float64)) + ridge * image
+    return float(np.linalg.norm(product - ones) / np.linalg.norm(ones))
 
 
 def pair_sums(session, users, items):

@@ -26,9 +26,9 @@ def count_together(starts, users, items, size, masks, gram):
         row, low = gram[slot], slot // BITS
         row[low * BITS :] = F32(0)
         for t in range(starts[items[slot]], starts[items[slot] + 1]):
-            own = masks[users[t]]
-            for word in range(low, own.size):
-                bits, part = own[word], row[word * BITS : (word + 1) * BITS]
+            user_mask = masks[users[t]]
+            for word in range(low, user_mask.size):
+                bits, part = user_mask[word], row[word * BITS : (word + 1) * BITS]
                 for bit in range(BITS):
                     part[bit] += F32((bits >> U32(bit)) & U32(1))
 
@@ -37,11 +37,11 @@ def count_together(starts, users, items, size, masks, gram):
 def solve_gram(gram, size, out):
     """Solve for out (size,): the first columns of `gram` are a matrix (its upper half), the next one its target."""
     for c in range(size):
-        own = gram[c]
+        pivot_row = gram[c]
         for row in range(c + 1, size):
-            factor, line = F32(own[row] / own[c]), gram[row]
+            factor, line = F32(pivot_row[row] / pivot_row[c]), gram[row]
             for t in range(row, size + 1):
-                line[t] -= F32(factor * own[t])
+                line[t] -= F32(factor * pivot_row[t])
     for done in range(size):
         c = size - 1 - done
         out[c] = gram[c, size] / gram[c, c]
@@ -54,17 +54,17 @@ def regress_items(start, stop, neighbors, starts, users, ridge, weights, masks):
     """regress_on_neighbors of every workers-th item; masks (workers, M, K // 32 + 1) uint32: zero."""
     n_items, slots = neighbors.shape
     for worker in range(start, stop):
-        own, items = masks[worker], np.empty(slots + 1, np.int32)
-        gram = np.empty((slots, BITS * own.shape[1]), np.float32)
+        worker_masks, items = masks[worker], np.empty(slots + 1, np.int32)
+        gram = np.empty((slots, BITS * worker_masks.shape[1]), np.float32)
         for item in range(worker, n_items, len(masks)):
             size = 0
             while size < slots and neighbors[item, size] >= 0:
                 items[size] = neighbors[item, size]
                 size += 1
             items[size] = item
-            mark_slots(starts, users, items, size, own, True)
-            count_together(starts, users, items, size, own, gram)
-            mark_slots(starts, users, items, size, own, False)
+            mark_slots(starts, users, items, size, worker_masks, True)
+            count_together(starts, users, items, size, worker_masks, gram)
+            mark_slots(starts, users, items, size, worker_masks, False)
             for slot in range(size):
                 gram[slot, slot] += ridge
             solve_gram(gram, size, weights[item])

@@ -10,7 +10,7 @@ from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
 from gpukit.primitives.rows import add_row, load_row, partial_dot
 from gpukit.primitives.warp import WARP, group_max, group_sum
-from gpukit.random import shuffled
+from gpukit.random import shuffle_index
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 
@@ -28,7 +28,7 @@ def scatter_ratings(starts, minor, values, seed_key, samples):
     half, n = half_width(minor.size), U32(minor.size)
     for row in range(I64(cuda.blockIdx.x), I64(starts.size - 1), I64(cuda.gridDim.x)):
         for t in range(I64(starts[U64(row)]) + I64(cuda.threadIdx.x), I64(starts[U64(row + 1)]), I64(cuda.blockDim.x)):
-            target = U64(shuffled(seed_key, U32(t), half, n))
+            target = U64(shuffle_index(seed_key, U32(t), half, n))
             samples.major[target] = row
             samples.minor[target] = minor[U64(t)]
             samples.values[target] = values[U64(t)]
@@ -71,7 +71,7 @@ def make_hogwild_epoch(lanes, factors, vector):
         for done in range(I64(0), batches, I64(workers)):
             place, first, length = done + worker, I64(0), I64(0)
             if worker < I64(workers) and place < batches:
-                first = I64(shuffled(turn, U32(place), half, U32(batches))) * I64(batch)
+                first = I64(shuffle_index(turn, U32(place), half, U32(batches))) * I64(batch)
                 length = min(I64(batch), n - first)
             ahead, last = _sample(samples, first), max(length - I64(1), I64(0))
             for step in range(group_max(length, WARP)):

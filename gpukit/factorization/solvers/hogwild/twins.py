@@ -8,7 +8,7 @@ from gpukit.factorization.prepare.formulas import half_width
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.twins import learn_factors
 from gpukit.factorization.twins import dot
-from gpukit.random import shuffled
+from gpukit.random import shuffle_index
 from gpukit.scheduler import by_block
 
 U32 = np.uint32
@@ -21,7 +21,7 @@ def scatter_ratings(start, stop, starts, minor, values, seed_key, samples):
     major, others, z = samples.major, samples.minor, samples.values
     for row in range(start, stop):
         for t in range(starts[row], starts[row + 1]):
-            target = shuffled(seed_key, U32(t), half, n)
+            target = shuffle_index(seed_key, U32(t), half, n)
             major[target], others[target], z[target] = row, minor[t], values[t]
 
 
@@ -47,5 +47,5 @@ def hogwild_epoch(start, stop, samples, own, other, rates, batch, turn, workers)
     half = half_width(batches)
     for worker in range(start, stop):
         for place in range(worker, batches, workers):
-            begin = np.int64(shuffled(turn, U32(place), half, U32(batches))) * batch
+            begin = np.int64(shuffle_index(turn, U32(place), half, U32(batches))) * batch
             _walk(begin, min(n, begin + batch), samples, own, other, rates)

@@ -9,16 +9,16 @@ from gpukit.scheduler import by_block
 
 
 @njit
-def _applied(owner, decay, sums, shared, way, out):
+def _apply_gram(owner, decay, sums, shared, way, out):
     """out = sum of a row's pieces + (S + lambda I) times its direction."""
     for f in range(out.size):
         out[f] = decay * way[f]
     for piece in range(owner[1], owner[1] + owner[2]):
         out += sums[piece]
     for g in range(out.size):
-        line, own = shared[g], way[g]
+        line, factor = shared[g], way[g]
         for f in range(out.size):
-            out[f] += own * line[f]
+            out[f] += factor * line[f]
 
 
 @njit
@@ -26,9 +26,9 @@ def _times(matrix, x, out):
     """out = symmetric matrix times x."""
     out[:] = ZERO
     for g in range(out.size):
-        line, own = matrix[g], x[g]
+        line, factor = matrix[g], x[g]
         for f in range(out.size):
-            out[f] += own * line[f]
+            out[f] += factor * line[f]
 
 
 @by_block(lambda owners: owners.shape[0])
@@ -37,7 +37,7 @@ def begin_descent(start, stop, owners, decays, sums, shared, inverse, state, tab
     (ways, left, rests), width = state, state.ways.shape[1]
     for owner in range(start, stop):
         row, out = owners[owner, 0], np.empty(width, np.float32)
-        _applied(owners[owner], decays[owner], sums, shared, table[row, :width], out)
+        _apply_gram(owners[owner], decays[owner], sums, shared, table[row, :width], out)
         for f in range(width):
             left[row, f] = -out[f]
         _times(inverse, left[row], ways[row])
@@ -50,11 +50,11 @@ def descend(start, stop, owners, decays, sums, shared, inverse, last, state, tab
     (ways, left, rests), width = state, state.ways.shape[1]
     for owner in range(start, stop):
         row, out = owners[owner, 0], np.empty(width, np.float32)
-        way, rest, own = ways[row], left[row], table[row]
-        _applied(owners[owner], decays[owner], sums, shared, way, out)
+        way, rest, solution = ways[row], left[row], table[row]
+        _apply_gram(owners[owner], decays[owner], sums, shared, way, out)
         step = quotient(rests[row], dot(way, out, width))
         for f in range(width):
-            own[f] += step * way[f]
+            solution[f] += step * way[f]
             rest[f] -= step * out[f]
         if not last:
             _times(inverse, rest, out)

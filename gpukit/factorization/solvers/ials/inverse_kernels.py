@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.factorization.solvers.ials.formulas import PANEL
-from gpukit.factorization.solvers.squares.formulas import over_pivot
+from gpukit.factorization.solvers.squares.formulas import invert_pivot
 
 U32, F32, F64 = np.uint32, np.float32, np.float64
 THREADS = 256
@@ -41,14 +41,14 @@ def _invert(shared, decay, begin, part, square):
         whole = F64(1.0)
         if U32(begin + c) < U32(shared.shape[0]):
             whole = F64(shared[U32(begin + c), U32(begin + c)]) + decay
-        over = over_pivot(square[U32(c * U32(SIDE + 1))], whole)
+        over = invert_pivot(square[U32(c * U32(SIDE + 1))], whole)
         for e in range(OWN):
             position = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))
             a, b = U32(position // U32(PANEL)), U32(position % U32(PANEL))
             left, above = square[U32(U32(a * U32(SIDE)) + c)], square[U32(U32(c * U32(SIDE)) + b)]
-            own = F64(0.0) if b == c else square[U32(U32(a * U32(SIDE)) + b)]
+            entry = F64(0.0) if b == c else square[U32(U32(a * U32(SIDE)) + b)]
             turned = over if b == c else F64(over * above)
-            part[e] = turned if a == c else F64(own - left * turned)
+            part[e] = turned if a == c else F64(entry - left * turned)
         cuda.syncthreads()
         for e in range(OWN):
             position = U32(U32(cuda.threadIdx.x) + U32(e * THREADS))

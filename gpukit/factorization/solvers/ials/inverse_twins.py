@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._jit import copy_row, njit
 from gpukit.factorization.solvers.ials.formulas import PANEL
-from gpukit.factorization.solvers.squares.formulas import over_pivot
+from gpukit.factorization.solvers.squares.formulas import invert_pivot
 from gpukit.scheduler import by_block
 
 
@@ -20,7 +20,7 @@ def _number(shared, decay, source, first, row, column):
 def _invert(wholes, square):
     """Invert a square in place, with 0 for unknowns whose pivot is rounding; wholes: the original diagonal."""
     for c in range(len(square)):
-        over = over_pivot(square[c, c], wholes[c])
+        over = invert_pivot(square[c, c], wholes[c])
         square[c, c] = 1.0
         for b in range(len(square)):
             square[c, b] *= over
@@ -43,9 +43,9 @@ def _step(row, begin, above, pivot, out):
         share = 0.0
         for b in range(size):
             share += left[b] * pivot[b, c]
-        line, own = above[c], out
+        line, target = above[c], out
         for f in range(out.size):
-            own[f] -= share * line[f]
+            target[f] -= share * line[f]
         out[begin + c] = -share
 
 

@@ -77,7 +77,7 @@ def error_of(place, score, negatives, pairwise, click, owed):
 
 
 @njit
-def drawn(key, number, attempt, n):
+def draw_item(key, number, attempt, n):
     """Return item `attempt` sampled for negative `number` of an epoch, below n: a function of the epoch's key."""
     result = long_bits(U32(U32(key) + U32(attempt)), U64(number))
     return np.int64((U64(result) * U64(n)) >> U64(32))

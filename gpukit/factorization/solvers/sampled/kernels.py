@@ -13,7 +13,7 @@ import numpy as np
 from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.kernels import UNRATED, Near, lane_of, load_extra, set_scales, terms
 from gpukit.factorization.model.layout import BIAS, NO_NEIGHBOR, SQUARES
-from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, drawn, error_of, examples_of
+from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, draw_item, error_of, examples_of
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ONE, ZERO
 from gpukit.factorization.solvers.sgd.kernels import (
@@ -75,7 +75,7 @@ def _has(word, item):
 
 
 @device
-def _behind(clicks, chunk):
+def _clicks_end(clicks, chunk):
     """Return the end of the clicks of a chunk's user; 0 for a chunk without clicks."""
     return U64(clicks.starts[chunk.row + U32(1)]) if chunk.length > 0 else U64(0)
 
@@ -83,7 +83,7 @@ def _behind(clicks, chunk):
 @device
 def _mark(clicks, chunk, line, me):
     """Set the bits of a user's clicks, which are distinct, in a line of zeros."""
-    for t in range(U64(clicks.starts[chunk.row]) + U64(me.lane), _behind(clicks, chunk), U64(me.lanes)):
+    for t in range(U64(clicks.starts[chunk.row]) + U64(me.lane), _clicks_end(clicks, chunk), U64(me.lanes)):
         item = U32(clicks.items[t])
         cuda.atomic.add(line.words, (line.row, U32(item >> U32(5))), U32(U32(1) << U32(item & U32(31))))
 
@@ -91,7 +91,7 @@ def _mark(clicks, chunk, line, me):
 @device
 def _clear(clicks, chunk, line, me):
     """Clear the bits that `_mark` set."""
-    for t in range(U64(clicks.starts[chunk.row]) + U64(me.lane), _behind(clicks, chunk), U64(me.lanes)):
+    for t in range(U64(clicks.starts[chunk.row]) + U64(me.lane), _clicks_end(clicks, chunk), U64(me.lanes)):
         line.words[line.row, U32(U32(clicks.items[t]) >> U32(5))] = U32(0)
 
 
@@ -99,7 +99,7 @@ def _clear(clicks, chunk, line, me):
 def _negative(line, draw, number, last, n):
     """Return the item of a negative, neither clicked nor `last`; NOBODY if none was sampled."""
     for attempt in range(TRIES):
-        item = I32(drawn(draw.key, number, attempt, n))
+        item = I32(draw_item(draw.key, number, attempt, n))
         if item != last and not _has(_word_of(line, item), item):
             return item
     return I32(NOBODY)

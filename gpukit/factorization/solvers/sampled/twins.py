@@ -8,12 +8,12 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import BIAS, EXTRA, SQUARES
-from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, drawn, error_of, examples_of
+from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, draw_item, error_of, examples_of
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, ZERO
 from gpukit.factorization.solvers.sgd.twins import learn, learn_influence
 from gpukit.factorization.twins import dot, terms, total
-from gpukit.random import below
+from gpukit.random import integer_below
 from gpukit.scheduler import by_block
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
@@ -31,7 +31,7 @@ def _mark(items, table, mark):
 def _negative(table, key, number, last):
     """Return an item that is neither clicked nor `last`; NOBODY if none was sampled."""
     for attempt in range(TRIES):
-        item = drawn(key, number, attempt, table.size - 1)
+        item = draw_item(key, number, attempt, table.size - 1)
         if table[item] == 0 and item != last:
             return item
     return NOBODY
@@ -72,8 +72,8 @@ def _walk(chunk, shift, items, near, parameters, rates, draw, table, scratch):
         j = U64(item)
         q, q_extra = Q[j], Q[j, n:]
         explicit, implicit, around = ZERO, ZERO, ZERO
-        own = j if size else U64(0)
-        w, c = influence[own, :size], influence[own, size:]
+        index = j if size else U64(0)
+        w, c = influence[index, :size], influence[index, size:]
         if size:
             explicit, implicit = _look_up(near[j], table, clicked, others)
             around = terms(clicked, others, w, c, explicit, implicit)
@@ -100,10 +100,10 @@ def _work(worker, workers, chunks, clicks, near, parameters, rates, turn, draw):
     for c in range(worker, chunks.shape[0], workers):
         row, length = chunks[c, 0], chunks[c, 2]
         if length > 0:
-            mine = items[starts[row] : starts[row + 1]]
-            _mark(mine, table, U8(1))
-            _walk(chunks[c], below(turn, c, length), items, near, parameters, rates, draw, table, scratch)
-            _mark(mine, table, U8(0))
+            clicked = items[starts[row] : starts[row + 1]]
+            _mark(clicked, table, U8(1))
+            _walk(chunks[c], integer_below(turn, c, length), items, near, parameters, rates, draw, table, scratch)
+            _mark(clicked, table, U8(0))
 
 
 @by_block(lambda workers: workers, heavy=True)

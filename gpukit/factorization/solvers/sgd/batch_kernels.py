@@ -125,7 +125,7 @@ def rounds_of(stretch):
 
 
 @device
-def of_round(stretch, number, me):
+def rating_of_round(stretch, number, me):
     """Return (number of the group's rating of a round, 0 if none; True if it exists)."""
     own = I32(I32(number % stretch.rounds) * I32(me.groups) + me.group)
     t = I32(I32(number // stretch.rounds) * stretch.at_once + own)
@@ -180,7 +180,7 @@ class Rating(NamedTuple):
 @device
 def _rating(batch, stretch, number, me):
     """Return the group's Rating of a round."""
-    t, is_present = of_round(stretch, number, me)
+    t, is_present = rating_of_round(stretch, number, me)
     place = U64(stretch.first + U64(t))
     return Rating(t, is_present, U32(batch.minor[place]), batch.values[place])
 
@@ -347,12 +347,12 @@ class Found(NamedTuple):
 @device
 def _slot(slots, stretch, number, me):
     """Return (slot of the group's rating of a round, True if it exists)."""
-    t, is_present = of_round(stretch, number, me)
+    t, is_present = rating_of_round(stretch, number, me)
     return slots[U64(stretch.first + U64(t))], is_present
 
 
 @device
-def _found(seen, slot, is_present, me, registers):
+def _prefetch(seen, slot, is_present, me, registers):
     """Prefetch the stored data of a rating for the next round; return the Found."""
     load_scalars(seen, slot, me.lane, me.lanes, me.factors, registers.q_next)
     return Found(slot, is_present, seen[slot, U32(me.lanes * me.factors)])
@@ -403,12 +403,12 @@ def make_walk_minor(lanes, factors, warps):
                 own = begin_row(Q, row, me, registers)
                 clear(registers.change, size)
                 slot, is_present = _slot(slots, stretch, I32(0), me)
-                ahead = _found(seen, slot, is_present, me, registers)
+                ahead = _prefetch(seen, slot, is_present, me, registers)
                 slot, is_present = _slot(slots, stretch, I32(1), me)
                 for number in range(I32(0), rounds_of(stretch)):
                     for i in range(factors):
                         registers.q[i] = registers.q_next[i]
-                    result, ahead = ahead, _found(seen, slot, is_present, me, registers)
+                    result, ahead = ahead, _prefetch(seen, slot, is_present, me, registers)
                     slot, is_present = _slot(slots, stretch, I32(number + 2), me)
                     _study_found(result, own, rates, me, registers)
                     if I32(number + 1) % stretch.rounds == 0:

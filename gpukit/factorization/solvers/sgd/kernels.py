@@ -27,7 +27,7 @@ from gpukit.factorization.solvers.sgd.formulas import F32, RUN, ZERO, spread_bit
 from gpukit.factorization.solvers.sgd.schedule import QUAD
 from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, partial_dot
 from gpukit.primitives.warp import group_max, group_pick, group_sum
-from gpukit.random import below, bits
+from gpukit.random import bits, integer_below
 
 U32, I32, I64, U64 = np.uint32, np.int32, np.int64, np.uint64
 
@@ -101,7 +101,7 @@ def chunk_at(chunks, number, busy, turn):
     """Return the Chunk of that number; an empty one for an idle group."""
     chunk = U32(number if busy else 0)
     length = I32(chunks[chunk, 2]) if busy else I32(0)
-    return Chunk(U32(chunks[chunk, 0]), U64(chunks[chunk, 1]), length, I32(below(turn, chunk, length)))
+    return Chunk(U32(chunks[chunk, 0]), U64(chunks[chunk, 1]), length, I32(integer_below(turn, chunk, length)))
 
 
 @device
@@ -184,9 +184,9 @@ def _learn_factors(registers, count, error, own_rate, other_rate, decay):
 def extra_change(row, lane, error, weight, rates):
     """Return a rating's change of the lane's extra number: bias in lane 0, e^2 in lane 1."""
     rate = F32(weight * formulas.row_rate(rates.bias, rates.bias_gain, row.squares))
-    moved = formulas.bias_change(row.extra, error, rate, rates.bias_decay)
+    change = formulas.bias_change(row.extra, error, rate, rates.bias_decay)
     squares = F32(weight * F32(error * error))
-    return moved if lane == U32(BIAS) else squares if lane == U32(SQUARES) else ZERO
+    return change if lane == U32(BIAS) else squares if lane == U32(SQUARES) else ZERO
 
 
 @device
@@ -386,7 +386,7 @@ def deal_hands(order, random_key, hands):
             place = m if r % 2 == 0 else fours - 1 - m
             hands[U64(r), U64(m)] = order[U64(r * fours + place)]
         for last in range(rounds - 1, 0, -1):
-            other = below(random_key, U32(m * rounds + last), last + 1)
+            other = integer_below(random_key, U32(m * rounds + last), last + 1)
             own, others = hands[U64(last), U64(m)], hands[U64(other), U64(m)]
             hands[U64(last), U64(m)], hands[U64(other), U64(m)] = others, own
 
@@ -442,9 +442,9 @@ def unpack_codes(packed, n, bits, codes):
     """
     for place in range(I64(cuda.grid(1)), I64(n), I64(cuda.gridsize(1))):
         first, shift = U64((place >> I64(3)) * I64(bits)), U32(U32(4) * U32(place & I64(7)))
-        word, every = U32(0), U32(15)
+        word, common_bits = U32(0), U32(15)
         for plane in range(I32(bits)):
             four = U32(U32(packed[U64(first + U64(plane))] >> shift) & U32(15))
             word |= U32(spread_bits(four) << U32(plane))
-            every &= four
-        codes[U64(place)] = U32(word | U32(spread_bits(every) * U32(255)))
+            common_bits &= four
+        codes[U64(place)] = U32(word | U32(spread_bits(common_bits) * U32(255)))

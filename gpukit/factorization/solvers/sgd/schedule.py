@@ -173,8 +173,8 @@ def cut_table(counts, starts, pace, seed, steps, parts=1):
     """
     pieces = pieces_of(counts, pace, parts)
     before = np.concatenate(([0], np.cumsum(pieces)))
-    cut = RowChunks(starts, steps.resident(before, np.int64), int(before[-1]))
-    return table_of(cut, pace.workers, seed, steps, parts)
+    row_chunks = RowChunks(starts, steps.resident(before, np.int64), int(before[-1]))
+    return table_of(row_chunks, pace.workers, seed, steps, parts)
 
 
 def pieces_of(counts, pace, parts):
@@ -185,14 +185,14 @@ def pieces_of(counts, pace, parts):
     """
     uneven = 1.1  # largest work of four workers in a part over the mean; beyond it rows are cut, if that helps
     longest = chunk_lengths(counts, pace.workers, pace.rate, (pace.shortest, pace.longest))
-    cut, whole = -(-counts // longest), min(pace.whole, WHOLE)
-    pieces = np.where(counts <= whole, np.minimum(counts, 1), cut)
+    n_pieces, whole = -(-counts // longest), min(pace.whole, WHOLE)
+    pieces = np.where(counts <= whole, np.minimum(counts, 1), n_pieces)
     if not whole or (busy := max_load(counts, pieces, pace.workers, parts)) <= uneven:
         return pieces
-    bound = max(uneven, max_load(counts, cut, pace.workers, parts))
+    bound = max(uneven, max_load(counts, n_pieces, pace.workers, parts))
     while whole and busy > bound:
         whole //= 2
-        pieces = np.where(counts <= whole, np.minimum(counts, 1), cut)
+        pieces = np.where(counts <= whole, np.minimum(counts, 1), n_pieces)
         busy = max_load(counts, pieces, pace.workers, parts)
     return pieces
 
@@ -213,16 +213,16 @@ def max_load(counts, pieces, workers, parts):
     return work.max() / max(work.mean(), 1.0)
 
 
-def table_of(cut, workers, seed, steps, parts=1):
+def table_of(row_chunks, workers, seed, steps, parts=1):
     """Return `cut_table` of RowChunks."""
     fours = max(1, workers // QUAD)
-    rounds = parts * max(1, -(-cut.chunks // (QUAD * fours * parts)))
-    return deal_quads(order_chunks(cut, seed, steps), (rounds // parts, fours), seed, steps, parts)
+    rounds = parts * max(1, -(-row_chunks.chunks // (QUAD * fours * parts)))
+    return deal_quads(order_chunks(row_chunks, seed, steps), (rounds // parts, fours), seed, steps, parts)
 
 
-def order_chunks(cut, seed, steps):
+def order_chunks(row_chunks, seed, steps):
     """Return (chunks (n, 3), order (n,), n) of RowChunks; order: by falling class of length, then random."""
-    starts, before, n = cut
+    starts, before, n = row_chunks
     chunks, keys, places = steps.empty((n, 3), np.int64), steps.empty(n, np.uint64), steps.empty(n, np.uint32)
     random_key = np.uint32(key(seed, Keyed.CHUNK_ORDER[0]))
     classes = steps.resident(classes_of_length(), np.uint64)
@@ -255,8 +255,8 @@ def deal_quads(ordered, shape, seed, steps, parts):
     hands, out = steps.empty((rounds, parts * fours), np.uint32), steps.empty((QUAD * quads, 3), np.int64)
     steps.run("deal_hands", order, np.uint32(key(seed, Keyed.CHUNK_ORDER[1])), hands)
     if parts > 1:
-        parted = steps.fetch(hands).reshape(rounds, parts, fours).transpose(1, 0, 2)
-        hands = steps.resident(parted.reshape(-1, fours), np.uint32)
+        hands_by_part = steps.fetch(hands).reshape(rounds, parts, fours).transpose(1, 0, 2)
+        hands = steps.resident(hands_by_part.reshape(-1, fours), np.uint32)
     steps.run("take_quads", *ordered, hands, out)
     return out
 

@@ -219,11 +219,11 @@ class StreamTraining(schedule.Epochs):
         self.packing = packing_of(self.rows, order.levels, order.exact, session.layout.slots, side.weights is not None)
         self.z, self.host_z = to_device(np.append(z, np.float32(0))), z[: order.levels]
         session.looks_up_on_host = True
-        self.workers, tables, kept, largest = self.plan(side, order.pace, task)
+        self.workers, tables, is_kept, largest = self.plan(side, order.pace, task)
         counts = np.diff(side.minor_starts[: self.rows + 1])
         session.place_minor(side, np.argsort(-counts, kind="stable").astype(np.uint32))
         source = self.source(task, session.places.copy_to_host())
-        self.hold([block_of(table, source, stays) for table, stays in zip(tables, kept)], largest)
+        self.hold([block_of(table, source, stays) for table, stays in zip(tables, is_kept)], largest)
         self.move_minor()
 
     def source(self, task, places):
@@ -233,12 +233,12 @@ class StreamTraining(schedule.Epochs):
 
     def hold(self, blocks, largest):
         """Store blocks of up to `largest` ratings, allocate the buffers and start the transfers."""
-        kept, n, packing = [block.kept for block in blocks], largest, self.packing
+        is_kept, n, packing = [block.kept for block in blocks], largest, self.packing
         self.blocks, self.buffers = (
             blocks,
             [
                 {name: device_array(n * count, dtype) for name, (dtype, count) in planes_of(packing).items()}
-                for _ in range(0 if all(kept) else BUFFERS)
+                for _ in range(0 if all(is_kept) else BUFFERS)
             ],
         )
         self.minor, self.values = zeros(n, np.int32), device_array(n if packing.level_bits else 1, np.float32)
@@ -247,7 +247,7 @@ class StreamTraining(schedule.Epochs):
         self.of_blocks = [self.batch_of(block.planes) if block.kept else None for block in blocks]
         sending = cuda.stream()
         send = functools.partial(send_block, blocks, self.buffers, sending)  # no cycle, which would keep memory
-        self.queue = BlockQueue(kept, send, sending, self.computing, cuda.event)
+        self.queue = BlockQueue(is_kept, send, sending, self.computing, cuda.event)
         self.report()
 
     def batch_of(self, planes):
@@ -281,12 +281,12 @@ class StreamTraining(schedule.Epochs):
 
     def report(self):
         """Warn if ratings do not fit in GPU memory."""
-        kept = sum(block.kept for block in self.blocks)
-        if kept == len(self.blocks):
+        n_kept = sum(block.kept for block in self.blocks)
+        if n_kept == len(self.blocks):
             return
         warnings.warn(
             f"The ratings do not fit in GPU memory: {self.bytes_sent / 1e9:.2f} GB an epoch stream from host memory, "
-            f"at {self.packing.packed} bytes a rating; {kept} of {len(self.blocks)} blocks stay on the GPU.",
+            f"at {self.packing.packed} bytes a rating; {n_kept} of {len(self.blocks)} blocks stay on the GPU.",
             UserWarning,
             stacklevel=3,
         )
@@ -318,8 +318,8 @@ class StreamTraining(schedule.Epochs):
         largest = max(int(part[:, 2].sum()) for part in tables)
         needed = self.session.parameters.Q.nbytes + table.nbytes + buffer_bytes(packing, largest)
         devices.require_memory(task.device, needed, f"Streaming {self.n_ratings:,} ratings")
-        kept = kept_blocks(blocks, largest, packing, budget)
-        return pace.workers, tables, is_kept(blocks, kept), largest
+        n_kept = kept_blocks(blocks, largest, packing, budget)
+        return pace.workers, tables, is_kept(blocks, n_kept), largest
 
     def move_minor(self):
         """Move the minor rows to their positions; the time of several places is measured with the first block."""
@@ -347,13 +347,13 @@ def block_of(table, source, stays):
     """Return the Block of a part (n, 3) of the chunk table; stays: whether it stays on the device."""
     chunks = np.ascontiguousarray(table[table[:, 2] > 0])
     slots = np.cumsum(chunks[:, 2]) - chunks[:, 2]
-    moved = table.copy()
-    moved[:, 1] = 0
-    moved[table[:, 2] > 0, 1] = slots
-    return Block(int(chunks[:, 2].sum()), to_device(moved), stored(source, chunks, slots, stays), stays)
+    device_table = table.copy()
+    device_table[:, 1] = 0
+    device_table[table[:, 2] > 0, 1] = slots
+    return Block(int(chunks[:, 2].sum()), to_device(device_table), store_block(source, chunks, slots, stays), stays)
 
 
-def stored(source, chunks, slots, stays):
+def store_block(source, chunks, slots, stays):
     """Return {name: packed array} of chunks, on the device if the block stays there, else in page-locked memory."""
     planes = source.packed(chunks, slots, np.empty if stays else cuda.pinned_array)
     return {name: to_device(plane) for name, plane in planes.items()} if stays else planes

@@ -31,7 +31,7 @@ def memory(n_ratings, layout):
     return 4 * n_ratings + min(SEEN_BYTES, -(-n_ratings // BATCHES) * row_bytes)
 
 
-def at_once(rates):
+def concurrent_steps(rates):
     """Return the number of concurrent steps of rows with these learning rates, (rows,) int64.
 
     It is a power of two up to AT_ONCE, within the bound schedule.STALENESS.
@@ -46,7 +46,7 @@ def minor_rows(counts, rates, batches):
     order: by falling count; at_once: concurrent steps of these rows; long: number of rows that a block processes.
     """
     order = np.argsort(-counts, kind="stable")
-    return order, at_once(rates)[order], int(np.count_nonzero(counts > LONG * batches))
+    return order, concurrent_steps(rates)[order], int(np.count_nonzero(counts > LONG * batches))
 
 
 def chunks_of(counts, rates, batches, seed):
@@ -67,7 +67,7 @@ def chunks_of(counts, rates, batches, seed):
     before = np.append(0, np.cumsum(length))
     slot = before[:-1] - before[firsts[batch]]
     starts = (np.cumsum(counts) - counts)[row]
-    chunks = np.stack([row, starts + low, length, slot, at_once(rates)[row]], axis=1)
+    chunks = np.stack([row, starts + low, length, slot, concurrent_steps(rates)[row]], axis=1)
     longs = np.bincount(batch[length > LONG], minlength=batches)
     return np.ascontiguousarray(chunks, np.int64), firsts, longs
 
@@ -148,7 +148,7 @@ def arrange(task):
     if task.deterministic and task.data.side.strata is None:
         return arrange_batches(task)
     settings, counts = task.settings, np.diff(task.data.side.indptr)
-    pace = schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
+    pace = schedule.Pace(default_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
     if task.streamed:
         from gpukit.factorization.solvers.sgd.stream_training import StreamOrder
 
@@ -156,7 +156,7 @@ def arrange(task):
     return chunk_tables(task.data.side, pace, settings.seed, task.steps)
 
 
-def usual_workers(task):
+def default_workers(task):
     """Return the number of workers for the ratings of a solvers.Task."""
     return schedule.worker_count(len(task.orders), task.steps.most_workers(task.layout), task.layout.slots > 0)
 

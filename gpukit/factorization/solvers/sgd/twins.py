@@ -16,7 +16,7 @@ from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, PLAIN, RUN, ZERO, spread_bits
 from gpukit.factorization.solvers.sgd.schedule import QUAD
 from gpukit.factorization.twins import dot, residuals, terms
-from gpukit.random import below, bits
+from gpukit.random import bits, integer_below
 from gpukit.scheduler import by_block
 
 U32, U64, I32 = np.uint32, np.uint64, np.int32
@@ -108,7 +108,7 @@ def _work(worker, workers, chunks, turn, batch, parameters, rates):
     for c in range(worker, chunks.shape[0], workers):
         length = chunks[c, 2]
         if length > 0:
-            _walk(chunks[c], below(turn, c, length), ratings, parameters, rates, scratch)
+            _walk(chunks[c], integer_below(turn, c, length), ratings, parameters, rates, scratch)
 
 
 @by_block(lambda workers: workers, heavy=True)
@@ -162,7 +162,7 @@ def deal_hands(start, stop, order, random_key, hands):
         for r in range(rounds):
             hands[r, m] = order[r * fours + (m if r % 2 == 0 else fours - 1 - m)]
         for last in range(rounds - 1, 0, -1):
-            other = below(random_key, m * rounds + last, last + 1)
+            other = integer_below(random_key, m * rounds + last, last + 1)
             hands[last, m], hands[other, m] = hands[other, m], hands[last, m]
 
 
@@ -196,9 +196,9 @@ def unpack_codes(start, stop, packed, n, bits, codes):
     """Twin of kernels.unpack_codes."""
     for place in range(start, stop):
         first, shift = place // 8 * bits, U32(4 * (place % 8))
-        word, every = U32(0), U32(15)
+        word, common_bits = U32(0), U32(15)
         for plane in range(bits):
             four = U32(U32(packed[first + plane] >> shift) & U32(15))
             word |= U32(spread_bits(four) << U32(plane))
-            every &= four
-        codes[place] = U32(word | U32(spread_bits(every) * U32(255)))
+            common_bits &= four
+        codes[place] = U32(word | U32(spread_bits(common_bits) * U32(255)))

@@ -33,9 +33,9 @@ def _weigh(tile, i, bias, decay, damping, squares):
     """Add the weights to a tile of the diagonal; squares: the resulting diagonal."""
     for a in range(TILE):
         position = U32(U32(TILE) * i + U32(a))
-        own = tile[(TILE + 1) * a] + weight_at(position, bias, decay, damping)
-        tile[(TILE + 1) * a] = own
-        squares[position] = own
+        diagonal = tile[(TILE + 1) * a] + weight_at(position, bias, decay, damping)
+        tile[(TILE + 1) * a] = diagonal
+        squares[position] = diagonal
 
 
 @device
@@ -99,7 +99,7 @@ def _divide(tile, corner):
 
 
 @device
-def _unknown(tile, answer, first, c):
+def _solve_unknown(tile, answer, first, c):
     """Compute unknown c of a tile's eight, and subtract it from the equations before."""
     result = F32(answer[U32(first + U32(c))] * tile[(TILE + 1) * c])
     answer[U32(first + U32(c))] = result
@@ -110,14 +110,14 @@ def _unknown(tile, answer, first, c):
 @device
 def _unknowns(tile, answer, first):
     """Solve a tile row of the right-hand side, answer from `first` on, with the factor's transpose."""
-    _unknown(tile, answer, first, 7)
-    _unknown(tile, answer, first, 6)
-    _unknown(tile, answer, first, 5)
-    _unknown(tile, answer, first, 4)
-    _unknown(tile, answer, first, 3)
-    _unknown(tile, answer, first, 2)
-    _unknown(tile, answer, first, 1)
-    _unknown(tile, answer, first, 0)
+    _solve_unknown(tile, answer, first, 7)
+    _solve_unknown(tile, answer, first, 6)
+    _solve_unknown(tile, answer, first, 5)
+    _solve_unknown(tile, answer, first, 4)
+    _solve_unknown(tile, answer, first, 3)
+    _solve_unknown(tile, answer, first, 2)
+    _solve_unknown(tile, answer, first, 1)
+    _solve_unknown(tile, answer, first, 0)
 
 
 @device
@@ -169,38 +169,38 @@ def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
         number = U32(cuda.threadIdx.x)
         index = U32(min(number, U32(tiles - 1)))
         row, column = tile_at(index, tile_rows)
-        works = number < U32(tiles)
+        is_active = number < U32(tiles)
         for o in range(I64(cuda.blockIdx.x), I64(owners.shape[0]), I64(cuda.gridDim.x)):
             own = U64(owners[U64(o), 0])
             load_tile(grams, U64(owners[U64(o), 1]), owners[U64(o), 2], shared, index, tile)
-            if works and row == column:
+            if is_active and row == column:
                 _weigh(tile, row, U32(bias), decays[U64(o)], damping, squares)
             for step in range(tile_rows):
                 k = U32(step)
                 front = U32(U32(k % U32(2)) * U32(TILE * size))
-                if works and row == k and column == k:
+                if is_active and row == k and column == k:
                     _factor(tile, squares, U32(k * U32(TILE)))
                     for q in range(0, square, 4):
                         put4(corner, U32(q), tile[q], tile[q + 1], tile[q + 2], tile[q + 3])
                 cuda.syncthreads()
-                if works and column == k and row > k:
+                if is_active and column == k and row > k:
                     _divide(tile, corner)
                     _show(tile, row, panel, front, tile_rows)
                 cuda.syncthreads()
-                if works and column > k:
+                if is_active and column > k:
                     for c in range(TILE):
                         add_products(panel, U32(front + U32(c * size)), row, column, tile_rows, -ONE, tile)
-            if works and row == U32(target // TILE):
+            if is_active and row == U32(target // TILE):
                 for b in range(TILE):
                     position = U32(U32(TILE) * column + U32(b))
                     answer[position] = tile[TILE * (target % TILE) + b] if position <= U32(bias) else ZERO
             cuda.syncthreads()
             for step in range(tile_rows):
                 k = U32(tile_rows - 1 - step)
-                if works and row == k and column == k:
+                if is_active and row == k and column == k:
                     _unknowns(tile, answer, U32(k * U32(TILE)))
                 cuda.syncthreads()
-                if works and row == k and column < k:
+                if is_active and row == k and column < k:
                     _leave(tile, answer, U32(k * U32(TILE)), U32(column * U32(TILE)))
                 cuda.syncthreads()
             for f in range(number, U32(bias), U32(threads)):

@@ -10,7 +10,7 @@ from gpukit.scheduler import by_block
 
 
 @njit
-def summed(owner, grams, shared, decay, damping, out):
+def sum_matrices(owner, grams, shared, decay, damping, out):
     """out = lower half of a row's Gram matrix: all its pieces, the shared matrices, and the weights on the diagonal."""
     first, n = owner[1], out.shape[0] - 2
     for f in range(n + 2):
@@ -47,12 +47,12 @@ def _factor(gram, squares, inverses):
 def _factor_columns(columns, first, end, squares, inverses):
     """Compute columns `first` to `end` of the factor, one per line; squares: the diagonal before any elimination."""
     for c in range(first, end):
-        own = columns[c - first][c:]
-        inverses[c] = inverse_pivot(own[0], squares[c])
-        for i in range(own.size):
-            own[i] *= inverses[c]
+        column = columns[c - first][c:]
+        inverses[c] = inverse_pivot(column[0], squares[c])
+        for i in range(column.size):
+            column[i] *= inverses[c]
         for d in range(c + 1, end):
-            factor, tail, other = own[d - c], own[d - c :], columns[d - first][d:]
+            factor, tail, other = column[d - c], column[d - c :], columns[d - first][d:]
             for i in range(tail.size):
                 other[i] -= factor * tail[i]
 
@@ -77,7 +77,7 @@ def solve_by_cholesky(start, stop, owners, grams, shared, decays, damping, table
     for owner in range(start, stop):
         gram, result = np.empty((width, width), np.float32), np.empty(width - 1, np.float32)
         squares, inverses = np.empty(width, np.float32), np.empty(width - 1, np.float32)
-        summed(owners[owner], grams, shared, decays[owner], damping, gram)
+        sum_matrices(owners[owner], grams, shared, decays[owner], damping, gram)
         for f in range(width):
             squares[f] = gram[f, f]
         _factor(gram, squares, inverses)

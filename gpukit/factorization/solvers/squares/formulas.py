@@ -37,7 +37,7 @@ def inverse_pivot(pivot, square):
 
 
 @njit
-def over_pivot(pivot, whole):
+def invert_pivot(pivot, whole):
     """Return 1 / pivot, float64; 0 if the pivot is rounding of a float32 number `whole`."""
     return 1.0 / pivot if pivot > np.float64(LEFT) * whole else 0.0
 

@@ -18,12 +18,12 @@ def _stage(first, count, data, table, biased, stage):
     minor, values, weights = data
     n = table.shape[1] - EXTRA
     for t in range(count):
-        other, own = table[minor[first + t]], stage[t]
+        other, target = table[minor[first + t]], stage[t]
         root = F32(math.sqrt(weights[min(first + t, weights.size - 1)]))
         for f in range(n):
-            own[f] = root * other[f]
-        own[n] = root if biased else ZERO
-        own[n + 1] = root * (values[min(first + t, values.size - 1)] - other[n + BIAS])
+            target[f] = root * other[f]
+        target[n] = root if biased else ZERO
+        target[n + 1] = root * (values[min(first + t, values.size - 1)] - other[n + BIAS])
     stage[count:] = ZERO
 
 

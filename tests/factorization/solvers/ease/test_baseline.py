@@ -5,7 +5,7 @@ import numpy as np
 from factorization.implicit.planted import clicks
 from factorization.solvers.ease import naive
 from gpukit.evaluation.lists.clicks import Clicks, clicks_of
-from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease import baseline
 
 
@@ -15,7 +15,7 @@ def test_lists_have_positive_scores_first_then_popular_items(monkeypatch):
     known = clicks_of(train.users, train.items, (121, 60))  # the last user has no clicks
     made, X = baseline.Ease(known, 60), np.zeros((121, 60))
     X[train.users, train.items] = 1
-    B = naive.weights(X, usual("ease", "adaptive", len(train))["regularization"])
+    B = naive.weights(X, solver_defaults("ease", "adaptive", len(train))["regularization"])
     scores, rows = np.stack([naive.scores(X, B, user) for user in range(121)]), np.arange(121)
     popular = np.argsort(-np.bincount(train.items, minlength=60), kind="stable")
     for tile, lists in made.lists(rows, 40):

@@ -13,7 +13,7 @@ from gpukit.factorization.model.state import pack_sides
 from gpukit.factorization.prepare.formulas import half_width
 from gpukit.factorization.solvers.hogwild.training import Samples
 from gpukit.factorization.solvers.sgd.formulas import Rates
-from gpukit.random import shuffled
+from gpukit.random import shuffle_index
 
 RATE, BIAS_RATE, DECAY = (np.float32(x) for x in (0.21, 0.13, 0.09))
 RATES = Rates(*map(np.float32, (RATE, 0, DECAY, BIAS_RATE, 0, DECAY, 0, 0)))
@@ -48,7 +48,7 @@ def without_conflicts(n_factors, workers):
 
 def order_of_batches(n):
     """Return the numbers of n batches in the order of processing."""
-    return [int(shuffled(TURN, np.uint32(place), half_width(n), np.uint32(n))) for place in range(n)]
+    return [int(shuffle_index(TURN, np.uint32(place), half_width(n), np.uint32(n))) for place in range(n)]
 
 
 def visits(pairs, batch):

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device.engine import engine
-from gpukit.factorization.implicit.prepared import ready_of
+from gpukit.factorization.implicit.prepared import make_training_data
 from gpukit.factorization.implicit.start import SCALE, start_state
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.ials import training
@@ -43,7 +43,7 @@ def begun(clicks, shape, n_factors, device="cpu", seed=0):
     device = devices.resolve(device)
     steps = engine(device, "gpukit.factorization")
     orders = order_ratings(ratings_of(clicks, shape), device)
-    made = ready_of(orders, "users", seed, False, steps.preparing)
+    made = make_training_data(orders, "users", seed, False, steps.preparing)
     layout = steps.layout(n_factors, 0)
     arranged = training.arrange(task := Task(orders, SCALE, made, settings, layout, steps, device, False))
     counts = [np.bincount([click[at] for click in clicks], minlength=shape[at]) for at in range(2)]

@@ -9,7 +9,7 @@ from gpukit.errors import DataError
 from gpukit.factorization.settings import ROW_SOLVERS
 from gpukit.factorization.solvers.ials import cpu, formulas
 from gpukit.factorization.solvers.rates import USUAL
-from gpukit.runtime.thread_count import limited
+from gpukit.runtime.thread_count import limit_threads
 
 SHAPE = (23, 14)
 
@@ -121,7 +121,7 @@ def test_any_number_of_threads(way, monkeypatch):
     monkeypatch.setattr(cpu.squares, "LONGEST", 4)
     clicks, made = clicks_of(weighted=True), []
     for count in (1, 2):
-        with limited(count):
+        with limit_threads(count):
             session, training = begun(clicks, SHAPE, 9)
             for epoch in range(2):
                 training.epoch(epoch)

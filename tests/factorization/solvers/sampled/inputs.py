@@ -10,7 +10,7 @@ from factorization.inputs import TURN, problem
 from factorization.solvers.sampled import naive
 from gpukit.factorization.model.layout import BASE
 from gpukit.factorization.solvers.sampled.formulas import Clicks, Draw
-from gpukit.random import below
+from gpukit.random import integer_below
 
 KEY = 0x9ABCDEF0
 
@@ -67,7 +67,7 @@ def visits(case, trail, draw):
     """Return [(i, j, place)] in the order of one worker."""
     walked = []
     for c, (_, first, length) in enumerate(trail.chunks.tolist()):
-        shift = int(below(TURN, c, length))
+        shift = int(integer_below(TURN, c, length))
         walked += [first + (s + shift) % length for s in range(length)]
     clicked = [{j for i, j in trail.pairs if i == user} for user in range(case.shape[0])]
     walked = [(t, *trail.pairs[t]) for t in walked]

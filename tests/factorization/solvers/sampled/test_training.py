@@ -92,8 +92,8 @@ def test_keys_of_epochs_differ():
 
 
 def test_fewer_clicks_take_more_epochs():
-    assert [rates.sampled_usual("adaptive", n)["epochs"] for n in (0, 35_000, 10**6, 10**8)] == [30, 30, 15, 15]
-    assert rates.sampled_usual("paper", 10**5)["epochs"] == 24
+    assert [rates.sampled_defaults("adaptive", n)["epochs"] for n in (0, 35_000, 10**6, 10**8)] == [30, 30, 15, 15]
+    assert rates.sampled_defaults("paper", 10**5)["epochs"] == 24
 
 
 def test_rates_of_an_epoch():

@@ -75,12 +75,12 @@ def test_several_workers_see_every_click():
 def test_what_is_drawn(number):
     for attempt in range(naive.TRIES):
         expected = naive.drawn(KEY, number, attempt, 3706)
-        assert formulas.drawn(np.uint32(KEY), number, attempt, 3706) == expected
+        assert formulas.draw_item(np.uint32(KEY), number, attempt, 3706) == expected
     assert (formulas.TRIES, formulas.NOBODY) == (naive.TRIES, naive.NOBODY)
 
 
 def test_draws_are_even_and_no_two_epochs_alike():
-    items = [[formulas.drawn(np.uint32(key), number, 0, 10) for number in range(20_000)] for key in (1, 2)]
+    items = [[formulas.draw_item(np.uint32(key), number, 0, 10) for number in range(20_000)] for key in (1, 2)]
     counts = np.bincount(items[0], minlength=10)
     assert abs(counts - 2000).max() < 6 * 1800**0.5
     assert 0.05 < np.mean(np.array(items[0]) == items[1]) < 0.15

@@ -79,7 +79,7 @@ def test_long_rows_are_cut_and_dealt_out():
 
 def test_ratings_at_once():
     """Bounded by the staleness, powers of two up to the maximum."""
-    assert training.at_once(np.array([10.0, schedule.STALENESS, 0.5, 0.1, 0.0])).tolist() == [
+    assert training.concurrent_steps(np.array([10.0, schedule.STALENESS, 0.5, 0.1, 0.0])).tolist() == [
         1,
         1,
         2,
@@ -100,7 +100,7 @@ def test_chunks_and_rows_take_the_concurrent_steps_of_their_rates(monkeypatch):
     chunks = np.concatenate([some for part in run.training.batches.parts for some in part.chunks])
     rows, concurrent = (np.concatenate(some) for some in (run.training.batches.rows, run.training.batches.at_once))
     counts = np.bincount(ratings.users), np.bincount(ratings.items)
-    major, minor = (training.at_once(row_rates("adaptive", 0.3, some)) for some in counts)
+    major, minor = (training.concurrent_steps(row_rates("adaptive", 0.3, some)) for some in counts)
     assert len(set(major.tolist())) > 1 and len(set(minor.tolist())) > 1
     np.testing.assert_array_equal(chunks[:, 4], major[chunks[:, 0]])
     np.testing.assert_array_equal(concurrent, minor[rows])

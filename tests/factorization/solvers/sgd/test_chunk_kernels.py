@@ -8,7 +8,7 @@ pytestmark = pytest.mark.kernel
 from support import launch, small_launches
 
 from gpukit.factorization.solvers.sgd import cpu, gpu, kernels, schedule, twins
-from gpukit.random import below, bits, key
+from gpukit.random import bits, integer_below, key
 
 SHAPES = [(1, 32), (3, 64)]
 COUNTS = {
@@ -80,7 +80,7 @@ def test_hands(rounds, fours, shape):
     expected[1::2] = expected[1::2, ::-1].copy()
     for m in range(fours):
         for last in range(rounds - 1, 0, -1):
-            other = below(random_key, m * rounds + last, last + 1)
+            other = integer_below(random_key, m * rounds + last, last + 1)
             expected[[last, other], m] = expected[[other, last], m]
     quads, n = 5 + np.arange(12 * rounds * fours).reshape(-1, 3), 4 * rounds * fours - 2
     places = np.random.default_rng(1).permutation(n).astype(np.uint32)
