@@ -91,6 +91,23 @@ def test_nothing_is_filled_in_with_certainty(zeros):
     assert (model.deviation_[~seen] > 0).all() and model.notes_
 
 
+def test_scales_of_whole_vertices_follow_the_number_of_those_hidden(monkeypatch):
+    calls, learn = [], uncertainty.learn_with_growth
+
+    def record(parts, changes, units, least):
+        calls.append((parts, units))
+        return learn(parts, changes, units, least)
+
+    monkeypatch.setattr(uncertainty, "learn_with_growth", record)
+    values = waves()
+    seen = np.random.default_rng(1).random(values.shape) > 0.2
+    seen[[2, 7]] = False
+    GraphImputer(device="cpu").fit(ring(), values, seen)
+    assert calls
+    for parts, units in calls:
+        assert units == sum(len(np.unique(part.runs[part.kinds == judging.NEVER])) for part in parts) > 0
+
+
 @pytest.mark.slow
 def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
     rng, held = np.random.default_rng(0), []
