@@ -65,3 +65,12 @@ def test_rows_of_weights(monkeypatch):
     assert list(rows) == [f"{what} of {name}" for name in names for what in WEIGHED]
     assert all(rows[f"{WEIGHED[1]} of {name}"].samples[0] > 0.3 for name in names)
     assert "less all weights: " in rows[f"{WEIGHED[1]} of {names[1]}"].note
+
+
+@pytest.mark.slow
+def test_rows_for_few_users(monkeypatch):
+    """Without weights, EASE ranks by popularity, which has less than 0.3 here."""
+    monkeypatch.setattr(lists, "read_movielens", lambda folder: rate_clicks()[0])
+    ours, ease, ratio = list(lists.rank_for_few_users(Conditions(cpu())))
+    assert len(ours.samples) == len(ease.samples) == 8 and min(ours.samples + ease.samples) > 0.45
+    np.testing.assert_allclose(ratio.samples, np.divide(ours.samples, ease.samples))
