@@ -110,8 +110,8 @@ def rank_for_few_users(conditions):
     ratings = read_movielens(conditions.data)
     results = []
     for seed in range(draws):
-        drawn = np.random.default_rng(seed).permutation(ratings.shape[0])[:users]
-        sample = drop_unused_ids(ratings.take(np.isin(ratings.users, drawn)))
+        chosen = np.random.default_rng(seed).permutation(ratings.shape[0])[:users]
+        sample = drop_unused_ids(ratings.take(np.isin(ratings.users, chosen)))
         train, test = sample.parted(splits.mask_before_last(*sample.ranks_by_chance(seed), 0.2))
         model = MatrixFactorization(feedback="implicit", random_state=seed, device=conditions.device).fit(train)
         results.append(
