@@ -67,6 +67,7 @@ MOST_SERIES = 8  # series that predict a value; chosen
 KIND_RIDGE = 100.0  # weight of a kind's start, in values; chosen
 VERTEX_RIDGE = 30.0  # weight of a vertex's start, in values; ablated
 REWEIGHTINGS = 3  # for absolute errors; ablated: with 5 not less
+PASSES = 2  # fits of the local regression, each with the series of the last one; ablated
 VALUES_PER_VERTEX = 1_000  # hidden values of one kind and vertex to learn from; chosen
 PERIOD_WEIGHTS = (0.1, 0.01)  # s of smoothness before finer steps; chosen
 FACTORS = (4.0, 2.0)  # of the weights of smoothness, for each round of the search; ablated

@@ -26,6 +26,7 @@ from gpukit.imputation.constants import (
     LEAST_FOLDS,
     MOST_SERIES,
     MOST_VALUES,
+    PASSES,
     RANGE_MARGIN,
     REWEIGHTINGS,
     SCALE_FLOOR,
@@ -76,9 +77,10 @@ def fill(problem, setting):
     parts = parallel_map(lambda hidden: mask_problem(few, hidden), folds)
     whole = mask_problem(inner, masking.hide_nothing(inner.seen))
     with single_threaded_blas():  # products of small matrices, a thread each
-        if parts:
+        for number in range(PASSES if parts else 0):
             near = most_similar(whole, min(setting["neighbors"], len(mean) - 1))
-            whole = predict(whole, near, learn(parts, near, few.values))
+            coefficients = learn(parts, near, few.values)
+            *parts, whole = (predict(part, near, coefficients) for part in [*parts * (number + 1 < PASSES), whole])
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
