@@ -588,7 +588,7 @@ LONG = """
         before = visits.sum()
         threading.Event().wait(0.05)
         print(type(request).__name__, before < visits.size, is_at_rest() and visits.sum() == before)
-    interrupt.over()
+    interrupt.ignore_requests()
 """
 
 

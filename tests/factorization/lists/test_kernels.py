@@ -24,7 +24,6 @@ def test_as_on_the_cpu(resident, judges, monkeypatch):
     monkeypatch.setattr(RULES, "list_factors", 3)
     monkeypatch.setattr(RULES, "list_epochs", 2)
     monkeypatch.setattr(RULES, "least_users", judges)
-    monkeypatch.setattr(RULES, "most_steps", 1)
     monkeypatch.setattr(Trial, "is_better", lambda trial, other: True)
     case = problem(1, 0, shape=(7, 9), n_ratings=25)
     rated = history(case)
