@@ -12,6 +12,7 @@ from gpukit._cuda import cuda
 from gpukit.device import Device, cpu
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.lists import learning
+from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import Trial
 
 
@@ -24,7 +25,10 @@ def test_as_on_the_cpu(resident, judges, monkeypatch):
     monkeypatch.setattr(RULES, "list_factors", 3)
     monkeypatch.setattr(RULES, "list_epochs", 2)
     monkeypatch.setattr(RULES, "least_users", judges)
-    monkeypatch.setattr(Trial, "is_better", lambda trial, other: True)
+    monkeypatch.setattr(Trial, "is_better", lambda trial, other, certain=1.0: True)
+    monkeypatch.setattr(
+        Search, "climb", lambda search, start, move, step, certain=1.0: search.run(move(start[0], step))
+    )
     case = problem(1, 0, shape=(7, 9), n_ratings=25)
     rated = history(case)
     rated = rated._replace(levels=np.nan_to_num(rated.levels))
