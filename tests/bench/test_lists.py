@@ -59,8 +59,7 @@ def test_rows_of_weights(monkeypatch):
     ncf = planted()
     monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
     monkeypatch.setattr(lists, "SIZES", (3, 8, 10**6))
-    monkeypatch.setattr(lists, "SHAPES", ())
-    rows = {row.what: row for row in bench.find("lists")(Conditions(cpu(), data="there"))}
+    rows = {row.what: row for row in lists.rank_by_weights(Conditions(cpu(), data="there"))}
     names = "EASE, all weights", "EASE, 3 neighbours", "EASE, 8 neighbours"
     assert list(rows) == [f"{what} of {name}" for name in names for what in WEIGHED]
     assert all(rows[f"{WEIGHED[1]} of {name}"].samples[0] > 0.3 for name in names)
@@ -71,6 +70,8 @@ def test_rows_of_weights(monkeypatch):
 def test_rows_for_few_users(monkeypatch):
     """Without weights, EASE ranks by popularity, which has less than 0.3 here."""
     monkeypatch.setattr(lists, "read_movielens", lambda folder: rate_clicks()[0])
-    ours, ease, ratio = list(lists.rank_for_few_users(Conditions(cpu())))
+    monkeypatch.setattr(lists, "rank_by_weights", lambda conditions: ())
+    monkeypatch.setattr(lists, "SHAPES", ())
+    ours, ease, ratio = list(bench.find("lists")(Conditions(cpu(), data="there")))
     assert len(ours.samples) == len(ease.samples) == 8 and min(ours.samples + ease.samples) > 0.45
     np.testing.assert_allclose(ratio.samples, np.divide(ours.samples, ease.samples))
