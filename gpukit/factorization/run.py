@@ -226,7 +226,8 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
             if start < plan.epochs and checkpoints.path is not None:
                 checkpoints.end(session.state(), judge.best_state, plan.epochs)
     state = judge.best_state or session.state()
-    state = states.shrink_state(state, plan.share) if plan.epochs else states.without_factors(state)
+    if not plan.epochs:
+        state = states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
         parameter, remedy = ("learning_rate", "a smaller learning_rate, or deterministic=True")
         if plan.learning_rate is None:  # least squares

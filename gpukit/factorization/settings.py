@@ -105,13 +105,12 @@ class Settings(NamedTuple):
     """Parameters of one training, with defaults for those that are open.
 
     damping: of the users' and of the items' baseline biases. trend: as in PreparationOptions. held: biases stay at the
-    baseline; with 0 epochs the model is the baseline. share: fraction of the part of factors and influences that is
-    kept. feedback: 'explicit' or 'implicit'. For 'implicit': loss; n_negatives sampled for a click; unobserved_weight
-    alpha0 of every pair; exponent nu of the scale of the regularization; counted: frequent clicks have more weight;
-    recency: additional weight of the latest clicks; popular: share of
-    popularity; mixed: weight of a second model's score; ease: weight of the score of item weights, whose regularization
-    is ease_decay; row_solver: of ials. beta of Eq. (7), influence_rate and influence_decay of w and c (Table 5): None
-    for the solver's.
+    baseline; with 0 epochs the model is the baseline. feedback: 'explicit' or 'implicit'. For 'implicit': loss;
+    n_negatives sampled for a click; unobserved_weight alpha0 of every pair; exponent nu of the scale of the
+    regularization; counted: frequent clicks have more weight; recency: additional weight of the latest clicks; popular:
+    share of popularity; mixed: weight of a second model's score; ease: weight of the score of item weights, whose
+    regularization is ease_decay; row_solver: of ials. beta of Eq. (7), influence_rate and influence_decay of w and c
+    (Table 5): None for the solver's.
     """
 
     epochs: int
@@ -139,7 +138,6 @@ class Settings(NamedTuple):
     mixed: float = 0.0
     ease: float = 0.0
     ease_decay: float = 0.0
-    share: float = 1.0
     row_solver: str = "auto"
     beta: float | None = None
     influence_rate: float | None = None

@@ -177,4 +177,4 @@ def refuse_repeated(words, what):
     seen = set()
     twice = next((word for word in words if word in seen or seen.add(word)), None)
     if twice is not None:
-        raise DataError(f"{what} {quote(twice)} twice; each stands for one vertex.")
+        raise DataError(f"{what} {quote(twice)} twice; each label is of one vertex.")

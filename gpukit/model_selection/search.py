@@ -10,7 +10,7 @@ class Search:
 
     Parameters
     ----------
-    evaluators : list of functions of a candidate, one per split, each of which trains it and returns its result
+    evaluators : list of functions, one per split, that train a candidate and return its result
     summarize : function of a candidate and its results, of the first split on, that returns a Trial; by default the
         result is one
     budget : Budget that the evaluators spend

@@ -51,9 +51,11 @@ def read_documents(name, conditions):
     """Return (Documents, shape, 'real' or 'generated') of a set of Table 1."""
     if name == "mq2008":
         try:
-            return read_letor(require_data(conditions.data, "MQ2008/Fold1/train.txt")), "MQ2008", "real"
+            path = require_data(conditions.data, "MQ2008/Fold1/train.txt")
         except DataError:
-            pass
+            path = None
+        if path is not None:
+            return read_letor(path), "MQ2008", "real"
     ((_, shape, documents),) = conditions._replace(shapes=(name,)).generate(generate_documents, (name,))
     return documents, shape, "generated"
 

@@ -293,7 +293,8 @@ class Answering(Recommending):
             X is a matrix with another number of rows than the model has users, as in cross-validation.
         """
         self._check_fitted()
-        if hasattr(X, "tocoo") and X.shape[0] != len(self.user_ids_):
+        is_dense = isinstance(X, np.ndarray) and y is None and X.shape[1:] == self.item_ids_.shape
+        if (is_dense or hasattr(X, "tocoo")) and X.shape[0] != len(self.user_ids_):
             warnings.warn(
                 f"X has {X.shape[0]:,} rows, the model {len(self.user_ids_):,} users: rows count as the first users. "
                 "For cross-validation give pairs (user, item) and y, not a matrix, whose rows it would exchange.",

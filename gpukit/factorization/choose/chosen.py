@@ -11,15 +11,15 @@ from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
 BIASES = "damped biases"  # name of the predictor in chosen_
 # Fields of settings.Settings in a checkpoint, and those for clicks.
-KEPT = "n_factors n_neighbors epochs regularization damping trend held share patience".split()
+KEPT = "n_factors n_neighbors epochs regularization damping trend held patience".split()
 OF_CLICKS = "solver loss n_negatives unobserved_weight exponent counted recency popular mixed ease ease_decay".split()
 LATER = {"ease": 0.0, "ease_decay": 0.0}  # not in files of earlier versions
-FORMER = {"blend"}  # in files of earlier versions
+FORMER = {"blend", "share"}  # in files of earlier versions
 FACTS = {  # of `Choice.facts`
     **dict.fromkeys(("predictor", "biases", "why"), str),
     **dict.fromkeys(("n_factors", "n_neighbors", "n_epochs"), int),
     **dict.fromkeys(("learning_rate", "regularization"), int | float | None),
-    **{"damping": list, "trend": list, "share": int | float},
+    **{"damping": list, "trend": list},
 }
 
 
@@ -52,7 +52,6 @@ class Choice(NamedTuple):
             "damping": list(settings.damping),
             "trend": list(settings.trend),
             **clicks,
-            "share": settings.share if trained else 0.0,
             "why": self.why,
         }
 
@@ -127,7 +126,7 @@ def check_numbers(facts, least_factors):
     check_integer("n_neighbors", facts["n_neighbors"], 0, MOST_NEIGHBORS)
     check_integer("numbers in damping", len(facts["damping"]), 2, 2)
     check_choice("numbers in trend", len(facts["trend"]), (0, 2))
-    for number in (facts["share"], *facts["damping"], *facts["trend"]):
+    for number in (*facts["damping"], *facts["trend"]):
         check_real("a number of its settings", number, 0.0)
     if "solver" in facts:
         check_choice("solver", facts["solver"], tuple(LOSSES_OF))

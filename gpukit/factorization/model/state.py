@@ -9,7 +9,7 @@ import numpy as np
 
 from gpukit._pool import map_row_blocks
 from gpukit.factorization.arrays import WeightLists
-from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
+from gpukit.factorization.model.layout import EXTRA, major_first
 from gpukit.factorization.prepare.formulas import first_factor
 from gpukit.scheduler import by_block
 
@@ -119,36 +119,6 @@ def without_factors(state):
     return state._replace(
         user_factors=np.zeros_like(state.user_factors), item_factors=np.zeros_like(state.item_factors)
     )
-
-
-def shrink_state(state, share):
-    """Return the State with a share of its difference from the baseline.
-
-    Factors, influences and learned biases are shrunk. Each side's factors take the root of share, so that rows learned
-    later on either side start alike.
-    """
-    if share == 1.0:
-        return state
-    root, share = np.float32(share**0.5), np.float32(share)
-    users, items = _scale(state.user_factors, root), _scale(state.item_factors, root)
-    extras = [_move_to_baseline(side, share) for side in (state.user_extras, state.item_extras)]
-    return State(users, extras[0], items, extras[1], state.influence * share, state.neighbors)
-
-
-def _scale(factors, scale):
-    out = np.empty_like(factors)
-    map_row_blocks(lambda rows: np.multiply(factors[rows], scale, out=out[rows]), factors.shape)
-    return out
-
-
-def _move_to_baseline(extras, share):
-    """Return extras (rows, 3) with biases moved towards the baseline.
-
-    share: of the distance that is kept.
-    """
-    nearer = extras.copy()
-    nearer[:, BIAS] = extras[:, BASE] + share * (extras[:, BIAS] - extras[:, BASE])
-    return nearer
 
 
 def rows_of_side(layout, walk, of_users):

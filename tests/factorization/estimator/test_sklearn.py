@@ -161,9 +161,12 @@ def test_requests_of_what_fit_takes_besides():
         assert model.get_metadata_routing().predict.requests == {"items": None, "unknown": None}
 
 
-def test_a_part_of_a_matrixs_rows_is_scored_with_a_warning(triples):
+@pytest.mark.parametrize("is_dense", [False, True])
+def test_a_part_of_a_matrixs_rows_is_scored_with_a_warning(triples, is_dense):
     places = tuple(triples[name].astype("category").cat.codes for name in ("user", "item"))
     matrix = scipy.sparse.csr_array((triples["rating"], places))
+    if is_dense:
+        matrix = np.where(matrix.toarray() == 0, np.nan, matrix.toarray())
     model = MatrixFactorization(2, 2, device="cpu", deterministic=True).fit(matrix)
     with pytest.warns(UserWarning, match=r"X has 5 rows, the model \d+ users: rows count as the first users"):
         model.score(matrix[-5:])

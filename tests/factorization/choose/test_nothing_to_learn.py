@@ -1,10 +1,9 @@
-"""Candidates that are not better than damped biases, and shrinkage of earlier versions' checkpoints."""
+"""Candidates that are not better than damped biases."""
 
 import numpy as np
 import pytest
 
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.model.state import State, shrink_state
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
@@ -26,20 +25,3 @@ def test_where_there_is_nothing_to_learn_it_is_as_good_as_damped_biases(model, s
     biased = fitted.mean_ + fitted.user_baseline_[test.users] + fitted.item_baseline_[test.items]
     plain = np.sqrt(np.mean((np.clip(biased, *fitted.scale_) - test.values) ** 2))
     assert -fitted.score(test) <= 1.002 * plain
-
-
-def test_biases_that_were_learned_keep_the_share_too():
-    """Predictions are interpolated between the baseline and the full model."""
-    rng, base, bias = np.random.default_rng(0), 2, 0
-    extras = [rng.normal(size=(rows, 3)).astype(np.float32) for rows in (7, 5)]
-    sides = [rng.normal(size=(rows, 4)).astype(np.float32) for rows in (7, 5)]
-    whole = State(sides[0], extras[0], sides[1], extras[1], rng.normal(size=(5, 2, 0)), np.zeros((5, 0), np.int32))
-    part = shrink_state(whole, 0.25)
-
-    def predicted(state):
-        own, other = state.user_extras[:, bias], state.item_extras[:, bias]
-        return own[:, None] + other + state.user_factors @ state.item_factors.T
-
-    baseline = extras[0][:, base][:, None] + extras[1][:, base]
-    np.testing.assert_allclose(predicted(part) - baseline, 0.25 * (predicted(whole) - baseline), atol=1e-6)
-    assert shrink_state(whole, 1.0) is whole
