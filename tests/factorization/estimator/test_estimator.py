@@ -9,7 +9,8 @@ import scipy.sparse
 
 from factorization.inputs import bias_predictor, make, planted, same_state
 from gpukit.errors import DataError, GpukitError, ParameterError
-from gpukit.factorization import LSHMF, MatrixFactorization, run
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import cpu as cpu_steps
 from gpukit.ratings import Ratings, as_ratings, synth_ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -204,8 +205,13 @@ def test_training_that_diverges():
 
 def test_least_squares_that_diverges(monkeypatch):
     """The remedy is a setting that least squares has."""
-    lost = lambda state, share: state._replace(user_factors=np.full_like(state.user_factors, np.nan))  # noqa: E731
-    monkeypatch.setattr(run.states, "shrink_state", lost)
+    real = cpu_steps.DeviceModel.state
+
+    def state(session):
+        result = real(session)
+        return result._replace(user_factors=np.full_like(result.user_factors, np.nan))
+
+    monkeypatch.setattr(cpu_steps.DeviceModel, "state", state)
     with pytest.raises(GpukitError, match=r"regularization=0.05.*Use a larger regularization"):
         make(MatrixFactorization, solver="als", regularization=0.05).fit(planted())
 
