@@ -45,4 +45,4 @@ def _doors():
 
     from gpukit import _driver
 
-    return [(owner, name, lambda own: own.py_func) for owner, name in ((CUDADispatcher, "call"), (_driver, "_planned"))]
+    return [(owner, name, lambda own: own.py_func) for owner, name in ((CUDADispatcher, "call"), (_driver, "_plan_launch"))]
