@@ -12,6 +12,7 @@
 | ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost          |
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
 | ends.py           | imputation at ends, in blocks and at points compared with eight rivals                 |
+| deep.py           | imputation compared with networks of PyPOTS                                            |
 | defaults.py       | default factorizations compared with other packages on real ratings                   |
 | clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
 | ranks/            | two and more GPUs or processes compared with one                                      |
@@ -57,6 +58,7 @@ BENCHES = {  # name: module and function
     "impute-metr-la": "recovery.roads",
     "impute-molene": "recovery.stations",
     "ends": "ends.ends",
+    "deep": "deep.deep",
     "ranks": "ranks.launcher.ranks",
     "roofline": "roofline.roofline",
     "stream": "reproduce.online.stream",
