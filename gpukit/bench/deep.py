@@ -88,7 +88,7 @@ def train_network(name, table, device):
     from pypots import imputation
 
     torch.manual_seed(0)
-    held_out = np.random.default_rng(1).random(table.shape) < 0.05
+    held_out = np.random.default_rng(1).integers(20, size=table.shape) == 0
     seen = np.where(held_out, np.nan, table).astype(np.float32)
     model = getattr(imputation, name)(
         n_steps=WINDOW,

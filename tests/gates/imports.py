@@ -27,6 +27,7 @@ HEAVY = {  # packages that take long to import; numba.cuda takes as long again a
     "sklearn",
     "statsmodels",
     "lightgbm",
+    "pypots",
     "xgboost",
     "surprise",
     "libmf",
