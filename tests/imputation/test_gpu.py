@@ -13,7 +13,7 @@ from gpukit.base.arrays import to_host
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.basis import fourier_basis
-from gpukit.imputation.spectral.gpu import array_library
+from gpukit.svt.products import array_library
 from imputation.distributed.test_gpu import both_walked, walked
 
 pytestmark = pytest.mark.gpu

@@ -13,7 +13,7 @@ import numpy as np
 from gpukit.base.arrays import ensure_host
 from gpukit.device.engine import engine
 from gpukit.imputation.distributed.share import equal_parts, part_of_rank
-from gpukit.imputation.spectral.cpu import LARGE, hidden_entries, in_units, lacking, out_of_units, unit_of
+from gpukit.imputation.spectral.cpu import hidden_entries, in_units, is_usual, lacking, out_of_units, unit_of
 
 END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(7)
 
@@ -104,7 +104,7 @@ def spectrum(part, numbers):
 
 def step(part, numbers):
     """Run a step; on rank 0 return (change, size, ranks (K,))."""
-    K = int(part.parts.slices[-1])
+    K = int(part.ranges.slices[-1])
     momentum, lam, cap = float(numbers[0]), numbers[1 : 1 + K], numbers[1 + K :].astype(np.int32)
     change, size, ranks = part.step(lam, cap if len(cap) else None, momentum)
     collected_parts = part.worker.collected(np.concatenate(([change, size], ranks)))
@@ -116,7 +116,7 @@ def step(part, numbers):
 
 def missing(part, numbers):
     """Return the estimate on the host of rank 0, (rows, m n)."""
-    edges, team = part.parts.columns, part.team
+    edges, team = part.ranges.columns, part.team
     if team.rank:
         part.lines.send(0, part.for_transport(part.now))
         return None
@@ -184,7 +184,7 @@ def observed_part(part, count, tensor):
     flat = columns_of(part, count, observed)
     extremes = np.array([float(flat.max()), -float(flat.min())])
     largest = float(part.team.allreduce(extremes, "max").max())
-    if 1 / LARGE <= largest <= LARGE:
+    if is_usual(largest):
         return flat
     unit = part.team.broadcast(None if tensor is None else np.array([unit_of(observed)]))
     part.unit = float(unit[0])
@@ -196,7 +196,7 @@ def columns_of(part, count, observed):
 
     Shape (count, own columns) of (count, m, n), sent in blocks of vertices.
     """
-    edges, span = part.parts.columns, part.own_columns
+    edges, span = part.ranges.columns, part.own_columns
     flat = part.empty(count, span.stop - span.start)
     rows_per_block = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))
     blocks = [slice(first, min(first + rows_per_block, count)) for first in range(0, count, rows_per_block)]

@@ -5,6 +5,7 @@ import numpy as np
 from gpukit.imputation.distributed.share import Share
 from gpukit.imputation.spectral import cpu
 from gpukit.imputation.spectral.cpu import COLUMNS
+from gpukit.svt.products import Resident
 
 
 class Part(Share, cpu.TensorCompletion):
@@ -13,7 +14,7 @@ class Part(Share, cpu.TensorCompletion):
     journeys = None
 
     def __init__(self, worker, shape, rows):
-        self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
+        self.shape, self.rows, self.unit, self.leading, self.arrays = shape, rows, 1.0, None, Resident(np)
 
     @staticmethod
     def vectors_of(basis, dtype, workspace):

@@ -6,12 +6,14 @@ NCCL overlap.
 
 import numpy as np
 
-from gpukit._cuda import SIMULATED, cuda
+from gpukit._cuda import SIMULATED
 from gpukit.device.upload import upload
 from gpukit.graphs.basis import vectors_on_gpu
 from gpukit.imputation.distributed.share import Share
 from gpukit.imputation.spectral import gpu
-from gpukit.imputation.spectral.gpu import array_library, shared, to_cupy_array
+from gpukit.imputation.spectral.gpu import shared, to_cupy_array
+from gpukit.svt.blocks import side_stream
+from gpukit.svt.products import Resident, array_library
 
 
 class Part(Share, gpu.TensorCompletion):
@@ -19,7 +21,7 @@ class Part(Share, gpu.TensorCompletion):
 
     def __init__(self, worker, shape, rows):
         self.workspace = worker.workspace
-        self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
+        self.shape, self.rows, self.unit, self.leading, self.arrays = shape, rows, 1.0, None, Resident(self.xp)
         self.journeys, self._stream = side_stream()
 
     @staticmethod
@@ -31,10 +33,6 @@ class Part(Share, gpu.TensorCompletion):
     def copy_to_device(observed, target):
         """See cpu.Part."""
         upload(np.ascontiguousarray(observed), shared(target))
-
-    def allocate_estimate(self):
-        """Return (None, all columns): share.Share allocates the new estimate."""
-        return None, self.now.shape[1]
 
     @staticmethod
     def product(a, b, out, add=False):
@@ -51,14 +49,6 @@ class Part(Share, gpu.TensorCompletion):
     def for_transport(array):
         """See cpu.Part."""
         return shared(array)
-
-
-def side_stream():
-    """Return (a stream parallel to the default one, as numba's; its owner)."""
-    if SIMULATED:
-        return cuda.stream(), None
-    result = array_library().cuda.Stream(non_blocking=True)
-    return cuda.external_stream(result.ptr), result
 
 
 def is_contiguous(array):

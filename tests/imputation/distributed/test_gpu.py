@@ -11,7 +11,6 @@ from support import SIMULATED
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
 
 from gpukit import device as devices
-from gpukit._cuda import cuda
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import Basis
 from gpukit.imputation.distributed import gpu as shared_gpu
@@ -21,7 +20,7 @@ from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.cpu import TensorCompletion
 from imputation import naive_algorithm
 from imputation.inputs import problem
-from imputation.spectral.test_gpu_completion import Library
+from imputation.spectral.test_gpu_completion import replace_cupy
 
 GPU = devices.Device("cuda", 0, "simulated", (9, 0))
 
@@ -30,10 +29,7 @@ GPU = devices.Device("cuda", 0, "simulated", (9, 0))
 def stand_in(monkeypatch):
     if not SIMULATED:
         pytest.skip("on a GPU test_gpu.py has the same with cupy itself")
-    for module in (gpu, shared_gpu):
-        monkeypatch.setattr(module, "array_library", Library)
-        monkeypatch.setattr(module, "shared", lambda array: cuda.cudadrv.devicearray.FakeCUDAArray(np.asarray(array)))
-    monkeypatch.setattr(gpu, "BLOCKS", 2)
+    replace_cupy(monkeypatch, gpu, shared_gpu)
 
 
 def both_walked(arguments, on_gpu, device):

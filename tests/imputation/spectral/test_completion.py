@@ -26,7 +26,6 @@ def estimate_of(completion):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_steps_are_those_of_algorithm_1(kind, shape, monkeypatch):
     monkeypatch.setattr(cpu, "COLUMNS", 7)
-    monkeypatch.setattr(cpu, "TOGETHER", 4)
     case = problem(shape, kind)
     completion, lam = completion_of(case), naive_algorithm.first_lambda(case.U, case.truth, case.mask)
     np.testing.assert_allclose(completion.largest(), lam, rtol=1e-10)
