@@ -109,37 +109,44 @@ class TensorCompletion(cpu.TensorCompletion):
         return result.get() if hasattr(result, "get") else result.copy()
 
 
+def memory_needed(sizes, shape, dtype, has_mask):
+    """Return device bytes of a completion besides its basis: (resident, of parts: a tuple).
+
+    sizes: vertices N, slices K, incomplete vertices; shape (m, n). Parts: what does not travel, a column of all arrays,
+    what its transforms need, a slice with its basis, the work on it.
+    """
+    (N, K, rows), cells, size = sizes, int(np.prod(shape)), np.dtype(dtype).itemsize
+    basis, work, most = work_of((K, *shape), dtype)
+    fixed, column = rows * K * size * (rows < N), 2 * (K + rows) * size + rows * has_mask
+    arrays = cells * max(column, (K + N) * size) + K * basis
+    resident = fixed + arrays + min(cells * rows * size, SCRATCH) + min(K * work, most)
+    return resident, (fixed, column, N * size, cells * size + basis, work)
+
+
 def place_arrays(sizes, shape, dtype, has_mask):
     """Return where the large arrays of a completion are: on the current GPU or, with a warning, in page-locked memory.
 
-    sizes: vertices N, slices K, incomplete vertices; shape (m, n). The free memory is half for the columns or slices
-    that travel, half for the thresholding. Raises DeviceMemoryError if the basis and one column or slice do not fit.
+    Arguments: see memory_needed. Half of the free memory is for the columns or slices that travel, half for the
+    thresholding. Raises DeviceMemoryError if a column or slice does not fit.
     """
-    (N, K, rows), cells, size, tools = sizes, int(np.prod(shape)), np.dtype(dtype).itemsize, GpuTools()
-    basis, work, most = work_of((K, *shape), dtype)
-    column, matrix = 2 * (K + rows) * size + rows * has_mask, cells * size + basis
-    fixed, estimate = rows * K * size * (rows < N), N * size  # of a column, as it is transformed back or observed
-    arrays = cells * max(column, (K + N) * size) + K * basis
-    needed = fixed + arrays + min(cells * estimate, SCRATCH) + min(K * work, most)
-    if needed <= tools.spare_memory():
-        return Resident(tools.library)
-    tools.trim()
-    spare, device = tools.spare_memory(), devices.gpu(cuda.get_current_device().id)
+    tools, (needed, (fixed, column, transform, matrix, work)) = GpuTools(), memory_needed(sizes, shape, dtype, has_mask)
+    if needed > tools.spare_memory():
+        tools.trim()
+    spare = tools.spare_memory()
     if needed <= spare:
         return Resident(tools.library)
-    per_column, per_slice = BUFFERS * column + estimate, max(BUFFERS * matrix, work)
-    what = f"Imputing {N:,} slices of {shape[0]} x {shape[1]}, streamed from main memory,"
-    used = devices.spare_memory() - spare
-    devices.require_memory(device, used + fixed + 2 * max(per_column, per_slice), what)
-    devices.require_host(cells * column + K * basis, what)
+    cells, device = int(np.prod(shape)), devices.gpu(cuda.get_current_device().id)
+    each, half = (BUFFERS * column + transform, max(BUFFERS * matrix, work)), (spare - fixed) // 2
+    what = f"Imputing {sizes[0]:,} slices of {shape[0]} x {shape[1]}, streamed from main memory,"
+    devices.require_memory(device, devices.spare_memory() - spare + fixed + 2 * max(each), what)
+    devices.require_host(cells * column + sizes[1] * matrix, what)
     warnings.warn(
-        f"The tensor does not fit in GPU memory: {cells * (1.5 * column - rows * has_mask / 2) / 1e9:.3g} GB stream "
-        "from main memory in each iteration.",
+        f"The tensor does not fit in GPU memory: {1.5 * cells * column / 1e9:.3g} GB stream from main memory in each "
+        "iteration.",
         UserWarning,
         stacklevel=2,
     )
-    half = (spare - fixed) // 2
-    columns, slices = (min(total, half // each) for total, each in ((cells, per_column), (K, per_slice)))
+    columns, slices = (min(total, half // bytes_of_one) for total, bytes_of_one in zip((cells, sizes[1]), each))
     return Travelling(tools.library, max(columns * column, slices * matrix), columns, slices)
 
 
