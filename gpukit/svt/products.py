@@ -92,17 +92,10 @@ class CpuTools:
     SCRATCH = 4 << 20  # bytes that fit into the caches
     library = np
     product = staticmethod(np.matmul)
-    array = staticmethod(np.asarray)
-    empty = staticmethod(np.empty)
     host = staticmethod(np.asarray)
-    numbers = staticmethod(np.flatnonzero)
 
     def __init__(self):
         self.work = None
-
-    def full(self, count, value):
-        """Return (count,) int32 of a value."""
-        return np.full(count, value, np.int32)
 
     def put(self, target, values):
         """Set an array of the device to host values, converted to its type."""
@@ -153,7 +146,7 @@ class CpuTools:
         """Return all singular values (N, min(m, n)) of X on the host; X is overwritten."""
         from gpukit.svt import cpu
 
-        none = self.full(len(X), 0)
+        none = np.zeros(len(X), np.int32)
         return cpu.threshold(X, none.astype(X.dtype), X, True, none)[0]
 
 
@@ -167,14 +160,9 @@ class GpuTools:
         from gpukit.svt import gpu
         from gpukit.svt.kernels import subspace as subspace_kernels
 
-        self.library = cupy = array_library()
-        self.cuda, self.exact, self.kernels = cuda, gpu, subspace_kernels
-        self.array, self.empty, self.host, self.numbers = cupy.asarray, cupy.empty, cupy.asnumpy, cupy.flatnonzero
+        self.library, self.cuda, self.exact, self.kernels = array_library(), cuda, gpu, subspace_kernels
+        self.host = self.library.asnumpy
         self.prepared, self.workspace = (None, None), workspace or Workspace()
-
-    def full(self, count, value):
-        """Return (count,) int32 of a value."""
-        return self.library.full(count, value, np.int32)
 
     def put(self, target, values):
         """See CpuTools."""
@@ -235,12 +223,8 @@ class GpuTools:
         key = capacity, *X.shape[1:], X.dtype, whole
         if self.prepared[0] != key:
             self.prepared = None, None  # release memory first
-            arrays = (
-                self.empty((capacity, *X.shape[1:]), X.dtype),
-                self.empty(capacity, X.dtype),
-                self.full(capacity, 0),
-            )
-            arrays[0][...], arrays[1][...] = 0, 0
+            shapes = ((capacity, *X.shape[1:]), X.dtype), (capacity, X.dtype), (capacity, np.int32)
+            arrays = [self.library.zeros(*shape) for shape in shapes]
             self.prepared = key, (arrays, self.thresholding(*arrays, whole))
         arrays, exact = self.prepared[1]
         for array, source in zip(arrays, (X, lam, cap)):
@@ -262,7 +246,7 @@ class GpuTools:
 
     def values(self, X):
         """See CpuTools."""
-        lam, cap = self.library.zeros(len(X), X.dtype), self.full(len(X), 0)
+        lam, cap = (self.library.zeros(len(X), dtype) for dtype in (X.dtype, np.int32))
         work = self.exact.Thresholding(*map(self.shared, (X, lam)), None, True, self.shared(cap), self.workspace)
         work.run()
         work.fetch_ranks()
@@ -271,12 +255,12 @@ class GpuTools:
 
 def transpose_flag(matrices):
     """Return 1 for transposed matrices, 0 for contiguous ones."""
-    return int(matrices.strides[2] != matrices.itemsize)
+    return int(matrices.strides[-1] != matrices.itemsize)
 
 
 def pitch(matrices):
     """Return the distance of two rows in memory; of two columns for transposed matrices."""
-    return matrices.shape[1] if transpose_flag(matrices) else matrices.shape[2]
+    return max(matrices.strides[-2:]) // matrices.itemsize
 
 
 def pays(shape):
@@ -316,7 +300,7 @@ class ProductThresholding:
         self.tools = make_tools(on_gpu, workspace)
         self.arrays = arrays or Resident(self.tools.library)
         self.X, self.lam, self.out = X, lam, out
-        (p, q), empty = sides(X.shape), self.tools.empty
+        (p, q), empty = sides(X.shape), self.tools.library.empty
         batch = batch_of((self.arrays.slices or len(X), *X.shape[1:]), X.itemsize)
         self.parts = parts_of(len(X), batch)
         self.tall = [empty((batch, q, p), X.dtype) for _ in range(3)]

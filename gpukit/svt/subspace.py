@@ -60,9 +60,10 @@ class SubspaceThresholding:
 
     def __init__(self, X, lam, cap, k, device_is_gpu=False, seed=0, whole=False, workspace=None, arrays=None):
         self.tools = make_tools(device_is_gpu, workspace)
-        self.arrays = arrays or Resident(self.tools.library)
-        self.X, self.lam = self.tools.array(X) if arrays is None else X, self.tools.array(lam)
-        self.cap = self.tools.full(len(X), min(X.shape[1:])) if cap is None else self.tools.array(cap)
+        self.xp = self.tools.library
+        self.arrays = arrays or Resident(self.xp)
+        self.X, self.lam = self.xp.asarray(X) if arrays is None else X, self.xp.asarray(lam)
+        self.cap = self.xp.full(len(X), min(X.shape[1:]), np.int32) if cap is None else self.xp.asarray(cap)
         self.seed, self.whole, self.values = seed, whole, None
         self.calls, self.spare = 0, (None, None)
         self.ranks, self.overflowed = np.zeros(len(X), np.int32), 0
@@ -91,7 +92,7 @@ class SubspaceThresholding:
         self.basis, self.cold = wider, 2  # additional steps of power iteration
         if old:
             self.tools.trim()
-        self.zero_columns = self.tools.empty((len(self.X), k), np.bool_)
+        self.zero_columns = self.xp.empty((len(self.X), k), np.bool_)
         self.zero_columns[...] = False
         self.prepare(k)
 
@@ -106,8 +107,8 @@ class SubspaceThresholding:
         size = (3 * max(m, n) * k + 3 * k * k + m * n) * self.X.itemsize
         batch = max(1, min(N, self.arrays.slices or N, self.tools.SCRATCH // size))
         self.parts = parts_of(N, batch)
-        self.buffers = [self.tools.empty(batch * max(m, n) * k, self.X.dtype) for _ in range(3)]
-        self.grams, self.factors, self.cores = (self.tools.empty((batch, k, k), self.X.dtype) for _ in range(3))
+        self.buffers = [self.xp.empty(batch * max(m, n) * k, self.X.dtype) for _ in range(3)]
+        self.grams, self.factors, self.cores = (self.xp.empty((batch, k, k), self.X.dtype) for _ in range(3))
         self.exact = [
             self.tools.thresholding(self.core(part), self.lam[part], self.cap[part], self.whole) for part in self.parts
         ]
@@ -147,8 +148,8 @@ class SubspaceThresholding:
         only if k is well above count.
         """
         rounds, self.cold, self.calls, values = rounds + self.cold, 0, self.calls + 1, []
-        nothing = self.tools.array(np.zeros(len(self.cores), self.X.dtype))
-        none = self.tools.full(len(self.cores), 0)
+        nothing = self.xp.asarray(np.zeros(len(self.cores), self.X.dtype))
+        none = self.xp.full(len(self.cores), 0, np.int32)
         for part, X, Q, *_ in self.blocks((self.basis,)):
             self.project(part, X, Q, rounds)
             core = self.core(part)
@@ -188,10 +189,10 @@ class SubspaceThresholding:
 
         The subspace can then grow again.
         """
-        indices = self.tools.numbers(zero_columns.any(axis=1))
+        indices = self.xp.flatnonzero(zero_columns.any(axis=1))
         if len(indices):
             if self.spare[0] != key:
-                self.spare = key, self.tools.array(self.random(self.k, *key))
+                self.spare = key, self.xp.asarray(self.random(self.k, *key))
             Q[indices] += zero_columns[indices][:, None, :] * self.spare[1]
 
     def keep(self, slices, values, ranks):
@@ -219,7 +220,7 @@ class SubspaceThresholding:
         indices = np.flatnonzero(self.ranks[part] == self.k)
         if len(indices):
             indices = indices[self.tools.host(self.cap[part])[indices] > self.k]
-        return self.tools.array(indices)
+        return self.xp.asarray(indices)
 
 
 def pays(shape, on_gpu):
@@ -269,11 +270,12 @@ class WarmThresholding:
         self.p, self.values, self.fetches = sides(X.shape)[0], None, None
         self.subspace, self.exact, self.multiplied = None, None, None
         self.tools = make_tools(on_gpu, workspace)
-        self.arrays = arrays or Resident(self.tools.library)
+        self.xp = self.tools.library
+        self.arrays = arrays or Resident(self.xp)
         self.parts = parts_of(len(X), self.arrays.slices)
         self.is_warm = pays(X.shape, on_gpu)
         self.shared_bytes = self.tools.exact.shared_memory() if on_gpu else SHARED
-        self.lam, self.cap = self.tools.library.zeros(len(X), X.dtype), self.tools.full(len(X), self.p)
+        self.lam, self.cap = self.xp.zeros(len(X), X.dtype), self.xp.full(len(X), self.p, np.int32)
         self.capped = None
 
     def run(self, lam, cap=None, expected=None):

@@ -13,7 +13,7 @@ import numpy as np
 from gpukit.base.arrays import ensure_host
 from gpukit.device.engine import engine
 from gpukit.imputation.distributed.share import equal_parts, part_of_rank
-from gpukit.imputation.spectral.cpu import hidden_entries, in_units, is_usual, lacking, out_of_units, unit_of
+from gpukit.imputation.spectral.cpu import TensorCompletion, hidden_entries, in_units, is_usual, lacking, unit_of
 
 END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(7)
 
@@ -32,17 +32,18 @@ class Tensor(NamedTuple):
     dtype: np.dtype
 
 
-class DistributedCompletion:
-    """TensorCompletion (spectral/steps.py) of a whole worker, on rank 0; basis, observed, mask, dtype as there."""
+class DistributedCompletion(TensorCompletion):
+    """TensorCompletion of a whole worker, on rank 0; basis, observed, mask, dtype as there."""
 
     def __init__(self, worker, basis, observed, mask, dtype):
         rows = lacking(mask)
-        self.worker, self.mask, self.shape = worker, mask, observed.shape[1:]
-        self.tensor = Tensor(basis, observed, rows, hidden_entries(mask, rows), np.dtype(dtype))
-        numbers = describe_tensor(self.tensor)
+        self.worker, self.mask, self.observed, self.shape = worker, mask, observed, observed.shape[1:]
+        self.hidden = hidden_entries(mask, rows)
+        tensor = Tensor(basis, observed, rows, self.hidden, np.dtype(dtype))
+        numbers = describe_tensor(tensor)
         worker.ask(BEGIN, numbers)
-        self.part, worker.shared = create_share(worker, numbers, self.tensor), True
-        self.rounding = self.part.rounding
+        self.part, worker.shared = create_share(worker, numbers, tensor), True
+        self.rounding, self.unit = self.part.rounding, self.part.unit
 
     @property
     def seconds(self):
@@ -61,18 +62,14 @@ class DistributedCompletion:
         """See cpu.TensorCompletion."""
         return self.answer(STEP, momentum, lam, [] if cap is None else cap)
 
-    def missing(self):
-        """See cpu.TensorCompletion."""
-        flat = self.answer(MISSING)
-        estimate = flat.ravel() if self.tensor.hidden is None else flat[self.tensor.hidden]
-        estimate = estimate.reshape(-1, *self.shape) if self.mask.ndim == 1 else estimate
-        return out_of_units(estimate, self.part.unit, self.tensor.observed.dtype)
+    @property
+    def now(self):
+        """Estimate of all incomplete vertices, (rows, m n) on the host."""
+        return self.answer(MISSING)
 
-    def completed(self):
-        """See cpu.TensorCompletion."""
-        out = np.array(self.tensor.observed)
-        out[~self.mask] = self.missing()
-        return out
+    def given_back(self, result):
+        """Return an array of `now` itself."""
+        return result
 
     def answer(self, what, *numbers):
         """Return the combined result of all ranks."""
@@ -158,7 +155,7 @@ def create_share(worker, numbers, tensor=None):
     if tensor is None:
         vectors = part.xp.empty((N, K), dtype)
     else:
-        vectors = part.vectors_of(tensor.basis, dtype, worker.workspace)
+        vectors = part.xp.ascontiguousarray(part.vectors_of(tensor.basis, dtype))
     worker.lines.broadcast(part.for_transport(vectors))
     hidden = scatter_hidden(team, tensor, parts) if entries else None
     part.join(worker, parts, vectors, hidden, dtype)

@@ -5,30 +5,12 @@ import numpy as np
 from gpukit.imputation.distributed.share import Share
 from gpukit.imputation.spectral import cpu
 from gpukit.imputation.spectral.cpu import COLUMNS
-from gpukit.svt.products import Resident
 
 
 class Part(Share, cpu.TensorCompletion):
     """A rank's share of a tensor: see share.Share. unit: scale of all numbers, see spectral.cpu.Known."""
 
     journeys = None
-
-    def __init__(self, worker, shape, rows):
-        self.shape, self.rows, self.unit, self.leading, self.arrays = shape, rows, 1.0, None, Resident(np)
-
-    @staticmethod
-    def vectors_of(basis, dtype, workspace):
-        """Return a basis's vectors (N, K) as dtype on the device."""
-        return np.ascontiguousarray(basis.vectors, dtype)
-
-    @staticmethod
-    def copy_to_device(observed, target):
-        """Copy observed values of some vertices, flat, to the device.
-
-        Numbers too large for its type become infinite.
-        """
-        with np.errstate(over="ignore"):
-            target[...] = observed
 
     @staticmethod
     def product(a, b, out, add=False):

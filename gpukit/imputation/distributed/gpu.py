@@ -7,32 +7,19 @@ NCCL overlap.
 import numpy as np
 
 from gpukit._cuda import SIMULATED
-from gpukit.device.upload import upload
-from gpukit.graphs.basis import vectors_on_gpu
 from gpukit.imputation.distributed.share import Share
 from gpukit.imputation.spectral import gpu
-from gpukit.imputation.spectral.gpu import shared, to_cupy_array
+from gpukit.imputation.spectral.gpu import shared
 from gpukit.svt.blocks import side_stream
-from gpukit.svt.products import Resident, array_library
+from gpukit.svt.products import array_library, pitch, transpose_flag
 
 
 class Part(Share, gpu.TensorCompletion):
     """A rank's share of a tensor: see share.Share."""
 
-    def __init__(self, worker, shape, rows):
-        self.workspace = worker.workspace
-        self.shape, self.rows, self.unit, self.leading, self.arrays = shape, rows, 1.0, None, Resident(self.xp)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.journeys, self._stream = side_stream()
-
-    @staticmethod
-    def vectors_of(basis, dtype, workspace):
-        """See cpu.Part."""
-        return vectors_on_gpu(basis.vectors, dtype, to_cupy_array, workspace)
-
-    @staticmethod
-    def copy_to_device(observed, target):
-        """See cpu.Part."""
-        upload(np.ascontiguousarray(observed), shared(target))
 
     @staticmethod
     def product(a, b, out, add=False):
@@ -70,13 +57,3 @@ def multiply(a, b, out, add):
         *(transpose_flag(b), transpose_flag(a), n, m, k, value.ctypes.data),
         *(b.data.ptr, pitch(b), a.data.ptr, pitch(a), beta.ctypes.data, out.data.ptr, pitch(out)),
     )
-
-
-def transpose_flag(matrix):
-    """Return 1 for contiguous columns, 0 for contiguous rows."""
-    return int(matrix.strides[1] != matrix.itemsize)
-
-
-def pitch(matrix):
-    """Return the stride of rows, or of contiguous columns, in numbers."""
-    return max(matrix.strides) // matrix.itemsize

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.svt.products import Resident
+
 FEWEST = 1 << 16  # numbers in a tensor; smaller ones cost more to send than to compute
 LEAST = 2  # columns, and slices, of a rank
 CHUNKS = 4  # of slices; one is sent while the next is multiplied
@@ -69,9 +71,13 @@ class Parcels:
 class Share:
     """Common part of cpu.Part and gpu.Part.
 
-    They define: product(a, b, out, add=False), out = a b or added to out; vectors_of, copy_to_device, for_transport;
-    journeys, a stream or None. xp, mark, between, keep and allocate_buffers are those of their TensorCompletion.
+    They define: product(a, b, out, add=False), out = a b or added to out; for_transport; journeys, a stream or None.
+    Other operations of the device are those of their TensorCompletion. unit: scale of all numbers, see spectral.cpu.
     """
+
+    def __init__(self, worker, shape, rows):
+        self.workspace, self.arrays = worker.workspace, Resident(self.xp)
+        self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
 
     def join(self, worker, parts, vectors, hidden, dtype):
         """Initialize the share of a rank.

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import place_like
 from gpukit.imputation.spectral import twins
 from gpukit.svt.products import Resident, parts_of
 from gpukit.svt.subspace import WarmThresholding
@@ -47,18 +46,59 @@ class TensorCompletion:
     xp: the device's array library, numpy or cupy.
     """
 
-    xp, on_gpu, n_sums, workspace = np, False, BLOCKS, None
+    xp, on_gpu, n_sums = np, False, BLOCKS
 
     def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
-        self.describe(observed, mask)
-        self.hidden = hidden_entries(mask, self.rows)
-        self.unit, self.C, self.leading, self.arrays = known or transform_tensor(basis, observed, dtype)
-        self.U = np.ascontiguousarray(basis.vectors[self.rows], dtype)
+        self.workspace, self.mask, self.observed, self.shape = workspace, mask, observed, observed.shape[1:]
+        self.rows = lacking(mask)
+        hidden, vectors = hidden_entries(mask, self.rows), self.vectors_of(basis, dtype)
+        sizes = *vectors.shape, len(self.rows)
+        self.arrays = known.arrays if known else self.place_arrays(sizes, self.shape, dtype, hidden is not None)
+        self.hidden = None if hidden is None else self.arrays.place(hidden)
+        self.unit, self.C, self.leading, _ = known or self.transform_tensor(vectors)
+        self.U = vectors if len(self.rows) == len(vectors) else vectors[self.xp.asarray(self.rows)]
         self.allocate_buffers(self.C.shape[1])
 
-    def describe(self, observed, mask):
-        """Record the observed values, their mask, the shape of slices and the incomplete vertices."""
-        self.mask, self.observed, self.shape, self.rows = mask, observed, observed.shape[1:], lacking(mask)
+    @staticmethod
+    def place_arrays(sizes, shape, dtype, has_mask):
+        """Return where large arrays are; see gpu.place_arrays."""
+        return Resident(np)
+
+    def vectors_of(self, basis, dtype):
+        """Return a basis's vectors (N, K) as dtype on the device."""
+        return np.asarray(basis.vectors, dtype)
+
+    @staticmethod
+    def copy_to_device(observed, target):
+        """Copy observed values, flat, to the device; numbers too large for its type become infinite."""
+        with np.errstate(over="ignore"):
+            target[...] = observed
+
+    def transform_tensor(self, vectors):
+        """Return Known: the unit of the observed values, and C = U' P_Omega(G) in it; vectors on the device."""
+        unit, observed = 1.0, self.observed
+        C = self.arrays.empty((vectors.shape[1], observed[0].size), vectors.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest = self.fill(C, vectors, observed)
+        if not is_usual(largest):
+            unit = unit_of(observed)
+            if unit != 1:
+                self.fill(C, vectors, in_units(observed, unit))
+        return Known(unit, C, None, self.arrays)
+
+    def fill(self, C, vectors, observed):
+        """Compute C = U' observed; return the largest absolute value of observed, in C's type."""
+        flat, xp, largest = observed.reshape(len(observed), -1), self.xp, 0.0
+        for part, target in self.arrays.each(column_parts(flat.shape[1], self.arrays), (), (C,)):
+            block = flat[part]
+            if isinstance(block, xp.ndarray):
+                block = block.astype(C.dtype, copy=False)
+            else:
+                block = xp.empty(block.shape, C.dtype)
+                self.copy_to_device(flat[part], block)
+            largest = max(largest, float(max(block.max(), -block.min())))
+            xp.matmul(vectors.T, block, out=target)
+        return largest
 
     def allocate_buffers(self, columns):
         """Allocate the buffers of steps for an estimate of a number of columns, which is zero."""
@@ -183,12 +223,6 @@ class TensorCompletion:
         """Return a copy where the observed tensor is: on the host, or on the GPU."""
         return result.copy()
 
-    def completed(self):
-        """Return (N, m, n) of the input's dtype: observed values bitwise, the estimate elsewhere."""
-        out = self.observed.copy()
-        out[place_like(~self.mask, out)] = self.missing()
-        return out
-
 
 def column_parts(columns, arrays):
     """Return the blocks of columns of `arrays`, as indices of matrices."""
@@ -198,13 +232,6 @@ def column_parts(columns, arrays):
 def lacking(mask):
     """Return indices of the incomplete vertices."""
     return np.flatnonzero(~(mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)))
-
-
-def transform_tensor(basis, observed, dtype):
-    """Return Known of a tensor (N, m, n), 0 where missing: its unit, and C = U' P_Omega(G) in it."""
-    unit = unit_of(observed)
-    flat = in_units(observed, unit).reshape(len(observed), -1).astype(dtype, copy=False)
-    return Known(unit, np.ascontiguousarray(basis.vectors.T, dtype) @ flat, None, Resident(np))
 
 
 def unit_of(observed):

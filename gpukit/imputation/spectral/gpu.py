@@ -17,7 +17,6 @@ from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import vectors_on_gpu
 from gpukit.imputation.constants import BLOCKS
 from gpukit.imputation.spectral import cpu, kernels
-from gpukit.imputation.spectral.cpu import Known, column_parts, hidden_entries, in_units, is_usual, unit_of
 from gpukit.svt.blocks import BUFFERS, Travelling
 from gpukit.svt.products import GpuTools, Resident, array_library
 from gpukit.svt.subspace import work_of
@@ -25,46 +24,67 @@ from gpukit.svt.subspace import work_of
 SCRATCH = 256 << 20  # bytes of the estimate per inverse transform
 
 
+def memory_needed(sizes, shape, dtype, has_mask):
+    """Return device bytes of a completion besides its basis: (resident, of parts: a tuple).
+
+    sizes: vertices N, slices K, incomplete vertices; shape (m, n). Parts: what does not travel, a column of all arrays,
+    what its transforms need, a slice with its basis, the work on it.
+    """
+    (N, K, rows), cells, size = sizes, int(np.prod(shape)), np.dtype(dtype).itemsize
+    basis, work, most = work_of((K, *shape), dtype)
+    fixed, column = rows * K * size * (rows < N), 2 * (K + rows) * size + rows * has_mask
+    arrays = cells * max(column, (K + N) * size) + K * basis
+    resident = fixed + arrays + min(cells * rows * size, SCRATCH) + min(K * work, most)
+    return resident, (fixed, column, N * size, cells * size + basis, work)
+
+
+def place_arrays(sizes, shape, dtype, has_mask):
+    """Return where the large arrays of a completion are: on the current GPU or, with a warning, in page-locked memory.
+
+    Arguments: see memory_needed. Half of the free memory is for the columns or slices that travel, half for the
+    thresholding. Raises DeviceMemoryError if a column or slice does not fit.
+    """
+    tools, (needed, (fixed, column, transform, matrix, work)) = GpuTools(), memory_needed(sizes, shape, dtype, has_mask)
+    if needed > tools.spare_memory():
+        tools.trim()
+    spare = tools.spare_memory()
+    if needed <= spare:
+        return Resident(tools.library)
+    cells, device = int(np.prod(shape)), devices.gpu(cuda.get_current_device().id)
+    each, half = (BUFFERS * column + transform, max(BUFFERS * matrix, work)), (spare - fixed) // 2
+    what = f"Imputing {sizes[0]:,} slices of {shape[0]} x {shape[1]}, streamed from main memory,"
+    devices.require_memory(device, devices.spare_memory() - spare + fixed + 2 * max(each), what)
+    devices.require_host(cells * column + sizes[1] * matrix, what)
+    warnings.warn(
+        f"The tensor does not fit in GPU memory: {1.5 * cells * column / 1e9:.3g} GB stream from main memory in each "
+        "iteration.",
+        UserWarning,
+        stacklevel=2,
+    )
+    columns, slices = (min(total, half // bytes_of_one) for total, bytes_of_one in zip((cells, sizes[1]), each))
+    return Travelling(tools.library, max(columns * column, slices * matrix), columns, slices)
+
+
 class TensorCompletion(cpu.TensorCompletion):
     """Computation of one tensor on one basis; arguments, methods and results as cpu.TensorCompletion.
 
-    observed may be cupy's on this device; missing() and completed() are then cupy's too. Memory: see `memory_needed`.
+    observed may be cupy's on this device; missing() is then cupy's too. Memory: see `memory_needed`.
     workspace: of the run (device.workspace.Workspace), whose basis and gpukit.svt buffers are reused by the run's next
     completion; None: own buffers.
     """
 
     xp, on_gpu, n_sums = property(lambda self: array_library()), True, BLOCKS
+    place_arrays = staticmethod(place_arrays)
 
-    def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
-        self.workspace = workspace or Workspace()
-        self.describe(observed, mask)
-        hidden = hidden_entries(mask, self.rows)
-        vectors = vectors_on_gpu(basis.vectors, dtype, to_cupy_array, self.workspace)
-        shapes = (*vectors.shape, len(self.rows)), self.shape, dtype
-        self.arrays = known.arrays if known else place_arrays(*shapes, hidden is not None)
-        self.hidden = None if hidden is None else self.arrays.place(hidden)
-        self.unit, self.C, self.leading, _ = known or self.transform_tensor(vectors)
-        self.U = vectors if len(self.rows) == len(vectors) else vectors[self.xp.asarray(self.rows)]
-        self.allocate_buffers(self.C.shape[1])
+    def vectors_of(self, basis, dtype):
+        """See cpu.TensorCompletion."""
+        self.workspace = self.workspace or Workspace()
+        return vectors_on_gpu(basis.vectors, dtype, to_cupy_array, self.workspace)
 
-    def transform_tensor(self, vectors):
-        """See cpu.transform_tensor; vectors on the device."""
-        unit, observed = 1.0, self.observed
-        C = self.arrays.empty((vectors.shape[1], observed[0].size), vectors.dtype)
-        if not is_usual(self.fill(C, vectors, observed)):
-            unit = unit_of(observed)
-            if unit != 1:
-                self.fill(C, vectors, in_units(observed, unit))
-        return Known(unit, C, None, self.arrays)
-
-    def fill(self, C, vectors, observed):
-        """Compute C = U' observed; return the largest absolute value of observed, in C's type."""
-        flat, largest = observed.reshape(len(observed), -1), 0.0
-        for part, target in self.arrays.each(column_parts(flat.shape[1], self.arrays), (), (C,)):
-            block = flat_on_gpu(flat[part], C.dtype, self.xp)
-            largest = max(largest, float(max(block.max(), -block.min())))
-            self.xp.matmul(vectors.T, block, out=target)
-        return largest
+    @staticmethod
+    def copy_to_device(observed, target):
+        """See cpu.TensorCompletion."""
+        upload(np.ascontiguousarray(observed), shared(target))
 
     def allocate_buffers(self, columns):
         """See cpu.TensorCompletion."""
@@ -109,47 +129,6 @@ class TensorCompletion(cpu.TensorCompletion):
         return result.get() if hasattr(result, "get") else result.copy()
 
 
-def memory_needed(sizes, shape, dtype, has_mask):
-    """Return device bytes of a completion besides its basis: (resident, of parts: a tuple).
-
-    sizes: vertices N, slices K, incomplete vertices; shape (m, n). Parts: what does not travel, a column of all arrays,
-    what its transforms need, a slice with its basis, the work on it.
-    """
-    (N, K, rows), cells, size = sizes, int(np.prod(shape)), np.dtype(dtype).itemsize
-    basis, work, most = work_of((K, *shape), dtype)
-    fixed, column = rows * K * size * (rows < N), 2 * (K + rows) * size + rows * has_mask
-    arrays = cells * max(column, (K + N) * size) + K * basis
-    resident = fixed + arrays + min(cells * rows * size, SCRATCH) + min(K * work, most)
-    return resident, (fixed, column, N * size, cells * size + basis, work)
-
-
-def place_arrays(sizes, shape, dtype, has_mask):
-    """Return where the large arrays of a completion are: on the current GPU or, with a warning, in page-locked memory.
-
-    Arguments: see memory_needed. Half of the free memory is for the columns or slices that travel, half for the
-    thresholding. Raises DeviceMemoryError if a column or slice does not fit.
-    """
-    tools, (needed, (fixed, column, transform, matrix, work)) = GpuTools(), memory_needed(sizes, shape, dtype, has_mask)
-    if needed > tools.spare_memory():
-        tools.trim()
-    spare = tools.spare_memory()
-    if needed <= spare:
-        return Resident(tools.library)
-    cells, device = int(np.prod(shape)), devices.gpu(cuda.get_current_device().id)
-    each, half = (BUFFERS * column + transform, max(BUFFERS * matrix, work)), (spare - fixed) // 2
-    what = f"Imputing {sizes[0]:,} slices of {shape[0]} x {shape[1]}, streamed from main memory,"
-    devices.require_memory(device, devices.spare_memory() - spare + fixed + 2 * max(each), what)
-    devices.require_host(cells * column + sizes[1] * matrix, what)
-    warnings.warn(
-        f"The tensor does not fit in GPU memory: {1.5 * cells * column / 1e9:.3g} GB stream from main memory in each "
-        "iteration.",
-        UserWarning,
-        stacklevel=2,
-    )
-    columns, slices = (min(total, half // bytes_of_one) for total, bytes_of_one in zip((cells, sizes[1]), each))
-    return Travelling(tools.library, max(columns * column, slices * matrix), columns, slices)
-
-
 def shared(array):
     """Return a cupy array as numba's without synchronization: both use the default stream."""
     return cuda.as_cuda_array(array, sync=False)
@@ -165,12 +144,3 @@ def to_cupy_array(array, dtype):
     device_array = array_library().empty(source.shape, dtype)
     upload(source, shared(device_array))
     return device_array.T if turned else device_array
-
-
-def flat_on_gpu(flat, dtype, cp):
-    """Return columns of observed values (N, any) on the device in dtype, not copied if possible."""
-    if is_on_gpu(flat):
-        return flat.astype(dtype, copy=False)
-    result = cp.empty(flat.shape, dtype)
-    upload(np.ascontiguousarray(flat), shared(result))
-    return result

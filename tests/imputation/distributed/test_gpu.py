@@ -19,7 +19,7 @@ from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.cpu import TensorCompletion
 from imputation import naive_algorithm
-from imputation.inputs import problem
+from imputation.inputs import completed, problem
 from imputation.spectral.test_gpu_completion import replace_cupy
 
 GPU = devices.Device("cuda", 0, "simulated", (9, 0))
@@ -56,7 +56,7 @@ def walked(completion):
     cap = np.arange(len(first), dtype=np.int32) % 3
     for share, most, momentum in (0.6, None, 0.0), (0.3, None, 0.2), (0.0, cap, 0.4):
         found += completion.step(share * first, most, momentum)[:3]
-    return [first, *found, completion.spectrum(2), completion.missing(), completion.completed()]
+    return [first, *found, completion.spectrum(2), completion.missing(), completed(completion)]
 
 
 @pytest.mark.slow

@@ -102,7 +102,7 @@ def completions(case, dtype, columns, slices, observed=None):
     places = blocks.Travelling(Library(), size, columns, slices), Resident(Library())
     with pytest.MonkeyPatch.context() as patch:
         for place in places:
-            patch.setattr(gpu, "place_arrays", lambda *_, place=place: place)
+            patch.setattr(gpu.TensorCompletion, "place_arrays", staticmethod(lambda *_, place=place: place))
             yield gpu.TensorCompletion(*arguments)
 
 
