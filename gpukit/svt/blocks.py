@@ -66,25 +66,29 @@ class Travelling(Resident):
 
     def each(self, parts, reads=(), writes=()):
         """See Resident. Blocks of writes are stored when the next block is taken, all of them at the end."""
-        blocks = [self.views(number, part, *reads, *writes) for number, part in enumerate(parts)]
         (inward, _), (outward, _) = self.inward, self.outward
+        self.computed.record()
+        self.computed.wait(inward)
 
         def load(number):
+            blocks = self.views(number, parts[number], *reads, *writes)
             self.left[number % BUFFERS].wait(inward)
-            for array, block in zip(reads, blocks[number]):
+            for array, block in zip(reads, blocks):
                 copy_rows(array[parts[number]], block, inward)
             self.arrived[number % BUFFERS].record(inward)
+            return blocks
 
         try:
-            load(0)
+            following = load(0)
             for number, part in enumerate(parts):
+                blocks = following
                 if number + 1 < len(parts):
-                    load(number + 1)
+                    following = load(number + 1)
                 self.arrived[number % BUFFERS].wait()
-                yield part, *blocks[number]
+                yield part, *blocks
                 self.computed.record()
                 self.computed.wait(outward)
-                for array, block in zip(writes, blocks[number][len(reads) :]):
+                for array, block in zip(writes, blocks[len(reads) :]):
                     copy_rows(block, array[part], outward)
                 self.left[number % BUFFERS].record(outward)
         finally:

@@ -52,9 +52,9 @@ def array_library():
 
 
 def parts_of(total, most=None):
-    """Return slices of nearly equal size, at most `most`, that cover `total`; None: one slice."""
+    """Return slices of nearly equal size, the largest first, at most `most`, that cover `total`; None: one slice."""
     count = -(-total // most) if most and total else 1
-    edges = [total * number // count for number in range(count + 1)]
+    edges = [-(-total * number // count) for number in range(count + 1)]
     return [slice(*pair) for pair in zip(edges, edges[1:])]
 
 
