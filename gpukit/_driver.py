@@ -192,6 +192,24 @@ def copy_to_page_locked(array, first, memory):
     call_driver("cuMemcpyDtoHAsync", memory.ctypes.data, address, memory.nbytes, DEFAULT)
 
 
+def copy_rows(source, target, stream):
+    """target = source in the order of a stream: numpy's in page-locked memory or cupy's, rows of contiguous numbers."""
+    if SIMULATED:
+        target[...] = source
+    elif source.size:
+        shape = api.binding.CUDA_MEMCPY2D()
+        shape.srcMemoryType = shape.dstMemoryType = api.binding.CUmemorytype.CU_MEMORYTYPE_UNIFIED
+        shape.srcDevice, shape.dstDevice = map(address_of, (source, target))
+        shape.srcPitch, shape.dstPitch = source.strides[0], target.strides[0]
+        shape.WidthInBytes, shape.Height = source.nbytes // len(source), len(source)
+        call_driver("cuMemcpy2DAsync", shape, int(stream))
+
+
+def address_of(array):
+    """The address of a numpy or cupy array."""
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+
+
 def zeros(shape, dtype):
     """A device array whose bytes are all zero."""
     out = device_array(shape, dtype)

@@ -6,6 +6,7 @@
     lapack.py        large float64 slices on the CPU, by numpy's LAPACK
     subspace.py      slices along a path of thresholds, by the fastest method: in a subspace reused between calls, or
     products.py      by matrix products alone; array operations of a device
+    blocks.py        blocks of arrays that travel to a GPU from page-locked memory
     formulas.py      scalar formulas with sources           plan.py        layout by shape
 
 The result is exact, and U is not computed. B (q, p) is a slice or its transpose, whichever is tall. Reflections from

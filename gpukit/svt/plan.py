@@ -149,8 +149,9 @@ def buffers(slices, p, dtype, empty):
     )
 
 
-def workspace_of(p, q, dtype, how):
-    """Return bytes of workspace of a slice."""
+def workspace_of(p, q, dtype, how=None):
+    """Return bytes of workspace of a slice; without its Plan at most."""
     turns, spans = rotation_capacity(p)
-    numbers = (0 if how.shared else q * how.pitch) + p * p + 2 * turns + 4 * p
+    copies = q * (p + 64) if how is None else 0 if how.shared else q * how.pitch
+    numbers = copies + p * p + 2 * turns + 4 * p
     return numbers * np.dtype(dtype).itemsize + 4 * (spans + p + 4)

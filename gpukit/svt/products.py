@@ -22,13 +22,14 @@ CpuTools and GpuTools have the same attributes. Arrays are numpy's in one, and c
 other.
 """
 
-import functools
 import importlib.util
 
 import numpy as np
 
+from gpukit.device.memory import spare_memory
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
+from gpukit.runtime.start import gpu_memory_limit
 from gpukit.svt.plan import CPU_BATCH, LARGE_ON_GPU, buffers, bytes_of_whiten, sides
 
 SCRATCH = 512 << 20  # bytes: 64 slices of 512 x 512 in float32 fill a GPU
@@ -37,6 +38,42 @@ STEADY = (3.6548, -8.2034, 5.481)  # 1 at 0.433 and at 1.01, 1/2 between them, a
 LOW = 0.4999  # lower bound of the values after STEADY
 # By bytes of a number, relative to the largest singular value: relevant for Q, for S; tolerance of steps; rounding.
 BOUNDS = {4: (1e-5, 2e-5, 1e-7, 1e-6), 8: (1e-12, 1e-12, 1e-15, 1e-14)}
+
+
+def array_library():
+    """Return cupy; raise DeviceError if it is not installed."""
+    try:
+        import cupy
+    except ImportError:
+        raise DeviceError(
+            "imputation on a GPU needs cupy, which is not installed: pip install 'gpukit[cuda]', or use --device cpu."
+        ) from None
+    return cupy
+
+
+def parts_of(total, most=None):
+    """Return slices of nearly equal size, the largest first, at most `most`, that cover `total`; None: one slice."""
+    count = -(-total // most) if most and total else 1
+    edges = [-(-total * number // count) for number in range(count + 1)]
+    return [slice(*pair) for pair in zip(edges, edges[1:])]
+
+
+class Resident:
+    """Arrays on the device; library: numpy or cupy. columns, slices: the most of a block, None: all."""
+
+    columns = slices = None
+
+    def __init__(self, library):
+        self.empty, self.zeros, self.place = library.empty, library.zeros, library.asarray
+
+    def views(self, number, part, *arrays):
+        """Return the part of each array on the device; number: of the block."""
+        return [array[part] for array in arrays]
+
+    def each(self, parts, reads=(), writes=()):
+        """Yield (part, blocks of reads, blocks of writes), all on the device, for each part, an index."""
+        for number, part in enumerate(parts):
+            yield part, *self.views(number, part, *reads, *writes)
 
 
 def make_tools(on_gpu, workspace=None):
@@ -55,17 +92,14 @@ class CpuTools:
     SCRATCH = 4 << 20  # bytes that fit into the caches
     library = np
     product = staticmethod(np.matmul)
-    array = staticmethod(np.asarray)
-    empty = staticmethod(np.empty)
     host = staticmethod(np.asarray)
-    numbers = staticmethod(np.flatnonzero)
 
     def __init__(self):
         self.work = None
 
-    def full(self, count, value):
-        """Return (count,) int32 of a value."""
-        return np.full(count, value, np.int32)
+    def put(self, target, values):
+        """Set an array of the device to host values, converted to its type."""
+        target[...] = values
 
     def trim(self):
         """Release freed memory: nothing is kept."""
@@ -89,17 +123,31 @@ class CpuTools:
         return cpu.threshold(X, lam, X, whole, cap)
 
     def thresholding(self, X, lam, cap, whole):
-        """Return a function that thresholds the same arrays in place and returns (values, ranks) on the host.
+        """Return a function that thresholds the same arrays in place and returns a function, see `start`.
 
         Its buffers are those of the last such function if their sizes allow.
         """
         from gpukit.svt import cpu
 
-        slices, p = min(len(X), CPU_BATCH), X.shape[1]
+        slices, p = min(len(X), CPU_BATCH), min(X.shape[1:])
         V = None if self.work is None else self.work.V
         if V is None or len(V) < slices or V.shape[1] != p or V.dtype != X.dtype:
             self.work = buffers(slices, p, X.dtype, np.empty)
-        return functools.partial(cpu.threshold, X, lam, X, whole, cap, self.work)
+        work = self.work
+
+        def start():
+            """Threshold; return a function that returns (values, ranks) on the host, once a GPU has computed them."""
+            result = cpu.threshold(X, lam, X, whole, cap, work)
+            return lambda: result
+
+        return start
+
+    def values(self, X):
+        """Return all singular values (N, min(m, n)) of X on the host; X is overwritten."""
+        from gpukit.svt import cpu
+
+        none = np.zeros(len(X), np.int32)
+        return cpu.threshold(X, none.astype(X.dtype), X, True, none)[0]
 
 
 class GpuTools:
@@ -108,25 +156,22 @@ class GpuTools:
     SCRATCH = 5 << 28  # bytes; much smaller batches have too few cores to fill the device
 
     def __init__(self, workspace=None):
-        try:
-            import cupy
-            from cupy.cuda import cublas
-        except ImportError:
-            raise DeviceError(
-                "thresholding by matrix products needs cupy on a GPU, which is not installed: "
-                "pip install 'gpukit[cuda]'."
-            ) from None
         from gpukit._cuda import cuda
         from gpukit.svt import gpu
         from gpukit.svt.kernels import subspace as subspace_kernels
 
-        self.library, self.cublas, self.cuda, self.exact, self.kernels = cupy, cublas, cuda, gpu, subspace_kernels
-        self.array, self.empty, self.host, self.numbers = cupy.asarray, cupy.empty, cupy.asnumpy, cupy.flatnonzero
+        self.library, self.cuda, self.exact, self.kernels = array_library(), cuda, gpu, subspace_kernels
+        self.host = self.library.asnumpy
         self.prepared, self.workspace = (None, None), workspace or Workspace()
 
-    def full(self, count, value):
-        """Return (count,) int32 of a value."""
-        return self.library.full(count, value, np.int32)
+    def put(self, target, values):
+        """See CpuTools."""
+        target.set(np.ascontiguousarray(values, target.dtype))
+
+    def spare_memory(self):
+        """Return the bytes of the GPU for a task; cupy's arrays count within GPUKIT_GPU_MEMORY too."""
+        used = self.library.get_default_memory_pool().used_bytes() if gpu_memory_limit() else 0
+        return spare_memory() - used
 
     def trim(self):
         """Release freed memory of numba and of cupy's pool."""
@@ -138,7 +183,8 @@ class GpuTools:
 
         a and b are contiguous or transposed; cupy.matmul would copy transposed ones.
         """
-        gemm = self.cublas.sgemmStridedBatched if out.itemsize == 4 else self.cublas.dgemmStridedBatched
+        cublas = self.library.cuda.cublas
+        gemm = cublas.sgemmStridedBatched if out.itemsize == 4 else cublas.dgemmStridedBatched
         unit, zero = np.ones(1, out.dtype), np.zeros(1, out.dtype)
         (batch, m, n), k = out.shape, a.shape[2]
         gemm(
@@ -177,17 +223,13 @@ class GpuTools:
         key = capacity, *X.shape[1:], X.dtype, whole
         if self.prepared[0] != key:
             self.prepared = None, None  # release memory first
-            arrays = (
-                self.empty((capacity, *X.shape[1:]), X.dtype),
-                self.empty(capacity, X.dtype),
-                self.full(capacity, 0),
-            )
-            arrays[0][...], arrays[1][...] = 0, 0
+            shapes = ((capacity, *X.shape[1:]), X.dtype), (capacity, X.dtype), (capacity, np.int32)
+            arrays = [self.library.zeros(*shape) for shape in shapes]
             self.prepared = key, (arrays, self.thresholding(*arrays, whole))
         arrays, exact = self.prepared[1]
         for array, source in zip(arrays, (X, lam, cap)):
             array[: len(X)] = source
-        values, ranks = exact()
+        values, ranks = exact()()
         X[...] = arrays[0][: len(X)]
         return values[: len(X)], ranks[: len(X)]
 
@@ -196,21 +238,29 @@ class GpuTools:
         X, lam, cap = map(self.shared, (X, lam, cap))
         work = self.exact.Thresholding(X, lam, X, whole, cap, self.workspace)
 
-        def threshold():
+        def start():
             work.run()
-            return work.values.copy_to_host(), work.fetch_ranks()
+            return lambda: (work.values.copy_to_host(), work.fetch_ranks())
 
-        return threshold
+        return start
+
+    def values(self, X):
+        """See CpuTools."""
+        lam, cap = (self.library.zeros(len(X), dtype) for dtype in (X.dtype, np.int32))
+        work = self.exact.Thresholding(*map(self.shared, (X, lam)), None, True, self.shared(cap), self.workspace)
+        work.run()
+        work.fetch_ranks()
+        return work.values.copy_to_host()
 
 
 def transpose_flag(matrices):
     """Return 1 for transposed matrices, 0 for contiguous ones."""
-    return int(matrices.strides[2] != matrices.itemsize)
+    return int(matrices.strides[-1] != matrices.itemsize)
 
 
 def pitch(matrices):
     """Return the distance of two rows in memory; of two columns for transposed matrices."""
-    return matrices.shape[1] if transpose_flag(matrices) else matrices.shape[2]
+    return max(matrices.strides[-2:]) // matrices.itemsize
 
 
 def pays(shape):
@@ -242,15 +292,17 @@ class ProductThresholding:
     """Repeated thresholding of the same arrays: run() reads X and lam and writes out, which may be X.
 
     X, out (N, m, n) float32 or float64, C-contiguous; lam (N,) of their type; numpy arrays, or cupy's with on_gpu.
+    arrays: where X and out are, a Resident or blocks.Travelling.
     Memory: eight matrices a slice, up to SCRATCH at a time. Raises DeviceError without cupy.
     """
 
-    def __init__(self, X, lam, out, on_gpu=False, workspace=None):
+    def __init__(self, X, lam, out, on_gpu=False, workspace=None, arrays=None):
         self.tools = make_tools(on_gpu, workspace)
+        self.arrays = arrays or Resident(self.tools.library)
         self.X, self.lam, self.out = X, lam, out
-        (p, q), empty = sides(X.shape), self.tools.empty
-        batch = batch_of(X.shape, X.itemsize)
-        self.parts = [slice(first, min(first + batch, len(X))) for first in range(0, len(X), batch)]
+        (p, q), empty = sides(X.shape), self.tools.library.empty
+        batch = batch_of((self.arrays.slices or len(X), *X.shape[1:]), X.itemsize)
+        self.parts = parts_of(len(X), batch)
         self.tall = [empty((batch, q, p), X.dtype) for _ in range(3)]
         self.square = [empty((batch, p, p), X.dtype) for _ in range(5)]
         self.ranks = np.zeros(len(X), np.int32)
@@ -260,8 +312,8 @@ class ProductThresholding:
 
         A rank is the number of singular values above lam and above rounding errors.
         """
-        for part in self.parts:
-            ranks = self.threshold(self.X[part], self.lam[part], self.out[part])
+        for part, X, out in self.arrays.each(self.parts, (self.X,), (self.out,)):
+            ranks = self.threshold(X, self.lam[part], out)
             self.ranks[part] = self.tools.host(ranks).astype(np.int32)
         return self.ranks
 

@@ -14,8 +14,18 @@ import numpy as np
 
 from gpukit.errors import ParameterError
 from gpukit.svt import products
-from gpukit.svt.plan import AHEAD, FITTING, LARGE_ON_GPU, SHARED, SMALL, sides, widest_subspace
-from gpukit.svt.products import make_tools, transpose
+from gpukit.svt.plan import (
+    AHEAD,
+    FITTING,
+    LARGE_ON_GPU,
+    SHARED,
+    SMALL,
+    WORKSPACE,
+    sides,
+    widest_subspace,
+    workspace_of,
+)
+from gpukit.svt.products import Resident, make_tools, parts_of, transpose
 
 SHIFT = 4  # of the first round of orth, in columns times rounding error
 STEP = 8  # k is a multiple of it
@@ -43,18 +53,21 @@ class SubspaceThresholding:
     overflowed, the number of slices that needed more than k vectors and were thresholded whole, exactly.
     float32 numbers must be between 1e-15 and 1e15, because their squares are summed.
 
+    arrays: where X and the basis are, a products.Resident or blocks.Travelling.
     Memory: the basis, (N, n, k), and SCRATCH bytes of the tools, or the buffers of one slice if larger.
     Raises DeviceError without cupy, ParameterError for a k that is too large.
     """
 
-    def __init__(self, X, lam, cap, k, device_is_gpu=False, seed=0, whole=False, workspace=None):
+    def __init__(self, X, lam, cap, k, device_is_gpu=False, seed=0, whole=False, workspace=None, arrays=None):
         self.tools = make_tools(device_is_gpu, workspace)
-        self.X, self.lam = self.tools.array(X), self.tools.array(lam)
-        self.cap = self.tools.full(len(X), min(X.shape[1:])) if cap is None else self.tools.array(cap)
+        self.xp = self.tools.library
+        self.arrays = arrays or Resident(self.xp)
+        self.X, self.lam = self.xp.asarray(X) if arrays is None else X, self.xp.asarray(lam)
+        self.cap = self.xp.full(len(X), min(X.shape[1:]), np.int32) if cap is None else self.xp.asarray(cap)
         self.seed, self.whole, self.values = seed, whole, None
         self.calls, self.spare = 0, (None, None)
         self.ranks, self.overflowed = np.zeros(len(X), np.int32), 0
-        self.basis = self.tools.empty((len(X), X.shape[2], 0), X.dtype)
+        self.basis = self.arrays.empty((len(X), X.shape[2], 0), X.dtype)
         self.grow(k)
 
     @property
@@ -73,29 +86,29 @@ class SubspaceThresholding:
                 "thresholding for slices of larger rank."
             )
         self.buffers = self.grams = self.factors = self.cores = self.exact = None  # release memory first
-        wider, old = self.tools.empty((*self.basis.shape[:2], k), self.X.dtype), self.k
+        wider, old = self.arrays.empty((*self.basis.shape[:2], k), self.X.dtype), self.k
         wider[:, :, :old] = self.basis
-        wider[:, :, old:] = self.random(k - old, k)
+        wider[:, :, old:] = self.arrays.place(self.random(k - old, k))
         self.basis, self.cold = wider, 2  # additional steps of power iteration
         if old:
             self.tools.trim()
-        self.zero_columns = self.tools.empty((len(self.X), k), np.bool_)
+        self.zero_columns = self.xp.empty((len(self.X), k), np.bool_)
         self.zero_columns[...] = False
         self.prepare(k)
 
     def random(self, columns, *key):
         """Return random numbers (n, columns) that depend on the key alone."""
         rng = np.random.default_rng([self.seed, *key])
-        return self.tools.array(rng.standard_normal((self.X.shape[2], columns)).astype(self.X.dtype))
+        return rng.standard_normal((self.X.shape[2], columns)).astype(self.X.dtype)
 
     def prepare(self, k):
         """Allocate the buffers of a batch; prepare its k x k thresholding."""
         N, m, n = self.X.shape
         size = (3 * max(m, n) * k + 3 * k * k + m * n) * self.X.itemsize
-        batch = max(1, min(N, self.tools.SCRATCH // size))
-        self.parts = [slice(first, min(first + batch, N)) for first in range(0, N, batch)]
-        self.buffers = [self.tools.empty(batch * max(m, n) * k, self.X.dtype) for _ in range(3)]
-        self.grams, self.factors, self.cores = (self.tools.empty((batch, k, k), self.X.dtype) for _ in range(3))
+        batch = max(1, min(N, self.arrays.slices or N, self.tools.SCRATCH // size))
+        self.parts = parts_of(N, batch)
+        self.buffers = [self.xp.empty(batch * max(m, n) * k, self.X.dtype) for _ in range(3)]
+        self.grams, self.factors, self.cores = (self.xp.empty((batch, k, k), self.X.dtype) for _ in range(3))
         self.exact = [
             self.tools.thresholding(self.core(part), self.lam[part], self.cap[part], self.whole) for part in self.parts
         ]
@@ -119,10 +132,14 @@ class SubspaceThresholding:
         """
         self.values = np.empty((len(self.X), self.k), self.X.dtype) if self.whole else None
         rounds, self.cold, self.overflowed, self.calls = rounds + self.cold, 0, 0, self.calls + 1
-        for part, exact in zip(self.parts, self.exact):
-            P = self.project(part, rounds)
-            self.keep(part, *exact())
-            self.finish(part, P)
+        for (part, X, Q, *_), exact in zip(self.blocks((self.X, self.basis)), self.exact):
+            P = self.project(part, X, Q, rounds)
+            self.keep(part, *exact()())
+            self.finish(part, X, P, Q)
+
+    def blocks(self, written):
+        """Return the blocks of X and the basis; written: arrays that change."""
+        return self.arrays.each(self.parts, (self.X, self.basis), written)
 
     def leading(self, count, rounds=3):
         """Return leading singular values (N, count) of X on the host, descending; X is unchanged.
@@ -131,18 +148,18 @@ class SubspaceThresholding:
         only if k is well above count.
         """
         rounds, self.cold, self.calls, values = rounds + self.cold, 0, self.calls + 1, []
-        nothing = self.tools.array(np.zeros(len(self.cores), self.X.dtype))
-        none = self.tools.full(len(self.cores), 0)
-        for part in self.parts:
-            self.project(part, rounds)
+        nothing = self.xp.asarray(np.zeros(len(self.cores), self.X.dtype))
+        none = self.xp.full(len(self.cores), 0, np.int32)
+        for part, X, Q, *_ in self.blocks((self.basis,)):
+            self.project(part, X, Q, rounds)
             core = self.core(part)
             exact = self.tools.thresholding(core, nothing[: len(core)], none[: len(core)], True)
-            values.append(exact()[0][:, :count])
+            values.append(exact()()[0][:, :count])
         return np.concatenate(values)
 
-    def project(self, part, rounds):
-        """Run steps of power iteration and return P; the core becomes W' Q."""
-        X, Q, (m, n) = self.X[part], self.basis[part], self.X.shape[1:]
+    def project(self, part, X, Q, rounds):
+        """Run steps of power iteration of a part's slices X and basis Q; return P; the core becomes W' Q."""
+        m, n = self.X.shape[1:]
         A, P, W, spare = (self.buffer(*place, part) for place in ((0, m), (1, m), (0, n), (2, n)))
         for number in range(rounds):
             self.renew(Q, self.zero_columns[part], (self.k, self.calls, number))
@@ -172,10 +189,10 @@ class SubspaceThresholding:
 
         The subspace can then grow again.
         """
-        indices = self.tools.numbers(zero_columns.any(axis=1))
+        indices = self.xp.flatnonzero(zero_columns.any(axis=1))
         if len(indices):
             if self.spare[0] != key:
-                self.spare = key, self.random(self.k, *key)
+                self.spare = key, self.xp.asarray(self.random(self.k, *key))
             Q[indices] += zero_columns[indices][:, None, :] * self.spare[1]
 
     def keep(self, slices, values, ranks):
@@ -184,14 +201,14 @@ class SubspaceThresholding:
         if self.whole:
             self.values[slices] = values[:, : self.k]
 
-    def finish(self, part, P):
-        """Set X = P core Q'; threshold overflowing slices whole."""
-        X, product = self.X[part], self.buffer(0, self.X.shape[1], part)
+    def finish(self, part, X, P, Q):
+        """Set a part's slices X = P core Q'; threshold overflowing slices whole."""
+        product = self.buffer(0, self.X.shape[1], part)
         indices = self.overflowing(part)
         whole = X[indices] if len(indices) else X[:0]
         if len(indices) < len(X):
             self.tools.product(P, self.core(part), product)
-            self.tools.product(product, transpose(self.basis[part]), X)
+            self.tools.product(product, transpose(Q), X)
         if len(indices):
             results = self.tools.threshold(whole, self.lam[part][indices], self.cap[part][indices], self.whole)
             X[indices] = whole
@@ -203,7 +220,7 @@ class SubspaceThresholding:
         indices = np.flatnonzero(self.ranks[part] == self.k)
         if len(indices):
             indices = indices[self.tools.host(self.cap[part])[indices] > self.k]
-        return self.tools.array(indices)
+        return self.xp.asarray(indices)
 
 
 def pays(shape, on_gpu):
@@ -226,72 +243,108 @@ def choose_columns(rank, p, on_gpu, itemsize=4, shared_bytes=SHARED):
     return min(k, widest) if rank < widest else 0
 
 
-class WarmThresholding:
-    """Repeated in-place thresholding of X (N, m, n).
+def work_of(shape, dtype):
+    """Return bytes of slices (N, m, n) in a WarmThresholding on a GPU, at most.
 
-    X is on the host or, with on_gpu, a cupy array. run(lam, cap) takes host arrays, lam (N,), cap (N,) int32 or None,
-    and returns ranks (N,) int32 on the host. The width of the subspace follows the ranks expected from the last call's
-    singular values. seed: of the first subspace. workspace: of a run on a GPU, see gpu.Thresholding.
+    (of a slice's basis, of the work on a slice, of the work on all of them).
+    """
+    (p, q), size = sides(shape), np.dtype(dtype).itemsize
+    whole, k = workspace_of(p, q, dtype), p // 2
+    if not pays(shape, True):
+        return 0, whole, WORKSPACE
+    core = 3 * (q + k) * k * size + workspace_of(k, k, dtype)
+    overflow = 2 * (p * q * size + whole)  # for a power of two of slices
+    return q * k * size, core + overflow + products.workspace_of(shape, size), 4 * WORKSPACE
+
+
+class WarmThresholding:
+    """Repeated in-place thresholding of X (N, m, n), of large slices in a subspace.
+
+    X is on the host or, with on_gpu, a cupy array, or where `arrays` (a blocks.Travelling) has it. run(lam, cap) takes
+    host arrays, lam (N,), cap (N,) int32 or None. The width of the subspace follows the ranks expected from the last
+    call's singular values. seed: of the first subspace. workspace: of a run on a GPU, see gpu.Thresholding.
     """
 
-    def __init__(self, X, on_gpu=False, seed=0, workspace=None):
+    def __init__(self, X, on_gpu=False, seed=0, workspace=None, arrays=None):
         self.X, self.on_gpu, self.seed, self.workspace = X, on_gpu, seed, workspace
-        self.p, self.values, self.ranks = sides(X.shape)[0], None, None
+        self.p, self.values, self.fetches = sides(X.shape)[0], None, None
         self.subspace, self.exact, self.multiplied = None, None, None
         self.tools = make_tools(on_gpu, workspace)
+        self.xp = self.tools.library
+        self.arrays = arrays or Resident(self.xp)
+        self.parts = parts_of(len(X), self.arrays.slices)
+        self.is_warm = pays(X.shape, on_gpu)
         self.shared_bytes = self.tools.exact.shared_memory() if on_gpu else SHARED
-        self.lam, self.cap = self.tools.library.zeros(len(X), X.dtype), self.tools.full(len(X), 0)
+        self.lam, self.cap = self.xp.zeros(len(X), X.dtype), self.xp.full(len(X), self.p, np.int32)
+        self.capped = None
 
     def run(self, lam, cap=None, expected=None):
-        """Threshold X and return the ranks.
+        """Threshold X; a GPU may still compute when this returns.
 
         expected: `expected_ranks` of all slices if X holds only a part of them.
         """
-        expected = self.expected_ranks(lam, cap) if expected is None else expected
-        k = choose_columns(int(np.quantile(expected, FITTING)), self.p, self.on_gpu, self.X.itemsize, self.shared_bytes)
-        self.lam[:] = self.tools.array(np.ascontiguousarray(lam, self.X.dtype))
-        caps = np.full(len(self.X), self.p) if cap is None else cap
-        self.cap[:] = self.tools.array(np.ascontiguousarray(caps, np.int32))
+        self.tools.put(self.lam, lam)
+        if cap is not self.capped:
+            self.tools.put(self.cap, np.full(len(self.X), self.p) if cap is None else cap)
+            self.capped = cap
+        k = 0
+        if self.is_warm:
+            expected = self.expected_ranks(lam, cap) if expected is None else expected
+            k = self.columns(int(np.quantile(expected, FITTING)))
         if not k:
-            return self.threshold_whole(cap is not None)
+            self.threshold_whole()
+            return
         self.widen(k)
         self.subspace.run()
-        self.values, self.ranks = self.subspace.values, self.subspace.ranks
-        return self.ranks
+        self.values, self.fetches = self.subspace.values, [lambda: (None, self.subspace.ranks)]
+
+    @property
+    def ranks(self):
+        """Ranks (N,) int32 of the last run, on the host."""
+        return np.concatenate([fetch()[1] for fetch in self.fetches])
+
+    def columns(self, rank):
+        """Return the width of the subspace for a rank."""
+        return choose_columns(rank, self.p, self.on_gpu, self.X.itemsize, self.shared_bytes)
 
     def leading(self, count=1):
         """Return (N, count) approximate leading singular values of X, never too large; X is unchanged."""
-        self.widen(choose_columns(count, self.p, self.on_gpu, self.X.itemsize, self.shared_bytes))
+        self.widen(self.columns(count))
         return self.subspace.leading(count)
+
+    def all_values(self):
+        """Return all singular values (N, min(m, n)) of X, exactly; X may be overwritten."""
+        return np.concatenate([self.tools.values(X) for _, X in self.arrays.each(self.parts, (self.X,))])
 
     def expected_ranks(self, lam, cap=None):
         """Return the expected rank (N,) of each slice."""
         if cap is not None:
             return cap
         if self.values is None:
-            return np.zeros(len(self.X)) if self.ranks is None else 1.25 * self.ranks + 1
+            return np.zeros(len(self.X)) if self.fetches is None else 1.25 * self.ranks + 1
         least = 1.0 if self.subspace.k >= widest_subspace(self.X.itemsize, self.shared_bytes) else AHEAD
         return (self.values > least * lam[:, None]).sum(axis=1)
 
     def widen(self, k):
         """Widen the subspace to at least k columns."""
         if self.subspace is None:
-            self.subspace = SubspaceThresholding(
-                self.X, self.lam, self.cap, k, self.on_gpu, self.seed, whole=True, workspace=self.workspace
-            )
+            place = {"seed": self.seed, "workspace": self.workspace, "arrays": self.arrays}
+            self.subspace = SubspaceThresholding(self.X, self.lam, self.cap, k, self.on_gpu, whole=True, **place)
         elif k > self.subspace.k:
             self.subspace.grow(k)
 
-    def threshold_whole(self, capped):
-        """Threshold whole slices exactly and return the ranks."""
-        if not self.on_gpu:
-            self.ranks = self.tools.threshold(self.X, self.lam, self.cap, False)[1]
-        elif not capped and products.pays(self.X.shape):
-            if self.multiplied is None:
-                self.multiplied = products.ProductThresholding(self.X, self.lam, self.X, True, self.workspace)
-            self.ranks = self.multiplied.run().copy()
-        else:
-            self.exact = self.exact or self.tools.thresholding(self.X, self.lam, self.cap, False)
-            self.ranks = self.exact()[1]
+    def threshold_whole(self):
+        """Threshold whole slices exactly."""
         self.values = None
-        return self.ranks
+        if self.on_gpu and self.capped is None and products.pays(self.X.shape):
+            if self.multiplied is None:
+                place = self.workspace, self.arrays
+                self.multiplied = products.ProductThresholding(self.X, self.lam, self.X, True, *place)
+            ranks = self.multiplied.run()
+            self.fetches = [lambda: (None, ranks)]
+            return
+        self.exact = self.exact or [
+            self.tools.thresholding(*self.arrays.views(number, part, self.X), self.lam[part], self.cap[part], False)
+            for number, part in enumerate(self.parts)
+        ]
+        self.fetches = [start() for _, start in zip(self.arrays.each(self.parts, (self.X,), (self.X,)), self.exact)]

@@ -55,3 +55,10 @@ def with_nan(tensor, mask):
     tensor = tensor.copy()
     tensor[~mask] = np.nan
     return tensor
+
+
+def completed(completion):
+    """Return (N, m, n) of a completion: the observed values, and the estimate elsewhere."""
+    out = np.array(completion.observed)
+    out[~completion.mask] = completion.missing()
+    return out

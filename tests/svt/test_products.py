@@ -129,7 +129,7 @@ def test_memory_is_what_is_allocated(monkeypatch):
     monkeypatch.setattr(products, "SCRATCH", 4 * 8 * (3 * 30 + 5 * 20) * 20)
     work = ProductThresholding(X, np.zeros(9), X)
     allocated = sum(array.nbytes for array in work.tall + work.square)
-    assert [part.stop for part in work.parts] == [4, 8, 9]
+    assert [part.stop for part in work.parts] == [3, 6, 9]
     assert products.memory_needed(X.shape, X.dtype) == X.nbytes + allocated
     monkeypatch.setattr(products, "SCRATCH", 1)
     assert products.batch_of((9, 30, 20), 8) == 1

@@ -13,7 +13,7 @@ import numpy as np
 from gpukit.base.arrays import ensure_host
 from gpukit.device.engine import engine
 from gpukit.imputation.distributed.share import equal_parts, part_of_rank
-from gpukit.imputation.spectral.cpu import LARGE, hidden_entries, in_units, lacking, out_of_units, unit_of
+from gpukit.imputation.spectral.cpu import TensorCompletion, hidden_entries, in_units, is_usual, lacking, unit_of
 
 END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(7)
 
@@ -32,17 +32,18 @@ class Tensor(NamedTuple):
     dtype: np.dtype
 
 
-class DistributedCompletion:
-    """TensorCompletion (spectral/steps.py) of a whole worker, on rank 0; basis, observed, mask, dtype as there."""
+class DistributedCompletion(TensorCompletion):
+    """TensorCompletion of a whole worker, on rank 0; basis, observed, mask, dtype as there."""
 
     def __init__(self, worker, basis, observed, mask, dtype):
         rows = lacking(mask)
-        self.worker, self.mask, self.shape = worker, mask, observed.shape[1:]
-        self.tensor = Tensor(basis, observed, rows, hidden_entries(mask, rows), np.dtype(dtype))
-        numbers = describe_tensor(self.tensor)
+        self.worker, self.mask, self.observed, self.shape = worker, mask, observed, observed.shape[1:]
+        self.hidden = hidden_entries(mask, rows)
+        tensor = Tensor(basis, observed, rows, self.hidden, np.dtype(dtype))
+        numbers = describe_tensor(tensor)
         worker.ask(BEGIN, numbers)
-        self.part, worker.shared = create_share(worker, numbers, self.tensor), True
-        self.rounding = self.part.rounding
+        self.part, worker.shared = create_share(worker, numbers, tensor), True
+        self.rounding, self.unit = self.part.rounding, self.part.unit
 
     @property
     def seconds(self):
@@ -61,18 +62,14 @@ class DistributedCompletion:
         """See cpu.TensorCompletion."""
         return self.answer(STEP, momentum, lam, [] if cap is None else cap)
 
-    def missing(self):
-        """See cpu.TensorCompletion."""
-        flat = self.answer(MISSING)
-        estimate = flat.ravel() if self.tensor.hidden is None else flat[self.tensor.hidden]
-        estimate = estimate.reshape(-1, *self.shape) if self.mask.ndim == 1 else estimate
-        return out_of_units(estimate, self.part.unit, self.tensor.observed.dtype)
+    @property
+    def now(self):
+        """Estimate of all incomplete vertices, (rows, m n) on the host."""
+        return self.answer(MISSING)
 
-    def completed(self):
-        """See cpu.TensorCompletion."""
-        out = np.array(self.tensor.observed)
-        out[~self.mask] = self.missing()
-        return out
+    def given_back(self, result):
+        """Return an array of `now` itself."""
+        return result
 
     def answer(self, what, *numbers):
         """Return the combined result of all ranks."""
@@ -104,7 +101,7 @@ def spectrum(part, numbers):
 
 def step(part, numbers):
     """Run a step; on rank 0 return (change, size, ranks (K,))."""
-    K = int(part.parts.slices[-1])
+    K = int(part.ranges.slices[-1])
     momentum, lam, cap = float(numbers[0]), numbers[1 : 1 + K], numbers[1 + K :].astype(np.int32)
     change, size, ranks = part.step(lam, cap if len(cap) else None, momentum)
     collected_parts = part.worker.collected(np.concatenate(([change, size], ranks)))
@@ -116,7 +113,7 @@ def step(part, numbers):
 
 def missing(part, numbers):
     """Return the estimate on the host of rank 0, (rows, m n)."""
-    edges, team = part.parts.columns, part.team
+    edges, team = part.ranges.columns, part.team
     if team.rank:
         part.lines.send(0, part.for_transport(part.now))
         return None
@@ -158,7 +155,7 @@ def create_share(worker, numbers, tensor=None):
     if tensor is None:
         vectors = part.xp.empty((N, K), dtype)
     else:
-        vectors = part.vectors_of(tensor.basis, dtype, worker.workspace)
+        vectors = part.xp.ascontiguousarray(part.vectors_of(tensor.basis, dtype))
     worker.lines.broadcast(part.for_transport(vectors))
     hidden = scatter_hidden(team, tensor, parts) if entries else None
     part.join(worker, parts, vectors, hidden, dtype)
@@ -184,7 +181,7 @@ def observed_part(part, count, tensor):
     flat = columns_of(part, count, observed)
     extremes = np.array([float(flat.max()), -float(flat.min())])
     largest = float(part.team.allreduce(extremes, "max").max())
-    if 1 / LARGE <= largest <= LARGE:
+    if is_usual(largest):
         return flat
     unit = part.team.broadcast(None if tensor is None else np.array([unit_of(observed)]))
     part.unit = float(unit[0])
@@ -196,7 +193,7 @@ def columns_of(part, count, observed):
 
     Shape (count, own columns) of (count, m, n), sent in blocks of vertices.
     """
-    edges, span = part.parts.columns, part.own_columns
+    edges, span = part.ranges.columns, part.own_columns
     flat = part.empty(count, span.stop - span.start)
     rows_per_block = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))
     blocks = [slice(first, min(first + rows_per_block, count)) for first in range(0, count, rows_per_block)]

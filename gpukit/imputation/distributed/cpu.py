@@ -12,23 +12,6 @@ class Part(Share, cpu.TensorCompletion):
 
     journeys = None
 
-    def __init__(self, worker, shape, rows):
-        self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
-
-    @staticmethod
-    def vectors_of(basis, dtype, workspace):
-        """Return a basis's vectors (N, K) as dtype on the device."""
-        return np.ascontiguousarray(basis.vectors, dtype)
-
-    @staticmethod
-    def copy_to_device(observed, target):
-        """Copy observed values of some vertices, flat, to the device.
-
-        Numbers too large for its type become infinite.
-        """
-        with np.errstate(over="ignore"):
-            target[...] = observed
-
     @staticmethod
     def product(a, b, out, add=False):
         """Compute out = a b, or out + a b."""

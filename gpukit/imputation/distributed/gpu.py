@@ -6,35 +6,20 @@ NCCL overlap.
 
 import numpy as np
 
-from gpukit._cuda import SIMULATED, cuda
-from gpukit.device.upload import upload
-from gpukit.graphs.basis import vectors_on_gpu
+from gpukit._cuda import SIMULATED
 from gpukit.imputation.distributed.share import Share
 from gpukit.imputation.spectral import gpu
-from gpukit.imputation.spectral.gpu import array_library, shared, to_cupy_array
+from gpukit.imputation.spectral.gpu import shared
+from gpukit.svt.blocks import side_stream
+from gpukit.svt.products import array_library, pitch, transpose_flag
 
 
 class Part(Share, gpu.TensorCompletion):
     """A rank's share of a tensor: see share.Share."""
 
-    def __init__(self, worker, shape, rows):
-        self.workspace = worker.workspace
-        self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.journeys, self._stream = side_stream()
-
-    @staticmethod
-    def vectors_of(basis, dtype, workspace):
-        """See cpu.Part."""
-        return vectors_on_gpu(basis.vectors, dtype, to_cupy_array, workspace)
-
-    @staticmethod
-    def copy_to_device(observed, target):
-        """See cpu.Part."""
-        upload(np.ascontiguousarray(observed), shared(target))
-
-    def allocate_estimate(self):
-        """Return (None, all columns): share.Share allocates the new estimate."""
-        return None, self.now.shape[1]
 
     @staticmethod
     def product(a, b, out, add=False):
@@ -51,14 +36,6 @@ class Part(Share, gpu.TensorCompletion):
     def for_transport(array):
         """See cpu.Part."""
         return shared(array)
-
-
-def side_stream():
-    """Return (a stream parallel to the default one, as numba's; its owner)."""
-    if SIMULATED:
-        return cuda.stream(), None
-    result = array_library().cuda.Stream(non_blocking=True)
-    return cuda.external_stream(result.ptr), result
 
 
 def is_contiguous(array):
@@ -80,13 +57,3 @@ def multiply(a, b, out, add):
         *(transpose_flag(b), transpose_flag(a), n, m, k, value.ctypes.data),
         *(b.data.ptr, pitch(b), a.data.ptr, pitch(a), beta.ctypes.data, out.data.ptr, pitch(out)),
     )
-
-
-def transpose_flag(matrix):
-    """Return 1 for contiguous columns, 0 for contiguous rows."""
-    return int(matrix.strides[1] != matrix.itemsize)
-
-
-def pitch(matrix):
-    """Return the stride of rows, or of contiguous columns, in numbers."""
-    return max(matrix.strides) // matrix.itemsize

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.svt.products import Resident
+
 FEWEST = 1 << 16  # numbers in a tensor; smaller ones cost more to send than to compute
 LEAST = 2  # columns, and slices, of a rank
 CHUNKS = 4  # of slices; one is sent while the next is multiplied
@@ -69,16 +71,20 @@ class Parcels:
 class Share:
     """Common part of cpu.Part and gpu.Part.
 
-    They define: product(a, b, out, add=False), out = a b or added to out; vectors_of, copy_to_device, for_transport;
-    journeys, a stream or None. xp, mark, between, keep and allocate_buffers are those of their TensorCompletion.
+    They define: product(a, b, out, add=False), out = a b or added to out; for_transport; journeys, a stream or None.
+    Other operations of the device are those of their TensorCompletion. unit: scale of all numbers, see spectral.cpu.
     """
+
+    def __init__(self, worker, shape, rows):
+        self.workspace, self.arrays = worker.workspace, Resident(self.xp)
+        self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
 
     def join(self, worker, parts, vectors, hidden, dtype):
         """Initialize the share of a rank.
 
         vectors (N, K) on the device, hidden (rows, own columns) or None on the host.
         """
-        self.worker, self.team, self.lines, self.parts = worker, worker.team, worker.lines, parts
+        self.worker, self.team, self.lines, self.ranges = worker, worker.team, worker.lines, parts
         self.vectors, self.dtype, self.waits = vectors, np.dtype(dtype), []
         self.hidden = None if hidden is None else self.xp.asarray(hidden)
         self.make_pieces()
@@ -86,12 +92,12 @@ class Share:
     @property
     def own_columns(self):
         """This rank's columns, a slice."""
-        return part_of_rank(self.parts.columns, self.team.rank)
+        return part_of_rank(self.ranges.columns, self.team.rank)
 
     @property
     def own_slices(self):
         """This rank's spectral slices, a slice."""
-        return part_of_rank(self.parts.slices, self.team.rank)
+        return part_of_rank(self.ranges.slices, self.team.rank)
 
     @property
     def others(self):
@@ -107,7 +113,7 @@ class Share:
 
         `away`: other ranks' slices of own columns; `home`: own slices of others' columns.
         """
-        columns, slices = (np.diff(edges) for edges in self.parts)
+        columns, slices = (np.diff(edges) for edges in self.ranges)
         mine = self.team.rank
         self.away = Parcels({rank: self.empty(slices[rank], columns[mine]) for rank in self.others}, self.for_transport)
         self.home = Parcels({rank: self.empty(slices[mine], columns[rank]) for rank in self.others}, self.for_transport)
@@ -122,19 +128,17 @@ class Share:
         observed: own columns, (N, columns) on the device. rows: indices of the incomplete vertices.
         """
         self.U = self.vectors[self.xp.asarray(rows)]
-        self.C = self.xp.zeros((self.own_slices.stop - self.own_slices.start, int(self.parts.columns[-1])), self.dtype)
+        self.C = self.xp.zeros((self.own_slices.stop - self.own_slices.start, int(self.ranges.columns[-1])), self.dtype)
         self.forward(self.vectors, observed, None, self.C)
-        self.allocate_buffers(*(self.xp.zeros((len(self.U), observed.shape[1]), self.dtype) for _ in range(2)))
-        self.seconds["exchange"] = 0.0
-        self.new = self.empty(*self.now.shape)
-        warm = self.team.allreduce(np.array([self.warm is not None]), "min")
-        self.agreed, self.wanted = bool(warm[0]), None
+        self.allocate_buffers(observed.shape[1])
+        self.seconds["exchange"], self.wanted = 0.0, None
+        self.agreed = bool(self.team.allreduce(np.array([self.thresholds.is_warm]), "min")[0])
 
     def forward(self, U, flat, base, out):
         """Compute out = the own slices of U' flat, + base; flat: own columns."""
         for number in range(CHUNKS):
             for other in self.others:
-                target, whole = part_of_rank(self.parts.slices, other), self.away.whole[other]
+                target, whole = part_of_rank(self.ranges.slices, other), self.away.whole[other]
                 block = chunk(len(whole), number, CHUNKS)
                 self.product(U[:, target][:, block].T, flat, whole[block])
             self.lines.alltoall(self.away.chunks[number], self.home.chunks[number], self.journeys)
@@ -143,7 +147,7 @@ class Share:
             out[:, self.own_columns] += base[:, self.own_columns]
         self.arrive()
         for other in self.others:
-            place = part_of_rank(self.parts.columns, other)
+            place = part_of_rank(self.ranges.columns, other)
             if base is None:
                 out[:, place] = self.home.whole[other]
             else:
@@ -154,12 +158,12 @@ class Share:
         for number in range(CHUNKS):
             for other in self.others:
                 block = chunk(len(self.Z), number, CHUNKS)
-                self.home.whole[other][block] = self.Z[block, part_of_rank(self.parts.columns, other)]
+                self.home.whole[other][block] = self.Z[block, part_of_rank(self.ranges.columns, other)]
             self.lines.alltoall(self.home.chunks[number], self.away.chunks[number], self.journeys)
         self.product(self.U[:, self.own_slices], self.Z[:, self.own_columns], new)
         self.arrive()
         for other in self.others:
-            self.product(self.U[:, part_of_rank(self.parts.slices, other)], self.away.whole[other], new, add=True)
+            self.product(self.U[:, part_of_rank(self.ranges.slices, other)], self.away.whole[other], new, add=True)
 
     def arrive(self):
         """Wait for the exchange and record the waiting time."""
@@ -167,21 +171,31 @@ class Share:
         self.lines.wait(self.journeys)
         self.waits.append((started, self.mark()))
 
-    def transform(self, estimate):
+    def width(self):
         """See cpu.TensorCompletion."""
-        self.forward(self.U, estimate, self.C, self.Z)
+        return self.now.shape[1]
+
+    def transform(self, momentum):
+        """See cpu.TensorCompletion."""
+        self.extrapolate(self.now, self.before, momentum)
+        self.forward(self.U, self.before, self.C, self.Z)
 
     def transform_back(self):
         """See cpu.TensorCompletion."""
-        self.backward(self.new)
-        return tuple(map(float, self.keep(self.new, 0)))
+        new, hidden = self.new.reshape(self.now.shape), self.all_hidden if self.hidden is None else self.hidden
+        self.backward(new)
+        return tuple(self.keep(new, 0, (hidden, self.now, self.before)).tolist())
+
+    def expected(self):
+        """See cpu.TensorCompletion."""
+        return self.wanted
 
     def step(self, lam, cap=None, momentum=0.0):
         """See cpu.TensorCompletion. lam and cap are of all slices; the result is of own slices and own columns."""
         started = self.mark()
         self.wanted = cap
-        if self.warm and cap is None:
-            self.wanted = self.warm.expected_ranks(lam[self.own_slices] * self.unit)
+        if self.thresholds.is_warm and cap is None:
+            self.wanted = self.thresholds.expected_ranks(lam[self.own_slices] * self.unit)
             if self.agreed:
                 self.wanted = np.concatenate(self.team.allgather(self.wanted))
         self.waits.append((started, self.mark()))
@@ -192,7 +206,3 @@ class Share:
         self.seconds["exchange"] += inside + sum(self.between(*wait) for wait in waited)
         self.waits = []
         return result
-
-    def thresholded(self, lam, cap):
-        """See cpu.TensorCompletion."""
-        return self.warm.run(lam, cap, self.wanted) if self.warm else super().thresholded(lam, cap)

@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import place_like
 from gpukit.imputation.spectral import twins
-from gpukit.svt import cpu as svt
-from gpukit.svt.subspace import WarmThresholding, pays
+from gpukit.svt.products import Resident, parts_of
+from gpukit.svt.subspace import WarmThresholding
 from gpukit.timing import work_clock
 
-TOGETHER = 256  # slices of a thresholding batch
 COLUMNS = 4096  # of the estimate per inverse transform
 BLOCKS = 64  # of the sums, so that results do not depend on the number of threads
 LARGE = 2.0**40  # numbers from its inverse up to it need no scaling
@@ -25,13 +23,14 @@ LARGE = 2.0**40  # numbers from its inverse up to it need no scaling
 class Known(NamedTuple):
     """Data common to all completions of one tensor.
 
-    unit: scale of its numbers; C (K, m n): transform of observed values, on the device; largest (K,) float64 on the
-    host, or None.
+    unit: scale of its numbers; C (K, m n): transform of observed values; largest (K,) float64 on the host, or None;
+    arrays: where C and the other large arrays are, a svt.products.Resident or svt.blocks.Travelling.
     """
 
     unit: float
     C: object
     largest: object
+    arrays: object
 
 
 class TensorCompletion:
@@ -47,47 +46,96 @@ class TensorCompletion:
     xp: the device's array library, numpy or cupy.
     """
 
-    xp = np
+    xp, on_gpu, n_sums = np, False, BLOCKS
 
     def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
-        self.mask, self.observed, self.shape = mask, observed, observed.shape[1:]
+        self.workspace, self.mask, self.observed, self.shape = workspace, mask, observed, observed.shape[1:]
         self.rows = lacking(mask)
-        self.hidden = hidden_entries(mask, self.rows)
-        self.unit, self.C, self.leading = known or transform_tensor(basis, observed, dtype)
-        self.U = np.ascontiguousarray(basis.vectors[self.rows], dtype)
-        now = np.zeros((len(self.rows), self.C.shape[1]), dtype)
-        self.allocate_buffers(now, np.zeros_like(now))
+        hidden, vectors = hidden_entries(mask, self.rows), self.vectors_of(basis, dtype)
+        sizes = *vectors.shape, len(self.rows)
+        self.arrays = known.arrays if known else self.place_arrays(sizes, self.shape, dtype, hidden is not None)
+        self.hidden = None if hidden is None else self.arrays.place(hidden)
+        self.unit, self.C, self.leading, _ = known or self.transform_tensor(vectors)
+        self.U = vectors if len(self.rows) == len(vectors) else vectors[self.xp.asarray(self.rows)]
+        self.allocate_buffers(self.C.shape[1])
 
-    def allocate_buffers(self, now, before):
-        """Allocate the buffers of steps for an estimate.
+    @staticmethod
+    def place_arrays(sizes, shape, dtype, has_mask):
+        """Return where large arrays are; see gpu.place_arrays."""
+        return Resident(np)
 
-        now, before: the estimate and the one before, with any number of columns.
-        """
-        self.now, self.before = now, before
-        self.rounding = 10.0 * float(np.finfo(now.dtype).eps)
-        self.Z = np.empty_like(self.C)
-        self.sums = np.zeros((BLOCKS, 2))
+    def vectors_of(self, basis, dtype):
+        """Return a basis's vectors (N, K) as dtype on the device."""
+        return np.asarray(basis.vectors, dtype)
+
+    @staticmethod
+    def copy_to_device(observed, target):
+        """Copy observed values, flat, to the device; numbers too large for its type become infinite."""
+        with np.errstate(over="ignore"):
+            target[...] = observed
+
+    def transform_tensor(self, vectors):
+        """Return Known: the unit of the observed values, and C = U' P_Omega(G) in it; vectors on the device."""
+        unit, observed = 1.0, self.observed
+        C = self.arrays.empty((vectors.shape[1], observed[0].size), vectors.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest = self.fill(C, vectors, observed)
+        if not is_usual(largest):
+            unit = unit_of(observed)
+            if unit != 1:
+                self.fill(C, vectors, in_units(observed, unit))
+        return Known(unit, C, None, self.arrays)
+
+    def fill(self, C, vectors, observed):
+        """Compute C = U' observed; return the largest absolute value of observed, in C's type."""
+        flat, xp, largest = observed.reshape(len(observed), -1), self.xp, 0.0
+        for part, target in self.arrays.each(column_parts(flat.shape[1], self.arrays), (), (C,)):
+            block = flat[part]
+            if isinstance(block, xp.ndarray):
+                block = block.astype(C.dtype, copy=False)
+            else:
+                block = xp.empty(block.shape, C.dtype)
+                self.copy_to_device(flat[part], block)
+            largest = max(largest, float(max(block.max(), -block.min())))
+            xp.matmul(vectors.T, block, out=target)
+        return largest
+
+    def allocate_buffers(self, columns):
+        """Allocate the buffers of steps for an estimate of a number of columns, which is zero."""
+        arrays, dtype, shape = self.arrays, self.C.dtype, (len(self.U), columns)
+        self.now, self.before = arrays.zeros(shape, dtype), arrays.zeros(shape, dtype)
+        self.rounding = 10.0 * float(np.finfo(dtype).eps)
+        self.Z = arrays.empty(self.C.shape, dtype)
+        self.parts = column_parts(columns, arrays)
+        self.sums, self.all_hidden = self.xp.zeros((self.n_sums, 2)), self.xp.ones((1, 1), bool)
+        self.new = self.xp.empty(len(self.U) * self.width(), dtype)
         self.seconds = {"transform": 0.0, "thresholding": 0.0}
-        self.warm = WarmThresholding(self.slices(self.Z)) if pays(self.slices(self.Z).shape, False) else None
+        place = {"workspace": self.workspace, "arrays": arrays}
+        self.thresholds = WarmThresholding(self.slices(self.Z), self.on_gpu, **place)
+
+    def width(self):
+        """Return the columns of the estimate per inverse transform."""
+        return max(1, min(COLUMNS, self.now.shape[1]))
 
     def largest(self):
         """Return (K,) float64: the largest singular value of each slice of the zero-filled tensor."""
-        if self.leading is None:
-            self.leading = self._values(self.C)[:, 0]
+        if self.leading is None or self.thresholds.is_warm:  # this also initializes the subspace
+            self.Z[...] = self.C
+            values = self.thresholds.leading() if self.thresholds.is_warm else self.thresholds.all_values()
+            self.leading = values[:, 0].astype(np.float64) / self.unit
         return self.leading
 
     def known(self):
         """Return Known for the next completion of the same tensor."""
-        return Known(self.unit, self.C, self.leading)
+        return Known(self.unit, self.C, self.leading, self.arrays)
 
     def spectrum(self, count):
-        """Return (K, count) float64: leading singular values of the slices, the estimate filled in."""
-        self.transform(self.now)
-        return self._values(self.Z)[:, :count]
+        """Return (K, count) float64: leading singular values of the slices, the estimate filled in.
 
-    def _values(self, flat):
-        """Return (K, min(m, n)) float64: the singular values of the slices of (K, m n)."""
-        return singular_values(self.slices(flat)).astype(np.float64) / self.unit
+        The next step has no momentum.
+        """
+        self.transform(0.0)
+        return self.thresholds.all_values()[:, :count].astype(np.float64) / self.unit
 
     def step(self, lam, cap=None, momentum=0.0):
         """Run one iteration and return (change, size, ranks).
@@ -98,18 +146,16 @@ class TensorCompletion:
         Source: Algorithm 1 of the graph-tensor imputation paper, lines 7-10.
         """
         marks = [self.mark()]
-        self.extrapolate(self.Z.dtype.type(momentum))
-        self.transform(self.before)
+        self.transform(momentum)
         marks.append(self.mark())
-        ranks = self.thresholded(lam * self.unit, cap)
+        self.thresholds.run(lam * self.unit, cap, self.expected())
         marks.append(self.mark())
         change, size = self.transform_back()
         marks.append(self.mark())
-        ranks = self.threshold.fetch_ranks() if ranks is None else ranks
         target, thresholding, inverse = (self.between(*pair) for pair in itertools.pairwise(marks))
         self.seconds["transform"] += target + inverse
         self.seconds["thresholding"] += thresholding
-        return change, size, ranks
+        return change, size, self.thresholds.ranks
 
     def mark(self):
         """Return the current time, or an event on a GPU."""
@@ -119,35 +165,43 @@ class TensorCompletion:
         """Return the seconds between two marks."""
         return float(end - start)
 
-    def extrapolate(self, momentum):
+    def expected(self):
+        """Return the expected ranks of all slices if this has only a part of them; None: it has all."""
+
+    def extrapolate(self, now, before, momentum):
         """Compute before = now + momentum (now - before)."""
-        twins.extrapolate(self.now.ravel(), self.before.ravel(), momentum)
+        twins.extrapolate(now.ravel(), before.ravel(), now.dtype.type(momentum))
 
-    def thresholded(self, lam, cap):
-        """Threshold Z's slices and return the ranks; None on a GPU that still computes them."""
-        if self.warm:
-            return self.warm.run(lam, cap)
-        return threshold_in_place(self.slices(self.Z), lam.astype(self.Z.dtype), cap)
-
-    def transform(self, estimate):
-        """Compute Z = C + U_mis' estimate."""
-        self.xp.matmul(self.U.T, estimate, out=self.Z)
-        self.Z += self.C
+    def transform(self, momentum):
+        """Compute Z = C + U_mis' y of the estimate y with momentum, which replaces the one before."""
+        for _, now, before, C, Z in self.arrays.each(self.parts, (self.now, self.before, self.C), (self.Z,)):
+            self.extrapolate(now, before, momentum)
+            self.xp.matmul(self.U.T, before, out=Z)
+            Z += C
 
     def transform_back(self):
         """Update the estimate by U_mis Z; return (change, size).
 
         Only missing entries change; `before` becomes the old estimate.
         """
-        totals = np.zeros(2)
-        for first in range(0, self.now.shape[1], COLUMNS):
-            totals += self.keep(self.U @ self.Z[:, first : first + COLUMNS], first)
-        return float(totals[0]), float(totals[1])
+        totals, width, estimates = np.zeros(2), self.width(), (self.now, self.before)
+        reads = (self.Z, self.now) if self.hidden is None else (self.Z, self.hidden, self.now)
+        for _, Z, *hidden, _, now, before in self.arrays.each(self.parts, reads, estimates):
+            tables = *(hidden or [self.all_hidden]), now, before
+            for first in range(0, Z.shape[1], width):
+                part = Z[:, first : first + width]
+                new = self.new[: len(self.U) * part.shape[1]].reshape(len(self.U), -1)
+                self.xp.matmul(self.U, part, out=new)
+                totals += self.keep(new, first, tables)
+        return tuple(totals.tolist())
 
-    def keep(self, new, first):
-        """Update columns of the estimate, from column first on, at missing entries: (change, size)."""
-        hidden = np.ones((1, 1), bool) if self.hidden is None else self.hidden
-        twins.renew(new, hidden, first, self.now, self.before, self.sums)
+    def keep(self, new, first, tables):
+        """Update columns of the estimate, from column first on, at missing entries: (change, size).
+
+        tables: the missing entries, the estimate and the one before.
+        """
+        hidden, now, before = tables
+        twins.renew(new, hidden, first, now, before, self.sums)
         return self.sums.sum(axis=0)
 
     def slices(self, flat):
@@ -169,11 +223,10 @@ class TensorCompletion:
         """Return a copy where the observed tensor is: on the host, or on the GPU."""
         return result.copy()
 
-    def completed(self):
-        """Return (N, m, n) of the input's dtype: observed values bitwise, the estimate elsewhere."""
-        out = self.observed.copy()
-        out[place_like(~self.mask, out)] = self.missing()
-        return out
+
+def column_parts(columns, arrays):
+    """Return the blocks of columns of `arrays`, as indices of matrices."""
+    return [np.s_[:, part] for part in parts_of(columns, arrays.columns)]
 
 
 def lacking(mask):
@@ -181,20 +234,18 @@ def lacking(mask):
     return np.flatnonzero(~(mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)))
 
 
-def transform_tensor(basis, observed, dtype):
-    """Return Known of a tensor (N, m, n), 0 where missing: its unit, and C = U' P_Omega(G) in it."""
-    unit = unit_of(observed)
-    flat = in_units(observed, unit).reshape(len(observed), -1).astype(dtype, copy=False)
-    return Known(unit, np.ascontiguousarray(basis.vectors.T, dtype) @ flat, None)
-
-
 def unit_of(observed):
     """Return the power of two that scales observed numbers: 1 except for very large and very small ones."""
     largest = float(max(observed.max(), -observed.min()))
-    if largest == 0 or 1 / LARGE <= largest <= LARGE:
+    if largest == 0 or is_usual(largest):
         return 1.0
     most = np.finfo(observed.dtype).maxexp - 2
     return 2.0 ** -max(-most, min(most, math.frexp(largest)[1]))
+
+
+def is_usual(largest):
+    """Return True if numbers up to `largest` need no scaling."""
+    return 1 / LARGE <= largest <= LARGE
 
 
 def in_units(observed, unit):
@@ -213,41 +264,3 @@ def hidden_entries(mask, rows, columns=slice(None)):
         return None
     hidden = ~mask.reshape(len(mask), -1)[rows, columns]
     return None if hidden.all() else hidden
-
-
-def singular_values(X):
-    """Return (K, min(m, n)) of (K, m, n), descending; X is unchanged."""
-    if 1 in X.shape[1:]:
-        return np.linalg.norm(X, axis=(1, 2))[:, None]
-    values = np.empty((len(X), min(X.shape[1:])), X.dtype)
-    for first in range(0, len(X), TOGETHER):
-        part = X[first : first + TOGETHER]
-        none = np.zeros(len(part), np.int32)
-        values[first : first + TOGETHER] = svt.threshold(part, none.astype(X.dtype), np.empty_like(part), True, none)[0]
-    return values
-
-
-def threshold_in_place(X, lam, cap):
-    """Threshold slices X (K, m, n) in place; return ranks (K,) int32.
-
-    lam[k]: threshold of a slice; cap[k]: its maximum number of vectors.
-    """
-    if 1 in X.shape[1:]:
-        return shrink(X, lam, cap)
-    ranks = np.empty(len(X), np.int32)
-    out = np.empty((min(len(X), TOGETHER), *X.shape[1:]), X.dtype)
-    for first in range(0, len(X), TOGETHER):
-        part = np.s_[first : first + TOGETHER]
-        done = out[: len(X[part])]
-        most = None if cap is None else cap[part].astype(np.int32)
-        ranks[part] = svt.threshold(X[part], lam[part], done, cap=most)[1]
-        X[part] = done
-    return ranks
-
-
-def shrink(X, lam, cap):
-    """Run threshold_in_place for vectors, whose singular value is their length."""
-    length = singular_values(X)[:, 0]
-    is_kept = (length > lam) if cap is None else (length > lam) & (cap > 0)
-    X *= np.where(is_kept, 1 - lam / np.where(is_kept, length, 1), 0)[:, None, None]
-    return is_kept.astype(np.int32)

@@ -34,7 +34,7 @@ def renew(new, hidden, first, now, before, sums):
     parts = cuda.shared.array((2, THREADS), np.float64)
     thread = cuda.threadIdx.x
     change = size = 0.0
-    has_mask, columns = hidden.shape[0] > 1 or hidden.shape[1] > 1, new.shape[1]
+    has_mask, columns = hidden.size == now.size, new.shape[1]
     for i in range(cuda.grid(1), new.size, cuda.gridsize(1)):
         row = i // columns
         column = i - row * columns

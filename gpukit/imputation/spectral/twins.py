@@ -18,7 +18,7 @@ def extrapolate(start, stop, now, before, momentum):
 @by_block(lambda sums: len(sums))
 def renew(start, stop, new, hidden, first, now, before, sums):
     """Twin of kernels.renew: a block for every row of sums."""
-    has_mask, blocks, rows, columns = hidden.size > 1, len(sums), new.shape[0], new.shape[1]
+    has_mask, blocks, rows, columns = hidden.size == now.size, len(sums), new.shape[0], new.shape[1]
     for block in range(start, stop):
         change = size = 0.0
         for row in range(block * rows // blocks, (block + 1) * rows // blocks):

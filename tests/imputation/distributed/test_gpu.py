@@ -11,7 +11,6 @@ from support import SIMULATED
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
 
 from gpukit import device as devices
-from gpukit._cuda import cuda
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import Basis
 from gpukit.imputation.distributed import gpu as shared_gpu
@@ -20,8 +19,8 @@ from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.cpu import TensorCompletion
 from imputation import naive_algorithm
-from imputation.inputs import problem
-from imputation.spectral.test_gpu_completion import Library
+from imputation.inputs import completed, problem
+from imputation.spectral.test_gpu_completion import replace_cupy
 
 GPU = devices.Device("cuda", 0, "simulated", (9, 0))
 
@@ -30,10 +29,7 @@ GPU = devices.Device("cuda", 0, "simulated", (9, 0))
 def stand_in(monkeypatch):
     if not SIMULATED:
         pytest.skip("on a GPU test_gpu.py has the same with cupy itself")
-    for module in (gpu, shared_gpu):
-        monkeypatch.setattr(module, "array_library", Library)
-        monkeypatch.setattr(module, "shared", lambda array: cuda.cudadrv.devicearray.FakeCUDAArray(np.asarray(array)))
-    monkeypatch.setattr(gpu, "BLOCKS", 2)
+    replace_cupy(monkeypatch, gpu, shared_gpu)
 
 
 def both_walked(arguments, on_gpu, device):
@@ -60,7 +56,7 @@ def walked(completion):
     cap = np.arange(len(first), dtype=np.int32) % 3
     for share, most, momentum in (0.6, None, 0.0), (0.3, None, 0.2), (0.0, cap, 0.4):
         found += completion.step(share * first, most, momentum)[:3]
-    return [first, *found, completion.spectrum(2), completion.missing(), completion.completed()]
+    return [first, *found, completion.spectrum(2), completion.missing(), completed(completion)]
 
 
 @pytest.mark.slow

@@ -79,8 +79,9 @@ def test_smooth_data_far_from_zero_get_a_mean_and_a_law_that_beats_the_papers(en
 @pytest.mark.parametrize("entries", [False, True])
 def test_trials_share_what_they_have_in_common_and_find_the_same(entries, monkeypatch):
     place, _, _, tensor, mask = road(entries)
-    made, transformed, start = [], cpu.transform_tensor, choose.start
-    monkeypatch.setattr(cpu, "transform_tensor", lambda *arguments: made.append(1) or transformed(*arguments))
+    made, owner, start = [], cpu.TensorCompletion, choose.start
+    transformed = owner.transform_tensor
+    monkeypatch.setattr(owner, "transform_tensor", lambda *arguments: made.append(1) or transformed(*arguments))
     shared, count = choose.choose(place, AUTO, of(tensor, mask), 0), len(made)
     monkeypatch.setattr(choose, "start", lambda *arguments: start(*arguments[:4]))  # without observed values
     alone = choose.choose(place, AUTO, of(tensor, mask), 0)
