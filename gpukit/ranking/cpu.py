@@ -6,7 +6,7 @@ from gpukit import timing
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.feature_map import Expanded
 from gpukit.ranking.scaling import inverse, scatter, sparse_gram, sparse_gram_diagonal
-from gpukit.ranking.solvers.counting import dcm, ost
+from gpukit.ranking.solvers.counting import BLOCKS, dcm, ost
 from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram
 from gpukit.ranking.twins.level_tree import search_plane, start_planes
 from gpukit.ranking.twins.matrix import (
@@ -24,7 +24,6 @@ from gpukit.sorting import cpu as sorting
 __all__ = ["by_rank", "combine", "empty", "matrix", "p_swx", "pair_pulls", "put", "room", "search_plane", "sorting"]
 __all__ += ["start_planes", "total", "walk_blocks", "dcm", "ost"]  # steps.Steps; direct counting is on the CPU only
 
-BLOCKS = 64  # lists of queries for any number of threads, so that the result does not depend on it
 SHARES = 8  # of the covariance, each with an (n, n) sum
 
 

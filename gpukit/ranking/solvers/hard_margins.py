@@ -24,8 +24,6 @@ from gpukit.ranking.solvers import tron
 
 TRUSTED = 20  # steps of the trust region before the path, then of line searches
 SOLVED = 1e-3  # of f: the gap at which a smaller C ends; above it the preconditioner is tried, or the path ends
-LAST = 6  # steps for this check
-NOISY = 10.0  # of f: a bound of rounding above which a larger C is not tried; the bound is far above most errors
 SLACK, LENGTHS = 0.25, 10.0 ** np.arange(5)  # of the allowed gap; its multiples that are tried
 
 
@@ -110,12 +108,13 @@ class Path:
     def follow(self):
         """Return the tron.Result of the lowest point: on the path, lengthened, or the previous one."""
         w, before = np.zeros_like(self.before.w), self.before
+        most = 10.0  # of f: a bound of rounding above which a larger C is not tried; it is far above most errors
         noise = self.problem.noise(before.w, before.objective)
         places = [Place(before.w, before.objective, before.gradient, noise)]
         for C in path_of(self.problem):
             stage = self.problem.at(C)
             point = self.best(stage, w)
-            w, noisy = point.w, stage.noise(point.w, point.f) > NOISY * point.f
+            w, noisy = point.w, stage.noise(point.w, point.f) > most * point.f
             if is_ordered(point):
                 places += lengthen(self.problem, point, SLACK * tron.GAP * self.eps) + exact_place(self.problem, w)
             result = self.result(lowest(places), "converged")
@@ -200,9 +199,9 @@ def path_of(problem):
 def newton_point(problem, small, inverse):
     """Return (the minimum of the quadratic model, the number of conjugate gradient steps) at the last evaluated point.
 
-    It ends when LAST steps lower the model by less than `small`. inverse: r -> M^-1 r of a preconditioner.
+    It ends when its last steps lower the model by less than `small`. inverse: r -> M^-1 r of a preconditioner.
     """
-    most = 1000  # conjugate gradient steps
+    most, last = 1000, 6  # conjugate gradient steps, and those that are compared with `small`
     x, residual = np.zeros(problem.n), problem.target()
     direction, falls = inverse(residual), []
     size = float(residual @ direction)
@@ -216,7 +215,7 @@ def newton_point(problem, small, inverse):
         z = inverse(residual)
         size, before = float(residual @ z), size
         direction = z + size / before * direction
-        if len(falls) >= LAST and sum(falls[-LAST:]) <= small:
+        if len(falls) >= last and sum(falls[-last:]) <= small:
             break
     return x, len(falls)
 
