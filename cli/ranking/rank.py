@@ -134,8 +134,8 @@ def metrics_by_query(ask, documents, scores, names):
     """Return {metric: (values (m,), weights (m,))}, whose weighted means are those of steps.evaluate."""
     from gpukit.evaluation.ranking import values_by_query
 
-    rules = {"ndcg": ask.ndcg, "relevant": ask.relevant, "ties": ask.ties, "tied": 0.0}
-    return values_by_query(names, documents.y, scores, documents.offsets, **rules)
+    rules = report.pick(ask, "ndcg relevant ties")
+    return values_by_query(names, documents.y, scores, documents.offsets, **rules, tied=0.0)
 
 
 def write_queries(path, documents, ours, other_values):

@@ -188,8 +188,7 @@ def evaluate(ask, documents, scores):
     """Return the evaluation.ranking.Metrics of scores (l,) for Documents."""
     from gpukit.evaluation.ranking import evaluate as measure
 
-    rules = {"ndcg": ask.ndcg, "relevant": ask.relevant, "ties": ask.ties}
-    return measure(documents.y, scores, documents.offsets, **rules, more=ask.show)
+    return measure(documents.y, scores, documents.offsets, **report.pick(ask, "ndcg relevant ties"), more=ask.show)
 
 
 def more_metrics(show, metric=None):

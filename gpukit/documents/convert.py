@@ -270,18 +270,19 @@ def _check_numbers(documents):
     bad = np.flatnonzero(~np.isfinite(y))
     if len(bad):
         raise DataError(f"y[{bad[0]}] is {y[bad[0]]}: every document needs a relevance, a finite number.")
-    place = _first_not_finite(X)
-    if place:
-        row, column = place
-        raise DataError(f"X[{row}, {column}] is {X[row, column]}. Fill it in, or leave the document out.")
+    wrong = first_not_finite(X)
+    if wrong is not None:
+        row, column, value = wrong
+        raise DataError(f"X[{row}, {column}] is {value}. Fill it in, or leave the document out.")
     if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
         wrong = int(np.argmin((weights >= 0) & np.isfinite(weights)))
         raise DataError(f"weights[{wrong}] is {weights[wrong]}; weights are finite numbers from 0 up.")
 
 
-def _first_not_finite(X):
-    """Return (row, column) of the first non-finite entry of X, or None."""
-    if isinstance(X, np.ndarray):
-        return trust.first_wrong(trust.non_finite_mask, X)
-    place = trust.first_wrong(trust.non_finite_mask, X.data[: X.indptr[-1]])
-    return place and (int(np.searchsorted(X.indptr, place[0], "right")) - 1, int(X.indices[place[0]]))
+def first_not_finite(X):
+    """Return (row, column, value) of the first non-finite entry of X, dense or CSR, or None."""
+    values = X if isinstance(X, np.ndarray) else X.data[: X.indptr[-1]]
+    place = trust.first_wrong(trust.non_finite_mask, values)
+    if place is None or isinstance(X, np.ndarray):
+        return place and (*place, X[place])
+    return int(np.searchsorted(X.indptr, place[0], "right")) - 1, int(X.indices[place[0]]), values[place]

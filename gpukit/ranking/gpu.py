@@ -238,7 +238,7 @@ class Dense:
         return sum_rows(partial)
 
     def product(self, over, partners, room):
-        """See steps.Matrix."""
+        """See cpu.Dense."""
         return Product(self, over, partners, room)
 
     def gram(self, offsets, query, pulls):
@@ -310,7 +310,7 @@ class Sparse:
         return copy_out(self.out)
 
     def product(self, over, partners, room):
-        """See steps.Matrix."""
+        """See cpu.Dense."""
         capacity, workspace = room
         blocks = len(over.firsts) - 1
         kernel, loss = pair_sums_kernels.make_pair_sums(capacity), empty(blocks, np.float64)
@@ -386,7 +386,7 @@ class ByQueries:
         return self.sums()
 
     def product(self, over, partners, room):
-        """See steps.Matrix."""
+        """See cpu.Dense."""
         (capacity, workspace), walks = room, self._walks(over)
         lists = [len(walk.firsts) - 1 for walk in walks]
         ends, loss = np.cumsum(lists), empty(sum(lists), np.float64)

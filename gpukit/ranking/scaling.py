@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import map_row_blocks
 from gpukit.errors import DataError
 from gpukit.scheduler import by_block
 
@@ -39,8 +38,10 @@ class Scaling(NamedTuple):
         if self.kind == "query":
             return scale_by_query(X, offsets)
         if hasattr(X, "indptr"):
-            return type(X)(((X.data * self.factor[X.indices]).astype(X.dtype), X.indices, X.indptr), X.shape)
-        return shift(X, lambda rows: self.low, lambda rows: self.factor)
+            return type(X)((_multiply(X, self.factor), X.indices, X.indptr), X.shape)
+        out = np.empty_like(X)
+        _shift(X, self.low, self.factor, out)
+        return out
 
     def missing(self, X, w):
         """Return the part of scores X w that is missing because a sparse X could not be shifted."""
@@ -70,13 +71,14 @@ def fit(kind, X, offsets=None, span=None):
 
 def inverse(width):
     """Return 1 / width, and 0 where it is 0."""
-    return np.divide(1.0, width, out=np.zeros(np.shape(width)), where=width > 0)
+    return np.divide(1.0, width, out=np.zeros(len(width)), where=width > 0)
 
 
 def dense_range(X):
     """Return the smallest and largest value of each column, (n,) float64 each."""
-    bounds = map_row_blocks(lambda rows: (X[rows].min(axis=0), X[rows].max(axis=0)), X.shape)
-    lows, highs = np.swapaxes(np.array(bounds, np.float64), 0, 1)
+    runs = max(-(-X.shape[0] // RUN), 1)
+    lows, highs = np.empty((runs, X.shape[1])), np.empty((runs, X.shape[1]))
+    _ranges(X, lows, highs)
     return lows.min(axis=0), highs.max(axis=0)
 
 
@@ -138,26 +140,29 @@ def _sparse_spread(X, offsets):
     return np.zeros(X.shape[1]), width * np.sqrt(spread / X.shape[0])
 
 
+def _multiply(X, factor):
+    return (X.data * factor[X.indices]).astype(X.dtype)
+
+
 def scale_by_query(X, offsets):
     """Return X (l, n) with each feature of each query scaled to [0, 1]; a new array."""
     if hasattr(X, "indptr"):
         raise DataError("scale='query' cannot shift the features of a sparse X. Use scale='none', or X.toarray().")
-    starts = offsets[:-1][np.diff(offsets) > 0]
-    query = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(X)))
-    low, high = (bound.reduceat(X, starts, axis=0).astype(np.float64) for bound in (np.minimum, np.maximum))
-    factor = inverse(high - low)
-    return shift(X, lambda rows: low[query[rows]], lambda rows: factor[query[rows]])
-
-
-def shift(X, low, factor):
-    """Return (X - low) * factor in X's dtype, a new array; low, factor: functions of a slice of rows."""
     out = np.empty_like(X)
-
-    def fill(rows):
-        out[rows] = (X[rows] - low(rows)) * factor(rows)
-
-    map_row_blocks(fill, X.shape)
+    _scale_queries(X, offsets, out)
     return out
+
+
+@by_block(lambda lows: lows.shape[0])
+def _ranges(start, stop, X, lows, highs):
+    """Set row `run` of lows, highs: the range of each column in its RUN rows."""
+    for run in range(start, stop):
+        low, high = lows[run], highs[run]
+        low[:], high[:] = np.inf, -np.inf
+        for i in range(run * RUN, min(run * RUN + RUN, X.shape[0])):
+            for f in range(X.shape[1]):
+                low[f] = min(low[f], X[i, f])
+                high[f] = max(high[f], X[i, f])
 
 
 @by_block(lambda squares: squares.shape[0])
@@ -180,6 +185,30 @@ def _scatter(start, stop, X, offsets, runs, weights, factor, squares):
             if weight > 0.0:
                 for f in range(X.shape[1]):
                     total[f] = max(total[f] - sums[f] * sums[f] / weight, 0.0)
+
+
+@by_block(lambda X: X.shape[0])
+def _shift(start, stop, X, low, factor, out):
+    """out = (X - low) * factor."""
+    for i in range(start, stop):
+        for f in range(X.shape[1]):
+            out[i, f] = (X[i, f] - low[f]) * factor[f]
+
+
+@by_block(lambda offsets: offsets.size - 1)
+def _scale_queries(start, stop, X, offsets, out):
+    """See `scale_by_query`."""
+    for t in range(start, stop):
+        low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+        for i in range(offsets[t], offsets[t + 1]):
+            for f in range(X.shape[1]):
+                low[f] = min(low[f], X[i, f])
+                high[f] = max(high[f], X[i, f])
+        for f in range(X.shape[1]):
+            high[f] = 1.0 / (high[f] - low[f]) if high[f] > low[f] else 0.0
+        for i in range(offsets[t], offsets[t + 1]):
+            for f in range(X.shape[1]):
+                out[i, f] = (X[i, f] - low[f]) * high[f]
 
 
 def sparse_gram(X, offsets, query, pulls):

@@ -50,13 +50,12 @@ def find_minimum(problem, w, eps, max_iter, start_norm=None, progress=lambda *ne
     loose: see tron.minimize; the path is not used.
     """
     result = tron.minimize(problem, w, eps, min(max_iter, TRUSTED), start_norm, progress, loose)
-    search_on = Searches(problem, eps, max_iter, progress).go_on
     if not is_done(result, eps):
-        result = search_on(result)
+        result = search_on(problem, result, eps, max_iter, progress)
     if not (loose or is_done(result, eps)) and len(result.history) < max_iter:
         result = Path(problem, eps, result, max_iter, progress).follow()
     while result.stopped == "max_iter" and len(result.history) < max_iter:
-        result = search_on(result)
+        result = search_on(problem, result, eps, max_iter, progress)
     return result
 
 
@@ -66,34 +65,27 @@ def is_done(result, eps):
     return result.stopped == "converged" or (result.stopped == "settled" and result.gap <= allowed)
 
 
-class Searches(NamedTuple):
-    """Newton steps with a line search, for which conjugate gradients are preconditioned and end early."""
-
-    problem: object
-    eps: float
-    max_iter: int
-    progress: object
-
-    def go_on(self, result):
-        """Return the tron.Result after TRUSTED more steps; 'settled' if rounding hides their effect."""
-        problem, history, floor = self.problem, list(result.history), result.objective - result.gap
-        point, gap, hidden, stopped = Point(result.w, *problem.evaluate(result.w)), np.inf, False, "max_iter"
-        for left in range(min(TRUSTED, self.max_iter - len(history)), -1, -1):
-            floor, before = max(floor, problem.floor(*point)), gap
-            gap, allowed = max(point.f + problem.noise(point.w, point.f) - floor, 0.0), tron.GAP * self.eps * point.f
-            self.progress("training", len(history), None, news(point))
-            if gap <= allowed and norm(point.g) <= self.eps * result.start_norm:
-                stopped = "converged"
-            elif hidden and gap > 0.5 * before:
-                stopped = "settled"
-            if stopped != "max_iter" or not left:
-                break
-            step = tron.conjugate_gradients(problem, point.g, np.inf, allowed)
-            new = search(problem, point, point.w + step.step)
-            hidden, point = new.f >= point.f - problem.noise(point.w, point.f), new
-            history.append({**news(point), "cg_steps": step.steps, "radius": None})
-        final = result._replace(stopped=stopped, history=history, gap=gap)
-        return final._replace(w=point.w, objective=point.f, gradient=norm(point.g))
+def search_on(problem, result, eps, max_iter, progress):
+    """Return the tron.Result after TRUSTED more Newton steps with line searches; 'settled' if rounding hides their
+    effect. Conjugate gradients are preconditioned and end early."""
+    history, floor = list(result.history), result.objective - result.gap
+    point, gap, hidden, stopped = Point(result.w, *problem.evaluate(result.w)), np.inf, False, "max_iter"
+    for left in range(min(TRUSTED, max_iter - len(history)), -1, -1):
+        floor, before = max(floor, problem.floor(*point)), gap
+        gap, allowed = max(point.f + problem.noise(point.w, point.f) - floor, 0.0), tron.GAP * eps * point.f
+        progress("training", len(history), None, news(point))
+        if gap <= allowed and norm(point.g) <= eps * result.start_norm:
+            stopped = "converged"
+        elif hidden and gap > 0.5 * before:
+            stopped = "settled"
+        if stopped != "max_iter" or not left:
+            break
+        step = tron.conjugate_gradients(problem, point.g, np.inf, allowed)
+        new = search(problem, point, point.w + step.step)
+        hidden, point = new.f >= point.f - problem.noise(point.w, point.f), new
+        history.append({**news(point), "cg_steps": step.steps, "radius": None})
+    final = result._replace(stopped=stopped, history=history, gap=gap)
+    return final._replace(w=point.w, objective=point.f, gradient=norm(point.g))
 
 
 class Path:
