@@ -176,10 +176,29 @@ def _queries(qid, group, count):
     if qid.shape != (count,):
         raise DataError(f"qid must hold one query id a document, {count:,}; its shape is {qid.shape}.")
     number, ids = factorize(qid, "query")
-    appearance = np.argsort(np.unique(number, return_index=True)[1])
-    order = np.argsort(np.argsort(appearance)[number], kind="stable")
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(number, minlength=len(ids))[appearance]))).astype(np.int64)
-    return None if (order[1:] > order[:-1]).all() else order, offsets, ids[appearance]
+    order, offsets, numbers = group_rows(number, count)
+    return order, offsets, ids[numbers]
+
+
+def group_rows(qid, count):
+    """Return (rows, offsets, ids) of a column of query ids.
+
+    rows (l,) int64, or None if they are in order; offsets (m + 1,) int64; ids (m,). Queries are in the order of their
+    first documents, documents of a query in their order in the input.
+    """
+    qid = np.asarray(qid)
+    if qid.shape != (count,):
+        raise DataError(f"qid must hold one query id a document, {count:,}; it has shape {qid.shape}.")
+    changes = np.append(0, np.flatnonzero(qid[1:] != qid[:-1]) + 1)
+    ids, first, number = np.unique(qid[changes], return_index=True, return_inverse=True)
+    if len(ids) == len(changes):
+        return None, np.append(changes, count), qid[changes]
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(ids), np.int64)
+    rank[order] = np.arange(len(ids))
+    number = np.repeat(rank[number.ravel()], np.diff(np.append(changes, count)))
+    rows = np.argsort(number, kind="stable")
+    return rows, np.append(0, np.cumsum(np.bincount(number))), ids[order]
 
 
 def _group_offsets(group, count):

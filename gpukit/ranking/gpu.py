@@ -20,7 +20,7 @@ from gpukit.ranking.solvers.choose import has_cupy
 from gpukit.ranking.streaming import HostBlocks
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
-BLOCK = 256
+BLOCK = THREADS
 SHARED = 48 << 10  # bytes per block
 SHARES = 64  # most shares of the covariance; fewer if (n, n) is large
 EXPANDED = 1 << 25  # numbers of a block of expanded features: 256 MiB

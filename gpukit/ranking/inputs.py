@@ -24,13 +24,14 @@ from gpukit.documents.convert import (
     feature_names,
     first_not_finite,
     given_names,
+    group_rows,
     sparse_rows,
 )
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.ids import check_exact
-from gpukit.ranking.problem import group_rows, group_sizes
+from gpukit.ranking.problem import group_sizes
 
 
 class Queries(NamedTuple):

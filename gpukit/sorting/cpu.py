@@ -10,8 +10,6 @@ from gpukit.sorting import twins
 
 CACHED = 1 << 16  # keys up to which the buffers of a radix sort are in the cache
 TASK = 1 << 12  # keys, in neighbouring segments, that are worth a call of the twin for those before them
-SHORT = 1 << 10  # keys, the mean of segments of integers that one thread sorts
-GOLDEN = (5**0.5 - 1) / 2
 
 __all__ = ["argsort", "empty", "fetch", "first_nan", "plan", "resident"]
 
@@ -49,13 +47,14 @@ def argsort(keys, prepared, order):
 
 def choose_for_numpy(keys, offsets):
     """Return the segments of long runs, for timsort, in tasks of neighbours; and others that exceed the cache."""
-    samples, distance, disorder = 16, 64, 3
+    samples, distance, disorder, golden = 16, 64, 3, (5**0.5 - 1) / 2
     sizes = np.diff(offsets)
-    if keys.dtype.kind != "f":  # the twin compares floats; threads wait for each other's short segments
-        return np.array_split(np.arange(len(sizes)), 1 + len(keys) // max(CACHED, SHORT * len(sizes))), np.arange(0)
+    if keys.dtype.kind != "f":  # the twin compares floats
+        short = 1 << 10  # keys, the mean of segments at which threads would wait for each other
+        return np.array_split(np.arange(len(sizes)), 1 + len(keys) // max(CACHED, short * len(sizes))), np.arange(0)
     segments = np.flatnonzero(sizes > twins.SHORT)
     sizes, distance = sizes[segments, None], np.minimum(distance, sizes[segments, None] // 8)
-    shares = np.arange(1, samples + 1) * GOLDEN % 1.0  # irregular, unlike the keys
+    shares = np.arange(1, samples + 1) * golden % 1.0  # irregular, unlike the keys
     places = offsets[segments, None] + ((sizes - distance - 1) * shares).astype(np.int64)
     falls = [keys[places + start + distance] < keys[places + start] for start in (0, 1)]  # of runs: mostly alike
     is_in_runs = np.count_nonzero(falls[0] != falls[1], axis=1) <= disorder
