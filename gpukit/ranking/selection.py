@@ -212,17 +212,10 @@ def broadcast_choice(choice, team):
 
 def choose_on_validation(inputs, settings, weights, group, validation):
     """Return the Choice of candidates trained on all of inputs.Inputs; None if there are none."""
-    kinds = list_features(settings)
-    searches = [search_once(inputs, settings._replace(features=kind), weights, group, validation) for kind in kinds]
+    folds = [(inputs, weights, group, validation)]
+    searches = [search_folds(folds, settings._replace(features=kind)) for kind in list_features(settings)]
     queries = len(validation.offsets) - 1
     return make_choice(searches, validation.metric, queries, "validation") if searches[0].finalists else None
-
-
-def search_once(inputs, settings, weights, group, validation):
-    """Return the Search of one kind of features on a validation set."""
-    paths = dict.fromkeys(list_scales(settings))
-    trials = try_paths(inputs, weights, group, settings, paths, validation, make_budget(settings))
-    return Search(trials, trials)
 
 
 def choose_on_folds(inputs, settings, weights, group, metric):
@@ -232,25 +225,28 @@ def choose_on_folds(inputs, settings, weights, group, metric):
     if sample is None:
         return None
     settings, searches = settings._replace(solver="auto", device="cpu"), []
+    folds = [
+        (train.inputs, train.weights, None, ValidationSet(held_out.inputs, metric, held_out.weights))
+        for train, held_out in split_folds(sample)
+    ]
     for kind in list_features(settings):
         # with more features than documents, eigenvectors cost more than the steps they save
         full = settings.precondition and (kind != "linear" or sample.X.shape[1] <= len(sample.y))
         rival = choose_trial(searches, "folds") if searches else None
-        searches.append(search_folds(sample, settings._replace(features=kind, precondition=full), metric, rival))
+        searches.append(search_folds(folds, settings._replace(features=kind, precondition=full), rival))
         if not searches[0].finalists:
             return None
     return make_choice(searches, metric, len(sample.starts), sample.unit)
 
 
-def search_folds(sample, settings, metric, rival=None):
-    """Return the Search of one kind of features on the folds of a Sample.
+def search_folds(folds, settings, rival=None):
+    """Return the Search of one kind of features on folds [(Inputs, weights, group, path.ValidationSet)].
 
     It ends without finalists as soon as the best is not better than the Trial `rival` on the folds so far.
     """
     trials, finalists, paths, budget = {}, [], dict.fromkeys(list_scales(settings)), make_budget(settings)
-    for train, held_out in split_folds(sample):
-        validation = ValidationSet(held_out.inputs, metric, held_out.weights)
-        results = try_paths(train.inputs, train.weights, None, settings, paths, validation, budget)
+    for inputs, weights, group, validation in folds:
+        results = try_paths(inputs, weights, group, settings, paths, validation, budget)
         if not results:
             return Search([], list(trials.values()))
         finalists = [trials[trial.candidate].extend(trial) if trials else trial for trial in results]
