@@ -69,8 +69,9 @@ def choose_for_numpy(keys, offsets):
 def sort_runs(keys, offsets, segments, order):
     """Set order (n,) for segments of long runs."""
     for begin, end in zip(offsets[segments].tolist(), offsets[segments + 1].tolist()):
-        if end - begin < CACHED or not twins.place_run(keys[begin:end], order[begin:end]):
-            order[begin:end] = keys[begin:end].argsort(kind="stable")
+        segment = keys[begin:end]
+        if not twins.place_run(segment, order[begin:end]):
+            order[begin:end] = segment.argsort(kind="stable")
     if keys.dtype.kind == "f":
         last = keys[offsets[segments] + order[offsets[segments + 1] - 1]]
         for segment in segments[np.isnan(last)].tolist():  # which numpy puts last, whatever its sign
