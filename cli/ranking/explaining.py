@@ -7,8 +7,6 @@ from gpukit.cli.ranking import steps
 from gpukit.documents.table import take_queries
 from gpukit.errors import DataError, ParameterError
 
-MOST = 10  # features that are listed by name
-
 
 def check(ask):
     """Raise ParameterError for options of the scores."""
@@ -30,7 +28,8 @@ def show(ask, stages):
         facts = {"command": "rank", **report.pick(ask, "model file"), "documents": numbers, "query": query}
         report.print_json({**facts, "scores": scores, "parts": rows, "seconds": stages.seconds})
         return
-    table, rest = rows[:MOST], rows[MOST:]
+    most = 10  # features that are listed by name
+    table, rest = rows[:most], rows[most:]
     if rest:
         table = [*table, {"feature": f"{len(rest):,} others", "part": sum(row["part"] for row in rest)}]
     table = [*table, {"feature": "sum", "part": sum(row["part"] for row in rows)}]

@@ -52,18 +52,12 @@ def jobs(ask):
     folds = find_folds(ask.path)
     if ask.fold is not None:
         folds = [_chosen(folds, ask)]
-    several = len(folds) > 1
-    return [
-        Job(
-            fold.name,
-            fold.train,
-            fold.vali,
-            fold.test,
-            path_of_fold(ask.model, fold.name, several),
-            path_of_fold(ask.scores, fold.name, several),
-        )
-        for fold in folds
-    ]
+    return [_job(ask, *fold, several=len(folds) > 1) for fold in folds]
+
+
+def _job(ask, name, *sources, several):
+    """Return the Job of a fold, one of several, or of a file; sources: train, validation, test."""
+    return Job(name, *sources, *(path_of_fold(path, name, several) for path in (ask.model, ask.scores)))
 
 
 def _file_job(ask):
@@ -73,16 +67,8 @@ def _file_job(ask):
         raise ParameterError("--c-grid chooses C on a validation set: give --validation FILE, or a LETOR folder.")
     if ask.scores is not None and ask.test is None:
         raise ParameterError("--scores writes the scores of the test set: give --test FILE, or a LETOR folder.")
-    name = Path(ask.path).stem
-    validation, test = (None if path is None else Path(path) for path in (ask.validation, ask.test))
-    return Job(
-        name,
-        Path(ask.path),
-        validation,
-        test,
-        path_of_fold(ask.model, name, False),
-        path_of_fold(ask.scores, name, False),
-    )
+    sources = (path and Path(path) for path in (ask.path, ask.validation, ask.test))
+    return _job(ask, Path(ask.path).stem, *sources, several=False)
 
 
 def _parts_of_file(ask):

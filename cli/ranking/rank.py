@@ -18,6 +18,8 @@ from gpukit.io import sinks
 
 OF_TEST = {"metric": "metric", "model": "MODEL", "against": "--against", "difference": "difference", "low": "from"}
 OF_TEST |= {"high": "to", "p": "p"}
+OF_TEST_TITLE = "Metrics of both models; difference with its 95 % interval; "
+OF_TEST_TITLE += "p of the paired randomization test over queries"
 
 
 @click.command()
@@ -134,8 +136,8 @@ def metrics_by_query(ask, documents, scores, names):
     """Return {metric: (values (m,), weights (m,))}, whose weighted means are those of steps.evaluate."""
     from gpukit.evaluation.ranking import values_by_query
 
-    rules = {"ndcg": ask.ndcg, "relevant": ask.relevant, "ties": ask.ties, "tied": 0.0}
-    return values_by_query(names, documents.y, scores, documents.offsets, **rules)
+    rules = report.pick(ask, "ndcg relevant ties")
+    return values_by_query(names, documents.y, scores, documents.offsets, **rules, tied=0.0)
 
 
 def write_queries(path, documents, ours, other_values):
@@ -155,14 +157,7 @@ def compare(name, ours, weights, other_values):
     share = weights / weights.mean()
     difference = significance.compare(ours * share, other_values * share)
     means = {"model": float((ours * share).mean()), "against": float((other_values * share).mean())}
-    return {
-        "metric": name,
-        **means,
-        "difference": difference.mean,
-        "low": difference.low,
-        "high": difference.high,
-        "p": difference.p,
-    }
+    return {"metric": name, **means, "difference": difference.mean, **report.pick(difference, "low high p")}
 
 
 def show(ask, documents, scores, judged, stages):
@@ -176,19 +171,15 @@ def show(ask, documents, scores, judged, stages):
         report.print_json({"command": "rank", **facts})
         return
     if metrics is not None:
-        report.print_table(
-            [{**facts, **replace_undefined(metrics)}], {name: name for name in facts} | columns(ask), err=True
-        )
+        headings = {name: name for name in facts} | columns(ask)
+        report.print_table([{**facts, **replace_undefined(metrics)}], headings, err=True)
         for text in undefined_lines([metrics]):
             report.echo(text, err=True)
         if text := tie_remark(ask.ties, "given", [metrics]):
             report.remark(text, ask.quiet)
-        if few := zeros(ask.ndcg, [(len(documents.y), len(documents.qids), steps.count_short_queries(documents))]):
+        if few := zeros(ask.ndcg, [steps.size_of(documents)]):
             report.remark(few, ask.quiet)
     if judged.comparison:
-        title = (
-            "Metrics of both models; difference with its 95 % interval; p of the paired randomization test over queries"
-        )
-        report.print_table(judged.comparison, OF_TEST, title)
+        report.print_table(judged.comparison, OF_TEST, OF_TEST_TITLE)
     where = "" if ask.output is None or outputs.takes_stdout(ask.output) else f" in {ask.output}"
     report.remark(f"{facts['documents']:,} scores of {facts['queries']:,} queries{where}. {stages.line()}", ask.quiet)

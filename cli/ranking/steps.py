@@ -76,10 +76,7 @@ def run(ask, job, stages, team, whole=None):
     if job.scores is not None and not team.rank:
         write_scores(scores["test"], job.scores)
     stages.done("writing")
-    sizes = {
-        part: (len(documents.y), len(documents.qids), count_short_queries(documents))
-        for part, documents in parts.items()
-    }
+    sizes = {part: size_of(documents) for part, documents in parts.items()}
     return Trained(job, model, sizes, metrics, messages, constant)
 
 
@@ -188,8 +185,7 @@ def evaluate(ask, documents, scores):
     """Return the evaluation.ranking.Metrics of scores (l,) for Documents."""
     from gpukit.evaluation.ranking import evaluate as measure
 
-    rules = {"ndcg": ask.ndcg, "relevant": ask.relevant, "ties": ask.ties}
-    return measure(documents.y, scores, documents.offsets, **rules, more=ask.show)
+    return measure(documents.y, scores, documents.offsets, **report.pick(ask, "ndcg relevant ties"), more=ask.show)
 
 
 def more_metrics(show, metric=None):
@@ -206,11 +202,12 @@ def more_metrics(show, metric=None):
     return [name for name in requests if name not in options.METRICS]
 
 
-def count_short_queries(documents):
-    """Count queries with fewer documents than the last displayed NDCG@k needs."""
+def size_of(documents):
+    """Return the numbers of documents, of queries, and of queries with fewer documents than the last NDCG@k needs."""
     from gpukit.evaluation.ranking import CUTS
 
-    return int((documents.offsets[1:] - documents.offsets[:-1] < CUTS[-1]).sum())
+    few = (documents.offsets[1:] - documents.offsets[:-1] < CUTS[-1]).sum()
+    return len(documents.y), len(documents.qids), int(few)
 
 
 def write_scores(scores, path):

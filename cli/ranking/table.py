@@ -32,6 +32,7 @@ WHERE = {
 }
 OF_FOLD = {"fold": "fold", "C": "C"}
 OF_PART = {"part": "", "queries": "queries", "documents": "documents"}
+SIZES = ("documents", "queries")
 OF_TRAINING = {"newton": "Newton", "cg": "CG", "seconds": "sec"}
 BY_C = {"C": "C", "folds": "chosen by"}
 BY_C_TITLE = "By C on the validation set; chosen by: number of folds"
@@ -137,9 +138,8 @@ def title(ask, done):
         if ask.grid is None
         else f"C of {len(ask.grid)} by {ask.metric} on the validation set"
     )
-    maps = "".join(
-        f", {kind} features" for kind in dict.fromkeys(map_of(trained.model) for trained in done) if kind != "linear"
-    )
+    kinds = dict.fromkeys(map_of(trained.model) for trained in done if map_of(trained.model) != "linear")
+    maps = "".join(f", {kind} features" for kind in kinds)
     yield f"RankSVM on {devices}, solver {solvers}, eps {ask.eps:g}, {C}{maps}"
     if len(done) > 1:
         whole = "" if ask.grid is None else "; Newton, CG, sec: for all C together"
@@ -191,34 +191,25 @@ def label_of(trial):
 
 def rows_by_part(trained):
     """Return a row for each of train, validation and test."""
-    return [
-        {
-            "part": part,
-            "documents": trained.sizes[part][0],
-            "queries": trained.sizes[part][1],
-            **replace_undefined(metrics),
-        }
-        for part, metrics in trained.metrics.items()
-    ]
+    sizes = {part: dict(zip(SIZES, counts)) for part, counts in trained.sizes.items()}
+    return [{"part": part, **sizes[part], **replace_undefined(each)} for part, each in trained.metrics.items()]
 
 
 def rows_by_fold(done, part):
-    """Return a row per fold with metrics, and the row of means."""
-    rows = [row_of_fold(trained, part) for trained in done]
+    """Return a row per fold with metrics of a part, and the row of means."""
+    rows = [
+        {
+            "fold": trained.job.name,
+            "C": report.Figure(format_C(trained.model.C_)),
+            **replace_undefined(trained.metrics[part]),
+            **trained.steps,
+            "seconds": trained.seconds,
+        }
+        for trained in done
+    ]
     mean = means(rows)
     steps = {key: format_figure(mean[key], 1) for key in ("newton", "cg")}
     return [{**row, "seconds": format_figure(row["seconds"], 3)} for row in [*rows, {**mean, "fold": "mean", **steps}]]
-
-
-def row_of_fold(trained, part):
-    """Return the numbers of one fold, with metrics of its part."""
-    return {
-        "fold": trained.job.name,
-        "C": report.Figure(format_C(trained.model.C_)),
-        **replace_undefined(trained.metrics[part]),
-        **trained.steps,
-        "seconds": trained.seconds,
-    }
 
 
 def replace_undefined(metrics):
@@ -257,10 +248,8 @@ def remarks(ask, done):
     for trained in done:
         if trained.constant:
             yield f"{trained.job.name}: no score depends on {trained.constant} (constant within every query)."
-        written = [
-            f"{what} in {path}" for what, path in (("model", trained.job.model), ("scores", trained.job.scores)) if path
-        ]
-        if written:
+        outputs = report.pick(trained.job, "model scores").items()
+        if written := [f"{what} in {path}" for what, path in outputs if path]:
             yield f"{trained.job.name}: {', '.join(written)}."
     if ask.folds is not None:
         yield f"Each part of {ask.path} was the test set once. Next: gpukit ranksvm {ask.path} --model FILE"
@@ -287,25 +276,22 @@ def result(ask, done, stages):
 
 def fold_result(trained):
     """Return the --json output of one fold or file."""
-    model, metrics = trained.model, trained.metrics.items()
+    model, metrics = trained.model, trained.metrics
     return {
         **report.pick(trained.job, "name model scores"),
         "files": trained.job.sources,
         **report.pick(model, "device solver C objective converged stop_reason history", "_"),
-        **{
-            "scale": model.scaling_.kind,
-            "feature_map": map_of(model),
-            **trained.steps,
-            "training_seconds": trained.seconds,
-        },
+        "scale": model.scaling_.kind,
+        "feature_map": map_of(model),
+        **trained.steps,
+        "training_seconds": trained.seconds,
         **{name: getattr(model, f"{name}_", None) for name in ("chosen", "trials")},
-        **{"pairs": model.n_pairs_, "features": model.n_features_in_},
-        "sizes": {part: dict(zip(("documents", "queries"), size)) for part, size in trained.sizes.items()},
-        "metrics": trained.metrics,
-        **{
-            name: {part: getattr(metric_values, name) for part, metric_values in metrics}
-            for name in ("reasons", "ties")
-        },
+        "pairs": model.n_pairs_,
+        "features": model.n_features_in_,
+        "sizes": {part: dict(zip(SIZES, size)) for part, size in trained.sizes.items()},
+        "metrics": metrics,
+        "reasons": {part: each.reasons for part, each in metrics.items()},
+        "ties": {part: each.ties for part, each in metrics.items()},
         "constant_features": trained.constant,
         **report.pick(trained, "path warnings"),
     }
@@ -316,17 +302,16 @@ def draw(ask, done):
 
     The gradient is drawn for a single C.
     """
+    if ask.grid is None:
+        titles, scales = ("CG steps", "gradient"), (None, 10)
+    else:
+        titles, scales = ("C", f"{ask.metric} on the validation set"), (2, None)
+    curves({trained.job.name: points(ask, trained) for trained in done}, titles, scales, ask.plot)
+
+
+def points(ask, trained):
+    """Return [(C, metric)] of a grid, else [(cumulative CG steps, gradient norm)] after each Newton step."""
     if ask.grid is not None:
-        paths = {
-            trained.job.name: [(point["C"], point["validation"][ask.metric]) for point in trained.path]
-            for trained in done
-        }
-        curves(paths, ("C", f"{ask.metric} on the validation set"), (2, None), ask.plot)
-        return
-    steps = {trained.job.name: convergence(trained.model.history_) for trained in done}
-    curves(steps, ("CG steps", "gradient"), (None, 10), ask.plot)
-
-
-def convergence(history):
-    """Return [(cumulative CG steps, gradient norm)] after each Newton step."""
+        return [(point["C"], point["validation"][ask.metric]) for point in trained.path]
+    history = trained.model.history_
     return list(zip(accumulate(row["cg_steps"] for row in history), (row["gradient"] for row in history)))

@@ -176,10 +176,29 @@ def _queries(qid, group, count):
     if qid.shape != (count,):
         raise DataError(f"qid must hold one query id a document, {count:,}; its shape is {qid.shape}.")
     number, ids = factorize(qid, "query")
-    appearance = np.argsort(np.unique(number, return_index=True)[1])
-    order = np.argsort(np.argsort(appearance)[number], kind="stable")
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(number, minlength=len(ids))[appearance]))).astype(np.int64)
-    return None if (order[1:] > order[:-1]).all() else order, offsets, ids[appearance]
+    order, offsets, numbers = group_rows(number, count)
+    return order, offsets, ids[numbers]
+
+
+def group_rows(qid, count):
+    """Return (rows, offsets, ids) of a column of query ids.
+
+    rows (l,) int64, or None if they are in order; offsets (m + 1,) int64; ids (m,). Queries are in the order of their
+    first documents, documents of a query in their order in the input.
+    """
+    qid = np.asarray(qid)
+    if qid.shape != (count,):
+        raise DataError(f"qid must hold one query id a document, {count:,}; it has shape {qid.shape}.")
+    changes = np.append(0, np.flatnonzero(qid[1:] != qid[:-1]) + 1)
+    ids, first, number = np.unique(qid[changes], return_index=True, return_inverse=True)
+    if len(ids) == len(changes):
+        return None, np.append(changes, count), qid[changes]
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(ids), np.int64)
+    rank[order] = np.arange(len(ids))
+    number = np.repeat(rank[number.ravel()], np.diff(np.append(changes, count)))
+    rows = np.argsort(number, kind="stable")
+    return rows, np.append(0, np.cumsum(np.bincount(number))), ids[order]
 
 
 def _group_offsets(group, count):
@@ -270,18 +289,19 @@ def _check_numbers(documents):
     bad = np.flatnonzero(~np.isfinite(y))
     if len(bad):
         raise DataError(f"y[{bad[0]}] is {y[bad[0]]}: every document needs a relevance, a finite number.")
-    place = _first_not_finite(X)
-    if place:
-        row, column = place
-        raise DataError(f"X[{row}, {column}] is {X[row, column]}. Fill it in, or leave the document out.")
+    wrong = first_not_finite(X)
+    if wrong is not None:
+        row, column, value = wrong
+        raise DataError(f"X[{row}, {column}] is {value}. Fill it in, or leave the document out.")
     if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
         wrong = int(np.argmin((weights >= 0) & np.isfinite(weights)))
         raise DataError(f"weights[{wrong}] is {weights[wrong]}; weights are finite numbers from 0 up.")
 
 
-def _first_not_finite(X):
-    """Return (row, column) of the first non-finite entry of X, or None."""
-    if isinstance(X, np.ndarray):
-        return trust.first_wrong(trust.non_finite_mask, X)
-    place = trust.first_wrong(trust.non_finite_mask, X.data[: X.indptr[-1]])
-    return place and (int(np.searchsorted(X.indptr, place[0], "right")) - 1, int(X.indices[place[0]]))
+def first_not_finite(X):
+    """Return (row, column, value) of the first non-finite entry of X, dense or CSR, or None."""
+    values = X if isinstance(X, np.ndarray) else X.data[: X.indptr[-1]]
+    place = trust.first_wrong(trust.non_finite_mask, values)
+    if place is None or isinstance(X, np.ndarray):
+        return place and (*place, X[place])
+    return int(np.searchsorted(X.indptr, place[0], "right")) - 1, int(X.indices[place[0]]), values[place]

@@ -10,6 +10,7 @@ from gpukit import random
 from gpukit._jit import njit
 from gpukit.normals import normal
 from gpukit.scheduler import by_block
+from gpukit.sorting import segmented_argsort
 from gpukit.streams import Keyed
 
 LENGTHS, QUERIES, TRAITS, RELEVANCE, FEATURES = Keyed.DOCUMENTS_SYNTH
@@ -166,15 +167,7 @@ def ranks(relevance, offsets):
 
     They ascend in relevance (l,) float32, ties by position.
     """
+    starts = np.repeat(offsets[:-1], np.diff(offsets))
     out = np.empty(len(relevance), dtype=np.float64)
-    _rank(relevance, offsets, out)
+    out[starts + segmented_argsort(relevance, offsets, device="cpu")] = np.arange(len(relevance)) - starts + 1
     return out
-
-
-@by_block(lambda offsets: len(offsets) - 1)
-def _rank(start, stop, relevance, offsets, out):
-    for query in range(start, stop):
-        rows = out[offsets[query] : offsets[query + 1]]
-        order = np.argsort(relevance[offsets[query] : offsets[query + 1]], kind="mergesort")
-        for rank in range(len(order)):
-            rows[order[rank]] = rank + 1

@@ -275,11 +275,8 @@ def _sparse(builder, n):
     kind = np.int32 if builder.stored < 2**31 else np.int64
     indptr = np.zeros(builder.rows + 1, dtype=kind)
     np.cumsum(np.concatenate([features.counts for features in builder.features]), out=indptr[1:])
-    columns, data, end = (
-        np.empty(builder.stored, dtype=kind),
-        np.empty(builder.stored, dtype=builder.dtype),
-        builder.rows,
-    )
+    columns, end = np.empty(builder.stored, dtype=kind), builder.rows
+    data = np.empty(builder.stored, dtype=builder.dtype)
     while builder.features:
         features = builder.features.pop()
         start = end - len(features.counts)

@@ -24,7 +24,7 @@ from gpukit.documents.table import Documents
 from gpukit.normals import shuffled_normals
 
 PRESENCE = np.array([0.9, 0.3, 0.55, 0.25, 0.95], dtype=np.float32)  # probability of the query's words in each stream
-ALL = (0, 1, 2, 3, 4)
+ALL = tuple(range(planted.STREAMS))
 
 
 @dataclass(frozen=True)

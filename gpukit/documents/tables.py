@@ -33,9 +33,9 @@ NO_VALUE = "feature's value (choose its meaning with --null)"
 
 
 class Columns:
-    """Roles of a table's columns by name: label, qid, weight, comment, features.
+    """Columns of a table by name: roles {label, qid, weight, comment: name}, as far as there are any, and features.
 
-    Missing roles are None. Unnamed columns, such as an index that pandas wrote, are ignored. Raises DataError for a
+    Unnamed columns, such as an index that pandas wrote, are ignored. Raises DataError for a
     table without label, qid or features, and for several candidates of one role.
     """
 
@@ -58,9 +58,7 @@ class Columns:
             if len(matches) > 1:
                 two = " and ".join(map(quote, matches[:2]))
                 raise DataError(f"{file} has several columns that could be the {role}: {two}. Leave one.")
-        self.label, self.qid, self.weight, self.comment = (
-            matches[0] if matches else None for matches in result.values()
-        )
+        self.roles = {role: matches[0] for role, matches in result.items() if matches}
 
 
 def places_of(known, names, what):
@@ -212,9 +210,8 @@ class CsvFile:
         self.name, self.table = name, Table(raw, name)
         names = self.table.first
         self.columns = Columns(names, name)
-        roles = {role: getattr(self.columns, role) for role in NAMES}
-        self.at = {role: None if value is None else names.index(value) for role, value in roles.items()}
-        text_columns = [self.at[role] for role in ("qid", "comment") if self.at[role] is not None]
+        self.at = {role: names.index(name) for role, name in self.columns.roles.items()}
+        text_columns = [self.at[role] for role in ("qid", "comment") if role in self.at]
         self.frame = self.table.frame(True, text_columns, ids=[self.at["label"]])  # whole labels stay exact
 
     def place(self, row):
@@ -238,14 +235,14 @@ class CsvFile:
 
     def _texts(self, role):
         """Return a column as [str], with the file's decimal commas; None if it is missing."""
-        if self.at[role] is None:
+        if role not in self.at:
             return None
         words = self.table.words(self.frame[self.at[role]])
         return [*map(with_comma, words)] if self.table.commas else words
 
     def _whole(self, role):
         """Return a column without missing values as (l,) numbers; None if it is missing."""
-        if self.at[role] is None:
+        if role not in self.at:
             return None
         column = self.frame[[self.at[role]]]
         if role == "label" and column.dtypes.iloc[0].kind in "iu":
@@ -308,13 +305,13 @@ class ParquetFile:
 
     def add(self, start, batch):
         """Append a batch of columns that begins at row `start`."""
-        reader, columns = self.reader, self.columns
-        self.labels.append(reader.numbers(batch[columns.label], start, "label"))
-        self.qids.append(reader.ids(batch[columns.qid], start, "query id").to_numpy(zero_copy_only=False))
-        if columns.weight is not None:
-            self.weights.append(reader.numbers(batch[columns.weight], start, "weight").astype(np.float64))
-        if columns.comment is not None:
-            self.comments += reader.text(batch[columns.comment], "comment")
+        reader, roles = self.reader, {role: batch[name] for role, name in self.columns.roles.items()}
+        self.labels.append(reader.numbers(roles["label"], start, "label"))
+        self.qids.append(reader.ids(roles["qid"], start, "query id").to_numpy(zero_copy_only=False))
+        if "weight" in roles:
+            self.weights.append(reader.numbers(roles["weight"], start, "weight").astype(np.float64))
+        if "comment" in roles:
+            self.comments += reader.text(roles["comment"], "comment")
         features = [self._numbers(column, start) for column in self._features(batch, start)]
         if self.X is None:
             self.X = np.empty((reader.rows, len(features)), dtype=self._kind(features))
@@ -369,7 +366,7 @@ class ParquetFile:
         if self.listed or (NUMBERED in self.reader.metadata and names == numbered_names(self.X.shape[1])):
             names = None
         weights = np.concatenate(self.weights) if self.weights else None
-        comments = self.comments if self.columns.comment is not None else None
+        comments = self.comments if "comment" in self.columns.roles else None
         labels, qids = np.concatenate(self.labels), np.concatenate(self.qids)
         return _documents(self, self.null, self.X, labels, qids, weights, comments, names)
 
@@ -394,7 +391,13 @@ def write_parquet(documents, file):
         columns["comment"] = documents.comments
     numbered = documents.names is None
     names = numbered_names(documents.X.shape[1]) if numbered else documents.names.tolist()
-    refuse_ambiguous(names)
+    known = set().union(*NAMES.values())
+    wrong = next((name for name in names if is_index(name) or normalize_name(name) in known), None)
+    if wrong is not None:
+        raise ParameterError(
+            f"The feature named {wrong!r} would be read from Parquet as a column of another kind. Rename it, or write "
+            ".gkl."
+        )
     columns |= {name: documents.X[:, place] for place, name in enumerate(names)}
     parts = {name: lambda part, column=column: column[part] for name, column in columns.items()}
     tables.write_parquet(file, parts, len(documents.y), {NUMBERED: b"1"} if numbered else None)
@@ -403,14 +406,3 @@ def write_parquet(documents, file):
 def numbered_names(n):
     """Return column names [str] of n unnamed features."""
     return [f"f{place + 1}" for place in range(n)]
-
-
-def refuse_ambiguous(names):
-    """Raise ParameterError for a feature name that is ambiguous in Parquet."""
-    known = set().union(*NAMES.values())
-    wrong = next((name for name in names if is_index(name) or normalize_name(name) in known), None)
-    if wrong is not None:
-        raise ParameterError(
-            f"The feature named {wrong!r} would be read from Parquet as a column of another kind. Rename it, or write "
-            ".gkl."
-        )

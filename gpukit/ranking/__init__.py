@@ -11,7 +11,7 @@ Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, w
     feature_map.py nonlinear functions of the features, by blocks of documents     exporting.py: ONNX
     problem.py     queries, level tree, weights              level_tree.py           the level tree
     arrays.py      named tuples of arrays for kernels and twins
-    pair_sums.py   a Problem on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
+    pair_sums.py   a Problem on a device: cpu.py | gpu.py -> twins/ | kernels/ -> formulas.py
     streaming.py   blocks of features that do not fit on a GPU     recall.py: scores of combinations of vectors
     shared.py      training over the ranks of a parallel.Team, each with a part of the queries
     selection.py   C, scale and features "auto", on folds  path.py                 C on a grid; validation sets

@@ -1,4 +1,6 @@
-"""Steps of the pair sums on the CPU, the twins themselves; steps.py defines the names that gpu.py has too."""
+"""Steps of the pair sums on the CPU, the twins themselves; gpu.py has the same names and arguments."""
+
+import functools
 
 import numpy as np
 
@@ -6,7 +8,7 @@ from gpukit import timing
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.feature_map import Expanded
 from gpukit.ranking.scaling import inverse, scatter, sparse_gram, sparse_gram_diagonal
-from gpukit.ranking.solvers.counting import dcm, ost
+from gpukit.ranking.solvers.counting import BLOCKS, dcm, ost
 from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram
 from gpukit.ranking.twins.level_tree import search_plane, start_planes
 from gpukit.ranking.twins.matrix import (
@@ -14,7 +16,6 @@ from gpukit.ranking.twins.matrix import (
     by_rank,
     csr_product,
     document_scores,
-    first_faults,
     transposed_product,
 )
 from gpukit.ranking.twins.p_swx import p_swx
@@ -22,9 +23,8 @@ from gpukit.ranking.twins.pair_sums import combine, pair_product, pair_sums
 from gpukit.sorting import cpu as sorting
 
 __all__ = ["by_rank", "combine", "empty", "matrix", "p_swx", "pair_pulls", "put", "room", "search_plane", "sorting"]
-__all__ += ["start_planes", "total", "walk_blocks", "dcm", "ost"]  # steps.Steps; direct counting is on the CPU only
+__all__ += ["start_planes", "total", "walk_blocks", "dcm", "ost"]  # direct counting is on the CPU only
 
-BLOCKS = 64  # lists of queries for any number of threads, so that the result does not depend on it
 SHARES = 8  # of the covariance, each with an (n, n) sum
 
 
@@ -59,19 +59,6 @@ def matrix(X):
     return Sparse(X) if hasattr(X, "indptr") else Dense(X)
 
 
-def first_fault(X):
-    """Return the first row of X (l, n) with a number that is not finite, or -1."""
-    faults = np.full(BLOCKS, X.shape[0])
-    first_faults(X, faults)
-    row = int(faults.min())
-    return row if row < X.shape[0] else -1
-
-
-def row_of(X, row):
-    """Return a row of X, on the host."""
-    return X[row]
-
-
 def sum_rows(partial):
     """Return the sum of the rows of partial (rows, columns)."""
     out = np.empty(partial.shape[1])
@@ -96,7 +83,10 @@ class Dense:
         return sum_rows(partial)
 
     def product(self, over, partners, room):
-        """See steps.Matrix."""
+        """Return a function (v, margin, exact) -> (n + 1,) float64 on the host, see pair_sums.PairSums.walk.
+
+        It is over an arrays.Walk with Partners, whose arrays may change from call to call.
+        """
 
         def product(v, margin, exact):
             partial = np.empty((len(over.firsts) - 1, len(v) + 1))
@@ -129,7 +119,7 @@ class TwoPasses:
         self.u, self.z = np.empty(documents), np.zeros(documents)  # z stays 0 for documents without pairs
 
     def product(self, over, partners, room):
-        """See steps.Matrix."""
+        """See Dense."""
 
         def product(v, margin, exact):
             loss = np.empty(len(over.firsts) - 1)
@@ -146,7 +136,13 @@ class Sparse(TwoPasses):
     def __init__(self, X):
         super().__init__(X.shape[0])
         self.host = X.tocsr()
-        self.X, self.T = rows_of(self.host), rows_of(X.T.tocsr())
+        self.X = Csr(self.host.indptr, self.host.indices, self.host.data)
+
+    @functools.cached_property
+    def T(self):
+        """The transpose, which scores do not need."""
+        by_columns = self.host.T.tocsr()
+        return Csr(by_columns.indptr, by_columns.indices, by_columns.data)
 
     def scores(self, v, out):
         """out = X v."""
@@ -224,8 +220,3 @@ class Blocks(TwoPasses):
 
         runs = self.X.runs
         return sum(self.X.each(add, [runs[first::SHARES] for first in range(min(SHARES, len(runs)))]))
-
-
-def rows_of(X):
-    """Return the arrays.Csr of a CSR matrix."""
-    return Csr(X.indptr, X.indices, X.data)

@@ -15,8 +15,6 @@ from gpukit import persist
 from gpukit.errors import DataError, ParameterError
 from gpukit.ranking.scaling import FITTED
 
-OPSET, IR = 17, 8  # of 2022, which current runtimes read
-
 
 class Graph:
     """Nodes and constants of an ONNX graph under construction; values are referred to by name."""
@@ -46,13 +44,13 @@ def save_onnx(path, model):
             "A model with scale='query' has no ONNX graph, because its scores depend on the other documents of the "
             "query. Train with another scale (--scale deviation)."
         )
-    graph = Graph(onnx)
+    graph, opset, ir = Graph(onnx), 17, 8  # versions of 2022, which current runtimes read
     add_scores(graph, model)
     shapes = {"features": ["documents", int(model.n_features_in_)], "scores": ["documents"]}
     ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, shape) for name, shape in shapes.items()]
     onnx_graph = onnx.helper.make_graph(graph.nodes, "RankSVM", ends[:1], ends[1:], graph.constants)
-    opset = onnx.helper.make_opsetid("", OPSET)
-    onnx_graph = onnx.helper.make_model(onnx_graph, opset_imports=[opset], ir_version=IR, producer_name="gpukit")
+    opsets = [onnx.helper.make_opsetid("", opset)]
+    onnx_graph = onnx.helper.make_model(onnx_graph, opset_imports=opsets, ir_version=ir, producer_name="gpukit")
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         onnx.helper.set_model_props(onnx_graph, {"feature_names": "\n".join(map(str, names))})

@@ -21,10 +21,7 @@ from gpukit.ranking.scaling import UNSCALED, dense_spread, inverse
 from gpukit.streams import Numpy
 
 WAVES = 1000  # random Fourier features
-STEPS = 8  # thresholds of a feature
 LEAST = 20  # documents of the training set on each side of a threshold and between two of them
-BANDWIDTH = 2.0  # of the kernel, in median distances between documents of a query
-SPARSE = 4096  # columns up to which a sparse X is made dense
 SAMPLED = 1 << 17  # documents whose distances give the bandwidth; their median is within .5 % of all distances'
 BLOCK = 1 << 18  # numbers of a block of expanded features: 2 MiB
 KEPT = 1 << 25  # numbers up to which expanded blocks are stored: 256 MiB
@@ -144,14 +141,15 @@ def fit_steps(values, queries):
 
 
 def choose_cuts(values):
-    """Return at most STEPS values, ascending, that divide values (l,) into bins of similar numbers of documents.
+    """Return at most eight values, ascending, that divide values (l,) into bins of similar numbers of documents.
 
     A value that fills a bin has one of its own, so the other bins divide the rest evenly. Otherwise the quantiles of a
     feature that is mostly 0 would all be 0. Few values have a bin each.
     """
+    steps = 8  # thresholds of a feature
     levels, counts = np.unique(values, return_counts=True)
     ends, cuts, first, used = np.cumsum(counts), [], 0, 0
-    for bins in range(STEPS + 1, 1, -1):
+    for bins in range(steps + 1, 1, -1):
         even = -(-(len(values) - used) // bins) if len(levels) - first > bins else 0
         least = max(even, LEAST)
         last = int(np.searchsorted(ends, used + least))
@@ -170,9 +168,10 @@ def fit_fourier(X, offsets, scaling=UNSCALED):
 
     scaling: the Scaling that X will have.
     """
+    width = 2.0  # of the kernel, in median distances between documents of a query
     is_known = scaling.kind == "deviation"
     factor = scaling.factor if is_known else inverse(dense_spread(X, offsets)[1])
-    bandwidth = BANDWIDTH * np.sqrt(2.0) * median_distance(X, offsets, factor)
+    bandwidth = width * np.sqrt(2.0) * median_distance(X, offsets, factor)
     extra = WAVES if bandwidth > 0.0 else 0
     draw = np.random.default_rng([0, Numpy.FOURIER_FEATURES.start])
     factor = factor if scaling.factor is None else factor * inverse(scaling.factor)  # of X once it is scaled
@@ -288,11 +287,11 @@ def width(map, n):
 
 
 def to_dense(X, name, names=None):
-    """Return X, dense if it was sparse; DataError if it has more than SPARSE columns. names: an inputs.Occurring."""
-    n = getattr(names, "n_features", X.shape[1])
-    if n > SPARSE and hasattr(X, "indptr"):
+    """Return X, dense if it was sparse; DataError if it has too many columns. names: an inputs.Occurring."""
+    n, most = getattr(names, "n_features", X.shape[1]), 4096
+    if n > most and hasattr(X, "indptr"):
         raise DataError(
-            f"features={name!r} needs a dense X, and this sparse one has {n:,} columns, more than {SPARSE:,}. Use "
+            f"features={name!r} needs a dense X, and this sparse one has {n:,} columns, more than {most:,}. Use "
             "features='linear' (--features linear), or fewer columns."
         )
     return np.ascontiguousarray(X.toarray()) if hasattr(X, "indptr") else X

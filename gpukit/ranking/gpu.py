@@ -17,11 +17,10 @@ from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
 from gpukit.ranking.recall import MOST, Recall
 from gpukit.ranking.scaling import sparse_gram, sparse_gram_diagonal
 from gpukit.ranking.solvers.choose import has_cupy
-from gpukit.ranking.streaming import COPIES, HostBlocks
+from gpukit.ranking.streaming import HostBlocks
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
-BLOCK = 256
-BLOCKS_A_PROCESSOR = 4
+BLOCK = THREADS
 SHARED = 48 << 10  # bytes per block
 SHARES = 64  # most shares of the covariance; fewer if (n, n) is large
 EXPANDED = 1 << 25  # numbers of a block of expanded features: 256 MiB
@@ -36,7 +35,8 @@ def empty(shape, dtype):
 
 def walk_blocks():
     """Return the number of lists of queries: the blocks of a launch."""
-    return BLOCKS_A_PROCESSOR * cuda.get_current_device().MULTIPROCESSOR_COUNT
+    blocks_a_processor = 4
+    return blocks_a_processor * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
 def shared_bytes(capacity, n):
@@ -71,8 +71,9 @@ def memory_needed(problem):
         return tables + blocks + 3 * 8 * n * n + recalled
     if isinstance(X, HostBlocks):
         rows, queries = max(part.stop - part.start for part in X.rows), max(last - first for first, last in X.queries)
+        copies = 3  # of a block at the same time: the last one, the next one as it arrives, and with padded rows
         covariance = 0 if X.is_sparse else 8 * n * (gram_shares(n, rows) * n + queries)
-        return tables + recalled + covariance + int(X.sizes[: X.kept].sum() + COPIES * X.sizes.max())
+        return tables + recalled + covariance + int(X.sizes[: X.kept].sum() + copies * X.sizes.max())
     if hasattr(X, "indptr"):
         return tables + 2 * (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     if n > LIMIT:  # by rows and by columns
@@ -237,7 +238,7 @@ class Dense:
         return sum_rows(partial)
 
     def product(self, over, partners, room):
-        """See steps.Matrix."""
+        """See cpu.Dense."""
         return Product(self, over, partners, room)
 
     def gram(self, offsets, query, pulls):
@@ -309,7 +310,7 @@ class Sparse:
         return copy_out(self.out)
 
     def product(self, over, partners, room):
-        """See steps.Matrix."""
+        """See cpu.Dense."""
         capacity, workspace = room
         blocks = len(over.firsts) - 1
         kernel, loss = pair_sums_kernels.make_pair_sums(capacity), empty(blocks, np.float64)
@@ -385,7 +386,7 @@ class ByQueries:
         return self.sums()
 
     def product(self, over, partners, room):
-        """See steps.Matrix."""
+        """See cpu.Dense."""
         (capacity, workspace), walks = room, self._walks(over)
         lists = [len(walk.firsts) - 1 for walk in walks]
         ends, loss = np.cumsum(lists), empty(sum(lists), np.float64)

@@ -18,13 +18,20 @@ from gpukit.base.arrays import (
 )
 from gpukit.device import gpu_count
 from gpukit.device.engine import engine
-from gpukit.documents.convert import as_documents, check_names, feature_names, given_names, sparse_rows
+from gpukit.documents.convert import (
+    as_documents,
+    check_names,
+    feature_names,
+    first_not_finite,
+    given_names,
+    group_rows,
+    sparse_rows,
+)
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.ids import check_exact
-from gpukit.ranking import cpu
-from gpukit.ranking.problem import group_rows, group_sizes
+from gpukit.ranking.problem import group_sizes
 
 
 class Queries(NamedTuple):
@@ -324,21 +331,10 @@ def features(X, may_stay=False):
         raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
     if not hasattr(X, "tocsr"):
         X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
-    return _check_finite(X, names), names
-
-
-def _check_finite(X, names):
-    """Return X; DataError with row and column of a number that is not finite."""
-    sparse = hasattr(X, "indptr")
-    fault = first_fault(X.data[None] if sparse else X)
-    if fault < 0:
-        return X
-    if sparse:
-        place = int(np.argmin(np.isfinite(X.data)))
-        row = int(np.searchsorted(X.indptr, place, "right")) - 1
-        raise not_finite_error(row, int(X.indices[place]), X.data[place], names)
-    column = int(np.argmin(np.isfinite(X[fault])))
-    raise not_finite_error(fault, column, X[fault, column], names)
+    wrong = first_not_finite(X)
+    if wrong is not None:
+        raise not_finite_error(*wrong, names)
+    return X, names
 
 
 def not_finite_error(row, column, value, names=None):
@@ -368,8 +364,3 @@ def place(X, device, stays):
     values = steps.row_of(view, row)
     column = int(np.argmin(np.isfinite(values)))
     raise not_finite_error(row, column, values[column])
-
-
-def first_fault(X):
-    """Return the first row of X (l, n) float32 or float64 with a value that is not finite, or -1."""
-    return cpu.first_fault(X)

@@ -35,31 +35,22 @@ class RankingMetric(NamedTuple):
         return self.evaluate(y, np.zeros(len(y)), offsets).reasons.get(self.name)
 
 
-class Best(NamedTuple):
-    """The best C so far: the value of the metric; C; result: tron.Result."""
-
-    value: float
-    C: float
-    result: object
-
-
 def regularization_path(model, train, validation, grid, metric, query_weight=None, progress=None, team=None):
     """See RankSVM.fit_path; fit and return model."""
     values, held_out = check_grid(grid), ValidationSet(read_set(validation), metric).check_defined()
     run = model.prepare(*arguments(train), query_weight=query_weight, team=team, choose=False)
     held_out.scale_like(run)
-    path, best, w = [], None, None
+    path, results, w = [], [], None
     for C in values:
         start = work_clock()
         result = run.train(C, w, progress)
         seconds, w = work_clock() - start, result.w
         path.append(entry(run, C, result, seconds, held_out.evaluate(w)))
-        value = path[-1]["validation"][metric.name]
-        if best is None or value > best.value:
-            best = Best(value, C, result)
+        results.append(result)
         if progress is not None:
             progress("path", len(path), len(values), path[-1])
-    model.set_trained(run, best.C, best.result)
+    best = int(np.argmax([row["validation"][metric.name] for row in path]))  # the first of equal ones
+    model.set_trained(run, values[best], results[best])
     model.path_, model.metric_ = path, metric.name
     return model
 

@@ -112,27 +112,6 @@ def share_out(problem, blocks):
     return Walk(queries, firsts, tree.offsets, tree.heights, problem.weights)
 
 
-def group_rows(qid, count):
-    """Return (rows, offsets, ids) of a column of query ids.
-
-    rows (l,) int64, or None if they are in order; offsets (m + 1,) int64; ids (m,). Queries are in the order of their
-    first documents, documents of a query in their order in the input.
-    """
-    qid = np.asarray(qid)
-    if qid.shape != (count,):
-        raise DataError(f"qid must hold one query id a document, {count:,}; it has shape {qid.shape}.")
-    changes = np.append(0, np.flatnonzero(qid[1:] != qid[:-1]) + 1)
-    ids, first, number = np.unique(qid[changes], return_index=True, return_inverse=True)
-    if len(ids) == len(changes):
-        return None, np.append(changes, count), qid[changes]
-    order = np.argsort(first, kind="stable")
-    rank = np.empty(len(ids), np.int64)
-    rank[order] = np.arange(len(ids))
-    number = np.repeat(rank[number.ravel()], np.diff(np.append(changes, count)))
-    rows = np.argsort(number, kind="stable")
-    return rows, np.append(0, np.cumsum(np.bincount(number))), ids[order]
-
-
 def group_sizes(group, count):
     """Return offsets (m + 1,) int64 of a list of documents per query, as in LightGBM and XGBoost."""
     group = np.asarray(group)

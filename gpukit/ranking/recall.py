@@ -8,7 +8,6 @@ import numpy as np
 
 MOST = 8  # vectors; each has its scores, 8 bytes per document
 ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of a feature's weight, relative to its summands
-CANCELLATION = 64  # largest summand, relative to the combination
 
 
 class Recall:
@@ -45,6 +44,7 @@ class Recall:
             return None
         from scipy.linalg import lstsq
 
+        cancellation = 64  # largest summand, relative to the combination
         norms = np.linalg.norm(self.vectors, axis=1)
         columns = np.transpose(self.vectors) / norms
         sizes = np.abs(columns).sum(axis=1)  # so that all features count alike, in any units
@@ -55,4 +55,4 @@ class Recall:
         factors += lstsq(columns, w - columns @ factors)[0]
         largest = np.abs(factors).max()
         is_close = np.abs(w - columns @ factors).max() <= ROUNDING * largest
-        return factors / norms if is_close and largest <= CANCELLATION * np.abs(w).max() else None
+        return factors / norms if is_close and largest <= cancellation * np.abs(w).max() else None

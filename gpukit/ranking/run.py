@@ -17,7 +17,7 @@ from gpukit.ranking.problem import check_gains, make_problem
 from gpukit.ranking.shared import SharedPairSums, part_of_rank
 from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values
 from gpukit.ranking.solvers.hard_margins import find_minimum
-from gpukit.ranking.solvers.objective import WIDEST, WIDEST_MAP, Objective, Preconditioner, Size
+from gpukit.ranking.solvers.objective import Objective, Preconditioner, Size
 from gpukit.timing import Clock
 
 
@@ -54,7 +54,8 @@ class Run:
                 X = self.scaling.apply(X, queries.offsets)
             self.map = feature_map.fit(settings.features, X, queries.offsets, self.later)
             n = feature_map.width(self.map, count)
-            preconditioned = settings.precondition and n <= (WIDEST_MAP if is_mapped else WIDEST)
+            widest = 4096 if is_mapped else 1024  # features of a full matrix; passes over mapped ones cost more
+            preconditioned = settings.precondition and n <= widest
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
             document_weights = None if inputs.weights is None else queries.ordered(inputs.weights)
             gains = check_gains(y) if settings.pair_weights == "gain" else None

@@ -1,5 +1,7 @@
 """Contents of the model file of a RankSVM (written by gpukit.persist); the weights as text."""
 
+import itertools
+
 import numpy as np
 
 from gpukit import persist
@@ -25,15 +27,17 @@ FACTS = {
     "history": list,
     "timings": dict,
 }
-PATH = {"path": list, "metric": str}  # of fit_path
-STOP = {"stop_reason": str}  # missing in files of earlier versions
-CHOICE = {"chosen": dict, "trials": list}  # if C was "auto"
-EVALS = {"evals_result": dict}  # if fit had an eval_set
+OPTIONAL = (
+    {"path": list, "metric": str},  # of fit_path
+    {"stop_reason": str},  # missing in files of earlier versions
+    {"chosen": dict, "trials": list},  # if C was "auto"
+    {"evals_result": dict},  # if fit had an eval_set
+)
 
 
 def pack_model(model):
     """Return (facts, arrays) of a fitted RankSVM."""
-    known = (*FACTS, *STOP, *PATH, *CHOICE, *EVALS)
+    known = itertools.chain(FACTS, *OPTIONAL)
     entries = {name: getattr(model, f"{name}_") for name in known if hasattr(model, f"{name}_")}
     names = getattr(model, "feature_names_in_", None)
     facts = {"kept": entries, "scale": model.scaling_.kind, "feature_names": None if names is None else names.tolist()}
@@ -87,9 +91,9 @@ def _map(facts, arrays, weights):
 
 def _validate_training(entries):
     """Return the validated facts of a training, with those of fit_path if there are any."""
-    known = FACTS | (PATH if "path" in entries else {}) | (CHOICE if "chosen" in entries else {})
-    known |= EVALS if "evals_result" in entries else {}
-    known |= STOP if "stop_reason" in entries else {}
+    known = dict(FACTS)
+    for kinds in OPTIONAL:
+        known |= kinds if next(iter(kinds)) in entries else {}
     for name in entries:
         if name not in known:
             raise DataError(f"{name!r} in its header is nothing that is kept of a training.")

@@ -33,14 +33,12 @@ from gpukit.ranking.solvers.choose import stored_values
 from gpukit.timing import work_clock
 
 FOLDS = 5
-ENOUGH = 50  # queries of a sample of whole queries; for fewer, documents are sampled
 MOST = 1_000_000  # stored features of a sample
 PAIRS = RankingMetric("pa")
 SCALES = ("none", "deviation")  # candidates for the scale "auto"
 FEATURES = ("linear", "thresholds", "fourier")  # candidates for the features "auto"
 STEPS = 16.0 ** np.arange(-1, 7)  # C, in units of 1 / the curvature along the gradient at w = 0
 WORK = 2e7  # Budget for the evaluation of all candidates: stored features times passes over them
-MOST_STEPS = 100  # of a value of C with a feature map, Newton and CG, after which no larger one is tried
 TRIAL = {"eps": 1e-2, "max_iter": 50, "loose": True}  # settings of all trainings
 
 
@@ -90,9 +88,10 @@ class Sample(NamedTuple):
 def draw_sample(inputs, weights, group):
     """Return the Sample of the queries of inputs.Inputs that have pairs, or None.
 
-    It has at most MOST stored features: some of the queries or, if these are fewer than ENOUGH, some documents of all.
+    It has at most MOST stored features: some of the queries or, if these are too few, some documents of all.
     Queries and their documents are in the order of their keys.
     """
+    enough = 50  # queries of a sample of whole queries; for fewer, documents are sampled
     queries, lengths = inputs.queries, np.diff(inputs.queries.offsets)
     y, keys = (queries.ordered(array) for array in (inputs.y, hash_rows(inputs.X) ^ hash_floats(inputs.y)))
     document_weights = None if inputs.weights is None else queries.ordered(inputs.weights)
@@ -106,7 +105,7 @@ def draw_sample(inputs, weights, group):
     rows = np.flatnonzero(np.isin(query, paired))
     limit = MOST * len(y) // max(stored_values(inputs.X), 1)
     whole = choose_users(query[rows], query_keys, limit, least=0)
-    if np.count_nonzero(whole) >= min(ENOUGH, len(paired)):
+    if np.count_nonzero(whole) >= min(enough, len(paired)):
         rows = rows[whole[query[rows]]]
     else:
         rows = rows[keys[rows] < np.partition(keys[rows], limit)[limit]]  # equal documents together
@@ -213,17 +212,10 @@ def broadcast_choice(choice, team):
 
 def choose_on_validation(inputs, settings, weights, group, validation):
     """Return the Choice of candidates trained on all of inputs.Inputs; None if there are none."""
-    kinds = list_features(settings)
-    searches = [search_once(inputs, settings._replace(features=kind), weights, group, validation) for kind in kinds]
+    folds = [(inputs, weights, group, validation)]
+    searches = [search_folds(folds, settings._replace(features=kind)) for kind in list_features(settings)]
     queries = len(validation.offsets) - 1
     return make_choice(searches, validation.metric, queries, "validation") if searches[0].finalists else None
-
-
-def search_once(inputs, settings, weights, group, validation):
-    """Return the Search of one kind of features on a validation set."""
-    paths = dict.fromkeys(list_scales(settings))
-    trials = try_paths(inputs, weights, group, settings, paths, validation, make_budget(settings))
-    return Search(trials, trials)
 
 
 def choose_on_folds(inputs, settings, weights, group, metric):
@@ -233,25 +225,28 @@ def choose_on_folds(inputs, settings, weights, group, metric):
     if sample is None:
         return None
     settings, searches = settings._replace(solver="auto", device="cpu"), []
+    folds = [
+        (train.inputs, train.weights, None, ValidationSet(held_out.inputs, metric, held_out.weights))
+        for train, held_out in split_folds(sample)
+    ]
     for kind in list_features(settings):
         # with more features than documents, eigenvectors cost more than the steps they save
         full = settings.precondition and (kind != "linear" or sample.X.shape[1] <= len(sample.y))
         rival = choose_trial(searches, "folds") if searches else None
-        searches.append(search_folds(sample, settings._replace(features=kind, precondition=full), metric, rival))
+        searches.append(search_folds(folds, settings._replace(features=kind, precondition=full), rival))
         if not searches[0].finalists:
             return None
     return make_choice(searches, metric, len(sample.starts), sample.unit)
 
 
-def search_folds(sample, settings, metric, rival=None):
-    """Return the Search of one kind of features on the folds of a Sample.
+def search_folds(folds, settings, rival=None):
+    """Return the Search of one kind of features on folds [(Inputs, weights, group, path.ValidationSet)].
 
     It ends without finalists as soon as the best is not better than the Trial `rival` on the folds so far.
     """
     trials, finalists, paths, budget = {}, [], dict.fromkeys(list_scales(settings)), make_budget(settings)
-    for train, held_out in split_folds(sample):
-        validation = ValidationSet(held_out.inputs, metric, held_out.weights)
-        results = try_paths(train.inputs, train.weights, None, settings, paths, validation, budget)
+    for inputs, weights, group, validation in folds:
+        results = try_paths(inputs, weights, group, settings, paths, validation, budget)
         if not results:
             return Search([], list(trials.values()))
         finalists = [trials[trial.candidate].extend(trial) if trials else trial for trial in results]
@@ -303,12 +298,13 @@ def try_path(trained, values, validation, budget):
     """Return [Trial] of values of C on a run.Run, each trained from the weights of the previous one.
 
     None: a path, which ends after the best value. Without a map, 1 comes first. With one, large C take many steps: the
-    path also ends after MOST_STEPS, or if the budget is spent and a value is not better for certain.
+    path also ends after a value of many steps, or if the budget is spent and a value is not better for certain.
     """
+    most = 100  # Newton and CG steps of a value of C with a feature map, after which no larger one is tried
     trials, w, steps, first = [], None, 0, 0 if trained.map else 1
     for C in make_path(trained.session)[1 - first :] if values is None else values:
         is_flat = trained.map and len(trials) > 1 and not trials[-1].is_better(best_of(trials[:-1]))
-        is_costly = trained.map and steps > MOST_STEPS or is_flat and budget.is_spent
+        is_costly = trained.map and steps > most or is_flat and budget.is_spent
         if values is None and (has_passed_best(trials[first:]) or is_costly):
             break
         result = trained.train(C, w)

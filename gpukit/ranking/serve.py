@@ -11,7 +11,6 @@ from gpukit.documents.tables import places_of, take_columns
 from gpukit.errors import DataError
 from gpukit.evaluation import ranking
 from gpukit.ranking import cpu, feature_map
-from gpukit.ranking.arrays import Csr
 from gpukit.ranking.inputs import (
     Occurring,
     features,
@@ -22,7 +21,6 @@ from gpukit.ranking.inputs import (
     validate,
     weights_given,
 )
-from gpukit.ranking.twins.matrix import csr_product, document_scores
 from gpukit.sorting import segmented_argsort
 
 
@@ -103,12 +101,7 @@ def scores_there(X, w):
 def product(X, w):
     """Return X w in float64, (l,)."""
     out = np.empty(X.shape[0])
-    if isinstance(X, feature_map.Expanded):
-        cpu.matrix(X).scores(w, out)
-    elif hasattr(X, "indptr"):
-        csr_product(Csr(X.indptr, X.indices, X.data), w, out)
-    else:
-        document_scores(X, w, out)
+    cpu.matrix(X).scores(w, out)
     return out
 
 
@@ -185,15 +178,9 @@ def rank_scores(scores, offsets):
     return ranks
 
 
-def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):
-    """Return {metric: value} of evaluation.evaluate for the documents of fit's arguments."""
-    return measure(model, read(X, y, qid, group), ndcg, relevant)
-
-
-def measure(model, inputs, ndcg="letor", relevant=1):
+def measure(model, inputs):
     """Return {metric: value} of evaluation.evaluate for Inputs."""
-    y, predicted, offsets = score_inputs(model, inputs)
-    return ranking.evaluate(y, predicted, offsets, ndcg=ndcg, relevant=relevant)
+    return ranking.evaluate(*score_inputs(model, inputs))
 
 
 def score_inputs(model, inputs):
@@ -205,9 +192,9 @@ def score_inputs(model, inputs):
 
 def accuracy(model, X, y, qid, group, weights):
     """Return the pairwise accuracy, NaN without pairs; weights: of the queries, as query_weight of fit, or None."""
-    if weights is None:
-        return evaluate(model, X, y, qid, group)["pa"]
     inputs = read(X, y, qid, group)
+    if weights is None:
+        return measure(model, inputs)["pa"]
     weights = query_weights(weights_given(weights, X), inputs.queries, group)
     pairs, right, _ = ranking.pair_counts(*score_inputs(model, inputs)).T
     total = weights @ pairs

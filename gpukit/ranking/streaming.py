@@ -5,8 +5,7 @@ import numpy as np
 from gpukit.ranking.feature_map import query_blocks
 from gpukit.ranking.solvers.choose import stored_values
 
-INDEX = 8  # bytes of an entry of indptr on the GPU
-COPIES = 3  # of a block at the same time: the last one, the next one as it arrives, and with padded rows
+INDEX = np.dtype(np.int64).itemsize  # of an entry of indptr on the GPU
 
 
 class HostBlocks:

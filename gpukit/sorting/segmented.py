@@ -26,7 +26,7 @@ def segmented_argsort(
     Parameters
     ----------
     keys : array (n,), float32, float64 or integers
-        Integers above 2**53 in size are sorted twice, by their lower and upper halves. Arrays on a GPU have
+        Integers above 2**53 in size are sorted twice on a GPU, by their lower and upper halves. Arrays there have
         __cuda_array_interface__ and are float32 or float64.
     offsets : array (m + 1,) of integers
         Ascending from 0 to n. Segment s is keys[offsets[s]:offsets[s + 1]] and may be empty.
@@ -63,16 +63,17 @@ def segmented_argsort(
     offsets = check_offsets(offsets, len(keys))
     steps = devices.engine(place, "gpukit.sorting")
     with devices.translate_memory_errors(place, f"sorting {len(keys)} keys"):
-        if keys.dtype.kind in "iu":
+        if place.is_cuda and keys.dtype.kind in "iu":
             return sort_halves(keys, offsets, lambda half: steps.fetch(argsort(steps, half, offsets, seed)))
         order = argsort(steps, keys, offsets, seed)
         return order if on_gpu else steps.fetch(order)
 
 
 def argsort(steps, keys, offsets, seed):
-    """Return the order of keys (n,) float32 or float64, an array on the device of the steps; DataError for a NaN."""
+    """Return the order of keys (n,), an array on the device of the steps; DataError for a NaN."""
     keys = steps.resident(keys)
-    refuse_nan(steps.first_nan(keys), len(keys))
+    if keys.dtype.kind == "f":
+        refuse_nan(steps.first_nan(keys), len(keys))
     order = steps.empty(len(keys), np.int32)
     steps.argsort(keys, steps.plan(offsets, keys.dtype, seed), order)
     return order
@@ -104,7 +105,7 @@ def host_keys(keys):
     require_row(keys, "keys")
     if keys.dtype.kind in "iub":
         if len(keys) and (int(keys.max()) > exact or int(keys.min()) < -exact):
-            return np.ascontiguousarray(keys)
+            return np.ascontiguousarray(keys, keys.dtype.newbyteorder("="))
         return keys.astype(np.float64)
     if keys.dtype.kind != "f" or keys.dtype.itemsize > 8:
         raise DataError(f"keys must be float32, float64 or integers; they are {keys.dtype}.")

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from gpukit.documents.convert import group_rows
 from gpukit.errors import DataError
 from gpukit.ranking import cpu, level_tree, problem
 from gpukit.ranking.pair_sums import LevelTreeSums
@@ -134,7 +135,7 @@ def test_labels_without_pairs():
     [[4, 4, 1, 1], [4, 1, 4, 1, 4], [7], ["b", "a", "a", "b", "c"], ["b", "b", "a"], [2.5, 1.5, 2.5], [3, 1, 2, 1, 3]],
 )
 def test_group_rows(qid):
-    rows, offsets, ids = problem.group_rows(qid, len(qid))
+    rows, offsets, ids = group_rows(qid, len(qid))
     found = dict.fromkeys(qid)
     expected = [i for key in found for i in range(len(qid)) if qid[i] == key]
     assert list(ids) == list(found)
@@ -147,7 +148,7 @@ def test_group_rows(qid):
 @pytest.mark.parametrize("qid", [[1, 2], [[1], [2], [3]], 1, []])
 def test_group_rows_refuses_other_shapes(qid):
     with pytest.raises(DataError, match="one query id a document, 3"):
-        problem.group_rows(qid, 3)
+        group_rows(qid, 3)
 
 
 def test_group_sizes():

@@ -8,11 +8,11 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.ranking.formulas import active
+from gpukit.ranking.kernels.rows import THREADS  # also the documents in shared memory at a time
 
 F64 = np.float64
 I32 = np.int32
 U32 = np.uint32
-THREADS = 256  # also the documents in shared memory at a time
 
 
 @device

@@ -16,7 +16,6 @@ from gpukit.ranking.kernels.rows import THREADS, WARPS, add_row, clear, flush, r
 
 F64 = np.float64
 U32 = np.uint32
-REGISTERS = 64  # per thread, for four blocks per multiprocessor: nearly what a product in float32 needs
 PATIENCE = 64  # rows that a thread, and a query, adds in float32 before the sum moves to float64
 
 
@@ -131,8 +130,9 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
     """
     width, size_of_space, room, numbers = 4 * quads, 3 * capacity + 1, lanes * 4 * quads, 3 + 2 * slots
     real = np.float64 if exact else np.float32
+    most_registers = 64  # per thread, for four blocks per multiprocessor: nearly what a product in float32 needs
 
-    @kernel(max_registers=REGISTERS if quads <= 3 and not exact else 2 * REGISTERS)
+    @kernel(max_registers=most_registers if quads <= 3 and not exact else 2 * most_registers)
     def pair_product(X, v, margin, walk, partners, partial, workspace):
         """X' W (A'A X v - margin A'e) and v'X' W (A'A X v - 2 margin A'e) + margin p_w, in one pass over the queries.
 

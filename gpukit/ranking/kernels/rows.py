@@ -12,7 +12,7 @@ from gpukit.primitives.wide import read4_hinted
 F64 = np.float64
 U32 = np.uint32
 THREADS = 256
-WARPS = 8
+WARPS = THREADS // 32
 LIMIT = 1024  # most features of a dense matrix; 6 and 8 groups per lane were measured
 
 

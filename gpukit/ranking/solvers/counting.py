@@ -16,7 +16,7 @@ from gpukit.primitives.search import lower_bound
 from gpukit.ranking.formulas import active
 from gpukit.scheduler import by_block
 
-BLOCKS = 64  # runs of queries with similar numbers of documents, for the threads
+BLOCKS = 64  # lists of queries for any number of threads, so that the result does not depend on it
 
 
 def dcm(order, scores, level, offsets, u, sums):

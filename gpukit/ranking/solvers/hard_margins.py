@@ -24,8 +24,6 @@ from gpukit.ranking.solvers import tron
 
 TRUSTED = 20  # steps of the trust region before the path, then of line searches
 SOLVED = 1e-3  # of f: the gap at which a smaller C ends; above it the preconditioner is tried, or the path ends
-LAST = 6  # steps for this check
-NOISY = 10.0  # of f: a bound of rounding above which a larger C is not tried; the bound is far above most errors
 SLACK, LENGTHS = 0.25, 10.0 ** np.arange(5)  # of the allowed gap; its multiples that are tried
 
 
@@ -52,13 +50,12 @@ def find_minimum(problem, w, eps, max_iter, start_norm=None, progress=lambda *ne
     loose: see tron.minimize; the path is not used.
     """
     result = tron.minimize(problem, w, eps, min(max_iter, TRUSTED), start_norm, progress, loose)
-    search_on = Searches(problem, eps, max_iter, progress).go_on
     if not is_done(result, eps):
-        result = search_on(result)
+        result = search_on(problem, result, eps, max_iter, progress)
     if not (loose or is_done(result, eps)) and len(result.history) < max_iter:
         result = Path(problem, eps, result, max_iter, progress).follow()
     while result.stopped == "max_iter" and len(result.history) < max_iter:
-        result = search_on(result)
+        result = search_on(problem, result, eps, max_iter, progress)
     return result
 
 
@@ -68,34 +65,27 @@ def is_done(result, eps):
     return result.stopped == "converged" or (result.stopped == "settled" and result.gap <= allowed)
 
 
-class Searches(NamedTuple):
-    """Newton steps with a line search, for which conjugate gradients are preconditioned and end early."""
-
-    problem: object
-    eps: float
-    max_iter: int
-    progress: object
-
-    def go_on(self, result):
-        """Return the tron.Result after TRUSTED more steps; 'settled' if rounding hides their effect."""
-        problem, history, floor = self.problem, list(result.history), result.objective - result.gap
-        point, gap, hidden, stopped = Point(result.w, *problem.evaluate(result.w)), np.inf, False, "max_iter"
-        for left in range(min(TRUSTED, self.max_iter - len(history)), -1, -1):
-            floor, before = max(floor, problem.floor(*point)), gap
-            gap, allowed = max(point.f + problem.noise(point.w, point.f) - floor, 0.0), tron.GAP * self.eps * point.f
-            self.progress("training", len(history), None, news(point))
-            if gap <= allowed and norm(point.g) <= self.eps * result.start_norm:
-                stopped = "converged"
-            elif hidden and gap > 0.5 * before:
-                stopped = "settled"
-            if stopped != "max_iter" or not left:
-                break
-            step = tron.conjugate_gradients(problem, point.g, np.inf, allowed)
-            new = search(problem, point, point.w + step.step)
-            hidden, point = new.f >= point.f - problem.noise(point.w, point.f), new
-            history.append({**news(point), "cg_steps": step.steps, "radius": None})
-        final = result._replace(stopped=stopped, history=history, gap=gap)
-        return final._replace(w=point.w, objective=point.f, gradient=norm(point.g))
+def search_on(problem, result, eps, max_iter, progress):
+    """Return the tron.Result after TRUSTED more Newton steps with line searches; 'settled' if rounding hides their
+    effect. Conjugate gradients are preconditioned and end early."""
+    history, floor = list(result.history), result.objective - result.gap
+    point, gap, hidden, stopped = Point(result.w, *problem.evaluate(result.w)), np.inf, False, "max_iter"
+    for left in range(min(TRUSTED, max_iter - len(history)), -1, -1):
+        floor, before = max(floor, problem.floor(*point)), gap
+        gap, allowed = max(point.f + problem.noise(point.w, point.f) - floor, 0.0), tron.GAP * eps * point.f
+        progress("training", len(history), None, news(point))
+        if gap <= allowed and norm(point.g) <= eps * result.start_norm:
+            stopped = "converged"
+        elif hidden and gap > 0.5 * before:
+            stopped = "settled"
+        if stopped != "max_iter" or not left:
+            break
+        step = tron.conjugate_gradients(problem, point.g, np.inf, allowed)
+        new = search(problem, point, point.w + step.step)
+        hidden, point = new.f >= point.f - problem.noise(point.w, point.f), new
+        history.append({**news(point), "cg_steps": step.steps, "radius": None})
+    final = result._replace(stopped=stopped, history=history, gap=gap)
+    return final._replace(w=point.w, objective=point.f, gradient=norm(point.g))
 
 
 class Path:
@@ -110,12 +100,13 @@ class Path:
     def follow(self):
         """Return the tron.Result of the lowest point: on the path, lengthened, or the previous one."""
         w, before = np.zeros_like(self.before.w), self.before
+        most = 10.0  # of f: a bound of rounding above which a larger C is not tried; it is far above most errors
         noise = self.problem.noise(before.w, before.objective)
         places = [Place(before.w, before.objective, before.gradient, noise)]
         for C in path_of(self.problem):
             stage = self.problem.at(C)
             point = self.best(stage, w)
-            w, noisy = point.w, stage.noise(point.w, point.f) > NOISY * point.f
+            w, noisy = point.w, stage.noise(point.w, point.f) > most * point.f
             if is_ordered(point):
                 places += lengthen(self.problem, point, SLACK * tron.GAP * self.eps) + exact_place(self.problem, w)
             result = self.result(lowest(places), "converged")
@@ -200,9 +191,9 @@ def path_of(problem):
 def newton_point(problem, small, inverse):
     """Return (the minimum of the quadratic model, the number of conjugate gradient steps) at the last evaluated point.
 
-    It ends when LAST steps lower the model by less than `small`. inverse: r -> M^-1 r of a preconditioner.
+    It ends when its last steps lower the model by less than `small`. inverse: r -> M^-1 r of a preconditioner.
     """
-    most = 1000  # conjugate gradient steps
+    most, last = 1000, 6  # conjugate gradient steps, and those that are compared with `small`
     x, residual = np.zeros(problem.n), problem.target()
     direction, falls = inverse(residual), []
     size = float(residual @ direction)
@@ -216,7 +207,7 @@ def newton_point(problem, small, inverse):
         z = inverse(residual)
         size, before = float(residual @ z), size
         direction = z + size / before * direction
-        if len(falls) >= LAST and sum(falls[-LAST:]) <= small:
+        if len(falls) >= last and sum(falls[-last:]) <= small:
             break
     return x, len(falls)
 

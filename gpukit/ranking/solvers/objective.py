@@ -6,8 +6,6 @@ import numpy as np
 
 from gpukit.errors import DataError
 
-WIDEST = 1024  # features up to which the preconditioner is a full matrix
-WIDEST_MAP = 4096  # with a feature map, whose passes over the documents cost more
 EPSILON = float(np.finfo(np.float64).eps) / 2  # the unit roundoff of float64
 
 

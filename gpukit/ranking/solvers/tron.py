@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # eta_0..2: thresholds of the actual over the predicted reduction
+ACCEPT = 1e-4  # eta_0: the least actual over the predicted reduction
 GAP = 0.1  # the allowed gap, relative to f, over eps
-CERTIFIED = 1e-6  # the gap, relative to f, up to which a point is a minimum
 
 
 class Step(NamedTuple):
@@ -50,8 +49,9 @@ class Result(NamedTuple):
 
     @property
     def is_minimum(self):
-        """True if f(w) is certified to be within CERTIFIED of the minimum, relatively."""
-        return self.gap <= CERTIFIED * abs(self.objective)
+        """True if f(w) is certified to be within 1e-6 of the minimum, relatively."""
+        certified = 1e-6
+        return self.gap <= certified * abs(self.objective)
 
 
 def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: None, loose=False):
@@ -118,13 +118,14 @@ def preconditioned_norm(problem, g):
 
 def next_radius(radius, length, actual, predicted, curvature, slope):
     """Return the radius after a step of this length: rules of Lin and More 1999."""
+    poor, good = 0.25, 0.75  # eta_1, eta_2: of the actual over the predicted reduction
     shrink, keep, grow = 0.25, 0.5, 4.0  # sigma_1..3: of the radius
     scale = grow if curvature <= 0 else max(shrink, -0.5 * slope / curvature)
     if actual < ACCEPT * predicted:
         return min(max(scale, shrink) * length, keep * radius)
-    if actual < POOR * predicted:
+    if actual < poor * predicted:
         return max(shrink * radius, min(scale * length, keep * radius))
-    if actual < GOOD * predicted:
+    if actual < good * predicted:
         return max(shrink * radius, min(scale * length, grow * radius))
     return max(radius, min(scale * length, grow * radius))
 

@@ -5,9 +5,6 @@ import numpy as np
 from gpukit._jit import copy_row, njit
 from gpukit.scheduler import by_block
 
-MOST_ROWS, LEAST_ROWS = 256, 8  # documents per product
-ONE_THREAD = 250_000  # multiplications of a product up to which BLAS uses the calling thread
-
 
 @by_block(lambda pulls: pulls.size)
 def pair_pulls(start, stop, ranks, level, offsets, weights, pulls):
@@ -55,7 +52,8 @@ def weighted_gram(start, stop, X, means, query, pulls, tiles, partial):
     Products are small, because BLAS's own threads would wait busily while those of the training run.
     """
     n, shares = means.shape[1], partial.shape[0]
-    count = max(LEAST_ROWS, min(MOST_ROWS, ONE_THREAD // (n * n)))
+    one_thread = 250_000  # multiplications of a product up to which BLAS uses the calling thread
+    count = max(8, min(256, one_thread // (n * n)))
     for share in range(start, stop):
         rows, total = np.empty((count, n)), np.zeros((n, n))
         for first in range(share * count, pulls.size, shares * count):
