@@ -72,7 +72,6 @@ VALUES_PER_VERTEX = 1_000  # hidden values of one kind and vertex to learn from;
 PERIOD_WEIGHTS = (0.1, 0.01)  # s of smoothness before finer steps; chosen
 FACTORS = (4.0, 2.0)  # of the weights of smoothness, for each round of the search; ablated
 MOST_TRIALS = 40  # of the weights of smoothness; chosen
-WEIGHT_GAIN = 0.999  # relative error that a step of the search must reach; chosen
 KRIGING_COLUMNS = 64  # columns of a band for leave-one-out errors; chosen
 
 # Data (inputs.py, periods.py, serve.py, problem.py, tables/clock.py)

@@ -5,6 +5,7 @@ Values of one kind have similar errors; they are judged and mixed together.
 
 import contextlib
 import functools
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from gpukit.imputation import scans
 from gpukit.imputation.constants import GAP_DISTANCES, KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import lonely
 from gpukit.imputation.simple import interpolation, level
+from gpukit.model_selection.search import Search
+from gpukit.model_selection.trial import Trial
 
 
 class Fold(NamedTuple):
@@ -34,27 +37,35 @@ class Fold(NamedTuple):
         return np.where(kinds == NEVER, *(np.repeat(unit, end - first) for unit in (row, run)))
 
 
-class MethodTrial(NamedTuple):
-    """A method at its best setting, with its residuals.
-
-    residuals, groups (GROUPS): of the hidden values of all its folds; groups are added after the trials.
-    estimates: [(N, T) float32] of these folds, if computed; of all folds once it is judged.
-    """
+@dataclass(eq=False)
+class Candidate:
+    """A method and its setting; equal only to itself, because settings contain lists."""
 
     method: object
     setting: dict
-    residuals: np.ndarray
-    groups: np.ndarray
-    estimates: list
-
-    def errors(self, metric):
-        """Return the error of each group that has residuals."""
-        return [error_of(self.residuals[self.groups == group], metric) for group in np.unique(self.groups)]
 
     @property
     def name(self):
         """Name of the method."""
         return self.method.name
+
+
+def start_search(folds, metric):
+    """Return a Search of Candidates on Folds.
+
+    The row of a Trial has the estimates, [(N, T) float32], and the residuals, [(values,)], of its folds.
+    """
+
+    def evaluate(fold, candidate):
+        return finite_estimate(candidate.method, fold.problem, candidate.setting).astype(np.float32)
+
+    def summarize(candidate, estimates):
+        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(estimates, folds)]
+        sizes = np.abs(np.concatenate(residuals))
+        scores = -(sizes if metric == "absolute" else np.square(sizes))
+        return Trial(candidate, scores, {"estimates": estimates, "residuals": residuals})
+
+    return Search([functools.partial(evaluate, fold) for fold in folds], summarize)
 
 
 class Row(NamedTuple):

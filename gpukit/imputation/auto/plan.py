@@ -83,15 +83,15 @@ def combine_members(problem, plan, estimates):
     return Imputed(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))
 
 
-def build_plan(folds, judged, trials, metric, may_bend):
+def build_plan(folds, judged, tried, metric, may_bend):
     """Return the Plan of methods judged on folds.
 
-    judged: [MethodTrial] with estimates on all folds. trials: methods that were only tried. may_bend: allow corrections
-    of estimates.
+    judged: [Trial] on all folds, see judging.start_search. tried: those of methods that were only tried. may_bend:
+    allow corrections of estimates.
     """
     fold_kinds = [kinds(fold.problem) for fold in folds]
     members, shares = choose_members(folds, fold_kinds, judged, metric)
-    estimates = [[member.estimates[number] for member in members] for number in range(len(folds))]
+    estimates = list(zip(*(member.row["estimates"] for member in members)))
     fields = [weighted_mean(parts, shares, k) for parts, k in zip(estimates, fold_kinds)]
     units = count_units(folds, fold_kinds)
     bends = bends_of(folds, fold_kinds, fields, metric, units) if may_bend else ensemble.zero_bends()
@@ -103,12 +103,13 @@ def build_plan(folds, judged, trials, metric, may_bend):
     least = uncertainty.least_of(first.values[first.seen], hidden)
     model = uncertainty.learn_with_growth(errors, changes, units[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
-    served = dict(zip((member.name for member in members), (mean / mean.sum()).tolist()))
-    rows = report(folds, judged, trials, served, metric)
+    chosen = [member.candidate for member in members]
+    served = dict(zip((one.name for one in chosen), (mean / mean.sum()).tolist()))
+    rows = report(judged + tried, len(folds), served, metric)
     if len(members) > 1 or bends.any():
         rows.append(row_of(MIX, served, residuals, metric, 1.0))
     rows = sorted(rows, key=lambda row: row.error)
-    return Plan([(member.name, member.setting) for member in members], shares, bends, model, rows, [])
+    return Plan([(one.name, one.setting) for one in chosen], shares, bends, model, rows, [])
 
 
 def count_units(folds, fold_kinds):
@@ -131,7 +132,7 @@ def choose_members(folds, fold_kinds, judged, metric):
     def hidden(arrays):
         return np.concatenate([array[fold.hidden] for array, fold in zip(arrays, folds)])
 
-    estimates = np.array([hidden(method.estimates) for method in judged])
+    estimates = np.array([hidden(trial.row["estimates"]) for trial in judged])
     units = count_units(folds, fold_kinds)[1]
     shares = shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric, units)
     used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
@@ -151,31 +152,21 @@ def errors_of(number, fold, fold_kinds, estimates, field):
     return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features, runs)
 
 
-def report(folds, judged, trials, served, metric):
-    """Return [judging.Row] of methods that were judged or only tried.
+def report(trials, folds, served, metric):
+    """Return a judging.Row of each Trial, on all of some number of folds or on the first one.
 
-    served: {name: share}. Errors of methods only tried on one fold are scaled by the ratio of the others' errors on
-    all folds to those on that fold, at the same settings.
+    served: {name: share}. Errors on the first fold are scaled by the ratio of the others' errors on all folds to those
+    on the first one.
     """
-    judged = judged + [trial for trial in trials if is_unjudged(trial, judged) and len(trial.estimates) == len(folds)]
+    whole = [[error_of(part, metric) for part in trial.row["residuals"]] for trial in trials]
+    whole = np.array([errors for errors in whole if len(errors) == folds])
+    scale = whole.mean() / whole[:, 0].mean() if whole[:, 0].any() else 1.0
     rows = []
-    for entry in judged:
-        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(entry.estimates, folds)]
-        rows.append(row_of(entry.name, without_options(entry.setting), residuals, metric, served.get(entry.name, 0.0)))
-    errors = {entry.name: row.error for entry, row in zip(judged, rows) if entry.method.decide is None}
-    first = [(errors[trial.name], error_of(trial.residuals, metric)) for trial in trials if trial.name in errors]
-    on_all, on_first = map(sum, zip(*first)) if first else (0.0, 0.0)
-    scale = on_all / on_first if on_first > 0 else 1.0
-    return rows + [
-        row_of(trial.name, without_options(trial.setting), [scale * trial.residuals], metric)
-        for trial in trials
-        if is_unjudged(trial, judged)
-    ]
-
-
-def is_unjudged(trial, judged):
-    """Return True if a MethodTrial is not one of those judged on all folds."""
-    return all(trial.name != one.name for one in judged)
+    for trial in trials:
+        parts, name = trial.row["residuals"], trial.candidate.name
+        parts = parts if len(parts) == folds else [scale * part for part in parts]
+        rows.append(row_of(name, without_options(trial.candidate.setting), parts, metric, served.get(name, 0.0)))
+    return rows
 
 
 def without_options(setting):

@@ -1,5 +1,6 @@
 """The method 'smoothness': its graph, conjugate gradients for given weights, and a search for the weights."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -8,12 +9,12 @@ from gpukit._pool import map_row_blocks, parallel_map
 from gpukit.device.engine import engine
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.imputation.auto import masking as hiding
-from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.constants import BLOCK_NUMBERS, FACTORS, MOST_TRIALS, PERIOD_WEIGHTS, PRIOR_CHANGES, WEIGHT_GAIN
+from gpukit.imputation.constants import BLOCK_NUMBERS, FACTORS, MOST_TRIALS, PERIOD_WEIGHTS, PRIOR_CHANGES
 from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import FEWEST_WINDOW, Method
 from gpukit.imputation.simple import interpolation
-from gpukit.model_selection.trial import Budget
+from gpukit.model_selection.search import Search
+from gpukit.model_selection.trial import Budget, Trial
 
 STEPS = 200  # at most
 TOLERANCE, ROUGH = 2e-4, 7e-4  # of the scaled residual's length, relative to its start: final, in the search
@@ -230,19 +231,43 @@ def search_weights(problem):
     whole = problem.window(WINDOW)
     folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, 2 * WINDOW // whole.values.size)]
     lags = len(lags_of(problem))
-    repeats = (0.0,) * lags
+    starts = [Weights(*start, (0.0,) * lags) for start in STARTS]
     if not folds:
-        return Weights(*STARTS[0], repeats)
-    search = WeightSearch(whole, folds, lags)
-    weights_found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
+        return starts[0]
+    search = start_search(whole, folds)
+    search.run_all(starts)
     for index in range(len(lags_of(whole))):
-        candidates = [
-            weights_found._replace(repeats=replace_at(weights_found.repeats, index, s)) for s in PERIOD_WEIGHTS
-        ]
-        weights_found = min([weights_found, *candidates], key=search.error)
+        best = search.best.candidate
+        search.run_all([best._replace(repeats=replace_at(best.repeats, index, s)) for s in PERIOD_WEIGHTS])
+    best = search.best
     for factor in FACTORS:
-        weights_found = search.descended(weights_found, factor)
-    return weights_found
+        last = None
+        while best is not last:  # coordinate descent
+            last = best
+            for field in ("near", "steady", "together", *range(lags)):
+                best = search.climb(best, partial(scale_weight, field), factor, 0.0)
+    return best.candidate
+
+
+def start_search(problem, folds):
+    """Return a Search of Weights on masking.Hidden folds; the solver of a fold starts from its last solution."""
+    parts = [
+        (np.nonzero(hidden.values), problem.values[hidden.values], start_work(problem.without(hidden.lost)))
+        for hidden in folds
+    ]
+    budget = Budget(MOST_TRIALS)
+
+    def evaluate(weights):
+        budget.spend(1)
+        sizes = []
+        for places, truth, work in parts:
+            lags = len(work.observed.lags) - 1  # of the window
+            solve(work.solver, work.observed, weights._replace(repeats=weights.repeats[:lags]), ROUGH)
+            sizes.append(np.abs(work.at(*places) - truth))
+        sizes = np.concatenate(sizes)
+        return Trial(weights, -(sizes if problem.options.metric == "absolute" else np.square(sizes)), {})
+
+    return Search([evaluate], budget=budget)
 
 
 def replace_at(values, times, value):
@@ -250,49 +275,7 @@ def replace_at(values, times, value):
     return (*values[:times], value, *values[times + 1 :])
 
 
-class WeightSearch:
-    """Errors by weights on folds; each fold's solver starts from its last solution."""
-
-    def __init__(self, problem, folds, lags):
-        self.metric, self.errors, self.lags = problem.options.metric, {}, lags
-        self.budget = Budget(MOST_TRIALS)
-        self.parts = [
-            (np.nonzero(hidden.values), problem.values[hidden.values], start_work(problem.without(hidden.lost)))
-            for hidden in folds
-        ]
-
-    def error(self, weights):
-        """Return the error on all hidden values."""
-        if weights not in self.errors:
-            residuals = [self.residuals(weights, *part) for part in self.parts]
-            self.errors[weights] = error_of(np.concatenate(residuals), self.metric)
-            self.budget.spend(1)
-        return self.errors[weights]
-
-    def residuals(self, weights, places, truth, work):
-        """Return (values,) of one fold: residuals of hidden values at places (vertex, column)."""
-        solve(work.solver, work.observed, self.fitting(weights, work), ROUGH)
-        return work.at(*places) - truth
-
-    def fitting(self, weights, work):
-        """Return weights with one repeat per lag of the window."""
-        return weights._replace(repeats=weights.repeats[: len(work.observed.lags) - 1])
-
-    def descended(self, weights, factor):
-        """Return the weights after coordinate descent by steps of a factor."""
-        has_moved = True
-        while has_moved and not self.budget.is_spent:
-            has_moved = False
-            for field in ("near", "steady", "together", *range(self.lags)):
-                for step in (factor, 1.0 / factor):
-                    other = scale_weight(weights, field, step)
-                    if self.error(other) < WEIGHT_GAIN * self.error(weights):
-                        weights, has_moved = other, True
-                        break
-        return weights
-
-
-def scale_weight(weights, field, factor):
+def scale_weight(field, weights, factor):
     """Return Weights with one weight, a name or the number of a lag, multiplied by a factor."""
     if isinstance(field, str):
         return weights._replace(**{field: factor * getattr(weights, field)})

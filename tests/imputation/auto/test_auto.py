@@ -16,6 +16,7 @@ from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto.judging import Fold, error_of
 from gpukit.imputation.constants import ZEROS
 from gpukit.imputation.problem import Method, Problem, always
+from gpukit.model_selection.trial import Trial
 from gpukit.persist import load_model
 from imputation.inputs import problem
 
@@ -303,10 +304,16 @@ def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
     hidden = np.zeros((2, 2, 8), bool)
     hidden[0, :, 6:] = hidden[1, :, 4:6] = True
     folds = [Fold(one, asked(values, seen).without(one), values) for one in hidden]
-    one = run.best_setting(method, asked(values, seen), folds[:1], "absolute")
-    both = run.best_setting(method, asked(values, seen), folds, "absolute")
-    assert (one.setting, both.setting) == ({"number": 0}, {"number": 1})
-    assert len(one.estimates) == 1 and len(both.estimates) == 2 and len(both.residuals) == 8
+    one, both = (run.search_setting(method, folds, splits, "absolute") for splits in (1, 2))
+    assert (one.best.candidate.setting, both.best.candidate.setting) == ({"number": 0}, {"number": 1})
+    assert len(one.results) == len(both.results) == 1  # estimates of other settings would fill the memory
+    assert len(one.best.row["estimates"]) == 1 and len(both.best.scores) == 8
+    whole = run.judge(one, None, {}, None)
+    assert whole.candidate is one.best.candidate and len(whole.row["estimates"]) == 2
+    decided = run.judge(
+        run.search_setting(method._replace(decide=lambda *_: {"number": 1}), folds, 1, "absolute"), None, {}, None
+    )
+    assert decided.candidate.setting == {"number": 1} and len(decided.row["residuals"]) == 2
 
 
 def test_finalists_are_near_the_best_of_a_group_and_unlike_each_other():
@@ -315,10 +322,10 @@ def test_finalists_are_near_the_best_of_a_group_and_unlike_each_other():
     sizes = {"two-way-mean": (1.0, 9.0), "interpolation": (1.2, 9.0), "seasonal": (1.6, 1.0), "akima": (1.2, 9.0)}
     errors = np.abs(rng.normal(size=200)) + 1.0
     trials = [
-        judging.MethodTrial(methods.BY_NAME[name], {}, np.concatenate([size * errors for size in both]), groups, [])
+        Trial(judging.Candidate(methods.BY_NAME[name], {}), None, {"residuals": [size * errors for size in both]})
         for name, both in sizes.items()
     ]
-    assert run.choose_finalists(trials, "absolute") == {"two-way-mean", "interpolation", "seasonal"}
+    assert run.choose_finalists(trials, groups, "absolute") == {"two-way-mean", "interpolation", "seasonal"}
 
 
 @pytest.mark.slow
@@ -328,9 +335,9 @@ def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
     if days_to_come:
         seen[:] = np.arange(T) < T - 10
 
-    def counted(problem, folds, *rest):
-        counts.append(len(folds))
-        return tried(problem, folds, *rest)
+    def counted(problem, folds, splits, *rest):
+        counts.append(splits)
+        return tried(problem, folds, splits, *rest)
 
     monkeypatch.setattr(run, "try_methods", counted)
     GraphImputer(device="cpu").fit(ring(), waves(), seen)
