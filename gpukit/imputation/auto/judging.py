@@ -13,7 +13,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._pool import run_on_threads, single_threaded_blas
 from gpukit.imputation import scans
-from gpukit.imputation.constants import GAP_DISTANCES, KRIGING_GRID_VERTICES, KRIGING_VERTICES
+from gpukit.imputation.constants import KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import lonely
 from gpukit.imputation.simple import interpolation, level
 from gpukit.model_selection.search import Search
@@ -93,18 +93,12 @@ def run_concurrently(problem, methods, work, on_result=lambda result: None):
     """
     calls = [functools.partial(work, index) for index in range(len(methods))]
     host = [index for index, method in enumerate(methods) if method.host]
-    groups = [host] if 0 < len(host) < len(calls) and threads_pay(problem) else []
+    # On a GPU a method spends most time in one host thread, unless its matrices are large enough for all of them.
+    is_apart = problem.place.device.is_cuda and not KRIGING_GRID_VERTICES < len(problem.values) <= KRIGING_VERTICES
+    groups = [host] if 0 < len(host) < len(calls) and is_apart else []
     initialize = functools.partial(devices.gpu, problem.place.device.index) if groups else None
     with single_threaded_blas() if groups else contextlib.nullcontext():
         return run_on_threads(calls, groups, initialize, on_result)
-
-
-def threads_pay(problem):
-    """Return True if methods should run concurrently.
-
-    On a GPU most time of a method is spent in one host thread, unless matrices are large enough for all host threads.
-    """
-    return problem.place.device.is_cuda and not KRIGING_GRID_VERTICES < len(problem.values) <= KRIGING_VERTICES
 
 
 def finite_estimate(method, problem, setting):
@@ -151,6 +145,7 @@ def row_of(name, setting, parts, metric, share=0.0):
     return Row(name, setting, *errors, spread, len(parts), share)
 
 
+GAP_DISTANCES = (1, 2, 4, 8, 16, 32)  # columns to the nearest observed value, by kind of gap; chosen
 NEVER, ALWAYS = 0, 1  # a vertex without observed values; columns without an order
 KINDS = 2 + len(GAP_DISTANCES) + 1
 GROUPS = np.array([0, 2, 1, 1] + [2] * (KINDS - 4))  # by kind: whole vertex, next to an observed value, other

@@ -1,18 +1,16 @@
 """All methods by name; the plan of an imputation, its report, and imputation by a plan."""
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit._pool import map_row_blocks
-from gpukit.imputation import kriging, local, regression, regularized_em, scans, simple
+from gpukit.imputation import kriging, local, regression, regularized_em, simple
 from gpukit.imputation.auto import ensemble, uncertainty
 from gpukit.imputation.auto.ensemble import apply_bends, shares_of, weighted_mean
 from gpukit.imputation.auto.error_features import changes_beyond, compute_features
 from gpukit.imputation.auto.judging import error_of, finite_estimate, kinds, row_of, run_concurrently
 from gpukit.imputation.auto.uncertainty import Deviations
-from gpukit.imputation.constants import LEAST_WEIGHT
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.spectral import method as spectral
 
@@ -94,20 +92,21 @@ def build_plan(folds, judged, tried, metric, may_bend):
     estimates = list(zip(*(member.row["estimates"] for member in members)))
     fields = [weighted_mean(parts, shares, k) for parts, k in zip(estimates, fold_kinds)]
     units = count_units(folds, fold_kinds)
-    bends = bends_of(folds, fold_kinds, fields, metric, units) if may_bend else ensemble.zero_bends()
+    parts = zip(fields, folds, fold_kinds)
+    hidden = [(field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in parts]
+    bends = ensemble.learn_bends(hidden, metric, units) if may_bend else ensemble.zero_bends()
     fields = [apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
-    residuals = [(field - fold.truth)[fold.hidden] for field, fold in zip(fields, folds)]
-    errors = [errors_of(*parts) for parts in zip(itertools.count(), folds, fold_kinds, estimates, fields)]
+    errors = [errors_of(*parts) for parts in zip(folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
-    first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
-    least = uncertainty.least_of(first.values[first.seen], hidden)
+    first, count = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
+    least = uncertainty.least_of(first.values[first.seen], count)
     model = uncertainty.learn_with_growth(errors, changes, units[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     chosen = [member.candidate for member in members]
     served = dict(zip((one.name for one in chosen), (mean / mean.sum()).tolist()))
     rows = report(judged + tried, len(folds), served, metric)
     if len(members) > 1 or bends.any():
-        rows.append(row_of(MIX, served, residuals, metric, 1.0))
+        rows.append(row_of(MIX, served, [part.residuals for part in errors], metric, 1.0))
     rows = sorted(rows, key=lambda row: row.error)
     return Plan([(one.name, one.setting) for one in chosen], shares, bends, model, rows, [])
 
@@ -119,13 +118,6 @@ def count_units(folds, fold_kinds):
     return whole, sum(map(len, units)) - whole
 
 
-def bends_of(folds, fold_kinds, fields, metric, units):
-    """Return the bends of fields (N, T), one per fold; units: see `count_units`."""
-    parts = zip(fields, folds, fold_kinds)
-    hidden = [(field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in parts]
-    return ensemble.learn_bends(hidden, metric, units)
-
-
 def choose_members(folds, fold_kinds, judged, metric):
     """Return (members, shares (KINDS, members)) of the mean with the least error."""
 
@@ -135,21 +127,20 @@ def choose_members(folds, fold_kinds, judged, metric):
     estimates = np.array([hidden(trial.row["estimates"]) for trial in judged])
     units = count_units(folds, fold_kinds)[1]
     shares = shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric, units)
-    used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
+    least = 0.005  # members whose largest weight is smaller are dropped
+    used = np.flatnonzero(shares.max(axis=0) > least)
     return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 
 
-def errors_of(number, fold, fold_kinds, estimates, field):
-    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold of a number.
+def errors_of(fold, fold_kinds, estimates, field):
+    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold.
 
     estimates: [(N, T)] of the members.
     """
     field = np.where(fold.problem.seen, fold.problem.values, field)
     residuals = (field - fold.truth)[fold.hidden]
     features = compute_features(fold.problem, field, estimates, fold.hidden)
-    row, first, end = scans.runs(fold.hidden)
-    runs = np.repeat(number * fold.hidden.size + np.arange(len(row)), end - first)  # distinct in all folds
-    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features, runs)
+    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features)
 
 
 def report(trials, folds, served, metric):

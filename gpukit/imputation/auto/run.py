@@ -6,23 +6,12 @@ import warnings
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.imputation.auto import ensemble, masking, uncertainty
-from gpukit.imputation.auto.judging import (
-    GROUPS,
-    KINDS,
-    Candidate,
-    Fold,
-    error_of,
-    kinds,
-    run_concurrently,
-    start_search,
-)
+from gpukit.imputation.auto import ensemble, judging, masking, uncertainty
+from gpukit.imputation.auto.judging import GROUPS, KINDS, Candidate, Fold, error_of, kinds
 from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of, count_units
 from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
 from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.trial import finalists
-
-WINDOW = 1 << 20  # entries of the window of a long problem that methods are judged on
 
 
 def decide(problem, name, known_settings, progress=None):
@@ -33,7 +22,7 @@ def decide(problem, name, known_settings, progress=None):
     None, {"method", "error"}).
     """
     options = problem.options
-    window = problem.window(WINDOW)
+    window = problem.window(1 << 20)  # entries of a long problem that methods are judged on
     folds = masking.folds_of(window, options.seed)
     folds = [Fold(hidden.values, window.without(hidden.lost), window.values) for hidden in folds]
     if not folds:
@@ -50,7 +39,7 @@ def decide(problem, name, known_settings, progress=None):
     groups = np.concatenate([GROUPS[kinds(fold.problem)[fold.hidden]] for fold in folds[:splits]])
     chosen = choose_finalists(trials.values(), groups, options.metric) if name == "auto" else {name}
     final = [search for search in searches if search.best.candidate.name in chosen]
-    judged = run_concurrently(
+    judged = judging.run_concurrently(
         window,
         [search.best.candidate.method for search in final],
         lambda index: judge(final[index], window, known_settings, progress),
@@ -116,14 +105,14 @@ def try_methods(problem, folds, splits, methods, progress):
             error = error_of(np.concatenate(search.best.row["residuals"]), metric)
             progress("judging", next(numbers), None, {"method": search.best.candidate.name, "error": error})
 
-    return run_concurrently(
+    return judging.run_concurrently(
         problem, methods, lambda index: search_setting(methods[index], folds, splits, metric), report_best
     )
 
 
 def search_setting(method, folds, splits, metric):
     """Return the Search of a method's settings on the first folds; it keeps the best one."""
-    search = start_search(folds, metric)
+    search = judging.start_search(folds, metric)
     for setting in method.settings(folds[0].problem):
         search.run(Candidate(method, setting), splits)
         search.keep_best()

@@ -9,18 +9,14 @@ from gpukit._pool import map_row_blocks, parallel_map
 from gpukit.device.engine import engine
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.imputation.auto import masking as hiding
-from gpukit.imputation.constants import BLOCK_NUMBERS, FACTORS, MOST_TRIALS, PERIOD_WEIGHTS, PRIOR_CHANGES
+from gpukit.imputation.constants import BLOCK_NUMBERS, FACTORS, MOST_TRIALS, PRIOR_CHANGES
 from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import FEWEST_WINDOW, Method
 from gpukit.imputation.simple import interpolation
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import Budget, Trial
 
-STEPS = 200  # at most
-TOLERANCE, ROUGH = 2e-4, 7e-4  # of the scaled residual's length, relative to its start: final, in the search
-WINDOW = 1 << 17  # numbers of a fold of the search
 STARTS = (0.001, 0.03, 0.2), (0.1, 0.003, 0.1)  # (a, b, c) of the search, for gaps and for unobserved vertices
-CHANGES = 1 << 24  # of all edges, for the similarity
 
 
 class Weights(NamedTuple):
@@ -56,20 +52,18 @@ class Observed(NamedTuple):
 
 def observed_of(problem, rest):
     """Return the Observed of a problem; rest (N, T) float32: its values, 0 where missing."""
-    L = laplacian_of(problem.adjacency, rest, problem.seen)
+    L, gaps = laplacian_of(problem.adjacency, rest, problem.seen), np.diff(problem.at)
+    near = np.append(np.median(gaps) / gaps if len(gaps) else gaps, 0.0).astype(np.float32)
     lags = np.array([1, *lags_of(problem)], np.int32)
     edges = L.indptr.astype(np.int32), L.indices.astype(np.int32), L.data.astype(np.float32)
-    return Observed(rest, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
+    return Observed(rest, problem.seen, near, lags, *edges, L.diagonal().astype(np.float32))
 
 
-def gaps_of(times):
-    """Return (T,) float32: the median distance of columns over the distance to the next, the last 0."""
-    gaps = np.diff(times)
-    return np.append(np.median(gaps) / gaps if len(gaps) else gaps, 0.0).astype(np.float32)
+def solve(solver, observed, weights, tolerance=2e-4, steps=200):
+    """Solve from the solver's last solution for weights (Weights); return the number of steps, at most `steps`.
 
-
-def solve(solver, observed, weights, tolerance=TOLERANCE, steps=STEPS):
-    """Solve from the solver's last solution for weights (Weights); return the number of steps."""
+    tolerance: of the length of the scaled residual, relative to its start.
+    """
     near, steady, together = laws(weights)
     inverse = 1.0 / diagonal(observed, near, steady, together)
     goal = tolerance**2 * float(np.vdot(observed.values * inverse, observed.values).real)
@@ -121,7 +115,8 @@ def laplacian_of(adjacency, values, seen):
     edges = sparse.coo_array(adjacency)
     half = edges.row < edges.col
     row, column = edges.row[half], edges.col[half]
-    block = slice(0, max(FEWEST_WINDOW, CHANGES // max(1, len(row))))
+    changes = 1 << 24  # of all edges, for the similarity
+    block = slice(0, max(FEWEST_WINDOW, changes // max(1, len(row))))
     weights = edges.data[half] * likeness(values[:, block], seen[:, block], row, column)
     both = np.r_[weights, weights], (np.r_[row, column], np.r_[column, row])
     return normalized_laplacian(sparse.csr_array(both, shape=edges.shape))
@@ -228,8 +223,9 @@ def units(rest, seen):
 
 def search_weights(problem):
     """Return the Weights with the least error on hidden values of a problem."""
-    whole = problem.window(WINDOW)
-    folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, 2 * WINDOW // whole.values.size)]
+    numbers = 1 << 17  # of a fold
+    whole = problem.window(numbers)
+    folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, 2 * numbers // whole.values.size)]
     lags = len(lags_of(problem))
     starts = [Weights(*start, (0.0,) * lags) for start in STARTS]
     if not folds:
@@ -238,7 +234,7 @@ def search_weights(problem):
     search.run_all(starts)
     for index in range(len(lags_of(whole))):
         best = search.best.candidate
-        search.run_all([best._replace(repeats=replace_at(best.repeats, index, s)) for s in PERIOD_WEIGHTS])
+        search.run_all([best._replace(repeats=replace_at(best.repeats, index, s)) for s in (0.1, 0.01)])
     best = search.best
     for factor in FACTORS:
         last = None
@@ -262,7 +258,7 @@ def start_search(problem, folds):
         sizes = []
         for places, truth, work in parts:
             lags = len(work.observed.lags) - 1  # of the window
-            solve(work.solver, work.observed, weights._replace(repeats=weights.repeats[:lags]), ROUGH)
+            solve(work.solver, work.observed, weights._replace(repeats=weights.repeats[:lags]), tolerance=7e-4)
             sizes.append(np.abs(work.at(*places) - truth))
         sizes = np.concatenate(sizes)
         return Trial(weights, -(sizes if problem.options.metric == "absolute" else np.square(sizes)), {})
