@@ -42,7 +42,7 @@ class GraphImputer(Estimator):
     """Impute missing values on the vertices of a graph.
 
     The method 'auto' hides observed values in the pattern of the missing ones (whole vertices, runs of columns, single
-    entries) and compares candidates on them (auto.methods.CANDIDATES). It uses the mean of the candidates with the
+    entries) and compares candidates on them (auto.plan.CANDIDATES). It uses the mean of the candidates with the
     least error, corrected for skewed values. The entries of a slice, row by row, are a series in time if adjacent ones
     are similar or if times are passed to fit; methods for time series are then applicable.
 

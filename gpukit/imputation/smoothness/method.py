@@ -1,6 +1,5 @@
 """The method 'smoothness': its graph, conjugate gradients for given weights, and a search for the weights."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -237,12 +236,24 @@ def search_weights(problem):
         search.run_all([best._replace(repeats=replace_at(best.repeats, index, s)) for s in (0.1, 0.01)])
     best = search.best
     for factor in FACTORS:
-        last = None
-        while best is not last:  # coordinate descent
-            last = best
-            for field in ("near", "steady", "together", *range(lags)):
-                best = search.climb(best, partial(scale_weight, field), factor, 0.0)
+        best = descend(search, best, ("near", "steady", "together", *range(lags)), factor)
     return best.candidate
+
+
+def descend(search, best, fields, factor):
+    """Return the best Trial of steps along each axis, repeated as long as one is better."""
+    start = None
+    while best is not start:
+        start = best
+        for field in fields:
+            for step in (factor, 1.0 / factor):
+                if search.budget.is_spent:
+                    return best
+                best, trial = search.compare(best, scale_weight(field, best.candidate, step))
+                if trial.is_better(best):
+                    best = trial
+                    break
+    return best
 
 
 def start_search(problem, folds):
