@@ -63,9 +63,9 @@ def complete(model, data, times):
 
 def combine_estimates(problem, plan, estimates, data, settings):
     """Return (completed tensor, deviations) of inputs.Data from estimates (N, T) by the members of a plan."""
-    result = combine_members(problem, plan, estimates)
-    estimate = result.estimate.reshape(data.tensor.shape)[~data.mask]
-    return clip_to_bounds(fill_estimate(data, estimate), data, settings), result.deviation.reshape(data.shape)
+    estimate, deviation = combine_members(problem, plan, estimates)
+    estimate = estimate.reshape(data.tensor.shape)[~data.mask]
+    return clip_to_bounds(fill_estimate(data, estimate), data, settings), deviation.reshape(data.shape)
 
 
 def mask_like(data):

@@ -47,13 +47,6 @@ def attributes_of(plan):
     return {"method_": plan.method, "report_": plan.rows, "coverage_": coverage, "notes_": plan.notes}
 
 
-class Imputed(NamedTuple):
-    """estimate, deviation: (N, T) float64."""
-
-    estimate: np.ndarray
-    deviation: np.ndarray
-
-
 def estimates_of(problem, plan):
     """Return [(N, T)] estimates of the members."""
     methods = [BY_NAME[name] for name, _ in plan.members]
@@ -63,7 +56,7 @@ def estimates_of(problem, plan):
 
 
 def combine_members(problem, plan, estimates):
-    """Return Imputed from the estimates of the members, in original units.
+    """Return (estimate, deviation) (N, T) from the estimates of the members, in original units.
 
     The deviation of an observed value is 0.
     """
@@ -78,7 +71,7 @@ def combine_members(problem, plan, estimates):
     map_row_blocks(fill_rows, missing.shape)
     features, changes = compute_features(problem, field, estimates, missing), changes_beyond(problem, missing)
     deviation[missing] = plan.deviations.at(kind[missing], features, changes)
-    return Imputed(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))
+    return (estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)
 
 
 def build_plan(folds, judged, tried, metric, may_bend):
