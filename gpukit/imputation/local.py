@@ -61,6 +61,8 @@ def fill(problem, setting):
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
     few = inner.window(WINDOW)
+    if 2 * inner.period > few.seen.shape[1]:
+        inner, few = inner._replace(period=0), few._replace(period=0)
     folds = masking.folds_of(few, problem.options.seed + 1, folds_for(few.seen), anywhere=True)
     parts = parallel_map(lambda hidden: mask_problem(few, hidden), folds)
     whole = mask_problem(inner, masking.hide_nothing(inner.seen))
@@ -99,14 +101,25 @@ def mask_problem(problem, hidden):
     return MaskedProblem(hidden.values, left, kinds(left), series, before[:, :-2], after[:, 2:])
 
 
-def describe_values(part, near, vertex, column):
+def with_periods(part, near):
+    """Return (series, near) of a MaskedProblem: its series, then their values a period away, which each vertex uses."""
+    series, period = part.series, part.problem.period
+    if not period or 2 * period > series.shape[1]:
+        return series, near
+    return np.concatenate([series, period_away(series, period)]), np.column_stack(
+        [near, len(near) + np.arange(len(near))]
+    )
+
+
+def describe_values(part, predictors, vertex, column):
     """Return (features (n, OWN + 4 K), base (n,)) float32 of values (vertex, column) of a MaskedProblem.
 
     The base is the point of linear interpolation. Features are relative to it: the observed values around the gap, and
     for each of the K predicting series the residual of interpolation between the same columns, the value, the one
-    before and the one after. near (N, K): the predicting series of each vertex.
+    before and the one after. predictors: of `with_periods`.
     """
-    problem, last, series, others = part.problem, part.series.shape[1] - 1, part.series, near[vertex]
+    problem, last, (series, near) = part.problem, part.series.shape[1] - 1, predictors
+    others = near[vertex]
     left, right = part.before[vertex, column], part.after[vertex, column]
     left, right = np.where(left < 0, right, left), np.where(right > last, left, right)
     gap = problem.at[right] - problem.at[left]
@@ -130,6 +143,15 @@ def describe_values(part, near, vertex, column):
     return x, base
 
 
+def period_away(series, period):
+    """Return (N, T): the mean of a series' values a period before and after, of one of them at the ends."""
+    before, after = series[:, :-period], series[:, period:]
+    out = np.empty_like(series)
+    out[:, :period], out[:, -period:] = after[:, :period], before[:, -period:]
+    out[:, period:-period] = 0.5 * (before[:, :-period] + after[:, period:])
+    return out
+
+
 def learn(parts, near, values):
     """Return (KINDS N, size) coefficients of each kind of gap and vertex, from the hidden values of MaskedProblems.
 
@@ -140,7 +162,7 @@ def learn(parts, near, values):
 
     def examples(task):
         part, (vertex, column) = task
-        x, base = describe_values(part, near, vertex, column)
+        x, base = describe_values(part, with_periods(part, near), vertex, column)
         return (
             x,
             (values[vertex, column] - base).astype(np.float32),
@@ -235,11 +257,11 @@ def predict(part, near, beta):
     """
     vertex, column = np.nonzero(~part.problem.seen & (part.kinds != NEVER))
     low, high = limits_of(part.problem.values, part.problem.seen)
-    series, each = part.series.copy(), max(1, BLOCK_NUMBERS // beta.shape[1])
+    series, predictors, each = part.series.copy(), with_periods(part, near), max(1, BLOCK_NUMBERS // beta.shape[1])
 
     def predict_block(first):
         v, t = (value[first : first + each] for value in (vertex, column))
-        x, base = describe_values(part, near, v, t)
+        x, base = describe_values(part, predictors, v, t)
         values = base + np.einsum("ij,ij->i", x, beta[part.kinds[v, t].astype(np.int64) * len(near) + v])
         series[v, t] = np.where((values >= low[v]) & (values <= high[v]), values, base)
 

@@ -8,7 +8,7 @@ from gpukit.imputation.local import MaskedProblem
 
 
 def masked_problem(vertices=5, columns=17, near=3, seed=0):
-    """Return (local.MaskedProblem, series (vertices, columns), near (vertices, near))."""
+    """Return (local.MaskedProblem, series (vertices + 1, columns), near (vertices, near))."""
     rng = np.random.default_rng(seed)
     seen = rng.random((vertices, columns)) > 0.5
     seen[0] = False
@@ -19,9 +19,9 @@ def masked_problem(vertices=5, columns=17, near=3, seed=0):
     before = np.array([[max(places[:t][row[:t]], default=-1) for t in places] for row in seen], np.int32)
     after = np.array([[min(places[t + 1 :][row[t + 1 :]], default=columns) for t in places] for row in seen], np.int32)
     problem = SimpleNamespace(values=values, seen=seen, at=np.cumsum(rng.integers(1, 4, columns)).astype(float))
-    series = rng.normal(size=(vertices, columns)).astype(np.float32)
-    part = MaskedProblem(None, problem, None, series, before, after)
-    return part, series, rng.integers(0, vertices, (vertices, near))
+    series = rng.normal(size=(vertices + 1, columns)).astype(np.float32)
+    part = MaskedProblem(None, problem, None, series[:vertices], before, after)
+    return part, series, rng.integers(0, vertices + 1, (vertices, near))
 
 
 def groups(counts, size, seed=0):

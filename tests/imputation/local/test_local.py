@@ -16,7 +16,7 @@ from imputation.local import inputs, naive
 def test_features():
     part, series, near = inputs.masked_problem()
     vertex, column = np.nonzero(~part.problem.seen)
-    found, base = local.describe_values(part, near, vertex, column)
+    found, base = local.describe_values(part, (series, near), vertex, column)
     values, seen, at = part.problem.values.astype(float), part.problem.seen, part.problem.at
     for i, (v, t) in enumerate(zip(vertex, column)):
         x, point = naive.features(values, seen, at, series.astype(float), near, v, t)
@@ -72,6 +72,11 @@ def test_of_many_vertices_neighbours_are_compared(monkeypatch):
     assert found.tolist() == [[3, 2], [1, 1], [0, 2], [0, 3]]
     found = local.most_similar(complete(series, np.arange(4) < 3, adjacency), 2)
     assert found[0].tolist() == [2, 3]  # the last one has no values
+
+
+def test_a_period_away():
+    series = np.arange(7.0)[None]
+    np.testing.assert_allclose(local.period_away(series, 3), [[3, 4, 5, 3, 1, 2, 3]])
 
 
 @pytest.mark.slow
@@ -172,6 +177,24 @@ def test_of_long_series_a_window_is_learned_from(monkeypatch):
     monkeypatch.setattr(local, "folds_for", lambda part: windows.append(part.shape) or 3)
     model = GraphImputer(method="local", device="cpu").fit(ring(), truth, seen)
     assert set(windows) == {(N, 300)} and np.abs(model.completed_ - truth)[~seen].mean() < 0.05
+
+
+@pytest.mark.slow
+def test_a_window_shorter_than_two_periods(monkeypatch):
+    """Values a period away are not used in short windows."""
+    rng, t = np.random.default_rng(0), np.arange(1200)
+    rough = rng.normal(size=(N, 200))
+    smooth = sum(np.roll(rough, shift, axis=1) for shift in range(6))
+    truth = smooth[:, t % 200] + 0.1 * rng.normal(size=(N, len(t)))
+    given, kept, units, mask_problem = set(), set(), local.units, local.mask_problem
+    monkeypatch.setattr(local, "WINDOW", N * 300)
+    monkeypatch.setattr(local, "folds_for", lambda part: 2)
+    monkeypatch.setattr(local, "units", lambda problem: given.add(problem.period) or units(problem))
+    monkeypatch.setattr(
+        local, "mask_problem", lambda problem, *rest: kept.add(problem.period) or mask_problem(problem, *rest)
+    )
+    GraphImputer(method="local", device="cpu").fit(ring(), truth, rng.random(truth.shape) > 0.2)
+    assert given == {200} and kept == {0}
 
 
 @pytest.mark.slow
