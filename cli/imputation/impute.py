@@ -14,7 +14,6 @@ from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.graphs.graph_builders import select
 from gpukit.imputation.centering import CENTERS
-from gpukit.imputation.distributed.worker import help_fit
 from gpukit.imputation.options import METHODS, METRICS
 from gpukit.imputation.spectral.path import WEIGHTS
 
@@ -157,6 +156,8 @@ def impute(ctx, **values):
         if ask.model is not None:
             return None if team.rank else resume.run(ctx, ask, stages)
         if team.rank:  # the first rank reads, reports and writes
+            from gpukit.imputation.distributed.worker import help_fit
+
             return help_fit(steps.build(ask), team, keep=False)
         job = "graphs" if str(steps.values_file(ask)).endswith(".npz") else "tables"
         report.compile_ahead(ask, team, job, capability=capability_of(ask.device), reads=steps.sources(ask))

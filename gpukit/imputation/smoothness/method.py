@@ -58,11 +58,12 @@ def observed_of(problem, rest):
     return Observed(rest, problem.seen, near, lags, *edges, L.diagonal().astype(np.float32))
 
 
-def solve(solver, observed, weights, tolerance=2e-4, steps=200):
-    """Solve from the solver's last solution for weights (Weights); return the number of steps, at most `steps`.
+def solve(solver, observed, weights, tolerance, steps=None):
+    """Solve from the solver's last solution for weights (Weights); return the number of steps, at most `steps` or 200.
 
     tolerance: of the length of the scaled residual, relative to its start.
     """
+    steps = steps or 200
     near, steady, together = laws(weights)
     inverse = 1.0 / diagonal(observed, near, steady, together)
     goal = tolerance**2 * float(np.vdot(observed.values * inverse, observed.values).real)
@@ -300,7 +301,7 @@ def fill(problem, setting):
     work = start_work(problem)
     lags = len(lags_of(problem))  # longer series may have more lags than the fitted ones
     repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
-    solve(work.solver, work.observed, Weights(**{**setting, "repeats": repeats}))
+    solve(work.solver, work.observed, Weights(**{**setting, "repeats": repeats}), tolerance=2e-4)
     return work.filled()
 
 
