@@ -244,12 +244,10 @@ def search_weights(problem):
 def descend(search, best, fields, factor):
     """Return the best Trial of steps along each axis, repeated as long as one is better."""
     gain, start = 0.999, None  # relative error that a step must reach: smaller gains take long
-    while best is not start:
+    while best is not start and not search.budget.is_spent:
         start = best
         for field in fields:
             for step in (factor, 1.0 / factor):
-                if search.budget.is_spent:
-                    return best
                 trial = search.run(scale_weight(field, best.candidate, step))
                 if trial.mean > gain * best.mean:
                     best = trial
