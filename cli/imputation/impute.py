@@ -19,9 +19,9 @@ from gpukit.imputation.spectral.path import WEIGHTS
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 AT_LEAST_1 = click.IntRange(min=1)
-WORDS = "method", "iterations", "tolerance", "holdout"
 NAMING = options.Naming(
-    {"basis_size": "--basis-size", "lambda_decay": "--lambda-decay"}, {word: f"--{word}" for word in WORDS}
+    {"basis_size": "--basis-size", "lambda_decay": "--lambda-decay"},
+    {word: f"--{word}" for word in ("method", "iterations", "tolerance", "holdout")},
 )
 
 
@@ -156,29 +156,25 @@ def impute(ctx, **values):
         if ask.model is not None:
             return None if team.rank else resume.run(ctx, ask, stages)
         if team.rank:  # the first rank reads, reports and writes
-            return steps.help_out(ask, team)
+            from gpukit.imputation.distributed.worker import help_fit
+
+            return help_fit(steps.build(ask), team, keep=False)
         job = "graphs" if str(steps.values_file(ask)).endswith(".npz") else "tables"
         report.compile_ahead(ask, team, job, capability=capability_of(ask.device), reads=steps.sources(ask))
         stages.done("start")
         done = steps.run(ctx, ask, stages, team)
     if ask.plot is not None:
-        plot.draw(ask.plot, done, places_of(ask, done.data))
+        ids = np.arange(len(done.data.tensor)) if done.data.vertices is None else done.data.vertices
+        plot.draw(ask.plot, done, None if ask.places is None else select(ask.places, ids))
         stages.done("writing")
     table.show(ask, done, stages)
-
-
-def places_of(ask, data):
-    """Return the near.coordinates.Coordinates of the vertices in --coordinates, or None."""
-    ids = np.arange(len(data.tensor)) if data.vertices is None else data.vertices
-    return None if ask.places is None else select(ask.places, ids)
 
 
 def check(ask):
     """Raise for contradictory options and unwritable files, before the computation."""
     reads = steps.sources(ask)
-    for name in ("output", "plot"):
-        outputs.check_output(getattr(ask, name), f"--{name}", reads, ask.force)
+    for name in ("output", "plot", "save_model"):
+        outputs.check_output(getattr(ask, name), f"--{name.replace('_', '-')}", reads, ask.force)
     if ask.output is not None:
         steps.check_form(ask)
-    resume.check_files(ask, reads)
     outputs.check_plot(ask.plot)

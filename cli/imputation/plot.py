@@ -4,10 +4,9 @@ import numpy as np
 
 from gpukit.cli.imputation.table import lacking_vertices, vertex_name
 from gpukit.cli.pictures import canvas, limits_of
+from gpukit.imputation import scans
 from gpukit.imputation.centering import spread
 
-SHOWN = 3  # sensors, or vertices
-LEAST = 48  # columns that are drawn
 SIGMAS = 1.645  # either way of 90 % of a normal distribution
 
 
@@ -18,19 +17,15 @@ def draw(path, done, coordinates=None):
     """
     paints = [lambda axis: draw_methods(axis, done.rows)] if done.rows else []
     paints += [] if coordinates is None else [lambda axis: draw_map(axis, done, coordinates)]
-    rows, paint = (longest_gaps(done), draw_series) if are_series(done) else (typical_vertices(done), draw_slices)
+    _, m, n = done.data.tensor.shape
+    are_series = m == 1 and n > 7 and done.model.plan_ is not None  # that were judged, with deviations
+    rows, paint = (longest_gaps(done), draw_series) if are_series else (typical_vertices(done), draw_slices)
     with canvas(path, 11, 1.2 + 2.4 * (bool(paints) + len(rows))) as figure:
         parts = figure.subfigures(max(1, bool(paints) + len(rows)), 1, squeeze=False)[:, 0]
         for axis, above in zip(parts[0].subplots(1, len(paints), squeeze=False)[0] if paints else (), paints):
             above(axis)
         for part, row in zip(parts[bool(paints) :], rows):
             paint(part, done, row)
-
-
-def are_series(done):
-    """Return True if the data are series that were judged, with deviations."""
-    _, m, n = done.data.tensor.shape
-    return m == 1 and n > 7 and done.model.plan_ is not None
 
 
 def longest_gaps(done):
@@ -43,20 +38,17 @@ def longest_gaps(done):
     order = [int(vertex) for vertex in np.argsort(-lengths, kind="stable") if lengths[vertex]]
     whole = [vertex for vertex in order if lengths[vertex] == seen.shape[2]]
     order = whole[:1] + [vertex for vertex in order if vertex not in whole] + whole[1:]
-    return [(vertex, int(firsts[vertex]), int(firsts[vertex] + lengths[vertex])) for vertex in order[:SHOWN]]
+    return [(vertex, int(firsts[vertex]), int(firsts[vertex] + lengths[vertex])) for vertex in order[:3]]
 
 
 def longest_runs(mask):
-    """Return ((N,) lengths, (N,) starts) of the longest run of True in each row.
-
-    Length 0 where there is no run.
-    """
-    length, lengths, ends = (np.zeros(len(mask), np.int64) for _ in range(3))
-    for column, is_true in enumerate(mask.T, start=1):
-        length = np.where(is_true, length + 1, 0)
-        ends = np.where(length > lengths, column, ends)
-        lengths = np.maximum(lengths, length)
-    return lengths, ends - lengths
+    """Return ((N,) lengths, (N,) starts) of the longest run of True in each row, 0 where there is none."""
+    row, first, end = scans.runs(mask)
+    order = np.lexsort((first, first - end, row))
+    row, index = np.unique(row[order], return_index=True)
+    lengths, starts = np.zeros((2, len(mask)), np.int64)
+    lengths[row], starts[row] = (end - first)[order[index]], first[order[index]]
+    return lengths, starts
 
 
 def order_of(done):
@@ -76,7 +68,7 @@ def draw_series(figure, done, gap):
     """Draw observed, imputed and true values around a gap, with the band of 90 %."""
     data, model, (vertex, first, end) = done.data, done.model, gap
     axis, T = figure.subplots(), data.tensor.shape[2]
-    margin = max(2 * (end - first), LEAST // 2)
+    margin = max(2 * (end - first), 24)
     shown = slice(max(0, first - margin), min(T, end + margin))
     columns = order_of(done)[shown]
     positions = np.arange(T)[shown] if data.times is None else data.times[columns].astype("datetime64[s]")

@@ -12,7 +12,7 @@ from gpukit.cli.main import set_interrupt_message
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph
 from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_completed
-from gpukit.graphs.convert import validate_tensor
+from gpukit.graphs.convert import reduce_mask, validate_tensor
 from gpukit.graphs.graph_builders import read_coordinates
 from gpukit.graphs.read import check_copy
 from gpukit.imputation.centering import spread
@@ -94,20 +94,15 @@ def build(ask):
     return GraphImputer(decay=ask.lambda_decay, **report.pick(ask, names), **more)
 
 
-def help_out(ask, team):
-    """Share the computation on all ranks of a parallel.Team but the first."""
-    from gpukit.imputation.distributed.worker import help_fit
-
-    help_fit(build(ask), team, keep=False)
-
-
 def run(ctx, ask, stages, team):
     """Read, impute, write and judge; return Done.
 
     team: ranks that share the computation.
     """
     data = load(ask)
-    sample = take_sample(ask, data)  # first, because it raises if too few values are observed
+    compares = (ask.baselines or ask.holdout) and not data.mask.all()
+    # First, because it raises if too few values are observed.
+    sample = sample_of(data.tensor, data.mask, ask.seed, ask.holdout) if compares else None
     stages.done("reading")
     model, warnings = fit(ask, data, stages, team)
     if ask.confidence:
@@ -116,7 +111,8 @@ def run(ctx, ask, stages, team):
     if ask.save_model is not None:
         model.save(ask.save_model)
     if ask.output is not None:
-        write(ask, data, model)
+        shape = data.tensor.shape if data.given is None else data.given
+        write(ask, data, model, model.completed_, {} if is_table(ask.output) else details(model, shape))
         set_interrupt_message(ctx, f"{ask.output} is whole.")
         stages.done("writing")
     done = judge(ask, Done(data, model, sample, [], None, warnings))
@@ -134,19 +130,14 @@ def load(ask, edges=None):
     if ask.missing_value is not None:
         data = mask_value(data, ask.missing_value)
     report.remark(f"{values_file(ask)}: {describe_graph(data)[1]}.", ask.quiet or ask.as_json)
-    if ask.model is None and is_graph_from_values(ask):
+    is_graph_given = (ask.model, ask.edges, ask.coordinates, ask.distances) != (None, None, None, None)
+    if not is_graph_given and not str(ask.path).lower().endswith(".npz"):
         report.remark(
             "No graph was given: vertices are joined to those with the most similar series. --edges, --coordinates or "
             "--distances say more.",
             ask.quiet or ask.as_json,
         )
     return data
-
-
-def is_graph_from_values(ask):
-    """Return True if the graph is computed from the values."""
-    is_graph_given = (ask.edges, ask.coordinates, ask.distances) != (None, None, None)
-    return not is_graph_given and not str(ask.path).lower().endswith(".npz")
 
 
 def mask_value(data, value):
@@ -159,16 +150,7 @@ def mask_value(data, value):
         mask = mask & (data.tensor != data.tensor.dtype.type(value))
     if not mask.any():
         raise DataError(f"Nothing is observed: all values are missing, or {value:g} (--missing-value).")
-    whole = mask.all(axis=(1, 2))
-    reduced = whole if (mask.any(axis=(1, 2)) == whole).all() else mask
-    return validate_tensor(data._replace(tensor=np.where(mask, data.tensor, 0), mask=reduced))
-
-
-def take_sample(ask, data):
-    """Return the Sample to compare methods on, or None."""
-    if not (ask.baselines or ask.holdout) or data.mask.all():
-        return None
-    return sample_of(data.tensor, data.mask, ask.seed, ask.holdout)
+    return validate_tensor(data._replace(tensor=np.where(mask, data.tensor, 0), mask=reduce_mask(mask)))
 
 
 def fit(ask, data, stages, team):
@@ -176,8 +158,8 @@ def fit(ask, data, stages, team):
     model = build(ask)
     with report.collect_warnings(ask.quiet or ask.as_json) as warnings, report.Progress(ask.quiet) as progress:
         model.fit(data, progress=progress, team=team)
-    hidden = model.trials_ or model.holdout_history_ is not None
-    stages.done("choosing" if hidden else "preparing", stretches(model.stages_))
+    is_chosen = model.trials_ or model.holdout_history_ is not None
+    stages.done("choosing" if is_chosen else "preparing", stretches(model.stages_))
     return model, warnings
 
 
@@ -188,39 +170,33 @@ def stretches(seconds):
     return {**{name: seconds[name] for name in ("basis",) if name in seconds}, **inside, **rest}
 
 
-def write(ask, data, model):
-    """Write the completed tensor as the input table or as an .npz."""
+def write(ask, data, model, completed, more):
+    """Write the completed tensor as the input table, filled in, or as an .npz with {name: array} more."""
     if is_table(ask.output):
-        return write_table(ask, data, model, model.completed_)
-    return write_arrays(ask.output, data, model)
-
-
-def write_table(ask, data, model, completed):
-    """Write the input table with missing values filled in."""
-    mask = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(len(data.mask), -1)
-    completed = completed.reshape(mask.shape)
-    alone = ask.edges is None and ask.model is None
-    options = {"ids": data.vertices, "layout": ask.layout, "columns": ask.columns, "alone": alone}
-    options["spelling"] = Spelling(np.dtype(model.dtype), model._fitted_options.minimum, model._fitted_options.maximum)
-    write_completed(ask.output, values_file(ask), completed, mask, **options)
-
-
-def write_arrays(path, data, model):
-    """Write the .npz of a fitted model atomically."""
+        mask = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(len(data.mask), -1)
+        fitted = model._fitted_options
+        spelling = Spelling(np.dtype(model.dtype), fitted.minimum, fitted.maximum)
+        options = {"ids": data.vertices, "spelling": spelling, **report.pick(ask, "layout columns")}
+        options["alone"] = ask.edges is None and ask.model is None
+        return write_completed(ask.output, values_file(ask), completed.reshape(mask.shape), mask, **options)
     shape = data.tensor.shape if data.given is None else data.given
     mask = data.mask if data.mask.ndim == 1 else data.mask.reshape(shape)
-    arrays = {
-        "tensor": model.completed_.reshape(shape),
-        "observed": mask,
+    with atomic_write(ask.output) as aside, open(aside, "wb") as file:
+        np.savez(file, tensor=completed.reshape(shape), observed=mask, **more, **labels(data))
+
+
+def details(model, shape):
+    """Return {name: array} of a fitted model for an .npz with tensors of a shape."""
+    basis = {"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}
+    runs = {"history": model.history_, "holdout_history": model.holdout_history_}
+    histories = [(name, history._asdict()) for name, history in runs.items() if history is not None]
+    return {
         "deviation": model.deviation_.reshape(shape),
         "ranks": model.ranks_,
-        **({"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}),
-        **histories(model),
+        **basis,
+        **{f"{name}_{key}": array for name, arrays in histories for key, array in arrays.items()},
         "options": np.array(json.dumps(report.to_json_value(describe_options(model)))),
     }
-    arrays |= labels(data)
-    with atomic_write(path) as aside, open(aside, "wb") as file:
-        np.savez(file, **arrays)
 
 
 def labels(data):
@@ -230,17 +206,6 @@ def labels(data):
         return arrays
     flat = data.given is not None and len(data.given) < 3
     return arrays | {"times": data.times.ravel() if flat else data.times}
-
-
-def histories(model):
-    """Return {history_change: array, ...} of the fit and of the run on hidden data."""
-    runs = {"history": model.history_, "holdout_history": model.holdout_history_}
-    return {
-        f"{name}_{key}": array
-        for name, history in runs.items()
-        if history is not None
-        for key, array in history._asdict().items()
-    }
 
 
 def describe_options(model):
@@ -272,9 +237,8 @@ def errors_of(estimate, truth, where):
     relative: ||estimate - truth|| / ||truth|| over the whole tensor, which differs from the truth under the mask alone.
     mean_absolute: under the mask `where`.
     """
-    absolute = squared = size = count = 0.0
-    for values, true, chosen in zip(estimate, truth, where):  # one by one, to save memory
-        error = np.subtract(values, true, dtype=np.float64)[chosen]
-        absolute, squared = absolute + np.abs(error).sum(), squared + np.square(error).sum()
-        size, count = size + np.square(true, dtype=np.float64).sum(), count + error.size
-    return {"relative": float(np.sqrt(squared / size)) if size else None, "mean_absolute": float(absolute / count)}
+    parts = zip(estimate, truth, where)
+    errors = np.concatenate([np.subtract(values, true, dtype=np.float64)[chosen] for values, true, chosen in parts])
+    size = sum(float(np.square(true, dtype=np.float64).sum()) for true in truth)  # one by one, to save memory
+    relative = float(np.sqrt(np.square(errors).sum() / size)) if size else None
+    return {"relative": relative, "mean_absolute": float(np.abs(errors).mean())}

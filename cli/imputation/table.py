@@ -7,22 +7,22 @@ from gpukit.cli.convert import describe_graph
 from gpukit.cli.imputation import steps as impute_steps
 from gpukit.imputation.spectral.choose import OURS
 
-ROWS = {"name": "", "setting": "setting", "error": "mean |error|"}
 METRICS = {"absolute": "mean |error|", "squared": "root mean square"}
-SPELLED = 4  # numbers of a setting
-NAMED = 5  # of the vertices with the least confidence
 
 
 def show(ask, done, stages):
     """Print the result: a JSON object, or the table and the seconds."""
     if ask.as_json:
-        report.print_json(result(ask, done, stages))
-        return
+        return report.print_json(result(ask, done, stages))
     for line in title(done):
         report.echo(line)
     if done.rows:
-        report.print_table([row_of(row) for row in done.rows], headings(done), comparison_title(done))
-    for line in (*verdict(done), *intervals(done), *error_lines(done), *note_lines(done)):
+        columns = {"name": "", "setting": "setting", "error": METRICS["absolute"]}
+        if done.model.plan_ is not None:
+            columns |= {"error": METRICS[done.model.metric], "share": "share of what serves"}
+        report.print_table([row_of(row) for row in done.rows], columns, comparison_title(done))
+    notes = [f"Note: {note}" for note in done.model.notes_]
+    for line in (*verdict(done), *intervals(done), *error_lines(done), *notes):
         report.echo(line)
     report.echo(stages.line())
     for text in remarks(ask, done):
@@ -83,13 +83,6 @@ def holdout_result(model):
     return {"share": model.holdout, "error": float(np.nanmin(errors)), "iteration": int(np.nanargmin(errors)) + 1}
 
 
-def headings(done):
-    """Return the columns of the comparison."""
-    if done.model.plan_ is None:
-        return ROWS
-    return {**ROWS, "error": METRICS[done.model.metric], "share": "share of what serves"}
-
-
 def intervals(done):
     """Yield a line about the standard deviations of imputed values."""
     coverage, filled = done.model.coverage_, ~done.data.mask
@@ -99,23 +92,21 @@ def intervals(done):
         yield f"Standard deviation of a filled value {deviation:.3g} in the median; of hidden values {text}"
 
 
-def note_lines(done):
-    """Yield notes about the data."""
-    for note in done.model.notes_:
-        yield f"Note: {note}"
-
-
 def comparison_title(done):
     """Return the line above the comparison."""
-    sample = done.sample
-    if sample is None:
+    if done.sample is None:
         return "On observed values hidden as values are missing, each method at its best setting"
-    hidden = sample.parts.hidden
-    kind = "vertices" if hidden.ndim == 1 else "entries"
+    hidden = hidden_values(done.sample)
     return (
-        f"On {np.count_nonzero(hidden):,} observed {kind} hidden on purpose "
-        f"({hidden.sum() / sample.mask.sum():.0%} of them), each method at its best setting"
+        f"On {hidden['count']:,} observed {hidden['kind']} hidden on purpose ({hidden['share']:.0%} of them), each "
+        "method at its best setting"
     )
+
+
+def hidden_values(sample):
+    """Return the kind, the count and the share of the hidden values of a Sample."""
+    hidden, count = sample.parts.hidden, int(sample.parts.hidden.sum())
+    return {"kind": "vertices" if hidden.ndim == 1 else "entries", "count": count, "share": count / sample.mask.sum()}
 
 
 def row_of(row):
@@ -134,8 +125,9 @@ def row_of(row):
 
 def format_setting(value):
     """Return a short text of a setting value."""
+    most = 4  # numbers
     if isinstance(value, (list, tuple)):
-        return " ".join(map(format_setting, value[:SPELLED])) + (" ..." if len(value) > SPELLED else "")
+        return " ".join(map(format_setting, value[:most])) + (" ..." if len(value) > most else "")
     return str(value) if value is None or isinstance(value, str) else f"{value:.3g}"
 
 
@@ -151,23 +143,18 @@ def verdict(done):
 
     It names a baseline with a lower error.
     """
+    errors, best = {row.name: row.error for row in done.rows}, winner(done)
     if done.model.plan_ is not None and done.rows:
-        yield describe_method(done.model.method_, {row.name: row.error for row in done.rows}, done.rows[0].name)
-    best = winner(done)
+        name, line, least = done.model.method_, errors.get("interpolation"), done.rows[0]
+        label = "the mean of methods" if name == "mix" else name
+        ratio = f", {errors[name] / line:.3g} times interpolation's" if line and name != "interpolation" else ""
+        better = f"; {least.name} errs less there, {least.error:.4g}" if least.error < errors[name] else ""
+        yield f"What serves is {label}: {errors[name]:.4g} on the hidden values{ratio}{better}"
     if best is not None:
-        ours = next(row.error for row in done.rows if row.name == OURS)
         yield (
-            f"A baseline wins: {best.name} errs {best.error:.4g} on the hidden values, the imputation {ours:.4g}. "
-            "For these data take it, or other settings."
+            f"A baseline wins: {best.name} errs {best.error:.4g} on the hidden values, the imputation "
+            f"{errors[OURS]:.4g}. For these data take it, or other settings."
         )
-
-
-def describe_method(name, errors, best):
-    """Return a line about the error of the selected method; errors {name: error}."""
-    label, line = "the mean of methods" if name == "mix" else name, errors.get("interpolation")
-    ratio = f", {errors[name] / line:.3g} times interpolation's" if line and name != "interpolation" else ""
-    better = f"; {best} errs less there, {errors[best]:.4g}" if errors[best] < errors[name] else ""
-    return f"What serves is {label}: {errors[name]:.4g} on the hidden values{ratio}{better}"
 
 
 def error_lines(done):
@@ -182,7 +169,7 @@ def error_lines(done):
     confidence = done.confidence[lacking]
     least = ", ".join(
         f"{vertex_name(done.data, vertex)} ({sure(done.confidence[vertex])})"
-        for vertex in lacking[np.argsort(confidence, kind="stable")[:NAMED]]
+        for vertex in lacking[np.argsort(confidence, kind="stable")[:5]]
     )
     yield (
         f"Confidence of the {len(lacking):,} vertices that miss something: {sure(confidence.mean())} in the mean; "
@@ -210,16 +197,18 @@ def remarks(ask, done):
     """Yield remarks about written files and next steps."""
     if ask.plot is not None:
         yield f"Picture drawn in {ask.plot}."
-    if ask.output is not None:
-        yield f"The completed tensor is in {ask.output}."
-    else:
-        yield "Nothing was written; --output FILE keeps the completed tensor."
+    unwritten = "Nothing was written; --output FILE keeps the completed tensor."
+    yield unwritten if ask.output is None else f"The completed tensor is in {ask.output}."
 
 
 def result(ask, done, stages):
     """Return the --json output."""
     data, model = done.data, done.model
     sizes, _ = describe_graph(data)
+    lacking, confidence = lacking_vertices(done), None
+    if done.confidence is not None:
+        names, values = [vertex_name(data, vertex) for vertex in lacking], done.confidence[lacking]
+        confidence = {"mean": mean(values), "vertices": names, "values": values}
     rank = {"phase": model.rank_phase_, "mean": mean(model.ranks_), "largest": int(model.ranks_.max(initial=0))}
     return {
         "command": "impute",
@@ -229,7 +218,11 @@ def result(ask, done, stages):
         **{name: sizes[name] for name in ("vertices", "edges", "slice", "missing", "missing_kind")},
         "complete": bool(data.mask.all()),
         "decided": impute_steps.describe_options(model)["decided"],
-        "trials": [trial_result(trial) for trial in model.trials_],
+        "trials": [
+            report.pick(trial.setting, " ".join(impute_steps.DECIDED))
+            | {**trial.setting.options._asdict(), "error": trial.error}
+            for trial in model.trials_
+        ],
         "basis": report.pick(model.basis_, "exact source seconds") | {"size": len(model.basis_.values)}
         if model._basis.is_made
         else None,
@@ -237,10 +230,10 @@ def result(ask, done, stages):
         "history": model.history_._asdict(),
         "holdout_history": None if model.holdout_history_ is None else model.holdout_history_._asdict(),
         "holdout": holdout_result(model),
-        "hidden": hidden_result(done.sample),
+        "hidden": None if done.sample is None else hidden_values(done.sample),
         "comparison": [row._asdict() for row in done.rows],
         "baseline_wins": winner(done) is not None if done.rows else None,
-        "confidence": None if done.confidence is None else confidence_result(done),
+        "confidence": confidence,
         "seconds": stages.seconds,
         **report.pick(done, "truth warnings"),
         **report.pick(model, "device notes", "_"),
@@ -251,28 +244,3 @@ def result(ask, done, stages):
 def mean(values):
     """Return the mean of an array, None if it is empty."""
     return float(np.mean(values)) if len(values) else None
-
-
-def trial_result(trial):
-    """Return the --json entry of a choose.Trial."""
-    decided = report.pick(trial.setting, " ".join(impute_steps.DECIDED))
-    return {**decided, **trial.setting.options._asdict(), "error": trial.error}
-
-
-def hidden_result(sample):
-    """Return the --json entry of a Sample."""
-    if sample is None:
-        return None
-    hidden = sample.parts.hidden
-    return {
-        "kind": "vertices" if hidden.ndim == 1 else "entries",
-        "count": np.count_nonzero(hidden),
-        "share": hidden.sum() / sample.mask.sum(),
-    }
-
-
-def confidence_result(done):
-    """Return the --json entry of the confidence."""
-    lacking = lacking_vertices(done)
-    vertices, values = [vertex_name(done.data, vertex) for vertex in lacking], done.confidence[lacking]
-    return {"mean": mean(values), "vertices": vertices, "values": values}

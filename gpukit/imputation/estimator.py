@@ -42,7 +42,7 @@ class GraphImputer(Estimator):
     """Impute missing values on the vertices of a graph.
 
     The method 'auto' hides observed values in the pattern of the missing ones (whole vertices, runs of columns, single
-    entries) and compares candidates on them (auto.methods.CANDIDATES). It uses the mean of the candidates with the
+    entries) and compares candidates on them (auto.plan.CANDIDATES). It uses the mean of the candidates with the
     least error, corrected for skewed values. The entries of a slice, row by row, are a series in time if adjacent ones
     are similar or if times are passed to fit; methods for time series are then applicable.
 
@@ -89,8 +89,8 @@ class GraphImputer(Estimator):
         Of the computation.
     device : str
         'auto', 'cpu', 'cuda', 'cuda:N'.
-    random_state : int
-        Seed of hidden values.
+    random_state : int or None
+        Seed of hidden values. None: 0.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class GraphImputer(Estimator):
         basis_size: int | None = None,
         dtype: Literal["float32", "float64"] = "float32",
         device: DeviceLike = "auto",
-        random_state: int = 0,
+        random_state: int | None = 0,
     ) -> None:
         self.method = method
         self.metric = metric
@@ -209,33 +209,21 @@ class GraphImputer(Estimator):
 
     def check(self):
         """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""
+        method = check_method(self.method)
+        is_spectral = (self.weights, self.center) != ("auto", "auto") or self.holdout is not None
         return Settings(
-            self.check_method(),
+            "spectral" if method == "auto" and is_spectral else method,
             check_choice("metric", self.metric, METRICS),
             *bounds(self.minimum, self.maximum),
-            self.check_weights(),
+            check_choice("weights", self.weights, ("auto", *WEIGHTS)),
             check_real("exponent", self.exponent, 0.0),
-            self.check_center(),
+            check_choice("center", self.center, ("auto", *CENTERS)),
             self.check_options(),
             None if self.holdout is None else check_below_one("holdout", self.holdout),
             None if self.basis_size is None else check_integer("basis_size", self.basis_size, 1),
             np.dtype(check_choice("dtype", self.dtype, ("float32", "float64"))),
-            check_integer("random_state", self.random_state, 0),
+            check_integer("random_state", 0 if self.random_state is None else self.random_state, 0),
         )
-
-    def check_method(self):
-        """Return the method: 'spectral' for 'auto' if one of its own parameters is set."""
-        method = check_method(self.method)
-        is_spectral = (self.check_weights(), self.check_center()) != ("auto", "auto") or self.holdout is not None
-        return "spectral" if method == "auto" and is_spectral else method
-
-    def check_weights(self):
-        """Return the weights; raise ParameterError if invalid."""
-        return check_choice("weights", self.weights, ("auto", *WEIGHTS))
-
-    def check_center(self):
-        """Return the centering; raise ParameterError if invalid."""
-        return check_choice("center", self.center, ("auto", *CENTERS))
 
     def check_options(self):
         """Return the parameters of the iterations as path.Options."""

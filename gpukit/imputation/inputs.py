@@ -5,36 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import (
-    align_rows,
-    as_array,
-    as_plain,
-    as_resident,
-    axes,
-    ensure_host,
-    is_on_gpu,
-    labels,
-    placer,
-    to_host,
-)
+from gpukit.base import arrays
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs import convert
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.column_types import types_of
-from gpukit.graphs.convert import (
-    hint_for,
-    numbers,
-    observed_mask,
-    reduce_mask,
-    refuse_turned_list,
-    to_real,
-    to_slices,
-    validate_tensor,
-)
 from gpukit.graphs.graph_builders import graph_from_series
 from gpukit.graphs.labels import check_same, vertices_of_graph
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.imputation.centering import spread
-from gpukit.imputation.constants import CODE_COUNT, CODE_DISTANCE
 from gpukit.imputation.tables import bare
 from gpukit.imputation.tables.clock import clock_of
 from gpukit.imputation.tables.forms import form_of, refuse_datasets
@@ -138,19 +117,19 @@ def to_accessible(tensor, device):
 
     A tensor on the device becomes cupy's, one on another GPU a host copy; others are unchanged.
     """
-    if not is_on_gpu(tensor):
+    if not arrays.is_on_gpu(tensor):
         return tensor
-    location = as_resident(tensor)
+    location = arrays.as_resident(tensor)
     return (
         location.as_cupy()
         if device is not None and device.is_cuda and location.gpu == device.index
-        else to_host(tensor)
+        else arrays.to_host(tensor)
     )
 
 
 def place_results(tensor, result):
     """Return a Taken with results on the tensor's GPU, if any."""
-    place_on_device = placer(tensor)
+    place_on_device = arrays.placer(tensor)
     if place_on_device is None:
         return result
     give = result.give or (lambda array, known: array)
@@ -162,11 +141,14 @@ def take(graph, tensor, mask, times):
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
-        graph = validate_tensor(graph)
+        graph = convert.validate_tensor(graph)
         data = read(*as_given(graph, mask), graph.adjacency.shape[0])
         times = graph.times if times is None else times
         return order_by_time(graph.adjacency, data, times, graph.vertices, types=graph.types)
-    labelled = tensor is None and is_labelled(graph)
+    if tensor is None:
+        refuse_datasets(graph)
+    frame = as_frame(graph) if tensor is None else None
+    labelled = is_frame(frame) or is_series(frame)
     is_table = tensor is None and not labelled and bare.is_table(graph)
     if labelled or is_table:
         graph, tensor = None, graph
@@ -181,18 +163,22 @@ def take(graph, tensor, mask, times):
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
     elif graph is not None:
-        tensor, mask = align_rows(tensor=tensor, mask=mask)
-        graph = reorder_graph(graph, labels(tensor))
+        tensor, mask = arrays.align_rows(tensor=tensor, mask=mask)
+        graph = reorder_graph(graph, arrays.labels(tensor))
     else:
         form = bare.table_form(tensor, mask) if is_table else bare.form_without_graph(tensor, mask, times)
         tensor, mask = (tensor, mask) if form is None else (form.tensor, form.mask)
     names = names if form is None else form.vertices
     if graph is None:
-        data = read(tensor, mask, count_vertices(tensor))
+        data = read(tensor, mask)
         result = order_by_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
-        return result._replace(adjacency=as_adjacency(build_graph(result.data)), is_table=is_table)
-    refuse_turned_list(graph, bare.shape_of(tensor))
-    adjacency = as_adjacency(graph, vertices=edge_list_vertices(graph, tensor))
+        seen = np.broadcast_to(spread(result.data.mask), result.data.tensor.shape)
+        graph = graph_from_series(np.where(seen, result.data.tensor, np.nan))  # of the most similar series
+        return result._replace(adjacency=as_adjacency(graph), is_table=is_table)
+    convert.refuse_turned_list(graph, bare.shape_of(tensor))
+    shape = getattr(graph, "shape", None)
+    is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
+    adjacency = as_adjacency(graph, vertices=None if is_square or not arrays.axes(tensor) else len(tensor))
     data = read(tensor, mask, adjacency.shape[0])
     return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 
@@ -201,7 +187,7 @@ def take_accessible(model, tensor, mask, times):
     """Run take_transform_inputs() on a tensor with accessible memory; results stay there."""
     count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
-        data = validate_tensor(tensor)
+        data = convert.validate_tensor(tensor)
         times = data.times if times is None else times
         order = None if known is None or data.vertices is None else match_ids(data.vertices, known)
         tensor, mask = as_given(data, mask)
@@ -209,7 +195,7 @@ def take_accessible(model, tensor, mask, times):
             tensor, mask = tensor[order], mask[order]
         types = data.types if data.types is None or order is None else data.types.at(order)
         result = order_by_time(adjacency, read(tensor, mask, count), times, known, types=types)
-        return result if order is None else result._replace(give=restore_positions(order))
+        return result if order is None else result._replace(give=lambda array, known: array[np.argsort(order)])
     form = form_of(tensor, mask, count if known is None else known)
     form = bare.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
     if form is not None:
@@ -231,12 +217,6 @@ def match_ids(ids, known):
     return np.array([places[name] for name in known])
 
 
-def restore_positions(order):
-    """Return a `give` of Taken that restores the original positions of rows."""
-    inverse = np.argsort(order)
-    return lambda array, known: array[inverse]
-
-
 def order_by_time(adjacency, data, times, vertices=None, form=None, notes=(), types=None):
     """Return a Taken of Data in the user's order of columns."""
     clock = clock_of(times_of(times, data))
@@ -250,37 +230,18 @@ def find_sentinels(data):
 
     It is a least or greatest value, frequent and far from all others.
     """
-    if is_on_gpu(data.tensor):
+    if arrays.is_on_gpu(data.tensor):
         return
+    count, distance = 3, 3.0  # least number of a code, and its distance from other values in their ranges; test
     values = data.tensor[np.broadcast_to(spread(data.mask), data.tensor.shape)]
     for end in (values.min(initial=np.inf), values.max(initial=-np.inf)):
         others = values[values != end]
-        if len(values) - len(others) >= CODE_COUNT and len(others) and np.ptp(others) > 0:
-            if np.abs(others - end).min() > CODE_DISTANCE * np.ptp(others):
+        if len(values) - len(others) >= count and len(others) and np.ptp(others) > 0:
+            if np.abs(others - end).min() > distance * np.ptp(others):
                 yield (
                     f"{len(values) - len(others):,} values are {end:g}, far from all others. If {end:g} means "
                     f"missing, declare it (--missing-value {end:g}; NaN in Python)."
                 )
-
-
-def is_labelled(values):
-    """Return True for frames and Series, of other libraries too."""
-    refuse_datasets(values)
-    values = as_frame(values)
-    return is_frame(values) or is_series(values)
-
-
-def count_vertices(tensor):
-    """Return N of a tensor without a graph; raise DataError for an invalid tensor."""
-    values = numbers(tensor, "the tensor")
-    check_shape(values, len(values) if values.ndim else 0)
-    return len(values)
-
-
-def build_graph(data):
-    """Return the Graph of vertices with the most similar series."""
-    seen = np.broadcast_to(spread(data.mask), data.tensor.shape)
-    return graph_from_series(np.where(seen, data.tensor, np.nan))
 
 
 def reorder_graph(graph, order):
@@ -298,35 +259,29 @@ def reorder_graph(graph, order):
                 "the rows by vertex, or use the graph's order: .to_numpy()."
             )
         return networkx.to_scipy_sparse_array(graph, nodelist=list(order), dtype=np.float64)
-    if labels(graph) is None or not hasattr(graph, "columns"):
-        return as_plain(graph)
-    rows = graph if order is None else align_rows(tensor=order.to_series(), graph=graph)[1]
-    return as_plain(align_rows(rows=rows, columns=rows.T)[1].T)
+    if arrays.labels(graph) is None or not hasattr(graph, "columns"):
+        return arrays.as_plain(graph)
+    rows = graph if order is None else arrays.align_rows(tensor=order.to_series(), graph=graph)[1]
+    return arrays.as_plain(arrays.align_rows(rows=rows, columns=rows.T)[1].T)
 
 
-def edge_list_vertices(graph, tensor):
-    """Return the tensor's N for a list of edges; None if the graph determines N."""
-    shape = getattr(graph, "shape", None)
-    square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
-    return None if square or not axes(tensor) else len(tensor)
-
-
-def read(tensor, mask, vertices):
+def read(tensor, mask, vertices=None):
     """Return Data of a tensor and a mask.
 
-    tensor (N, m, n), (N, n) or (N,); mask (N,) or of the tensor's shape, or None. N = vertices. tensor may be a
+    tensor (N, m, n), (N, n) or (N,); mask (N,) or of the tensor's shape, or None; vertices: N, if known. It may be a
     GraphTensor, whose graph is ignored, or cupy's; the Data's tensor is then cupy's, its mask is on the host. Integers
     become float64, float16 float32. Raises DataError for another shape, for values that are not real numbers, for
     infinities and when nothing is observed; ParameterError for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
-        tensor, mask = as_given(validate_tensor(tensor), mask)
-    tensor, mask = align_rows(tensor=tensor, mask=mask)
-    values = to_real(tensor, "the tensor") if is_on_gpu(tensor) else numbers(tensor, "the tensor")
-    check_shape(values, vertices)
-    whole = to_slices(values)
-    seen = observed_mask(whole, mask, values.shape, strict=False)
-    return Data(np.where(seen, whole, whole.dtype.type(0)), ensure_host(reduce_mask(seen)), values.shape, values)
+        tensor, mask = as_given(convert.validate_tensor(tensor), mask)
+    tensor, mask = arrays.align_rows(tensor=tensor, mask=mask)
+    values = (convert.to_real if arrays.is_on_gpu(tensor) else convert.numbers)(tensor, "the tensor")
+    check_shape(values, (*values.shape, 0)[0] if vertices is None else vertices)
+    whole = convert.to_slices(values)
+    seen = convert.observed_mask(whole, mask, values.shape, strict=False)
+    mask = arrays.ensure_host(convert.reduce_mask(seen))
+    return Data(np.where(seen, whole, whole.dtype.type(0)), mask, values.shape, values)
 
 
 def as_given(graph_tensor, mask=None):
@@ -345,7 +300,8 @@ def check_shape(array, vertices):
     if len(array) != vertices:
         raise DataError(
             f"the graph has {vertices:,} vertices, the tensor {len(array):,} slices (its first axis); its "
-            f"shape is {array.shape}. The two must agree: the vertex axis comes first.{hint_for(array.shape, vertices)}"
+            f"shape is {array.shape}. The two must agree: the vertex axis comes first."
+            f"{convert.hint_for(array.shape, vertices)}"
         )
     if array.ndim == 3 and min(array.shape[1:]) > 1 and max(array.shape[1:]) > MOST:
         m, n = array.shape[1:]
@@ -363,7 +319,7 @@ def times_of(times, data):
     """
     if times is None:
         return None
-    seconds = exact_seconds(as_array(times, "times").ravel())
+    seconds = exact_seconds(arrays.as_array(times, "times").ravel())
     m, n = data.tensor.shape[1:]
     if len(seconds) not in (m * n, n):
         raise DataError(

@@ -20,7 +20,7 @@ import numpy as np
 
 from gpukit._pool import parallel_map, single_threaded_blas
 from gpukit.imputation.auto.judging import error_of, simple_estimate
-from gpukit.imputation.constants import FEWEST_OBSERVED, KRIGING_COLUMNS, KRIGING_GRID_VERTICES, KRIGING_VERTICES
+from gpukit.imputation.constants import FEWEST_OBSERVED, KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import level
 
@@ -90,16 +90,14 @@ def best_parameters(laplacian, seen, bands, metric):
     return [grid[row] for row in np.concatenate(table).argmin(axis=0)]
 
 
-WORK = 1 << 36  # additions, for columns with different masks
-
-
 def suits(problem):
     """Return True for graphs that are not too large and have observed vertices."""
     alive = problem.seen.any(axis=1)
     if not FEWEST_OBSERVED <= alive.sum() or len(alive) > KRIGING_VERTICES:
         return False
+    most_work = 1 << 36  # additions, for columns with different masks
     patterns = np.unique(np.packbits(problem.seen, axis=0), axis=1).shape[1]  # distinct columns of the mask
-    return bool((problem.ordered and not alive.all()) or patterns * alive.sum() ** 3 < WORK)
+    return bool((problem.ordered and not alive.all()) or patterns * alive.sum() ** 3 < most_work)
 
 
 def settings(problem):
@@ -109,7 +107,7 @@ def settings(problem):
     rng = np.random.default_rng(problem.options.seed)
     parts = [slice(*pair) for pair in zip(edges, edges[1:])]
     samples = [whole[alive, part] for part in parts]
-    samples = [part[:, np.sort(rng.permutation(part.shape[1])[:KRIGING_COLUMNS])] for part in samples]
+    samples = [part[:, np.sort(rng.permutation(part.shape[1])[:64])] for part in samples]
     metric = "squared" if problem.ordered else problem.options.metric
     laws = best_parameters(problem.place.basis.laplacian, alive, samples, metric)
     return [{"bands": [[int(edge), *parameters] for edge, parameters in zip(edges, laws)]}]

@@ -18,24 +18,14 @@ from gpukit._pool import parallel_map, single_threaded_blas
 from gpukit.imputation import scans
 from gpukit.imputation.auto import masking
 from gpukit.imputation.auto.judging import KINDS, NEVER, kinds, simple_estimate
-from gpukit.imputation.constants import (
-    BLOCK_NUMBERS,
-    ERROR_FLOOR,
-    KIND_RIDGE,
-    LEARNING_FOLDS,
-    LEAST_FOLDS,
-    MOST_SERIES,
-    MOST_VALUES,
-    PASSES,
-    RANGE_MARGIN,
-    REWEIGHTINGS,
-    SCALE_FLOOR,
-    VALUES_PER_VERTEX,
-    VERTEX_RIDGE,
-)
+from gpukit.imputation.constants import BLOCK_NUMBERS, ERROR_FLOOR, MOST_SERIES, MOST_VALUES
+from gpukit.imputation.periods import row_means
 from gpukit.imputation.problem import Method
-from gpukit.imputation.simple import heaviest
+from gpukit.imputation.simple import heaviest, limits_of
 
+VERTEX_RIDGE = 30.0  # weight of a vertex's start, in values; ablated
+REWEIGHTINGS = 3  # for absolute errors; ablated: with 5 not less
+VALUES_PER_VERTEX = 1_000  # hidden values of one kind and vertex to learn from; chosen
 WINDOW = 1 << 19  # numbers of a problem for learning
 ALL = 2048  # largest number of vertices whose pairs are all compared
 OWN = 6  # features of a vertex's own: two and three values before and after the gap, its ends, a constant
@@ -77,10 +67,10 @@ def fill(problem, setting):
     parts = parallel_map(lambda hidden: mask_problem(few, hidden), folds)
     whole = mask_problem(inner, masking.hide_nothing(inner.seen))
     with single_threaded_blas():  # products of small matrices, a thread each
-        for number in range(PASSES if parts else 0):
+        for is_last in (False, True) if parts else ():  # the series of the first fit predict in the second one
             near = most_similar(whole, min(setting["neighbors"], len(mean) - 1))
             coefficients = learn(parts, near, few.values)
-            *parts, whole = (predict(part, near, coefficients) for part in [*parts * (number + 1 < PASSES), whole])
+            *parts, whole = (predict(part, near, coefficients) for part in [*parts * (not is_last), whole])
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
@@ -88,17 +78,17 @@ def fill(problem, setting):
 
 def folds_for(seen):
     """Return the number of folds: enough hidden values per vertex within the memory."""
-    enough = -(-VALUES_PER_VERTEX * 15 // seen.shape[1])
-    return max(LEAST_FOLDS, min(LEARNING_FOLDS, LEARNING_FOLDS * WINDOW // seen.size, enough))
+    enough, most = -(-VALUES_PER_VERTEX * 15 // seen.shape[1]), 8
+    return max(masking.LEAST_FOLDS, min(most, most * WINDOW // seen.size, enough))
 
 
 def units(problem):
     """Return (N, 1) means and scales of the vertices."""
     count = np.maximum(problem.seen.sum(axis=1, keepdims=True), 1)
-    mean = problem.values.sum(axis=1, keepdims=True) / count
+    mean = row_means(problem.values, problem.seen)
     rest = np.where(problem.seen, problem.values - mean, 0.0)
     usual = np.sqrt(np.square(rest).sum() / max(1, problem.seen.sum())) or 1.0
-    return mean, np.maximum(np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / count), SCALE_FLOOR * usual)
+    return mean, np.maximum(np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / count), 0.05 * usual)
 
 
 def mask_problem(problem, hidden):
@@ -212,9 +202,10 @@ def coefficients(x, y, group, count, rounds, rng):
         return regress(x[rows], y[rows], np.searchsorted(group[rows], np.arange(groups + 1)), start, pull, rounds)
 
     kind, sizes = group // count, np.square(x).mean(axis=0, dtype=np.float64)
-    common = fit(np.zeros(len(y), np.int64), 1, np.zeros((1, x.shape[1])), KIND_RIDGE * sizes[None], MOST_VALUES)
+    kind_pull = 100.0 * sizes[None]  # weight of a kind's start: values of usual size
+    common = fit(np.zeros(len(y), np.int64), 1, np.zeros((1, x.shape[1])), kind_pull, MOST_VALUES)
     of_kinds = [np.square(x[kind == value]).mean(axis=0) if (kind == value).any() else sizes for value in range(KINDS)]
-    start = fit(kind, KINDS, np.repeat(common, KINDS, 0), KIND_RIDGE * np.repeat(sizes[None], KINDS, 0), MOST_VALUES)
+    start = fit(kind, KINDS, np.repeat(common, KINDS, 0), np.repeat(kind_pull, KINDS, 0), MOST_VALUES)
     start, pull = (np.repeat(value, count, axis=0) for value in (start, VERTEX_RIDGE * np.array(of_kinds)))
     return fit(group, len(start), start, pull, VALUES_PER_VERTEX)
 
@@ -265,7 +256,7 @@ def predict(part, near, beta):
     Predictions beyond the limits of a vertex come from coefficients of few values; interpolation replaces them.
     """
     vertex, column = np.nonzero(~part.problem.seen & (part.kinds != NEVER))
-    low, high = limits_of(part.problem)
+    low, high = limits_of(part.problem.values, part.problem.seen)
     series, predictors, each = part.series.copy(), with_periods(part, near), max(1, BLOCK_NUMBERS // beta.shape[1])
 
     def predict_block(first):
@@ -276,14 +267,6 @@ def predict(part, near, beta):
 
     parallel_map(predict_block, range(0, len(vertex), each))
     return part._replace(series=series)
-
-
-def limits_of(problem):
-    """Return (low, high) (N,): the observed range of each vertex, extended by RANGE_MARGIN on either side."""
-    low = problem.values.min(axis=1, where=problem.seen, initial=np.inf)
-    high = problem.values.max(axis=1, where=problem.seen, initial=-np.inf)
-    margin = RANGE_MARGIN * np.maximum(high - low, 0.0)
-    return low - margin, high + margin
 
 
 def most_similar(whole, count):

@@ -26,8 +26,6 @@ REMOVED = (
     *("time-mean", "last-value", "neighbors", "tikhonov", "tikhonov-normalized", "feature-propagation", "soft-impute"),
 )
 
-LARGEST = 1e30  # absolute value of a bound
-
 
 class RemovedError(ModelError, ParameterError):
     """A parameter or a model file has a method that was removed."""
@@ -49,11 +47,6 @@ def check_method(name):
     return check_choice("method", name, ("auto", *METHODS))
 
 
-def fitted_options(settings):
-    """Return the FittedOptions of estimator.Settings."""
-    return FittedOptions(*(getattr(settings, name) for name in FittedOptions._fields))
-
-
 def read(entries):
     """Return the FittedOptions of a dict in a file; raise DataError or ParameterError for invalid ones."""
     if set(entries) != set(FittedOptions._fields):
@@ -64,8 +57,9 @@ def read(entries):
 
 def bounds(minimum, maximum):
     """Return (minimum, maximum) as floats or None; raise ParameterError for an empty interval."""
+    most = 1e30
     low, high = (
-        None if value is None else check_real(name, value, -LARGEST, LARGEST)
+        None if value is None else check_real(name, value, -most, most)
         for name, value in (("minimum", minimum), ("maximum", maximum))
     )
     if None not in (low, high) and low >= high:

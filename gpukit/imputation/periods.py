@@ -6,21 +6,10 @@ Times are used if known, otherwise values.
 import numpy as np
 
 from gpukit._pool import map_row_blocks
-from gpukit.imputation.constants import (
-    CHANCE,
-    LEVEL,
-    LONGEST_PERIOD,
-    ORDER_LAGS,
-    PEAK,
-    PERMUTATIONS,
-    REACH,
-    SHORTEST_PERIOD,
-    STEADY,
-    WHOLE_PERIODS,
-)
 
 FEWEST_COLUMNS = 8
-MOST_COLUMNS, MOST_ROWS = 1024, 256  # of the test for order
+SHORTEST_PERIOD = 4  # columns
+PEAK = 0.1  # least height of the autocorrelation at a period's multiples above its value between them; test
 HOUR = 3600  # seconds
 DAY = 24 * HOUR
 
@@ -36,34 +25,33 @@ def in_time(values, seen, shape=(1, 1)):
     """Return True if columns of series (N, T) are ordered in time.
 
     Columns then depend on earlier ones, by a two-sided permutation test. The autocorrelation of ranks is compared
-    with that of permuted columns: at each of ORDER_LAGS, and as the sum and the difference of the first two, which
-    are of one sign where like follows like and alternate where unlike does. Matrices of shape (m, n) are permuted
-    by rows and by columns, because low rank alone makes their entries dependent.
+    with that of permuted columns: at adjacent ones, quarters, weekdays, months and hours, and as the sum and the
+    difference of the first two, which are of one sign where like follows like and alternate where unlike does.
+    Matrices of shape (m, n) are permuted by rows and by columns, because low rank alone makes their entries dependent.
     """
+    permutations, level = 199, 0.02  # level: share of unordered tables classified as ordered; test
     if values.shape[1] < FEWEST_COLUMNS or not seen.any():
         return False
     row = shape[1] if min(shape) > 1 else 1
     ranks, known = center_ranks(*select_block(values, seen, row))
     products, pairs = ranks.T @ ranks, known.T @ known
     columns, rng = np.arange(ranks.shape[1]).reshape(-1, row), np.random.default_rng(0)
-    orders = [columns] + [rng.permutation(rng.permutation(columns), axis=1) for _ in range(PERMUTATIONS)]
-    lags = sorted(lag for lag in {*ORDER_LAGS, row} if lag <= columns.size // 2)
+    orders = [columns] + [rng.permutation(rng.permutation(columns), axis=1) for _ in range(permutations)]
+    lags = sorted(lag for lag in {1, 2, 3, 4, 7, 12, 24, row} if lag <= columns.size // 2)
     sums = np.array([correlate_lags(products, pairs, order.ravel(), lags) for order in orders])
     spread = sums.std(axis=0)
     deviation = np.divide(sums - sums.mean(axis=0), spread, out=np.zeros_like(sums), where=spread > 0)
     both = (deviation[:, :1] + [1, -1] * deviation[:, 1:2]) / np.sqrt(2)
     farthest = np.abs(np.hstack((deviation, both))).max(axis=1)
-    return bool(farthest[0] > 0 and np.count_nonzero(farthest >= farthest[0]) <= LEVEL * len(orders))
+    return bool(farthest[0] > 0 and np.count_nonzero(farthest >= farthest[0]) <= level * len(orders))
 
 
 def select_block(values, seen, row):
-    """Return (values, seen) of at most MOST_ROWS rows and MOST_COLUMNS columns.
-
-    Columns are successive, those with most values.
-    """
+    """Return (values, seen) of some rows and of successive columns, those with most values."""
+    most_rows, most_columns = 256, 1024
     alive = np.flatnonzero(seen.any(axis=1))
-    rows = alive[np.unique(np.linspace(0, len(alive) - 1, MOST_ROWS).astype(int))]
-    width = min(values.shape[1], max(row, MOST_COLUMNS // row * row))
+    rows = alive[np.unique(np.linspace(0, len(alive) - 1, most_rows).astype(int))]
+    width = min(values.shape[1], max(row, most_columns // row * row))
     before = np.r_[0, np.cumsum(np.count_nonzero(seen, axis=0))]
     starts = np.arange(0, values.shape[1] - width + 1, row)
     start = starts[np.argmax(before[starts + width] - before[starts])]
@@ -105,11 +93,11 @@ def period_of(values, seen, shape, times=None):
     if not len(curve) or curve[0] <= 0:
         return 0
     curve = curve / curve[0]
-    lags = np.arange(SHORTEST_PERIOD, min(LONGEST_PERIOD, int((len(curve) - 1) / (WHOLE_PERIODS + 0.5))) + 1)
+    longest = min(4096, int((len(curve) - 1) / 2.5))  # two repetitions of a period must be present
+    lags = np.arange(SHORTEST_PERIOD, longest + 1)
     height = np.array([peak_height(curve, lag) for lag in lags])
-    noise_level = CHANCE * np.sqrt(
-        1.5 * lags / len(curve) * dependence_length(curve) / values.shape[1]
-    )  # len / lag multiples
+    deviation = np.sqrt(1.5 * lags / len(curve) * dependence_length(curve) / values.shape[1])  # of len / lag multiples
+    noise_level = 4.0 * deviation  # without a period; test
     height[height < np.maximum(PEAK, noise_level)] = 0.0
     if height.any():
         surest = shortest_divisor(lags[height > 0], lags[np.argmax(height / noise_level)])
@@ -137,15 +125,15 @@ def shortest_divisor(lags, surest):
 def peak_height(curve, lag):
     """Return the mean height of an autocorrelation at a lag's multiples.
 
-    Heights are measured from the lags halfway between. 0 if one of the first WHOLE_PERIODS multiples is not steady.
+    Heights are measured from the lags halfway between. 0 if one of the first two multiples is not steady.
     """
     count = int((len(curve) - 1) / lag - 0.5)
     half = 0.5 * (curve[:-1] + curve[1:]) if lag % 2 else curve  # between two lags
     middles = half[((np.arange(count + 1) + 0.5) * lag).astype(int)]
     peaks = curve[np.arange(1, count + 1) * lag] - 0.5 * (middles[:-1] + middles[1:])
     mean = float(peaks.mean())
-    steady = peaks[:WHOLE_PERIODS].min() >= STEADY * mean and curve[2 * lag] <= curve[lag] + PEAK
-    return mean if steady else 0.0
+    least = 0.3 * mean  # test
+    return mean if peaks[:2].min() >= least and curve[2 * lag] <= curve[lag] + PEAK else 0.0
 
 
 def dependence_length(curve):
@@ -183,7 +171,8 @@ def autocorrelation(values, seen):
         return spectrum(standardize(values[rows], seen[rows]), size), spectrum(seen[rows].astype(np.float64), size)
 
     both = [sum(parts) for parts in zip(*map_row_blocks(spectra, values.shape))]
-    power, present = (np.fft.irfft(value, size)[: int(REACH * count)] for value in both)
+    reach = int(0.8 * count)  # pairs at larger lags are few
+    power, present = (np.fft.irfft(value, size)[:reach] for value in both)
     return np.where(present > 0.5, power / np.maximum(present, 1.0), 0.0)
 
 

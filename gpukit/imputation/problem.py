@@ -17,14 +17,9 @@ import numpy as np
 from gpukit._pool import map_row_blocks
 from gpukit.errors import DataError
 from gpukit.imputation.centering import spread
-from gpukit.imputation.constants import FAR_LEVEL, UNLIKE_SPREADS
 from gpukit.imputation.periods import in_time, period_of, rising_times
 
 FEWEST_WINDOW = 256
-LARGEST = 1e15  # absolute value: methods sum squares in float32
-ROUNDED = 8 * np.finfo(np.float64).eps  # of a mean of equal values
-USUAL = 40  # powers of two between weights: solvers diverge at much larger ratios
-LEAST = 1e-30  # least of the largest value: estimates are compared in float32
 
 
 class Problem(NamedTuple):
@@ -135,29 +130,29 @@ def one_setting(problem):
 def check_values(values, seen):
     """Raise DataError for values that are too large or too small.
 
-    These are an observed value beyond LARGEST, or values (N, T) all closer to 0 than LEAST.
+    Methods sum squares of values (N, T) in float32, and compare estimates.
     """
+    most, least = 1e15, 1e-30  # absolute value of the largest one
     greatest = max(
         map_row_blocks(lambda rows: np.abs(values[rows][seen[rows]]).max(initial=0.0), values.shape), default=0.0
     )
-    if greatest <= LARGEST and (greatest >= LEAST or greatest == 0):
+    if least <= greatest <= most or greatest == 0:
         return
-    limit = f"at most {LARGEST:g}" if not greatest <= LARGEST else f"at least {LEAST:g}, or all 0"
+    limit = f"at least {least:g}, or all 0" if greatest < least else f"at most {most:g}"
     raise DataError(f"A value is {greatest:g}; the absolute value must be {limit}. Correct it, or use other units.")
 
 
 def normalize_weights(adjacency):
     """Return an adjacency with weights scaled to a moderate range.
 
-    Weights are at least 2^-USUAL, the largest from 1/2 to 1. The adjacency is unchanged if its weights and their ratios
-    are moderate.
+    The largest is from 1/2 to 1. The adjacency is unchanged if its weights and their ratios are moderate.
     """
-    weights = adjacency.data
+    usual, weights = 40, adjacency.data  # powers of two between weights: solvers diverge at much larger ratios
     least, most = (int(np.frexp(value)[1]) for value in (weights.min(initial=np.inf), weights.max(initial=0.0)))
-    if not len(weights) or (abs(most) <= USUAL and most - least <= USUAL):
+    if not len(weights) or (abs(most) <= usual and most - least <= usual):
         return adjacency
     scaled = adjacency.copy()
-    scaled.data = np.maximum(np.ldexp(weights, -most), 2.0**-USUAL)
+    scaled.data = np.maximum(np.ldexp(weights, -most), 2.0**-usual)
     return scaled
 
 
@@ -235,15 +230,17 @@ def units_of(values, seen):
     A vertex without observations has no spread to return its values in. With such vertices all have a common level. A
     constant vertex has the median of the others' spreads.
     """
+    unlike = 2000.0  # ratio of spreads above which units differ; tables of one unit have up to 1,000
+    far = 1e5  # level over spread above which float32 loses 1 % of the spread; test
     observed = seen.any(axis=1)
     if not observed.any():
         return None
     statistics = np.concatenate(map_row_blocks(lambda rows: moments(values[rows], seen[rows]), values.shape))
     level, size = statistics[observed].T
     spread_out = size > 0
-    is_far = spread_out.any() and np.median(np.abs(level[spread_out]) / size[spread_out]) > FAR_LEVEL
+    is_far = spread_out.any() and np.median(np.abs(level[spread_out]) / size[spread_out]) > far
     varying = size > (0.0 if is_far else np.finfo(np.float32).eps) * np.abs(level)
-    if observed.all() and varying.any() and size[varying].max() > UNLIKE_SPREADS * size[varying].min():
+    if observed.all() and varying.any() and size[varying].max() > unlike * size[varying].min():
         return Units(level, np.where(varying, size, np.median(size[varying])))
     if not is_far:
         return None
@@ -255,7 +252,8 @@ def moments(values, seen):
     counts = np.maximum(seen.sum(axis=1), 1)
     level = values.sum(axis=1, where=seen) / counts
     size = np.sqrt(np.square(values - level[:, None]).sum(axis=1, where=seen) / counts)
-    return np.column_stack((level, np.where(size > ROUNDED * np.abs(level), size, 0.0)))
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(level)  # of a mean of equal values
+    return np.column_stack((level, np.where(size > rounding, size, 0.0)))
 
 
 def in_units(problem, units):

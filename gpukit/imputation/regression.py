@@ -17,7 +17,7 @@ import itertools
 
 import numpy as np
 
-from gpukit.imputation import regularized_em
+from gpukit.imputation import regularized_em, scans
 from gpukit.imputation.auto.judging import simple_estimate
 from gpukit.imputation.constants import ERROR_FLOOR
 from gpukit.imputation.periods import FEWEST_COLUMNS
@@ -25,7 +25,6 @@ from gpukit.imputation.problem import Method, one_setting
 from gpukit.imputation.regularized_em import MOST_WORK
 
 RIDGES = (1e-6, 1e-4, 1e-2, 1.0, 100.0)  # relative to the predictors' mean sum of squares; chosen
-HIDDEN_RUNS, POWER = 2, 4.0  # for each gap; of the inverse errors; chosen on the tables of `gpukit bench ends`
 
 
 def suits(problem):
@@ -43,12 +42,13 @@ def fill(problem, setting):
     """Return (N, T) predictions; NaN for unobserved vertices."""
     estimates, alive = predictions(problem), problem.seen.any(axis=1)
     total, hidden = np.zeros(estimates.shape[:2]), False
-    for number in range(HIDDEN_RUNS):
+    for number in range(2):  # runs for each gap
         runs, lost = hide_like_gaps(problem.seen, number)
         errors = np.where(runs, np.abs(predictions(problem.without(lost)) - problem.values), 0.0)
         total, hidden = total + errors.sum(axis=2), hidden | runs.any(axis=1)
+    # The power of the inverse errors is chosen on the tables of `gpukit bench ends`.
     floor = ERROR_FLOOR**3 * total.mean(axis=0) + np.finfo(np.float64).tiny
-    weights = np.where(hidden, ((total + floor) / (total.min(axis=0) + floor)) ** -POWER, 1.0)
+    weights = np.where(hidden, ((total + floor) / (total.min(axis=0) + floor)) ** -4.0, 1.0)
     out = np.einsum("cn,cnt->nt", weights / weights.sum(axis=0), estimates)
     out[~alive] = np.nan
     return out
@@ -63,7 +63,8 @@ def hide_like_gaps(seen, number):
     for row in np.flatnonzero(seen.any(axis=1) & ~seen.all(axis=1)):
         observed = np.flatnonzero(seen[row])
         first, last, most = observed[0], observed[-1], len(observed) // 2
-        length = max(1, min(longest_run(~seen[row]), most // 2))
+        _, starts, ends = scans.runs(~seen[row : row + 1])
+        length = max(1, min(int((ends - starts).max()), most // 2))
         near = min((number + 1) * length, most)
         for is_missing, run in ((last < seen.shape[1] - 1, observed[::-1][:near]), (first > 0, observed[:near])):
             if is_missing:
@@ -75,12 +76,6 @@ def hide_like_gaps(seen, number):
             hidden[row] |= moved
             lost[row] |= moved
     return hidden, lost
-
-
-def longest_run(mask):
-    """Return the length of the longest run of True."""
-    edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
-    return int((edges[1::2] - edges[::2]).max())
 
 
 def predictions(problem):

@@ -19,8 +19,9 @@ Source: Dempster, Laird, Rubin, "Maximum likelihood from incomplete data via the
 import numpy as np
 
 from gpukit.imputation.auto.judging import simple_estimate
-from gpukit.imputation.constants import FEWEST_OBSERVED, RANGE_MARGIN
+from gpukit.imputation.constants import FEWEST_OBSERVED
 from gpukit.imputation.problem import Method
+from gpukit.imputation.simple import limits_of
 
 ROUNDS, STILL = 30, 3e-4  # at most; change of imputed values at which they end, in deviations of a vertex
 
@@ -123,10 +124,7 @@ def estimate_alive(series, seen, setting):
     scale = series.std(axis=1, keepdims=True, where=seen)
     scale[scale <= 0] = 1.0
     series = (series - mean) / scale
-    least = series.min(axis=1, where=seen, initial=np.inf)
-    most = series.max(axis=1, where=seen, initial=-np.inf)
-    margin = RANGE_MARGIN * (most - least)
-    limits = np.stack([least - margin, most + margin], axis=1)
+    limits = np.stack(limits_of(series, seen), axis=1)
     for lags in range(setting["lags"] + 1):
         series = complete_series(series, seen, lags, setting["ridge"], limits)
     return series * scale + mean

@@ -9,25 +9,17 @@ from gpukit import device as devices
 from gpukit.base.arrays import place_like
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import GraphBasis
-from gpukit.imputation import inputs
+from gpukit.imputation import inputs, serve
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.uncertainty import least_of
 from gpukit.imputation.distributed.worker import Worker
-from gpukit.imputation.options import fitted_options
+from gpukit.imputation.options import FittedOptions
 from gpukit.imputation.problem import as_problem, in_units, units_for
-from gpukit.imputation.serve import (
-    clip_to_bounds,
-    combine_estimates,
-    complete_data,
-    empty_fit,
-    fill_estimate,
-    mask_like,
-)
 from gpukit.imputation.spectral import choose
 from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
 from gpukit.imputation.spectral.method import competes, pack_setting, unpack_setting
-from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
+from gpukit.imputation.spectral.run import Outcome, Place, Setting, impute, stop_by_holdout
 from gpukit.imputation.tables.window import Held
 from gpukit.parallel import ALONE
 from gpukit.timing import work_clock
@@ -63,7 +55,7 @@ class Run(NamedTuple):
             "notes_": [*attributes["notes_"], *taken.notes],
             "vertices_": taken.vertices,
             "_is_table": taken.is_table,
-            "_held": Held(filled, spread, mask_like(taken.data), taken.clock.at),
+            "_held": Held(filled, spread, serve.mask_like(taken.data), taken.clock.at),
         }
 
     def found(self, progress):
@@ -93,27 +85,31 @@ class Run(NamedTuple):
         """
         setting, trials, hidden = decided
         data = self.data
-        outcome = complete_data(self.place, setting, data, progress)
+        if data.complete:
+            outcome = Outcome(np.zeros(0), serve.empty_fit(), {})
+        else:
+            outcome = impute(self.place, setting, data.tensor, data.mask, progress=progress)
         if not trials and hidden is None:
             warn_of_ranks(outcome.fit, min(data.tensor.shape[1:]))
         attributes = self.kept(setting, outcome, trials, hidden)
         if plan is not None:
             whole = place_values(data._replace(shape=problem.values.shape), outcome.estimate)
             return attributes | self.by_estimates(problem, plan, [whole])
-        attributes["completed_"] = clip_to_bounds(fill_estimate(data, outcome.estimate), data, self.settings)
+        whole = serve.fill_estimate(data, outcome.estimate)
+        attributes["completed_"] = serve.clip_to_bounds(whole, data, self.settings)
         return attributes | attributes_without_plan(data, trials)
 
     def by_plan(self, problem, plan):
         """Return the attributes of a plan."""
         start = work_clock()
         estimates = planned.estimates_of(problem, plan)
-        outcome = Outcome(None, empty_fit(), {"filling": work_clock() - start})
+        outcome = Outcome(None, serve.empty_fit(), {"filling": work_clock() - start})
         attributes = self.kept(spectral_setting(plan, self.settings), outcome, [], None)
         return attributes | self.by_estimates(problem, plan, estimates)
 
     def by_estimates(self, problem, plan, estimates):
         """Return the attributes of a plan from its members' estimates (N, T)."""
-        filled, deviation = combine_estimates(problem, plan, estimates, self.data, self.settings)
+        filled, deviation = serve.combine_estimates(problem, plan, estimates, self.data, self.settings)
         return {"completed_": filled, "deviation_": deviation, "plan_": plan, **planned.attributes_of(plan)}
 
     def kept(self, setting, outcome, trials, hidden):
@@ -137,7 +133,7 @@ class Run(NamedTuple):
             "stages_": {**result, **outcome.seconds},
             "device_": str(place.device),
             "_dtype": place.dtype,
-            "_fitted_options": fitted_options(self.settings),
+            "_fitted_options": FittedOptions(*(getattr(self.settings, name) for name in FittedOptions._fields)),
         }
 
 

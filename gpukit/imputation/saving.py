@@ -33,7 +33,6 @@ from gpukit.io import trust
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
 BASIS = {"exact": bool, "seconds": int | float, "source": str}
 SPECTRAL = "spectral"
-ARRAYS = ("completed", "ranks")
 PARTS = {"data": np.float64, "indices": np.int32, "indptr": np.int32}  # of the adjacency
 LARGEST = 1e6  # of numbers
 
@@ -76,13 +75,13 @@ def unpack(model, facts, arrays):
     model._dtype = np.dtype(check_choice("dtype in its header", facts.get("dtype"), ("float32", "float64")))
     model.trials_ = [read(trial, type(model)) for trial in persist.entry_of(facts, "trials", list)]
     result = _basis(facts["basis"], arrays) if facts.get("basis") is not None else None
-    model.completed_, model.ranks_ = (arrays[name] for name in ARRAYS)
+    model.completed_, model.ranks_ = arrays["completed"], arrays["ranks"]
     unpack_plan(model, facts, arrays)
     if result is None and (model.adjacency_ is None or (model.plan_ is not None and uses_basis(model))):
         raise DataError("it does not contain the Fourier basis of the fit.")
     model._basis = GraphBasis(model.adjacency_, model.check().basis_size, made=result)
-    _check_fitted(model._basis, model.completed_, model.ranks_)
     known, count = persist.entry_of(facts, "has_confidence", bool), model._basis.count
+    _check_fitted(count, model._basis.size, model.completed_, model.ranks_)
     model._lacking = _shares("lacking", arrays, count)
     model._confidence = _shares("confidence", arrays, count) if known else None
     holdings.unpack(model, facts, arrays)
@@ -96,19 +95,15 @@ def _basis(facts, arrays):
     facts = persist.entry_of({"basis": facts}, "basis", dict)
     for name, kind in BASIS.items():
         persist.entry_of(facts, name, kind)
-    values, vectors = arrays["basis.values"], arrays["basis.vectors"]
-    trust.check_array("basis.vectors", vectors, np.float64, (None, None))
-    trust.check_array("basis.values", values, np.float64, vectors.shape[1:])
-    for name, array in (("basis.values", values), ("basis.vectors", vectors)):
-        trust.check_finite(name, array, 1e6)  # basis vectors have length 1
+    vectors = read_finite(arrays, "basis.vectors", (None, None), 1e6)  # of length 1
+    values = read_finite(arrays, "basis.values", vectors.shape[1:], 1e6)
     if not 1 <= len(values) <= len(vectors) or (facts["exact"] and len(values) < len(vectors)):
         raise DataError(f"its basis has {len(values):,} vectors on {len(vectors):,} vertices.")
     return Basis(values, vectors, **{name: facts[name] for name in BASIS})
 
 
-def _check_fitted(basis, completed, ranks):
-    """Raise DataError unless the fitted arrays match the vertices of a basis."""
-    count, size = basis.count, basis.size
+def _check_fitted(count, size, completed, ranks):
+    """Raise DataError unless the fitted arrays match the vertices and the size of a basis."""
     trust.check_array("completed", completed, (np.float32, np.float64), (count, *[None] * min(completed.ndim - 1, 2)))
     trust.check_finite("completed", completed)
     trust.check_array("ranks", ranks, np.int32, (size if ranks.size else 0,))
@@ -305,11 +300,8 @@ def check_positive(name, value, most=LARGEST):
 
 def check_bands(name, stored):
     """Check the bands of kriging: [[first column, rho, nu, tau]], first columns increasing from 0."""
-    if (
-        not isinstance(stored, list)
-        or not stored
-        or not all(isinstance(value, list) and len(value) == 4 for value in stored)
-    ):
+    lists = stored if isinstance(stored, list) else []
+    if not lists or not all(isinstance(value, list) and len(value) == 4 for value in lists):
         raise DataError(f"{name} in its header is {stored!r:.80}; it is a list of four numbers each.")
     largest = LARGEST, 100.0, LARGEST
     out = [
@@ -342,9 +334,6 @@ RULES = {
     "trend": {"level": allow_none(at_least_0), "slope": allow_none(at_least_0)},
     "kriging": {"bands": check_bands},
     "regularized-em": {"lags": is_used, "ridge": partial(check_positive, most=1.0)},
-    "smoothness": {
-        **dict.fromkeys(("near", "steady", "together"), check_positive),
-        "repeats": check_repeats,
-    },
+    "smoothness": {**dict.fromkeys(("near", "steady", "together"), check_positive), "repeats": check_repeats},
     "local": {"neighbors": partial(check_integer, low=1, high=MOST_SERIES)},
 }

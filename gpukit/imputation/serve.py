@@ -7,10 +7,9 @@ from gpukit.device.workspace import Workspace
 from gpukit.graphs.column_types import inner_limits
 from gpukit.imputation.auto.plan import combine_members, estimates_of
 from gpukit.imputation.centering import spread
-from gpukit.imputation.constants import ZEROS
 from gpukit.imputation.problem import as_problem, in_units
 from gpukit.imputation.spectral.path import Fit, PathRun
-from gpukit.imputation.spectral.run import Outcome, Setting, impute
+from gpukit.imputation.spectral.run import Setting, impute
 from gpukit.imputation.tables.window import Held, check_series, check_window, follows, join_held
 
 
@@ -64,9 +63,9 @@ def complete(model, data, times):
 
 def combine_estimates(problem, plan, estimates, data, settings):
     """Return (completed tensor, deviations) of inputs.Data from estimates (N, T) by the members of a plan."""
-    result = combine_members(problem, plan, estimates)
-    estimate = result.estimate.reshape(data.tensor.shape)[~data.mask]
-    return clip_to_bounds(fill_estimate(data, estimate), data, settings), result.deviation.reshape(data.shape)
+    estimate, deviation = combine_members(problem, plan, estimates)
+    estimate = estimate.reshape(data.tensor.shape)[~data.mask]
+    return clip_to_bounds(fill_estimate(data, estimate), data, settings), deviation.reshape(data.shape)
 
 
 def mask_like(data):
@@ -75,13 +74,6 @@ def mask_like(data):
     A mask (N,) is unchanged.
     """
     return data.mask if data.mask.ndim == 1 else data.mask.reshape(data.shape)
-
-
-def complete_data(place, setting, data, progress):
-    """Return the Outcome of inputs.Data; complete data are not processed."""
-    if data.complete:
-        return Outcome(np.zeros(0), empty_fit(), {})
-    return impute(place, setting, data.tensor, data.mask, progress=progress)
 
 
 def empty_fit():
@@ -105,14 +97,14 @@ def clip_to_bounds(values, data, settings):
 def ends_at_zero(data):
     """Return True if 0 bounds the observed values.
 
-    It is the least one and its share exceeds ZEROS: counts, rain, concentrations. A least value that is rare belongs to
-    a range that may continue below it.
+    It is the least one and its share exceeds a thousandth: counts, rain, concentrations. A least value that is rare
+    belongs to a range that may continue below it.
     """
     if data.tensor.min() < 0:
         return False
     seen = np.count_nonzero(np.broadcast_to(spread(data.mask), data.tensor.shape))
     zeros = int(np.count_nonzero(data.tensor == 0)) - (data.tensor.size - seen)
-    return zeros > ZEROS * seen
+    return zeros > 1e-3 * seen
 
 
 def fill_estimate(data, estimate):

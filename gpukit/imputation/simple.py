@@ -75,6 +75,14 @@ def interpolation(problem, setting, curve=scans.line):
     return np.concatenate(parts)
 
 
+def limits_of(values, seen):
+    """Return (low, high) (N,) of predictions: the observed range of each row, with a quarter of it on either side."""
+    low = values.min(axis=1, where=seen, initial=np.inf)
+    high = values.max(axis=1, where=seen, initial=-np.inf)
+    margin = 0.25 * np.maximum(high - low, 0.0)
+    return low - margin, high + margin
+
+
 def heaviest(adjacency, count):
     """Return csr (N, N) of the `count` heaviest entries of each row; the first of equal weights."""
     from scipy import sparse
@@ -139,9 +147,6 @@ METHODS = (
 )
 
 
-MEMORY = 0.05  # of a slope, relative to the columns; chosen
-
-
 def has_values_beyond_ends(problem):
     """Return True for series in time with values missing beyond their ends."""
     return problem.ordered and bool(beyond_ends(problem.seen).any())
@@ -149,9 +154,10 @@ def has_values_beyond_ends(problem):
 
 def trend_settings(problem):
     """Return memories of the level and of the slope, in columns; None: endless."""
-    span = problem.values.shape[1]
-    levels = [(0.0, None), (None, None), (0.0, MEMORY * span), (MEMORY * span, MEMORY * span)]
-    return [{"level": level, "slope": slope} for level, slope in levels]
+    short = 0.05 * problem.values.shape[1]  # chosen
+    return [
+        {"level": level, "slope": slope} for level, slope in ((0.0, None), (None, None), (0.0, short), (short, short))
+    ]
 
 
 def trend(problem, setting):

@@ -6,5 +6,6 @@ trial.py    a candidate's scores; paired comparison; the one-standard-error rule
 search.py   candidates trained once on each split; lists of them, and steps along an axis, within a budget
 
 Estimators say what their candidates are, and how one is trained and judged: factorization.choose (settings for
-ratings), factorization.implicit.choosing (for clicks), factorization.tuning (cross-validation), ranking.selection.
+ratings), factorization.implicit.choosing (for clicks), factorization.tuning (cross-validation), ranking.selection,
+imputation.auto.run (methods and their settings), imputation.smoothness.method (weights).
 """

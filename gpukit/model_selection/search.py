@@ -43,6 +43,12 @@ class Search:
             self.report(trial)
         return trial
 
+    def keep_best(self):
+        """Forget all trials but the best, because results may be large; return it."""
+        best = self.best
+        self.trials, self.results = [best], {best.candidate: self.results[best.candidate]}
+        return best
+
     def run_all(self, candidates, splits=1):
         """Try candidates until the budget is spent, at least one in all; return True if all were tried."""
         for candidate in candidates:

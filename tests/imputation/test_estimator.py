@@ -251,3 +251,9 @@ def test_interrupted_fit_leaves_the_model_as_it_was():
         model.fit(case.A, tensor, case.mask, progress=press)
     assert vars(model) == before
     np.testing.assert_array_equal(tensor, 2 * case.truth)
+
+
+def test_no_seed_is_the_default_one():
+    """scikit-learn's convention accepts None."""
+    model = GraphImputer(random_state=None)
+    assert model.check() == GraphImputer().check() and model.get_params()["random_state"] is None

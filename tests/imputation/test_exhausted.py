@@ -26,7 +26,7 @@ def fail(*arguments, **options):
     [
         (basis, "fourier_basis", "The Fourier basis of 30 vertices"),
         (run, "decide", "The imputation"),
-        (run, "complete_data", "The imputation"),
+        (run, "impute", "The imputation"),
     ],
 )
 def test_a_line_with_sizes(module, step, what, monkeypatch):

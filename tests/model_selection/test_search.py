@@ -177,3 +177,15 @@ def test_a_budget_of_seconds(monkeypatch):
     assert budget.is_spent
     budget.limit *= 2
     assert not budget.is_spent and budget.left == 2.5
+
+
+def test_only_the_best_trial_is_kept():
+    runs = []
+    search = Search(
+        [lambda candidate: runs.append(candidate) or Trial(candidate, np.array([-abs(candidate - 2.0)]), {})]
+    )
+    search.run_all([1.0, 2.0, 3.0])
+    best = search.keep_best()
+    assert (best.candidate, search.trials, list(search.results)) == (2.0, [best], [2.0])
+    search.run(2.0)
+    assert runs == [1.0, 2.0, 3.0]

@@ -10,7 +10,8 @@
 | plan.py           | all methods; the plan and its report, imputation by a plan           |
 | run.py            | trials, finalists and the decision                                  |
 
-A trial finds the methods near the best. It uses one fold and, for large data, a subset of the columns. These methods,
-at most FINALISTS of each group of values, are judged on all folds. If a fold hides few runs, such as days to forecast,
-the trial uses all folds, because one day cannot separate weekdays from Sundays.
+A trial finds the methods near the best: a model_selection.Search over the settings of each one. It uses one fold and,
+for large data, a subset of the columns. These methods, at most FINALISTS of each group of values, are judged on all
+folds. If a fold hides few runs, such as days to forecast, the trial uses all folds, because one day cannot separate
+weekdays from Sundays.
 """

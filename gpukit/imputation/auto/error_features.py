@@ -1,7 +1,7 @@
 """Features that predict the size of an error, from the filled table, the graph and the mask.
 
 Beyond an end no later value bounds the error: it grows with the distance, like the change of a random walk with the
-changes of the series. Where the size of the changes varies, it is scaled to that of the last ones.
+changes of the series.
 """
 
 import numpy as np
@@ -9,15 +9,7 @@ import numpy as np
 from gpukit._pool import map_row_blocks, parallel_map
 from gpukit.imputation import kriging as cov
 from gpukit.imputation import scans
-from gpukit.imputation.constants import (
-    ERROR_FLOOR,
-    ERROR_NEIGHBORS,
-    FEATURE_FLOOR,
-    KRIGING_VERTICES,
-    NOISE_WINDOWS,
-    PRIOR_COLUMNS,
-    USUAL_COVARIANCE,
-)
+from gpukit.imputation.constants import KRIGING_VERTICES
 from gpukit.imputation.problem import lonely
 from gpukit.imputation.simple import heaviest
 
@@ -44,7 +36,7 @@ def compute_features(problem, field, estimates, where):
     map_row_blocks(lambda rows: np.square(field[rows] - mean, out=squared[rows]), field.shape)
     departure_pairs = departures(problem, field, W, float(np.sqrt(squared.max(initial=0.0))) or 1.0)
     narrow = W.astype(np.float32)  # products in float64 would copy whole tables for each block
-    counts = np.count_nonzero(where, axis=1)
+    counts, prior = np.count_nonzero(where, axis=1), np.float32(0.15)  # columns of average departure in each mean
     ends = np.r_[0, np.cumsum(counts)]
     sizes, movement = np.empty((FEATURES - 2, ends[-1])), np.empty(len(where))
 
@@ -58,9 +50,7 @@ def compute_features(problem, field, estimates, where):
         )
         moves = np.abs(np.gradient(block, axis=1)) if block.shape[1] > 1 else np.zeros(block.shape)
         movement[rows] = np.where(problem.seen[rows], moves, 0.0).sum(axis=1)
-        means = [
-            np.divide(*(narrow[rows] @ value + np.float32(PRIOR_COLUMNS) for value in pair)) for pair in departure_pairs
-        ]
+        means = [np.divide(*(narrow[rows] @ value + prior for value in pair)) for pair in departure_pairs]
         parts = disagreement, spread, np.abs(block - mean), smooth(moves), *means, block
         for target, part in zip(sizes, parts):
             target[ends[rows.start] : ends[rows.stop]] = part[mask]
@@ -118,7 +108,7 @@ def logarithms(sizes, values):
 def logarithm(sizes):
     """Return log sizes with a floor."""
     usual = float(np.mean(sizes)) if len(sizes) else 0.0
-    return np.log(sizes + FEATURE_FLOOR * usual) if usual > 0 else np.zeros(len(sizes))
+    return np.log(sizes + 0.02 * usual) if usual > 0 else np.zeros(len(sizes))
 
 
 def ranks(values):
@@ -129,10 +119,10 @@ def ranks(values):
 
 
 def neighbour_weights(adjacency):
-    """Return csr (N, N): weights of a vertex's nearest neighbours, normalized to 1."""
+    """Return csr (N, N): weights of a vertex's ten nearest neighbours, normalized to 1."""
     from scipy import sparse
 
-    W = heaviest(adjacency, ERROR_NEIGHBORS)
+    W = heaviest(adjacency, 10)
     total = np.asarray(W.sum(axis=1)).ravel()
     return sparse.diags(1.0 / np.where(total > 0, total, 1.0)) @ W
 
@@ -165,7 +155,7 @@ def kriging_variance(problem):
     is_observed, out = problem.seen.any(axis=1), np.ones(len(problem.seen))
     if is_observed.all() or len(is_observed) > KRIGING_VERTICES:
         return out
-    rho, nu, tau = USUAL_COVARIANCE
+    rho, nu, tau = 3.0, 2.0, 0.03  # usual ones; chosen
     K, seen = cov.covariance(problem.place.basis.laplacian, rho, nu), np.flatnonzero(is_observed)
     predicted = ~is_observed & ~lonely(problem)
     out[predicted] = cov.variance(K, cov.solve_system(K, seen, tau), seen, tau)[predicted]
@@ -180,48 +170,8 @@ def changes_beyond(problem, where):
     beyond = where & scans.beyond_ends(problem.seen) if problem.ordered else np.zeros(where.shape, bool)
     change, rows = np.zeros(where.shape), np.flatnonzero(beyond.any(axis=1))
     if len(rows):
-        values, seen = problem.values[rows], problem.seen[rows]
-        after = np.logical_or.accumulate(seen, axis=1) & beyond[rows]
-        before = beyond[rows] & ~after
-        changes = np.where(beyond[rows], usual_change(values, seen), 0.0)
-        if changes.shape[1] > 2 * min(NOISE_WINDOWS):
-            noise = end_noise(values, seen, after), end_noise(values[:, ::-1], seen[:, ::-1], before)
-            changes *= np.where(after, *noise)
-        change[rows] = changes
+        change[rows] = np.where(beyond[rows], usual_change(problem.values[rows], problem.seen[rows]), 0.0)
     return change[where]
-
-
-def end_noise(values, seen, beyond):
-    """Return (n, 1): the size of a row's changes near its last observation, relative to all its changes.
-
-    beyond (n, T): columns after it. The size is the mean over the last NOISE_WINDOWS columns, or over all, that best
-    predicts the means of as many later columns as are beyond, by the likelihood of exponential variates.
-    """
-    shortest, pairs = min(NOISE_WINDOWS), seen[:, 1:] & seen[:, :-1]
-    moves = np.where(pairs, np.abs(np.diff(values, axis=1)), 0.0)
-    usual = moves.sum(axis=1, keepdims=True) / np.maximum(pairs.sum(axis=1, keepdims=True), 1)
-    sums = cumulate(moves / np.where(usual > 0, usual, 1.0))
-    counts, times = cumulate(pairs), np.arange(shortest, seen.shape[1])
-    stops = np.minimum(times + np.count_nonzero(beyond, axis=1)[:, None], seen.shape[1] - 1)
-    later = np.take_along_axis(counts, stops, 1) - counts[:, times]
-    means = (np.take_along_axis(sums, stops, 1) - sums[:, times]) / np.maximum(later, 1)
-    judged = (later >= shortest // 2) & (counts[:, times] >= shortest)
-    judged &= judged.any(axis=1, keepdims=True) & (usual > 0)
-    levels, scores = np.ones((len(NOISE_WINDOWS) + 1, *means.shape)), []
-    for level, width in zip(levels, (seen.shape[1], *NOISE_WINDOWS)):
-        starts = np.maximum(times - width, 0)
-        inside = counts[:, times] - counts[:, starts]
-        np.divide(sums[:, times] - sums[:, starts], inside, out=level, where=inside >= shortest // 2)
-        np.maximum(level, ERROR_FLOOR, out=level)
-        scores.append(np.where(judged, np.log(level) + means / level, 0.0).sum(axis=1))
-    last = np.maximum(np.where(seen, np.arange(seen.shape[1]), 0).max(axis=1) - shortest, 0)
-    rows = np.arange(len(seen))
-    return np.where(judged.any(axis=1), levels[np.argmin(scores, axis=0), rows, last], 1.0)[:, None]
-
-
-def cumulate(values):
-    """Return (n, T + 1) float64: sums of the first 0, 1, ..., T columns."""
-    return np.pad(np.cumsum(values, axis=1, dtype=np.float64), ((0, 0), (1, 0)))
 
 
 def usual_change(values, seen):

@@ -5,6 +5,7 @@ Values of one kind have similar errors; they are judged and mixed together.
 
 import contextlib
 import functools
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +13,11 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._pool import run_on_threads, single_threaded_blas
 from gpukit.imputation import scans
-from gpukit.imputation.constants import GAP_DISTANCES, KRIGING_GRID_VERTICES, KRIGING_VERTICES
+from gpukit.imputation.constants import KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import lonely
 from gpukit.imputation.simple import interpolation, level
+from gpukit.model_selection.search import Search
+from gpukit.model_selection.trial import Trial
 
 
 class Fold(NamedTuple):
@@ -34,27 +37,35 @@ class Fold(NamedTuple):
         return np.where(kinds == NEVER, *(np.repeat(unit, end - first) for unit in (row, run)))
 
 
-class MethodTrial(NamedTuple):
-    """A method at its best setting, with its residuals.
-
-    residuals, groups (GROUPS): of the hidden values of all its folds; groups are added after the trials.
-    estimates: [(N, T) float32] of these folds, if computed; of all folds once it is judged.
-    """
+@dataclass(eq=False)
+class Candidate:
+    """A method and its setting; equal only to itself, because settings contain lists."""
 
     method: object
     setting: dict
-    residuals: np.ndarray
-    groups: np.ndarray
-    estimates: list
-
-    def errors(self, metric):
-        """Return the error of each group that has residuals."""
-        return [error_of(self.residuals[self.groups == group], metric) for group in np.unique(self.groups)]
 
     @property
     def name(self):
         """Name of the method."""
         return self.method.name
+
+
+def start_search(folds, metric):
+    """Return a Search of Candidates on Folds.
+
+    The row of a Trial has the estimates, [(N, T) float32], and the residuals, [(values,)], of its folds.
+    """
+
+    def evaluate(fold, candidate):
+        return finite_estimate(candidate.method, fold.problem, candidate.setting).astype(np.float32)
+
+    def summarize(candidate, estimates):
+        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(estimates, folds)]
+        sizes = np.abs(np.concatenate(residuals))
+        scores = -(sizes if metric == "absolute" else np.square(sizes))
+        return Trial(candidate, scores, {"estimates": estimates, "residuals": residuals})
+
+    return Search([functools.partial(evaluate, fold) for fold in folds], summarize)
 
 
 class Row(NamedTuple):
@@ -82,18 +93,12 @@ def run_concurrently(problem, methods, work, on_result=lambda result: None):
     """
     calls = [functools.partial(work, index) for index in range(len(methods))]
     host = [index for index, method in enumerate(methods) if method.host]
-    groups = [host] if 0 < len(host) < len(calls) and threads_pay(problem) else []
+    # On a GPU a method spends most time in one host thread, unless its matrices are large enough for all of them.
+    is_apart = problem.place.device.is_cuda and not KRIGING_GRID_VERTICES < len(problem.values) <= KRIGING_VERTICES
+    groups = [host] if 0 < len(host) < len(calls) and is_apart else []
     initialize = functools.partial(devices.gpu, problem.place.device.index) if groups else None
     with single_threaded_blas() if groups else contextlib.nullcontext():
         return run_on_threads(calls, groups, initialize, on_result)
-
-
-def threads_pay(problem):
-    """Return True if methods should run concurrently.
-
-    On a GPU most time of a method is spent in one host thread, unless matrices are large enough for all host threads.
-    """
-    return problem.place.device.is_cuda and not KRIGING_GRID_VERTICES < len(problem.values) <= KRIGING_VERTICES
 
 
 def finite_estimate(method, problem, setting):
@@ -140,6 +145,7 @@ def row_of(name, setting, parts, metric, share=0.0):
     return Row(name, setting, *errors, spread, len(parts), share)
 
 
+GAP_DISTANCES = (1, 2, 4, 8, 16, 32)  # columns to the nearest observed value, by kind of gap; chosen
 NEVER, ALWAYS = 0, 1  # a vertex without observed values; columns without an order
 KINDS = 2 + len(GAP_DISTANCES) + 1
 GROUPS = np.array([0, 2, 1, 1] + [2] * (KINDS - 4))  # by kind: whole vertex, next to an observed value, other

@@ -22,22 +22,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation import scans
-from gpukit.imputation.constants import (
-    ENOUGH_HIDDEN,
-    ENOUGH_UNITS,
-    FEW_UNITS,
-    FEWEST_OBSERVED,
-    FEWEST_OTHERS,
-    FOLDS,
-    IDLE_DRAWS,
-    LEAST_FOLDS,
-    LEAST_SHARE,
-    MANY_RUNS,
-    MOST_FOLDS,
-    SAMPLE_NUMBERS,
-)
+from gpukit.imputation.constants import FEW_UNITS, FEWEST_OBSERVED, LEAST_SHARE, SAMPLE_NUMBERS
 from gpukit.model_selection.splits import order_by_values
 from gpukit.streams import Numpy
+
+LEAST_FOLDS, FOLDS, MOST_FOLDS = 2, 5, 12  # with many runs, usually, and with few; chosen
 
 
 class Hidden(NamedTuple):
@@ -68,6 +57,7 @@ def draw_folds(seen, seed, count, options):
 
     options: see overlay_runs. Other arguments as in folds_of.
     """
+    many_runs, enough_units = 2000, 40  # in the first fold; vertices and start times of runs in all folds; chosen
     if seen.sum() < FEWEST_OBSERVED or (is_whole_only(seen) and seen.any(axis=1).sum() < FEWEST_OBSERVED):
         return []
     rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
@@ -82,21 +72,15 @@ def draw_folds(seen, seed, count, options):
             hidden_folds.append(hidden)
             free &= ~hidden.values
         units += np.count_nonzero(whole.any(axis=1)) + len(np.unique(scans.runs(runs.values)[1]))
-        if (
-            count is None
-            and len(hidden_folds) == LEAST_FOLDS
-            and len(scans.runs(hidden_folds[0].values)[0]) > MANY_RUNS
-        ):
-            break
-        if count is None and fold + 1 >= vertex_folds and units >= ENOUGH_UNITS:
+        is_plenty = len(hidden_folds) == LEAST_FOLDS and len(scans.runs(hidden_folds[0].values)[0]) > many_runs
+        if count is None and (is_plenty or (fold + 1 >= vertex_folds and units >= enough_units)):
             break
     return hidden_folds
 
 
 def hide_nothing(seen):
     """Return a Hidden without hidden values."""
-    blank = np.zeros(seen.shape, bool)
-    return Hidden(blank, blank)
+    return Hidden(*np.zeros((2, *seen.shape), bool))
 
 
 def is_whole_only(seen):
@@ -128,6 +112,7 @@ def overlay_runs(seen, free, rng, options):
         return hide_nothing(seen)
     share = float(pattern.mean())
     goal = max(LEAST_SHARE, min(share, (1.0 - share) / 2) / 2) * seen.sum()
+    enough, idle_draws = 0.8 * goal, 10  # draws in a row with hardly anything new end drawing; chosen
     hidden_rows = lost = np.zeros(pattern.shape, bool)
     ordered, anywhere = options
     if ordered:
@@ -137,19 +122,17 @@ def overlay_runs(seen, free, rng, options):
     blocked, at_ends, size = (seen & ~free)[alive] | lost, hidden_rows, np.count_nonzero(pattern)
     count, idle = np.count_nonzero(hidden_rows), 0
     for _ in range(200 if size else 0):
-        if count >= ENOUGH_HIDDEN * goal or idle == IDLE_DRAWS:
+        if count >= enough or idle == idle_draws:
             break
         shifted = np.roll(pattern[rng.permutation(len(alive))], int(rng.integers(pattern.shape[1])), axis=1)
         hidden_rows = hidden_rows | (keep_untouched(shifted, blocked) & observed)
         before, count = count, np.count_nonzero(hidden_rows)
-        idle = idle + 1 if count - before <= 0.01 * size else 0  # hardly anything new
+        idle = idle + 1 if count - before <= 0.01 * size else 0
     hidden_rows = thin_runs(hidden_rows, goal, rng)
-    hidden, unseen = np.zeros((2, *seen.shape), bool)
-    hidden[alive], unseen[alive] = (
-        hidden_rows,
-        hidden_rows | (lost & (hidden_rows & at_ends).any(axis=1, keepdims=True)),
-    )
-    return Hidden(hidden, unseen)
+    result = hide_nothing(seen)
+    result.values[alive] = hidden_rows
+    result.lost[alive] = hidden_rows | (lost & (hidden_rows & at_ends).any(axis=1, keepdims=True))
+    return result
 
 
 def thin_runs(hidden, goal, rng):
@@ -196,9 +179,10 @@ def split_pattern(pattern, anywhere):
     other rows, those of fewer rows. No row of the pattern is missing whole. anywhere: keep runs of fewer rows in the
     inner pattern. Runs of fewer rows where few others are observed stay there too if they are less than half of it.
     """
+    fewest_others = 10  # fewer are a weaker sample than runs at other times; test
     lengths = np.array([pattern.argmin(axis=1), pattern[:, ::-1].argmin(axis=1)])
     count = np.count_nonzero(lengths, axis=1, keepdims=True)
-    is_common, is_rare = 2 * count > len(pattern), len(pattern) - count < FEWEST_OTHERS
+    is_common, is_rare = 2 * count > len(pattern), len(pattern) - count < fewest_others
     common, partial = lengths * is_common, lengths * ~(is_common | anywhere)
     if 2 * np.sum(partial * is_rare) < np.count_nonzero(pattern) - common.sum():
         partial = partial * ~is_rare

@@ -1,18 +1,16 @@
 """All methods by name; the plan of an imputation, its report, and imputation by a plan."""
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit._pool import map_row_blocks
-from gpukit.imputation import kriging, local, regression, regularized_em, scans, simple
+from gpukit.imputation import kriging, local, regression, regularized_em, simple
 from gpukit.imputation.auto import ensemble, uncertainty
 from gpukit.imputation.auto.ensemble import apply_bends, shares_of, weighted_mean
 from gpukit.imputation.auto.error_features import changes_beyond, compute_features
 from gpukit.imputation.auto.judging import error_of, finite_estimate, kinds, row_of, run_concurrently
 from gpukit.imputation.auto.uncertainty import Deviations
-from gpukit.imputation.constants import LEAST_WEIGHT
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.spectral import method as spectral
 
@@ -49,13 +47,6 @@ def attributes_of(plan):
     return {"method_": plan.method, "report_": plan.rows, "coverage_": coverage, "notes_": plan.notes}
 
 
-class Imputed(NamedTuple):
-    """estimate, deviation: (N, T) float64."""
-
-    estimate: np.ndarray
-    deviation: np.ndarray
-
-
 def estimates_of(problem, plan):
     """Return [(N, T)] estimates of the members."""
     methods = [BY_NAME[name] for name, _ in plan.members]
@@ -65,7 +56,7 @@ def estimates_of(problem, plan):
 
 
 def combine_members(problem, plan, estimates):
-    """Return Imputed from the estimates of the members, in original units.
+    """Return (estimate, deviation) (N, T) from the estimates of the members, in original units.
 
     The deviation of an observed value is 0.
     """
@@ -80,35 +71,37 @@ def combine_members(problem, plan, estimates):
     map_row_blocks(fill_rows, missing.shape)
     features, changes = compute_features(problem, field, estimates, missing), changes_beyond(problem, missing)
     deviation[missing] = plan.deviations.at(kind[missing], features, changes)
-    return Imputed(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))
+    return (estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)
 
 
-def build_plan(folds, judged, trials, metric, may_bend):
+def build_plan(folds, judged, tried, metric, may_bend):
     """Return the Plan of methods judged on folds.
 
-    judged: [MethodTrial] with estimates on all folds. trials: methods that were only tried. may_bend: allow corrections
-    of estimates.
+    judged: [Trial] on all folds, see judging.start_search. tried: those of methods that were only tried. may_bend:
+    allow corrections of estimates.
     """
     fold_kinds = [kinds(fold.problem) for fold in folds]
     members, shares = choose_members(folds, fold_kinds, judged, metric)
-    estimates = [[member.estimates[number] for member in members] for number in range(len(folds))]
+    estimates = list(zip(*(member.row["estimates"] for member in members)))
     fields = [weighted_mean(parts, shares, k) for parts, k in zip(estimates, fold_kinds)]
     units = count_units(folds, fold_kinds)
-    bends = bends_of(folds, fold_kinds, fields, metric, units) if may_bend else ensemble.zero_bends()
+    parts = zip(fields, folds, fold_kinds)
+    hidden = [(field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in parts]
+    bends = ensemble.learn_bends(hidden, metric, units) if may_bend else ensemble.zero_bends()
     fields = [apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
-    residuals = [(field - fold.truth)[fold.hidden] for field, fold in zip(fields, folds)]
-    errors = [errors_of(*parts) for parts in zip(itertools.count(), folds, fold_kinds, estimates, fields)]
+    errors = [errors_of(*parts) for parts in zip(folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
-    first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
-    least = uncertainty.least_of(first.values[first.seen], hidden)
+    first, count = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
+    least = uncertainty.least_of(first.values[first.seen], count)
     model = uncertainty.learn_with_growth(errors, changes, units[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
-    served = dict(zip((member.name for member in members), (mean / mean.sum()).tolist()))
-    rows = report(folds, judged, trials, served, metric)
+    chosen = [member.candidate for member in members]
+    served = dict(zip((one.name for one in chosen), (mean / mean.sum()).tolist()))
+    rows = report(judged + tried, len(folds), served, metric)
     if len(members) > 1 or bends.any():
-        rows.append(row_of(MIX, served, residuals, metric, 1.0))
+        rows.append(row_of(MIX, served, [part.residuals for part in errors], metric, 1.0))
     rows = sorted(rows, key=lambda row: row.error)
-    return Plan([(member.name, member.setting) for member in members], shares, bends, model, rows, [])
+    return Plan([(one.name, one.setting) for one in chosen], shares, bends, model, rows, [])
 
 
 def count_units(folds, fold_kinds):
@@ -118,64 +111,46 @@ def count_units(folds, fold_kinds):
     return whole, sum(map(len, units)) - whole
 
 
-def bends_of(folds, fold_kinds, fields, metric, units):
-    """Return the bends of fields (N, T), one per fold; units: see `count_units`."""
-    parts = zip(fields, folds, fold_kinds)
-    hidden = [(field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in parts]
-    return ensemble.learn_bends(hidden, metric, units)
-
-
 def choose_members(folds, fold_kinds, judged, metric):
     """Return (members, shares (KINDS, members)) of the mean with the least error."""
 
     def hidden(arrays):
         return np.concatenate([array[fold.hidden] for array, fold in zip(arrays, folds)])
 
-    estimates = np.array([hidden(method.estimates) for method in judged])
+    estimates = np.array([hidden(trial.row["estimates"]) for trial in judged])
     units = count_units(folds, fold_kinds)[1]
     shares = shares_of(estimates, hidden([fold.truth for fold in folds]), hidden(fold_kinds), metric, units)
-    used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
+    least = 0.005  # members whose largest weight is smaller are dropped
+    used = np.flatnonzero(shares.max(axis=0) > least)
     return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 
 
-def errors_of(number, fold, fold_kinds, estimates, field):
-    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold of a number.
+def errors_of(fold, fold_kinds, estimates, field):
+    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold.
 
     estimates: [(N, T)] of the members.
     """
     field = np.where(fold.problem.seen, fold.problem.values, field)
     residuals = (field - fold.truth)[fold.hidden]
     features = compute_features(fold.problem, field, estimates, fold.hidden)
-    row, first, end = scans.runs(fold.hidden)
-    runs = np.repeat(number * fold.hidden.size + np.arange(len(row)), end - first)  # distinct in all folds
-    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features, runs)
+    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features)
 
 
-def report(folds, judged, trials, served, metric):
-    """Return [judging.Row] of methods that were judged or only tried.
+def report(trials, folds, served, metric):
+    """Return a judging.Row of each Trial, on all of some number of folds or on the first one.
 
-    served: {name: share}. Errors of methods only tried on one fold are scaled by the ratio of the others' errors on
-    all folds to those on that fold, at the same settings.
+    served: {name: share}. Errors on the first fold are scaled by the ratio of the others' errors on all folds to those
+    on the first one.
     """
-    judged = judged + [trial for trial in trials if is_unjudged(trial, judged) and len(trial.estimates) == len(folds)]
+    whole = [[error_of(part, metric) for part in trial.row["residuals"]] for trial in trials]
+    whole = np.array([errors for errors in whole if len(errors) == folds])
+    scale = whole.mean() / whole[:, 0].mean() if whole[:, 0].any() else 1.0
     rows = []
-    for entry in judged:
-        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(entry.estimates, folds)]
-        rows.append(row_of(entry.name, without_options(entry.setting), residuals, metric, served.get(entry.name, 0.0)))
-    errors = {entry.name: row.error for entry, row in zip(judged, rows) if entry.method.decide is None}
-    first = [(errors[trial.name], error_of(trial.residuals, metric)) for trial in trials if trial.name in errors]
-    on_all, on_first = map(sum, zip(*first)) if first else (0.0, 0.0)
-    scale = on_all / on_first if on_first > 0 else 1.0
-    return rows + [
-        row_of(trial.name, without_options(trial.setting), [scale * trial.residuals], metric)
-        for trial in trials
-        if is_unjudged(trial, judged)
-    ]
-
-
-def is_unjudged(trial, judged):
-    """Return True if a MethodTrial is not one of those judged on all folds."""
-    return all(trial.name != one.name for one in judged)
+    for trial in trials:
+        parts, name = trial.row["residuals"], trial.candidate.name
+        parts = parts if len(parts) == folds else [scale * part for part in parts]
+        rows.append(row_of(name, without_options(trial.candidate.setting), parts, metric, served.get(name, 0.0)))
+    return rows
 
 
 def without_options(setting):

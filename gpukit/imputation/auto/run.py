@@ -6,23 +6,12 @@ import warnings
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.imputation.auto import ensemble, masking, uncertainty
-from gpukit.imputation.auto.judging import (
-    GROUPS,
-    KINDS,
-    Fold,
-    MethodTrial,
-    error_of,
-    finite_estimate,
-    kinds,
-    run_concurrently,
-)
+from gpukit.imputation.auto import ensemble, judging, masking, uncertainty
+from gpukit.imputation.auto.judging import GROUPS, KINDS, Candidate, Fold, error_of, kinds
 from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of, count_units
 from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
 from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.trial import finalists
-
-WINDOW = 1 << 20  # entries of the window of a long problem that methods are judged on
 
 
 def decide(problem, name, known_settings, progress=None):
@@ -33,27 +22,30 @@ def decide(problem, name, known_settings, progress=None):
     None, {"method", "error"}).
     """
     options = problem.options
-    window = problem.window(WINDOW)
+    window = problem.window(1 << 20)  # entries of a long problem that methods are judged on
     folds = masking.folds_of(window, options.seed)
     folds = [Fold(hidden.values, window.without(hidden.lost), window.values) for hidden in folds]
     if not folds:
         return plan_without_folds(problem, name)._replace(units=problem.units)
     runs = count_units(folds[:1], [kinds(folds[0].problem)])[1]
-    trial_folds = folds if name != "auto" or 0 < runs < FEW_UNITS else folds[:1]
-    trials = try_methods(window, trial_folds, candidates_of(window, name), options.metric, progress)
-    if name != "auto" and name not in {trial.name for trial in trials}:
+    splits = len(folds) if name != "auto" or 0 < runs < FEW_UNITS else 1
+    searches = try_methods(window, folds, splits, candidates_of(window, name), progress)
+    trials = {search.best.candidate.name: search.best for search in searches}
+    if name != "auto" and name not in trials:
         raise DataError(
             f"the method {name!r} has nothing to say about these data: they have no order or no period that it needs, "
             "or are too many for it. Give times, take another method, or 'auto' (--method auto)."
         )
-    chosen = choose_finalists(trials, options.metric) if name == "auto" else {name}
-    final_trials = [trial for trial in trials if trial.name in chosen]
-    judged = run_concurrently(
+    groups = np.concatenate([GROUPS[kinds(fold.problem)[fold.hidden]] for fold in folds[:splits]])
+    chosen = choose_finalists(trials.values(), groups, options.metric) if name == "auto" else {name}
+    final = [search for search in searches if search.best.candidate.name in chosen]
+    judged = judging.run_concurrently(
         window,
-        [trial.method for trial in final_trials],
-        lambda index: judge(folds, decide_setting(window, final_trials[index], known_settings, progress)),
+        [search.best.candidate.method for search in final],
+        lambda index: judge(final[index], window, known_settings, progress),
     )
-    plan = build_plan(folds, judged, trials, options.metric, name == "auto")
+    tried = [trial for method, trial in trials.items() if method not in chosen]
+    plan = build_plan(folds, judged, tried, options.metric, name == "auto")
     return plan._replace(notes=notes_of(problem), units=problem.units)
 
 
@@ -104,67 +96,54 @@ def empty_columns(problem):
     return [f"{empty:,} columns are observed on no vertex: they have the vertices' means."]
 
 
-def try_methods(problem, folds, methods, metric, progress):
-    """Return a MethodTrial of each method, on the folds."""
-    groups = np.concatenate([GROUPS[kinds(fold.problem)[fold.hidden]] for fold in folds])
-    numbers = itertools.count(1)
+def try_methods(problem, folds, splits, methods, progress):
+    """Return a Search of each method's settings on the first folds."""
+    metric, numbers = problem.options.metric, itertools.count(1)
 
-    def report_trial(trial):
+    def report_best(search):
         if progress:
-            message = {"method": trial.name, "error": error_of(trial.residuals, metric)}
-            progress("judging", next(numbers), None, message)
+            error = error_of(np.concatenate(search.best.row["residuals"]), metric)
+            progress("judging", next(numbers), None, {"method": search.best.candidate.name, "error": error})
 
-    trials = run_concurrently(
-        problem, methods, lambda index: best_setting(methods[index], problem, folds, metric), report_trial
+    return judging.run_concurrently(
+        problem, methods, lambda index: search_setting(methods[index], folds, splits, metric), report_best
     )
-    return [trial._replace(groups=groups) for trial in trials]
 
 
-def best_setting(method, problem, folds, metric):
-    """Return the MethodTrial of a method: the setting with the least error on the hidden values."""
-    best = None
+def search_setting(method, folds, splits, metric):
+    """Return the Search of a method's settings on the first folds; it keeps the best one."""
+    search = judging.start_search(folds, metric)
     for setting in method.settings(folds[0].problem):
-        estimates = [finite_estimate(method, fold.problem, setting) for fold in folds]
-        residuals = [(estimate - problem.values)[fold.hidden] for estimate, fold in zip(estimates, folds)]
-        residuals = np.concatenate(residuals)
-        if best is None or error_of(residuals, metric) < error_of(best.residuals, metric):
-            estimates = [estimate.astype(np.float32) for estimate in estimates]
-            best = MethodTrial(method, setting, residuals, None, estimates)
-    return best
+        search.run(Candidate(method, setting), splits)
+        search.keep_best()
+    return search
 
 
-def is_equal(trial, other):
-    """Return True if two trials are equal up to rounding."""
-    size = float(np.abs(trial.residuals).max(initial=0.0))
-    return np.allclose(trial.residuals, other.residuals, rtol=0.0, atol=ROUNDING * size)
-
-
-def choose_finalists(trials, metric):
+def choose_finalists(trials, groups, metric):
     """Return the names of the methods to judge on all folds.
 
     Equal methods, as many are on unobserved vertices, are represented by the first of them, and by those with estimates
-    for isolated vertices (unjoined).
+    for isolated vertices (unjoined). groups (values,): of the hidden values.
     """
-    distinct = [
-        trial
-        for index, trial in enumerate(trials)
-        if trial.method.unjoined or not any(is_equal(trial, other) for other in trials[:index])
-    ]
-    errors = np.array([trial.errors(metric) for trial in distinct])
-    return {distinct[index].name for group in errors.T for index in finalists(group, NEAR, FINALISTS)}
+    parts = []
+    for trial in trials:
+        residuals = np.concatenate(trial.row["residuals"])
+        size = ROUNDING * np.abs(residuals).max(initial=0.0)
+        is_known = any(np.allclose(residuals, part, rtol=0.0, atol=size) for _, part in parts)
+        parts += [] if is_known and not trial.candidate.method.unjoined else [(trial.candidate.name, residuals)]
+    names = [name for name, _ in parts]
+    chosen = set()
+    for group in np.unique(groups):
+        errors = [error_of(part[groups == group], metric) for _, part in parts]
+        chosen.update(names[index] for index in finalists(errors, NEAR, FINALISTS))
+    return chosen
 
 
-def decide_setting(problem, trial, known_settings, progress):
-    """Return a MethodTrial with its final setting."""
-    name, decide = trial.name, trial.method.decide
-    if decide is None:
-        return trial
-    setting = known_settings[name] if name in known_settings else decide(problem, progress)
-    return trial._replace(setting=setting, estimates=[])
-
-
-def judge(folds, trial):
-    """Return a MethodTrial with its estimates on all folds."""
-    further = folds[len(trial.estimates) :]
-    estimates = [finite_estimate(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in further]
-    return trial._replace(estimates=trial.estimates + estimates)
+def judge(search, problem, known_settings, progress):
+    """Return the Trial of a method on all folds, at its final setting."""
+    candidate = search.best.candidate
+    method, name = candidate.method, candidate.name
+    if method.decide is not None:
+        setting = known_settings[name] if name in known_settings else method.decide(problem, progress)
+        candidate = Candidate(method, setting)
+    return search.run(candidate, len(search.evaluators))

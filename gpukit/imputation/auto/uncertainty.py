@@ -10,8 +10,7 @@ way.
 
 The scale of a kind is chosen so that the central 90 % interval of a normal distribution contains 90 % of its errors on
 folds left out of the fit. With few vertices hidden whole, or few folds with values beyond an end, the share is raised
-to cover one more unit (Vovk et al., Algorithmic Learning in a Random World, 2005). Errors beyond an end depend on each
-other, so that few are independent: their scale is widened to Student's interval. No deviation is 0: equal hidden
+to cover one more unit (Vovk et al., Algorithmic Learning in a Random World, 2005). No deviation is 0: equal hidden
 values do not prove that the next one is equal too.
 """
 
@@ -23,18 +22,9 @@ import numpy as np
 from gpukit._pool import map_row_blocks
 from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.judging import KINDS
-from gpukit.imputation.constants import (
-    COVERED,
-    ENOUGH_VALUES,
-    ERROR_FLOOR,
-    EXTRAPOLATION,
-    LAW_RIDGE,
-    MOST_COVERED,
-    MOST_VALUES,
-    ROUNDING,
-    STRENGTHS,
-)
+from gpukit.imputation.constants import COVERED, ENOUGH_VALUES, ERROR_FLOOR, MOST_COVERED, MOST_VALUES, ROUNDING
 
+STRENGTHS = (1.0, 0.5, 0.0)  # of the features, and powers of the growth beyond ends; ablated
 BEYOND = KINDS  # the kind of values before the first and after the last of their series
 GROUPS = np.r_[0, np.full(KINDS - 1, 1), 2]  # by kind, a law each: vertices hidden whole, inner values, ends
 WIDE, HALF = map(NormalDist().inv_cdf, (0.95, 0.75))  # half widths of the central 90 % and 50 % normal intervals
@@ -65,12 +55,11 @@ class Deviations(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Hidden values: residuals, kinds and runs (numbers of their runs), (values,); features (values, FEATURES)."""
+    """Hidden values: residuals and kinds, (values,); features (values, FEATURES)."""
 
     residuals: np.ndarray
     kinds: np.ndarray
     features: np.ndarray
-    runs: np.ndarray
 
     def select(self, index):
         return Errors(*(part[index] for part in self))
@@ -87,12 +76,7 @@ def concatenate(parts):
 
 def constant(deviation):
     """Return Deviations with one value everywhere."""
-    return Deviations(np.full(KINDS + 1, deviation), neutral_law(), {}, no_growth())
-
-
-def no_growth():
-    """Return the growth of deviations that do not change beyond ends."""
-    return np.zeros(2)
+    return Deviations(np.full(KINDS + 1, deviation), neutral_law(), {}, np.zeros(2))
 
 
 def growth_factors(changes, growth):
@@ -168,48 +152,14 @@ def learn(parts, units=np.inf, least=0.0):
     factors = np.array(
         [widening_factor(scored, sizes, GROUPS[scored.kinds] == group, value) for group, value in enumerate(targets)]
     )
-    if ends:
-        factors[GROUPS[BEYOND]] *= student_factor(scored, sizes, targets[GROUPS[BEYOND]])
     by_kind, sizes = model.by_kind * factors[GROUPS], np.maximum(sizes * factors[GROUPS[scored.kinds]], least)
     shares = {share: float((np.abs(scored.residuals) <= z * sizes).mean()) for share, z in ((0.5, HALF), (0.9, WIDE))}
-    return Deviations(np.maximum(by_kind, least), model.law, shares, no_growth())
+    return Deviations(np.maximum(by_kind, least), model.law, shares, np.zeros(2))
 
 
 def share_with_one_more(count):
     """Return the share of `count` units to cover, so that one more is covered with probability COVERED."""
     return min(MOST_COVERED, COVERED * (1.0 + 1.0 / max(count, 1)))
-
-
-def student_factor(errors, sizes, share):
-    """Return the width of Student's 90 % interval over the normal one, for the scale of errors beyond ends.
-
-    The scale is the quantile of n independent errors at a share p. Its variance is that of the root mean square of
-    x^2 f(x)^2 n / (2 p (1 - p)) errors; x is the quantile and f the density of |z| for normal z.
-    """
-    from scipy.special import ndtri, stdtrit
-
-    x = ndtri((1 + share) / 2)
-    slope = x * np.sqrt(2 / np.pi) * np.exp(-(x**2) / 2)
-    freedom = slope**2 / (2 * share * (1 - share)) * count_independent(errors, sizes)
-    return float(stdtrit(max(1.0, freedom), (1 + COVERED) / 2)) / WIDE
-
-
-def count_independent(errors, sizes):
-    """Return the number of independent errors among those beyond ends.
-
-    n / (1 + 2 sum over the lags j within a run of r_j^2), because r^2 is the correlation of the squares of normal
-    values with correlation r.
-    """
-    beyond = errors.kinds == BEYOND
-    ratios, runs = errors.residuals[beyond] / np.maximum(sizes[beyond], 1e-300), errors.runs[beyond]
-    products, pairs = np.zeros((2, len(runs)))
-    for run in np.split(ratios, np.flatnonzero(np.diff(runs)) + 1):
-        spectrum = np.fft.rfft(run, 2 * len(run))  # twice the length, so that no product wraps around
-        products[: len(run)] += np.fft.irfft(np.square(np.abs(spectrum)), 2 * len(run))[: len(run)]
-        pairs[: len(run)] += np.arange(len(run), 0, -1)
-    products, pairs = products[pairs > 0], pairs[pairs > 0]
-    r = products / pairs / max(products[0] / pairs[0], 1e-300)
-    return float(pairs[0] / (1 + 2 * (np.square(r[1:]) * pairs[1:]).sum() / pairs[0]))
 
 
 def fit(errors, strengths):
@@ -221,7 +171,7 @@ def fit(errors, strengths):
             law[group] = fit_law(np.abs(errors.residuals[mask]), errors.features[mask])
             law[group, 2] *= strength
     scaled = np.exp(-exponents(law, errors.kinds, errors.features)) * errors.residuals
-    return Deviations(scales(scaled, errors.kinds), law, {}, no_growth())
+    return Deviations(scales(scaled, errors.kinds), law, {}, np.zeros(2))
 
 
 def predict_left_out(parts, strengths):
@@ -259,17 +209,18 @@ def fit_law(sizes, features):
     mean, spread = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
     X = (features - mean) / spread
     y = np.log(sizes + ERROR_FLOOR * sizes.mean() + 1e-300)
-    G = X.T @ X + LAW_RIDGE * len(y) * np.eye(FEATURES)
+    G = X.T @ X + 0.02 * len(y) * np.eye(FEATURES)  # a small ridge
     return np.array([mean, spread, np.linalg.solve(G, X.T @ (y - y.mean()))])
 
 
 def exponents(law, kinds, features):
     """Return beta' (f - mean) / spread of values, clipped."""
+    most = 2.0  # exponent, and spreads of a feature from its mean: no extrapolation; ablated
 
     def block_exponents(rows):
         mean, spread, beta = np.moveaxis(law[GROUPS[kinds[rows]]], 1, 0)
-        offsets = np.clip((features[rows] - mean) / spread, -EXTRAPOLATION, EXTRAPOLATION)
-        return np.clip(np.einsum("ij,ij->i", offsets, beta), -EXTRAPOLATION, EXTRAPOLATION)
+        offsets = np.clip((features[rows] - mean) / spread, -most, most)
+        return np.clip(np.einsum("ij,ij->i", offsets, beta), -most, most)
 
     return np.concatenate(map_row_blocks(block_exponents, features.shape)) if len(features) else np.zeros(0)
 

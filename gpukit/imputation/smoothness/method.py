@@ -8,18 +8,14 @@ from gpukit._pool import map_row_blocks, parallel_map
 from gpukit.device.engine import engine
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.imputation.auto import masking as hiding
-from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.constants import BLOCK_NUMBERS, FACTORS, MOST_TRIALS, PERIOD_WEIGHTS, PRIOR_CHANGES, WEIGHT_GAIN
+from gpukit.imputation.constants import BLOCK_NUMBERS, FACTORS, MOST_TRIALS, PRIOR_CHANGES
 from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import FEWEST_WINDOW, Method
 from gpukit.imputation.simple import interpolation
-from gpukit.model_selection.trial import Budget
+from gpukit.model_selection.search import Search
+from gpukit.model_selection.trial import Budget, Trial
 
-STEPS = 200  # at most
-TOLERANCE, ROUGH = 2e-4, 7e-4  # of the scaled residual's length, relative to its start: final, in the search
-WINDOW = 1 << 17  # numbers of a fold of the search
 STARTS = (0.001, 0.03, 0.2), (0.1, 0.003, 0.1)  # (a, b, c) of the search, for gaps and for unobserved vertices
-CHANGES = 1 << 24  # of all edges, for the similarity
 
 
 class Weights(NamedTuple):
@@ -55,20 +51,19 @@ class Observed(NamedTuple):
 
 def observed_of(problem, rest):
     """Return the Observed of a problem; rest (N, T) float32: its values, 0 where missing."""
-    L = laplacian_of(problem.adjacency, rest, problem.seen)
+    L, gaps = laplacian_of(problem.adjacency, rest, problem.seen), np.diff(problem.at)
+    near = np.append(np.median(gaps) / gaps if len(gaps) else gaps, 0.0).astype(np.float32)
     lags = np.array([1, *lags_of(problem)], np.int32)
     edges = L.indptr.astype(np.int32), L.indices.astype(np.int32), L.data.astype(np.float32)
-    return Observed(rest, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
+    return Observed(rest, problem.seen, near, lags, *edges, L.diagonal().astype(np.float32))
 
 
-def gaps_of(times):
-    """Return (T,) float32: the median distance of columns over the distance to the next, the last 0."""
-    gaps = np.diff(times)
-    return np.append(np.median(gaps) / gaps if len(gaps) else gaps, 0.0).astype(np.float32)
+def solve(solver, observed, weights, tolerance, steps=None):
+    """Solve from the solver's last solution for weights (Weights); return the number of steps, at most `steps` or 200.
 
-
-def solve(solver, observed, weights, tolerance=TOLERANCE, steps=STEPS):
-    """Solve from the solver's last solution for weights (Weights); return the number of steps."""
+    tolerance: of the length of the scaled residual, relative to its start.
+    """
+    steps = steps or 200
     near, steady, together = laws(weights)
     inverse = 1.0 / diagonal(observed, near, steady, together)
     goal = tolerance**2 * float(np.vdot(observed.values * inverse, observed.values).real)
@@ -120,7 +115,8 @@ def laplacian_of(adjacency, values, seen):
     edges = sparse.coo_array(adjacency)
     half = edges.row < edges.col
     row, column = edges.row[half], edges.col[half]
-    block = slice(0, max(FEWEST_WINDOW, CHANGES // max(1, len(row))))
+    changes = 1 << 24  # of all edges, for the similarity
+    block = slice(0, max(FEWEST_WINDOW, changes // max(1, len(row))))
     weights = edges.data[half] * likeness(values[:, block], seen[:, block], row, column)
     both = np.r_[weights, weights], (np.r_[row, column], np.r_[column, row])
     return normalized_laplacian(sparse.csr_array(both, shape=edges.shape))
@@ -227,22 +223,57 @@ def units(rest, seen):
 
 def search_weights(problem):
     """Return the Weights with the least error on hidden values of a problem."""
-    whole = problem.window(WINDOW)
-    folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, 2 * WINDOW // whole.values.size)]
+    numbers = 1 << 17  # of a fold
+    whole = problem.window(numbers)
+    folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, 2 * numbers // whole.values.size)]
     lags = len(lags_of(problem))
-    repeats = (0.0,) * lags
+    starts = [Weights(*start, (0.0,) * lags) for start in STARTS]
     if not folds:
-        return Weights(*STARTS[0], repeats)
-    search = WeightSearch(whole, folds, lags)
-    weights_found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
+        return starts[0]
+    search = start_search(whole, folds)
+    search.run_all(starts)
     for index in range(len(lags_of(whole))):
-        candidates = [
-            weights_found._replace(repeats=replace_at(weights_found.repeats, index, s)) for s in PERIOD_WEIGHTS
-        ]
-        weights_found = min([weights_found, *candidates], key=search.error)
+        best = search.best.candidate
+        search.run_all([best._replace(repeats=replace_at(best.repeats, index, s)) for s in (0.1, 0.01)])
+    best = search.best
     for factor in FACTORS:
-        weights_found = search.descended(weights_found, factor)
-    return weights_found
+        best = descend(search, best, ("near", "steady", "together", *range(lags)), factor)
+    return best.candidate
+
+
+def descend(search, best, fields, factor):
+    """Return the best Trial of steps along each axis, repeated as long as one is better."""
+    gain, start = 0.999, None  # relative error that a step must reach: smaller gains take long
+    while best is not start and not search.budget.is_spent:
+        start = best
+        for field in fields:
+            for step in (factor, 1.0 / factor):
+                trial = search.run(scale_weight(field, best.candidate, step))
+                if trial.mean > gain * best.mean:
+                    best = trial
+                    break
+    return best
+
+
+def start_search(problem, folds):
+    """Return a Search of Weights on masking.Hidden folds; the solver of a fold starts from its last solution."""
+    parts = [
+        (np.nonzero(hidden.values), problem.values[hidden.values], start_work(problem.without(hidden.lost)))
+        for hidden in folds
+    ]
+    budget = Budget(MOST_TRIALS)
+
+    def evaluate(weights):
+        budget.spend(1)
+        sizes = []
+        for places, truth, work in parts:
+            lags = len(work.observed.lags) - 1  # of the window
+            solve(work.solver, work.observed, weights._replace(repeats=weights.repeats[:lags]), tolerance=7e-4)
+            sizes.append(np.abs(work.at(*places) - truth))
+        sizes = np.concatenate(sizes)
+        return Trial(weights, -(sizes if problem.options.metric == "absolute" else np.square(sizes)), {})
+
+    return Search([evaluate], budget=budget)
 
 
 def replace_at(values, times, value):
@@ -250,49 +281,7 @@ def replace_at(values, times, value):
     return (*values[:times], value, *values[times + 1 :])
 
 
-class WeightSearch:
-    """Errors by weights on folds; each fold's solver starts from its last solution."""
-
-    def __init__(self, problem, folds, lags):
-        self.metric, self.errors, self.lags = problem.options.metric, {}, lags
-        self.budget = Budget(MOST_TRIALS)
-        self.parts = [
-            (np.nonzero(hidden.values), problem.values[hidden.values], start_work(problem.without(hidden.lost)))
-            for hidden in folds
-        ]
-
-    def error(self, weights):
-        """Return the error on all hidden values."""
-        if weights not in self.errors:
-            residuals = [self.residuals(weights, *part) for part in self.parts]
-            self.errors[weights] = error_of(np.concatenate(residuals), self.metric)
-            self.budget.spend(1)
-        return self.errors[weights]
-
-    def residuals(self, weights, places, truth, work):
-        """Return (values,) of one fold: residuals of hidden values at places (vertex, column)."""
-        solve(work.solver, work.observed, self.fitting(weights, work), ROUGH)
-        return work.at(*places) - truth
-
-    def fitting(self, weights, work):
-        """Return weights with one repeat per lag of the window."""
-        return weights._replace(repeats=weights.repeats[: len(work.observed.lags) - 1])
-
-    def descended(self, weights, factor):
-        """Return the weights after coordinate descent by steps of a factor."""
-        has_moved = True
-        while has_moved and not self.budget.is_spent:
-            has_moved = False
-            for field in ("near", "steady", "together", *range(self.lags)):
-                for step in (factor, 1.0 / factor):
-                    other = scale_weight(weights, field, step)
-                    if self.error(other) < WEIGHT_GAIN * self.error(weights):
-                        weights, has_moved = other, True
-                        break
-        return weights
-
-
-def scale_weight(weights, field, factor):
+def scale_weight(field, weights, factor):
     """Return Weights with one weight, a name or the number of a lag, multiplied by a factor."""
     if isinstance(field, str):
         return weights._replace(**{field: factor * getattr(weights, field)})
@@ -310,7 +299,7 @@ def fill(problem, setting):
     work = start_work(problem)
     lags = len(lags_of(problem))  # longer series may have more lags than the fitted ones
     repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
-    solve(work.solver, work.observed, Weights(**{**setting, "repeats": repeats}))
+    solve(work.solver, work.observed, Weights(**{**setting, "repeats": repeats}), tolerance=2e-4)
     return work.filled()
 
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base.arrays import place_like
-from gpukit.imputation.constants import NIGHT_HOURS
 from gpukit.imputation.periods import DAY, HOUR
 
 
@@ -72,8 +71,8 @@ def correct_set_back(times):
     is not a clock that was set back.
     """
     steps = np.diff(times)
-    usual = np.median(steps)
-    falls = np.isclose(steps, usual - HOUR) & (steps < 0) & ((times[1:] + HOUR) % DAY < NIGHT_HOURS * HOUR)
+    usual, latest = np.median(steps), 4 * HOUR  # at which clocks are set back; test
+    falls = np.isclose(steps, usual - HOUR) & (steps < 0) & ((times[1:] + HOUR) % DAY < latest)
     if usual <= 0 or not falls.any() or (steps <= 0).sum() > falls.sum():
         return None
     later = np.cumsum(np.concatenate(([0], falls)))

@@ -7,13 +7,15 @@ import pytest
 
 from gpukit.imputation import constants
 from gpukit.imputation.auto import judging, plan, uncertainty
-from gpukit.imputation.auto.judging import Fold, MethodTrial
+from gpukit.imputation.auto.judging import Candidate, Fold
 from gpukit.imputation.auto.plan import Plan
+from gpukit.model_selection.trial import Trial
 
 
-def judged_trial(name, estimates, setting=None, error=0.0, decide=None):
-    """A MethodTrial with an error on all of six values."""
-    return MethodTrial(SimpleNamespace(name=name, decide=decide), setting or {}, np.full(6, error), None, estimates)
+def judged_trial(name, estimates=(), residuals=(), setting=None):
+    """A Trial of a method with estimates, and residuals of six values on each fold."""
+    row = {"estimates": estimates, "residuals": [np.full(6, value) for value in residuals]}
+    return Trial(Candidate(SimpleNamespace(name=name), setting or {}), np.zeros(6), row)
 
 
 def fold(columns):
@@ -29,11 +31,9 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
 
     That method has error 1 on the first fold and 3 on the second, so its error on both is twice that on the first.
     """
-    judged = judged_trial("local", [np.full((3, 6), 1.0), np.full((3, 6), -3.0)])
-    folds = [fold([0, 1]), fold([4, 5])]
     setting = {"options": 7, "lags": 3}
-    trials = [judged_trial(name, [], setting, error) for name, error in (("local", 1.0), ("smoothness", 5.0))]
-    rows = plan.report(folds, [judged], trials, {"local": 1.0}, metric)
+    trials = [judged_trial("local", (), (1.0, -3.0), setting), judged_trial("smoothness", (), (5.0,), setting)]
+    rows = plan.report(trials, 2, {"local": 1.0}, metric)
     assert [(row.name, row.error, row.folds, row.share) for row in rows] == [
         ("local", pytest.approx(2.0), 2, 1.0),
         ("smoothness", pytest.approx(10.0), 1, 0.0),
@@ -41,20 +41,15 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
     assert rows[1].setting == {"lags": 3} and rows[1].absolute == rows[1].rms == pytest.approx(10.0)
 
 
-def test_a_setting_decided_after_the_trials_does_not_scale_the_others():
-    """The spectral method had error 8 in its trial, and 1 at the setting decided later."""
-    errors = {"local": 1.0, "spectral": 8.0}
-    judged = [judged_trial(name, [np.ones((3, 6))] * 2, decide=name == "spectral" or None) for name in errors]
-    trials = [judged_trial(name, [], error=error) for name, error in (errors | {"akima": 5.0}).items()]
-    rows = plan.report([fold([0, 1]), fold([4, 5])], judged, trials, {}, "absolute")
-    assert [(row.name, row.error) for row in rows] == [("local", 1.0), ("spectral", 1.0), ("akima", 5.0)]
-
-
-def test_a_method_tried_on_all_folds_has_their_errors():
-    judged = judged_trial("local", [np.full((3, 6), 1.0), np.full((3, 6), -3.0)])
-    tried = judged_trial("akima", [np.full((3, 6), 2.0), np.full((3, 6), 4.0)], error=7.0)
-    row = plan.report([fold([0, 1]), fold([4, 5])], [judged], [tried], {}, "absolute")[1]
+def test_a_method_tried_on_all_folds_is_not_scaled():
+    trials = [judged_trial("local", (), (1.0, -3.0)), judged_trial("akima", (), (2.0, 4.0))]
+    row = plan.report(trials, 2, {}, "absolute")[1]
     assert (row.name, row.error, row.folds, row.spread) == ("akima", 3.0, 2, pytest.approx(2**0.5))
+
+
+def test_methods_without_errors_scale_nothing():
+    trials = [judged_trial("local", (), (0.0, 0.0)), judged_trial("akima", (), (2.0,))]
+    assert [row.error for row in plan.report(trials, 2, {}, "absolute")] == [0.0, 2.0]
 
 
 @pytest.mark.parametrize("strengths", [(0.0,) * 3, (1.0,) * 3])
@@ -62,7 +57,7 @@ def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
     """Errors of a fold have one size, which ends the others' intervals."""
     count, features = 500, np.zeros((500, uncertainty.FEATURES))
     kinds = np.full(count, judging.ALWAYS, np.int8)
-    parts = [uncertainty.Errors(np.full(count, size), kinds, features, np.arange(count)) for size in (1.0, 4.0)]
+    parts = [uncertainty.Errors(np.full(count, size), kinds, features) for size in (1.0, 4.0)]
     found = uncertainty.WIDE * uncertainty.predict_left_out(parts, strengths)
     np.testing.assert_allclose(found, np.repeat([4.0, 1.0], count))
 
@@ -83,7 +78,7 @@ def test_methods_with_tiny_shares_are_dropped(monkeypatch):
     monkeypatch.setattr(plan, "shares_of", lambda *arguments: drawn)
     judged = [judged_trial(name, [np.zeros((3, 6))]) for name in ("local", "akima", "kriging")]
     members, shares = plan.choose_members([fold([1])], [np.zeros((3, 6), np.int8)], judged, "absolute")
-    assert [member.name for member in members] == ["local", "akima"]
+    assert [member.candidate.name for member in members] == ["local", "akima"]
     np.testing.assert_allclose(shares[0], [0.5 / 0.996, 0.496 / 0.996])
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 

@@ -9,7 +9,6 @@ from gpukit import GraphImputer
 from gpukit.imputation import local
 from gpukit.imputation.auto.judging import KINDS
 from gpukit.imputation.auto.masking import Hidden
-from gpukit.imputation.constants import REWEIGHTINGS, VERTEX_RIDGE
 from imputation.auto.test_auto import N, T, asked, ring, waves
 from imputation.local import inputs, naive
 
@@ -97,7 +96,7 @@ def test_gaps_are_filled_in_from_others_meanwhile(metric):
 
 def test_answers_far_beyond_a_series_are_not_believed():
     values = np.array([[1.0, 3, 99, 2], [-4, 0, 0, 99]])
-    limits = local.limits_of(SimpleNamespace(seen=values < 50, values=values))
+    limits = local.limits_of(values, values < 50)
     np.testing.assert_allclose(np.transpose(limits), [[0.5, 3.5], [-5, 1]])
     seen = np.random.default_rng(0).random((N, T)) > 0.3
     part = local.mask_problem(asked(waves(), seen), Hidden(*np.zeros((2, N, T), bool)))
@@ -119,7 +118,7 @@ def learned(x, y, group, count, rounds=0):
     return found.reshape(KINDS, count)[2]
 
 
-@pytest.mark.parametrize("rounds", [0, REWEIGHTINGS])
+@pytest.mark.parametrize("rounds", [0, local.REWEIGHTINGS])
 def test_vertices_are_drawn_together_as_far_as_they_are_alike(rounds):
     slopes = {"alike": np.full(200, 2.0), "apart": np.linspace(-20, 20, 200)}
     found = {name: learned(*examples(one, 180, 1.0), 200, rounds) for name, one in slopes.items()}
@@ -127,7 +126,7 @@ def test_vertices_are_drawn_together_as_far_as_they_are_alike(rounds):
     assert spread < 0.95 / np.sqrt(180) and np.abs(found["alike"] - 2.0).max() < 5 * spread
     slope = np.polyfit(slopes["apart"], found["apart"], 1)[0]
     if not rounds:
-        assert slope == pytest.approx(180 / (180 + VERTEX_RIDGE), abs=0.05)
+        assert slope == pytest.approx(180 / (180 + local.VERTEX_RIDGE), abs=0.05)
     else:
         assert 0.5 < slope < 1
 
@@ -147,7 +146,7 @@ def test_a_feature_that_a_vertex_has_not_shown_keeps_the_coefficient_of_all():
 def test_values_that_are_far_off_are_heeded_by_squares_alone():
     x, y, group = examples(np.full(20, 2.0), 180, 0.1)
     y[::5] = -20 * x[::5, 0]
-    absolute, squared = (learned(x, y, group, 20, rounds).mean() for rounds in (REWEIGHTINGS, 0))
+    absolute, squared = (learned(x, y, group, 20, rounds).mean() for rounds in (local.REWEIGHTINGS, 0))
     assert abs(absolute - 2.0) < 0.3 and squared < 0
 
 
@@ -213,7 +212,7 @@ def test_a_vertex_without_values_is_left_to_others():
 def test_a_vertex_that_never_moves_has_a_scale():
     values = np.array([[1.0, 3, 1, 3], [2, 2, 2, 2]])
     mean, scale = local.units(SimpleNamespace(seen=np.ones((2, 4), bool), values=values))
-    np.testing.assert_allclose(np.hstack((mean, scale)), [[2, 1], [2, local.SCALE_FLOOR * np.sqrt(0.5)]])
+    np.testing.assert_allclose(np.hstack((mean, scale)), [[2, 1], [2, 0.05 * np.sqrt(0.5)]])
 
 
 def test_hidden_values_are_sampled_per_vertex(monkeypatch):

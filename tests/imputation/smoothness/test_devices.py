@@ -16,6 +16,6 @@ def test_both_devices_agree(monkeypatch):
     answers = []
     for steps in (cpu, gpu):
         solver = steps.ConjugateGradients(observed, start)
-        assert solve(solver, observed, Weights(0.2, 0.3, 0.4, (0.1,)), steps=2) == 2
+        assert solve(solver, observed, Weights(0.2, 0.3, 0.4, (0.1,)), 2e-4, steps=2) == 2
         answers.append(solver.solution())
     np.testing.assert_allclose(answers[1], answers[0], atol=1e-5)
