@@ -14,7 +14,7 @@
 | ends.py           | imputation at ends, in blocks and at points compared with eight rivals                 |
 | defaults.py       | default factorizations compared with other packages on real ratings                   |
 | clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
-| ranks/            | two and more GPUs or processes compared with one                                      |
+| ranks.py          | two and more GPUs or processes compared with one                                      |
 | roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
 | reproduce/        | tables and figures of the papers                                                      |
 | plan.py           | cost model of training on many GPUs                                                   |
@@ -57,7 +57,7 @@ BENCHES = {  # name: module and function
     "impute-metr-la": "recovery.roads",
     "impute-molene": "recovery.stations",
     "ends": "ends.ends",
-    "ranks": "ranks.launcher.ranks",
+    "ranks": "ranks.ranks",
     "roofline": "roofline.roofline",
     "stream": "reproduce.online.stream",
     "live": "reproduce.online.live",

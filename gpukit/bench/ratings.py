@@ -16,10 +16,12 @@ from gpukit import device as devices
 from gpukit.bench.measurement import (
     MOVIELENS,
     MOVIELENS_FILE,
+    Curve,
     Row,
     environment,
     gpu_milliseconds,
     milliseconds,
+    record_epochs,
     require_data,
 )
 from gpukit.device.engine import engine
@@ -85,31 +87,13 @@ def model_label(name, factors):
 
 
 def time_convergence(estimator, train, test, device):
-    """Return (RMSE after each epoch, seconds up to it, {stage: seconds} of the preparation) on a warm device."""
+    """Return the Curve of the test RMSE on a warm device."""
     run = estimator.set_params(device=device).prepare(train)
     state, judge = run.session.state(), runs.Judge(run.session, test, run.scale, 0)
     run.training.epoch(0)  # compiles, warms up
     judge.rmse()
     run.session.restart(state)
-    return *record_epochs(run, judge), run.clock.seconds
-
-
-def record_epochs(run, judge, barrier=lambda: None):
-    """Return (RMSE after each epoch, seconds up to it) of a training; barrier() waits for other ranks."""
-    errors, times = [], []
-    for epoch in range(run.settings.epochs):
-        barrier()
-        start = time.perf_counter()
-        run.training.epoch(epoch)
-        barrier()
-        times.append(time.perf_counter() - start)
-        errors.append(judge.rmse())
-    return errors, np.cumsum(times)
-
-
-def first_epoch(errors, target):
-    """Return the number, from 0, of the first epoch with an error of at most target, or None."""
-    return next((epoch for epoch, error in enumerate(errors) if error <= target), None)
+    return Curve(*record_epochs(map(run.training.epoch, range(run.settings.epochs)), judge.rmse), run.clock.seconds)
 
 
 def epoch_samples(run, device):
@@ -148,16 +132,16 @@ def convergence(conditions):
     for name, shape, (train, test) in conditions.generate(generate_split, SHAPES, MORE):
         for model, factors in (("CUSGD++", 32), ("CULSH-MF", 32), ("CUSGD++", 128)):
             estimator, label = dict(make_estimators(factors))[model], model_label(model, factors)
-            time_convergence(estimator, train, test, conditions.device)  # compiles everything
-            errors, times, parts = time_convergence(estimator, train, test, conditions.device)
-            epoch = first_epoch(errors, min(errors) + convert_stars(name, CLOSE))
-            note = f"RMSE {errors[epoch]:.4f} after epoch {epoch + 1}; lowest {min(errors):.4f}"
-            yield Row(f"time to converge {label}", shape, "generated", [1e3 * times[epoch]], "ms", note)
+            for _ in range(2):  # the first one compiles everything
+                curve = time_convergence(estimator, train, test, conditions.device)
+            lowest = min(curve.errors)
+            epoch = curve.epoch_to(lowest + convert_stars(name, CLOSE))
+            note = f"RMSE {curve.errors[epoch]:.4f} after epoch {epoch + 1}; lowest {lowest:.4f}"
+            yield Row(f"time to converge {label}", shape, "generated", [1e3 * curve.times[epoch]], "ms", note)
             if model == "CULSH-MF":
-                before = [1e3 * parts[part] for part in ("neighbours", "prepare")]
-                what, samples = f"the same with neighbours and preparation {label}", [1e3 * times[epoch] + sum(before)]
-                note = "neighbours {:.0f} ms, preparation {:.0f} ms".format(*before)
-                yield Row(what, shape, "generated", samples, "ms", note)
+                note = "neighbours {neighbours:.3f} s, preparation {prepare:.3f} s".format(**curve.parts)
+                what, samples = f"the same with neighbours and preparation {label}", curve.times[epoch] + curve.before
+                yield Row(what, shape, "generated", [1e3 * samples], "ms", note)
 
 
 def hashing(conditions):
@@ -302,42 +286,28 @@ def printed_column(shape):
     return list(PAPER_DATA).index(key), PAPER_DATA[key]
 
 
-def curve_text(times, errors, before):
-    """Return an error curve as text 'second RMSE; ...', with the seconds before the training added to each."""
-    return "; ".join(f"{before + second:.3f} s {error:.4f}" for second, error in zip(times, errors, strict=True))
-
-
 def time_call(function):
     """Return (function(), its seconds)."""
     start = time.perf_counter()
     return function(), time.perf_counter() - start
 
 
-def make_deterministic():
-    """Return {name: (estimator class, parameters)} with all hyperparameters fixed."""
-    parameters = {"n_factors": 32, "n_epochs": 13, "regularization": 0.04}
-    with_neighbors = {**parameters, "n_neighbors": 32}
-    return {
-        model_label("CUSGD++", 32): (MatrixFactorization, parameters),
-        model_label("CULSH-MF", 32): (LSHMF, with_neighbors),
-    }
-
-
 def time_training(estimator, train, test, device):
     """Return (milliseconds of the median epoch, test RMSE after the last one)."""
-    errors, times, _ = time_convergence(estimator, train, test, device)
-    return 1e3 * float(np.median(np.diff(times, prepend=0))), errors[-1]
+    curve = time_convergence(estimator, train, test, device)
+    return 1e3 * float(np.median(np.diff(curve.times, prepend=0))), curve.errors[-1]
 
 
 def deterministic(conditions):
     """Time an epoch and measure the last RMSE of both kinds of training, alternating by seed."""
     train, test = split_movielens(conditions.data)
-    for name, (kind, parameters) in make_deterministic().items():
-        results = {False: [], True: []}
+    for model, estimator in make_estimators(32):
+        estimator.set_params(n_epochs=13, regularization=0.04, **{"n_neighbors": 32} if model == "CULSH-MF" else {})
+        name, results = model_label(model, 32), {False: [], True: []}
         for seed in SEEDS:
             for is_deterministic, samples in results.items():
-                model = kind(deterministic=is_deterministic, random_state=seed, **parameters)
-                samples.append(time_training(model, train, test, conditions.device))
+                estimator.set_params(deterministic=is_deterministic, random_state=seed)
+                samples.append(time_training(estimator, train, test, conditions.device))
         (plain_times, plain_errors), (times, errors) = (zip(*samples) for samples in results.values())
         note = f"{np.median(np.divide(times, plain_times)):.2f} times {np.median(plain_times):.3g} ms of plain training"
         yield Row(f"one epoch, deterministic, {name}", MOVIELENS, "real", times, "ms", note)

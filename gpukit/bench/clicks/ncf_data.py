@@ -11,7 +11,7 @@ import numpy as np
 
 from gpukit import factorization
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import require_data
+from gpukit.bench.measurement import record_epochs, require_data
 from gpukit.evaluation.lists import sampled
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.evaluation.lists.negatives import Negatives, read_negatives
@@ -137,23 +137,6 @@ class LearningCurve(NamedTuple):
         return next((epoch for epoch, (hit_rate, _) in enumerate(self.quality) if hit_rate >= target), None)
 
 
-def record_epochs(epochs, evaluate, seconds, clock, patience=float("inf")):
-    """Return ([(HR, NDCG)], [seconds up to it]) of an iterable that runs an epoch when it is advanced.
-
-    It ends with the epochs, after a number of seconds, or if HR has not risen for `patience` epochs. evaluate() is not
-    timed; clock() waits for the end of all work.
-    """
-    quality, times, total, start = [], [], 0.0, clock()
-    for _ in epochs:
-        total += clock() - start
-        times.append(total)
-        quality.append(evaluate())
-        if total >= seconds or len(quality) - 1 - best_epoch(quality) >= patience:
-            break
-        start = clock()
-    return quality, times
-
-
 def best_epoch(quality):
     """Return the number of the epoch with the highest HR."""
     return int(np.argmax([hit_rate for hit_rate, _ in quality]))
@@ -198,7 +181,8 @@ def train_run(run, ncf, seconds, clock=time.perf_counter):
             session.finish()
             yield number
 
-    return record_epochs(epochs(), lambda: ncf.evaluate(session.predict(query).reshape(shape)), seconds, clock)
+    evaluate = lambda: ncf.evaluate(session.predict(query).reshape(shape))  # noqa: E731
+    return record_epochs(epochs(), evaluate, clock, lambda quality, total: total >= seconds)
 
 
 def final_quality(fitted, ncf):

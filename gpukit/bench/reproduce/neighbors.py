@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 
 from gpukit.bench.measurement import Row, milliseconds
-from gpukit.bench.ratings import curve_text, printed_column, read_inputs, synchronize, time_convergence
+from gpukit.bench.ratings import printed_column, read_inputs, synchronize, time_convergence
 from gpukit.device.engine import engine
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.neighbors import plan, search
@@ -111,10 +111,9 @@ def curve_row(what, estimator, data, device):
     """Return the row of a training's lowest RMSE on a warm device, with the curve from the neighbour search on."""
     train, test, shape, kind = data
     for _ in range(2):
-        errors, times, parts = time_convergence(estimator, train, test, device)
+        curve = time_convergence(estimator, train, test, device)
     synchronize(device)
-    note = curve_text(times, errors, parts["neighbours"] + parts["prepare"])
-    return Row(what, shape, kind, [min(errors)], "RMSE", note)
+    return Row(what, shape, kind, [min(curve.errors)], "RMSE", curve.text())
 
 
 def fig7(conditions):

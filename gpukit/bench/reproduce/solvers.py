@@ -10,21 +10,11 @@ generated ratings if they are named. The paper does not define noise. Here a ran
 replaced by values that occur, all with the same probability, perhaps the old one. Trainings are deterministic, and the
 clean and noisy ones of a seed differ in these ratings alone."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gpukit import device as devices
 from gpukit.bench.measurement import Row
-from gpukit.bench.ratings import (
-    CLOSE,
-    PAPER_DATA,
-    curve_text,
-    first_epoch,
-    printed_column,
-    read_inputs,
-    time_convergence,
-)
+from gpukit.bench.ratings import CLOSE, PAPER_DATA, printed_column, read_inputs, time_convergence
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.ratings import synth
@@ -42,29 +32,14 @@ SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
 BASELINES = {"Table 4": "ALS", "Table 6": "GSM, serial"}  # of the paper's speedups
 
 
-class Training(NamedTuple):
-    """RMSE after each epoch, seconds up to it, seconds of the neighbour search and of the preparation."""
-
-    errors: list
-    times: list
-    neighbours: float
-    prepare: float
-
-    def seconds_to(self, target):
-        """Return the seconds until RMSE is at most target; nan if it never is."""
-        epoch = first_epoch(self.errors, target)
-        return float("nan") if epoch is None else self.times[epoch]
-
-
 def train_model(estimator, train, test, device):
-    """Return the Training of an estimator with compiled code."""
+    """Return the Curve of an estimator with compiled code."""
     estimator.set_params(device=device, n_factors=F).prepare(train.take(slice(0, 20_000)))
-    errors, times, parts = time_convergence(estimator, train, test, device)
-    return Training(errors, list(times), parts["neighbours"], parts["prepare"])
+    return time_convergence(estimator, train, test, device)
 
 
 def train_serially(estimator, train, test):
-    """Return the Training by the CPU twins on one thread."""
+    """Return the Curve by the CPU twins on one thread."""
     with limit_threads(1):
         return train_model(estimator, train, test, devices.cpu())
 
@@ -77,12 +52,12 @@ def make_estimators(seed=0):
 
 
 def train_solvers(train, test, device):
-    """Return {name: Training} of Table 4 and CULSH-MF."""
+    """Return {name: Curve} of Table 4 and CULSH-MF."""
     return {name: train_model(estimator, train, test, device) for name, estimator in make_estimators().items()}
 
 
 def train_neighbourhoods(train, test, device):
-    """Return {name: Training} of Table 6."""
+    """Return {name: Curve} of Table 6."""
     return {
         "GSM, serial": train_serially(LSHMF(n_neighbors=K, search="exact"), train, test),
         "LSH-MF, serial": train_serially(LSHMF(n_neighbors=K), train, test),
@@ -97,18 +72,18 @@ def rows(table, trainings, data, printed):
     """
     baseline = BASELINES[table]
     target = min(trainings[baseline].errors) + CLOSE
-    baseline_seconds = trainings[baseline].seconds_to(target)
+    baseline_seconds = trainings[baseline].times[trainings[baseline].epoch_to(target)]
     for name, training in trainings.items():
-        epoch, seconds = first_epoch(training.errors, target), training.seconds_to(target)
+        epoch = training.epoch_to(target)
+        seconds = np.nan if epoch is None else training.times[epoch]
         note = "not reached in " if epoch is None else f"{epoch + 1} of "
         note += f"{len(training.errors)} epochs, {1e3 * training.times[-1] / len(training.errors):.3g} ms each; "
         note += "" if epoch is None else f"{baseline_seconds / seconds:.3g} times {baseline}'s speed; "
         note += f"lowest RMSE {min(training.errors):.4f}; {printed(name)}"
         yield Row(f"{table} time to RMSE {target:.4f} {name}", *data, [1e3 * seconds], "ms", note)
-        before = training.neighbours + training.prepare
-        note = f"neighbours {1e3 * training.neighbours:.4g} ms, preparation {1e3 * training.prepare:.4g} ms"
+        note = "neighbours {neighbours:.4g} s, preparation {prepare:.4g} s".format(**training.parts)
         what = f"{table} the same with neighbours and preparation {name}"
-        yield Row(what, *data, [1e3 * (seconds + before)], "ms", note)
+        yield Row(what, *data, [1e3 * (seconds + training.before)], "ms", note)
 
 
 def lowest_errors(name, train, test, device):
@@ -168,8 +143,7 @@ def fig6(conditions):
     """Measure RMSE by second of ALS, batch-Hogwild, CUSGD++ and CULSH-MF."""
     for train, test, *data in read_inputs(conditions, SHAPES, MORE):
         for name, training in train_solvers(train, test, conditions.device).items():
-            note = curve_text(training.times, training.errors, training.neighbours + training.prepare)
-            yield Row(f"Fig. 6 {name}", *data, [min(training.errors)], "RMSE", note)
+            yield Row(f"Fig. 6 {name}", *data, [min(training.errors)], "RMSE", training.text())
 
 
 RATES = (0.01, 0.005, 0.001, 0.0005, 0.0001)
