@@ -5,14 +5,14 @@
 | measurement.py    | rows and their file, samples of the time of a step, checks of results                 |
 | process.py        | fresh processes: csv files by several packages, first runs of commands                |
 | ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; deterministic      |
-|                   | training; epochs with less GPU memory than the ratings need                           |
+|                   | training; epochs with less GPU memory than the ratings need; defaults compared with   |
+|                   | other packages on real ratings                                                        |
 | similarity.py, lists.py | similar items and users; recommendation lists                                   |
 | serve.py          | single answers, batches and threads of a fitted model; loading its file               |
 | sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
-| ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost          |
+| ranking.py        | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost              |
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
 | ends.py           | imputation at ends, in blocks and at points compared with eight rivals                 |
-| defaults.py       | default factorizations compared with other packages on real ratings                   |
 | clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
 | ranks.py          | two and more GPUs or processes compared with one                                      |
 | roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
@@ -48,9 +48,9 @@ BENCHES = {  # name: module and function
     "orders": "sorting.orders",
     "ranking": "ranking.ranking",
     "product": "ranking.product",
-    "mq2008": "letor.mq2008",
-    "solvers": "letor.solvers",
-    "features": "letor.features",
+    "mq2008": "ranking.mq2008",
+    "solvers": "ranking.solvers",
+    "features": "ranking.features",
     "thresholding": "svt.thresholding",
     "impute-speed": "imputation.speed",
     "impute-accuracy": "recovery.accuracy",
@@ -62,7 +62,7 @@ BENCHES = {  # name: module and function
     "stream": "reproduce.online.stream",
     "live": "reproduce.online.live",
     "agreement": "reproduce.solvers.agreement",
-    "ials": "clicks.epochs.ials",
+    "ials": "clicks.ncf_data.ials",
     "clicks": "clicks.table10.clicks",
     "gmf": "clicks.table10.gmf",
     "mlp": "clicks.table10.mlp",
@@ -70,7 +70,7 @@ BENCHES = {  # name: module and function
     "implicit": "clicks.implicit_als.implicit",
     "quality": "clicks.quality.quality",
     "head": "lists.head",
-    "defaults": "defaults.defaults",
+    "defaults": "ratings.defaults",
     "deterministic": "ratings.deterministic",
 }
 NAMES = tuple(BENCHES)

@@ -7,6 +7,7 @@ import subprocess
 import time
 from importlib import metadata
 from pathlib import Path
+from statistics import NormalDist
 from typing import NamedTuple
 from unittest import mock
 
@@ -15,7 +16,7 @@ import numpy as np
 from gpukit._version import __version__
 from gpukit.errors import DataError
 
-QUANTILE = 1.6448536  # standard deviations on either side that hold 90 % of a normal distribution
+QUANTILE = NormalDist().inv_cdf(0.95)  # standard deviations on either side that hold 90 % of a normal distribution
 MOVIELENS, MOVIELENS_FILE = "MovieLens 1M", "ml-1m/ratings.dat"
 COLUMNS = ("what", "shape", "data", "device", "versions", "commit", "p20", "p50", "p80", "unit", "samples", "note")
 
@@ -94,13 +95,16 @@ def check_error(what, error, bound):
         raise DataError(f"the benchmark's {what} has a relative error of {error:.3g}, more than {bound:.3g}.")
 
 
-def check_near(what, result, expected, tolerance):
-    """Raise DataError if a result is further from the expected one than a relative tolerance."""
+def check_near(what, result, expected, tolerance=1e-9):
+    """Raise DataError if a result is further from the expected one than a relative tolerance.
+
+    The default is for an objective of the same w by any implementation.
+    """
     check_error(what, relative_error(result, expected), tolerance)
 
 
-def check_learned(name, hit_rate, least):
-    """Raise DataError if the HR@10 of a model is below that of any model that has learned."""
+def check_learned(name, hit_rate, least=0.65):
+    """Raise DataError if the HR@10 of a model is below that of any model that has learned, by default least squares."""
     if hit_rate < least:
         raise DataError(f"{name} has HR@10 {hit_rate:.3f}, below {least}: it has not learned.")
 

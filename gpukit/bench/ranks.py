@@ -28,7 +28,7 @@ from gpukit.bench.measurement import (
     relative_error,
     to_host,
 )
-from gpukit.bench.ranking import EXACT, SINGLE, generate_documents
+from gpukit.bench.ranking import TOLERANCES, generate_documents
 from gpukit.bench.ratings import CASES, CLOSE, convert_stars, generate_split, make_estimators, model_label
 from gpukit.device.place import gpu_count
 from gpukit.device.workspace import Workspace
@@ -218,7 +218,7 @@ def ranking(team, folder, name, scale, device):
         session.move(result.w)
     expected = single.session.walk(v, 0.0)
     for exact in (False, True) if run.device.is_cuda else (True,):
-        check_near("product with the Hessian", run.session.walk(v, 0.0, exact), expected, EXACT if exact else SINGLE)
+        check_near("product with the Hessian", run.session.walk(v, 0.0, exact), expected, TOLERANCES[exact])
         samples, single_samples = (
             milliseconds(functools.partial(session.walk, v, 0.0, exact), 61, 5) for session in sessions
         )

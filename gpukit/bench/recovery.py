@@ -27,7 +27,6 @@ METHODS = (  # that use time or what the sensors have in common
 )
 WEEK = (7, 288)  # days and readings a day of a METR-LA sensor
 CONSTANTS = np.geomspace(0.2, 2.0, 25)  # candidates for the best constant deviation, relative to the RMS error
-TABLE_3 = {0.1: 0.001, 0.2: 0.008, 0.3: 0.018, 0.4: 0.032, 0.5: 0.038}  # the paper's error by the fraction missing
 HIDDEN = {"sensors": "20 % of sensors", "readings": "20 % of readings", "blocks": "points and faults"}
 
 
@@ -37,7 +36,7 @@ def accuracy(conditions):
     vertices = max(2, round(conditions.scale * case.vertices))
     adjacency, data = imputation.make_graph("ego-facebook", conditions, vertices)
     shape = shape_name(f"ego-facebook {case.side}x{case.side}", conditions.scale)
-    for missing, printed in TABLE_3.items():
+    for missing, printed in imputation.TABLE_3.items():
         errors = [measure_error(adjacency, case, missing, seed, conditions.device) for seed in SEEDS]
         note = f"{list_seeds(errors)}; the paper's {printed:g}"
         what = f"{100 * missing:g} % missing: mean over seeds"

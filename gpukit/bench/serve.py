@@ -4,9 +4,10 @@ The models are trained for one epoch, and the factors that rank lists are random
 """
 
 import functools
+import itertools
 import tempfile
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,9 @@ from gpukit.factorization.lists.head import Head
 from gpukit.persist import load_model
 from gpukit.ratings import synth
 
-FACTORS = 64
-MANY_ITEMS = 1_000_000  # at scale 1
-BATCH, THREADS = 1000, 8  # users; threads
-REPEAT, FEW = 100, 9  # samples of short and of long calls
+OPTIONS = {"n_factors": 64, "n_epochs": 1, "regularization": 0.05}
+MANY = {"users": 20_000, "items": 1_000_000, "ratings": 10_000_000}  # at scale 1
+THREADS = range(8)  # seeds
 
 
 class Asker:
@@ -57,7 +57,7 @@ def fit_model(estimator, shape):
     ratings, _ = synth.generate(shape)
     model = estimator.fit(ratings)
     counts = model.rating_counts()
-    first = start_state(counts, FACTORS, np.zeros((len(counts[1]), 0), np.int32), 0)
+    first = start_state(counts, OPTIONS["n_factors"], np.zeros((len(counts[1]), 0), np.int32), 0)
     model._head = Head(first.user_factors, first.item_factors, counts[1], np.array([0.005, 0.3, 1.0]))
     return model
 
@@ -66,12 +66,9 @@ def make_shapes(scale):
     """Return (Netflix's shape with a share of the ratings, the shape with many items), both scaled."""
     share = 0.5  # of Netflix's ratings, for a file of 500 MB
     shape = synth.scale_shape("netflix", scale)
-    many = synth.scale_shape("netflix", scale)
-    sizes = {"users": 20_000, "items": MANY_ITEMS, "ratings": 10_000_000}
-    sizes = {name: max(FACTORS, round(size * scale)) for name, size in sizes.items()}
-    return synth.resize_shape(shape, ratings=max(shape.users, round(share * shape.ratings))), synth.resize_shape(
-        many, **sizes
-    )
+    usual = synth.resize_shape(shape, ratings=max(shape.users, round(share * shape.ratings)))
+    sizes = {name: max(OPTIONS["n_factors"], round(size * scale)) for name, size in MANY.items()}
+    return usual, synth.resize_shape(shape, **sizes)
 
 
 def check_lists(model):
@@ -87,26 +84,17 @@ def check_lists(model):
 
 
 def time_threads(model, ask, calls):
-    """Return [milliseconds of ask(asker)] of calls from THREADS threads at once, and the seconds of all."""
-    samples, askers = [], [Asker(model, seed) for seed in range(THREADS)]
-
-    def run(asker):
-        samples.extend(milliseconds(functools.partial(ask, asker), calls, warm_up=0))
-
-    threads = [threading.Thread(target=run, args=(asker,)) for asker in askers]
-    start = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return samples, time.perf_counter() - start
+    """Return [milliseconds of ask(asker)] of calls from threads at once, and the seconds of all."""
+    askers, start = [Asker(model, seed) for seed in THREADS], time.perf_counter()
+    with ThreadPoolExecutor(len(askers)) as pool:
+        samples = pool.map(lambda asker: milliseconds(functools.partial(ask, asker), calls, warm_up=0), askers)
+        return list(itertools.chain(*samples)), time.perf_counter() - start
 
 
 def serve(conditions):
     """Time calls of models of ratings with and without neighbours and of one with many items, and load a file."""
     usual, many = make_shapes(conditions.scale)
-    options = {"n_factors": FACTORS, "n_epochs": 1, "regularization": 0.05, "device": conditions.device}
-    neighbors = {"n_neighbors": 32, "search": "random"}
+    options = {**OPTIONS, "device": conditions.device}
     shape = shape_name("netflix", conditions.scale)
     model = fit_model(MatrixFactorization(**options), usual)
     check_lists(model)
@@ -114,16 +102,16 @@ def serve(conditions):
     yield from call_rows(model, "F=64", shape, note)
     yield from load_rows(model, shape)
     del model
-    model = fit_model(LSHMF(**options, **neighbors), usual)
+    model = fit_model(LSHMF(n_neighbors=32, search="random", **options), usual)
     yield call_row(Asker(model), "recommend a user by rating", "F=64 K=32", shape, note)
     yield call_row(Asker(model), "predict a pair", "F=64 K=32", shape, note)
     del model
     model = fit_model(MatrixFactorization(**options), many)
     check_lists(model)
-    yield from many_rows(model, shape_name(f"{MANY_ITEMS:,} items", conditions.scale))
+    yield from many_rows(model, shape_name(f"{MANY['items']:,} items", conditions.scale))
 
 
-def call_row(asker, name, size, shape, note, repeat=REPEAT):
+def call_row(asker, name, size, shape, note, repeat=100):
     """Return the Row of one of Asker.calls."""
     return Row(f"{name}, {size}", shape, "generated", milliseconds(asker.calls()[name], repeat, 3), "ms", note)
 
@@ -133,17 +121,18 @@ def call_rows(model, size, shape, note):
     asker = Asker(model)
     for name in asker.calls():
         yield call_row(asker, name, size, shape, note)
-    samples = milliseconds(lambda: model.similar_items(*asker.draw("item")), FEW)
+    samples = milliseconds(lambda: model.similar_items(*asker.draw("item")), 9)
     yield Row(f"similar items by evidence, {size}", shape, "generated", samples, "ms", note)
-    samples = [sample / BATCH for sample in milliseconds(lambda: model.recommend(asker.draw(n=BATCH)), FEW)]
-    what = f"recommend of {BATCH:,} users, a user"
+    batch, calls, threads = 1000, 100, len(THREADS)  # users; calls of each thread
+    samples = [sample / batch for sample in milliseconds(lambda: model.recommend(asker.draw(n=batch)), 9)]
+    what = f"recommend of {batch:,} users, a user"
     yield Row(f"{what}, {size}", shape, "generated", samples, "ms", note)
-    samples, total = time_threads(model, lambda asker: model.recommend(asker.draw()), REPEAT)
-    rate = f"{THREADS * REPEAT / total:,.0f} calls a second in all"
-    yield Row(f"recommend a user from {THREADS} threads, {size}", shape, "generated", samples, "ms", f"{note}; {rate}")
-    totals = [time_threads(model, lambda asker: model.recommend(asker.draw(n=BATCH)), 1)[1] for _ in range(3)]
-    samples = [1e3 * total / (THREADS * BATCH) for total in totals]
-    yield Row(f"{what}, from {THREADS} threads, {size}", shape, "generated", samples, "ms", note)
+    samples, total = time_threads(model, lambda asker: model.recommend(asker.draw()), calls)
+    rate = f"{note}; {threads * calls / total:,.0f} calls a second in all"
+    yield Row(f"recommend a user from {threads} threads, {size}", shape, "generated", samples, "ms", rate)
+    totals = [time_threads(model, lambda asker: model.recommend(asker.draw(n=batch)), 1)[1] for _ in range(3)]
+    samples = [1e3 * total / (threads * batch) for total in totals]
+    yield Row(f"{what}, from {threads} threads, {size}", shape, "generated", samples, "ms", note)
 
 
 def load_rows(model, shape):
@@ -151,13 +140,13 @@ def load_rows(model, shape):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         model.save(path)
-        samples, size = milliseconds(lambda: load_model(path), FEW), path.stat().st_size
+        samples, size = milliseconds(lambda: load_model(path), 9), path.stat().st_size
     yield Row("loading a model file", shape, "generated", samples, "ms", f"{size / 1e6:,.0f} MB, checksums checked")
 
 
 def many_rows(model, shape):
     """Yield the rows of a model with many items, and of a pass over their factors."""
     note = f"{len(model.item_ids_):,} items"
-    yield call_row(Asker(model), "recommend a user", "F=64", shape, note, 3 * FEW)
-    samples = milliseconds(model._head.item_factors.sum, 3 * FEW, 3)
+    yield call_row(Asker(model), "recommend a user", "F=64", shape, note, 27)
+    samples = milliseconds(model._head.item_factors.sum, 27, 3)
     yield Row("numpy's sum of the item factors, F=64", shape, "generated", samples, "ms", note)

@@ -19,7 +19,6 @@ from gpukit.errors import ParameterError
 from gpukit.runtime.atomic_write import replace_atomically
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-MAX_LINKS = 40  # in one path, as in Linux
 
 
 def base_folder():
@@ -141,7 +140,7 @@ def _resolve(folder):
         path.append(current)
         if current.is_symlink():
             links += 1
-            if links > MAX_LINKS:
+            if links > 40:  # as in Linux
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
             rest += Path(os.readlink(current)).parts[::-1]
             current = current.parent

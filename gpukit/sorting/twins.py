@@ -8,7 +8,6 @@ from gpukit.primitives.search import lower_bound
 from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
-SHORT = 96  # keys up to which insertion is faster than counting bytes
 RUNS = 4  # runs of a segment that are merged, one for each 64 keys
 PARTS = 256  # pieces of the work, each of whole segments and about as many keys
 
@@ -164,7 +163,7 @@ def argsort_range(keys, offsets, first, last, order):
         for i in range(segment_keys.size):
             entries[0, i], places[0, i] = integer_key(segment_keys[i]), i
         row = 0
-        if segment_keys.size <= SHORT:
+        if segment_keys.size <= 96:  # insertion is faster than counting bytes
             insertion(entries[0], places[0], segment_keys.size)
         else:
             row = radix_sort(entries, places, segment_keys.size, counts)

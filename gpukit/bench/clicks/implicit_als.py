@@ -15,7 +15,7 @@ from gpukit.bench.clicks import ncf_data
 from gpukit.bench.measurement import Row, check_learned
 
 FACTORS = ncf_data.IMPLICIT_FACTORS
-SEEDS = 5
+SEEDS = range(5)
 OURS, THEIRS = f"iALS F={FACTORS}", f"implicit's ALS F={FACTORS}"
 GRIDS = {
     OURS: {"unobserved_weight": (0.1, 0.2, 0.3, 0.5), "regularization": (0.003, 0.006, 0.012)},
@@ -57,7 +57,7 @@ def implicit(conditions):
     held_out = ncf_data.hold_out(ncf)
     choices = {name: choose(name, held_out) for name in (OURS, THEIRS)}
     curves = {name: [] for name in choices}
-    for seed in range(SEEDS):
+    for seed in SEEDS:
         for name, package_curves in curves.items():
             package_curves.append(train_package(name, choices[name].parameters, ncf, seed))
     if conditions.scale == 1:
@@ -70,9 +70,8 @@ def implicit(conditions):
 
 def check_curves(curves):
     """Raise DataError unless all trainings of {name: [LearningCurve]} have learned."""
-    least = 0.65  # HR@10 of any alternating least squares
     for name, package_curves in curves.items():
-        check_learned(name, min(curve.final[0] for curve in package_curves), least)
+        check_learned(name, min(curve.final[0] for curve in package_curves))
 
 
 def describe_choice(choice):
@@ -99,9 +98,8 @@ def equal_quality_rows(curves, shape):
     epochs = np.flatnonzero((means >= target).all(axis=1))
     if len(epochs):
         samples = [1e3 * curve.times[epochs[0]] for curve in curves[OURS]]
-        note = (
-            f"HR@10 {target[0]:.4f} and NDCG@10 {target[1]:.4f}, means of {SEEDS} seeds, after {epochs[0] + 1} epochs"
-        )
+        note = "HR@10 {:.4f} and NDCG@10 {:.4f}, means of {} seeds".format(*target, len(SEEDS))
+        note += f", after {epochs[0] + 1} epochs"
         yield Row(f"CPU time of {OURS} to the quality of {THEIRS}", shape, "real", samples, "ms", note)
 
 

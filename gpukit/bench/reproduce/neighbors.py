@@ -10,13 +10,13 @@ import numpy as np
 
 from gpukit.bench.measurement import Row, milliseconds
 from gpukit.bench.ratings import printed_column, read_inputs, synchronize, time_convergence
+from gpukit.bench.reproduce.solvers import SIZES
 from gpukit.device.engine import engine
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.neighbors import plan, search
 from gpukit.neighbors.plan import columns_of
 from gpukit.ratings.orders.order import order_ratings
 
-F = K = 32
 SEARCHES = {  # parameters of SimLSH, by the names of Table 7
     "random": {"search": "random"},
     "GSM": {"search": "exact"},
@@ -52,7 +52,7 @@ def make_model(parameters, device, **options):
     """Return an unfitted LSHMF with the neighbours of a SimLSH of these parameters."""
     renamed = {"p": "lsh_p", "q": "lsh_q", "bits": "lsh_bits", "psi": "lsh_psi"}
     parameters = {renamed.get(name, name): value for name, value in parameters.items()}
-    return LSHMF(**{"n_factors": F, "n_neighbors": K, "device": device, **parameters, **options})
+    return LSHMF(**{**SIZES, "device": device, **parameters, **options})
 
 
 def search_bytes(settings, n_items, device):
@@ -82,7 +82,7 @@ def make_search(train, device):
     steps, columns = engine(device, "gpukit.neighbors"), columns_of(order_ratings(train, device))
 
     def find(parameters):
-        settings = SimLSH(n_neighbors=K, **parameters).check()
+        settings = SimLSH(n_neighbors=SIZES["n_neighbors"], **parameters).check()
         result = steps.find(columns, settings)
         result = result._replace(neighbors=steps.fetch(result.neighbors), scores=steps.fetch(result.scores))
         return result, settings, milliseconds(functools.partial(steps.find, columns, settings), 5)

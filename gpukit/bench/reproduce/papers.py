@@ -21,7 +21,7 @@ PAPERS = {  # paper: {item: module.function of gpukit.bench}
         "fig10": "reproduce.neighbors.fig10",
     },
     "imputation": {
-        name: f"reproduce.tensors.{name}" for name in ("table2", "table3", "fig6", "fig7", "fig8", "fig9", "fig10")
+        name: f"imputation.{name}" for name in ("table2", "table3", "fig6", "fig7", "fig8", "fig9", "fig10")
     },
     "ranksvm": {name: f"reproduce.pairs.{name}" for name in ("table1", "table2", "table3", "fig1")},
 }

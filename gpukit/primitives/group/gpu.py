@@ -7,9 +7,6 @@ from gpukit.device.place import processors
 from gpukit.device.upload import to_device
 from gpukit.primitives.group import formulas, kernels
 
-BLOCKS_A_PROCESSOR = 4
-BLOCK, GRID = 256, 2048
-
 
 def sort_by_bits(keys, begin, end, payload=None, spare=None):
     """See cpu.sort_by_bits; device arrays."""
@@ -18,8 +15,7 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
     if spare is None:
         spare = device_array(keys.shape, np.uint64), device_array(payload.shape, np.uint32)
     arrays, other = (keys, payload), spare
-    most = BLOCKS_A_PROCESSOR * processors()
-    tiles, blocks = formulas.tiles_a_block(keys.size, kernels.TILE, most)
+    tiles, blocks = formulas.tiles_a_block(keys.size, kernels.TILE, 4 * processors())
     counts = device_array((kernels.BINS, blocks), np.int64)
     totals = device_array(kernels.BINS, np.int64)
     digits = formulas.digits(begin, end) if keys.size else []
@@ -47,5 +43,5 @@ def row_starts(keys, shift, width, n_rows):
     if not keys.size:
         return to_device(np.zeros(n_rows + 1, np.int64))
     starts = device_array(n_rows + 1, np.int64)
-    launch(kernels.row_starts, GRID, BLOCK, keys, shift, width, starts)
+    launch(kernels.row_starts, 2048, 256, keys, shift, width, starts)
     return starts

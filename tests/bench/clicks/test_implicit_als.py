@@ -44,13 +44,13 @@ def test_rows(monkeypatch):
     rows = {row.what: row for row in implicit_als.implicit(Conditions(cpu()))}
     time = rows[f"CPU time of {implicit_als.OURS}, 2 epochs"]
     assert (
-        time.samples == [2000.0] * implicit_als.SEEDS
+        time.samples == [2000.0] * len(implicit_als.SEEDS)
         and "unobserved_weight 0.3, regularization 0.003: of 12" in time.note
     )
-    assert rows[f"NDCG@10 of {implicit_als.OURS}"].samples == pytest.approx([0.41] * implicit_als.SEEDS)
-    assert rows[f"CPU time of {implicit_als.THEIRS}, 2 epochs"].samples == [6000.0] * implicit_als.SEEDS
+    assert rows[f"NDCG@10 of {implicit_als.OURS}"].samples == pytest.approx([0.41] * len(implicit_als.SEEDS))
+    assert rows[f"CPU time of {implicit_als.THEIRS}, 2 epochs"].samples == [6000.0] * len(implicit_als.SEEDS)
     sooner = rows[f"CPU time of {implicit_als.OURS} to the quality of {implicit_als.THEIRS}"]
-    assert sooner.samples == [2000.0] * implicit_als.SEEDS and "after 2 epochs" in sooner.note
+    assert sooner.samples == [2000.0] * len(implicit_als.SEEDS) and "after 2 epochs" in sooner.note
     assert rows[f"NDCG@10 of {implicit_als.THEIRS}, best of the test"].samples == [0.4]
     assert all(len(ncf_data.list_grid(grid)) == 12 for grid in implicit_als.GRIDS.values())
 

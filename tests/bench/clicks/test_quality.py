@@ -35,7 +35,7 @@ def test_the_difference_is_paired_over_users():
 
 def test_a_model_that_has_not_learned_is_an_error():
     with pytest.raises(DataError, match=r"has HR@10 0\.250, below 0\.65"):
-        check_learned("iALS", 0.25, quality.LEAST)
+        check_learned("iALS", 0.25)
 
 
 @pytest.mark.parametrize("larger, names", [((8,), ["iALS F=4", "iALS F=8"]), ((1,), ["iALS F=4"])])
@@ -49,8 +49,12 @@ def test_the_benchmark_runs(monkeypatch, larger, names):
 
     monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
     monkeypatch.setattr(quality, "choose", better_by_more)
-    monkeypatch.setattr(quality, "DRAWS", 1)
-    for name, value in {"FACTORS": 4, "EPOCHS": 2, "SEEDS": 2, "LARGER": {False: larger}}.items():
+    monkeypatch.setattr(quality, "DRAWS", range(1))
+    for name, value in {
+        "SIZE": {"n_factors": 4, "n_epochs": 2},
+        "SEEDS": range(2),
+        "LARGER": {False: larger},
+    }.items():
         monkeypatch.setattr(quality, name, value)
     monkeypatch.setattr(quality, "GRID", {"unobserved_weight": (0.1, 0.3), "regularization": (0.01,)})
     rows = {row.what: row for row in quality.quality(Conditions(cpu()))}

@@ -21,7 +21,7 @@ def small_model(monkeypatch):
     """Use three searches and a small model with fixed hyperparameters."""
     small = functools.partial(neighbors.make_model, n_epochs=3, n_factors=4, regularization=0.05)
     monkeypatch.setattr(neighbors, "make_model", small)
-    monkeypatch.setattr(neighbors, "K", 5)
+    monkeypatch.setattr(neighbors, "SIZES", {"n_factors": 4, "n_neighbors": 5})
     searches = {name: neighbors.SEARCHES[name] for name in ("random", "GSM", "simLSH buckets p=3 q=100")}
     monkeypatch.setattr(neighbors, "SEARCHES", searches)
 

@@ -5,9 +5,9 @@ import importlib
 import numpy as np
 import pytest
 
-from gpukit.bench import Conditions
+from gpukit.bench import Conditions, imputation
 from gpukit.bench.measurement import Row
-from gpukit.bench.reproduce import pairs, papers, tensors
+from gpukit.bench.reproduce import pairs, papers
 from gpukit.device import cpu
 
 
@@ -76,9 +76,9 @@ def test_the_figure_of_ranksvm_falls_to_the_optimum(two_sets):
 
 @pytest.mark.slow
 def test_the_items_of_imputation(monkeypatch):
-    monkeypatch.setattr(tensors, "COUNTS", (600, 2100))
-    monkeypatch.setattr(tensors, "SIDES", {"Fig. 6": 8, "Fig. 7": 8, "Fig. 8": 8})
-    monkeypatch.setattr(tensors, "RATES", (0.1, 0.5))
+    monkeypatch.setattr(imputation, "COUNTS", (600, 2100))
+    monkeypatch.setattr(imputation, "SIDES", {"Fig. 6": 8, "Fig. 7": 8, "Fig. 8": 8})
+    monkeypatch.setattr(imputation, "RATES", (0.1, 0.5))
     conditions = Conditions(cpu(), (), 0.02)
     for item in ("fig6", "table2", "fig10"):
         assert any(r.paper for r in papers.reproduce("imputation", [item], conditions)), item

@@ -17,8 +17,7 @@ TINY = Conditions(cpu(), ("ml-10m",), 0.0003)
 @pytest.fixture(autouse=True)
 def small_model(monkeypatch):
     """Use few factors and neighbours."""
-    monkeypatch.setattr(solvers, "F", 8)
-    monkeypatch.setattr(solvers, "K", 5)
+    monkeypatch.setattr(solvers, "SIZES", {"n_factors": 8, "n_neighbors": 5})
 
 
 def test_the_target_is_the_lowest_rmse_of_the_baseline():
