@@ -7,12 +7,11 @@
 | ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; deterministic      |
 |                   | training; epochs with less GPU memory than the ratings need; defaults compared with   |
 |                   | other packages on real ratings                                                        |
-| similarity.py, lists.py | similar items and users; recommendation lists                                   |
-| serve.py          | single answers, batches and threads of a fitted model; loading its file               |
+| recommendations.py | similar items and users; lists; single answers, batches and threads of a fitted model; |
+|                   | loading its file                                                                      |
 | sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
 | ranking.py        | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost              |
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
-| ends.py           | imputation at ends, in blocks and at points compared with eight rivals                 |
 | clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
 | ranks.py          | two and more GPUs or processes compared with one                                      |
 | roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
@@ -40,9 +39,9 @@ BENCHES = {  # name: module and function
     "out-of-core": "ratings.out_of_core",
     "accuracy": "ratings.accuracy",
     "first-run": "process.first_run",
-    "similar": "similarity.similar",
-    "lists": "lists.lists",
-    "serve": "serve.serve",
+    "similar": "recommendations.similar",
+    "lists": "recommendations.lists",
+    "serve": "recommendations.serve",
     "sorting": "sorting.sorting",
     "lengths": "sorting.lengths",
     "orders": "sorting.orders",
@@ -56,7 +55,7 @@ BENCHES = {  # name: module and function
     "impute-accuracy": "recovery.accuracy",
     "impute-metr-la": "recovery.roads",
     "impute-molene": "recovery.stations",
-    "ends": "ends.ends",
+    "ends": "recovery.ends",
     "ranks": "ranks.ranks",
     "roofline": "roofline.roofline",
     "stream": "reproduce.online.stream",
@@ -69,7 +68,7 @@ BENCHES = {  # name: module and function
     "neumf": "clicks.table10.neumf",
     "implicit": "clicks.implicit_als.implicit",
     "quality": "clicks.quality.quality",
-    "head": "lists.head",
+    "head": "recommendations.head",
     "defaults": "ratings.defaults",
     "deterministic": "ratings.deterministic",
 }
@@ -108,6 +107,6 @@ def shape_name(name, scale):
 
 
 def find(name):
-    """Return the benchmark of a name: a function of Conditions that yields record.Rows."""
-    module, _, function = BENCHES[name].rpartition(".")
+    """Return the benchmark of a name, or of a module and a function: it yields measurement.Rows of Conditions."""
+    module, _, function = BENCHES.get(name, name).rpartition(".")
     return getattr(importlib.import_module(f"gpukit.bench.{module}"), function)

@@ -17,7 +17,6 @@ from gpukit.errors import DataError
 from gpukit.evaluation.lists import sampled
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.evaluation.lists.negatives import Negatives, read_negatives
-from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.answers import judging
 from gpukit.factorization.answers.judging import Asked
 from gpukit.factorization.solvers.ials import formulas
@@ -165,10 +164,16 @@ def train_model(model, ncf, seconds):
     return LearningCurve(quality, times, dict(run.clock.seconds), final_quality(model, ncf))
 
 
+def make_ials(device, seed=0, **parameters):
+    """Return the unfitted estimator of iALS."""
+    common = {"solver": "ials", "feedback": "implicit", "device": device, "random_state": seed}
+    return factorization.MatrixFactorization(**common, **parameters)
+
+
 def train_ials(parameters, ncf, seed, clock):
     """Return the LearningCurve of iALS on the CPU with all hyperparameters fixed."""
-    model = factorization.MatrixFactorization(solver="ials", feedback="implicit", device="cpu", random_state=seed)
-    quality, times = train_run(model.set_params(**parameters).prepare(ncf.clicks), ncf, float("inf"), clock)
+    run = make_ials("cpu", seed, **parameters).prepare(ncf.clicks)
+    quality, times = train_run(run, ncf, float("inf"), clock)
     return LearningCurve(quality, times, {}, (*quality[-1], None, None))
 
 
@@ -180,14 +185,15 @@ def train_run(run, ncf, seconds, clock=time.perf_counter):
     session.restart(start)
     query, shape = session.ask(*ncf.pairs), ncf.candidates.items.shape
 
-    def epochs():
-        for number in range(run.settings.epochs):
-            run.training.epoch(number)
-            session.finish()
-            yield number
+    def train_epoch(number):
+        run.training.epoch(number)
+        session.finish()
 
-    evaluate = lambda: ncf.evaluate(session.predict(query).reshape(shape))  # noqa: E731
-    return record_epochs(epochs(), evaluate, clock, lambda quality, total: total >= seconds)
+    def evaluate():
+        return ncf.evaluate(session.predict(query).reshape(shape))
+
+    epochs = map(train_epoch, range(run.settings.epochs))
+    return record_epochs(epochs, evaluate, clock, lambda quality, total: total >= seconds)
 
 
 def final_quality(fitted, ncf):
@@ -247,8 +253,7 @@ def make_clicks(name, conditions):
 
 def prepare_ials(clicks, factors, row_solver, device):
     """Return the run.Run of iALS with a row solver."""
-    parameters = {"n_factors": factors, "row_solver": row_solver, "device": device, **IALS}
-    return MatrixFactorization(solver="ials", feedback="implicit", **parameters).prepare(clicks)
+    return make_ials(device, n_factors=factors, row_solver=row_solver, **IALS).prepare(clicks)
 
 
 def row_solvers(factors):

@@ -45,14 +45,6 @@ class Result(NamedTuple):
     settings: str
 
 
-def make_ials(device, seed, parameters=None):
-    """Return iALS with all hyperparameters fixed."""
-    parameters = {**SIZE, **(parameters or {})}
-    return factorization.MatrixFactorization(
-        solver="ials", feedback="implicit", device=device, random_state=seed, **parameters
-    )
-
-
 def train_model(model, ncf):
     """Fit an estimator to all clicks and return its Result."""
     fitted = model.fit(ncf.clicks)
@@ -70,7 +62,7 @@ def describe_choice(chosen):
 def train_ials(ncf, device):
     """Yield (name, [Result], note) of iALS with the factors of SIZE, and with more if held-out clicks rank better."""
     grid = [{"n_factors": SIZE["n_factors"], **parameters} for parameters in ncf_data.list_grid(GRID)]
-    try_all = partial(choose, partial(make_ials, device), ncf.clicks, device)
+    try_all = partial(choose, partial(ncf_data.make_ials, device, **SIZE), ncf.clicks, device)
     best, best_rank = try_all(grid)
     parameters = {name: best[name] for name in GRID}
     larger, larger_rank = try_all([{**parameters, "n_factors": factors} for factors in LARGER[device.is_cuda]])
@@ -80,7 +72,7 @@ def train_ials(ncf, device):
     for chosen, rank, how in choices:
         texts = ", ".join(f"{name} {chosen[name]:g}" for name in (*GRID, "n_epochs"))
         note = f"{texts}: {how} on {len(DRAWS)} draws of a held-out click a user, geometric mean rank {rank:.2f} there"
-        models = (make_ials(device, seed, chosen) for seed in SEEDS)
+        models = (ncf_data.make_ials(device, seed, **{**SIZE, **chosen}) for seed in SEEDS)
         yield f"iALS F={chosen['n_factors']}", [train_model(model, ncf) for model in models], note
 
 

@@ -1,10 +1,11 @@
 """Tables and figures of the papers by name: the benchmark of each, and the printed values next to ours."""
 
-import importlib
 import re
 from typing import NamedTuple
 
 import numpy as np
+
+from gpukit.bench import find
 
 PAPERS = {  # paper: {item: module.function of gpukit.bench}
     "lsh-mf": {
@@ -55,9 +56,7 @@ class Reproduction(NamedTuple):
 def reproduce(paper, items, conditions):
     """Yield the Reproductions of items of a paper (all without names)."""
     for item in items or PAPERS[paper]:
-        module, _, function = PAPERS[paper][item].rpartition(".")
-        measure = getattr(importlib.import_module(f"gpukit.bench.{module}"), function)
-        for row in measure(conditions):
+        for row in find(PAPERS[paper][item])(conditions):
             yield Reproduction(item, row, printed_value(row), float(np.median(row.samples)))
 
 
