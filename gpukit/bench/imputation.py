@@ -18,7 +18,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.bench import shape_name
 from gpukit.bench.measurement import Row, check_error, check_near, require_data, seconds
-from gpukit.device import cpu_arrays, gpu_arrays
+from gpukit.bench.sorting import arrays_of
 from gpukit.device.engine import engine
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DataError
@@ -180,7 +180,7 @@ def count_runs(device):
     return (7, 1) if device.is_cuda else (3, 0)
 
 
-def speed(conditions):
+def impute_speed(conditions):
     """Time 20 iterations with the basis cached and computed, default fits, and a plain loop."""
     usual = usual_shapes(conditions.device)
     for name in conditions.select(usual, [name for name in SHAPES if name not in usual]):
@@ -208,13 +208,9 @@ def iteration_rows(case):
     times, session = time_sessions(case, lambda: fitted_session(case, case.options))
     error = check_recovered(case, session)
     kind = "accelerated" if case.options.accelerate else "the paper's own steps"
-    copies = (
-        "upload of the tensor (the basis is there)" if case.device.is_cuda else "tensor and basis's copy to the device"
-    )
-    note = (
-        f"{kind}; basis in memory; {copies}, first thresholds and 20 steps counted; "
-        f"relative error {error:.4f}{case.paper}"
-    )
+    copies = "upload of the tensor (the basis is there)" if case.device.is_cuda else "tensor and basis's copy"
+    note = f"{kind}; basis in memory; {copies}, first thresholds and 20 steps counted; relative error {error:.4f}"
+    note += case.paper
     yield Row("20 iterations, basis cached", case.name, case.data, times, "s", note)
     return times
 
@@ -236,9 +232,8 @@ def default_row(case):
     paper_error = 0.008  # the paper's relative error on ego-Facebook with 20 % missing: Table 3
     most = paper_error if case.data == "real graph" else None
     calls = []
-    times, session = time_sessions(
-        case, lambda: fitted_session(case, Options(), progress=lambda *values: calls.append(values[0]))
-    )
+    progress = lambda *values: calls.append(values)  # noqa: E731
+    times, session = time_sessions(case, lambda: fitted_session(case, Options(), progress=progress))
     steps = len(calls) // sum(count_runs(case.device))
     note = f"{steps} steps, relative error {check_recovered(case, session, most):.5f}; the paper's {paper_error}"
     return Row("iterations by default, basis cached", case.name, case.data, times, "s", note)
@@ -277,7 +272,7 @@ SPEEDUPS = {
     "Fig. 6": 60.50,
     "Fig. 7": 15.55,
     "Fig. 8": 2.46,
-}  # of the paper's optimized code over its baseline, at most
+}  # of the paper's optimized code, at most
 PRINTED_2 = {"total": 2.47, "thresholding": 1.43, "transform": 0.27, "copy": 0.11}  # seconds of the optimized code
 ALGORITHMS = {"the paper's algorithm": PAPER_OPTIONS, "gpukit's default": Options()}
 
@@ -360,7 +355,7 @@ def table2(conditions):
 
 def time_copies(case):
     """Return [seconds] of copying the tensor to the device and back; a CPU copies nothing."""
-    arrays = gpu_arrays if case.device.is_cuda else cpu_arrays
+    arrays = arrays_of(case.device)
     return seconds(lambda: arrays.fetch(arrays.resident(case.graph.tensor, case.graph.tensor.dtype)), 5)
 
 

@@ -34,9 +34,8 @@ class Row(NamedTuple):
 
 def versions():
     """Return the versions of gpukit, numba, numba-cuda and numpy as text."""
-    return " ".join(
-        [f"gpukit {__version__}", *(f"{name} {metadata.version(name)}" for name in ("numba", "numba-cuda", "numpy"))]
-    )
+    others = (f"{name} {metadata.version(name)}" for name in ("numba", "numba-cuda", "numpy"))
+    return " ".join([f"gpukit {__version__}", *others])
 
 
 def commit():
@@ -95,16 +94,13 @@ def check_error(what, error, bound):
         raise DataError(f"the benchmark's {what} has a relative error of {error:.3g}, more than {bound:.3g}.")
 
 
-def check_near(what, result, expected, tolerance=1e-9):
-    """Raise DataError if a result is further from the expected one than a relative tolerance.
-
-    The default is for an objective of the same w by any implementation.
-    """
+def check_near(what, result, expected, tolerance):
+    """Raise DataError if a result is further from the expected one than a relative tolerance."""
     check_error(what, relative_error(result, expected), tolerance)
 
 
-def check_learned(name, hit_rate, least=0.65):
-    """Raise DataError if the HR@10 of a model is below that of any model that has learned, by default least squares."""
+def check_learned(name, hit_rate, least):
+    """Raise DataError if the HR@10 of a model is below that of any model that has learned."""
     if hit_rate < least:
         raise DataError(f"{name} has HR@10 {hit_rate:.3f}, below {least}: it has not learned.")
 

@@ -439,15 +439,12 @@ def damped_biases(train, test):
     """Predict mean + b_user + b_item for each damping of both sides."""
     dampings, sweeps = (1.0, 3.0, 5.0, 10.0, 25.0), 10
     mean = train.values.mean(dtype=np.float64)
+    values = train.values - mean
     for damping in dampings:
         user_bias, item_bias = np.zeros(train.shape[0]), np.zeros(train.shape[1])
         for _ in range(sweeps):
-            item_bias = _damped_means(
-                train.items, train.values - mean - user_bias[train.users], train.shape[1], damping
-            )
-            user_bias = _damped_means(
-                train.users, train.values - mean - item_bias[train.items], train.shape[0], damping
-            )
+            item_bias = _damped_means(train.items, values - user_bias[train.users], train.shape[1], damping)
+            user_bias = _damped_means(train.users, values - item_bias[train.items], train.shape[0], damping)
         yield mean + user_bias[test.users] + item_bias[test.items]
 
 

@@ -38,7 +38,7 @@ CONSTANTS = np.geomspace(0.2, 2.0, 25)  # candidates for the best constant devia
 HIDDEN = {"sensors": "20 % of sensors", "readings": "20 % of readings", "blocks": "points and faults"}
 
 
-def accuracy(conditions):
+def impute_accuracy(conditions):
     """Measure relative errors on tensors generated as for the paper's Table 3."""
     case = imputation.SHAPES["ego-facebook"]
     vertices = max(2, round(conditions.scale * case.vertices))
@@ -136,7 +136,7 @@ def sensor_benchmark(conditions, read):
         yield from interval_rows(sensors, evaluations, kind)
 
 
-roads, stations = (functools.partial(sensor_benchmark, read=read) for read in (read_metr_la, read_molene))
+impute_metr_la, impute_molene = (functools.partial(sensor_benchmark, read=read) for read in (read_metr_la, read_molene))
 
 
 def hide(sensors, kind, seed):

@@ -165,16 +165,11 @@ def peaks(device):
     def copy():
         map_row_blocks(lambda rows: np.copyto(target[rows], source[rows]), source.shape)
 
-    rates = [
-        (
-            "copy",
-            f"{4 * numbers >> 20} MiB",
-            (lambda: xp.copyto(target, source)) if device.is_cuda else copy,
-            8 * numbers,
-        ),
-        ("product of matrices in float32", f"{side} x {side}", lambda: xp.matmul(a, b, out=c), 2 * side**3),
-    ]
-    for (name, shape, run, amount), unit in zip(rates, ("GB/s", "Gflop/s")):
+    run_copy = functools.partial(xp.copyto, target, source) if device.is_cuda else copy
+    rates = [("copy", f"{4 * numbers >> 20} MiB", run_copy, 8 * numbers, "GB/s")]
+    product = functools.partial(xp.matmul, a, b, out=c)
+    rates += [("product of matrices in float32", f"{side} x {side}", product, 2 * side**3, "Gflop/s")]
+    for name, shape, run, amount, unit in rates:
         samples = [1e-6 * amount / sample for sample in time_step(run, device, 11, 5)]
         yield Row(f"roofline: {name}", shape, "generated", samples, unit)
 

@@ -48,9 +48,8 @@ def _llvm_message(processor, features):
         try:
             binding.initialize_native_target()
             binding.initialize_native_asmprinter()
-            binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
-                cpu=processor, features=features
-            )
+            target = binding.Target.from_triple(binding.get_process_triple())
+            target.create_target_machine(cpu=processor, features=features)
         finally:
             os.dup2(saved, standard_error)
             os.close(saved)

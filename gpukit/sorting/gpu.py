@@ -12,6 +12,7 @@ from gpukit.sorting.plan import pivot_key, work
 
 __all__ = ["argsort", "empty", "fetch", "first_nan", "plan", "resident"]
 
+BLOCK_SIZE = 128  # threads
 empty = device_array
 
 
@@ -37,7 +38,7 @@ class PreparedSort(NamedTuple):
     buffer_places: object
 
 
-def plan(offsets, dtype, seed=0, block_size=128):
+def plan(offsets, dtype, seed=0, block_size=BLOCK_SIZE):
     """The PreparedSort of float32 or float64 keys (dtype) in segments [offsets[s], offsets[s + 1]), on the host."""
     offsets = np.ascontiguousarray(offsets, np.int64)
     segments, blocks, room = work(offsets, block_size)

@@ -145,7 +145,7 @@ def radix_sort(entries, places, size, counts):
 @njit
 def argsort_range(keys, offsets, first, last, order):
     """Segments [first, last), one after the other."""
-    longest = 0
+    longest, short = 0, 96  # keys up to which insertion is faster than counting bytes
     for segment in range(first, last):
         longest = max(longest, offsets[segment + 1] - offsets[segment])
     entries, places = np.empty((2, longest), np.uint64), np.empty((2, longest), np.int32)
@@ -163,7 +163,7 @@ def argsort_range(keys, offsets, first, last, order):
         for i in range(segment_keys.size):
             entries[0, i], places[0, i] = integer_key(segment_keys[i]), i
         row = 0
-        if segment_keys.size <= 96:  # insertion is faster than counting bytes
+        if segment_keys.size <= short:
             insertion(entries[0], places[0], segment_keys.size)
         else:
             row = radix_sort(entries, places, segment_keys.size, counts)

@@ -159,7 +159,7 @@ def test_the_score_of_a_normal_distribution():
 
 def test_real_sensors_must_exist(tmp_path):
     for nowhere in (None, str(tmp_path)):
-        for rows in (recovery.roads, recovery.stations):
+        for rows in (recovery.impute_metr_la, recovery.impute_molene):
             with pytest.raises(DataError, match="GPUKIT_DATA"):
                 next(rows(Conditions(CPU, data=nowhere)))
 

@@ -11,20 +11,20 @@ PAPERS = {  # paper: {item: module.function of gpukit.bench}
     "lsh-mf": {
         "table4": "reproduce.solvers.table4",
         "table6": "reproduce.solvers.table6",
-        "table7": "reproduce.neighbors.table7",
+        "table7": "reproduce.solvers.table7",
         "table8": "reproduce.solvers.table8",
         "table9": "reproduce.online.table9",
         "table10": "clicks.table10.clicks",
         "fig6": "reproduce.solvers.fig6",
-        "fig7": "reproduce.neighbors.fig7",
-        "fig8": "reproduce.neighbors.fig8",
-        "fig9": "reproduce.neighbors.fig9",
-        "fig10": "reproduce.neighbors.fig10",
+        "fig7": "reproduce.solvers.fig7",
+        "fig8": "reproduce.solvers.fig8",
+        "fig9": "reproduce.solvers.fig9",
+        "fig10": "reproduce.solvers.fig10",
     },
     "imputation": {
         name: f"imputation.{name}" for name in ("table2", "table3", "fig6", "fig7", "fig8", "fig9", "fig10")
     },
-    "ranksvm": {name: f"reproduce.pairs.{name}" for name in ("table1", "table2", "table3", "fig1")},
+    "ranksvm": {name: f"ranking.{name}" for name in ("table1", "table2", "table3", "fig1")},
 }
 PRINTED = re.compile(r"the paper: (-?\d+(?:\.\d+)?(?:e-?\d+)?)(?![\d.]|,\d{3})(?: (s|ms|MB|%))?")
 POINT = re.compile(r"(\d[\d.e+-]*) s (-?\d[\d.e+-]*)(?=;|$)")
