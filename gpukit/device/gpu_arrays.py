@@ -9,6 +9,7 @@ from gpukit.device.cpu_arrays import find_named
 from gpukit.device.place import processors
 from gpukit.device.upload import download, to_device
 
+BLOCK = 256
 BLOCKS_A_PROCESSOR = 16
 attached = _driver.attached
 
@@ -52,6 +53,6 @@ def runner(*kernels):
     """Return run(name, *arguments), which launches a kernel of the modules for any grid and block by name."""
 
     def run(name, *arguments):
-        launch(find_named(kernels, name), BLOCKS_A_PROCESSOR * processors(), 256, *arguments)
+        launch(find_named(kernels, name), BLOCKS_A_PROCESSOR * processors(), BLOCK, *arguments)
 
     return run

@@ -10,6 +10,7 @@ from gpukit.random import key
 from gpukit.streams import Keyed
 
 CHUNK = 4095  # most ratings of a unit, which 12 counter slices of simLSH can count
+WEIGHT_LIMIT = 1 << 31
 SLICES = 8  # kernels are compiled for sums of this number of bits and its multiples
 
 
@@ -18,9 +19,9 @@ def level_weights(values, psi):
 
     Exact for ratings that are multiples of 2**-8 while the weights stay below 2**31; else rounded to 2**20 steps.
     """
-    limit, rounded_weight = 1 << 31, 1 << 20
+    rounded_weight = 1 << 20
     whole = whole_multiples(values)
-    if whole is not None and np.abs(whole**psi).max() < limit:
+    if whole is not None and np.abs(whole**psi).max() < WEIGHT_LIMIT:
         return (whole**psi).astype(np.int64)
     weights = np.asarray(values, np.float64) ** psi
     return np.rint(weights / np.abs(weights).max() * rounded_weight).astype(np.int64)

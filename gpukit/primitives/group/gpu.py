@@ -7,6 +7,8 @@ from gpukit.device.place import processors
 from gpukit.device.upload import to_device
 from gpukit.primitives.group import formulas, kernels
 
+BLOCK, GRID = 256, 2048
+
 
 def sort_by_bits(keys, begin, end, payload=None, spare=None):
     """See cpu.sort_by_bits; device arrays."""
@@ -43,5 +45,5 @@ def row_starts(keys, shift, width, n_rows):
     if not keys.size:
         return to_device(np.zeros(n_rows + 1, np.int64))
     starts = device_array(n_rows + 1, np.int64)
-    launch(kernels.row_starts, 2048, 256, keys, shift, width, starts)
+    launch(kernels.row_starts, GRID, BLOCK, keys, shift, width, starts)
     return starts
