@@ -5,17 +5,16 @@
 | measurement.py    | rows and their file, samples of the time of a step, checks of results                 |
 | process.py        | fresh processes: csv files by several packages, first runs of commands                |
 | ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; deterministic      |
-|                   | training; epochs with less GPU memory than the ratings need                           |
-| similarity.py, lists.py | similar items and users; recommendation lists                                   |
-| serve.py          | single answers, batches and threads of a fitted model; loading its file               |
+|                   | training; epochs with less GPU memory than the ratings need; defaults compared with   |
+|                   | other packages on real ratings                                                        |
+| recommendations.py | similar items and users; lists; single answers, batches and threads of a fitted model; |
+|                   | loading its file                                                                      |
 | sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
-| ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost          |
+| ranking.py        | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost              |
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
-| ends.py           | imputation at ends, in blocks and at points compared with eight rivals                 |
 | deep.py           | imputation compared with networks of PyPOTS                                            |
-| defaults.py       | default factorizations compared with other packages on real ratings                   |
 | clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
-| ranks/            | two and more GPUs or processes compared with one                                      |
+| ranks.py          | two and more GPUs or processes compared with one                                      |
 | roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
 | reproduce/        | tables and figures of the papers                                                      |
 | plan.py           | cost model of training on many GPUs                                                   |
@@ -29,52 +28,30 @@ from typing import NamedTuple
 
 from gpukit.device import Device
 
-BENCHES = {  # name: module and function
-    "reading": "process.reading",
-    "preparation": "ratings.preparation",
-    "epochs": "ratings.epochs",
-    "convergence": "ratings.convergence",
-    "hashing": "ratings.hashing",
-    "many-items": "ratings.many_items",
-    "ladder": "ratings.ladder",
-    "memory": "ratings.memory",
-    "out-of-core": "ratings.out_of_core",
-    "accuracy": "ratings.accuracy",
-    "first-run": "process.first_run",
-    "similar": "similarity.similar",
-    "lists": "lists.lists",
-    "serve": "serve.serve",
-    "sorting": "sorting.sorting",
-    "lengths": "sorting.lengths",
-    "orders": "sorting.orders",
-    "ranking": "ranking.ranking",
-    "product": "ranking.product",
-    "mq2008": "letor.mq2008",
-    "solvers": "letor.solvers",
-    "features": "letor.features",
-    "thresholding": "svt.thresholding",
-    "impute-speed": "imputation.speed",
-    "impute-accuracy": "recovery.accuracy",
-    "impute-metr-la": "recovery.roads",
-    "impute-molene": "recovery.stations",
-    "ends": "ends.ends",
-    "deep": "deep.deep",
-    "ranks": "ranks.launcher.ranks",
-    "roofline": "roofline.roofline",
-    "stream": "reproduce.online.stream",
-    "live": "reproduce.online.live",
-    "agreement": "reproduce.solvers.agreement",
-    "ials": "clicks.epochs.ials",
-    "clicks": "clicks.table10.clicks",
-    "gmf": "clicks.table10.gmf",
-    "mlp": "clicks.table10.mlp",
-    "neumf": "clicks.table10.neumf",
-    "implicit": "clicks.implicit_als.implicit",
-    "quality": "clicks.quality.quality",
-    "head": "lists.head",
-    "defaults": "defaults.defaults",
-    "deterministic": "ratings.deterministic",
-}
+FUNCTIONS = (  # module, functions: their names with - for _ are those of the benchmarks
+    ("process", ("reading",)),
+    ("ratings", ("preparation", "epochs", "convergence", "hashing", "many_items", "ladder", "memory", "out_of_core")),
+    ("ratings", ("accuracy",)),
+    ("process", ("first_run",)),
+    ("recommendations", ("similar", "lists", "serve")),
+    ("sorting", ("sorting", "lengths", "orders")),
+    ("ranking", ("ranking", "product", "mq2008", "solvers", "features")),
+    ("svt", ("thresholding",)),
+    ("imputation", ("impute_speed",)),
+    ("recovery", ("impute_accuracy", "impute_metr_la", "impute_molene", "ends")),
+    ("deep", ("deep",)),
+    ("ranks", ("ranks",)),
+    ("roofline", ("roofline",)),
+    ("reproduce.online", ("stream", "live")),
+    ("reproduce.solvers", ("agreement",)),
+    ("clicks.ncf_data", ("ials",)),
+    ("clicks.table10", ("clicks", "gmf", "mlp", "neumf")),
+    ("clicks.quality", ("implicit",)),
+    ("clicks.quality", ("quality",)),
+    ("recommendations", ("head",)),
+    ("ratings", ("defaults", "deterministic")),
+)
+BENCHES = {name.replace("_", "-"): f"{module}.{name}" for module, names in FUNCTIONS for name in names}
 NAMES = tuple(BENCHES)
 
 
@@ -110,6 +87,6 @@ def shape_name(name, scale):
 
 
 def find(name):
-    """Return the benchmark of a name: a function of Conditions that yields record.Rows."""
-    module, _, function = BENCHES[name].rpartition(".")
+    """Return the benchmark of a name, or of a module and a function: it yields measurement.Rows of Conditions."""
+    module, _, function = BENCHES.get(name, name).rpartition(".")
     return getattr(importlib.import_module(f"gpukit.bench.{module}"), function)

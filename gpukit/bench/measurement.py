@@ -7,6 +7,7 @@ import subprocess
 import time
 from importlib import metadata
 from pathlib import Path
+from statistics import NormalDist
 from typing import NamedTuple
 from unittest import mock
 
@@ -15,7 +16,7 @@ import numpy as np
 from gpukit._version import __version__
 from gpukit.errors import DataError
 
-QUANTILE = 1.6448536  # standard deviations on either side that hold 90 % of a normal distribution
+QUANTILE = NormalDist().inv_cdf(0.95)  # standard deviations on either side that hold 90 % of a normal distribution
 MOVIELENS, MOVIELENS_FILE = "MovieLens 1M", "ml-1m/ratings.dat"
 COLUMNS = ("what", "shape", "data", "device", "versions", "commit", "p20", "p50", "p80", "unit", "samples", "note")
 
@@ -33,9 +34,8 @@ class Row(NamedTuple):
 
 def versions():
     """Return the versions of gpukit, numba, numba-cuda and numpy as text."""
-    return " ".join(
-        [f"gpukit {__version__}", *(f"{name} {metadata.version(name)}" for name in ("numba", "numba-cuda", "numpy"))]
-    )
+    others = (f"{name} {metadata.version(name)}" for name in ("numba", "numba-cuda", "numpy"))
+    return " ".join([f"gpukit {__version__}", *others])
 
 
 def commit():
@@ -159,6 +159,45 @@ def queued_milliseconds(run, repeat, hold, warm_up=5):
             run()
     events[-1].synchronize()
     return [float(cuda.event_elapsed_time(begin, end)) for begin, end in zip(events, events[1:])]
+
+
+class Curve(NamedTuple):
+    """A training: what was measured after each epoch, seconds up to it, and {stage: seconds} before it."""
+
+    errors: list
+    times: list
+    parts: dict
+
+    def epoch_to(self, target):
+        """Return the number, from 0, of the first epoch with an error of at most a target, or None."""
+        return next((epoch for epoch, error in enumerate(self.errors) if error <= target), None)
+
+    @property
+    def before(self):
+        """Seconds of the neighbour search and of the preparation."""
+        return self.parts["neighbours"] + self.parts["prepare"]
+
+    def text(self):
+        """Return 'second error; ...', with the seconds before the training added to each."""
+        points = zip(self.times, self.errors, strict=True)
+        return "; ".join(f"{self.before + second:.3f} s {error:.4f}" for second, error in points)
+
+
+def record_epochs(epochs, evaluate, clock=time.perf_counter, is_last=lambda values, seconds: False):
+    """Return ([evaluate()] after each epoch, [seconds up to it]) of an iterable that runs an epoch when it is advanced.
+
+    It ends with the epochs or if is_last(values, seconds). evaluate() is not timed; clock() waits for the end of all
+    work.
+    """
+    values, times, total, start = [], [], 0.0, clock()
+    for _ in epochs:
+        total += clock() - start
+        times.append(total)
+        values.append(evaluate())
+        if is_last(values, total):
+            break
+        start = clock()
+    return values, times
 
 
 def crps(residuals, deviations):

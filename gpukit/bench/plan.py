@@ -211,7 +211,7 @@ def most_ranks(slices):
     return size if can_share((slices.vertices, slices.rows, slices.columns), slices.vectors, size) else 1
 
 
-SIZES = 1, 8, 32, 128, 512  # GPUs
+SIZES = [1, 8, 32, 128, 512]  # GPUs
 MODELS = {"CUSGD++, F = 32": (32, 0), "CUSGD++, F = 128": (128, 0), "CULSH-MF, F = K = 32": (32, 32)}
 
 

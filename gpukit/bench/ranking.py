@@ -1,27 +1,42 @@
-"""Benchmarks of linear RankSVM on generated documents.
+"""Benchmarks of linear RankSVM on generated documents and on MQ2008 (real), of its CPU solvers, and of trees.
 
 Results are checked on the CPU by an order-statistic tree, which shares neither the level tree nor the fused pass.
+
+RankSVM is compared with LightGBM's and XGBoost's trees (extra 'bench'). All methods get the same training and
+validation queries. The trees have their default parameters and stop early by NDCG@10 of the validation queries, on
+which RankSVM chooses its settings.
+
+Jin and Lin 2014, section 4: Tables 1 to 3 and Fig. 1. MQ2008 is the real one if GPUKIT_DATA has it; the other sets are
+generated with the shapes of Table 1. DCM and OST run on the CPU, P-SWX on the device, all with plain conjugate
+gradients as in the paper; `gpukit` is the default.
 """
 
 import functools
+import importlib.util
+import time
+import warnings
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit._driver import Repeated
-from gpukit.bench.measurement import Row, check_near, seconds, to_host
+from gpukit.bench.measurement import QUANTILE, Row, check_near, require_data, seconds, to_host
+from gpukit.bench.process import map_in_processes
 from gpukit.bench.sorting import time_step
-from gpukit.documents import synth_letor
+from gpukit.documents import Documents, find_folds, read_letor, synth_letor, take_queries
 from gpukit.errors import DataError
+from gpukit.evaluation.lists import significance
+from gpukit.evaluation.ranking import evaluate, values_by_query
 from gpukit.ranking import RankSVM, cpu
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.objective import Objective, Preconditioner
+from gpukit.runtime import thread_count
 
 SHAPES = ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007")
 PRODUCTS = ("mslr-web30k", "mq2007-list")
 C, EPS, MOST = 1.0, 1e-5, 200
-CLOSE = 1e-9  # relative: f of the same w by any implementation
-EXACT, SINGLE = 1e-7, 1e-5  # relative: products with X in float64 (a pair may be on its margin), in float32
+TOLERANCES = {True: 1e-7, False: 1e-5}  # relative: products with X in float64 (a pair may be on its margin) or not
 PAPER = {
     "mq2007-list": (380.51, 203.02, 22.46),
     "mq2008-list": (493.12, 276.46, 37.17),
@@ -62,7 +77,7 @@ def time_minimize(run, precondition=True):
     results, repeat = [], 5 if run.device.is_cuda else 3
     times = seconds(lambda: results.append(minimize(run, precondition)), repeat)
     for result in results[1:]:
-        check_near("objective", result.objective, results[0].objective, CLOSE)
+        check_near("objective", result.objective, results[0].objective, 1e-9)
     check_solution(run.problem, results[-1])
     return times, results[-1]
 
@@ -79,7 +94,7 @@ def check_solution(problem, result):
     objective = Objective(session_on_cpu(problem, result.w), C)
     start = np.linalg.norm(objective.evaluate(np.zeros_like(result.w))[1])
     f, gradient = objective.evaluate(result.w)
-    check_near("objective", result.objective, f, CLOSE)
+    check_near("objective", result.objective, f, 1e-9)
     if not np.linalg.norm(gradient) <= 1.001 * EPS * start:
         raise DataError(f"the benchmark's training stopped at {np.linalg.norm(gradient) / start:.2g} of the gradient.")
 
@@ -113,7 +128,7 @@ def fit_row(documents, shape, device, f):
     """Return the row of RankSVM.fit, whose objective must be f."""
     model = RankSVM(C, eps=EPS, device=device)
     times = seconds(lambda: model.fit(documents), 5)
-    check_near("objective of a fit", model.objective_, f, CLOSE)
+    check_near("objective of a fit", model.objective_, f, 1e-9)
     parts = ", ".join(f"{name} {1e3 * part:.1f} ms" for name, part in model.timings_.items())
     return Row("the whole fit, from arrays on the host", shape, "generated", times, "s", f"{model.solver_}; {parts}")
 
@@ -133,7 +148,7 @@ def product_rows(run, v, shape, reference):
     """Yield rows of products with the Hessian in float32 (GPU) and float64; reference: session with the right one."""
     session, expected = run.session, reference.walk(v, 0.0)
     for exact in (False, True) if run.device.is_cuda else (True,):
-        check_near("product with the Hessian", session.walk(v, 0.0, exact), expected, EXACT if exact else SINGLE)
+        check_near("product with the Hessian", session.walk(v, 0.0, exact), expected, TOLERANCES[exact])
         samples = time_step(product_step(run, v, exact), run.device, 31, 31)
         what = f"one product with the Hessian in {'float64' if exact else 'float32'}"
         yield Row(what, shape, "generated", samples, "ms", describe_size(run))
@@ -153,7 +168,7 @@ def scores_row(run, v, shape, reference):
     session = run.session
     samples = time_step(lambda: session.matrix.scores(v, session.scores), run.device, 31, 31)
     reference.matrix.scores(v, reference.scores)
-    check_near("product with X", to_host(session.scores), reference.scores, EXACT)
+    check_near("product with X", to_host(session.scores), reference.scores, TOLERANCES[True])
     return Row("X v", shape, "generated", samples, "ms", describe_size(run))
 
 
@@ -161,3 +176,383 @@ def describe_size(run):
     """Return the size of the documents of a Run for a note."""
     X = run.problem.X
     return f"{X.shape[0]:,} x {X.shape[1]} {X.dtype}, {X.nbytes / 1e9:.3f} GB; {run.problem.n_pairs:,} pairs"
+
+
+OPTIMA = (
+    (29566.522846, 0.802408, 0.827171),
+    (26650.339392, 0.799747, 0.791401),
+    (22576.419192, 0.823532, 0.747612),
+    (24334.240528, 0.826386, 0.806814),
+    (28285.101148, 0.807636, 0.804902),
+)  # MQ2008, C=1, by fold: known minimum f*, pairwise accuracy (ties right) of train and test
+METRICS = [("test", metric) for metric in ("map", "ndcg@10", "mean_ndcg")]
+METRICS += [(part, metric) for part in ("test", "train") for metric in ("pa", "pa_ties")]
+LABELS = {"map": "MAP", "ndcg@10": "NDCG@10", "mean_ndcg": "MeanNDCG", "pa": "PA", "pa_ties": "PA (ties right)"}
+SOLVERS = ("scan", "ost", "dcm", "p-swx")
+TENTHS = ("mq2008-list", "mq2007-list", "mslr-web10k")
+
+
+@functools.lru_cache(maxsize=1)
+def mq2008_folds(folder):
+    """Return [{part: Documents}] of MQ2008's five folds."""
+    folds = find_folds(require_data(folder, "MQ2008"))
+    return [{part: read_letor(getattr(fold, part)) for part in ("train", "vali", "test")} for fold in folds]
+
+
+def accuracies(model, parts):
+    """Return {(part, metric): value} of a fitted RankSVM by LETOR's definitions."""
+    values = {part: evaluate(table.y, model.predict(table), table.offsets) for part, table in parts.items()}
+    return {(part, metric): values[part][metric] for part, metric in METRICS}
+
+
+def check_optima(models, scores):
+    """Raise DataError unless objectives and accuracies at C=1 are the known ones."""
+    near, near_pa = 1e-8, 1e-4  # relative error of f, too strict for features in float32; error of an accuracy
+    for number, (model, values, (f, *known)) in enumerate(zip(models, scores, OPTIMA, strict=True), start=1):
+        check_near(f"objective of fold {number}", model.objective_, f, near)
+        result = values["train", "pa_ties"], values["test", "pa_ties"]
+        if not np.abs(np.subtract(result, known)).max() <= near_pa:
+            raise DataError(f"fold {number}: the benchmark's train and test accuracy are {result}, not {known}.")
+
+
+def mq2008(conditions):
+    """Time training, and measure the metrics of all folds for C=1."""
+    folds = mq2008_folds(conditions.data)
+    models = [RankSVM(C, eps=EPS, device=conditions.device).fit(parts["train"]) for parts in folds]
+    scores = [accuracies(model, parts) for model, parts in zip(models, folds, strict=True)]
+    check_optima(models, scores)
+    times = seconds(lambda: models[0].fit(folds[0]["train"]), 9)
+    note = (
+        f"{models[0].solver_}, {models[0].n_iter_} Newton and {models[0].n_cg_} CG steps, f = "
+        f"{models[0].objective_:.11g}, f* = {OPTIMA[0][0]}{paper_note('mq2008')}"
+    )
+    yield Row("the whole fit, fold 1, C=1 eps=1e-5", "MQ2008", "real", times, "s", note)
+    yield from metric_rows(scores)
+
+
+def metric_rows(scores):
+    """Yield rows of the means over folds of {(part, metric): value}."""
+    for part, metric in METRICS:
+        values = [fold[part, metric] for fold in scores]
+        note = "by fold " + " ".join(f"{value:.6f}" for value in values)
+        what, unit = f"{part} {LABELS[metric]}, C=1", f"mean of {len(values)} folds"
+        yield Row(what, "MQ2008", "real", [float(np.mean(values))], unit, note)
+
+
+def solvers(conditions):
+    """Time fits of the CPU's solvers on one thread and on their choice; DCM and OST with plain CG as well."""
+    if conditions.device.is_cuda:
+        return
+    tenth = conditions._replace(scale=0.1 * conditions.scale)
+    for _, shape, documents in tenth.generate(generate_documents, TENTHS):
+        yield from solver_rows(documents, shape, "generated")
+    if conditions.select(("mq2008",)):
+        yield from solver_rows(mq2008_folds(conditions.data)[0]["train"], "MQ2008 fold 1", "real")
+
+
+def solver_rows(documents, shape, data):
+    """Yield rows of each solver, which must agree on f."""
+    cases = [(solver, True, threads) for threads in (1, None) for solver in SOLVERS]
+    f = None
+    for solver, precondition, threads in (*cases, ("dcm", False, 1), ("ost", False, 1)):
+        times, model = time_fit(documents, solver, precondition, threads)
+        f = model.objective_ if f is None else f
+        check_near(f"objective by {solver}", model.objective_, f, 1e-6)
+        kind = "threads as it chooses" if threads is None else f"{threads} thread"
+        what = f"the whole fit by {solver}{'' if precondition else ' with plain CG'}, {kind}"
+        note = f"{len(documents.y):,} x {documents.X.shape[1]}, {model.n_pairs_:,} pairs; "
+        note += f"{model.n_iter_} Newton and {model.n_cg_} CG steps"
+        yield Row(what, shape, data, times, "s", note)
+
+
+def time_fit(documents, solver, precondition, threads):
+    """Return ([seconds], the model) of fits on the CPU."""
+    model = RankSVM(C, eps=EPS, solver=solver, precondition=precondition, device="cpu")
+    with thread_count.limit_threads(threads):
+        return seconds(lambda: model.fit(documents), 5), model
+
+
+NDCG = "ndcg@10"
+OURS = "features auto"
+
+
+def read_demo(folder):
+    """Return the Documents of LightGBM's LambdaRank example, its training and test queries together."""
+    path = require_data(folder, "lambdarank-demo")
+    train = read_letor(path / "rank.train")
+    test = read_letor(path / "rank.test", n_features=train.X.shape[1])
+    X = np.concatenate([to_array(documents.X) for documents in (train, test)])
+    offsets = np.append(train.offsets, train.offsets[-1] + test.offsets[1:])
+    return Documents(X, np.append(train.y, test.y), offsets, np.arange(len(offsets) - 1))
+
+
+def to_array(X):
+    """Return X dense."""
+    return X.toarray() if hasattr(X, "indptr") else X
+
+
+def make_planted(seed):
+    """Return Documents with five grades of relevance by -x1^2 + x2 x3, of ten features."""
+    random, queries, length, grades = np.random.default_rng(seed), 200, 20, (0.5, 0.75, 0.9, 0.97)
+    X = random.normal(size=(queries * length, 10))
+    quality = X[:, 1] * X[:, 2] - X[:, 0] ** 2
+    y = np.digitize(quality, np.quantile(quality, grades)).astype(np.float64)
+    return Documents(X, y, np.arange(0, len(y) + 1, length), np.arange(queries))
+
+
+def split_queries(documents, seed):
+    """Return [Documents] of a random split by query: training, validation, test."""
+    count = len(documents.qids)
+    order = np.random.default_rng(seed).permutation(count)
+    ends = round(0.6 * count), round(0.8 * count)
+    return [take_queries(documents, np.sort(queries)) for queries in np.split(order, ends)]
+
+
+def list_demo(folder, split):
+    """Return the parts of a random split of the example."""
+    return split_queries(read_demo(folder), split)
+
+
+def list_planted(folder, split):
+    """Return the parts of a generated set."""
+    return split_queries(make_planted(split), split)
+
+
+def list_mq2008(folder, split):
+    """Return the parts of one of the folds, dense."""
+    return [part._replace(X=to_array(part.X)) for part in mq2008_folds(folder)[split].values()]
+
+
+SETS = {  # name: kind of data, function of (folder, split), number of splits
+    "lambdarank-demo": ("real", list_demo, 10),
+    "MQ2008": ("real", list_mq2008, 5),
+    "planted U-shape": ("generated", list_planted, 10),
+}
+
+
+def fit_trees(train, validation):
+    """Return the predict method of LightGBM's LGBMRanker."""
+    import lightgbm
+
+    model, groups = lightgbm.LGBMRanker(verbose=-1), [np.diff(documents.offsets) for documents in (train, validation)]
+    sets = {"eval_set": [(validation.X, validation.y)], "eval_group": groups[1:], "eval_at": [10]}
+    stop = lightgbm.early_stopping(20, verbose=False)
+    return model.fit(train.X, train.y, group=groups[0], **sets, callbacks=[stop]).predict
+
+
+def fit_boosted(train, validation):
+    """Return the predict method of XGBoost's XGBRanker."""
+    import xgboost
+
+    queries = [
+        np.repeat(np.arange(len(documents.qids)), np.diff(documents.offsets)) for documents in (train, validation)
+    ]
+    model = xgboost.XGBRanker(early_stopping_rounds=20, eval_metric=NDCG)
+    sets = {"eval_set": [(validation.X, validation.y)], "eval_qid": queries[1:], "verbose": False}
+    return model.fit(train.X, train.y, qid=queries[0], **sets).predict
+
+
+def fit_ours(features, train, validation):
+    """Return the predict method of RankSVM with its defaults and a choice of features."""
+    return RankSVM(features=features, device="cpu").fit(train, eval_set=[validation]).predict
+
+
+METHODS = {  # functions of the training and the validation Documents
+    OURS: lambda *parts: fit_ours("auto", *parts),
+    "features linear (default)": lambda *parts: fit_ours("linear", *parts),
+    "LightGBM": fit_trees,
+    "XGBoost": fit_boosted,
+}
+
+
+def features(conditions):
+    """Measure NDCG@10 of test queries, and the difference between RankSVM with features 'auto' and the others."""
+    has_rivals = all(importlib.util.find_spec(name) for name in ("lightgbm", "xgboost"))
+    if conditions.device.is_cuda or not has_rivals:
+        return
+    for name, (kind, list_parts, splits) in SETS.items():
+        if kind == "real" and conditions.data is None:
+            continue
+        tasks = [(list_parts, conditions.data, split) for split in range(max(2, round(conditions.scale * splits)))]
+        yield from set_rows(name, kind, list(map_in_processes(evaluate_split, tasks, conditions.workers)))
+
+
+def evaluate_split(list_parts, folder, split):
+    """Return (ids of the test queries, {method: NDCG@10 (queries,)}) of one split."""
+    warnings.filterwarnings("ignore", module="lightgbm")  # of arguments with new names
+    train, validation, test = list_parts(folder, split)
+    values = {}
+    for name, fit in METHODS.items():
+        scores = np.asarray(fit(train, validation)(test.X), np.float64)
+        values[name] = values_by_query([NDCG], test.y, scores, test.offsets, "standard")[NDCG][0]
+    return test.qids, values
+
+
+def set_rows(name, kind, results):
+    """Yield the rows of a set: the mean of each method, and differences paired by query."""
+    means = {method: [float(values[method].mean()) for _, values in results] for method in METHODS}
+    winner = max(means, key=lambda method: np.mean(means[method]))
+    for method, values in means.items():
+        note = "by split " + " ".join(f"{value:.4f}" for value in values)
+        what, unit = f"test NDCG@10, {method}", f"mean of {len(values)} splits"
+        yield Row(what, name, kind, [float(np.mean(values))], unit, f"{note}; best: {winner}")
+    for method in list(METHODS)[1:]:
+        paired = compare(results, method, is_shared=kind == "real")
+        note = f"90 % interval {paired.low:.4f} to {paired.high:.4f}, p {paired.p:.3f}, {paired.users} queries"
+        yield Row(f"test NDCG@10, {OURS} less {method}", name, kind, [paired.mean], "mean over queries", note)
+
+
+def compare(results, method, is_shared):
+    """Return the significance.Difference of OURS and a method, with a 90 % interval.
+
+    is_shared: the splits are of the same queries; a query's value is its mean over the splits that test it.
+    """
+    ids = [[f"{'' if is_shared else split} {query}" for query in queries] for split, (queries, _) in enumerate(results)]
+    _, places = np.unique(np.concatenate(ids), return_inverse=True)
+    ours, other_values = (np.concatenate([values[queries] for _, values in results]) for queries in (OURS, method))
+    counts = np.bincount(places)
+    return significance.compare(
+        *(np.bincount(places, queries) / counts for queries in (ours, other_values)), quantile=QUANTILE
+    )
+
+
+PAPER_SOLVERS = {"DCM": "dcm", "OST": "ost", "P-SWX": "p-swx", "gpukit": "auto"}
+ON_CPU = "DCM", "OST"
+TABLE_1 = {  # documents, features, levels of a query, queries, pairs, longest query
+    "mq2007-list": (743_790, 46, 1268, 1017, 285_943_893, 1268),
+    "mq2008-list": (540_679, 46, 1831, 471, 323_151_792, 1831),
+    "mslr-web10k": (723_421, 136, 2, 6000, 31_783_391, 809),
+    "mslr-web30k": (2_270_296, 136, 5, 18_919, 101_312_036, 1251),
+    "mq2007": (42_158, 46, 2, 1017, 246_015, 147),
+    "mq2008": (9_630, 46, 3, 471, 52_325, 121),
+}
+QUANTITIES = ("documents", "features", "levels of a query", "queries", "pairs", "longest query")
+TABLE_3 = {  # pairwise accuracy in % of DCM, OST, P-SWX
+    "mq2007-list": (81.11, 81.11, 81.11),
+    "mq2008-list": (82.11, 82.11, 80.72),
+    "mslr-web10k": (61.25, 61.04, 60.43),
+    "mslr-web30k": (60.96, 60.79, 60.45),
+    "mq2007": (70.59, 70.59, 70.60),
+    "mq2008": (80.24, 80.24, 80.24),
+}
+
+
+class SolverTraining(NamedTuple):
+    """[seconds] of trainings of documents on their device; [(second, objective)] and RankSVM of the last; accuracy."""
+
+    times: list
+    curve: list
+    model: RankSVM
+    accuracy: float
+
+
+def read_documents(name, conditions):
+    """Return (Documents, shape, 'real' or 'generated') of a set of Table 1."""
+    if name == "mq2008":
+        try:
+            path = require_data(conditions.data, "MQ2008/Fold1/train.txt")
+        except DataError:
+            path = None
+        if path is not None:
+            return read_letor(path), "MQ2008", "real"
+    ((_, shape, documents),) = conditions._replace(shapes=(name,)).generate(generate_documents, (name,))
+    return documents, shape, "generated"
+
+
+def read_inputs(conditions):
+    """Yield (name, Documents, shape, 'real' or 'generated') of the sets of Table 1."""
+    for name in conditions.select(tuple(reversed(TABLE_1))):
+        yield name, *read_documents(name, conditions)
+
+
+def train_sets(conditions):
+    """Yield (name, solver, its SolverTraining, (shape, 'real' or 'generated')) of the sets of Table 1."""
+    for name, _, *data in read_inputs(conditions):
+        for solver in PAPER_SOLVERS:
+            yield name, solver, train(name, solver, conditions._replace(shapes=())), data
+
+
+@functools.cache
+def train(name, solver, conditions):
+    """Return the SolverTraining of a solver of PAPER_SOLVERS, which Tables 2 and 3 and Fig. 1 share.
+
+    A few queries warm up a CPU. Long trainings are repeated less.
+    """
+    documents, *_ = read_documents(name, conditions)
+    model, precondition = make_model(solver, conditions.device), solver == "gpukit"
+    few = take_queries(documents, np.arange(min(50, len(documents.qids))))
+    minimize(model.prepare(few), precondition)
+    run, curve, results = model.prepare(documents), [], []
+
+    def train_once():
+        curve.clear()
+        start = time.perf_counter()
+        listen = lambda *news: curve.append((time.perf_counter() - start, news[-1]["f"]))  # noqa: E731
+        results.append(minimize(run, precondition, progress=listen))
+
+    is_cuda = run.device.is_cuda
+    times = seconds(train_once, 5 if is_cuda else 3, warm_up=int(is_cuda), limit=5.0)
+    check_solution(run.problem, results[-1])
+    model.set_trained(run, C, results[-1])
+    return SolverTraining(times, [*curve, (times[-1], model.objective_)], model, 100 * model.score(documents))
+
+
+@functools.cache
+def find_optimum(name, conditions):
+    """Return the least objective of a set."""
+    documents, *_ = read_documents(name, conditions)
+    return make_model("gpukit", conditions.device, 1e-9).fit(documents).objective_
+
+
+def make_model(solver, device, eps=EPS):
+    """Return the unfitted RankSVM of a solver of PAPER_SOLVERS."""
+    device = "cpu" if solver in ON_CPU else str(device).split()[0]
+    settings = {"eps": eps, "max_iter": MOST, "scale": "none", "precondition": solver == "gpukit"}
+    return RankSVM(C, solver=PAPER_SOLVERS[solver], device=device, **settings)
+
+
+def place(solver):
+    """Return a solver's name for rows with times, whose device is the one of the run."""
+    return f"{solver} on the CPU" if solver in ON_CPU else solver
+
+
+def printed_note(values, solver, unit):
+    """Return the paper's value of a solver, one of (DCM, OST, P-SWX), as text."""
+    printed = dict(zip(PAPER_SOLVERS, values)).get(solver)
+    return "not in the paper" if printed is None else f"the paper: {printed} {unit}"
+
+
+def table1(conditions):
+    """Count documents, features, levels, queries and pairs."""
+    for name, documents, *data in read_inputs(conditions):
+        sizes = np.diff(documents.offsets)
+        queries = np.split(documents.y, documents.offsets[1:-1])
+        pairs = make_model("gpukit", conditions.device).prepare(documents).n_pairs
+        levels = max(len(np.unique(labels)) for labels in queries)
+        values = (*documents.X.shape, levels, len(sizes), pairs, int(sizes.max()))
+        for quantity, value, printed in zip(QUANTITIES, values, TABLE_1[name]):
+            yield Row(f"Table 1 {quantity}", *data, [float(value)], "", f"the paper: {printed}")
+
+
+def table2(conditions):
+    """Time training to the paper's precision by each solver."""
+    for name, solver, training, data in train_sets(conditions):
+        note = f"{training.model.n_iter_} Newton steps, f = {training.model.objective_:.10g}; "
+        note += printed_note(PAPER[name], solver, "s")
+        yield Row(f"Table 2 training by {place(solver)}", *data, training.times, "s", note)
+
+
+def table3(conditions):
+    """Measure the pairwise accuracy on the training set by each solver."""
+    for name, solver, training, data in train_sets(conditions):
+        note = printed_note(TABLE_3[name], solver, "%")
+        yield Row(f"Table 3 accuracy of {solver}", *data, [training.accuracy], "%", note)
+
+
+def fig1(conditions):
+    """Measure the relative difference to the optimum (Eq. 15) by second of training."""
+    for name, solver, training, data in train_sets(conditions):
+        optimum = find_optimum(name, conditions._replace(shapes=()))
+        distances = [(second, abs(f - optimum) / abs(optimum)) for second, f in training.curve]
+        note = "; ".join(f"{second:.4g} s {distance:.3g}" for second, distance in distances)
+        yield Row(f"Fig. 1 {place(solver)}", *data, [distances[-1][1]], "eta", note)

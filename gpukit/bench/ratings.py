@@ -3,8 +3,11 @@
 They include `deterministic=True` and epochs with less GPU memory than a training needs.
 """
 
+import contextlib
 import functools
 import gc
+import importlib.util
+import io
 import itertools
 import time
 import warnings
@@ -13,17 +16,21 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
+from gpukit import factorization
 from gpukit.bench.measurement import (
     MOVIELENS,
     MOVIELENS_FILE,
+    Curve,
     Row,
     environment,
     gpu_milliseconds,
     milliseconds,
+    record_epochs,
     require_data,
 )
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.evaluation.metrics import rmse
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
@@ -85,31 +92,13 @@ def model_label(name, factors):
 
 
 def time_convergence(estimator, train, test, device):
-    """Return (RMSE after each epoch, seconds up to it, {stage: seconds} of the preparation) on a warm device."""
+    """Return the Curve of the test RMSE on a warm device."""
     run = estimator.set_params(device=device).prepare(train)
     state, judge = run.session.state(), runs.Judge(run.session, test, run.scale, 0)
     run.training.epoch(0)  # compiles, warms up
     judge.rmse()
     run.session.restart(state)
-    return *record_epochs(run, judge), run.clock.seconds
-
-
-def record_epochs(run, judge, barrier=lambda: None):
-    """Return (RMSE after each epoch, seconds up to it) of a training; barrier() waits for other ranks."""
-    errors, times = [], []
-    for epoch in range(run.settings.epochs):
-        barrier()
-        start = time.perf_counter()
-        run.training.epoch(epoch)
-        barrier()
-        times.append(time.perf_counter() - start)
-        errors.append(judge.rmse())
-    return errors, np.cumsum(times)
-
-
-def first_epoch(errors, target):
-    """Return the number, from 0, of the first epoch with an error of at most target, or None."""
-    return next((epoch for epoch, error in enumerate(errors) if error <= target), None)
+    return Curve(*record_epochs(map(run.training.epoch, range(run.settings.epochs)), judge.rmse), run.clock.seconds)
 
 
 def epoch_samples(run, device):
@@ -148,16 +137,16 @@ def convergence(conditions):
     for name, shape, (train, test) in conditions.generate(generate_split, SHAPES, MORE):
         for model, factors in (("CUSGD++", 32), ("CULSH-MF", 32), ("CUSGD++", 128)):
             estimator, label = dict(make_estimators(factors))[model], model_label(model, factors)
-            time_convergence(estimator, train, test, conditions.device)  # compiles everything
-            errors, times, parts = time_convergence(estimator, train, test, conditions.device)
-            epoch = first_epoch(errors, min(errors) + convert_stars(name, CLOSE))
-            note = f"RMSE {errors[epoch]:.4f} after epoch {epoch + 1}; lowest {min(errors):.4f}"
-            yield Row(f"time to converge {label}", shape, "generated", [1e3 * times[epoch]], "ms", note)
+            for _ in range(2):  # the first one compiles everything
+                curve = time_convergence(estimator, train, test, conditions.device)
+            lowest = min(curve.errors)
+            epoch = curve.epoch_to(lowest + convert_stars(name, CLOSE))
+            note = f"RMSE {curve.errors[epoch]:.4f} after epoch {epoch + 1}; lowest {lowest:.4f}"
+            yield Row(f"time to converge {label}", shape, "generated", [1e3 * curve.times[epoch]], "ms", note)
             if model == "CULSH-MF":
-                before = [1e3 * parts[part] for part in ("neighbours", "prepare")]
-                what, samples = f"the same with neighbours and preparation {label}", [1e3 * times[epoch] + sum(before)]
-                note = "neighbours {:.0f} ms, preparation {:.0f} ms".format(*before)
-                yield Row(what, shape, "generated", samples, "ms", note)
+                note = "neighbours {neighbours:.3f} s, preparation {prepare:.3f} s".format(**curve.parts)
+                what, samples = f"the same with neighbours and preparation {label}", curve.times[epoch] + curve.before
+                yield Row(what, shape, "generated", [1e3 * samples], "ms", note)
 
 
 def hashing(conditions):
@@ -302,42 +291,28 @@ def printed_column(shape):
     return list(PAPER_DATA).index(key), PAPER_DATA[key]
 
 
-def curve_text(times, errors, before):
-    """Return an error curve as text 'second RMSE; ...', with the seconds before the training added to each."""
-    return "; ".join(f"{before + second:.3f} s {error:.4f}" for second, error in zip(times, errors, strict=True))
-
-
 def time_call(function):
     """Return (function(), its seconds)."""
     start = time.perf_counter()
     return function(), time.perf_counter() - start
 
 
-def make_deterministic():
-    """Return {name: (estimator class, parameters)} with all hyperparameters fixed."""
-    parameters = {"n_factors": 32, "n_epochs": 13, "regularization": 0.04}
-    with_neighbors = {**parameters, "n_neighbors": 32}
-    return {
-        model_label("CUSGD++", 32): (MatrixFactorization, parameters),
-        model_label("CULSH-MF", 32): (LSHMF, with_neighbors),
-    }
-
-
 def time_training(estimator, train, test, device):
     """Return (milliseconds of the median epoch, test RMSE after the last one)."""
-    errors, times, _ = time_convergence(estimator, train, test, device)
-    return 1e3 * float(np.median(np.diff(times, prepend=0))), errors[-1]
+    curve = time_convergence(estimator, train, test, device)
+    return 1e3 * float(np.median(np.diff(curve.times, prepend=0))), curve.errors[-1]
 
 
 def deterministic(conditions):
     """Time an epoch and measure the last RMSE of both kinds of training, alternating by seed."""
     train, test = split_movielens(conditions.data)
-    for name, (kind, parameters) in make_deterministic().items():
-        results = {False: [], True: []}
+    for model, estimator in make_estimators(32):
+        estimator.set_params(n_epochs=13, regularization=0.04, **{"n_neighbors": 32} if model == "CULSH-MF" else {})
+        name, results = model_label(model, 32), {False: [], True: []}
         for seed in SEEDS:
             for is_deterministic, samples in results.items():
-                model = kind(deterministic=is_deterministic, random_state=seed, **parameters)
-                samples.append(time_training(model, train, test, conditions.device))
+                estimator.set_params(deterministic=is_deterministic, random_state=seed)
+                samples.append(time_training(estimator, train, test, conditions.device))
         (plain_times, plain_errors), (times, errors) = (zip(*samples) for samples in results.values())
         note = f"{np.median(np.divide(times, plain_times)):.2f} times {np.median(plain_times):.3g} ms of plain training"
         yield Row(f"one epoch, deterministic, {name}", MOVIELENS, "real", times, "ms", note)
@@ -405,3 +380,132 @@ def describe(result, whole, limit):
         f"epoch at {1e3 * sent / middle:.1f} GB/s; {result.training.packing.packed} bytes a rating; {n_kept} of "
         f"{len(blocks)} blocks stay on the GPU; RMSE {result.rmse:.4f}, in enough memory {whole.rmse:.4f}"
     )
+
+
+FILMTRUST = "filmtrust/ratings.txt"
+
+
+def defaults(conditions):
+    """Measure the test RMSE of each predictor on 90/10 splits of each set of ratings."""
+    for name, ratings, seeds in read_sets(conditions.data, conditions.scale):
+        splits = [ratings.split(0.1, seed) for seed in range(seeds)]
+        for label, predictor in make_predictors(conditions.device).items():
+            samples = [lowest_rmse(predictor, *split) for split in splits]
+            note = f"{seeds} splits; mean {np.mean(samples):.4f}"
+            yield Row(f"test RMSE {label}", name, "real", samples, "RMSE", note)
+
+
+def lowest_rmse(predictor, train, test):
+    """Return the lowest RMSE of a predictor's settings; predictions are clipped to the range of train."""
+    return min(rmse(test.values, np.clip(predicted, *train.scale)) for predicted in predictor(train, test))
+
+
+def read_sets(folder, scale=1.0):
+    """Yield (name, Ratings, number of seeds); scale: fraction of their ratings, for tests of the benchmark."""
+    seeds_filmtrust, seeds, n_users = 5, 2, 500
+    yield "FilmTrust", thin(read_ratings(require_data(folder, FILMTRUST)), scale), seeds_filmtrust
+    ratings = read_movielens(folder)
+    for share in (0.01, 0.05, 0.2):
+        yield f"{MOVIELENS}, {share:.0%} of the ratings", thin(ratings, share * scale), seeds
+    users = np.random.default_rng(0).choice(ratings.shape[0], n_users, replace=False)
+    by_few = drop_unused_ids(ratings.take(np.isin(ratings.users, users)))
+    yield f"{MOVIELENS}, {n_users} of the users", thin(by_few, scale), seeds
+
+
+def thin(ratings, share):
+    """Return a random fraction of the ratings, without unused ids."""
+    if share == 1.0:
+        return ratings
+    return drop_unused_ids(ratings.take(np.random.default_rng(0).random(len(ratings)) < share))
+
+
+SURPRISE = {  # the package's defaults, and settings for sparser and denser ratings
+    "SVD": (
+        {},
+        {"n_epochs": 30, "reg_all": 0.1},
+        {"n_factors": 32, "n_epochs": 40, "reg_all": 0.08},
+        {"n_epochs": 60, "lr_all": 0.01, "reg_all": 0.1},
+    ),
+    "SVDpp": ({}, {"n_epochs": 25, "lr_all": 0.005, "reg_all": 0.1}),
+}
+
+
+def global_mean(train, test):
+    """Predict the mean rating."""
+    yield np.full(len(test), train.values.mean(dtype=np.float64))
+
+
+def damped_biases(train, test):
+    """Predict mean + b_user + b_item for each damping of both sides."""
+    dampings, sweeps = (1.0, 3.0, 5.0, 10.0, 25.0), 10
+    mean = train.values.mean(dtype=np.float64)
+    values = train.values - mean
+    for damping in dampings:
+        user_bias, item_bias = np.zeros(train.shape[0]), np.zeros(train.shape[1])
+        for _ in range(sweeps):
+            item_bias = _damped_means(train.items, values - user_bias[train.users], train.shape[1], damping)
+            user_bias = _damped_means(train.users, values - item_bias[train.items], train.shape[0], damping)
+        yield mean + user_bias[test.users] + item_bias[test.items]
+
+
+def _damped_means(rows, residuals, count, damping):
+    return np.bincount(rows, residuals, count) / (np.bincount(rows, minlength=count) + damping)
+
+
+def libmf(n_factors):
+    """Return the predictor of LIBMF's matrix factorization on one thread."""
+
+    libmf_decays, libmf_iterations = (0.03, 0.06, 0.1, 0.15), 20
+
+    def predict(train, test):
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints when it is imported
+            from libmf import mf
+
+        triples = np.stack([train.users, train.items, train.values], axis=1)
+        for decay in libmf_decays:
+            decays = {"lambda_p1": 0.0, "lambda_q1": 0.0, "lambda_p2": decay, "lambda_q2": decay}  # 1: of L1 norms
+            model = mf.MF(k=n_factors, nr_threads=1, nr_iters=libmf_iterations, quiet=True, **decays)
+            model.fit(triples)
+            users, items = model.p_factors(), model.q_factors()  # its own predict confuses rows
+            known = (test.users < len(users)) & (test.items < len(items))
+            predicted = np.full(len(test), np.nan)
+            predicted[known] = (users[test.users[known]] * items[test.items[known]]).sum(axis=1)
+            yield np.where(np.isnan(predicted), train.values.mean(dtype=np.float64), predicted)  # NaN: never rated
+
+    return predict
+
+
+def surprise(name):
+    """Return the predictor of an algorithm of Surprise."""
+
+    def predict(train, test):
+        import pandas
+        import surprise as package
+
+        frame = pandas.DataFrame({"user": train.users, "item": train.items, "rating": train.values})
+        reader = package.Reader(rating_scale=train.scale)
+        ratings = package.Dataset.load_from_df(frame, reader).build_full_trainset()
+        for setting in SURPRISE[name]:
+            model = getattr(package, name)(random_state=0, **setting).fit(ratings)
+            yield np.array([model.predict(*pair).est for pair in zip(test.users.tolist(), test.items.tolist())])
+
+    return predict
+
+
+def gpukit_default(name, device):
+    """Return the predictor of an estimator with its defaults."""
+
+    def predict(train, test):
+        yield getattr(factorization, name)(device=device).fit(train).predict(test, unknown="baseline")
+
+    return predict
+
+
+def make_predictors(device):
+    """Return {name: predictor} of gpukit and the installed packages."""
+    predictors = {"global mean": global_mean, "damped biases (1 to 25)": damped_biases}
+    if importlib.util.find_spec("libmf"):
+        predictors |= {f"LIBMF k={count}": libmf(count) for count in (32, 128)}
+    if importlib.util.find_spec("surprise"):
+        predictors |= {"Surprise SVD": surprise("SVD"), "Surprise SVD++": surprise("SVDpp")}
+    return predictors | {f"{name}, defaults": gpukit_default(name, device) for name in ("MatrixFactorization", "LSHMF")}

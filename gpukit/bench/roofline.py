@@ -25,7 +25,7 @@ from gpukit.device.engine import engine
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.run import Judge
 from gpukit.neighbors import plan
-from gpukit.neighbors.hashes.plan import level_weights, sum_slices, work_units
+from gpukit.neighbors.hashes.plan import Adder, level_weights, sum_slices, work_units
 from gpukit.ratings import synth
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.runtime.thread_count import limit_threads
@@ -72,7 +72,7 @@ def simlsh(scale, device):
     columns = plan.columns_of(order_ratings(generate_split("netflix", scale)[0], device))
     settings, weights = plan.Settings(), level_weights(columns.values, plan.Settings().psi)
     units, joins, slots = work_units(columns.indptr)
-    adder = hashes.Adder(columns, weights, sum_slices(columns.indptr, weights), settings)
+    adder = Adder(hashes, columns, weights, sum_slices(columns.indptr, weights), settings)
     ratings, items = columns.users.size, len(columns.indptr) - 1
     word = 12 + 5  # a random word; an addition of carry-save adders
     size = 5 * ratings + 4 * items * settings.n_words
@@ -165,16 +165,11 @@ def peaks(device):
     def copy():
         map_row_blocks(lambda rows: np.copyto(target[rows], source[rows]), source.shape)
 
-    rates = [
-        (
-            "copy",
-            f"{4 * numbers >> 20} MiB",
-            (lambda: xp.copyto(target, source)) if device.is_cuda else copy,
-            8 * numbers,
-        ),
-        ("product of matrices in float32", f"{side} x {side}", lambda: xp.matmul(a, b, out=c), 2 * side**3),
-    ]
-    for (name, shape, run, amount), unit in zip(rates, ("GB/s", "Gflop/s")):
+    run_copy = functools.partial(xp.copyto, target, source) if device.is_cuda else copy
+    rates = [("copy", f"{4 * numbers >> 20} MiB", run_copy, 8 * numbers, "GB/s")]
+    product = functools.partial(xp.matmul, a, b, out=c)
+    rates += [("product of matrices in float32", f"{side} x {side}", product, 2 * side**3, "Gflop/s")]
+    for name, shape, run, amount, unit in rates:
         samples = [1e-6 * amount / sample for sample in time_step(run, device, 11, 5)]
         yield Row(f"roofline: {name}", shape, "generated", samples, unit)
 

@@ -125,11 +125,5 @@ def orders(conditions):
             loop = milliseconds(lambda: [np.argsort(part, kind="stable") for part in segments], 9)  # noqa: B023
             ratios = np.median(loop) / sort_samples(np.concatenate(segments), offsets, conditions.device)
             note = f"{offsets[-1] / 1e6:.2f} million float64 keys in {len(offsets) - 1} segments"
-            yield Row(
-                f"segmented sort, numpy's loop against it: {name}",
-                f"length {length}",
-                "generated",
-                ratios,
-                "times",
-                note,
-            )
+            what = f"segmented sort, numpy's loop against it: {name}"
+            yield Row(what, f"length {length}", "generated", ratios, "times", note)

@@ -9,22 +9,19 @@ from gpukit.bench.sorting import holder
 from gpukit.svt import cpu, products
 from gpukit.svt.products import ProductThresholding
 
-SHAPES = ((4039, 50), (2100, 64), (2100, 128), (64, 512))  # slices, their rows and columns
+SHAPES = {50: 4039, 64: 2100, 128: 2100, 512: 64}  # number of slices by rows and columns of each
 KINDS = ("Gaussian", "nearly low-rank")
-RANK = 5  # of nearly low-rank slices
-SHARE = 0.05  # of a slice's largest singular value: lam
-CHECKED = 4  # slices
 
 
 def make_slices(count, n, kind):
     """Return (X (N, n, n) float32, lam (N,)) of Gaussian slices, or of low-rank slices with noise."""
-    rng = np.random.default_rng(0)
+    rng, rank, share = np.random.default_rng(0), 5, 0.05  # of low-rank slices; of the largest singular value
     X = rng.normal(size=(count, n, n)).astype(np.float32)
     if kind == "nearly low-rank":
         X *= np.float32(1e-3)
-        X += (rng.normal(size=(count, n, RANK)) @ rng.normal(size=(count, RANK, n))).astype(np.float32)
-    largest = np.linalg.norm(X[:CHECKED], 2, axis=(1, 2)).mean()
-    return X, np.full(count, SHARE * largest, np.float32)
+        X += (rng.normal(size=(count, n, rank)) @ rng.normal(size=(count, rank, n))).astype(np.float32)
+    largest = np.linalg.norm(X[:4], 2, axis=(1, 2)).mean()
+    return X, np.full(count, share * largest, np.float32)
 
 
 def lapack_result(X, lam):
@@ -34,42 +31,37 @@ def lapack_result(X, lam):
 
 
 def check(X, lam, out):
-    """Return the largest relative error of CHECKED slices; raise DataError above 1e-5."""
-    chosen = np.linspace(0, len(X) - 1, min(CHECKED, len(X)), dtype=int)
+    """Return the largest relative error of four slices; raise DataError above 1e-5."""
+    chosen = np.linspace(0, len(X) - 1, min(4, len(X)), dtype=int)
     right = lapack_result(X[chosen], lam[chosen])
     error = float((np.linalg.norm(out[chosen] - right, axis=(1, 2)) / np.linalg.norm(right, axis=(1, 2))).max())
     check_error("slices", error, 1e-5)
     return error
 
 
-def default_samples(X, lam, device):
-    """Return (milliseconds, error) of the method that singular_value_threshold chooses, for arrays on the device."""
-    if device.is_cuda:
-        return product_samples(X, lam) if products.pays(X.shape) else kernel_samples(X, lam)
+def twin_samples(X, lam):
+    """Return (milliseconds, result) of the CPU twins."""
     out = np.empty_like(X)
-    samples = milliseconds(lambda: cpu.threshold(X, lam, out), 5)
-    return samples, check(X, lam, out)
+    return milliseconds(lambda: cpu.threshold(X, lam, out), 5), out
 
 
 def kernel_samples(X, lam):
-    """Return (milliseconds, error) of the kernels, for arrays on a GPU."""
+    """Return (milliseconds, result) of the kernels, for arrays on a GPU."""
     from gpukit._cuda import cuda
     from gpukit.svt import gpu
 
     out = cuda.device_array(X.shape, X.dtype)
     thresholding = gpu.Thresholding(cuda.to_device(X), cuda.to_device(lam), out)
-    samples = queued_milliseconds(thresholding.run, 21, holder())
-    return samples, check(X, lam, out.copy_to_host())
+    return queued_milliseconds(thresholding.run, 21, holder()), out.copy_to_host()
 
 
 def product_samples(X, lam):
-    """Return (milliseconds, error) of matrix products alone, for arrays on a GPU."""
+    """Return (milliseconds, result) of matrix products alone, for arrays on a GPU."""
     import cupy
 
     device_X, bounds = cupy.asarray(X), cupy.asarray(lam)
     thresholding = ProductThresholding(device_X, bounds, cupy.empty_like(device_X), on_gpu=True)
-    samples = gpu_milliseconds(thresholding.run, 7, 2)
-    return samples, check(X, lam, thresholding.out.get())
+    return gpu_milliseconds(thresholding.run, 7, 2), thresholding.out.get()
 
 
 def numpy_samples(X, lam):
@@ -111,18 +103,18 @@ def rivals(X, lam, device):
 def method_rows(X, lam, device):
     """Yield (what, milliseconds, note) of our methods."""
     both_methods = 100  # sides above which both kernels and products are timed on a GPU
-    methods = {"singular-value thresholding": lambda X, lam: default_samples(X, lam, device)}
+    default = twin_samples if not device.is_cuda else product_samples if products.pays(X.shape) else kernel_samples
+    methods = {"": default}
     if device.is_cuda and X.shape[1] > both_methods:
-        methods["singular-value thresholding by kernels"] = kernel_samples
-        methods["singular-value thresholding by products"] = product_samples
-    for what, method in methods.items():
-        samples, error = method(X, lam)
-        yield what, samples, f"error {error:.0e}"
+        methods |= {" by kernels": kernel_samples, " by products": product_samples}
+    for name, method in methods.items():
+        samples, out = method(X, lam)
+        yield f"singular-value thresholding{name}", samples, f"error {check(X, lam, out):.0e}"
 
 
 def thresholding(conditions):
     """Threshold all slices of the papers' shapes in one call, compared with other packages."""
-    for count, n in SHAPES:
+    for n, count in SHAPES.items():
         count = max(1, round(conditions.scale * count))
         shape = f"{n} x {n} x {count}"
         for kind in KINDS:

@@ -25,8 +25,6 @@ from gpukit.errors import GpukitError
 from gpukit.runtime import private
 
 MEMORY = 200 << 20  # bytes of a process
-MOST_HELPERS = 15  # a job has some fifty functions, and each process takes a second to start
-EVERY = 0.5  # seconds between two reports of the progress
 COMMAND = (sys.executable, "-P", "-m", "gpukit.compilation.worker")
 
 
@@ -78,7 +76,7 @@ class Helpers:
             with self.changed:
                 if not self.running or not (self.left or self.busy.total()):
                     return
-                self.changed.wait(EVERY)
+                self.changed.wait(0.5)
 
     def stop(self):
         """End the processes."""
@@ -137,7 +135,8 @@ def begin(*jobs, alone=True, capability=None):
         return 0
     first, *others = lacking = [missing_tasks(job, capability) for job in jobs]
     tasks, expected = [task for task in first if all(task in other for other in others)], max(map(len, lacking))
-    count = min(MOST_HELPERS, cores() - 1, available_memory() // MEMORY // 2, len(tasks)) if alone else 0
+    most = 15  # a job has some fifty functions, and each process takes a second to start
+    count = min(most, cores() - 1, available_memory() // MEMORY // 2, len(tasks)) if alone else 0
     if _jit.helpers is not None:
         _jit.helpers.add(tasks, capability)
     elif tasks:
@@ -204,12 +203,6 @@ def _compile(tasks, count, capability, counted, progress):
             f"({MEMORY >> 20} MB for each process), and repeat it."
         )
     counted[0] += len(tasks)
-
-
-def _lacking(tasks, capability):
-    """Return the Tasks that the cache lacks, of {Task: True for a kernel}: kernels with a capability, else others."""
-    wanted = [task for task, is_kernel in tasks.items() if is_kernel == (capability is not None)]
-    return [task for task in wanted if is_missing(task, capability)]
 
 
 def check_cache():

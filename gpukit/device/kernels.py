@@ -4,8 +4,6 @@ import numpy as np
 
 from gpukit._cuda import cuda, kernel
 
-THREADS = 32
-
 
 @kernel
 def number_threads(out):
@@ -20,14 +18,14 @@ def number_threads(out):
 
 def failure(index):
     """Compile and run a kernel on GPU number index; return None or one line with the error."""
+    threads = 32
     try:
         with cuda.gpus[index]:
-            out = cuda.to_device(np.zeros(THREADS, np.int32))
-            cuda.jit(number_threads.py_func)[1, THREADS](out)  # bypasses the cache to test the compiler as well
+            out = cuda.to_device(np.zeros(threads, np.int32))
+            cuda.jit(number_threads.py_func)[1, threads](out)  # bypasses the cache to test the compiler as well
             result = out.copy_to_host()
     except Exception as error:  # compiler, linker and driver raise unrelated exceptions
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         return f"{type(error).__name__}: {'; '.join(lines)}" if lines else type(error).__name__
-    return (
-        None if np.array_equal(result, np.arange(THREADS)) else f"it gave {result[:4].tolist()}... instead of 0, 1, 2"
-    )
+    is_right = np.array_equal(result, np.arange(threads))
+    return None if is_right else f"it gave {result[:4].tolist()}... instead of 0, 1, 2"

@@ -11,7 +11,6 @@ from gpukit.errors import DeviceMemoryError
 from gpukit.runtime.start import gpu_memory_limit
 
 GROUP = Path("/sys/fs/cgroup")
-RESERVE = 256 << 20  # bytes of a GPU left to the driver, to libraries and to small arrays
 SMALL = 32 << 20  # bytes of main memory that are not checked
 
 
@@ -30,9 +29,12 @@ def _free_on_gpu():
 
 
 def spare_memory():
-    """Return the bytes of the current GPU for a task: those free, less RESERVE or an eighth of a small limit."""
-    limit = gpu_memory_limit()
-    return _free_on_gpu() - (RESERVE if limit is None else min(RESERVE, limit // 8))
+    """Return the bytes of the current GPU for a task: those free, less a reserve or an eighth of a small limit.
+
+    The reserve is left to the driver, to libraries and to small arrays.
+    """
+    reserve, limit = 256 << 20, gpu_memory_limit()
+    return _free_on_gpu() - (reserve if limit is None else min(reserve, limit // 8))
 
 
 def release(device):

@@ -18,7 +18,6 @@ from gpukit._jit import copy_row
 from gpukit.scheduler import by_block
 
 CHUNK = 8 << 20  # bytes of a buffer: hides the cost of a launch and a parallel loop, fits the caches
-BUFFERS = 4
 LEAST = 1 << 20  # bytes of an array for which buffers pay
 PIECE = 1 << 16  # numbers that a thread copies at once
 _ring_lock = threading.Lock()  # one ring for each device
@@ -136,5 +135,5 @@ def make_ring(device):
     It outlives the runs: locking pages takes longer than an upload, and a ring takes 32 MB of main memory and none of
     the device. Threads upload to different GPUs at the same time, to the same GPU one after another.
     """
-    buffers = [Buffer(cuda.pinned_array(CHUNK, np.uint8), cuda.event()) for _ in range(BUFFERS)]
+    buffers = [Buffer(cuda.pinned_array(CHUNK, np.uint8), cuda.event()) for _ in range(4)]
     return Ring(buffers, cuda.stream(), threading.Lock())

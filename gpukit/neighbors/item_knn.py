@@ -87,9 +87,8 @@ def _neighbors_of(users, items, chosen, n_items, device):
     if not is_chosen.any():
         return np.full((n_items, n_neighbors), -1, np.int32), np.zeros((n_items, n_neighbors), np.float32)
     pairs = users[is_chosen], items[is_chosen], np.ones(np.count_nonzero(is_chosen), np.float32)
-    return click_neighbors(
-        order_ratings(Ratings(*pairs, np.arange(len(chosen)), np.arange(n_items)), device), n_neighbors, device
-    )
+    clicks = Ratings(*pairs, np.arange(len(chosen)), np.arange(n_items))
+    return click_neighbors(order_ratings(clicks, device), n_neighbors, device)
 
 
 def _naming(neighbors, cosines):
@@ -98,9 +97,8 @@ def _naming(neighbors, cosines):
 
     is_present = neighbors.ravel() >= 0
     rows = np.repeat(np.arange(len(neighbors)), neighbors.shape[1])[is_present]
-    lists = csr_array(
-        (cosines.ravel()[is_present], (neighbors.ravel()[is_present], rows)), (len(neighbors), len(neighbors))
-    )
+    entries = cosines.ravel()[is_present], (neighbors.ravel()[is_present], rows)
+    lists = csr_array(entries, (len(neighbors), len(neighbors)))
     return lists.indptr.astype(np.int64), lists.indices.astype(np.int32), lists.data
 
 

@@ -43,7 +43,7 @@ def shared_codes(columns, settings, lengths, team, device, chunk=work.CHUNK):
     lines = make_gpu_transport(team, device) if device.is_cuda else HostTransport(team)
     weights = work.level_weights(columns.values, settings.psi)
     whole, pieces = np.append(0, np.cumsum(lengths.sum(axis=0))), np.maximum(-(-lengths // chunk), 1)
-    adder = steps.Adder(columns, weights, sum_slices(whole, weights), settings)
+    adder = work.Adder(steps, columns, weights, sum_slices(whole, weights), settings)
     for first, last in stripes(pieces.sum(axis=0), adder.unit_bytes):
         units, joins = units_of(columns.indptr, pieces, team.rank, first, last)
         partials, totals = adder.add_up(units, int(joins[-1, 2]))

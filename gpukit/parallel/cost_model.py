@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 START_SECONDS = 1.0  # of a second process: 0.6 on a CPU, 0.2 for NCCL's first connections, the rest for its GPU
 SOCKET_SECONDS = 1e-9  # per byte that rank 0 sends to another rank by sockets, on two cores
-NCCL_SECONDS = 0.09e-9  # per byte sent by NCCL, beyond the upload to one GPU: 0.57 s instead of 0.34 s for TENSOR_STEP
-RATINGS, FEATURE_VALUES, TENSOR_VALUES = 99.07e6, 3.77e6 * 136, 512 * 512 * 2600.0  # Netflix, WEB30K, a tensor
+NCCL_SECONDS = 0.09e-9  # per byte sent by NCCL, beyond the upload to one GPU: 0.57 s instead of 0.34 s for the tensor
+SIZES = {"ratings": 99.07e6, "features": 3.77e6 * 136, "tensor": 512 * 512 * 2600.0}  # Netflix, values of WEB30K
 EPOCHS = {(32, 0): (7.12, 4.29), (128, 0): (16.81, 8.58), (32, 32): (11.44, 6.05)}  # (F, K): ms on one GPU, on two
-HESSIAN_PRODUCT, TENSOR_STEP = (0.5459, 0.3801), (73.79, 39.80)  # ms on one GPU, on two
-RATING_BYTES = 12  # in memory
+PASSES = {"features": (0.5459, 0.3801), "tensor": (73.79, 39.80)}  # of the Hessian, of the imputation: the same
 
 
 class Workload(NamedTuple):
@@ -42,7 +41,7 @@ def factorization_workload(count, epochs, factors, neighbors):
     usual, wide, near = EPOCHS.values()
     wide_share, near_share = (factors - 32) / 96, neighbors / 32
     row = [max(a / 4, a + wide_share * (b - a) + near_share * (c - a)) for a, b, c in zip(usual, wide, near)]
-    return Workload(epochs, *scale_row(row, count / RATINGS), SOCKET_SECONDS * RATING_BYTES * count)
+    return Workload(epochs, *scale_row(row, count / SIZES["ratings"]), SOCKET_SECONDS * 12 * count)  # bytes of one
 
 
 def ranksvm_workload(values, products):
@@ -50,12 +49,12 @@ def ranksvm_workload(values, products):
 
     Each rank reads the documents itself.
     """
-    return Workload(products, *scale_row(HESSIAN_PRODUCT, values / FEATURE_VALUES))
+    return Workload(products, *scale_row(PASSES["features"], values / SIZES["features"]))
 
 
 def imputation_workload(values, steps):
     """Return the Workload of `steps` steps of an imputation of a tensor with `values` entries."""
-    return Workload(steps, *scale_row(TENSOR_STEP, values / TENSOR_VALUES), NCCL_SECONDS * 4 * values)
+    return Workload(steps, *scale_row(PASSES["tensor"], values / SIZES["tensor"]), NCCL_SECONDS * 4 * values)
 
 
 def scale_row(row, share):

@@ -18,9 +18,6 @@ from gpukit.parallel.heartbeat import RANK_ENDED, Heartbeat, exit_reasons
 from gpukit.parallel.team import ALONE, Team
 from gpukit.runtime.launcher_env import ALONE_VARIABLE, PARENT_VARIABLE, launched_ranks
 
-PR_SET_PDEATHSIG = 1  # of prctl
-SAMPLES, SAMPLE_BYTES = 16, 1 << 18  # of a file, for its checksum
-
 
 def join_team(errors=None) -> Team:
     """Return the Team of this process; ALONE if the process has no launcher.
@@ -67,8 +64,9 @@ def end_with_parent():
     """Let the end of the process that has started this rank end it too."""
     signal.signal(RANK_ENDED, _stop)
     if parent := os.environ.pop(PARENT_VARIABLE, None):
+        set_death_signal = 1  # PR_SET_PDEATHSIG
         with contextlib.suppress(OSError):  # without prctl, ranks notice the end of the others
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+            ctypes.CDLL(None).prctl(set_death_signal, signal.SIGTERM)
         if os.getppid() != int(parent):  # it has already ended
             signal.raise_signal(signal.SIGTERM)
 
@@ -85,12 +83,13 @@ def check_same_files(team, paths):
 
 def describe_file(path):
     """Return a file's size and checksum of samples, or the reason of a read error."""
+    samples, sample_bytes = 16, 1 << 18
     try:
         with open(path, "rb") as file:
             size, total = os.fstat(file.fileno()).st_size, 0
-            for start in sorted({max(0, size - SAMPLE_BYTES) * part // SAMPLES for part in range(SAMPLES + 1)}):
+            for start in sorted({max(0, size - sample_bytes) * part // samples for part in range(samples + 1)}):
                 file.seek(start)
-                total = zlib.crc32(file.read(SAMPLE_BYTES), total)
+                total = zlib.crc32(file.read(sample_bytes), total)
     except OSError as error:
         return error.strerror or "not a seekable file"
     return f"{size:,} bytes ({total:08x})"
@@ -101,10 +100,8 @@ def find_difference(team, text):
     message = np.frombuffer(f"{socket.gethostname()}\n{text}".encode(), np.uint8)
     texts = [bytes(array).decode().split("\n") for array in team.allgather(message)]
     (first, expected), *others = texts
-    for rank, (host, other) in enumerate(others, 1):
-        if other != expected:
-            return first, expected, rank, host, other
-    return None
+    different = ((first, expected, rank, *other) for rank, other in enumerate(others, 1) if other[1] != expected)
+    return next(different, None)
 
 
 def _stop(number, frame):

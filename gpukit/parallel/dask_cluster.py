@@ -24,10 +24,8 @@ from gpukit.parallel.launch import COMMAND, end_ranks, start_rank
 from gpukit.parallel.rendezvous import address_of, listen, make_rendezvous
 from gpukit.parallel.team import TeamError
 
-WAIT_SECONDS = 600.0  # for all tasks of a job to begin: workers may be busy with tasks of others
 END_SECONDS = 12.0  # for ranks to end by themselves after one has failed
 PAUSE = 0.1
-PIECE = 1 << 24  # bytes of a file that travel at a time
 PRIORITY = 100  # of the tasks, so that they begin at nearly the same time
 LOST = "The Dask cluster has lost {}. All ranks end. Start again; --resume continues from a checkpoint."
 
@@ -84,11 +82,12 @@ def launch(client, arguments, command=COMMAND, partitions=None):
         tasks = [submit(client, describe_worker, worker) for worker in workers]
         places = client.gather(tasks)
         gpus, job = assign_gpus(places), secrets.token_hex(4)
-        meeting = make_rendezvous(len(workers), places[0]["address"], job=job, seconds=WAIT_SECONDS)
+        wait_seconds = 600.0  # for all tasks to begin: workers may be busy with tasks of others
+        meeting = make_rendezvous(len(workers), places[0]["address"], job=job, seconds=wait_seconds)
         tasks = []
         for rank, (worker, place) in enumerate(zip(workers, places)):
             settings = {"GPUKIT_NUM_THREADS": str(place["threads"]), "CUDA_VISIBLE_DEVICES": gpus[rank]}
-            settings = {**settings, **meeting.environment(rank)}
+            settings |= meeting.environment(rank)
             request = settings, list(arguments), command, os.getcwd(), partitions[worker]
             tasks.append(submit(client, run_rank, worker, *request))
         try:
@@ -237,16 +236,12 @@ def find_holders(client, futures):
     places = client.who_has(futures)
     for number, future in enumerate(futures):
         if future.status != "finished":
-            raise DataError(f"Partition {number:,} of the Dask DataFrame cannot be computed: {describe_end(future)}.")
+            error = future.exception() if future.status == "error" else None
+            reason = future.status if error is None else f"{type(error).__name__}: {error}"
+            raise DataError(f"Partition {number:,} of the Dask DataFrame cannot be computed: {reason}.")
         owner = next((worker for worker in holders if worker in places.get(future.key, ())), min(holders))
         holders[owner].append([number, future])
     return holders
-
-
-def describe_end(future):
-    """Return the error of a future, or how it has ended without one."""
-    error = future.exception() if future.status == "error" else None
-    return future.status if error is None else f"{type(error).__name__}: {error}"
 
 
 def fetch_file(client, worker, path, target):
@@ -260,7 +255,7 @@ def read_piece(path, offset):
     """Return a piece of a file; empty at its end."""
     with open(path, "rb") as file:
         file.seek(offset)
-        return file.read(PIECE)
+        return file.read(1 << 24)
 
 
 def is_wanted(worker, key):
@@ -279,9 +274,8 @@ def wait_for_tasks(client, tasks):
             return [None] * len(tasks)
         states = [task.status for task in tasks]
         results = [task.result() if state == "finished" else None for task, state in zip(tasks, states)]
-        if failed is None and any(state not in ("pending", "finished") for state in states):
-            failed = time.monotonic()
-        if failed is None and any(result and result[0] for result in results):
+        is_lost = any(state not in ("pending", "finished") for state in states)
+        if failed is None and (is_lost or any(result and result[0] for result in results)):
             failed = time.monotonic()
         if "pending" not in states or (failed is not None and time.monotonic() - failed > END_SECONDS):
             return results

@@ -18,7 +18,6 @@ from gpukit.parallel.team import TeamError, raise_error
 BEAT_SECONDS = 1.0  # between two reports
 PATIENCE = 15.0  # seconds of silence after which a rank is lost
 LATE_SECONDS = 3.0  # between two reports of this rank: it was stopped itself, perhaps with the whole job
-ABORT_SECONDS = 1.0  # for the main thread to notice an error before the work on its GPU is aborted
 END_SECONDS = 5.0  # for the main thread to notice an error, and then to end
 BEAT, LEFT = b"", b"L"
 SILENT = (
@@ -40,11 +39,8 @@ class Heartbeat:
 
     def __init__(self, rendezvous, peers, errors=None, is_process=False):
         self.rank, self.key, self.errors, self.is_process = rendezvous.rank, rendezvous.key, errors, is_process
-        self.controls, self.listener, self.hosts = (
-            dict(peers.controls),
-            peers.listener,
-            [host for host, _ in peers.places],
-        )
+        self.controls, self.listener = dict(peers.controls), peers.listener
+        self.hosts = [host for host, _ in peers.places]
         self.failure, self.failed_at, self.lost, self.noticed, self.closed = None, None, None, False, False
         self.at_failure = []
         self.sleeper, self.waker = Pipe(duplex=False)
@@ -114,7 +110,7 @@ class Heartbeat:
                     self._read(rank, control)
                 elif now - heard[rank] > PATIENCE and self.failure is None:
                     self._lose(rank, SILENT.format(rank, self.hosts[rank], PATIENCE))
-            if self.failed_at is not None and now - self.failed_at > ABORT_SECONDS:
+            if self.failed_at is not None and now - self.failed_at > 1.0:  # for the main thread to notice it
                 self._abort()
             if self.failed_at is not None and self.is_process:
                 self._end(now - self.failed_at)

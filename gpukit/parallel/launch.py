@@ -18,7 +18,6 @@ from gpukit.runtime.launcher_env import PARENT_VARIABLE
 END_SECONDS = 6.0  # for ranks to end by themselves after one has failed, or after a request to stop
 LAST_SECONDS = 2.0  # for those that have not ended by themselves after a failure, once they are asked
 FORWARD_SECONDS = 1.0  # for a rank that got a stop request to report it to the others itself
-PAUSE = 0.01
 SIGNAL_CODE = 128  # plus the signal's number: exit code of a command that reports its stop
 COMMAND = "from gpukit.cli.process import main; main()"
 
@@ -60,21 +59,10 @@ def start_rank(arguments, settings, has_streams=False, command=COMMAND, **stream
     return subprocess.Popen(
         [sys.executable, "-P", "-c", command, *arguments],
         env={**os.environ, **settings, PARENT_VARIABLE: str(os.getpid())},
-        pass_fds=inherited_descriptors() if has_streams else (),
+        close_fds=not has_streams,  # a shell's <(command) is an inheritable descriptor
         start_new_session=True,
         **streams,
     )
-
-
-def inherited_descriptors():
-    """Return inheritable descriptors of this process except the standard streams: a shell's <(command)."""
-    descriptors = []
-    with contextlib.suppress(OSError):  # there may be no /dev/fd
-        for name in os.listdir("/dev/fd"):
-            with contextlib.suppress(OSError):  # the descriptor of the listed folder is closed
-                if int(name) > 2 and os.get_inheritable(int(name)):
-                    descriptors.append(int(name))
-    return descriptors
 
 
 @contextlib.contextmanager
@@ -121,7 +109,7 @@ def _wait_for_ranks(ranks):
             raise interrupt.Interrupted(number)
         if elapsed > END_SECONDS:
             return
-        time.sleep(PAUSE)
+        time.sleep(0.01)
 
 
 def _stop_signal(ranks):

@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import ctypes
+import enum
 import os
 import socket
 import sys
@@ -17,14 +18,18 @@ from gpukit.parallel.rendezvous import START_SECONDS, find_address, make_rendezv
 from gpukit.parallel.team import TeamError
 from gpukit.runtime.launcher_env import launched_ranks, read_whole_number
 
-WHOLE, LENGTH, PART = 7, 8, 9  # tags: a message; the length of one sent in parts; a part
 PART_BYTES = 1 << 30  # an MPI count is an int
-BUSY_SECONDS, PAUSE = 0.002, 0.0005  # of polling without a pause; seconds of a pause
 LATER_SECONDS = 3.0  # until the next rank reports what all have noticed
 NOT_STARTED = (
     "MPI has not started on all ranks for {:g} s: one is stopped, or its host cannot be reached. If ranks start later, "
     "set GPUKIT_START_SECONDS."
 )
+
+
+class Tag(enum.IntEnum):
+    """A message; the length of one sent in parts; a part."""
+
+    WHOLE, LENGTH, PART = range(7, 10)
 
 
 def start_mpi():
@@ -91,11 +96,11 @@ class Messages:
             self.queued = [(data, request) for data, request in self.queued if not request.Test()]
             data = np.frombuffer(data, np.uint8)
             if len(data) <= PART_BYTES:
-                self._queue(rank, data, WHOLE)
+                self._queue(rank, data, Tag.WHOLE)
                 return
-            self._queue(rank, np.array([len(data)]).view(np.uint8), LENGTH)
+            self._queue(rank, np.array([len(data)]).view(np.uint8), Tag.LENGTH)
             for part in split_parts(data):
-                self._queue(rank, part, PART)
+                self._queue(rank, part, Tag.PART)
 
     def _queue(self, rank, data, tag):
         self.queued.append((data, self.communicator.Isend([data, self.MPI.BYTE], rank, tag)))
@@ -107,11 +112,11 @@ class Messages:
             self._wait_until(lambda: self.communicator.Iprobe(rank, self.MPI.ANY_TAG, status))
             data = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
             self.communicator.Recv([data, self.MPI.BYTE], rank, status.Get_tag())
-            if status.Get_tag() == LENGTH:
+            if status.Get_tag() == Tag.LENGTH:
                 data = np.empty(data.view(np.int64)[0], np.uint8)
                 for part in split_parts(data):
-                    self._wait_until(lambda: self.communicator.Iprobe(rank, PART))
-                    self.communicator.Recv([part, self.MPI.BYTE], rank, PART)
+                    self._wait_until(lambda: self.communicator.Iprobe(rank, Tag.PART))
+                    self.communicator.Recv([part, self.MPI.BYTE], rank, Tag.PART)
         return data.data
 
     @contextlib.contextmanager
@@ -144,14 +149,14 @@ class Messages:
 
         patient=False: an error is known, and only the loss of a rank ends the wait.
         """
-        start = time.monotonic()
+        busy_until = time.monotonic() + 0.002
         while not is_done():
-            if time.monotonic() - start > BUSY_SECONDS:
+            if time.monotonic() > busy_until:
                 if patient:
                     self.check()
                 elif self.heartbeat.lost is not None:
                     return
-                time.sleep(PAUSE)
+                time.sleep(0.0005)
 
     def _finalize(self):
         """Wait for all ranks; end the process if one is lost, because MPI's finalization would wait for it."""

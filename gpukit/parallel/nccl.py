@@ -16,7 +16,6 @@ from gpukit._driver import copy_in
 from gpukit.parallel.array_transport import HostTransport
 from gpukit.parallel.team import TeamError
 
-BUSY_SECONDS, PAUSE = 0.05, 0.001  # of polling without a pause; seconds of a pause
 SETTINGS = {
     "NCCL_NVLS_ENABLE": "0",  # shared hosts refuse NVLink multicast, and initialization fails there
     "NCCL_RAS_ENABLE": "0",  # some hosts do not allow the listener for monitoring
@@ -70,14 +69,8 @@ class NcclTransport:
         unique_id = pack_id(nccl.get_unique_id()) if team.rank == 0 else None
         self.communicator = nccl.NcclCommunicator(team.size, unpack_id(team.broadcast(unique_id)), team.rank)
         team.abort_at_failure(self.communicator.abort)
-        self.dtypes = {
-            np.dtype(np.uint8): nccl.NCCL_UINT8,
-            np.dtype(np.int32): nccl.NCCL_INT32,
-            np.dtype(np.uint32): nccl.NCCL_UINT32,
-            np.dtype(np.int64): nccl.NCCL_INT64,
-            np.dtype(np.float32): nccl.NCCL_FLOAT32,
-            np.dtype(np.float64): nccl.NCCL_FLOAT64,
-        }
+        names = "uint8", "int32", "uint32", "int64", "float32", "float64"
+        self.dtypes = {np.dtype(name): getattr(nccl, f"NCCL_{name.upper()}") for name in names}
 
     @contextlib.contextmanager
     def group(self):
@@ -162,11 +155,11 @@ def wait_for_event(event, transport):
 
     Raises the error of another rank, TeamError if one has ended or is silent.
     """
-    start = time.monotonic()
+    busy_until = time.monotonic() + 0.05
     while not (SIMULATED or event.query()):
-        if time.monotonic() - start > BUSY_SECONDS:
+        if time.monotonic() > busy_until:
             transport.check()
-            time.sleep(PAUSE)
+            time.sleep(0.001)
 
 
 def pack_id(unique_id):

@@ -30,9 +30,7 @@ from gpukit.parallel.team import TeamError, describe_error, raise_error
 from gpukit.runtime.launcher_env import launched_ranks, read_whole_number
 
 START_SECONDS = 25.0
-ANSWER_SECONDS, PAUSE = 5.0, 0.01  # for a step of a connection; between two attempts to connect
-CHECK_SECONDS = 0.2  # of a wait for a message between two checks whether another rank has failed
-LONGEST_QUEUE = 1024  # of ranks that connect at the same time
+ANSWER_SECONDS = 5.0  # for a step of a connection
 FAULTS = OSError, EOFError, AssertionError, ValueError, AuthenticationError  # of a peer that is no rank
 ENDED = "Rank {} has ended before the computation was complete: killed, or out of memory."
 
@@ -201,7 +199,7 @@ def connect_all(rendezvous, peers):
         except FAULTS:
             continue
     for connection in connections.values():
-        set_timeout(connection, CHECK_SECONDS)
+        set_timeout(connection, 0.2)  # between two checks whether another rank has failed
     return {rank: socket.socket(fileno=os.dup(connection.fileno())) for rank, connection in connections.items()}
 
 
@@ -218,16 +216,14 @@ def connect(address, rendezvous):
             except ConnectionRefusedError as error:
                 reason = error.strerror
             except AuthenticationError:
-                raise ParameterError(
-                    f"Rank 0 at {address} has another GPUKIT_KEY than rank {rendezvous.rank}."
-                ) from None
+                text = f"Rank 0 at {address} has another GPUKIT_KEY than rank {rendezvous.rank}."
+                raise ParameterError(text) from None
             except FAULTS as error:
                 reason, end = str(error), min(end, time.monotonic())
         if time.monotonic() >= end:
-            raise UnreachableError(
-                f"Rank {rendezvous.rank} on {socket.gethostname()} does not reach {address} ({reason})."
-            )
-        time.sleep(PAUSE)
+            host = socket.gethostname()
+            raise UnreachableError(f"Rank {rendezvous.rank} on {host} does not reach {address} ({reason}).")
+        time.sleep(0.01)
 
 
 def accept(listener, key):
@@ -277,7 +273,7 @@ def listen(address):
         if family != socket.AF_UNIX:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(place)
-        listener.listen(LONGEST_QUEUE)
+        listener.listen(1024)  # ranks that connect at the same time
         listener.settimeout(ANSWER_SECONDS)
     except OSError as error:
         raise TeamError(f"Rank 0 cannot listen at {address} ({error.strerror}).") from None

@@ -11,7 +11,6 @@ import numpy as np
 from gpukit._pool import cores
 from gpukit.interrupt import undisturbed
 
-BUSY_SECONDS = 0.001  # of polling before a rank sleeps, which delays its next message; only with idle processors
 LENGTH = struct.Struct("<q")  # header of a message
 
 
@@ -20,7 +19,9 @@ class Messages:
 
     def __init__(self, rank, connections, heartbeat):
         self.rank, self.size, self.sockets, self.heartbeat = rank, len(connections) + 1, connections, heartbeat
-        self.busy_seconds = BUSY_SECONDS if cores() >= 2 * self.size else 0.0
+        self.check, self.fail = heartbeat.check, heartbeat.fail
+        # of polling before a rank sleeps, which delays its next message; only with idle processors
+        self.busy_seconds = 0.001 if cores() >= 2 * self.size else 0.0
         self.senders = {other: ThreadPoolExecutor(1) for other in connections}
         self.queued = {other: [] for other in connections}
 
@@ -42,14 +43,6 @@ class Messages:
         data = np.empty(LENGTH.unpack(header)[0], np.uint8)
         self._fill(rank, memoryview(data))
         return data.data
-
-    def check(self):
-        """See team.Messages."""
-        self.heartbeat.check()
-
-    def fail(self, code, text):
-        """See team.Messages."""
-        self.heartbeat.fail(code, text)
 
     def close(self, patient=True):
         """See team.Messages. Queued messages are sent first."""

@@ -114,9 +114,7 @@ class Team:
 
     def allgather(self, array):
         """Return [array of rank 0, of rank 1, ...], of any shapes, on all ranks."""
-        for rank in self.others:
-            self.send(rank, array)
-        return [np.array(array) if rank == self.rank else self.receive(rank) for rank in range(self.size)]
+        return self.alltoall([array] * self.size)
 
     def alltoall(self, arrays):
         """Return [array that rank 0 has for this rank, that rank 1 has, ...]; arrays: one for each rank."""

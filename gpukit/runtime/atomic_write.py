@@ -15,7 +15,6 @@ from pathlib import Path
 
 SUFFIX = ".gpukit-part"
 TEMPORARY_NAME = re.compile(r"\..*\.[0-9a-f]{8}" + re.escape(SUFFIX), re.DOTALL)
-MAX_NAME_BYTES = 255  # if the file system reports no limit
 
 
 @contextlib.contextmanager
@@ -71,7 +70,7 @@ def _temporary_path(target):
     try:
         limit = os.pathconf(target.parent, "PC_NAME_MAX")
     except (OSError, ValueError):
-        limit = MAX_NAME_BYTES
+        limit = 255  # bytes
     name = os.fsencode(target.name)[: limit - len(ending) - 1].decode(errors="ignore")
     return target.with_name(f".{name}{ending}")
 

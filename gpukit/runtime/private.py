@@ -19,7 +19,6 @@ from gpukit.errors import ParameterError
 from gpukit.runtime.atomic_write import replace_atomically
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-MAX_LINKS = 40  # in one path, as in Linux
 
 
 def base_folder():
@@ -134,14 +133,14 @@ def folder_fault(folder, is_above=False):
 def _resolve(folder):
     """Return the folders and links of a folder's path, from / to the folder itself."""
     current, rest = Path("/"), list(Path(os.getcwd(), folder).parts[::-1])
-    path, links = [Path("/")], 0
+    path, links, most = [Path("/")], 0, 40  # links, as in Linux
     while rest:
         part = rest.pop()
         current = current.parent if part == ".." else current / part  # the / of an absolute link restarts at the root
         path.append(current)
         if current.is_symlink():
             links += 1
-            if links > MAX_LINKS:
+            if links > most:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
             rest += Path(os.readlink(current)).parts[::-1]
             current = current.parent

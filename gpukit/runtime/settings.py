@@ -12,7 +12,6 @@ from gpukit.errors import ParameterError
 
 UNPARSED = re.compile(r"Environment variable '(NUMBA_\w+)' is defined but its associated value '(.*)' could", re.DOTALL)
 FEATURES = re.compile(r"([+-][\w.-]+(,[+-][\w.-]+)*)?")  # LLVM ends the process for other text
-STANDARD_ERROR = 2
 
 
 @contextlib.contextmanager
@@ -43,16 +42,16 @@ def check_settings(environment=os.environ):
 def _llvm_message(processor, features):
     """Return the message of LLVM about a processor and its features, b'' if there is none."""
     with tempfile.TemporaryFile() as file:
-        saved = os.dup(STANDARD_ERROR)
-        os.dup2(file.fileno(), STANDARD_ERROR)
+        standard_error = 2
+        saved = os.dup(standard_error)
+        os.dup2(file.fileno(), standard_error)
         try:
             binding.initialize_native_target()
             binding.initialize_native_asmprinter()
-            binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
-                cpu=processor, features=features
-            )
+            target = binding.Target.from_triple(binding.get_process_triple())
+            target.create_target_machine(cpu=processor, features=features)
         finally:
-            os.dup2(saved, STANDARD_ERROR)
+            os.dup2(saved, standard_error)
             os.close(saved)
         file.seek(0)
         return file.read()

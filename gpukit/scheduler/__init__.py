@@ -33,7 +33,6 @@ def {name}(_start, _stop, _frame):
     _body(_start, _stop, {arguments})
 """
 LAYOUT = 0x0001 | 0x0002 | 0x0100 | 0x0400  # flags of NumPy's C interface: C- and Fortran-contiguous, aligned, writable
-HEAVY = 1 << 25  # nanoseconds of a row, that are worth all threads
 
 
 def by_block(rows, *, heavy=False, blas=False, **options):
@@ -87,7 +86,7 @@ class BlockFunction:
         pool, first = workers.pool.ready(), 0
         threads, pace = 0 if _pool.is_worker() else thread_count.get_num_threads(), self.pace.ctypes.data
         if self.heavy:
-            self.pace[0] = HEAVY
+            self.pace[0] = 1 << 25  # nanoseconds of a row, that are worth all threads
         while True:
             first = workers.run(pool, rows, frame.buffer_info()[0], first, count, threads, pace)
             if first >= count:

@@ -14,7 +14,6 @@ from numba.np import arrayobj
 
 CLOCK = time.CLOCK_MONOTONIC
 WORD, I64, I32 = types.int64, ir.IntType(64), ir.IntType(32)
-WORD_BYTES = 8
 
 
 def _word(builder, address):
@@ -194,7 +193,7 @@ def arguments_of(context, frame):
     result = types.BaseTuple.from_types(frame.types)
 
     def generate(context, builder, signature, arguments):
-        words = _words_from(builder, builder.add(arguments[0], I64(WORD_BYTES)))
+        words = _words_from(builder, builder.add(arguments[0], I64(WORD.bitwidth // 8)))
         return _argument(context, builder, result, words)
 
     return result(frame), generate
@@ -203,7 +202,7 @@ def arguments_of(context, frame):
 def _words_from(builder, address):
     """Generate the words from an address on."""
     for number in itertools.count():
-        yield builder.load(_word(builder, builder.add(address, I64(number * WORD_BYTES))))
+        yield builder.load(_word(builder, builder.add(address, I64(number * (WORD.bitwidth // 8)))))
 
 
 def _argument(context, builder, kind, words):

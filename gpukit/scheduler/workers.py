@@ -42,8 +42,6 @@ NOBODY = MOST_THREADS + 1  # the number of an event that does not come
 OPEN = 1 << 32  # in STATE, which counts those inside
 STOPPED = 1 << 62  # a next row past any end
 OF_RUN, OF_SERVE = (intrinsics.WORD,) * 7, (intrinsics.WORD,) * 2  # types of arguments
-CHUNKS = 8  # for each thread, at least
-PATIENT_ROWS = 20  # rows of one thread that pass, at least, before the caller goes back to the interpreter
 
 DEFAULTS = {
     SLICE: 10_000,  # of the calling thread alone at first, and of a chunk
@@ -154,7 +152,8 @@ def work_alone(rows, frame, first, count, chunk, late):
 @njit
 def plan(left, each, slice_of_time, worth, threads):
     """Return how many workers the `left` rows of `each` nanoseconds are worth, and the rows of a chunk."""
-    chunk = min(slice_of_time // each, left // (CHUNKS * max(threads, 1)))
+    chunks = 8  # for each thread, at least
+    chunk = min(slice_of_time // each, left // (chunks * max(threads, 1)))
     return max(0, min(threads - 1, left - 1, left * each // worth)), max(1, chunk)
 
 
@@ -187,7 +186,8 @@ def run(pool, rows, frame, first, count, threads, pace):
     helpers, chunk = plan(left, each, load(pool + SLICE), load(pool + WORTH), threads)
     if helpers > load(pool + WORKERS):
         return start
-    late, state = began + max(load(pool + PATIENCE), PATIENT_ROWS * each), 0
+    patient_rows = 20  # of one thread that pass, at least, before the caller goes back to the interpreter
+    late, state = began + max(load(pool + PATIENCE), patient_rows * each), 0
     asks = helpers > 0 and load(pace + ASKS) != 0
     if threads == 0 or asks or left * each // (helpers + 1) > load(pool + SWITCH):
         state = intrinsics.release_interpreter()

@@ -48,12 +48,12 @@ def argsort(keys, prepared, order):
 def choose_for_numpy(keys, offsets):
     """Return the segments of long runs, for timsort, in tasks of neighbours; and others that exceed the cache."""
     samples, distance, disorder, golden = 16, 64, 3, (5**0.5 - 1) / 2
+    short = 1 << 10  # keys; a call of numpy takes longer than the twin's for fewer
     sizes = np.diff(offsets)
     if keys.dtype.kind != "f":  # the twin compares floats
-        short = 1 << 10  # keys, the mean of segments at which threads would wait for each other
         return np.array_split(np.arange(len(sizes)), 1 + len(keys) // max(CACHED, short * len(sizes))), np.arange(0)
-    segments = np.flatnonzero(sizes > twins.SHORT)
-    sizes, distance = sizes[segments, None], np.minimum(distance, sizes[segments, None] // 8)
+    segments = np.flatnonzero(sizes >= short)
+    sizes = sizes[segments, None]
     shares = np.arange(1, samples + 1) * golden % 1.0  # irregular, unlike the keys
     places = offsets[segments, None] + ((sizes - distance - 1) * shares).astype(np.int64)
     falls = [keys[places + start + distance] < keys[places + start] for start in (0, 1)]  # of runs: mostly alike

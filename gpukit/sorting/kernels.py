@@ -12,7 +12,6 @@ from gpukit.primitives.keys import LAST_64
 from gpukit.sorting.quicksort import UNREAD, other_buffer, partition, pick_pivot, push, sort_piece
 from gpukit.sorting.warp_sort import ENTRIES, I32, U32, U64, make_entry, place_of, slot_of, sort_warp
 
-REGISTERS = 80  # a thread's: 24 warps on a multiprocessor, and none is spilled
 DEPTH = 32  # of the stack: every piece on it is more than twice as long as what is above it
 
 
@@ -43,7 +42,7 @@ def make_argsort(packed, block_size):
     capacity, warps = block_size * ENTRIES, block_size // 32
     slots = capacity + block_size + 2 * ENTRIES  # a merge reads a little past the end
 
-    @kernel(max_registers=REGISTERS)
+    @kernel(max_registers=80)  # 24 warps on a multiprocessor, and none is spilled
     def argsort_segments(keys, offsets, order, queue_key, queue_segments, queue_blocks, buffer_keys, buffer_places):
         """order[offsets[s] + r] = position in segment s of its r-th smallest key; equal keys by position.
 

@@ -6,8 +6,8 @@ import numpy as np
 from gpukit.random import key
 from gpukit.streams import Keyed
 
-ENTRIES = 8  # a lane's, as in warp_sort.py
-CHUNK = 32 * ENTRIES
+ENTRIES = 8  # a lane's
+CHUNK = 32 * ENTRIES  # a warp's
 
 
 def pivot_key(seed):

@@ -9,7 +9,7 @@ from factorization.inputs import planted
 from support import data
 
 from gpukit.bench import Conditions
-from gpukit.bench.defaults import defaults, global_mean, lowest_rmse, make_predictors, read_sets, thin
+from gpukit.bench.ratings import defaults, global_mean, lowest_rmse, make_predictors, read_sets, thin
 from gpukit.device import cpu
 
 
@@ -39,7 +39,7 @@ def test_sets_and_rows(monkeypatch):
     assert [seeds for _, seeds in sets.values()] == [5, 2, 2, 2, 2]
     one = next(iter(sets.values()))[0]
     assert all(np.bincount(rows).min() > 0 for rows in (thin(one, 0.1).users, thin(one, 0.1).items))
-    monkeypatch.setattr("gpukit.bench.defaults.make_predictors", lambda _: {"global mean": global_mean})
+    monkeypatch.setattr("gpukit.bench.ratings.make_predictors", lambda _: {"global mean": global_mean})
     rows = list(defaults(Conditions(cpu(), scale=0.05, data=folder)))
     assert len(rows) == 5 and [len(row.samples) for row in rows] == [5, 2, 2, 2, 2]
     assert all(row.data == "real" and f"{np.mean(row.samples):.4f}" in row.note for row in rows)

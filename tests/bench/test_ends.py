@@ -7,11 +7,11 @@ import pandas
 import pytest
 
 from gpukit import device
-from gpukit.bench import Conditions, ends
+from gpukit.bench import Conditions, recovery
 
 
 def test_patterns():
-    points, blocks, at_end = (ends.hide((100, 12), pattern, 0) for pattern in ends.PATTERNS)
+    points, blocks, at_end = (recovery.hide_cells((100, 12), pattern, 0) for pattern in recovery.PATTERNS)
     assert 0.05 < points.mean() < 0.15 and not points[0].any()
     assert (
         blocks.any(axis=0).sum() == 6
@@ -19,7 +19,7 @@ def test_patterns():
         and blocks.sum(axis=0)[blocks.any(0)].min() >= 10
     )
     assert at_end.any(axis=0).sum() == 4 and at_end[80:, at_end.any(axis=0)].all() and at_end.sum() == 80
-    assert ends.hide((5, 2), "ends", 0).sum() == 1
+    assert recovery.hide_cells((5, 2), "ends", 0).sum() == 1
 
 
 def test_rivals_continue_and_keep_what_is_observed():
@@ -33,7 +33,7 @@ def test_rivals_continue_and_keep_what_is_observed():
         names += ["IterativeImputer", "KNNImputer", "regression"]
     if importlib.util.find_spec("statsmodels"):
         names.append("damped trend")
-    completed = {name: np.asarray(ends.RIVALS[name](pandas.DataFrame(given))) for name in names}
+    completed = {name: np.asarray(recovery.RIVALS[name](pandas.DataFrame(given))) for name in names}
     assert all(np.array_equal(one[~hidden], truth[~hidden]) and np.isfinite(one).all() for one in completed.values())
     assert (completed["last value"][24:, 1] == truth[23, 1]).all() and (completed["last value"][10:13, 0] == 9).all()
     np.testing.assert_allclose(completed["interpolation"][10:13, 0], [10, 11, 12])
@@ -43,11 +43,12 @@ def test_rivals_continue_and_keep_what_is_observed():
 
 @pytest.mark.slow
 def test_rows_name_the_best_rival(monkeypatch):
-    monkeypatch.setattr(ends.importlib.util, "find_spec", lambda name: True)
-    monkeypatch.setattr(ends, "SEEDS", range(1))
-    monkeypatch.setattr(ends, "TABLES", {"ramps": lambda: ends.make_ramps(0.05)})
-    monkeypatch.setattr(ends, "RIVALS", {name: ends.RIVALS[name] for name in ("last value", "column mean", "drift")})
-    rows = list(ends.ends(Conditions(device.cpu())))
+    monkeypatch.setattr(recovery.importlib.util, "find_spec", lambda name: True)
+    monkeypatch.setattr(recovery, "TABLE_SEEDS", range(1))
+    monkeypatch.setattr(recovery, "TABLES", {"ramps": lambda: recovery.make_ramps(0.05)})
+    rivals = {name: recovery.RIVALS[name] for name in ("last value", "column mean", "drift")}
+    monkeypatch.setattr(recovery, "RIVALS", rivals)
+    rows = list(recovery.ends(Conditions(device.cpu())))
     assert len(rows) == 3 * 5 and len({(row.what, row.shape) for row in rows}) == 15
     by_what = {(row.what, row.shape): row for row in rows}
     row = by_what["ends missing: default over the best rival", "ramps"]
@@ -59,5 +60,5 @@ def test_rows_name_the_best_rival(monkeypatch):
 
 
 def test_without_the_packages_nothing_is_measured(monkeypatch):
-    monkeypatch.setattr(ends.importlib.util, "find_spec", lambda name: None)
-    assert not list(ends.ends(Conditions(device.cpu())))
+    monkeypatch.setattr(recovery.importlib.util, "find_spec", lambda name: None)
+    assert not list(recovery.ends(Conditions(device.cpu())))

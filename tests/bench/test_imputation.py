@@ -34,7 +34,7 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setattr(
         imputation, "SHAPES", {"ego-facebook": Shape(60, 8, 1, "paper 1 s"), "64x64x2100": Shape(40, 8, 1, "paper 2 s")}
     )
-    monkeypatch.setattr(recovery, "TABLE_3", {0.2: 0.008, 0.4: 0.032})
+    monkeypatch.setattr(imputation, "TABLE_3", {0.2: 0.008, 0.4: 0.032})
     monkeypatch.setattr(recovery, "SEEDS", range(2))
     monkeypatch.setattr(recovery, "WEEK", (2, 24))
 
@@ -159,7 +159,7 @@ def test_the_score_of_a_normal_distribution():
 
 def test_real_sensors_must_exist(tmp_path):
     for nowhere in (None, str(tmp_path)):
-        for rows in (recovery.roads, recovery.stations):
+        for rows in (recovery.impute_metr_la, recovery.impute_molene):
             with pytest.raises(DataError, match="GPUKIT_DATA"):
                 next(rows(Conditions(CPU, data=nowhere)))
 

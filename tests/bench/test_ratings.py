@@ -1,7 +1,5 @@
 """Benchmarks of factorization and neighbours on a few ratings."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from factorization.inputs import planted
@@ -10,6 +8,7 @@ from support import small_launches
 from gpukit.bench import Conditions
 from gpukit.bench import kernels as bench_kernels
 from gpukit.bench import ratings as bench
+from gpukit.bench.measurement import Curve, record_epochs
 from gpukit.device import Device, cpu
 
 TINY = 0.0003
@@ -71,10 +70,10 @@ def test_arguments_of_the_papers_kernel(monkeypatch):
     assert Q.shape == (train.shape[1], 32) and rates[1] < rates[0]
 
 
-def test_seconds_of_epochs_add_up(monkeypatch):
-    moments, errors, waits = iter((0.0, 1.0, 5.0, 7.0)), iter((0.9, 0.8)), []
-    monkeypatch.setattr(bench.time, "perf_counter", lambda: next(moments))
-    run = SimpleNamespace(settings=SimpleNamespace(epochs=2), training=SimpleNamespace(epoch=lambda number: None))
-    judge = SimpleNamespace(rmse=lambda: next(errors))
-    found, times = bench.record_epochs(run, judge, lambda: waits.append(1))
-    assert (found, times.tolist(), len(waits)) == ([0.9, 0.8], [1.0, 3.0], 4)
+def test_seconds_of_epochs_add_up():
+    moments, errors = iter((0.0, 1.0, 5.0, 7.0, 9.0)), iter((0.9, 0.8))
+    found, times = record_epochs(range(2), lambda: next(errors), lambda: next(moments))
+    assert (found, times, list(moments)) == ([0.9, 0.8], [1.0, 3.0], [])
+    curve = Curve(found, times, {"neighbours": 0.25, "prepare": 0.5})
+    assert (curve.epoch_to(0.9), curve.epoch_to(0.85), curve.epoch_to(0.7)) == (0, 1, None)
+    assert curve.text() == "1.750 s 0.9000; 3.750 s 0.8000"

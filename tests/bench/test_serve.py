@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import bench
-from gpukit.bench import Conditions, serve
+from gpukit.bench import Conditions, recommendations
 from gpukit.device import cpu
 from gpukit.errors import DataError
 from gpukit.factorization import MatrixFactorization
@@ -22,8 +22,8 @@ def test_rows():
 
 @pytest.mark.slow
 def test_wrong_lists_are_errors():
-    model = serve.fit_model(MatrixFactorization(**OPTIONS), serve.make_shapes(0.0002)[0])
-    serve.check_lists(model)
+    model = recommendations.fit_model(MatrixFactorization(**OPTIONS), recommendations.make_shapes(0.0002)[0])
+    recommendations.check_lists(model)
     model._head.item_factors[:] *= -1  # the session keeps those before
     with pytest.raises(DataError, match="list of a user has a relative error"):
-        serve.check_lists(model)
+        recommendations.check_lists(model)

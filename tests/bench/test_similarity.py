@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from factorization.inputs import make, planted
 
-from gpukit.bench import Conditions, similarity
+from gpukit.bench import Conditions, recommendations
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF
 
@@ -12,14 +12,14 @@ from gpukit.factorization import LSHMF
 @pytest.fixture(scope="module")
 def parts():
     """A fitted model, its ratings and held-out ratings."""
-    train, test = similarity.split(planted(n_users=80, n_items=40), 0)
+    train, test = recommendations.split(planted(n_users=80, n_items=40), 0)
     return make(LSHMF).fit(train), train, test
 
 
 @pytest.mark.parametrize("side", ["item", "user"])
 def test_gains_are_residuals_of_held_out_ratings(parts, side):
     model, train, test = parts
-    judge, deviation = similarity.make_judge(model, train, test, side), model._scale.deviation
+    judge, deviation = recommendations.make_judge(model, train, test, side), model._scale.deviation
     baseline = model.mean_ + model.user_baseline_[:, None] + model.item_baseline_[None]
     learned, held = np.zeros(train.shape), np.zeros(train.shape)
     learned[train.users, train.items] = (train.values - baseline[train.users, train.items]) / deviation
@@ -35,10 +35,10 @@ def test_gains_are_residuals_of_held_out_ratings(parts, side):
 
 
 def test_a_sample_of_rows_is_judged(parts, monkeypatch):
-    monkeypatch.setattr(similarity, "JUDGED", 7)
-    few = similarity.make_judge(*parts, "item", seed=1)
-    monkeypatch.setattr(similarity, "JUDGED", 200)
-    every = similarity.make_judge(*parts, "item")
+    monkeypatch.setattr(recommendations, "JUDGED", 7)
+    few = recommendations.make_judge(*parts, "item", seed=1)
+    monkeypatch.setattr(recommendations, "JUDGED", 200)
+    every = recommendations.make_judge(*parts, "item")
     assert len(set(few.rows.tolist())) == 7 and few.liked < every.liked
     np.testing.assert_array_equal(few.gains, every.gains[few.rows])
 
@@ -51,17 +51,17 @@ def test_a_split_has_all_ratings_once(parts):
 
 def test_lists_do_not_have_the_row_itself(parts):
     model, _, _ = parts
-    for score in similarity.make_measures(model, "item").values():
+    for score in recommendations.make_measures(model, "item").values():
         for row in (0, 17):
-            scores, best = np.array(score(row), float), similarity.top_rows(score, row)
+            scores, best = np.array(score(row), float), recommendations.top_rows(score, row)
             assert row not in best and len(set(best.tolist())) == 10
             assert scores[best].min() >= np.delete(scores, [*best, row]).max()
 
 
 @pytest.mark.slow
 def test_a_row_a_measure(monkeypatch):
-    monkeypatch.setattr(similarity, "read_shapes", lambda folder: {"planted": planted(n_users=80, n_items=40)})
-    rows = list(similarity.similar(Conditions(cpu())))
+    monkeypatch.setattr(recommendations, "read_shapes", lambda folder: {"planted": planted(n_users=80, n_items=40)})
+    rows = list(recommendations.similar(Conditions(cpu())))
     assert len(rows) == 34 and all(len(row.samples) == 3 and np.isfinite(row.samples).all() for row in rows)
     gains = {row.what.partition("similar ")[2]: np.mean(row.samples) for row in rows}
     assert gains["items of CUSGD++: 1 + residuals damped 50"] > gains["items of CUSGD++: popularity"]

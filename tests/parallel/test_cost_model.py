@@ -11,7 +11,7 @@ from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.parallel import cost_model
 
-TENSOR, FEATURES = cost_model.TENSOR_VALUES, cost_model.FEATURE_VALUES
+TENSOR, FEATURES = cost_model.SIZES["tensor"], cost_model.SIZES["features"]
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,16 @@ def test_one_process_on_a_cpu():
     assert count == 1 and "all 16 processors" in reason
 
 
-@pytest.mark.parametrize("one, two", [*cost_model.EPOCHS.values(), cost_model.TENSOR_STEP, cost_model.HESSIAN_PRODUCT])
+@pytest.mark.parametrize("one, two", [*cost_model.EPOCHS.values(), *cost_model.PASSES.values()])
 def test_two_gpus_take_more_than_half_the_time_of_one(one, two):
     assert one / 2 < two < one
 
 
 def test_a_pass_at_the_shape_of_a_row_takes_the_time_of_the_row():
     for (factors, neighbors), (one, two) in cost_model.EPOCHS.items():
-        workload = cost_model.factorization_workload(cost_model.RATINGS, 1, factors, neighbors)
+        workload = cost_model.factorization_workload(cost_model.SIZES["ratings"], 1, factors, neighbors)
         np.testing.assert_allclose((workload.one_gpu, workload.two_gpus), (1e-3 * one, 1e-3 * two))
-    narrow = cost_model.factorization_workload(cost_model.RATINGS, 1, 1, 0)
+    narrow = cost_model.factorization_workload(cost_model.SIZES["ratings"], 1, 1, 0)
     assert 0 < narrow.one_gpu < 1e-3 * cost_model.EPOCHS[32, 0][0] and narrow.two_gpus > narrow.one_gpu / 2
 
 

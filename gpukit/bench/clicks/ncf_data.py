@@ -3,6 +3,7 @@
 Trainings of gpukit's estimators and of implicit's ALS record HR and NDCG after each epoch.
 """
 
+import functools
 import itertools
 import time
 from typing import NamedTuple
@@ -11,14 +12,17 @@ import numpy as np
 
 from gpukit import factorization
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import require_data
+from gpukit.bench.measurement import Row, milliseconds, record_epochs, require_data
+from gpukit.errors import DataError
 from gpukit.evaluation.lists import sampled
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.evaluation.lists.negatives import Negatives, read_negatives
 from gpukit.factorization.answers import judging
 from gpukit.factorization.answers.judging import Asked
+from gpukit.factorization.solvers.ials import formulas
+from gpukit.factorization.solvers.squares.plan import MOST_FACTORS
 from gpukit.io.ids import rows_of
-from gpukit.ratings import Ratings, read_ratings
+from gpukit.ratings import Ratings, read_ratings, synth
 
 NAME, K = "MovieLens 1M, NCF's split", 10
 METRICS = {"hr": "HR@10", "ndcg": "NDCG@10"}
@@ -137,23 +141,6 @@ class LearningCurve(NamedTuple):
         return next((epoch for epoch, (hit_rate, _) in enumerate(self.quality) if hit_rate >= target), None)
 
 
-def record_epochs(epochs, evaluate, seconds, clock, patience=float("inf")):
-    """Return ([(HR, NDCG)], [seconds up to it]) of an iterable that runs an epoch when it is advanced.
-
-    It ends with the epochs, after a number of seconds, or if HR has not risen for `patience` epochs. evaluate() is not
-    timed; clock() waits for the end of all work.
-    """
-    quality, times, total, start = [], [], 0.0, clock()
-    for _ in epochs:
-        total += clock() - start
-        times.append(total)
-        quality.append(evaluate())
-        if total >= seconds or len(quality) - 1 - best_epoch(quality) >= patience:
-            break
-        start = clock()
-    return quality, times
-
-
 def best_epoch(quality):
     """Return the number of the epoch with the highest HR."""
     return int(np.argmax([hit_rate for hit_rate, _ in quality]))
@@ -177,10 +164,16 @@ def train_model(model, ncf, seconds):
     return LearningCurve(quality, times, dict(run.clock.seconds), final_quality(model, ncf))
 
 
+def make_ials(device, seed=0, **parameters):
+    """Return the unfitted estimator of iALS."""
+    common = {"solver": "ials", "feedback": "implicit", "device": device, "random_state": seed}
+    return factorization.MatrixFactorization(**common, **parameters)
+
+
 def train_ials(parameters, ncf, seed, clock):
     """Return the LearningCurve of iALS on the CPU with all hyperparameters fixed."""
-    model = factorization.MatrixFactorization(solver="ials", feedback="implicit", device="cpu", random_state=seed)
-    quality, times = train_run(model.set_params(**parameters).prepare(ncf.clicks), ncf, float("inf"), clock)
+    run = make_ials("cpu", seed, **parameters).prepare(ncf.clicks)
+    quality, times = train_run(run, ncf, float("inf"), clock)
     return LearningCurve(quality, times, {}, (*quality[-1], None, None))
 
 
@@ -192,13 +185,15 @@ def train_run(run, ncf, seconds, clock=time.perf_counter):
     session.restart(start)
     query, shape = session.ask(*ncf.pairs), ncf.candidates.items.shape
 
-    def epochs():
-        for number in range(run.settings.epochs):
-            run.training.epoch(number)
-            session.finish()
-            yield number
+    def train_epoch(number):
+        run.training.epoch(number)
+        session.finish()
 
-    return record_epochs(epochs(), lambda: ncf.evaluate(session.predict(query).reshape(shape)), seconds, clock)
+    def evaluate():
+        return ncf.evaluate(session.predict(query).reshape(shape))
+
+    epochs = map(train_epoch, range(run.settings.epochs))
+    return record_epochs(epochs, evaluate, clock, lambda quality, total: total >= seconds)
 
 
 def final_quality(fitted, ncf):
@@ -237,3 +232,73 @@ def train_implicit(ncf, seed=0, clock=time.perf_counter, **parameters):
         model = Timed(factors=IMPLICIT_FACTORS, iterations=15, random_state=seed, **parameters)
         model.fit(matrix, show_progress=False, callback=model.record)
     return LearningCurve(quality, times, {}, (*quality[-1], None, None))
+
+
+REAL, LARGE = "ncf ml-1m", "ml-20m"
+IALS = {"n_epochs": 12, "regularization": 0.007, "unobserved_weight": 0.3}  # of Rendle et al. 2022
+FACTORS = 64, 128, 256, 512, 1024
+SAMPLES = {True: 5, False: 3}  # epochs, on a GPU or not
+
+
+def make_clicks(name, conditions):
+    """Return (Ratings with values of 1, 'real' or 'generated')."""
+    users, items, clicks = 138_493, 26_744, 20_000_263  # of MovieLens 20M
+    if name == LARGE:
+        scale, shape = conditions.scale, synth.SHAPES["ml-10m"]
+        sides = round(users * scale**0.5), round(items * scale**0.5), round(clicks * scale)
+        return as_clicks(synth.generate(synth.resize_shape(shape, *sides), 0)[0]), "generated"
+    table = read_ratings(require_data(conditions.data, "ncf/ml-1m.train.rating"))
+    return as_clicks(table.take(table.users < conditions.scale * table.shape[0])), "real"
+
+
+def prepare_ials(clicks, factors, row_solver, device):
+    """Return the run.Run of iALS with a row solver."""
+    return make_ials(device, n_factors=factors, row_solver=row_solver, **IALS).prepare(clicks)
+
+
+def row_solvers(factors):
+    """Return the row solvers for a number of factors: a block must hold the matrix for elimination."""
+    return [solver for solver in formulas.WAYS if solver != "cholesky" or factors <= MOST_FACTORS]
+
+
+def ials(conditions):
+    """Time an epoch of iALS, both sides, by each row solver; on real clicks, measure the quality."""
+    for name in conditions.select((REAL, LARGE)):
+        clicks, kind = make_clicks(name, conditions)
+        data = shape_name(name, conditions.scale), kind
+        ncf = read(conditions.data) if name == REAL and conditions.scale == 1 else None
+        for factors in FACTORS:
+            solvers = row_solvers(factors)
+            results = {solver: measure_ials(clicks, factors, solver, conditions.device, ncf) for solver in solvers}
+            fastest = min(solvers, key=lambda solver: np.median(results[solver][0]))
+            for solver, (samples, quality) in results.items():
+                parts = f"{len(clicks):,} clicks", quality, "the fastest way" * (solver == fastest)
+                note = "; ".join(filter(None, parts))
+                yield Row(f"one epoch iALS F={factors} by {solver}", *data, samples, "ms", note)
+
+
+def measure_ials(clicks, factors, row_solver, device, ncf):
+    """Return (milliseconds of epochs, the quality after all epochs as text, '' if ncf is None)."""
+    run = prepare_ials(clicks, factors, row_solver, device)
+    start = run.session.state()
+    samples = milliseconds(functools.partial(run.training.epoch, 0), SAMPLES[device.is_cuda])
+    check_scores(run)
+    if ncf is None:
+        return samples, ""
+    run.session.restart(start)
+    for number in range(IALS["n_epochs"]):
+        run.training.epoch(number)
+    scores = run.session.predict(run.session.ask(*ncf.pairs))
+    hit_rate, ndcg = ncf.evaluate(scores.reshape(ncf.candidates.items.shape))
+    return samples, f"HR@10 {hit_rate:.4f} NDCG@10 {ndcg:.4f} after {IALS['n_epochs']} epochs"
+
+
+def check_scores(run):
+    """Raise DataError unless clicked items have higher scores than random ones."""
+    state, first = run.session.state(), slice(0, 10_000)
+    users, items = run.ratings.users[first], run.ratings.items[first]
+    random_items = np.random.default_rng(0).integers(0, run.ratings.shape[1], len(items))
+    U, V = state.user_factors[users], state.item_factors
+    clicked, others = ((U * V[rows]).sum(axis=1).mean() for rows in (items, random_items))
+    if not clicked > 2 * others + 0.01:
+        raise DataError(f"the benchmark's clicks score {clicked:.3f}, others {others:.3f}.")

@@ -15,8 +15,8 @@ from functools import partial
 import numpy as np
 
 from gpukit.bench.clicks import ncf_data
-from gpukit.bench.clicks.ncf_data import LearningCurve, best_epoch, record_epochs
-from gpukit.bench.measurement import Row
+from gpukit.bench.clicks.ncf_data import LearningCurve, best_epoch
+from gpukit.bench.measurement import Row, record_epochs
 
 TARGET, SECONDS = 0.65, 120.0
 PRINTED = {"GMF": 219.6, "MLP": 940.4, "NeuMF": 308.5, "CULSH-MF": 0.0343}  # seconds on a P100
@@ -157,7 +157,6 @@ class Sampler:
 
 def train_network(name, ncf, device, seconds, seed=0):
     """Return the LearningCurve of a network; final is that of the best epoch on the test, as by its authors."""
-    patience = 3  # epochs without a higher HR that end a training
     import torch
 
     torch.manual_seed(seed)
@@ -184,8 +183,14 @@ def train_network(name, ncf, device, seconds, seed=0):
     def evaluate():
         return ncf.evaluate(predict(model, ncf, torch_device))
 
-    quality, times = record_epochs(epochs(), evaluate, seconds, clock, patience)
+    quality, times = record_epochs(epochs(), evaluate, clock, lambda *state: is_over(*state, seconds))
     return LearningCurve(quality, times, {}, (*quality[best_epoch(quality)], None, None))
+
+
+def is_over(quality, total, seconds):
+    """Return True if a training has used its seconds, or its HR has not risen for some epochs."""
+    patience = 3
+    return total >= seconds or len(quality) - 1 - best_epoch(quality) >= patience
 
 
 def make_step(model, optimizer, example):

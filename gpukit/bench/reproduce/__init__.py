@@ -3,13 +3,10 @@
 | file         | contents                                                                           |
 |--------------|------------------------------------------------------------------------------------|
 | papers.py    | items of each paper by name, and printed values next to ours                       |
-| solvers.py   | sections 5.2 and 5.3: Tables 4 and 6, Fig. 6 (time to train)                       |
-| neighbors.py | sections 5.2 and 5.3: Table 7, Figs. 7 to 10 (neighbours)                          |
+| solvers.py   | sections 5.2 and 5.3: Tables 4, 6 to 8, Figs. 6 to 10 (time, noise, neighbours)     |
 | online.py    | section 5.3: Table 9 (online learning), and MovieLens 1M as a stream               |
-| tensors.py   | Zhou and Zhang 2021, section 6: Tables 2 and 3, Figs. 6 to 10                      |
-| pairs.py     | Jin and Lin 2014, section 4: Tables 1 to 3, Fig. 1                                 |
 
-All files from solvers.py to online.py are about Li et al. 2022.
+Those of Zhou and Zhang 2021 are in bench/imputation.py, of Jin and Lin 2014 in bench/ranking.py.
 
 All models run in one process on the same ratings. The RMSE of generated ratings is not comparable with the paper's.
 """

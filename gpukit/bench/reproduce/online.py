@@ -14,7 +14,6 @@ from gpukit.bench.ratings import drop_unused_ids, read_inputs, split_movielens, 
 from gpukit.factorization import LSHMF
 from gpukit.ratings import Ratings
 
-SHARE = 0.01  # fraction of users and of items that are new
 PARTS = 20
 PRINTED = {  # Table 9: users, items, ratings; the new ones; the rise of RMSE
     "netflix": ((475_388, 17_593, 98_339_095), (4_801, 177, 733_017), 0.00015),
@@ -25,13 +24,13 @@ PARAMETERS = {"n_factors": 32, "n_neighbors": 32, "n_epochs": 12, "regularizatio
 
 
 def last_rows(ratings):
-    """Return (n,) bool: ratings of the last SHARE of the users, or of the items."""
-    users, items = (n - max(1, round(SHARE * n)) for n in ratings.shape)
+    """Return (n,) bool: ratings of the last hundredth of the users, or of the items."""
+    users, items = (n - max(1, round(n / 100)) for n in ratings.shape)
     return (ratings.users >= users) | (ratings.items >= items)
 
 
 def paper_rows(ratings, name):
-    """Return (n,) bool: ratings of SHARE of the users and of the items, as large a fraction as in Table 9.
+    """Return (n,) bool: ratings of a hundredth of the users and of the items, as large a fraction as in Table 9.
 
     Half of the ratings are new by users, half by items; the paper says neither which they are nor in what ratio.
     """
@@ -39,7 +38,7 @@ def paper_rows(ratings, name):
     total = len(ratings) * new / (old + new) / 2
     sides = zip((ratings.users, ratings.items), ratings.shape)
     users, items = (
-        similar_rows(np.bincount(rows, minlength=n), max(1, round(SHARE * n)), total)[rows] for rows, n in sides
+        similar_rows(np.bincount(rows, minlength=n), max(1, round(n / 100)), total)[rows] for rows, n in sides
     )
     return users | items
 
@@ -135,16 +134,16 @@ def stream(conditions):
         yield Row(what, MOVIELENS, "real", [errors["move"]], "RMSE", note)
 
 
-NEW_USERS, NEW_ITEMS = 0.004, 0.001  # fractions of a part: of users, of items
-LIVE_PARTS = 6  # the first warms up
+ARRIVING = {"users": 0.004, "items": 0.001, "ratings": 0.005}  # new in each part: fractions of all, or of the others
+LIVE_PARTS = range(1, 7)  # the first warms up
 
 
 def draw_arrivals(shape, random):
     """Return [(M,), (N,)] int8: the part, from 1, in which each user and each item arrives; 0 for known ones."""
-    shares = zip(shape, (NEW_USERS, NEW_ITEMS))
+    shares = [len(LIVE_PARTS) * ARRIVING[side] for side in ("users", "items")]
     return [
-        np.where(random.random(n) < LIVE_PARTS * share, random.integers(1, LIVE_PARTS + 1, n), 0).astype(np.int8)
-        for n, share in shares
+        np.where(random.random(n) < share, random.integers(1, LIVE_PARTS.stop, n), 0).astype(np.int8)
+        for n, share in zip(shape, shares)
     ]
 
 
@@ -158,7 +157,7 @@ def sort_ids(ratings, arrivals):
 
 def count_arrivals(arrivals):
     """Return [(M, N)]: the numbers of users and items before the first part and after each."""
-    counts = (np.cumsum(np.bincount(parts, minlength=LIVE_PARTS + 1)).tolist() for parts in arrivals)
+    counts = (np.cumsum(np.bincount(parts, minlength=LIVE_PARTS.stop)).tolist() for parts in arrivals)
     return list(zip(*counts))
 
 
@@ -167,17 +166,14 @@ def cut_parts(ratings, arrivals, random):
 
     The rows of ratings and arrivals are in the order of arrival.
     """
-    more = 0.005  # of the other ratings, in each part
+    more, last = ARRIVING["ratings"], len(LIVE_PARTS) - 1
     users, items = (np.sort(parts) for parts in arrivals)
     part, chance = np.maximum(users[ratings.users], items[ratings.items]), random.random(len(ratings), np.float32)
-    late = np.flatnonzero((part == 0) & (chance < LIVE_PARTS * more))
-    part[late] = 1 + np.minimum(chance[late] / more, LIVE_PARTS - 1).astype(np.int8)
+    late = np.flatnonzero((part == 0) & (chance < len(LIVE_PARTS) * more))
+    part[late] = 1 + np.minimum(chance[late] / more, last).astype(np.int8)
     old, new = ratings.parted(part == 0)
     part = part[part > 0]
-    pieces = [
-        old,
-        *(new.take(random.permutation(np.flatnonzero(part == number))) for number in range(1, LIVE_PARTS + 1)),
-    ]
+    pieces = [old, *(new.take(random.permutation(np.flatnonzero(part == number))) for number in LIVE_PARTS)]
     shapes = zip(pieces, count_arrivals(arrivals))
     return [replace(table, user_ids=table.user_ids[:m], item_ids=table.item_ids[:n]) for table, (m, n) in shapes]
 

@@ -1,29 +1,30 @@
 """Tables and figures of the papers by name: the benchmark of each, and the printed values next to ours."""
 
-import importlib
 import re
 from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.bench import find
+
 PAPERS = {  # paper: {item: module.function of gpukit.bench}
     "lsh-mf": {
         "table4": "reproduce.solvers.table4",
         "table6": "reproduce.solvers.table6",
-        "table7": "reproduce.neighbors.table7",
+        "table7": "reproduce.solvers.table7",
         "table8": "reproduce.solvers.table8",
         "table9": "reproduce.online.table9",
         "table10": "clicks.table10.clicks",
         "fig6": "reproduce.solvers.fig6",
-        "fig7": "reproduce.neighbors.fig7",
-        "fig8": "reproduce.neighbors.fig8",
-        "fig9": "reproduce.neighbors.fig9",
-        "fig10": "reproduce.neighbors.fig10",
+        "fig7": "reproduce.solvers.fig7",
+        "fig8": "reproduce.solvers.fig8",
+        "fig9": "reproduce.solvers.fig9",
+        "fig10": "reproduce.solvers.fig10",
     },
     "imputation": {
-        name: f"reproduce.tensors.{name}" for name in ("table2", "table3", "fig6", "fig7", "fig8", "fig9", "fig10")
+        name: f"imputation.{name}" for name in ("table2", "table3", "fig6", "fig7", "fig8", "fig9", "fig10")
     },
-    "ranksvm": {name: f"reproduce.pairs.{name}" for name in ("table1", "table2", "table3", "fig1")},
+    "ranksvm": {name: f"ranking.{name}" for name in ("table1", "table2", "table3", "fig1")},
 }
 PRINTED = re.compile(r"the paper: (-?\d+(?:\.\d+)?(?:e-?\d+)?)(?![\d.]|,\d{3})(?: (s|ms|MB|%))?")
 POINT = re.compile(r"(\d[\d.e+-]*) s (-?\d[\d.e+-]*)(?=;|$)")
@@ -55,9 +56,7 @@ class Reproduction(NamedTuple):
 def reproduce(paper, items, conditions):
     """Yield the Reproductions of items of a paper (all without names)."""
     for item in items or PAPERS[paper]:
-        module, _, function = PAPERS[paper][item].rpartition(".")
-        measure = getattr(importlib.import_module(f"gpukit.bench.{module}"), function)
-        for row in measure(conditions):
+        for row in find(PAPERS[paper][item])(conditions):
             yield Reproduction(item, row, printed_value(row), float(np.median(row.samples)))
 
 

@@ -8,29 +8,29 @@ Table 4 first compares each GPU solver with its CPU twin, and fails if it has a 
 Table 8 is the rise of the test RMSE if training ratings are replaced by noise. It runs on MovieLens 1M (real), and on
 generated ratings if they are named. The paper does not define noise. Here a random fraction of the training ratings is
 replaced by values that occur, all with the same probability, perhaps the old one. Trainings are deterministic, and the
-clean and noisy ones of a seed differ in these ratings alone."""
+clean and noisy ones of a seed differ in these ratings alone.
 
-from typing import NamedTuple
+Neighbours: Table 7 and Figs. 7 to 10. They run on MovieLens 1M (real) and the shape of MovieLens 10M (generated).
+"""
+
+import functools
+import itertools
 
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.bench.measurement import Row
-from gpukit.bench.ratings import (
-    CLOSE,
-    PAPER_DATA,
-    curve_text,
-    first_epoch,
-    printed_column,
-    read_inputs,
-    time_convergence,
-)
+from gpukit.bench.measurement import Row, milliseconds
+from gpukit.bench.ratings import CLOSE, PAPER_DATA, printed_column, read_inputs, synchronize, time_convergence
+from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.neighbors import plan, search
+from gpukit.neighbors.plan import columns_of
 from gpukit.ratings import synth
+from gpukit.ratings.orders.order import order_ratings
 from gpukit.runtime.thread_count import limit_threads
 
-F = K = 32
+SIZES = {"n_factors": 32, "n_neighbors": 32}
 SEEDS = range(3)
 TABLE_4 = {  # seconds on a P100 by column of inputs.PAPER_DATA
     "ALS": (15.00, 1.30, 15.60),
@@ -42,29 +42,14 @@ SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
 BASELINES = {"Table 4": "ALS", "Table 6": "GSM, serial"}  # of the paper's speedups
 
 
-class Training(NamedTuple):
-    """RMSE after each epoch, seconds up to it, seconds of the neighbour search and of the preparation."""
-
-    errors: list
-    times: list
-    neighbours: float
-    prepare: float
-
-    def seconds_to(self, target):
-        """Return the seconds until RMSE is at most target; nan if it never is."""
-        epoch = first_epoch(self.errors, target)
-        return float("nan") if epoch is None else self.times[epoch]
-
-
 def train_model(estimator, train, test, device):
-    """Return the Training of an estimator with compiled code."""
-    estimator.set_params(device=device, n_factors=F).prepare(train.take(slice(0, 20_000)))
-    errors, times, parts = time_convergence(estimator, train, test, device)
-    return Training(errors, list(times), parts["neighbours"], parts["prepare"])
+    """Return the Curve of an estimator with compiled code."""
+    estimator.set_params(device=device, n_factors=SIZES["n_factors"]).prepare(train.take(slice(0, 20_000)))
+    return time_convergence(estimator, train, test, device)
 
 
 def train_serially(estimator, train, test):
-    """Return the Training by the CPU twins on one thread."""
+    """Return the Curve by the CPU twins on one thread."""
     with limit_threads(1):
         return train_model(estimator, train, test, devices.cpu())
 
@@ -73,20 +58,20 @@ def make_estimators(seed=0):
     """Return {name: unfitted estimator} of Table 4 and CULSH-MF."""
     solvers = {"ALS": "als", "batch-Hogwild": "hogwild", "CUSGD++": "sgd"}
     models = {name: MatrixFactorization(solver=solver, random_state=seed) for name, solver in solvers.items()}
-    return {**models, "CULSH-MF": LSHMF(n_neighbors=K, random_state=seed)}
+    return {**models, "CULSH-MF": LSHMF(**SIZES, random_state=seed)}
 
 
 def train_solvers(train, test, device):
-    """Return {name: Training} of Table 4 and CULSH-MF."""
+    """Return {name: Curve} of Table 4 and CULSH-MF."""
     return {name: train_model(estimator, train, test, device) for name, estimator in make_estimators().items()}
 
 
 def train_neighbourhoods(train, test, device):
-    """Return {name: Training} of Table 6."""
+    """Return {name: Curve} of Table 6."""
     return {
-        "GSM, serial": train_serially(LSHMF(n_neighbors=K, search="exact"), train, test),
-        "LSH-MF, serial": train_serially(LSHMF(n_neighbors=K), train, test),
-        "CULSH-MF": train_model(LSHMF(n_neighbors=K), train, test, device),
+        "GSM, serial": train_serially(LSHMF(**SIZES, search="exact"), train, test),
+        "LSH-MF, serial": train_serially(LSHMF(**SIZES), train, test),
+        "CULSH-MF": train_model(LSHMF(**SIZES), train, test, device),
     }
 
 
@@ -97,18 +82,18 @@ def rows(table, trainings, data, printed):
     """
     baseline = BASELINES[table]
     target = min(trainings[baseline].errors) + CLOSE
-    baseline_seconds = trainings[baseline].seconds_to(target)
+    baseline_seconds = trainings[baseline].times[trainings[baseline].epoch_to(target)]
     for name, training in trainings.items():
-        epoch, seconds = first_epoch(training.errors, target), training.seconds_to(target)
+        epoch = training.epoch_to(target)
+        seconds = np.nan if epoch is None else training.times[epoch]
         note = "not reached in " if epoch is None else f"{epoch + 1} of "
         note += f"{len(training.errors)} epochs, {1e3 * training.times[-1] / len(training.errors):.3g} ms each; "
         note += "" if epoch is None else f"{baseline_seconds / seconds:.3g} times {baseline}'s speed; "
         note += f"lowest RMSE {min(training.errors):.4f}; {printed(name)}"
         yield Row(f"{table} time to RMSE {target:.4f} {name}", *data, [1e3 * seconds], "ms", note)
-        before = training.neighbours + training.prepare
-        note = f"neighbours {1e3 * training.neighbours:.4g} ms, preparation {1e3 * training.prepare:.4g} ms"
+        note = "neighbours {neighbours:.4g} s, preparation {prepare:.4g} s".format(**training.parts)
         what = f"{table} the same with neighbours and preparation {name}"
-        yield Row(what, *data, [1e3 * (seconds + before)], "ms", note)
+        yield Row(what, *data, [1e3 * (seconds + training.before)], "ms", note)
 
 
 def lowest_errors(name, train, test, device):
@@ -168,12 +153,11 @@ def fig6(conditions):
     """Measure RMSE by second of ALS, batch-Hogwild, CUSGD++ and CULSH-MF."""
     for train, test, *data in read_inputs(conditions, SHAPES, MORE):
         for name, training in train_solvers(train, test, conditions.device).items():
-            note = curve_text(training.times, training.errors, training.neighbours + training.prepare)
-            yield Row(f"Fig. 6 {name}", *data, [min(training.errors)], "RMSE", note)
+            yield Row(f"Fig. 6 {name}", *data, [min(training.errors)], "RMSE", training.text())
 
 
-RATES = (0.01, 0.005, 0.001, 0.0005, 0.0001)
-PRINTED = {  # by column of inputs.PAPER_DATA, for each rate
+RATES = [0.01, 0.005, 0.001, 0.0005, 0.0001]
+PRINTED_8 = {  # by column of inputs.PAPER_DATA, for each rate
     "CUSGD++": (
         (0.00116, 0.00055, 0.00032, 0.00018, 0.00011),
         (0.00157, 0.00092, 0.00040, 0.00028, 0.00016),
@@ -185,8 +169,7 @@ PRINTED = {  # by column of inputs.PAPER_DATA, for each rate
         (0.09770, 0.04792, 0.00954, 0.00424, 0.00194),
     ),
 }
-FACTORS, NEIGHBORS = {"CUSGD++": 128, "CULSH-MF": 32}, 32
-NOISE_SEEDS = 5
+NOISE_SEEDS = range(5)
 
 
 def add_noise(ratings, rate, seed):
@@ -197,19 +180,19 @@ def add_noise(ratings, rate, seed):
     return ratings.with_columns(**{**ratings.columns(), "values": values})
 
 
-def make_model(name, device, seed):
+def make_model_8(name, device, seed):
     """Return the unfitted estimator of a row of Table 8."""
-    common = {"n_factors": FACTORS[name], "deterministic": True, "device": device, "random_state": seed}
-    return MatrixFactorization(**common) if name == "CUSGD++" else LSHMF(n_neighbors=NEIGHBORS, **common)
+    model = MatrixFactorization(n_factors=128) if name == "CUSGD++" else LSHMF(**SIZES)
+    return model.set_params(deterministic=True, device=device, random_state=seed)
 
 
 def measure_rises(name, train, test, device):
-    """Return (clean RMSE (NOISE_SEEDS,), {rate: rise of RMSE (NOISE_SEEDS,)}) of a model."""
+    """Return (clean RMSE by NOISE_SEEDS, {rate: rises of RMSE}) of a model."""
     clean, rises = [], {rate: [] for rate in RATES}
-    for seed in range(NOISE_SEEDS):
-        clean.append(make_model(name, device, seed).fit(train).evaluate(test)["rmse"])
+    for seed in NOISE_SEEDS:
+        clean.append(make_model_8(name, device, seed).fit(train).evaluate(test)["rmse"])
         for rate in RATES:
-            noisy = make_model(name, device, seed).fit(add_noise(train, rate, seed)).evaluate(test)["rmse"]
+            noisy = make_model_8(name, device, seed).fit(add_noise(train, rate, seed)).evaluate(test)["rmse"]
             rises[rate].append(noisy - clean[-1])
     return clean, rises
 
@@ -218,10 +201,155 @@ def table8(conditions):
     """Measure the rise of the test RMSE of CUSGD++ (F = 128) and CULSH-MF (F = K = 32) by noise."""
     for train, test, shape, data in read_inputs(conditions, (), tuple(PAPER_DATA)):
         column, title = printed_column(shape)
-        for name, printed in PRINTED.items():
+        for name, printed in PRINTED_8.items():
             clean, rises = measure_rises(name, train, test, conditions.device)
             for (rate, samples), value in zip(rises.items(), printed[column]):
                 error = np.std(samples, ddof=1) / len(samples) ** 0.5
                 note = f"mean {np.mean(samples):.5f}, standard error {error:.5f}, {len(samples)} seeds; "
                 note += f"clean {np.mean(clean):.4f}; the paper: {value:.5f}, {title}"
                 yield Row(f"Table 8 rise of RMSE by {100 * rate:g} % noise {name}", shape, data, samples, "RMSE", note)
+
+
+SEARCHES = {  # parameters of SimLSH, by the names of Table 7
+    "random": {"search": "random"},
+    "GSM": {"search": "exact"},
+    "simLSH hamming p=3 q=100": {},
+    "simLSH hamming p=3 q=200": {"q": 200},
+    "simLSH buckets p=3 q=100": {"search": "buckets"},
+    "simLSH buckets p=3 q=200": {"search": "buckets", "q": 200},
+    "simLSH buckets p=1 q=300": {"search": "buckets", "p": 1, "q": 300},
+    "RP_cos hamming p=3 q=200": {"hash": "projection", "q": 200},
+    "RP_cos buckets p=3 q=200": {"hash": "projection", "search": "buckets", "q": 200},
+    "minHash hamming p=3 q=200": {"hash": "minhash", "q": 200},
+    "minHash buckets p=3 q=200": {"hash": "minhash", "search": "buckets", "q": 200},
+}
+PRINTED_7 = {  # Table 7: RMSE, seconds on a P100, MB, by column of inputs.PAPER_DATA
+    "random": ((0.9157, 0, 0), (0.7947, 0, 0), (21.99, 0, 0)),
+    "GSM": ((0.9136, 422.996, 1204.578), (0.7890, 27.150, 434.869), (21.81, 295.417, 611.209)),
+    "simLSH buckets p=3 q=100": ((0.9137, 15.414, 20.336), (0.7893, 2.777, 12.219), (21.83, 25.994, 14.486)),
+    "simLSH buckets p=3 q=200": ((0.9135, 31.017, 40.672), (0.7888, 5.602, 24.438), (21.81, 52.012, 28.972)),
+    "RP_cos buckets p=3 q=200": ((0.9139, 47.262, 40.672), (0.7896, 8.184, 24.438), (21.87, 78.953, 28.972)),
+    "minHash buckets p=3 q=200": ((0.9138, 270.003, 40.672), (0.7892, 38.224, 24.438), (21.82, 319.831, 28.972)),
+}
+
+
+def printed_notes(name, shape):
+    """Return the values of Table 7 for a search, as notes of RMSE, time and space."""
+    column, title = printed_column(shape)
+    if name not in PRINTED_7:
+        return "", "", ""
+    return [f"the paper: {value:g}{unit}, {title}" for value, unit in zip(PRINTED_7[name][column], ("", " s", " MB"))]
+
+
+def make_model(parameters, device, **options):
+    """Return an unfitted LSHMF with the neighbours of a SimLSH of these parameters."""
+    renamed = {"p": "lsh_p", "q": "lsh_q", "bits": "lsh_bits", "psi": "lsh_psi"}
+    parameters = {renamed.get(name, name): value for name, value in parameters.items()}
+    return LSHMF(**{**SIZES, "device": device, **parameters, **options})
+
+
+def search_bytes(settings, n_items, device):
+    """Return the bytes of codes, bucket tables, keys of a stripe of rows and lists of a search."""
+    card, steps = search.CARDS[settings.search], engine(device, "gpukit.neighbors.search")
+    total = 8 * n_items * settings.n_neighbors
+    if card.reads_codes:
+        total += 4 * n_items * settings.n_words
+    if settings.search == "buckets":
+        total += 8 * settings.q * n_items
+    if card.worst(settings):
+        total += 4 * n_items * plan.stripe_rows(n_items, steps.stripe_bytes(n_items))
+    return total
+
+
+def overlap(result, exact):
+    """Return the fraction of the exact neighbours that a plan.Found has, without slots filled at random."""
+    pairs = zip(*(np.where(np.isnan(lists.scores), -1, lists.neighbors) for lists in (result, exact)), strict=True)
+    shared = sum(len(set(row) & set(exact_row) - {-1}) for row, exact_row in pairs)
+    return shared / max(1, exact.neighbors.size - exact.random_slots)
+
+
+def make_search(train, device):
+    """Return a function of parameters: (plan.Found on the host, plan.Settings, milliseconds of warm searches)."""
+    from gpukit.neighbors import SimLSH
+
+    steps, columns = engine(device, "gpukit.neighbors"), columns_of(order_ratings(train, device))
+
+    def find(parameters):
+        settings = SimLSH(n_neighbors=SIZES["n_neighbors"], **parameters).check()
+        result = steps.find(columns, settings)
+        result = result._replace(neighbors=steps.fetch(result.neighbors), scores=steps.fetch(result.scores))
+        return result, settings, milliseconds(functools.partial(steps.find, columns, settings), 5)
+
+    return find
+
+
+def table7(conditions):
+    """Measure RMSE, time and space of each search, and its fraction of the exact neighbours."""
+    for train, test, *data in read_inputs(conditions):
+        find = make_search(train, conditions.device)
+        exact, *_ = find(SEARCHES["GSM"])
+        for name, parameters in SEARCHES.items():
+            result, settings, times = find(parameters)
+            rmse = make_model(parameters, conditions.device).fit(train).evaluate(test)["rmse"]
+            space = search_bytes(settings, train.shape[1], conditions.device) / 2**20
+            slots = f"{result.random_slots / result.neighbors.size:.1%} of the slots random"
+            rmse_note, time_note, space_note = printed_notes(name, data[0])
+            yield Row(f"Table 7 RMSE {name}", *data, [rmse], "RMSE", rmse_note)
+            yield Row(f"Table 7 time {name}", *data, times, "ms", time_note)
+            yield Row(f"Table 7 space {name}", *data, [space], "MiB", space_note)
+            yield Row(f"Table 7 found of GSM's {name}", *data, [100 * overlap(result, exact)], "%", slots)
+
+
+def curve_row(what, estimator, data, device):
+    """Return the row of a training's lowest RMSE on a warm device, with the curve from the neighbour search on."""
+    train, test, shape, kind = data
+    for _ in range(2):
+        curve = time_convergence(estimator, train, test, device)
+    synchronize(device)
+    return Row(what, shape, kind, [min(curve.errors)], "RMSE", curve.text())
+
+
+def fig7(conditions):
+    """Measure RMSE by second for each search."""
+    for data in read_inputs(conditions):
+        for name, parameters in SEARCHES.items():
+            yield curve_row(f"Fig. 7 {name}", make_model(parameters, conditions.device), data, conditions.device)
+
+
+def fig8(conditions):
+    """Measure RMSE for p and q by both searches."""
+    for train, test, shape, kind in read_inputs(conditions):
+        for name, p, q in itertools.product(("hamming", "buckets"), (1, 2, 3), (50, 100, 200)):
+            model = make_model({"search": name, "p": p, "q": q}, conditions.device).fit(train)
+            rmse, note = model.evaluate(test)["rmse"], f"{model.random_share_:.1%} of the slots random"
+            yield Row(f"Fig. 8 simLSH {name} p={p} q={q}", shape, kind, [rmse], "RMSE", note)
+
+
+def fig9(conditions):
+    """Measure RMSE for F and K; K = 0 is CUSGD++."""
+    for data in read_inputs(conditions):
+        for factors in (32, 64, 96, 128):
+            plain = MatrixFactorization(factors, device=conditions.device)
+            yield curve_row(f"Fig. 9 F={factors} K=0", plain, data, conditions.device)
+            for k in (32, 64, 96, 128):
+                model = make_model({"n_neighbors": k}, conditions.device, n_factors=factors)
+                yield curve_row(f"Fig. 9 F={factors} K={k}", model, data, conditions.device)
+
+
+def table_5(shape):
+    """Return the parameters of CULSH-MF that Table 5 and its text give for a shape; ours are per deviation."""
+    names = "learning_rate", "influence_rate", "regularization", "influence_regularization", "lsh_psi"
+    table = (0.02, 0.001, 0.01, 0.05, 2), (0.035, 0.002, 0.02, 0.002, 2), (0.02, 0.001, 0.02, 0.05, 4)
+    return {"rates": "paper", "beta": 0.3, **dict(zip(names, table[printed_column(shape)[0]]))}
+
+
+def fig10(conditions):
+    """Measure RMSE by second of CULSH-MF with K = 32 and CUSGD++, both with F = 128; CULSH-MF with Table 5 too."""
+    for data in read_inputs(conditions):
+        models = {
+            "CULSH-MF F=128 K=32": make_model({}, conditions.device, n_factors=128),
+            "CULSH-MF F=128 K=32, Table 5": make_model(table_5(data[2]), conditions.device, n_factors=128),
+            "CUSGD++ F=128": MatrixFactorization(128, device=conditions.device),
+        }
+        for name, model in models.items():
+            yield curve_row(f"Fig. 10 {name}", model, data, conditions.device)

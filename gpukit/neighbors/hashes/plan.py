@@ -11,6 +11,7 @@ from gpukit.streams import Keyed
 
 CHUNK = 4095  # most ratings of a unit, which 12 counter slices of simLSH can count
 WEIGHT_LIMIT = 1 << 31
+SLICES = 8  # kernels are compiled for sums of this number of bits and its multiples
 
 
 def level_weights(values, psi):
@@ -49,20 +50,60 @@ def sum_units(indptr, chunk=CHUNK):
     """
     units, pieces, first_unit = cut_columns(indptr, -(-np.diff(indptr) // chunk))
     units[:, 3] = np.arange(len(units))
-    is_present = np.flatnonzero(pieces)
-    return units, np.stack(
-        [is_present, first_unit[is_present], first_unit[is_present] + pieces[is_present]], axis=1
-    ).astype(np.int64)
+    joins = np.stack([np.arange(len(pieces)), first_unit, first_unit + pieces], axis=1).astype(np.int64)
+    return units, joins[pieces > 0]
+
+
+class Adder:
+    """The sums of Eq. (3) in parts, which may come from several processes (gpukit.neighbors.shared).
+
+    steps: cpu or gpu; columns: Columns; weights (L,) int64 of levels; bits: of the largest possible sum; codes
+    (N, n_words) uint32, filled by `join`, None: new ones; unit_bytes: bytes of a unit's sums.
+    """
+
+    def __init__(self, steps, columns, weights, bits, settings, codes=None):
+        self.steps, self.settings, self.slices = steps, settings, -(-bits // steps.SLICES) * steps.SLICES
+        arrays = weights, word_keys(settings.seed, settings.n_words)
+        self.ratings = columns.users, columns.levels, *(steps.resident(array, array.dtype) for array in arrays)
+        shape = len(columns.indptr) - 1, settings.n_words
+        self.codes = steps.zeros(shape, np.uint32) if codes is None else codes
+        self.unit_bytes = 4 * self.slices * settings.n_words
+
+    def add_up(self, units, slots):
+        """Return (partials (slots, slices, n_words) uint32, totals (slots,) int64) of units (U, 4) on the host.
+
+        Unused slots are zero; there is at least one slot.
+        """
+        partials = self.steps.zeros((max(slots, 1), self.slices, self.settings.n_words), np.uint32)
+        totals, units = self.steps.zeros(max(slots, 1), np.int64), self.steps.resident(units, np.int64)
+        self.steps.hash_columns(*self.ratings, units, self.settings.n_bits, self.codes, partials, totals)
+        return partials, totals
+
+    def join(self, joins, partials, totals):
+        """Compute the codes of items whose units are complete: joins (J, 3) on the host."""
+        if len(joins):
+            joins = self.steps.resident(joins, np.int64)
+            self.steps.join_chunks(joins, self.settings.n_bits, partials, totals, self.codes)
+
+
+def add_columns(steps, columns, weights, settings, sums, chunk=CHUNK):
+    """Add Columns to stored Sums; weights (L,) int64 of their levels, where a negative one removes a rating."""
+    units, joins = sum_units(columns.indptr, chunk)
+    if len(units):
+        adder = Adder(steps, columns, weights, sums.sums.shape[1], settings, sums.codes)
+        (partials, totals), joins = adder.add_up(units, len(units)), steps.resident(joins, np.int64)
+        steps.add_chunks(joins, settings.n_bits, partials, totals, sums.whole, sums.sums, sums.codes)
+        steps.add_totals(joins, totals, sums.whole)
 
 
 def simlsh_codes(steps, columns, settings, chunk=CHUNK):
     """Return codes (N, n_words) uint32 of the items of a Columns: Eq. (3) for all p * q hashings.
 
-    adder_of: cpu.Adder or gpu.Adder. indptr and values of the Columns are on the host.
+    indptr and values of the Columns are on the host.
     """
     weights = level_weights(columns.values, settings.psi)
     units, joins, n_slots = work_units(columns.indptr, chunk)
-    adder = steps.Adder(columns, weights, sum_slices(columns.indptr, weights), settings)
+    adder = Adder(steps, columns, weights, sum_slices(columns.indptr, weights), settings)
     adder.join(joins, *adder.add_up(units, n_slots))
     return adder.codes
 
@@ -106,9 +147,8 @@ class Sums(NamedTuple):
 
 
 def whole_slices(bits):
-    """Return the number of slices of stored or compiled sums for sums of this number of bits."""
-    slices_step = 8  # kernels are compiled for sums of this number of bits and its multiples
-    return -(-bits // slices_step) * slices_step
+    """Return the number of slices of stored sums of this number of bits."""
+    return -(-bits // SLICES) * SLICES
 
 
 def word_keys(seed, n_words):

@@ -7,7 +7,6 @@ from gpukit.device.place import processors
 from gpukit.device.upload import to_device
 from gpukit.primitives.group import formulas, kernels
 
-BLOCKS_A_PROCESSOR = 4
 BLOCK, GRID = 256, 2048
 
 
@@ -18,8 +17,7 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
     if spare is None:
         spare = device_array(keys.shape, np.uint64), device_array(payload.shape, np.uint32)
     arrays, other = (keys, payload), spare
-    most = BLOCKS_A_PROCESSOR * processors()
-    tiles, blocks = formulas.tiles_a_block(keys.size, kernels.TILE, most)
+    tiles, blocks = formulas.tiles_a_block(keys.size, kernels.TILE, 4 * processors())
     counts = device_array((kernels.BINS, blocks), np.int64)
     totals = device_array(kernels.BINS, np.int64)
     digits = formulas.digits(begin, end) if keys.size else []

@@ -8,12 +8,11 @@ is written side by side.
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
-from gpukit.primitives.group.formulas import digit, first_of_row
+from gpukit.primitives.group.formulas import MOST_BITS, digit, first_of_row
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 FULL = U32(0xFFFFFFFF)
-BITS = 8  # most bits of a digit
-BINS = 1 << BITS
+BINS = 1 << MOST_BITS
 THREADS = 256  # of a block; one a bin
 WARPS = THREADS // 32
 ITEMS = 8  # records of a thread in a tile

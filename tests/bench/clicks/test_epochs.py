@@ -6,7 +6,7 @@ import pytest
 from bench.clicks.test_table10 import planted
 from gpukit import bench
 from gpukit.bench import Conditions, ratings
-from gpukit.bench.clicks import epochs, ncf_data
+from gpukit.bench.clicks import ncf_data
 from gpukit.device import cpu
 from gpukit.errors import DataError
 from gpukit.factorization.solvers.ials import formulas
@@ -14,8 +14,8 @@ from gpukit.factorization.solvers.ials import formulas
 
 @pytest.mark.nightly
 def test_an_epoch_by_each_row_solver(monkeypatch):
-    monkeypatch.setattr(epochs, "FACTORS", (4,))
-    rows = list(bench.find("ials")(Conditions(cpu(), (epochs.LARGE,), 0.0005)))
+    monkeypatch.setattr(ncf_data, "FACTORS", (4,))
+    rows = list(bench.find("ials")(Conditions(cpu(), (ncf_data.LARGE,), 0.0005)))
     assert [row.what for row in rows] == [f"one epoch iALS F=4 by {solver}" for solver in formulas.WAYS]
     assert ["the fastest way" in row.note for row in rows].count(True) == 1
     assert all(min(row.samples) > 0 and row.data == "generated" for row in rows)
@@ -24,22 +24,22 @@ def test_an_epoch_by_each_row_solver(monkeypatch):
 def test_quality_on_real_clicks():
     """The candidates are the negatives; the row solvers depend on the number of factors."""
     ncf = planted()
-    samples, note = epochs.measure_ials(ncf.clicks, 8, "gradients", cpu(), ncf)
-    assert len(samples) == epochs.SAMPLES[False] and "after 12 epochs" in note
+    samples, note = ncf_data.measure_ials(ncf.clicks, 8, "gradients", cpu(), ncf)
+    assert len(samples) == ncf_data.SAMPLES[False] and "after 12 epochs" in note
     assert float(note.split()[3]) > 0.8
-    assert epochs.row_solvers(256) == list(formulas.WAYS) and epochs.row_solvers(512) == ["gradients"]
+    assert ncf_data.row_solvers(256) == list(formulas.WAYS) and ncf_data.row_solvers(512) == ["gradients"]
 
 
 def test_a_model_that_has_not_learned_is_an_error():
     conditions = Conditions(cpu(), (), 0.0005)
-    run = epochs.prepare_ials(epochs.make_clicks(epochs.LARGE, conditions)[0], 4, "cholesky", cpu())
+    run = ncf_data.prepare_ials(ncf_data.make_clicks(ncf_data.LARGE, conditions)[0], 4, "cholesky", cpu())
     with pytest.raises(DataError, match="clicks score -?0.0"):
-        epochs.check_scores(run)
+        ncf_data.check_scores(run)
 
 
 def test_without_real_data():
     with pytest.raises(DataError, match="set GPUKIT_DATA"):
-        epochs.make_clicks(epochs.REAL, Conditions(cpu()))
+        ncf_data.make_clicks(ncf_data.REAL, Conditions(cpu()))
 
 
 def test_clicks_are_ones():

@@ -33,7 +33,7 @@ def handful(n_users, n_items=17):
     return state, clicks, clicked, Judges(users, items, False)
 
 
-@pytest.mark.parametrize("n_users", [1, 5, 2 * quality.TILE + 3])
+@pytest.mark.parametrize("n_users", [1, 5, 2 * 1024 + 3])
 def test_ranks_are_those_of_the_scores(n_users):
     """Tiles that are full, one that is not; users who do not judge."""
     state, clicks, clicked, judges = handful(n_users)
@@ -68,16 +68,16 @@ def test_the_mean_over_draws_chooses(monkeypatch):
     tried = [
         {"unobserved_weight": weight, "regularization": decay} for weight in (0.2, 0.3) for decay in (0.005, 0.007)
     ]
-    named, rank = quality.choose(learner, clicks, cpu(), tried)
+    named, rank = quality.choose_by_ranks(learner, clicks, cpu(), tried)
     assert named == {**tried[-1], "n_epochs": 4} and rank == pytest.approx(30.0)
     assert asked == [0, 1, 2]
 
 
 def test_settings_that_learn_are_chosen(monkeypatch):
     """A setting that keeps all factors near zero loses; with three epochs only every second one is evaluated."""
-    monkeypatch.setattr(quality, "DRAWS", 2)
+    monkeypatch.setattr(quality, "DRAWS", range(2))
     tried = [{"regularization": value} for value in (1e4, 0.01)]
-    named, rank = quality.choose(lambda seed: learner(seed, 3), planted().clicks, cpu(), tried)
+    named, rank = quality.choose_by_ranks(lambda seed: learner(seed, 3), planted().clicks, cpu(), tried)
     assert named == {"regularization": 0.01, "n_epochs": 2} and 1 < rank < 10
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from bench.clicks.test_table10 import planted
 from gpukit.bench import Conditions
-from gpukit.bench.clicks import implicit_als, ncf_data
+from gpukit.bench.clicks import ncf_data, quality
 from gpukit.bench.clicks.ncf_data import LearningCurve
 from gpukit.device import cpu
 from gpukit.errors import DataError
@@ -38,40 +38,37 @@ def test_rows(monkeypatch):
         return LearningCurve([(0.5, 0.2), (0.7, 0.4)], [3.0, 6.0], {}, (0.7, 0.4, None, None))
 
     monkeypatch.setattr(ncf_data, "read", lambda folder, share: planted())
-    monkeypatch.setattr(implicit_als.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(quality.importlib.util, "find_spec", lambda name: name)
     monkeypatch.setattr(ncf_data, "train_ials", fake_ials)
     monkeypatch.setattr(ncf_data, "train_implicit", fake_implicit)
-    rows = {row.what: row for row in implicit_als.implicit(Conditions(cpu()))}
-    time = rows[f"CPU time of {implicit_als.OURS}, 2 epochs"]
+    rows = {row.what: row for row in quality.implicit(Conditions(cpu()))}
+    time = rows[f"CPU time of {quality.OURS}, 2 epochs"]
     assert (
-        time.samples == [2000.0] * implicit_als.SEEDS
+        time.samples == [2000.0] * len(quality.SEEDS)
         and "unobserved_weight 0.3, regularization 0.003: of 12" in time.note
     )
-    assert rows[f"NDCG@10 of {implicit_als.OURS}"].samples == pytest.approx([0.41] * implicit_als.SEEDS)
-    assert rows[f"CPU time of {implicit_als.THEIRS}, 2 epochs"].samples == [6000.0] * implicit_als.SEEDS
-    sooner = rows[f"CPU time of {implicit_als.OURS} to the quality of {implicit_als.THEIRS}"]
-    assert sooner.samples == [2000.0] * implicit_als.SEEDS and "after 2 epochs" in sooner.note
-    assert rows[f"NDCG@10 of {implicit_als.THEIRS}, best of the test"].samples == [0.4]
-    assert all(len(ncf_data.list_grid(grid)) == 12 for grid in implicit_als.GRIDS.values())
+    assert rows[f"NDCG@10 of {quality.OURS}"].samples == pytest.approx([0.41] * len(quality.SEEDS))
+    assert rows[f"CPU time of {quality.THEIRS}, 2 epochs"].samples == [6000.0] * len(quality.SEEDS)
+    sooner = rows[f"CPU time of {quality.OURS} to the quality of {quality.THEIRS}"]
+    assert sooner.samples == [2000.0] * len(quality.SEEDS) and "after 2 epochs" in sooner.note
+    assert rows[f"NDCG@10 of {quality.THEIRS}, best of the test"].samples == [0.4]
+    assert all(len(ncf_data.list_grid(grid)) == 12 for grid in quality.GRIDS.values())
 
 
 def test_without_the_package_there_are_no_rows(monkeypatch):
-    monkeypatch.setattr(implicit_als.importlib.util, "find_spec", lambda name: None)
-    assert list(implicit_als.implicit(Conditions(cpu()))) == []
+    monkeypatch.setattr(quality.importlib.util, "find_spec", lambda name: None)
+    assert list(quality.implicit(Conditions(cpu()))) == []
 
 
 def test_a_quality_that_is_not_reached_has_no_time():
     better = LearningCurve([(0.8, 0.5)], [1.0], {}, (0.8, 0.5, None, None))
     lower = LearningCurve([(0.9, 0.4)], [1.0], {}, (0.9, 0.4, None, None))
-    assert (
-        list(implicit_als.equal_quality_rows({implicit_als.OURS: [lower], implicit_als.THEIRS: [better]}, "where"))
-        == []
-    )
+    assert list(quality.equal_quality_rows({quality.OURS: [lower], quality.THEIRS: [better]}, "where")) == []
 
 
 def test_a_model_that_has_not_learned_is_an_error():
     with pytest.raises(DataError, match=r"has HR@10 0\.200, below 0\.65"):
-        implicit_als.check_curves({implicit_als.OURS: [LearningCurve([(0.2, 0.1)], [1.0], {}, (0.2, 0.1, None, None))]})
+        quality.check_curves({quality.OURS: [LearningCurve([(0.2, 0.1)], [1.0], {}, (0.2, 0.1, None, None))]})
 
 
 def test_ours_learns(monkeypatch):

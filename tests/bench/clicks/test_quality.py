@@ -19,7 +19,7 @@ def make_result(hits, settings="F=4"):
 
 
 def test_the_rows_of_a_model():
-    hit, gain = quality.rows("model", [make_result([1, 0, 0, 0]), make_result([1, 1, 0, 0])], "where", "how")
+    hit, gain = quality.quality_rows("model", [make_result([1, 0, 0, 0]), make_result([1, 1, 0, 0])], "where", "how")
     assert hit.what == "HR@10 of model" and hit.samples == [0.25, 0.5] and gain.unit == "NDCG@10"
     assert hit.note == "mean 0.3750 +- 0.1768, full ranking 0.2000; how"
 
@@ -35,22 +35,26 @@ def test_the_difference_is_paired_over_users():
 
 def test_a_model_that_has_not_learned_is_an_error():
     with pytest.raises(DataError, match=r"has HR@10 0\.250, below 0\.65"):
-        check_learned("iALS", 0.25, quality.LEAST)
+        check_learned("iALS", 0.25, 0.65)
 
 
 @pytest.mark.parametrize("larger, names", [((8,), ["iALS F=4", "iALS F=8"]), ((1,), ["iALS F=4"])])
 def test_the_benchmark_runs(monkeypatch, larger, names):
     """More factors have rows if held-out clicks rank better."""
-    ncf, choose = planted(), quality.choose
+    ncf, choose = planted(), quality.choose_by_ranks
 
     def better_by_more(learner, clicks, device, tried):
         named, rank = choose(learner, clicks, device, tried)
         return named, rank / tried[0]["n_factors"]
 
     monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
-    monkeypatch.setattr(quality, "choose", better_by_more)
-    monkeypatch.setattr(quality, "DRAWS", 1)
-    for name, value in {"FACTORS": 4, "EPOCHS": 2, "SEEDS": 2, "LARGER": {False: larger}}.items():
+    monkeypatch.setattr(quality, "choose_by_ranks", better_by_more)
+    monkeypatch.setattr(quality, "DRAWS", range(1))
+    for name, value in {
+        "SIZE": {"n_factors": 4, "n_epochs": 2},
+        "SEEDS": range(2),
+        "LARGER": {False: larger},
+    }.items():
         monkeypatch.setattr(quality, name, value)
     monkeypatch.setattr(quality, "GRID", {"unobserved_weight": (0.1, 0.3), "regularization": (0.01,)})
     rows = {row.what: row for row in quality.quality(Conditions(cpu()))}

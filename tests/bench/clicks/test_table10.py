@@ -7,6 +7,7 @@ from gpukit import bench
 from gpukit.bench import Conditions
 from gpukit.bench.clicks import ncf_data, table10
 from gpukit.bench.clicks.ncf_data import LearningCurve
+from gpukit.bench.measurement import record_epochs
 from gpukit.device import cpu
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import Negatives
@@ -71,14 +72,14 @@ def test_evaluations_are_not_timed():
         now[0] += 100.0
         return 0.5, 0.25
 
-    quality, times = ncf_data.record_epochs(epochs(), evaluate, 7.0, lambda: now[0])
+    quality, times = record_epochs(epochs(), evaluate, lambda: now[0], lambda quality, total: total >= 7.0)
     assert times == [2, 4, 6, 8] and quality == [(0.5, 0.25)] * 4
 
 
 def test_training_ends_if_hr_does_not_rise():
-    hits = iter((0.1, 0.3, 0.2, 0.3, 0.25, 0.9))
-    quality, times = ncf_data.record_epochs(range(6), lambda: (next(hits), 0.0), float("inf"), lambda: 0.0, 3)
-    assert [hit for hit, _ in quality] == [0.1, 0.3, 0.2, 0.3, 0.25] and len(times) == 5
+    hits = [(hit, 0.0) for hit in (0.1, 0.3, 0.2, 0.3, 0.25, 0.9)]
+    assert [table10.is_over(hits[:count], 1.0, 9.0) for count in range(1, 7)] == [False] * 4 + [True, False]
+    assert table10.is_over(hits[:1], 9.0, 9.0)
 
 
 def test_rows_of_learning_curves():

@@ -25,9 +25,8 @@ def test_noise_replaces_a_share_of_the_ratings():
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 def test_table_8_runs(monkeypatch):
-    monkeypatch.setattr(solvers, "FACTORS", {"CUSGD++": 4, "CULSH-MF": 4})
-    monkeypatch.setattr(solvers, "NEIGHBORS", 4)
-    monkeypatch.setattr(solvers, "NOISE_SEEDS", 2)
+    monkeypatch.setattr(solvers, "SIZES", {"n_factors": 4, "n_neighbors": 4})
+    monkeypatch.setattr(solvers, "NOISE_SEEDS", range(2))
     monkeypatch.setattr(solvers, "RATES", (0.5, 0.0001))
     rows = list(solvers.table8(Conditions(cpu(), ("ml-10m",), 0.0005)))
     assert [row.what for row in rows] == [

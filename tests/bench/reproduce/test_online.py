@@ -64,16 +64,16 @@ def test_a_stream_runs(monkeypatch):
 
 @pytest.mark.nightly
 def test_parts_are_added_to_a_live_model(monkeypatch):
-    monkeypatch.setattr(online, "LIVE_PARTS", 3)
-    monkeypatch.setattr(online, "NEW_USERS", 0.05)
+    monkeypatch.setattr(online, "LIVE_PARTS", range(1, 4))
+    monkeypatch.setitem(online.ARRIVING, "users", 0.05)
     (row,) = online.live(Conditions(cpu(), ("ml-10m",), 0.001))
     assert row.unit == "ms" and len(row.samples) == 2 and min(row.samples) > 0
     assert "training" in row.note and "trained anew" in row.note and "RMSE of new rows" in row.note
 
 
 def test_new_rows_of_parts_follow_the_known_ones(monkeypatch):
-    monkeypatch.setattr(online, "LIVE_PARTS", 3)
-    monkeypatch.setattr(online, "NEW_ITEMS", 0.02)
+    monkeypatch.setattr(online, "LIVE_PARTS", range(1, 4))
+    monkeypatch.setitem(online.ARRIVING, "items", 0.02)
     ratings = planted(300, 200, 0.2)
     arrivals = online.draw_arrivals(ratings.shape, np.random.default_rng(0))
     sorted_ratings = online.sort_ids(ratings, arrivals)

@@ -5,9 +5,9 @@ import importlib
 import numpy as np
 import pytest
 
-from gpukit.bench import Conditions
+from gpukit.bench import Conditions, imputation, ranking
 from gpukit.bench.measurement import Row
-from gpukit.bench.reproduce import pairs, papers, tensors
+from gpukit.bench.reproduce import papers
 from gpukit.device import cpu
 
 
@@ -60,7 +60,7 @@ def test_the_tables_of_ranksvm(two_sets, monkeypatch):
     assert [r.row.what.endswith("on the CPU") for r in times] == 2 * [True, True, False, False]
     assert [r.paper for r in times] == [0.67, 0.48, 1.37, None, 12.67, 10.18, 5.9, None]
     assert all(r.ours > 0 for r in times)
-    monkeypatch.setattr(pairs, "minimize", None)  # Table 3 has the trainings of Table 2
+    monkeypatch.setattr(ranking, "minimize", None)  # Table 3 has the trainings of Table 2
     accuracies = np.reshape([r.ours for r in papers.reproduce("ranksvm", ["table3"], two_sets)], (2, 4))
     assert (np.ptp(accuracies, axis=1) < 0.01).all() and (accuracies > 60).all()  # one minimum, whatever the solver
 
@@ -76,9 +76,9 @@ def test_the_figure_of_ranksvm_falls_to_the_optimum(two_sets):
 
 @pytest.mark.slow
 def test_the_items_of_imputation(monkeypatch):
-    monkeypatch.setattr(tensors, "COUNTS", (600, 2100))
-    monkeypatch.setattr(tensors, "SIDES", {"Fig. 6": 8, "Fig. 7": 8, "Fig. 8": 8})
-    monkeypatch.setattr(tensors, "RATES", (0.1, 0.5))
+    monkeypatch.setattr(imputation, "COUNTS", (600, 2100))
+    monkeypatch.setattr(imputation, "SIDES", {"Fig. 6": 8, "Fig. 7": 8, "Fig. 8": 8})
+    monkeypatch.setattr(imputation, "RATES", (0.1, 0.5))
     conditions = Conditions(cpu(), (), 0.02)
     for item in ("fig6", "table2", "fig10"):
         assert any(r.paper for r in papers.reproduce("imputation", [item], conditions)), item

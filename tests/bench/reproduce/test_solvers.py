@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gpukit.bench import Conditions
+from gpukit.bench.measurement import Curve
 from gpukit.bench.reproduce import solvers
-from gpukit.bench.reproduce.solvers import Training
 from gpukit.device import cpu
 from gpukit.device.place import Device
 from gpukit.errors import DataError
@@ -17,16 +17,15 @@ TINY = Conditions(cpu(), ("ml-10m",), 0.0003)
 @pytest.fixture(autouse=True)
 def small_model(monkeypatch):
     """Use few factors and neighbours."""
-    monkeypatch.setattr(solvers, "F", 8)
-    monkeypatch.setattr(solvers, "K", 5)
+    monkeypatch.setattr(solvers, "SIZES", {"n_factors": 8, "n_neighbors": 5})
 
 
 def test_the_target_is_the_lowest_rmse_of_the_baseline():
     """A worse model does not set it, and has no times."""
     trainings = {
-        "GSM, serial": Training([1.0, 0.9, 0.8], [10, 20, 30], 5, 1),
-        "LSH-MF, serial": Training([1.0, 0.8505, 0.85], [2, 4, 6], 1, 1),
-        "CULSH-MF": Training([0.84, 0.801, 0.82], [1, 2, 3], 0.5, 0.25),
+        "GSM, serial": Curve([1.0, 0.9, 0.8], [10, 20, 30], {"neighbours": 5, "prepare": 1}),
+        "LSH-MF, serial": Curve([1.0, 0.8505, 0.85], [2, 4, 6], {"neighbours": 1, "prepare": 1}),
+        "CULSH-MF": Curve([0.84, 0.801, 0.82], [1, 2, 3], {"neighbours": 0.5, "prepare": 0.25}),
     }
     rows = list(solvers.rows("Table 6", trainings, ("MovieLens 1M", "real"), solvers.printed_6))
     assert [row.what for row in rows[::2]] == [f"Table 6 time to RMSE 0.8010 {name}" for name in trainings]
@@ -47,7 +46,7 @@ def test_a_solver_with_a_higher_rmse_than_its_twin_fails(monkeypatch):
 
     def train_model(estimator, train, test, device):
         above = 0.0031 if device.is_cuda and getattr(estimator, "solver", "") == "hogwild" else 0.0
-        return Training([1.0, 0.9 + above + 0.01 * estimator.random_state, 0.95], [1, 2, 3], 0, 0)
+        return Curve([1.0, 0.9 + above + 0.01 * estimator.random_state, 0.95], [1, 2, 3], {})
 
     monkeypatch.setattr(solvers, "read_inputs", inputs)
     monkeypatch.setattr(solvers, "train_model", train_model)

@@ -1,15 +1,14 @@
-"""A rank of a benchmark.
+"""Benchmark `ranks`: two, four and eight ranks compared with one, GPUs of a host or processes that share the CPU.
 
-Each benchmark is a function (team, folder, ..., device) that returns its entries on rank 0: [{"what", "samples" in
-milliseconds, "note"}].
-
-In the imputation rank 0 measures, and the others serve it.
+A rank runs a function (team, folder, ..., device), which returns its entries on rank 0: [{"what", "samples" in
+milliseconds, "note"}]. In the imputation rank 0 measures, and the others serve it.
 """
 
 import functools
 import json
 import statistics
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -17,28 +16,82 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.bench import Conditions
+from gpukit.bench import Conditions, shape_name
 from gpukit.bench import imputation as single
-from gpukit.bench.measurement import check_error, check_near, milliseconds, relative_error, to_host
-from gpukit.bench.ranking import EXACT, SINGLE, generate_documents
-from gpukit.bench.ratings import CLOSE, convert_stars, first_epoch, make_estimators, model_label, record_epochs
+from gpukit.bench.measurement import (
+    Curve,
+    Row,
+    check_error,
+    check_near,
+    milliseconds,
+    record_epochs,
+    relative_error,
+    to_host,
+)
+from gpukit.bench.ranking import TOLERANCES, generate_documents
+from gpukit.bench.ratings import CASES, CLOSE, convert_stars, generate_split, make_estimators, model_label
+from gpukit.device.place import gpu_count
 from gpukit.device.workspace import Workspace
-from gpukit.errors import DataError
+from gpukit.errors import DataError, GpukitError
 from gpukit.factorization import run as runs
 from gpukit.imputation.distributed.completion import END, DistributedCompletion, serve
 from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.spectral.path import fit_path
 from gpukit.parallel import ALONE
 from gpukit.parallel.current_team import join_team
+from gpukit.parallel.devices import make_rank_settings
+from gpukit.parallel.launch import launch
 from gpukit.ranking import RankSVM
-from gpukit.ratings import read_ratings
+from gpukit.ratings import read_ratings, write_ratings
+
+TENSORS = {True: ("512x512x2600", "64x64x2100"), False: ("64x64x2100", "512x512x2600")}  # on GPUs, the usual first
+COMMAND = "from gpukit.bench.ranks import main; main()"
+
+
+def ranks(conditions):
+    """Time epochs, convergence, products with the Hessian and imputation steps over two ranks and more."""
+    for name in conditions.select(("netflix",), ("yahoo", "ml-10m")):
+        with tempfile.TemporaryDirectory() as folder:
+            for part, ratings in zip(("train", "test"), generate_split(name, conditions.scale)):
+                write_ratings(ratings, Path(folder, f"{part}.gkr"))
+            for model, factors in CASES:  # new ranks for each, so that rows appear as they are measured
+                yield from run_sizes(conditions, "factorization", folder, name, model, factors)
+    usual, more = TENSORS[conditions.device.is_cuda]
+    tasks = [("ranking", name) for name in conditions.select(("mslr-web30k",))]
+    tasks += [("imputation", name) for name in conditions.select((usual,), (more,))]
+    for benchmark, name in tasks:
+        with tempfile.TemporaryDirectory() as folder:
+            yield from run_sizes(conditions, benchmark, folder, name, conditions.scale)
+
+
+def list_sizes(device):
+    """Return the numbers of ranks: two, and each power of two up to the number of GPUs."""
+    most = max(2, gpu_count()) if device.is_cuda else 2
+    return [2**n for n in range(1, most.bit_length())]
+
+
+def run_sizes(conditions, benchmark, folder, name, *arguments):
+    """Yield rows of a benchmark of TASKS on each number of ranks."""
+    for size in list_sizes(conditions.device):
+        yield from run_ranks(conditions, size, benchmark, folder, name, *arguments)
+
+
+def run_ranks(conditions, size, benchmark, folder, name, *arguments):
+    """Yield rows of a benchmark of TASKS on a shape by `size` ranks, which share a folder."""
+    is_cuda = conditions.device.is_cuda
+    words = [*map(str, (benchmark, folder, name, *arguments)), "cuda" if is_cuda else "cpu"]
+    if launch(words, size, make_rank_settings(size, is_cuda), COMMAND):
+        raise GpukitError(f"the benchmark's ranks failed in {benchmark}; their messages are above.")
+    for entry in json.loads(Path(folder, "entries.json").read_text()):
+        what = f"{entry['what']}, {size} ranks"
+        yield Row(what, shape_name(name, conditions.scale), "generated", entry["samples"], "ms", entry["note"])
 
 
 def main():
     """Run a benchmark: sys.argv has its name and its arguments."""
     name, folder, *arguments = sys.argv[1:]
     with join_team() as team:
-        entries = BENCHES[name](team, folder, *arguments)
+        entries = TASKS[name](team, folder, *arguments)
         if team.rank == 0:
             Path(folder, "entries.json").write_text(json.dumps(entries))
 
@@ -60,13 +113,6 @@ def factorization(team, folder, name, model, factors, device):
     return make_entries(model_label(model, int(factors)), single, shared, target)
 
 
-class Curve(NamedTuple):
-    """RMSE after each epoch of a training, and milliseconds up to it."""
-
-    errors: list
-    times: np.ndarray
-
-
 class Trainings(NamedTuple):
     """Curves of trainings from the same start, and milliseconds of epochs after the last one."""
 
@@ -85,7 +131,7 @@ class Trainings(NamedTuple):
 
     def times_to(self, target):
         """Return [milliseconds to a target RMSE], or None if a training does not reach it."""
-        times = [time_to(curve.errors, curve.times, target) for curve in self.curves]
+        times = [time_to(curve, target) for curve in self.curves]
         return None if None in times else times
 
 
@@ -97,7 +143,7 @@ def make_entries(label, single, shared, target):
     samples, single_times = (trainings.times_to(target) for trainings in (shared, single))
     if samples is None or single_times is None:
         return entries
-    first = statistics.median(curve.times[0] for curve in shared.curves)
+    first = 1e3 * statistics.median(curve.times[0] for curve in shared.curves)
     note = f"to RMSE {target:.4f}, between epochs; one rank {statistics.median(single_times):.4g} ms; "
     note += f"the first epoch {first:.4g} ms"
     return [*entries, {"what": f"time to converge {label}", "samples": samples, "note": note}]
@@ -116,8 +162,8 @@ def train_team(estimator, train, test, team):
         restore()
         if team.size > 1:
             run.training.gather()
-        errors, times = record_epochs(run, judge, team.barrier)
-        curves.append(Curve(errors, 1e3 * times))
+        epochs = map(run.training.epoch, range(run.settings.epochs))
+        curves.append(Curve(*record_epochs(epochs, judge.rmse, lambda: team.barrier() or time.perf_counter()), {}))
     return Trainings(curves, epoch_samples(run, team))
 
 
@@ -147,13 +193,14 @@ def epoch_samples(run, team):
     return [sample / together for sample in milliseconds(epochs, 9, 2)]
 
 
-def time_to(errors, times, target):
-    """Return the milliseconds to a target, interpolated between epochs; None if it is not reached."""
-    epoch = first_epoch(errors, target)
-    if not epoch:
-        return None if epoch is None else float(times[0])
-    share = (errors[epoch - 1] - target) / (errors[epoch - 1] - errors[epoch])
-    return float(times[epoch - 1] + share * (times[epoch] - times[epoch - 1]))
+def time_to(curve, target):
+    """Return the milliseconds of a Curve to a target, interpolated between epochs; None if it is not reached."""
+    epoch = curve.epoch_to(target)
+    if epoch is None:
+        return None
+    first = max(0, epoch - 1)
+    errors, times = np.flip(curve.errors[first : epoch + 1]), np.flip(curve.times[first : epoch + 1])
+    return 1e3 * float(np.interp(target, errors, times))
 
 
 def ranking(team, folder, name, scale, device):
@@ -171,7 +218,7 @@ def ranking(team, folder, name, scale, device):
         session.move(result.w)
     expected = single.session.walk(v, 0.0)
     for exact in (False, True) if run.device.is_cuda else (True,):
-        check_near("product with the Hessian", run.session.walk(v, 0.0, exact), expected, EXACT if exact else SINGLE)
+        check_near("product with the Hessian", run.session.walk(v, 0.0, exact), expected, TOLERANCES[exact])
         samples, single_samples = (
             milliseconds(functools.partial(session.walk, v, 0.0, exact), 61, 5) for session in sessions
         )
@@ -227,4 +274,4 @@ def step_milliseconds(session, options):
     return samples.tolist(), parts
 
 
-BENCHES = {"factorization": factorization, "ranking": ranking, "imputation": imputation}
+TASKS = {"factorization": factorization, "ranking": ranking, "imputation": imputation}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gpukit import bench, device
-from gpukit.bench import Conditions, ratings
-from gpukit.bench.ranks import launcher, worker
+from gpukit.bench import Conditions, ranks, ratings
+from gpukit.bench.measurement import Curve
 from gpukit.errors import GpukitError
 
 CPU = device.resolve("cpu")
@@ -40,16 +40,16 @@ def test_rows_of_two_ranks(capfd):
 )
 def test_numbers_of_ranks_are_powers_of_two(name, gpus, expected, monkeypatch):
     """Two ranks on one GPU are tried as well, and fail with a message."""
-    monkeypatch.setattr(launcher, "gpu_count", lambda: gpus)
+    monkeypatch.setattr(ranks, "gpu_count", lambda: gpus)
     calls, device = [], SimpleNamespace(is_cuda=name == "cuda")
-    monkeypatch.setattr(launcher, "run_ranks", lambda conditions, size, *words: [calls.append((size, *words))])
-    assert launcher.list_sizes(device) == expected
-    list(launcher.run_sizes(SimpleNamespace(device=device), "ranking", "folder", "netflix"))
+    monkeypatch.setattr(ranks, "run_ranks", lambda conditions, size, *words: [calls.append((size, *words))])
+    assert ranks.list_sizes(device) == expected
+    list(ranks.run_sizes(SimpleNamespace(device=device), "ranking", "folder", "netflix"))
     assert calls == [(size, "ranking", "folder", "netflix") for size in expected]
 
 
 def test_ranks_that_fail_are_an_error(monkeypatch):
-    monkeypatch.setattr(launcher, "COMMAND", "raise SystemExit(3)")
+    monkeypatch.setattr(ranks, "COMMAND", "raise SystemExit(3)")
     with pytest.raises(GpukitError, match="ranks failed in factorization"):
         list(bench.find("ranks")(Conditions(CPU, ("netflix",), 0.0001)))
 
@@ -59,23 +59,23 @@ def test_ranks_that_fail_are_an_error(monkeypatch):
     [([3.0, 2.0, 1.0], 1.5, 25.0), ([3.0, 2.0], 2.0, 20.0), ([1.0, 2.0], 1.5, 10.0), ([3.0, 2.0], 1.0, None)],
 )
 def test_time_to_a_target_is_interpolated(errors, target, expected):
-    assert worker.time_to(errors, np.array([10.0, 20.0, 30.0]), target) == expected
+    assert ranks.time_to(Curve(errors, [0.01, 0.02, 0.03], {}), target) == expected
 
 
 @pytest.mark.parametrize("like, target", [("netflix", 2.001), ("yahoo", 2.026)])
 def test_close_is_in_stars_on_any_scale(like, target):
     assert 2.0 + ratings.convert_stars(like, ratings.CLOSE) == pytest.approx(target)
-    single = worker.Trainings([worker.Curve([3.0, 2.0], np.array([10.0, 20.0]))] * 3, [1.0])
-    *_, row = worker.make_entries("x", single, single, target)
+    single = ranks.Trainings([Curve([3.0, 2.0], [0.01, 0.02], {})] * 3, [1.0])
+    *_, row = ranks.make_entries("x", single, single, target)
     assert row["note"].startswith(f"to RMSE {target:.4f}") and row["samples"][0] == pytest.approx(30 - 10 * target + 10)
 
 
 def test_the_median_training_counts():
     """All times to a target are samples; there is no time if one training does not reach it."""
-    curves = [worker.Curve([3.0, low, last], np.array([1.0, 2.0, 3.0])) for low, last in ((2, 2.5), (1, 2.2), (1.5, 4))]
-    trainings = worker.Trainings(curves, [1.0])
+    curves = [Curve([3.0, low, last], [0.001, 0.002, 0.003], {}) for low, last in ((2, 2.5), (1, 2.2), (1.5, 4))]
+    trainings = ranks.Trainings(curves, [1.0])
     assert (trainings.last, trainings.lowest) == (2.5, 1.5)
     assert trainings.times_to(2.5) == pytest.approx([1.5, 1.25, 4 / 3]) and trainings.times_to(1.2) is None
-    rows = worker.make_entries("x", trainings, trainings, 2.5)
+    rows = ranks.make_entries("x", trainings, trainings, 2.5)
     assert [row["what"] for row in rows] == ["one epoch x", "time to converge x"] and len(rows[1]["samples"]) == 3
-    assert len(worker.make_entries("x", trainings, trainings, 1.2)) == 1
+    assert len(ranks.make_entries("x", trainings, trainings, 1.2)) == 1

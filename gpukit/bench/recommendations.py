@@ -1,0 +1,404 @@
+"""Benchmarks of recommendations: single answers, lists and their quality, similar items.
+
+`serve`: answers one at a time, in batches and from several threads; loading a model file. The models are trained for
+one epoch, and the factors that rank lists are random: neither changes the time of an answer.
+
+`lists`: their cost for all users, and their quality. The ranking of lists of models of ratings depends on the ratings
+alone, so a small model suffices for the quality.
+
+`similar`: similarity measures compared on held-out ratings. For an item j, take the ten most similar items. For each
+user who rated j above the baseline, sum the held-out residuals (in standard deviations) of those ten; unrated items
+count 0. The gain is that sum over all users and judged items, relative to the number of held-out ratings above the
+baseline. Popular items gain little, since their residuals are small. Users are compared in the same way.
+"""
+
+import functools
+import itertools
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.bench import shape_name
+from gpukit.bench.clicks import ncf_data
+from gpukit.bench.measurement import MOVIELENS, QUANTILE, Row, check_learned, check_near, milliseconds, seconds
+from gpukit.bench.ratings import drop_unused_ids, generate_split, read_movielens
+from gpukit.evaluation import splits
+from gpukit.evaluation.lists.clicks import clicks_of
+from gpukit.evaluation.lists.judge import FEW, judge
+from gpukit.evaluation.lists.significance import compare
+from gpukit.factorization import LSHMF, Filters, MatrixFactorization
+from gpukit.factorization.answers import judging, similarity
+from gpukit.factorization.implicit.start import start_state
+from gpukit.factorization.lists.head import Head
+from gpukit.factorization.solvers import solver_defaults
+from gpukit.factorization.solvers.ease import training
+from gpukit.factorization.solvers.ease.baseline import Ease
+from gpukit.factorization.solvers.ease.lists import solve_weights
+from gpukit.persist import load_model
+from gpukit.ratings import synth
+
+OPTIONS = {"n_factors": 64, "n_epochs": 1, "regularization": 0.05}
+MANY = {"users": 20_000, "items": 1_000_000, "ratings": 10_000_000}  # at scale 1
+THREADS = range(8)  # seeds
+
+
+class Asker:
+    """A fitted model and the next user and item to ask about."""
+
+    def __init__(self, model, seed=0):
+        self.model, self.random = model, np.random.default_rng(seed)
+
+    def draw(self, what="user", n=1):
+        """Return n random ids of users or items."""
+        ids = getattr(self.model, f"{what}_ids_")
+        return ids[self.random.integers(len(ids), size=n)].tolist()
+
+    def calls(self):
+        """Return {name: call} of short calls."""
+        model, draw = self.model, self.draw
+        filters = Filters(without=draw("item", 100), min_support=2)
+        ratings = dict.fromkeys(draw("item", 40), model.scale_[1])
+        return {
+            "recommend a user": lambda: model.recommend(draw()),
+            "recommend a user by rating": lambda: model.recommend(draw(), by="rating"),
+            "recommend a user with filters": lambda: model.recommend(draw(), filters=filters),
+            "recommend_for of 40 ratings": lambda: model.recommend_for(ratings),
+            "predict a pair": lambda: model.predict(draw(), draw("item")),
+            "explain a pair": lambda: model.explain(*draw(), *draw("item")),
+            "similar items by factors": lambda: model.similar_items(*draw("item"), by="factors"),
+        }
+
+
+def fit_model(estimator, shape):
+    """Return an estimator fitted on ratings generated with a synth.Shape, with random factors for lists."""
+    ratings, _ = synth.generate(shape)
+    model = estimator.fit(ratings)
+    counts = model.rating_counts()
+    first = start_state(counts, OPTIONS["n_factors"], np.zeros((len(counts[1]), 0), np.int32), 0)
+    model._head = Head(first.user_factors, first.item_factors, counts[1], np.array([0.005, 0.3, 1.0]))
+    return model
+
+
+def make_shapes(scale):
+    """Return (Netflix's shape with a share of the ratings, the shape with many items), both scaled."""
+    share = 0.5  # of Netflix's ratings, for a file of 500 MB
+    shape = synth.scale_shape("netflix", scale)
+    usual = synth.resize_shape(shape, ratings=max(shape.users, round(share * shape.ratings)))
+    sizes = {name: max(OPTIONS["n_factors"], round(size * scale)) for name, size in MANY.items()}
+    return usual, synth.resize_shape(shape, **sizes)
+
+
+def check_lists(model):
+    """Raise DataError unless lists of some users have the best scores of numpy among the items not rated."""
+    checked = 5  # users whose lists are compared with numpy's
+    for row in range(checked):
+        scores = model._head.item_factors.astype(np.float64) @ model._head.user_factors[row].astype(np.float64)
+        scores += 1e-4 * model._head.clicks / model._head.clicks.max()
+        scores[model._rated.items[slice(*model._rated.indptr[row : row + 2])]] = -np.inf
+        items, list_scores = model.recommend([model.user_ids_[row]])
+        check_near("list of a user", list_scores[0], np.sort(scores)[::-1][: list_scores.size], 1e-4)
+        check_near("item of a list", scores[model._rows_of(items[0], "item")], list_scores[0], 1e-4)
+
+
+def time_threads(model, ask, calls):
+    """Return [milliseconds of ask(asker)] of calls from threads at once, and the seconds of all."""
+    askers, start = [Asker(model, seed) for seed in THREADS], time.perf_counter()
+    with ThreadPoolExecutor(len(askers)) as pool:
+        samples = pool.map(lambda asker: milliseconds(functools.partial(ask, asker), calls, warm_up=0), askers)
+        return list(itertools.chain(*samples)), time.perf_counter() - start
+
+
+def serve(conditions):
+    """Time calls of models of ratings with and without neighbours and of one with many items, and load a file."""
+    usual, many = make_shapes(conditions.scale)
+    options = {**OPTIONS, "device": conditions.device}
+    shape = shape_name("netflix", conditions.scale)
+    model = fit_model(MatrixFactorization(**options), usual)
+    check_lists(model)
+    note = f"{usual.items:,} items, {len(model._rated.items):,} ratings"
+    yield from call_rows(model, "F=64", shape, note)
+    yield from load_rows(model, shape)
+    del model
+    model = fit_model(LSHMF(n_neighbors=32, search="random", **options), usual)
+    yield call_row(Asker(model), "recommend a user by rating", "F=64 K=32", shape, note)
+    yield call_row(Asker(model), "predict a pair", "F=64 K=32", shape, note)
+    del model
+    model = fit_model(MatrixFactorization(**options), many)
+    check_lists(model)
+    yield from many_rows(model, shape_name(f"{MANY['items']:,} items", conditions.scale))
+
+
+def call_row(asker, name, size, shape, note):
+    """Return the Row of one of Asker.calls."""
+    return Row(f"{name}, {size}", shape, "generated", milliseconds(asker.calls()[name], 100, 3), "ms", note)
+
+
+def call_rows(model, size, shape, note):
+    """Yield the rows of single calls, batches and threads."""
+    asker = Asker(model)
+    for name in asker.calls():
+        yield call_row(asker, name, size, shape, note)
+    samples = milliseconds(lambda: model.similar_items(*asker.draw("item")), 9)
+    yield Row(f"similar items by evidence, {size}", shape, "generated", samples, "ms", note)
+    batch, calls, threads = 1000, 100, len(THREADS)  # users; calls of each thread
+    samples = [sample / batch for sample in milliseconds(lambda: model.recommend(asker.draw(n=batch)), 9)]
+    what = f"recommend of {batch:,} users, a user"
+    yield Row(f"{what}, {size}", shape, "generated", samples, "ms", note)
+    samples, total = time_threads(model, lambda asker: model.recommend(asker.draw()), calls)
+    rate = f"{note}; {threads * calls / total:,.0f} calls a second in all"
+    yield Row(f"recommend a user from {threads} threads, {size}", shape, "generated", samples, "ms", rate)
+    totals = [time_threads(model, lambda asker: model.recommend(asker.draw(n=batch)), 1)[1] for _ in range(3)]
+    samples = [1e3 * total / (threads * batch) for total in totals]
+    yield Row(f"{what}, from {threads} threads, {size}", shape, "generated", samples, "ms", note)
+
+
+def load_rows(model, shape):
+    """Yield the row of loading the model's file, which is in the file cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        model.save(path)
+        samples, size = milliseconds(lambda: load_model(path), 9), path.stat().st_size
+    yield Row("loading a model file", shape, "generated", samples, "ms", f"{size / 1e6:,.0f} MB, checksums checked")
+
+
+def many_rows(model, shape):
+    """Yield the rows of a model with many items, and of a pass over their factors."""
+    note = f"{len(model.item_ids_):,} items"
+    samples = milliseconds(Asker(model).calls()["recommend a user"], 27, 3)
+    yield Row("recommend a user, F=64", shape, "generated", samples, "ms", note)
+    samples = milliseconds(model._head.item_factors.sum, 27, 3)
+    yield Row("numpy's sum of the item factors, F=64", shape, "generated", samples, "ms", note)
+
+
+SHAPES, MORE = ("netflix",), ("ml-10m",)
+LEARNING = "learning what ranks lists"
+SIZES = [50, 100, 200, 400]  # neighbours of item weights
+
+
+def recommend_all(model, by):
+    """Compute lists for all users of a fitted model."""
+    for _ in model.recommend_batches(n=10, by=by):
+        pass
+
+
+def learn_lists(model):
+    """Learn the ranking of lists again."""
+    vars(model).pop("_head", None)
+    model.fit_lists()
+
+
+def lists(conditions):
+    """Rank by item weights, with real data; time lists for all users, from a model in memory to ids and scores."""
+    if conditions.data is not None:
+        yield from rank_by_weights(conditions)
+        yield from rank_for_few_users(conditions)
+    for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
+        model = LSHMF(n_factors=32, n_neighbors=32, n_epochs=2, device=conditions.device).fit(train)
+        yield Row(LEARNING, shape, "generated", seconds(lambda model=model: learn_lists(model), 5), "s")
+        for by in ("rating", "lists"):
+            samples = seconds(lambda model=model, by=by: recommend_all(model, by), 5)
+            what = f"10 items for each user, by {by}, CULSH-MF F=32 K=32"
+            yield Row(what, shape, "generated", samples, "s")
+
+
+def head(conditions):
+    """Measure lists on NCF's MovieLens 1M with its ratings; on a CPU, the time is CPU time."""
+    ratings, tests = ncf_data.read_split(conditions.data, conditions.scale)
+    model = MatrixFactorization(n_factors=4, n_epochs=2, device=conditions.device).fit(ratings)
+    data = shape_name(ncf_data.NAME, conditions.scale), "real"
+    is_cuda = conditions.device.is_cuda
+    what, clock = (LEARNING, time.perf_counter) if is_cuda else (f"CPU time of {LEARNING}", time.process_time)
+    samples = seconds(lambda: learn_lists(model), 5, clock=clock)
+    yield Row(what, *data, samples, "s", f"{len(ratings):,} ratings")
+    for by in ("lists", "rating"):
+        yield from quality_rows(model, tests, by, data)
+
+
+def quality_rows(model, tests, by, data):
+    """Yield HR and NDCG among the negatives, and the percentage of items with few ratings in lists."""
+    values = judging.judge_sampled({"": model}, tests, ncf_data.K, False, by).judged[0].values[ncf_data.K]
+    if by == "lists":
+        check_learned("the lists' head", np.mean(values["hr"]), least=0.5)
+    for metric, label in ncf_data.METRICS.items():
+        yield Row(f"{label} of lists of ratings, by {by}", *data, [float(np.mean(values[metric]))], label)
+    pairs = tests.users, tests.clicks
+    few = judging.judge_lists({"": model}, pairs, ncf_data.K, False, by=by).rows(ncf_data.K)[0]["few"]
+    note = f"slots of items with fewer than {FEW} ratings"
+    yield Row(f"little known items in lists of ratings, by {by}", *data, [100 * few], "percent", note)
+
+
+def rank_by_weights(conditions):
+    """Measure full rankings of NCF's MovieLens 1M by item weights: all weights, and those of some neighbours."""
+    ncf = ncf_data.read(conditions.data, conditions.scale)
+    table, (_, n_items), is_known = ncf.clicks, ncf.clicks.shape, ~ncf.unknown[:, 0]
+    users, items = ncf.candidates.users[is_known], ncf.candidates.items[is_known, 0]
+    ease, whole = Ease(clicks_of(table.users, table.items, table.shape), n_items), None
+    ridge, k = solver_defaults("ease", "adaptive", len(table))["regularization"], ncf_data.K
+    relevant = clicks_of(users, items, table.shape)
+    for size in (None, *(size for size in SIZES if size < n_items)):
+        if size:
+            ease.weights = solve_weights(table, ridge, size, conditions.device).toarray()
+        values = judge(ease.name, ease.lists(users, k), relevant, ease.counts, (k,)).values[k]
+        what = f"EASE, {size} neighbours" if size else "EASE, all weights"
+        whole = values if whole is None else whole
+        for metric, label in ncf_data.METRICS.items():
+            difference = compare(values[metric], whole[metric], quantile=QUANTILE)
+            note = f"less all weights: {difference.low:+.4f} to {difference.high:+.4f} (90 %)" if size else ""
+            yield Row(f"full ranking {label} of {what}", ncf.name, "real", [np.mean(values[metric])], label, note)
+
+
+def rank_for_few_users(conditions):
+    """Compare lists of the defaults with those of EASE at its best regularization, known with the truth.
+
+    Several draws of few users of MovieLens 1M; a fifth of the clicks of each is held out.
+    """
+    draws, users, k = 8, 600, 20
+    ratings = read_movielens(conditions.data)
+    results = []
+    for seed in range(draws):
+        chosen = np.random.default_rng(seed).permutation(ratings.shape[0])[:users]
+        sample = drop_unused_ids(ratings.take(np.isin(ratings.users, chosen)))
+        train, test = sample.parted(splits.mask_before_last(*sample.ranks_by_chance(seed), 0.2))
+        model = MatrixFactorization(feedback="implicit", random_state=seed, device=conditions.device).fit(train)
+        ours = model.evaluate_lists(test, k, baselines=False).rows(k)[0]["ndcg"]
+        results.append((ours, best_of_ease(train, test, k)))
+    for name, values in zip(("the defaults", "EASE, the best of four regularizations"), zip(*results)):
+        yield Row(f"NDCG@{k} of {users} users, {name}", MOVIELENS, "real", list(values), f"NDCG@{k}")
+    ratios = [ours / other for ours, other in results]
+    yield Row(f"NDCG@{k} of {users} users, the defaults over EASE", MOVIELENS, "real", ratios, "times")
+
+
+def best_of_ease(train, test, k):
+    """Return the NDCG of lists of k items of EASE at the best of four regularizations."""
+    learned, relevant = (clicks_of(part.users, part.items, part.shape) for part in (train, test))
+    ease, values = Ease(learned, train.shape[1]), []
+    for ridge in (100.0, 200.0, 400.0, 800.0):
+        ease.weights = training.solve_weights(ease.clicked, ridge)
+        judged = judge(ease.name, ease.lists(np.unique(test.users), k), relevant, ease.counts, (k,))
+        values.append(float(np.mean(judged.values[k]["ndcg"])))
+    return max(values)
+
+
+SEEDS = range(3)
+JUDGED = 200  # rows of each side
+
+
+class Judge(NamedTuple):
+    """rows (n,): the judged rows; gains (n, all): gain of each listed row; liked: held-out ratings above baseline."""
+
+    rows: np.ndarray
+    gains: np.ndarray
+    liked: float
+
+    def gain(self, score):
+        """Return the gain, in percent, of the rows with the highest scores for each judged row."""
+        total = 0.0
+        for row, gains in zip(self.rows, self.gains):
+            total += gains[top_rows(score, row)].sum()
+        return 100 * total / self.liked
+
+
+def top_rows(score, row):
+    """Return the ten rows with the highest scores for a row, without the row itself."""
+    scores = np.array(score(row), np.float64)
+    scores[row] = -np.inf
+    return np.argpartition(-scores, 10)[:10]
+
+
+def make_measures(model, side):
+    """Return {name: function of a row, the scores of all rows} of a fitted model; side: 'item' or 'user'."""
+    history, state = model._rated, model._state
+    counts = model.rating_counts()[side == "item"].astype(np.float64)
+    compare = similarity.item_similarity if side == "item" else similarity.user_similarity
+
+    def by(level, damping, factors):
+        measure = similarity.Measure(level, damping, factors)
+        norms = similarity.norms_of(history, state, measure)
+        return lambda row: compare(row, history, state, norms, measure)[0]
+
+    default = by(*similarity.MEASURE)
+    measures = {
+        "popularity": lambda row: counts,
+        "factors": lambda row: similarity.cosines(row, getattr(state, f"{side}_factors")),
+        "residuals": by(0.0, 0.0, 0.0),
+        "residuals damped 50": by(0.0, 50.0, 0.0),
+        "1 + residuals": by(1.0, 0.0, 0.0),
+        "1 + residuals damped 50": by(1.0, 50.0, 0.0),
+        "1 + residuals + factors/4 damped 50 (default)": default,
+        "1 + residuals + factors damped 50": by(1.0, 50.0, 1.0),
+    }
+    if side == "item" and state.neighbors.shape[1]:
+        measures["neighbour lists"] = lambda row: neighbor_weights(state, row)
+        measures["default + neighbour lists/10"] = lambda row: default(row) + 0.1 * neighbor_weights(state, row)
+    return measures
+
+
+def neighbor_weights(state, row):
+    """Return (N,) weights of a row's neighbours, falling from 1 to 0."""
+    weights = np.zeros(len(state.neighbors))
+    k = state.neighbors.shape[1]
+    weights[state.neighbors[row]] = 1 - np.arange(k) / k
+    return weights
+
+
+def make_judge(model, train, test, side, seed=0):
+    """Return the Judge of JUDGED items or users of a model by held-out ratings."""
+    import scipy.sparse
+
+    mean, deviation = model.mean_, model._scale.deviation
+    parts = []
+    for ratings in (train, test):
+        baseline = mean + model.user_baseline_[ratings.users] + model.item_baseline_[ratings.items]
+        matrix = (ratings.values - baseline) / deviation, (ratings.users, ratings.items)
+        parts.append(scipy.sparse.csr_matrix(matrix, train.shape))
+    learned, held_out = parts if side == "item" else (part.T.tocsr() for part in parts)
+    rows = np.sort(np.random.default_rng(seed).permutation(learned.shape[1])[:JUDGED])
+    liked = (learned > 0).astype(np.float64).T.tocsr()[rows]
+    return Judge(rows, (liked @ held_out).toarray(), float((liked @ (held_out > 0)).sum()))
+
+
+def split(ratings, seed):
+    """Return (train, test) with the id maps of the ratings."""
+    held_out = 0.2
+    is_test = np.random.default_rng(seed).random(len(ratings)) < held_out
+    return ratings.take(np.flatnonzero(~is_test)), ratings.take(np.flatnonzero(is_test))
+
+
+@functools.lru_cache(maxsize=1)
+def read_shapes(folder):
+    """Return {name: Ratings} of MovieLens 1M, whole, with fewer ratings and with fewer users."""
+    ratings, rng = read_movielens(folder), np.random.default_rng(0)
+    fifth = rng.random(len(ratings)) < 0.2
+    by_few = np.isin(ratings.users, rng.choice(ratings.shape[0], 500, replace=False))
+    return {
+        MOVIELENS: ratings,
+        f"{MOVIELENS}, a fifth of the ratings": drop_unused_ids(ratings.take(fifth)),
+        f"{MOVIELENS}, 500 users": drop_unused_ids(ratings.take(by_few)),
+    }
+
+
+def measure_gains(ratings, conditions):
+    """Return {what: [gain a seed]} of all measures, models and sides."""
+    samples = {}
+    for seed in SEEDS:
+        train, test = split(ratings, seed)
+        common = {"device": conditions.device, "random_state": seed}
+        for label, model in (("CUSGD++", MatrixFactorization(**common)), ("CULSH-MF", LSHMF(n_neighbors=32, **common))):
+            model.fit(train)
+            for side in ("item", "user"):
+                judge = make_judge(model, train, test, side, seed)
+                for name, score in make_measures(model, side).items():
+                    what = f"liked together, similar {side}s of {label}: {name}"
+                    samples.setdefault(what, []).append(judge.gain(score))
+    return samples
+
+
+def similar(conditions):
+    """Measure the gain of ten similar items and users by each similarity measure."""
+    for shape, ratings in read_shapes(conditions.data).items():
+        for what, samples in measure_gains(ratings, conditions).items():
+            yield Row(what, shape, "real", samples, "percent", f"three splits, a fifth held out, {JUDGED} rows judged")
