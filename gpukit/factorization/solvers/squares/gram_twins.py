@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gpukit._jit import copy_row, njit
+from gpukit._jit import njit
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
 from gpukit.scheduler import by_block
@@ -58,20 +58,14 @@ def gram_of_pieces(start, stop, pieces, minor, values, weights, table, biased, g
                 add_products(stage, row, 0, ONE, gram)
 
 
-@by_block(lambda out: out.shape[1])
-def sum_of_grams(start, stop, grams, out):
-    """Twin of kernels.gram.sum_of_grams."""
-    for a in range(start, stop):
-        total = out[0, a]
-        copy_row(grams[0, a], total)
-        for piece in range(1, grams.shape[0]):
-            total += grams[piece, a]
+def sum_of_grams(grams, out):
+    """Twin of kernels.sum_of_grams, in the same order."""
+    np.sum(grams, axis=0, out=out[0])
 
 
-@njit
 def as_matrix(gram, matrix):
-    """Twin of kernels.gram.as_matrix."""
-    for a in range(matrix.shape[0]):
-        for b in range(matrix.shape[0]):
-            inside = max(a, b) < gram.shape[1] - 2
-            matrix[a, b] = gram[0, max(a, b), min(a, b)] if inside else ZERO
+    """Twin of kernels.as_matrix."""
+    n = min(len(matrix), gram.shape[1] - 2)
+    lower = np.tril(gram[0, :n, :n])
+    matrix[:] = ZERO
+    matrix[:n, :n] = lower + np.tril(lower, -1).T
