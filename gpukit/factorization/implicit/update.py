@@ -19,7 +19,7 @@ from gpukit.factorization.online import learning, merge
 from gpukit.factorization.online.plan import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.solvers.ease.training import matrix_of
-from gpukit.factorization.solvers.ials.fold import fold_in
+from gpukit.factorization.solvers.ials.formulas import fold_in
 from gpukit.ratings.check import clicks_after
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
