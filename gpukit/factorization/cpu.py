@@ -5,6 +5,7 @@ import numpy as np
 from gpukit.factorization import plan as plans
 from gpukit.factorization import steps
 from gpukit.factorization.arrays import WeightLists
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
@@ -22,7 +23,6 @@ from gpukit.neighbors.cpu import find
 from gpukit.runtime.thread_count import get_num_threads, limit_threads
 from gpukit.selection import twins as selection
 
-RATINGS_A_THREAD = 50_000  # of an epoch, 1 to 5 ms: for fewer, synchronization may cost more than a thread saves
 layout = layouts.cpu_layout
 
 
@@ -47,7 +47,7 @@ class DeviceModel(steps.DeviceModel):
 
     def start_epoch(self, rates, turn):
         """Run one epoch over all ratings; a GPU queues it and returns at once."""
-        with limit_threads(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
+        with limit_threads(max(1, len(self.batch.minor) // RULES.ratings_a_thread)):
             for table in schedule.order_tables(self.tables, turn):
                 sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 

@@ -11,6 +11,7 @@ from gpukit import device as devices
 from gpukit.errors import ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import judges_of, resolve_feedback, warn_of_columns
 from gpukit.factorization.online.updating import Updating
 from gpukit.factorization.serve import in_rows_of
@@ -501,7 +502,7 @@ class LSHMF(Factorization):
 
         feedback None: the kind that the parameters imply. Raises ParameterError for a parameter out of bounds.
         """
-        n_neighbors = settings.value_or_default(self.n_neighbors, settings.USUAL_NEIGHBORS)
+        n_neighbors = settings.value_or_default(self.n_neighbors, RULES.usual_neighbors)
         return super().check(n_ratings, feedback)._replace(n_neighbors=self._hashing(n_neighbors).n_neighbors)
 
     def _hashing(self, n_neighbors):

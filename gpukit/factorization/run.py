@@ -11,12 +11,11 @@ from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization import plan as plans
 from gpukit.factorization.choose.chosen import restore_choice
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model import saving
 from gpukit.factorization.model import state as states
 from gpukit.parallel import ALONE
 from gpukit.timing import work_clock
-
-CHECKPOINT_SECONDS = 60.0
 
 
 class Run(NamedTuple):
@@ -146,7 +145,7 @@ def unscale(z, scale):
 
 
 class Checkpoints:
-    """Checkpoints of a run, every CHECKPOINT_SECONDS and on request.
+    """Checkpoints of a run, every RULES.checkpoint_seconds and on request.
 
     Without a path nothing is written. first: final State of the first of two mixed models, once the second one trains,
     which is not for several ranks. before: the saving.Part of the reported model, which a second training keeps in
@@ -185,7 +184,7 @@ class Checkpoints:
         """Return True if the next periodic checkpoint is due."""
         if self.path is None:
             return False
-        return bool(self.agreed(time.monotonic() - self.written >= CHECKPOINT_SECONDS))
+        return bool(self.agreed(time.monotonic() - self.written >= RULES.checkpoint_seconds))
 
     def agreed(self, requested):
         """Return the signal number by which any rank is requested to stop.

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, get_args
 
 from gpukit.base import check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.constants import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import PRECISIONS
 from gpukit.factorization.solvers import LOSSES_OF, SOLVERS, solver_defaults
@@ -97,7 +98,6 @@ def resolve_click_solver(solver, loss):
 
 MOST_FACTORS = 1024
 MOST_NEGATIVES = 1000
-USUAL_FACTORS = USUAL_NEIGHBORS = 32
 Rates = Literal["adaptive", "paper"]
 
 
@@ -183,7 +183,7 @@ def check(estimator, n_ratings=0, feedback=None):
     click_factors = 64
     goal = goal_of(estimator, feedback)
     check_factors(goal.solver, estimator)
-    usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else click_factors
+    usual_factors = RULES.usual_factors if goal.feedback == "explicit" else click_factors
     usual_factors = 1 if goal.solver == "ease" else usual_factors
     factors = check_integer("n_factors", value_or_default(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
     kind, solver = check_choice("rates", estimator.rates, get_args(Rates)), goal.solver

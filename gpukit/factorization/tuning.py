@@ -29,7 +29,7 @@ from gpukit.factorization.choose.choice import is_doubtful
 from gpukit.factorization.choose.evaluator import Evaluator, rms, train_candidate
 from gpukit.factorization.constants import RULES, USUAL
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization
-from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, value_or_default
+from gpukit.factorization.settings import MOST_FACTORS, value_or_default
 from gpukit.factorization.solvers.rates import default_epochs, defaults
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import EarlyStopping, TimeBudget, Trial, finalists, round_digits, simplest_of
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 # (maximum number of ratings, folds, judged folds). RMSE on a tenth is close to that on all ratings.
 FOLDS = ((RULES.few_ratings, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
-BUDGET = 900.0
 TWICE = 2 * RULES.grid_factors[-1]  # factors to try if the largest number is best
 
 
@@ -203,7 +202,7 @@ def tune(
     cv: int | None = None,
     repeats: int = 1,
     epochs: int | None = None,
-    budget: float | None = BUDGET,
+    budget: float | None = RULES.tuning_seconds,
     exhaustive: bool | None = None,
     by: By = "random",
     estimator: LSHMF | None = None,
@@ -240,7 +239,7 @@ class Rules(NamedTuple):
     cv: int | None = None
     repeats: int = 1
     epochs: int | None = None
-    budget: float | None = BUDGET
+    budget: float | None = RULES.tuning_seconds
     exhaustive: bool | None = None
     by: str = "random"
     judges: int | None = None  # folds that judge in each repetition
@@ -459,8 +458,8 @@ def setting_of_estimator(estimator, ratings):
     """
     usual = defaults(estimator.rates, len(ratings))["regularization"]
     factors, neighbors = (
-        value_or_default(estimator.n_factors, USUAL_FACTORS),
-        value_or_default(estimator.n_neighbors, USUAL_NEIGHBORS),
+        value_or_default(estimator.n_factors, RULES.usual_factors),
+        value_or_default(estimator.n_neighbors, RULES.usual_neighbors),
     )
     factors, neighbors = min(factors, *ratings.shape), min(neighbors, ratings.shape[1] - 1)
     return Setting(factors, neighbors, value_or_default(estimator.regularization, usual), estimator.learning_rate)

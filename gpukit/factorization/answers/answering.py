@@ -11,6 +11,7 @@ from gpukit._pool import parallel_map
 from gpukit.base import check_choice, check_integer
 from gpukit.errors import DataError
 from gpukit.factorization.answers import explaining, exporting
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.lookup import known_rows
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 SimilarBy = Literal["evidence", "factors"]
 BY = get_args(SimilarBy)
-LISTED = 10  # length of the lists that evaluate a model of clicks
 
 
 class Answering(Recommending):
@@ -267,9 +267,9 @@ class Answering(Recommending):
             return super().evaluate(X, y)
         from gpukit.ratings.convert import ratings_of
 
-        k = min(LISTED, len(self.item_ids_))
+        k = min(RULES.reported_length, len(self.item_ids_))
         result = self.evaluate_lists(ratings_of(X, y), k, baselines=False).rows(k)[0]
-        return {f"{name}@{LISTED}": result[name] for name in ("hr", "recall", "ndcg")}
+        return {f"{name}@{RULES.reported_length}": result[name] for name in ("hr", "recall", "ndcg")}
 
     def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:
         """Return a score for model selection: larger is better.
@@ -301,7 +301,7 @@ class Answering(Recommending):
                 stacklevel=2,
             )
         result = self.evaluate(X, y)
-        return -result["rmse"] if "rmse" in result else result[f"ndcg@{LISTED}"]
+        return -result["rmse"] if "rmse" in result else result[f"ndcg@{RULES.reported_length}"]
 
     def evaluate_lists(
         self,

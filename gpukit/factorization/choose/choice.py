@@ -21,7 +21,6 @@ from gpukit.factorization.choose.evaluator import (
     work_of_epoch,
 )
 from gpukit.factorization.constants import RULES, USUAL
-from gpukit.factorization.settings import USUAL_FACTORS, USUAL_NEIGHBORS
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import CLEAR, Budget, EarlyStopping, best_of, simplest_of
@@ -165,7 +164,7 @@ def make_search(evaluators, settings, patience, is_limited, progress):
     Each candidate is stopped when it lags behind the best one before it. patience: epochs without a better one that end
     a candidate, 0 for never; is_limited: whether there is a budget; progress: as in fit.
     """
-    training = settings._replace(n_factors=USUAL_FACTORS, n_neighbors=USUAL_NEIGHBORS)
+    training = settings._replace(n_factors=RULES.usual_factors, n_neighbors=RULES.usual_neighbors)
     budget = Budget.of_trainings(RULES.choice_epochs * work_of_epoch(evaluators, training))
 
     def evaluate(settings):

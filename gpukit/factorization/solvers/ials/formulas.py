@@ -23,6 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.factorization.arrays import NUMBERS
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
 
 
@@ -38,14 +40,12 @@ class Directions(NamedTuple):
 
 
 WAYS = ("cholesky", "gradients")
-STEPS = 3  # of conjugate gradients per half epoch, from the current row (Takacs et al. 2011)
 PANEL = 32  # unknowns eliminated in a step
-DIRECT = 32  # factors up to which elimination is faster; measured
 
 
 def way_of(n_factors):
     """Return the faster row solver for F factors."""
-    return "cholesky" if n_factors <= DIRECT else "gradients"
+    return "cholesky" if n_factors <= RULES.direct_factors else "gradients"
 
 
 def rows_of_block(width):
@@ -59,9 +59,6 @@ def decays_of(counts, others, regularization, unobserved, exponent):
     """Return lambda of each row, (rows,) float32, from its clicks counts (rows,) and the number of rows of the other
     side."""
     return np.float32(regularization * (np.asarray(counts, np.float64) + unobserved * others) ** exponent)
-
-
-TOGETHER = 1 << 22  # numbers of the matrices solved at once
 
 
 def gram_of(factors):
@@ -86,7 +83,7 @@ def fold_in(other_factors, indptr, indices, weights, settings, gram=None):
     decays = decays_of(counts, len(V), *scale).astype(np.float64)
     out = np.zeros((len(counts), n_factors), np.float32)
     clicked = np.flatnonzero(counts)
-    step = max(1, TOGETHER // n_factors**2)
+    step = max(1, NUMBERS // n_factors**2)
     for begin in range(0, len(clicked), step):
         rows = clicked[begin : begin + step]
         matrices = np.repeat(shared[None], len(rows), axis=0)

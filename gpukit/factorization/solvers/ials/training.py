@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.als.training import Elimination, Half, begin
 from gpukit.factorization.solvers.ials import formulas
@@ -83,7 +84,7 @@ class Gradients(NamedTuple):
         shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
         inverse = inverse_of(shared, half.decay, self.descent.steps)
         for batch in half.batches:
-            self.descent.solve(batch, half.data, other, (shared, inverse), formulas.STEPS, table)
+            self.descent.solve(batch, half.data, other, (shared, inverse), RULES.gradient_steps, table)
 
 
 def inverse_of(shared, decay, steps):

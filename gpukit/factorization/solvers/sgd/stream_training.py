@@ -17,11 +17,10 @@ from gpukit._driver import copy_page_locked, device_array, launch, zeros
 from gpukit.device import gpu_arrays, processors
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, WeightedBatch
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import NO_NEIGHBOR
 from gpukit.factorization.plan import (
     BUFFERS,
-    LEAST_BLOCKS,
-    ROUNDS,
     buffer_bytes,
     is_kept,
     kept_blocks,
@@ -292,15 +291,15 @@ class StreamTraining(schedule.Epochs):
         )
 
     def slowed(self, counts, pace, spare):
-        """Return (schedule.Pace, chunks, most blocks): fewer workers until blocks of ROUNDS chunks a worker are small.
+        """Return (schedule.Pace, chunks, most blocks): fewer workers until blocks are small.
 
         counts: ratings of major rows; spare: bytes for chunk tables and blocks.
         """
         while True:
             chunks = int(pieces_of(counts, pace, 1).sum())
-            most = max(1, chunks // (ROUNDS * schedule.QUAD * max(1, pace.workers // schedule.QUAD)))
+            most = max(1, chunks // (RULES.chunk_rounds * schedule.QUAD * max(1, pace.workers // schedule.QUAD)))
             needed = buffer_bytes(self.packing, largest_block(self.n_ratings, most)) + 2 * CHUNK_BYTES * chunks
-            if pace.workers <= schedule.QUAD or (most >= LEAST_BLOCKS and needed <= spare):
+            if pace.workers <= schedule.QUAD or (most >= RULES.least_blocks and needed <= spare):
                 return pace, chunks, most
             pace = pace._replace(workers=pace.workers // 2 // schedule.QUAD * schedule.QUAD or schedule.QUAD)
 

@@ -22,7 +22,7 @@ def csr(clicks, rows):
 
 @pytest.mark.parametrize("together", [1, 1 << 22])
 def test_rows_solve_their_equations(together, monkeypatch):
-    monkeypatch.setattr(formulas, "TOGETHER", together)
+    monkeypatch.setattr(formulas, "NUMBERS", together)
     clicks = clicks_of(weighted=True)
     V = np.random.default_rng(0).normal(size=(14, 6)).astype(np.float32)
     lists = csr(clicks, SHAPE[0])

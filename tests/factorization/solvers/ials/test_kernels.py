@@ -12,6 +12,7 @@ from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.errors import ParameterError
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers import gpu
 from gpukit.factorization.solvers.ials import formulas, kernels, twins
 
@@ -139,8 +140,8 @@ def check_epoch(way, monkeypatch):
         U = naive.solved(clicks, 12, 0, V, *TERMS)
         V = naive.solved(clicks, 7, 1, U, *TERMS)
     else:
-        U = naive.descended(clicks, U, 0, V, *TERMS, formulas.STEPS)
-        V = naive.descended(clicks, V, 1, U, *TERMS, formulas.STEPS)
+        U = naive.descended(clicks, U, 0, V, *TERMS, RULES.gradient_steps)
+        V = naive.descended(clicks, V, 1, U, *TERMS, RULES.gradient_steps)
     state = session.state()
     for found, expected in ((state.user_factors, U), (state.item_factors, V)):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())

@@ -6,6 +6,7 @@ import pytest
 from factorization.solvers.ials import naive
 from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 from gpukit.errors import DataError
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.settings import ROW_SOLVERS
 from gpukit.factorization.solvers import cpu
 from gpukit.factorization.solvers.ials import formulas
@@ -60,8 +61,8 @@ def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
     U, V = sides(session)
     for epoch in range(3):
         training.epoch(epoch)
-        U = naive.descended(clicks, U, 0, V, *TERMS, formulas.STEPS)
-        V = naive.descended(clicks, V, 1, U, *TERMS, formulas.STEPS)
+        U = naive.descended(clicks, U, 0, V, *TERMS, RULES.gradient_steps)
+        V = naive.descended(clicks, V, 1, U, *TERMS, RULES.gradient_steps)
         found = sides(session)
         close(found[0], U)
         close(found[1], V)
@@ -140,5 +141,8 @@ def test_weights_are_above_zero():
 
 def test_usual_parameters():
     assert USUAL["ials"]("adaptive", 10**6)["exponent"] == 1.0
-    assert [formulas.way_of(n) for n in (8, formulas.DIRECT, formulas.DIRECT + 1)] == [*["cholesky"] * 2, "gradients"]
+    assert [formulas.way_of(n) for n in (8, RULES.direct_factors, RULES.direct_factors + 1)] == [
+        *["cholesky"] * 2,
+        "gradients",
+    ]
     assert ROW_SOLVERS == ("auto", *formulas.WAYS)
