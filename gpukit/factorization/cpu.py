@@ -44,6 +44,7 @@ class DeviceModel(steps.DeviceModel):
     """See steps.DeviceModel."""
 
     preparing, smallest, codes = preparing, staticmethod(selection.smallest), steps.DeviceModel.host_codes
+    pair_bytes, tile_bytes = 512 << 20, 32 << 20  # of pairs that are predicted; of keys and tables of a tile: a cache
 
     def start_epoch(self, rates, turn):
         """Run one epoch over all ratings; a GPU queues it and returns at once."""
@@ -64,13 +65,11 @@ class DeviceModel(steps.DeviceModel):
 
     def pairs_at_once(self):
         """Number of pairs predicted at once."""
-        memory = 512 << 20  # bytes of pairs that are predicted
-        return max(1, memory // plans.pair_bytes(self.layout))
+        return max(1, self.pair_bytes // plans.pair_bytes(self.layout))
 
     def tile_users(self):
         """Number of users scored at once."""
-        cache = 32 << 20  # bytes of keys and tables of a tile of users
-        return max(1, cache // (5 * max(1, self.item_rows)))
+        return max(1, self.tile_bytes // (5 * max(1, self.item_rows)))
 
     def score(self, users, tables, model, worth, hide, keys):
         """Write the scores of users as keys; tables: arrays.Tables to fill; model: see score_rows."""

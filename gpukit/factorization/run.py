@@ -83,6 +83,16 @@ class FitRequest(NamedTuple):
             text = np.frombuffer(json.dumps(choose().kept()).encode(), np.uint8)
         return restore_choice(json.loads(bytes(team.broadcast(text))), self.settings, self.estimator.n_epochs)
 
+    def begin_model(self, steps, layout, data, plan, resumed, neighbors):
+        """Return the DeviceModel at the start of a training, or that of a Checkpoint.
+
+        data: TrainingData; plan: settings.Settings; neighbors (N, K), not read for a Checkpoint.
+        """
+        if resumed:
+            return steps.DeviceModel(resumed.state, layout, self.estimator.walk, data.history)
+        facts = self.ratings.shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed
+        return steps.begin(states.Beginning(*facts), layout, self.estimator.walk, data.history)
+
     def run(self, session, training, clock, scale, resumed, choice, **more):
         """Return the Run of a training that begins, or continues a Checkpoint; more: other fields of the Run."""
         first = (resumed.epochs_done, resumed.history, resumed.best) if resumed else (0, [], None)

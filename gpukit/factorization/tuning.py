@@ -457,11 +457,8 @@ def setting_of_estimator(estimator, ratings):
     Factors and neighbours are limited by the ratings' shape.
     """
     usual = defaults(estimator.rates, len(ratings))["regularization"]
-    factors, neighbors = (
-        value_or_default(estimator.n_factors, RULES.usual_factors),
-        value_or_default(estimator.n_neighbors, RULES.usual_neighbors),
-    )
-    factors, neighbors = min(factors, *ratings.shape), min(neighbors, ratings.shape[1] - 1)
+    factors = min(value_or_default(estimator.n_factors, RULES.usual_factors), *ratings.shape)
+    neighbors = min(value_or_default(estimator.n_neighbors, RULES.usual_neighbors), ratings.shape[1] - 1)
     return Setting(factors, neighbors, value_or_default(estimator.regularization, usual), estimator.learning_rate)
 
 

@@ -484,11 +484,8 @@ class Answering(Recommending):
         learned = self._as_learned(ratings)
         known_rows(self, learned.item_ids[np.unique(learned.items)], "item", unknown, "skip")
         known = self.item_ids_, self._order_of("item")
-        below = (
-            ratings_below(ratings, self.positive_from)
-            if self.feedback_ == "implicit" and request.hide is True
-            else None
-        )
+        hides_low = self.feedback_ == "implicit" and request.hide is True
+        below = ratings_below(ratings, self.positive_from) if hides_low else None
         rated = None if below is None else rows_of(below.item_ids, known[0], "item", known[1])[below.items]
         for user, user_ratings in fold_in.iterate_users(learned, *known, self._scale):
             scores = score(user_ratings) + request.worth

@@ -90,11 +90,10 @@ def update_item_weights(state, prepared, plan, which, _):
 def update_both(state, prepared, plan, which, rows):
     """Update two models in one; return as `solve_rows`, with the same arguments."""
     one, other = mix.split_states(state, plan)
-    sampled_plan = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
+    partner = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
     one, read = solve_rows(one, prepared, plan._replace(mixed=0.0), which, rows)
-    other, count = train_epochs(
-        other, prepared, sampled_plan._replace(n_factors=other.user_factors.shape[1]), which, rows
-    )
+    partner = partner._replace(n_factors=other.user_factors.shape[1])
+    other, count = train_epochs(other, prepared, partner, which, rows)
     return mix.combine_states(one, other, plan.mixed), read + count
 
 

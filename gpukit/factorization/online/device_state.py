@@ -121,11 +121,8 @@ class DeviceState:
     def __init__(self, model, device, ratings=None):
         """Upload a fitted model to a Device; ratings: its DeviceRatings, if created. Raises DeviceMemoryError."""
         state, self.device = model._state, device
-        self.steps, self.walk, self.deterministic = (
-            engine(device, "gpukit.factorization"),
-            model.walk,
-            model.deterministic,
-        )
+        self.walk, self.deterministic = model.walk, model.deterministic
+        self.steps = engine(device, "gpukit.factorization")
         self.layout = self.steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])
         shape = len(state.user_factors), len(state.item_factors)
         runs.check_memory(device, len(model._rated.items), major_first(self.walk, *shape), self.layout)

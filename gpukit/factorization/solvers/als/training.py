@@ -28,11 +28,8 @@ class Half(NamedTuple):
 
 def arrange(task):
     """Return (the solver, [users' Half, items' Half]) of a solvers.Task."""
-    steps, n_factors, preparing = (
-        engine(task.device, "gpukit.factorization.solvers"),
-        task.layout.n_factors,
-        task.steps.preparing,
-    )
+    steps = engine(task.device, "gpukit.factorization.solvers")
+    n_factors, preparing = task.layout.n_factors, task.steps.preparing
     most = plan.pieces_at_once(steps, n_factors, task.device, "solver='sgd'")
     items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
     if task.data.weights is not None:

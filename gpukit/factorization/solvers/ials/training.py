@@ -46,10 +46,9 @@ def half_of(number, side, task, steps, most):
     scale = others, settings.regularization, settings.unobserved_weight, settings.exponent
     decays, of_all = (decays_of(row_counts, *scale) for row_counts in (pieces.owners[:, 3], counts[counts > 0]))
     ones, values = np.ones(1), task.orders.levels.values
-    has_one_value = len(values) == 1
-    weights = (
-        steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32) if has_one_value else side.values
-    )
+    weights = side.values
+    if len(values) == 1:
+        weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32)
     data = Data(side.minor, steps.resident(ones, np.float32), weights)
     all_pieces = pieces_of_all_rows(others, settings.unobserved_weight, steps)
     mean = float(of_all.mean(dtype=np.float64)) if len(of_all) else 0.0

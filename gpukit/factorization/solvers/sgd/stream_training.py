@@ -233,13 +233,10 @@ class StreamTraining(schedule.Epochs):
     def hold(self, blocks, largest):
         """Store blocks of up to `largest` ratings, allocate the buffers and start the transfers."""
         is_kept, n, packing = [block.kept for block in blocks], largest, self.packing
-        self.blocks, self.buffers = (
-            blocks,
-            [
-                {name: device_array(n * count, dtype) for name, (dtype, count) in planes_of(packing).items()}
-                for _ in range(0 if all(is_kept) else BUFFERS)
-            ],
-        )
+        planes, n_buffers, self.blocks = planes_of(packing).items(), 0 if all(is_kept) else BUFFERS, blocks
+        self.buffers = [
+            {name: device_array(n * count, dtype) for name, (dtype, count) in planes} for _ in range(n_buffers)
+        ]
         self.minor, self.values = zeros(n, np.int32), device_array(n if packing.level_bits else 1, np.float32)
         self.codes = device_array((n, packing.slots // 4) if packing.slots else (1, 1), np.uint32)
         self.of_buffers = [self.batch_of(planes) for planes in self.buffers]
