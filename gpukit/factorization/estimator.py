@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -164,7 +165,8 @@ class Factorization(Answering, Updating):
         fitted = type(self)(**self.get_params())
         before, again = vars(self).pop("_ended", None), False
         if checkpoint is not None and before is None:
-            before, again = saving.load_reported(checkpoint), resume and saving.has_refit(checkpoint)
+            parts = saving.parts_of(checkpoint) if os.path.isfile(checkpoint) else [None]
+            before, again = parts[-1], resume and len(parts) > 1
         elif checkpoint is not None and (team or ALONE).rank == 0:
             save_arrays(checkpoint, *before)
         arguments = {"sample_weight": sample_weight, "progress": progress, "team": team, "choice": self._choice}

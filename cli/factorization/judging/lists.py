@@ -243,7 +243,7 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
     None without a test, or if the test cannot be evaluated. If the test's users are new to the model (split 'users'),
     the first four fifths of their clicks are given.
     """
-    from gpukit.factorization.answers.recommenders import split_new_users
+    from gpukit.factorization.answers.judging import split_new_users
 
     if test is None:
         return None

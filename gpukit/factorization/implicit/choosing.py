@@ -404,12 +404,11 @@ class Additions:
 
 def baseline_rows(evaluator):
     """Return the rows of popularity and item kNN on held-out clicks."""
-    clicks, users = evaluator.prepared.clicks, evaluator.users
-    known, rows = clicks_of(clicks.users, clicks.items, clicks.shape), []
-    n_items = clicks.shape[1]
+    clicks, n_items, rows = evaluator.prepared.clicks, evaluator.prepared.clicks.shape[1], []
+    known = clicks_of(clicks.users, clicks.items, clicks.shape)
     for plain in (Popularity(known, n_items), ItemKNN(known, n_items, device=evaluator.prepared.device)):
-        lists = np.concatenate([items for _, items in plain.lists(users, min(RULES.judged_length, clicks.shape[1]))])
-        rows.append(make_trial(None, measure_lists(lists, evaluator.judges), [], plain.name).row)
+        lists = [items for _, items in plain.lists(evaluator.users, min(RULES.judged_length, n_items))]
+        rows.append(make_trial(None, measure_lists(np.concatenate(lists), evaluator.judges), [], plain.name).row)
     return rows
 
 

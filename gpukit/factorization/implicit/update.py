@@ -11,9 +11,9 @@ from gpukit import device as devices
 from gpukit.device import cpu
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
+from gpukit.factorization.implicit.hold_out import weigh_clicks
 from gpukit.factorization.implicit.item_weights import Resolution, add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
-from gpukit.factorization.implicit.weights import weigh_clicks
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.online import learning, merge
 from gpukit.factorization.online.plan import empty_entry, new_entry, settings_of_model
