@@ -11,7 +11,7 @@ from gpukit import persist
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.choose import choice
-from gpukit.factorization.choose.evaluator import Evaluator, folds, held_out_biases, make_trial
+from gpukit.factorization.choose.choice import Evaluator, folds, held_out_biases, make_trial
 from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
@@ -249,11 +249,11 @@ def test_judges_are_many_and_nobody_judges_twice():
 
 def test_candidates_share_what_is_prepared(monkeypatch):
     """Ordering of ratings and neighbour search run once per part, not per candidate."""
-    from gpukit.factorization.choose import evaluator
+    from gpukit.factorization.choose import choice
 
     calls = []
-    original = evaluator.order_ratings
-    monkeypatch.setattr(evaluator, "order_ratings", lambda *given: calls.append(1) or original(*given))
+    original = choice.order_ratings
+    monkeypatch.setattr(choice, "order_ratings", lambda *given: calls.append(1) or original(*given))
     monkeypatch.setattr(RULES, "most_parts", 2)
     fitted = make(LSHMF, n_epochs=1).fit(sparse()[0])
     assert len(calls) == 2 and len(fitted.trials_) in (len(RULES.decays) + 3, len(RULES.decays) + 4)
