@@ -33,13 +33,14 @@ def refuse_unknown(ids, rows, count, what, advice):
     strange = rows == count
     if strange.any():
         ids = np.atleast_1d(np.asarray(ids))
-        names = first_names(ids[strange]) + (", ..." if strange.sum() > 5 else "")
+        names = first_names(ids[strange], ", ...")
         raise DataError(f"The model does not know {strange.sum():,} of {len(ids):,} {what}s ({names}). {advice}")
 
 
-def first_names(ids, most=5):
-    """Return the first few ids for a message."""
-    return ", ".join(f"{value!r:.80}" for value in ids[:most].tolist())
+def first_names(ids, rest=""):
+    """Return the first few ids for a message; rest: is appended if there are more."""
+    most = 5
+    return ", ".join(f"{value!r:.80}" for value in ids[:most].tolist()) + rest * (len(ids) > most)
 
 
 def known_rows(model, ids, what, unknown, fallback):
