@@ -10,7 +10,7 @@ leaves the mean alone. A side may be damped to a line in its numbers of ratings 
 the users. The simpler biases are taken unless others are better by more than a standard error, and so are biases alone
 unless the best candidate is.
 
-An Evaluator computes orders, histories and neighbours once for all candidates.
+An RatingEvaluator computes orders, histories and neighbours once for all candidates.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 
 
-class Evaluator:
+class RatingEvaluator:
     """Training and judging ratings on a device, for any number of candidates.
 
     estimator: has the order of training and finds neighbours; train, held_out: Ratings with the same id maps;
@@ -269,7 +269,7 @@ def is_default_suitable(estimator, ratings, settings, device):
         return True
     with thread_count.limit_threads(1):
         train, held_out = folds(draw_sample(ratings, settings.seed, RULES.check_sample, least=2), settings.seed)[0]
-        evaluator = Evaluator(estimator, train, held_out, settings.seed, device)
+        evaluator = RatingEvaluator(estimator, train, held_out, settings.seed, device)
         candidate = settings._replace(n_neighbors=0, n_factors=min(settings.n_factors, *train.shape))
         trial = train_candidate([evaluator], candidate, EarlyStopping(RULES.choice_patience))
         return trial.is_better(held_out_biases([evaluator], USUAL, ()), CLEAR)
@@ -307,11 +307,11 @@ def choose(estimator, ratings, settings, device, judged, progress):
 
 
 def make_evaluators(estimator, ratings, settings, device, stopping):
-    """Return a list of Evaluator on parts of Ratings; stopping: whether the parts are those of early stopping."""
+    """Return a list of RatingEvaluator on parts of Ratings; stopping: whether the parts are those of early stopping."""
     stopping_share = 0.05  # default fraction of the ratings that early stopping holds out
     share = (estimator.validation_fraction or stopping_share) if stopping else None
     options = settings.seed, device, settings.n_neighbors
-    return [Evaluator(estimator, *fold, *options) for fold in folds(ratings, settings.seed, share)]
+    return [RatingEvaluator(estimator, *fold, *options) for fold in folds(ratings, settings.seed, share)]
 
 
 def make_search(evaluators, settings, patience, is_limited, progress):
