@@ -82,6 +82,10 @@ class DeviceModel(steps.DeviceModel):
         self.sgd_epoch = make_sgd_epoch(*shape, half, self.vector)
         self.predict_pairs = make_predict_pairs(*shape, half)
 
+    def held(self, array):
+        """Return an array on the device; copy it if necessary."""
+        return to_device(array) if isinstance(array, np.ndarray) else array
+
     def codes(self, query, count, has_tables=True):
         """Return (count, slots / 4) uint32 device lines of neighbor_codes for an arrays.Query.
 

@@ -45,7 +45,7 @@ class DeviceModel:
 
     def held(self, array):
         """Return an array on the device; copy it if necessary."""
-        return self.preparing.resident(array, array.dtype) if isinstance(array, np.ndarray) else array
+        return np.ascontiguousarray(array)
 
     @classmethod
     def begin(cls, beginning, layout, walk, history):
@@ -163,7 +163,7 @@ class DeviceModel:
 
     def truth(self, values):
         """Return ratings (n,) float32 in the form that `errors` takes, on the device."""
-        return self.preparing.resident(values, np.float32)
+        return self.held(np.ascontiguousarray(values, np.float32))
 
     def errors(self, pairs, truth, scale):
         """Return (sum of squared errors, of absolute errors) in the ratings' units.
