@@ -77,9 +77,8 @@ def show(explanation, count, title_of, learned):
     keys = ["part", *(columns if explanation.rated else []), "share"]
     title = title_of.get(str(explanation.item))
     shown = f"{explanation.item} ({title})" if title else explanation.item
-    report.print_table(
-        rows, {key: key for key in keys}, f"User {explanation.user}, item {shown}: {explanation.prediction:.4f}"
-    )
+    heading = f"User {explanation.user}, item {shown}: {explanation.prediction:.4f}"
+    report.print_table(rows, {key: key for key in keys}, heading)
     if explanation.clipped:
         report.echo(f"The sum {explanation.total:.4f} lies beyond the scale: {explanation.prediction:g} is predicted.")
 
@@ -89,17 +88,12 @@ def parts_of(explanation, count, title_of, learned):
 
     Keys: part, share; for rated neighbours also rating, expected, weight.
     """
-    done = DONE[learned]
-    user, item = (f"{explanation.user_ratings:,}", f"{explanation.item_ratings:,}")
-    if explanation.by == "lists":
-        rows = [{"part": f"item's popularity ({learned}: {item})", "share": explanation.item_bias}]
-    else:
-        rows = [
-            {"part": f"mean of all {learned}", "share": explanation.mean},
-            {"part": f"user's bias ({learned}: {user})", "share": explanation.user_bias},
-            {"part": f"item's bias ({learned}: {item})", "share": explanation.item_bias},
-            {"part": "factors", "share": explanation.factors},
-        ]
+    done, user, item = DONE[learned], f"{explanation.user_ratings:,}", f"{explanation.item_ratings:,}"
+    shares = {f"item's popularity ({learned}: {item})": explanation.item_bias}
+    if explanation.by != "lists":
+        shares = {f"mean of all {learned}": explanation.mean, f"user's bias ({learned}: {user})": explanation.user_bias}
+        shares |= {f"item's bias ({learned}: {item})": explanation.item_bias, "factors": explanation.factors}
+    rows = [{"part": part, "share": share} for part, share in shares.items()]
     for rating in explanation.rated[:count]:
         row = rating._asdict()
         name = title_of.get(str(row.pop("item")))

@@ -46,9 +46,8 @@ def export(model, output, vectors, force, as_json, quiet):
     fitted, _ = models.open_model(model, "cpu", stages)
     fitted.export(output, vectors=vectors)
     stages.done("writing")
-    facts = {"command": "export", "output": output, "vectors": vectors, "bytes": outputs.size_of(output)}
-    facts |= {"users": len(fitted.user_ids_), "items": len(fitted.item_ids_)}
-    facts["factors"] = fitted.item_factors_.shape[1]
+    shape = dict(zip(("users", "items", "factors"), (len(fitted.user_ids_), *fitted.item_factors_.shape)))
+    facts = {"command": "export", "output": output, "vectors": vectors, "bytes": outputs.size_of(output), **shape}
     if as_json:
         report.print_json({**facts, "seconds": stages.seconds})
         return

@@ -69,13 +69,7 @@ def files_of(ask):
 def is_file(value):
     """Return True if IDS of an option is a file or pipe."""
     path = Path(value)
-    return (
-        value == "-"
-        or path.is_file()
-        or path.is_fifo()
-        or path.is_char_device()
-        or (os.sep in value and "," not in value)
-    )
+    return value == "-" or (path.exists() and not path.is_dir()) or (os.sep in value and "," not in value)
 
 
 def filters_of(ask, item_ids):
@@ -84,10 +78,8 @@ def filters_of(ask, item_ids):
     Reports on stderr how many named items are not among item_ids. DataError for a category that is not in the file.
     """
     quiet = ask.quiet or ask.as_json
-    only, without = (
-        ids_of_option(ask.only, "--only", item_ids, quiet),
-        ids_of_option(ask.without, "--without", item_ids, quiet),
-    )
+    named = {"--only": ask.only, "--without": ask.without}
+    only, without = (ids_of_option(values, name, item_ids, quiet) for name, values in named.items())
     if ask.categories is not None:
         items_of = known_categories(ask, item_ids, quiet)
         within = union(items_of, ask.only_category)
@@ -124,9 +116,8 @@ def known_categories(ask, item_ids, quiet):
     for name in (*ask.only_category, *ask.without_category):
         if name not in items_of:
             names = ", ".join(f"{category:.40}" for category in sorted(items_of)[:SHOWN])
-            raise DataError(
-                f"{ask.categories} has no category {name!r}, but {len(items_of):,} others, such as {names}."
-            )
+            others = f"{len(items_of):,} others, such as {names}"
+            raise DataError(f"{ask.categories} has no category {name!r}, but {others}.")
     known_ids(np.array(sum(items_of.values(), [])), item_ids, ask.categories, quiet)
     wanted = {*ask.only_category, *ask.without_category}
     return {name: known_ids(np.array(items_of[name]), item_ids, name, True) for name in wanted}

@@ -87,7 +87,7 @@ def run(ask, stages, team):
     stages.done("reading")
     if team.rank:
         return list(tiles)
-    names = columns(bool(ask.titles), ask.evidence)
+    names = ["user", "rank", "item", "score", *(models.EVIDENCE if ask.evidence else ()), *["title"] * bool(ask.titles)]
     terminal = ask.output is None or outputs.takes_stdout(ask.output)
     with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
         tiles = rank_tiles(tiles, total, stages, progress, partial(report.remark, quiet=ask.quiet))
@@ -101,9 +101,8 @@ def run(ask, stages, team):
             rows = table_rows(tiles, names, title_of)
     stages.done("writing")
     if ask.as_json:
-        report.print_json(
-            {"command": "recommend", "recommendations": rows, "device": str(chosen), "seconds": stages.seconds}
-        )
+        facts = {"command": "recommend", "recommendations": rows, "device": str(chosen)}
+        report.print_json({**facts, "seconds": stages.seconds})
     elif ask.output is None and not ask.everyone:
         report.print_table(rows, {name: name for name in names})
     models.closing_remark(chosen, stages, ask.quiet or ask.as_json)
@@ -171,9 +170,8 @@ def remark_strangers(fitted, wanted, quiet):
     counts = counts if wanted is None else counts[rows_of(wanted, fitted.user_ids_)]
     if not counts.all():
         none = np.count_nonzero(counts == 0)
-        report.remark(
-            f"Nothing was learned of {none:,} of {len(counts):,} users: their lists are what is popular.", quiet
-        )
+        text = f"Nothing was learned of {none:,} of {len(counts):,} users: their lists are what is popular."
+        report.remark(text, quiet)
 
 
 def rating_counter(lists, counts, fitted):
@@ -182,10 +180,8 @@ def rating_counter(lists, counts, fitted):
     counts: the number of ratings of each user of the file.
     """
     of_items = fitted.rating_counts()[1]
-    return lambda users, items: (
-        counts[rows_of(users, lists.user_ids)],
-        of_items[rows_of(items, fitted.item_ids_, "item")],
-    )
+    known = (counts, lists.user_ids, "user"), (of_items, fitted.item_ids_, "item")
+    return lambda *pairs: tuple(of[rows_of(ids, own, what)] for ids, (of, own, what) in zip(pairs, known))
 
 
 def rank_tiles(tiles, total, stages, progress, remark):
@@ -225,23 +221,16 @@ def table_rows(tiles, names, title_of):
 
 
 def blocks_of(tiles, title_of):
-    """Yield blocks of csv rows of the recommendations; see io/tables.py."""
-    for tile in tiles:
-        yield from blocks_of_tile(*tile, title_of=title_of)
-
-
-def blocks_of_tile(users, ranks, items, scores, *counts, title_of):
-    """Yield the blocks of one tile, with any numbers of ratings and titles."""
+    """Yield blocks of csv rows of the recommendations, with any numbers of ratings and titles; see io/tables.py."""
     from gpukit.io import tables
 
-    takes = [users.__getitem__, ranks.__getitem__, items.__getitem__]
-    takes += [lambda part: tables.spell_rounded(scores[part], 4), *(column.__getitem__ for column in counts)]
-    if title_of:
-        takes.append(lambda part: tables.spell_each(items[part], lambda item: title_of.get(str(item), "")))
-    return tables.row_blocks(takes, len(users))
+    def title(item):
+        return title_of.get(str(item), "")
 
-
-def columns(titled, evidence):
-    """Return the columns of the table and of the csv."""
-    more = models.EVIDENCE if evidence else ()
-    return ["user", "rank", "item", "score", *more, *(["title"] if titled else [])]
+    for users, ranks, items, scores, *counts in tiles:
+        takes = [column.__getitem__ for column in (users, ranks, items)]
+        takes += [lambda part, scores=scores: tables.spell_rounded(scores[part], 4)]
+        takes += [column.__getitem__ for column in counts]
+        if title_of:
+            takes.append(lambda part, items=items: tables.spell_each(items[part], title))
+        yield from tables.row_blocks(takes, len(users))

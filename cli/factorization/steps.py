@@ -9,17 +9,8 @@ import numpy as np
 
 from gpukit._cores import cores
 from gpukit.cli import report
+from gpukit.cli.factorization import table
 from gpukit.cli.factorization.judging import lists as judged
-from gpukit.cli.factorization.table import (
-    chosen_line,
-    closing_table,
-    count_trained,
-    count_unknown,
-    options_named,
-    spoken,
-    trained_line,
-    unknown_line,
-)
 from gpukit.cli.main import set_interrupt_message
 from gpukit.cli.pictures import picture
 from gpukit.device import resolve
@@ -120,9 +111,8 @@ def check_parts(ask, train, test):
     """Raise DataError if all ratings are on one side of the split."""
     if not len(test) and ask.split in ONE_EACH:
         raise DataError(f"--split {ask.split} holds nothing out: no user has two ratings. Split in another way.")
-    whose = {"user-time": "each user's ratings", "users": "the users"}.get(
-        ask.split, f"{len(train) + len(test):,} ratings"
-    )
+    parts = {"user-time": "each user's ratings", "users": "the users"}
+    whose = parts.get(ask.split, f"{len(train) + len(test):,} ratings")
     if not len(test):
         raise DataError(
             f"--test-fraction {ask.test_fraction:g} of {whose} is none at all. Use a larger share, or 0 to train on "
@@ -135,7 +125,7 @@ def check_parts(ask, train, test):
 def check_test(ask, train, test):
     """Raise DataError for a test file of clicks if the training is on ratings."""
     if ask.test is not None and are_pairs(test):
-        with options_named():
+        with table.options_named():
             check_kind(resolve_feedback(build(ask), train)[0], test)
 
 
@@ -152,7 +142,7 @@ def describe_as_ratings(ask, ratings):
 
 def describe_input(ask, ratings):
     """Describe the input, and its use as ratings or as clicks."""
-    with options_named():
+    with table.options_named():
         feedback, clicks = resolve_feedback(build(ask), ratings)
     if feedback == "implicit":
         if ask.plot is not None:
@@ -222,10 +212,7 @@ def build(ask):
     params = report.pick(ask, "device learning_rate regularization deterministic precision feedback positive_from loss")
     params |= report.pick(ask, "solver unobserved_weight row_solver rates beta")
     params |= {"n_factors": ask.factors, "random_state": ask.seed, "n_negatives": ask.negatives}
-    if ask.epochs is not None:
-        params["n_epochs"] = ask.epochs
-    if ask.early_stop is not None:
-        params["early_stopping"] = ask.early_stop
+    params |= {"n_epochs": ask.epochs, "early_stopping": ask.early_stop or 0}
     if ask.neighbors == 0:
         return MatrixFactorization(**params)
     names = "lsh_p lsh_q lsh_bits lsh_psi search hash influence_rate influence_regularization"
@@ -237,14 +224,18 @@ def check_shared(ask):
     from gpukit.factorization.shared.begin import check_parameters
 
     model = build(ask)
-    with options_named():
+    with table.options_named():
         check_parameters(model, model.check(), resolve(ask.device).is_cuda)
 
 
 @contextlib.contextmanager
 def training(ctx, ask, quiet):
     """Yield (texts of warnings, progress) for a training; Ctrl-C keeps the checkpoint and reports it."""
-    with report.collect_warnings(quiet, spoken) as messages, report.Progress(ask.quiet) as progress, options_named():
+    with (
+        report.collect_warnings(quiet, table.spoken) as messages,
+        report.Progress(ask.quiet) as progress,
+        table.options_named(),
+    ):
         try:
             yield messages, progress
         except KeyboardInterrupt as stop:
@@ -274,11 +265,8 @@ def concatenate_ratings(first, other):
     """Return the Ratings, or the RatingsPart, of two parts of one table."""
     if isinstance(first, RatingsPart):
         return first.together(other)
-    parts = other.columns()
-    whole = {
-        name: concatenate([*np.array_split(column, cores()), parts[name]]) for name, column in first.columns().items()
-    }
-    return first.with_columns(**whole)
+    parts = ((name, np.array_split(column, cores())) for name, column in first.columns().items())
+    return first.with_columns(**{name: concatenate([*own, other.columns()[name]]) for name, own in parts})
 
 
 def save(ask, run, saved):
@@ -312,21 +300,15 @@ def refit_line(ask, train, test, stages):
     )
 
 
-def refit_facts(train, test, stages):
-    """Return the --json entry of the second training: {'ratings', 'seconds'}, or None."""
-    if REFIT not in stages.seconds:
-        return None
-    return {"ratings": len(train) + len(test), "seconds": stages.seconds[REFIT]}
-
-
 def describe_checkpoint(checkpoint, error=None):
     """Describe the checkpoint after Ctrl-C; error: why it could not be written."""
     if checkpoint is None:
         return "Nothing was kept; --checkpoint FILE keeps the state of training."
+    is_there = Path(checkpoint).is_file()
     if error is not None:
-        before = " The one of before is whole: --resume goes on from it." if Path(checkpoint).is_file() else ""
+        before = " The one of before is whole: --resume goes on from it." * is_there
         return f"The checkpoint could not be written: {error}{before}"
-    if not Path(checkpoint).is_file():
+    if not is_there:
         return f"Training had not begun, so there is no checkpoint {checkpoint} yet."
     return f"The checkpoint {checkpoint} is whole: the same command with --resume goes on from it."
 
@@ -339,41 +321,24 @@ def judge(ask, model, train, test, team):
     if team.rank and not isinstance(train, RatingsPart):
         return None, None
     implicit = model.feedback_ == "implicit"
-    unknown = None if test is None or implicit and not ask.as_json else count_unknown(train, test)
-    return table_of(ask, model, train, test), unknown
-
-
-def table_of(ask, model, train, test):
-    """Return the closing table: rows of errors, or the report of lists for clicks."""
-    if model.feedback_ == "implicit":
-        return judged.closing_table(model, test, ask.positive_from, ask.split, ask.seed)
-    return closing_table(model, train, test)
+    unknown = None if test is None or implicit and not ask.as_json else table.count_unknown(train, test)
+    if implicit:
+        return judged.closing_table(model, test, ask.positive_from, ask.split, ask.seed), unknown
+    return table.closing_table(model, train, test), unknown
 
 
 def draw(ask, run):
-    """Draw the --plot picture; a curve over the test set includes the bias-only predictor."""
-    biased = run.table[1]
-    constants = {} if ask.early_stop else {biased["predictor"]: biased["test_rmse"]}
-    over, curve = "test set", run.model.history_
+    """Draw RMSE by epoch and by seconds for --plot; a curve over the test set includes the bias-only predictor."""
+    biased, over, curve = run.table[1], "test set", run.model.history_
     if ask.early_stop:
         over, trials = "held-out part of the training set", (row for row in run.model.trials_ if row["curve"])
         curve = min(trials, key=lambda row: row["rmse"])["curve"]
-    training_curve(curve, f"{type(run.model).__name__}, {over}", constants, ask.plot)
-
-
-def training_curve(history, name, references, path):
-    """Draw RMSE by epoch and by seconds, and write it to path.
-
-    path: png, pdf or svg; history: dicts with epoch, seconds, rmse; name: the curve's, for the legend; references:
-    {label: RMSE} as lines.
-    """
-    with picture(path, 9, ncols=2, sharey=True) as axes:
+    with picture(ask.plot, 9, ncols=2, sharey=True) as axes:
         for axis, key, label in zip(axes, ("epoch", "seconds"), ("epochs", "seconds of training")):
-            axis.plot(
-                [row[key] for row in history], [row["rmse"] for row in history], marker="o", markersize=3, label=name
-            )
-            for color, (reference, value) in enumerate(references.items(), start=1):
-                axis.axhline(value, linestyle="--", linewidth=1, color=f"C{color}", label=reference)
+            columns = ([row[name] for row in curve] for name in (key, "rmse"))
+            axis.plot(*columns, marker="o", markersize=3, label=f"{type(run.model).__name__}, {over}")
+            if not ask.early_stop:
+                axis.axhline(biased["test_rmse"], linestyle="--", linewidth=1, color="C1", label=biased["predictor"])
             axis.set_xlabel(label)
             axis.grid(alpha=0.3)
         axes[0].set_ylabel("RMSE")
@@ -406,11 +371,11 @@ def show_rest(ask, run):
 
 def remarks(ask, run):
     """Yield the settings, unknown users and items of the test, and written files."""
-    yield chosen_line(run.model.chosen_)
-    if run.unknown and (line := unknown_line(len(run.test), *run.unknown, "test ratings")):
+    yield table.chosen_line(run.model.chosen_)
+    if run.unknown and (line := table.unknown_line(len(run.test), *run.unknown, "test ratings")):
         yield line
     if ask.test is not None and not isinstance(run.test, RatingsPart):
-        if line := trained_line(len(run.test), count_trained(run.model, run.test)):
+        if line := table.trained_line(len(run.test), table.count_trained(run.model, run.test)):
             yield line
     if run.test is not None:
         simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
@@ -432,7 +397,8 @@ def next_steps(ask, run):
 
 def result(ask, run):
     """Return the --json output."""
-    model, (users, items) = run.model, run.train.shape
+    model, (users, items), seconds = run.model, run.train.shape, run.stages.seconds
+    refit = {"ratings": len(run.train) + len(run.test), "seconds": seconds[REFIT]} if REFIT in seconds else None
     return {
         "command": "train-lshmf",
         "estimator": type(model).__name__,
@@ -444,7 +410,6 @@ def result(ask, run):
         "results": run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0]),
         "epochs": len(model.history_),
         "warnings": run.warnings,
-        "refit": refit_facts(run.train, run.test, run.stages),
-        "seconds": run.stages.seconds,
+        **{"refit": refit, "seconds": seconds},
         **report.pick(ask, "model checkpoint plot"),
     }

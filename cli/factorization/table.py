@@ -26,17 +26,10 @@ def closing_table(model, train, test):
     for part, ratings in (("train", train), ("test", test)):
         if ratings is None:
             continue
-        own_ratings = rows_here(ratings)
-        predictors = (
-            lambda own_ratings: errors(own_ratings.values, lambda part: mean),
-            lambda own_ratings: errors(own_ratings.values, _bias_predictor(model, own_ratings, user_bias, item_bias)),
-            model.evaluate,
-        )
-        scores = (
-            [predict(own_ratings) for predict in predictors]
-            if len(own_ratings)
-            else [dict.fromkeys(("rmse", "mae"), 0.0)] * 3
-        )
+        own, scores = rows_here(ratings), [dict.fromkeys(("rmse", "mae"), 0.0)] * len(rows)
+        if len(own):
+            biased = _bias_predictor(model, own, user_bias, item_bias)
+            scores = [errors(own.values, lambda rows: mean), errors(own.values, biased), model.evaluate(own)]
         for row, score in zip(rows, _errors_of_all(ratings, scores)):
             row[f"{part}_rmse"], row[f"{part}_mae"] = float(score["rmse"]), float(score["mae"])
     return rows

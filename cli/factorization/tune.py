@@ -17,22 +17,11 @@ from gpukit.errors import ParameterError
 from gpukit.factorization.implicit.feedback import warn_of_columns
 from gpukit.parallel import ALONE
 
-NAMES = {
-    "factors": "n_factors",
-    "neighbors": "n_neighbors",
-    "regularization": "regularization",
-    "learning-rate": "learning_rate",
-}
+NAMES = {OPTIONS[name][2:]: name for name in ("n_factors", "n_neighbors", "regularization", "learning_rate")}
 SHOWN = 15  # rows of the printed table
-COLUMNS = {
-    **{"n_factors": "factors", "n_neighbors": "neighbors", "regularization": "regularization"},
-    **{"learning_rate": "learning rate", "n_epochs": "epochs", "rmse": "RMSE", "spread": "+-", "folds": "folds"},
-    "mark": "",
-}
-PASSED = {
-    "file_format": "--format",
-    **{name: f"--{name}" for name in ("columns", "sep", "duplicates", "device", "seed")},
-}
+COLUMNS = {name: name.removeprefix("n_").replace("_", " ") for name in (*NAMES.values(), "n_epochs")}
+COLUMNS |= {"rmse": "RMSE", "spread": "+-", "folds": "folds", "mark": ""}
+PASSED = {name: f"--{name}" for name in ("format", "columns", "sep", "duplicates", "device", "seed")}
 
 
 @click.command()
@@ -116,12 +105,10 @@ def parse_grid(text):
 
 def number(name, text):
     """Return the number of a grid value; ParameterError if invalid."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    raise ParameterError(f"--grid {name}: {text!r} is no number.")
+    try:
+        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        raise ParameterError(f"--grid {name}: {text!r} is no number.") from None
 
 
 def search(ctx, ask, train):
@@ -149,10 +136,8 @@ def so_far(ask, work):
         return "Nothing had been tried yet."
     searched = work.found()
     best = searched.table[0]
-    return (
-        f"{len(searched.table)} settings were tried; the best so far, RMSE {best['rmse']:.4f} on {best['folds']} "
-        f"fold(s): {command(ask, searched.best)}"
-    )
+    where = f"RMSE {best['rmse']:.4f} on {best['folds']} fold(s)"
+    return f"{len(searched.table)} settings were tried; the best so far, {where}: {command(ask, searched.best)}"
 
 
 def command(ask, parameters):
@@ -162,6 +147,7 @@ def command(ask, parameters):
         words += [] if value is None else [OPTIONS[name], f"{value:g}"]
     usual = {parameter.name: parameter.default for parameter in tune.params}
     for name, flag in PASSED.items():
+        name = {"format": "file_format"}.get(name, name)
         value = getattr(ask, name)
         words += [] if value is None or value == usual[name] else [flag, str(value)]
     return shlex.join([*words, "--model", ask.model or "my.gpukit"])

@@ -114,8 +114,7 @@ def learn(ask, fitted, new):
 def show(ask, fitted, summary, errors, chosen, stages):
     """Print the result as JSON or lines. errors: before and after, or None."""
     if ask.as_json:
-        before, after = errors
-        result = {"before": before, "after": after, "model": ask.target, "device": str(chosen)}
+        result = {**dict(zip(("before", "after"), errors)), "model": ask.target, "device": str(chosen)}
         report.print_json({"command": "update", **summary, **result, "seconds": stages.seconds})
         return
     learned, retrained = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == RETRAINED

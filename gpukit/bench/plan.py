@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import gpu_layout, is_half, major_first
 from gpukit.factorization.plan import memory_needed
-from gpukit.factorization.shared.gpu import EVERY, PARTS, POPULAR, epoch_threads, exchange_counts
+from gpukit.factorization.shared.gpu import PARTS, epoch_threads, exchange_counts
 from gpukit.factorization.shared.partition import LAPS
 from gpukit.imputation.distributed.share import CHUNKS, LEAST, can_share
 from gpukit.ranking.level_tree import choose_arity, heights
@@ -141,11 +142,13 @@ def changed_numbers(layout):
 
 def copied_epoch(local, sizes, layout, gpus):
     """Return the Cost of an epoch on copies of the item rows, exchanged during each part and at its end."""
-    (bytes_sent, whole), (few, popular) = (exchange_cost(sizes.items / share, layout, gpus) for share in (1, POPULAR))
-    mean = (whole + (EVERY - 1) * popular) / EVERY
+    (bytes_sent, whole), (few, popular) = (
+        exchange_cost(sizes.items / share, layout, gpus) for share in (1, RULES.popular_part)
+    )
+    mean = (whole + (RULES.whole_exchange - 1) * popular) / RULES.whole_exchange
     workers = epoch_threads(layout) // layout.lanes * (PROCESSORS - FREE)
     count = exchange_counts(sizes.ratings / (gpus * PARTS * workers), 1e3 * mean)[1]
-    wholes = count // EVERY
+    wholes = count // RULES.whole_exchange
     compute = local.compute * PROCESSORS / (PROCESSORS - FREE)
     during = PARTS * (wholes * whole + (count - wholes) * popular)
     exchange = max(0.0, during - compute) + whole

@@ -130,6 +130,7 @@ class Query(NamedTuple):
     places: np.ndarray
 
 
+NUMBERS = 1 << 22  # of temporary arrays, at once
 USERS = 32  # of a group: the lanes of a warp
 
 

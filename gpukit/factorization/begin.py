@@ -9,7 +9,6 @@ from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
 from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.model.layout import is_half, major_first
-from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
 from gpukit.factorization.shared.partition import share_of
@@ -28,9 +27,9 @@ def prepare(request):
     """
     estimator, ratings, device, checked = request.estimator, request.ratings, request.device, request.settings
     clock, steps, progress = Clock(), engine(device, "gpukit.factorization"), request.progress
-    _, streamed = fitting_layout(
-        estimator, checked, ratings, device, steps
-    )  # reports too little memory before any work
+    streamed = fitting_layout(estimator, checked, ratings, device, steps)[
+        1
+    ]  # reports too little memory before any work
     host = cpu() if streamed else device  # of the preparation
     arguments = estimator, ratings, checked, host, request.held_out is not None, progress
     resumed, choice = request.resume_or_choose(clock, lambda: choose(*arguments))
@@ -54,17 +53,11 @@ def prepare(request):
         share = share_of(ratings, plan.n_factors, request.team, device)
         task = Task(orders, scale, data, plan, layout, steps, device, estimator.deterministic, share, streamed)
         arranged, task = solver.arrange(task), task._replace(orders=None)
-    if resumed:
-        orders = None
-        session = steps.DeviceModel(resumed.state, layout, estimator.walk, data.history)
-    else:
-        with clock("neighbours"):
-            neighbors = neighbors()
-        orders = None
-        with clock("prepare"):
-            facts = ratings.shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed
-            session = steps.begin(Beginning(*facts), layout, estimator.walk, data.history)
+    with clock("neighbours"):
+        neighbors = neighbors and neighbors()
+    orders = None
     with clock("prepare"):
+        session = request.begin_model(steps, layout, data, plan, resumed, neighbors)
         training = solver.begin(session, task, arranged)
     return request.run(session, training, clock, scale, resumed, choice)
 

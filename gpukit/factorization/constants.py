@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 DAMPING = 5.0  # of the bias-only predictor: number of ratings without deviation that is added to every row and column
 USUAL = (DAMPING, DAMPING)  # of users and of items; the default
-SWEEPS = 3  # over both sides' biases
 
 
 @dataclass
@@ -17,6 +16,8 @@ class Decisions:
     """Values that a choice for the user depends on; see the comments."""
 
     # Choice for ratings (choose/)
+    usual_factors: int = 32
+    usual_neighbors: int = 32
     ratings_a_row: int = 100  # ratings of a user (or item, if those are more) from which the defaults suit
     few_ratings: int = 200_000  # trained on within a second by one thread: choose always, and tune all on all folds
     very_many_ratings: int = 5_000_000  # from which checking a sample takes a large part of a training on a GPU
@@ -96,6 +97,43 @@ class Decisions:
     grid_factors: tuple = (16, 64, 256)
     grid_neighbors: tuple = (0, 32)
     finer_steps: tuple = (1.25, 1.12)  # of regularization around the best of the default grid, one per round
+
+    # Epochs, shared training, memory
+    ratings_a_worker: int = 1200  # fewer workers for fewer ratings, since long chunks learn best
+    length_classes: int = 8  # of length per octave; with more, chunks of a row are concurrent more often
+    shortest_chunk: int = 4  # ratings of a chunk, at least
+    longest_chunk: int = 256  # and at most
+    least_batches: int = 32  # at least; 16 to 256 are as accurate on MovieLens 1M
+    batch_piece: int = 512  # ratings of a major row in one batch; longer rows continue in the next batch
+    seen_bytes: int = 512 << 20  # of the rows stored for the ratings of a batch
+    most_concurrent: int = 32  # concurrent steps of a row, at most
+    long_row: int = 64  # ratings of a row in a batch, at least, for processing by a whole block
+    timed_from: int = 1 << 25  # ratings, at least; for fewer, the attempts take longer than they save
+    hogwild_batch: int = 256  # ratings that a worker takes at once (Xie et al. 2017)
+    hogwild_meetings: float = 1.0  # other workers on a worker's rows, on average; at 2 RMSE increases
+    gradient_steps: int = 3  # of conjugate gradients per half epoch, from the current row (Takacs et al. 2011)
+    direct_factors: int = 32  # factors up to which elimination is faster; measured
+    inverse_error: float = 1e-3  # largest relative error of the inverse, on a vector of ones, in single precision
+    inverse_rate: int = 150  # multiplications of an inverse in the time of one of training; measured on a core
+    product_rate: int = 4  # the same, of a sparse product
+    factor_gain: float = 1.0 / 32.0  # decrease of a row's adaptive rate with its squared errors
+    ease_growth: float = 0.5  # power of the number of clicks with which the best lambda of ease grows
+    curvature: float = 0.2  # of a row's squared error, as a share of the mean |p|^2 of the other side's factors
+    factor_sample: int = 1 << 16  # rows of the major side that estimate the length of factors
+    paced_epochs: int = 100  # epochs with own paces; later rates are so small that the last paces serve for all
+    first_exchanges: int = 16  # in a part of the first epoch, at most
+    later_exchanges: int = 6  # in a part of a later one, at most
+    popular_part: int = 8  # one row in this number is in every exchange
+    whole_exchange: int = 3  # all rows are in each exchange of this number
+    half_from: int = 5_000_000  # ratings; with fewer an epoch is about a millisecond either way
+    ratings_a_thread: int = 50_000  # of an epoch; for fewer, synchronization may cost more than a thread saves
+    checkpoint_seconds: float = 60.0  # between checkpoints
+    tuning_seconds: float = 900.0  # after which no training begins
+    trend_sweeps: int = 6  # levels converge more slowly than biases around a fixed mean
+    bias_sweeps: int = 3  # over both sides' biases
+    reserved_growth: float = 1.25  # reserved rows per needed row, when a table is moved
+    chunk_rounds: int = 3  # chunks of a worker in a block, at least; with 1.2, SGD diverges
+    least_blocks: int = 8  # so that the first transfers of an epoch are short
 
 
 RULES = Decisions()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -11,6 +12,7 @@ from gpukit import device as devices
 from gpukit.errors import ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import judges_of, resolve_feedback, warn_of_columns
 from gpukit.factorization.online.updating import Updating
 from gpukit.factorization.serve import in_rows_of
@@ -163,7 +165,8 @@ class Factorization(Answering, Updating):
         fitted = type(self)(**self.get_params())
         before, again = vars(self).pop("_ended", None), False
         if checkpoint is not None and before is None:
-            before, again = saving.load_reported(checkpoint), resume and saving.has_refit(checkpoint)
+            parts = saving.parts_of(checkpoint) if os.path.isfile(checkpoint) else [None]
+            before, again = parts[-1], resume and len(parts) > 1
         elif checkpoint is not None and (team or ALONE).rank == 0:
             save_arrays(checkpoint, *before)
         arguments = {"sample_weight": sample_weight, "progress": progress, "team": team, "choice": self._choice}
@@ -501,7 +504,7 @@ class LSHMF(Factorization):
 
         feedback None: the kind that the parameters imply. Raises ParameterError for a parameter out of bounds.
         """
-        n_neighbors = settings.value_or_default(self.n_neighbors, settings.USUAL_NEIGHBORS)
+        n_neighbors = settings.value_or_default(self.n_neighbors, RULES.usual_neighbors)
         return super().check(n_ratings, feedback)._replace(n_neighbors=self._hashing(n_neighbors).n_neighbors)
 
     def _hashing(self, n_neighbors):

@@ -14,8 +14,8 @@ from gpukit.device.memory import spare_memory
 from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import download, to_device
 from gpukit.factorization import plan as plans
-from gpukit.factorization import steps, twins
-from gpukit.factorization.arrays import USERS, History, Pairs, Parameters, Query, Tables, WeightLists, batch_of
+from gpukit.factorization import steps
+from gpukit.factorization.arrays import USERS, History, Query, WeightLists
 from gpukit.factorization.kernels import (
     ITEMS,
     LANES,
@@ -38,9 +38,7 @@ from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.gpu import BLOCK, allocate_table
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.neighbors import gpu as neighbors
-from gpukit.runtime.thread_count import get_num_threads
 from gpukit.selection import kernels as selection
-from gpukit.selection.twins import scores as scores_of_keys
 
 MOST_LINES = 65535  # limit of the second dimension of a grid
 SCRATCH = 512 << 20  # bytes of keys and tables of a tile of users, and of pairs that are predicted
@@ -70,91 +68,43 @@ def find_neighbors(table, settings):
     return wait
 
 
-def ensure_device(array):
-    """Return an array on the device; copy it if necessary."""
-    return to_device(array) if isinstance(array, np.ndarray) else array
-
-
-def as_words(codes):
-    """Return a uint32 view of device codes.
-
-    codes (n, slots) uint8; returns (n, slots / 4) uint32.
-    """
-    return codes.view(np.uint32) if codes.size else device_array((1, 1), np.uint32)
-
-
 class DeviceModel(steps.DeviceModel):
-    """A State on a GPU: epochs over ratings, predictions, scores.
+    """See steps.DeviceModel. Epochs are queued."""
 
-    See cpu.DeviceModel. made: (P, Q, neighbors, neighborhood) in place of a State, P and Q on the device; see `begin`.
-    """
+    preparing, smallest, fills_codes = preparing, staticmethod(selection.smallest), True
 
-    preparing = preparing
-
-    def __init__(self, state, layout, walk, history, made=None):
-        self.layout, self.walk, self.history = layout, walk, history
-        if made is None:
-            sides = tuple(map(to_device, states.pack_sides(state, layout, walk)))
-            base = state.item_extras[:, layouts.BASE]
-            neighborhood = states.pack_neighborhood(state.neighbors, state.influence, base, layout)
-            made = *sides, state.neighbors, neighborhood
-        *sides, self.neighbors, neighborhood = made
-        if not layout.slots:  # the kernels do not read them, but an empty array cannot be uploaded
-            neighborhood = zeros((1, 1), np.int32), *(zeros((1, 1), np.float32) for _ in range(2))
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        layout, self.vector = self.layout, has_quad_additions()
         self.places = self.room = None  # positions of the rows of Q, and their table; None: in row order
         self.looks_up_on_host = False  # history and codes stay on the host, because the device is too small
-        self.spread = True  # whether training moves them, a pass over Q: too expensive for few ratings
-        self.near, *others = map(ensure_device, neighborhood)
-        self.parameters, self.levels = Parameters(*sides, *others), ensure_device(history.levels)
-        self.item_weights = None if state is None else states.weights_between(state)
-        if isinstance(self.item_weights, WeightLists):
-            self.item_weights = WeightLists(*map(to_device, self.item_weights))
-        elif self.item_weights is not None:
-            self.item_weights = to_device(self.item_weights)
-        self.vector = has_quad_additions()
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
         self.sgd_epoch = make_sgd_epoch(*shape, half, self.vector)
         self.predict_pairs = make_predict_pairs(*shape, half)
 
+    def held(self, array):
+        """Return an array on the device; copy it if necessary."""
+        return to_device(array) if isinstance(array, np.ndarray) else array
+
     def codes(self, query, count, has_tables=True):
-        """Return (count, slots) uint8 device lines of neighbor_codes for an arrays.Query.
+        """Return (count, slots / 4) uint32 device lines of neighbor_codes for an arrays.Query.
 
         The Query is on the device. has_tables: whether the tables of all blocks fit, as `plan` makes sure for training.
         """
         few = 64  # ratings of the history per requested pair, from which on pairs are looked up one by one
         few_blocks = 1 << 14
         if not (self.layout.slots and count):
-            return device_array((0, 0), np.uint8)
+            return device_array((1, 1), np.uint32)
         if self.looks_up_on_host:
-            return to_device(self.host_codes(Query(*map(fetch, query)), count))
-        out = device_array((count, self.layout.slots), np.uint8)
+            return to_device(self.host_codes(Query(*map(fetch, query)), count).view(np.uint32))
+        out = device_array((count, self.layout.slots // 4), np.uint32)
         if few * count <= self.history.items.size or not has_tables:
             grid = min(-(-count * LANES // BLOCK), few_blocks)
-            launch(look_up_codes, grid, BLOCK, self.rated(), query, self.near, as_words(out))
-            return out
-        tables = zeros((CODE_BLOCKS, self.item_rows + 1), np.uint8)
-        launch(neighbor_codes, CODE_BLOCKS, BLOCK, self.rated(), query, self.near, as_words(out), tables)
+            launch(look_up_codes, grid, BLOCK, self.rated(), query, self.near, out)
+        else:
+            tables = zeros((CODE_BLOCKS, self.item_rows + 1), np.uint8)
+            launch(neighbor_codes, CODE_BLOCKS, BLOCK, self.rated(), query, self.near, out, tables)
         return out
-
-    def host_codes(self, query, count):
-        """Return (count, slots) uint8 lines of neighbor_codes on the host; query and history are on the host."""
-        out = np.empty((count, self.layout.slots), np.uint8)
-        if out.size:
-            near = self.near.copy_to_host()
-            tables = np.zeros((get_num_threads(), len(near)), np.uint8)
-            twins.neighbor_codes(self.history, query, near, out, tables)
-        return out
-
-    def train_on(self, side, query, tables, workers, order=None):
-        """Set the data of the epochs.
-
-        side: arrays.Side; query: the Query of its ratings (not read without neighbours); tables: chunk tables; workers:
-        number of workers for each; order (rows,) uint32: storage order of rows of the minor side, None: by popularity.
-        """
-        self.batch = self.batch_of(side, query)
-        self.tables, self.workers = [ensure_device(table) for table in tables], workers
-        if self.spread:
-            self.spread_minor(side, order)
 
     def spread_minor(self, side, order=None):
         """Move the rows of the minor side to the positions of training_data.minor_places.
@@ -174,10 +124,6 @@ class DeviceModel(steps.DeviceModel):
         """Move the minor rows to their positions; arguments of allocate_table."""
         self.room = allocate_table(self.parameters.Q.shape, minor, self.layout, self.vector, n_ratings)
         self.take_minor(self.parameters.Q)
-
-    def batch_of(self, side, query):
-        """Return the Batch of an arrays.Side; query as in `train_on`."""
-        return batch_of(side, as_words(self.codes(query, len(side.minor))), self.levels)
 
     def take_minor(self, table):
         """Store rows of the minor side, in row order, at their positions."""
@@ -204,32 +150,17 @@ class DeviceModel(steps.DeviceModel):
         for table in schedule.order_tables(self.tables, turn):
             launch(self.sgd_epoch, grid, BLOCK, table, self.batch, self.parameters, rates, turn, self.workers)
 
-    def finish(self):
-        """Wait for queued work."""
-        cuda.synchronize()
-
-    def ask(self, users, items):
-        """Return the Pairs of rows for `predict` and `errors`.
-
-        users, items: (n,) int32 on the host. The result of a call before `train_on` is not valid after it.
-        """
-        users, items = to_device(users), to_device(items)
-        query = None
-        if self.layout.slots and users.size:
-            query = training_data.query_of(users, items, self.history.indptr.size - 2, preparing)
+    def codes_of_pairs(self, query, count):
+        """Return `codes` of pairs that are asked for, within the memory left."""
+        if query:
             self.looks_up_on_host |= isinstance(self.history.items, np.ndarray) and not self.holds_history()
-        has_tables = not query or self.holds_history(CODE_BLOCKS * (self.item_rows + 1))
-        codes = as_words(self.codes(query, users.size, has_tables))
-        major, minor = layouts.major_first(self.walk, users, items)
-        if self.places is not None and users.size:
-            preparing.run("follow", self.places, minor, minor)
-        return Pairs(major, minor, codes, self.levels)
+        return self.codes(query, count, not query or self.holds_history(CODE_BLOCKS * (self.item_rows + 1)))
 
-    def weighted(self, users, keys):
-        """Add the weights of the users' items to scores, keys (b, N) uint32; return the keys on the host."""
-        keys = to_device(keys)
-        self.add_weights(to_device(users), keys)
-        return keys.copy_to_host()
+    def stored_rows(self, major, minor):
+        """Return the positions of rows."""
+        if self.places is not None and minor.size:
+            preparing.run("follow", self.places, minor, minor)
+        return major, minor
 
     def add_weights(self, users, keys):
         """Add the weights of the users' items to scores in keys (b, N), on the device."""
@@ -245,10 +176,6 @@ class DeviceModel(steps.DeviceModel):
         grid = max(1, min(-(-predicted.size * self.layout.lanes // BLOCK), 1 << 16))
         launch(self.predict_pairs, grid, BLOCK, pairs, self.parameters, predicted)
         return predicted
-
-    def truth(self, values):
-        """See cpu.DeviceModel; on the device."""
-        return to_device(super().truth(values))
 
     def holds_history(self, more=0):
         """Return True if the device has room for the history and `more` bytes, next to the pairs or users asked for."""
@@ -272,37 +199,19 @@ class DeviceModel(steps.DeviceModel):
         """Number of users scored at once."""
         return int(max(1, min(self.scratch // (5 * max(1, self.item_rows)), 65535 - 65535 % USERS)))
 
-    def best(self, users, n, worth, hide):
-        """Return the n best items of user rows (B,).
-
-        worth (N,) float32: added to each item's scores, NaN excludes the item; hide: exclude rated items. The layout
-        must be of single precision, as in serving. Returns (item rows (B, n) int32, scores (B, n) float32 in z); scores
-        are NaN where too few items are left.
-        """
+    def score(self, users, tables, model, worth, hide, keys):
+        """Write the scores of users as keys; tables: arrays.Tables to fill; model: see score_rows."""
         score_blocks = 48  # for 32 users; measured
         if self.layout.minor.half:
             raise ValueError("scores are computed of a layout in single precision")
-        others, items = layouts.major_first(self.walk, self.parameters.P, self.minor())
-        by_item = self.parameters._replace(P=items, Q=others)
-        users, worth, groups = to_device(users), to_device(worth), -(-len(users) // USERS)
-        tables = Tables(
-            device_array((groups, self.item_rows + 1), np.uint32),
-            device_array((groups, self.item_rows + 1, USERS), np.uint8),
-            self.levels,
-        )
+        groups = tables.rated.shape[0]
         launch(fill_tables, groups, BLOCK, users, self.rated(), tables)
-        keys = device_array((len(users), self.item_rows), np.uint32)
         grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), score_blocks)), groups
-        of_items = self.near, by_item, self.layout.n_factors
-        launch(score_rows, grid, 32 * WARPS, users, tables, *of_items, worth, hide, keys)
-        if self.item_weights is not None:
-            self.add_weights(users, keys)
-        rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
-        return rows, scores_of_keys(best)
+        launch(score_rows, grid, 32 * WARPS, users, tables, *model, worth, hide, keys)
 
     def rated(self):
         """Return the History on the device; it is uploaded when first needed."""
-        self.history = History(*map(ensure_device, self.history))
+        self.history = History(*map(self.held, self.history))
         return self.history
 
     def state(self):

@@ -9,7 +9,6 @@ from gpukit.base import check_choice
 from gpukit.errors import DataError
 from gpukit.io.ids import check_fractions, check_types, rows_of
 
-NAMED = 5  # number of unknown ids in a message
 Predicted = Literal["warn", "baseline", "error"]  # values of `unknown` for pairs to predict
 PREDICTED = get_args(Predicted)
 
@@ -34,9 +33,14 @@ def refuse_unknown(ids, rows, count, what, advice):
     strange = rows == count
     if strange.any():
         ids = np.atleast_1d(np.asarray(ids))
-        names = ", ".join(f"{value!r:.80}" for value in ids[strange][:NAMED].tolist())
-        names += ", ..." if strange.sum() > NAMED else ""
+        names = first_names(ids[strange], ", ...")
         raise DataError(f"The model does not know {strange.sum():,} of {len(ids):,} {what}s ({names}). {advice}")
+
+
+def first_names(ids, rest=""):
+    """Return the first few ids for a message; rest: is appended if there are more."""
+    most = 5
+    return ", ".join(f"{value!r:.80}" for value in ids[:most].tolist()) + rest * (len(ids) > most)
 
 
 def known_rows(model, ids, what, unknown, fallback):

@@ -5,6 +5,7 @@ Blocks of a training whose ratings do not fit in GPU memory: their number, and t
 
 from typing import NamedTuple
 
+from gpukit.factorization.constants import RULES
 from gpukit.neighbors.plan import STRIPE_BYTES, stripe_rows
 
 CODE_BLOCKS = 1056  # blocks that look up ratings of neighbours in parallel, each with a table of a byte an item
@@ -87,9 +88,7 @@ def _search(items, layout):
     return items * (hashed + 4 * stripe_rows(items, STRIPE_BYTES) + 8 * layout.slots)
 
 
-LEAST_BLOCKS = 8  # so that the first transfers of an epoch are short
 BUFFERS = 2  # on the device, for the blocks that travel: one is read while the other is filled
-ROUNDS = 3  # chunks of a worker in a block, at least: with 1.2, too many chunks of a row are concurrent: SGD diverges
 
 
 class Packing(NamedTuple):
@@ -139,7 +138,7 @@ def plan_blocks(n_ratings, packing, budget, most):
     the device. The caller checks that the buffers fit.
     """
     share = 4  # the buffers take at most one part in `share` of the memory, if blocks may be that small
-    blocks = min(LEAST_BLOCKS, most)
+    blocks = min(RULES.least_blocks, most)
     while blocks < most and share * buffer_bytes(packing, largest_block(n_ratings, blocks)) > budget:
         blocks = min(2 * blocks, most)
     return blocks

@@ -11,12 +11,11 @@ from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization import plan as plans
 from gpukit.factorization.choose.chosen import restore_choice
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model import saving
 from gpukit.factorization.model import state as states
 from gpukit.parallel import ALONE
 from gpukit.timing import work_clock
-
-CHECKPOINT_SECONDS = 60.0
 
 
 class Run(NamedTuple):
@@ -84,6 +83,16 @@ class FitRequest(NamedTuple):
             text = np.frombuffer(json.dumps(choose().kept()).encode(), np.uint8)
         return restore_choice(json.loads(bytes(team.broadcast(text))), self.settings, self.estimator.n_epochs)
 
+    def begin_model(self, steps, layout, data, plan, resumed, neighbors):
+        """Return the DeviceModel at the start of a training, or that of a Checkpoint.
+
+        data: TrainingData; plan: settings.Settings; neighbors (N, K), not read for a Checkpoint.
+        """
+        if resumed:
+            return steps.DeviceModel(resumed.state, layout, self.estimator.walk, data.history)
+        facts = self.ratings.shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed
+        return steps.begin(states.Beginning(*facts), layout, self.estimator.walk, data.history)
+
     def run(self, session, training, clock, scale, resumed, choice, **more):
         """Return the Run of a training that begins, or continues a Checkpoint; more: other fields of the Run."""
         first = (resumed.epochs_done, resumed.history, resumed.best) if resumed else (0, [], None)
@@ -146,7 +155,7 @@ def unscale(z, scale):
 
 
 class Checkpoints:
-    """Checkpoints of a run, every CHECKPOINT_SECONDS and on request.
+    """Checkpoints of a run, every RULES.checkpoint_seconds and on request.
 
     Without a path nothing is written. first: final State of the first of two mixed models, once the second one trains,
     which is not for several ranks. before: the saving.Part of the reported model, which a second training keeps in
@@ -185,7 +194,7 @@ class Checkpoints:
         """Return True if the next periodic checkpoint is due."""
         if self.path is None:
             return False
-        return bool(self.agreed(time.monotonic() - self.written >= CHECKPOINT_SECONDS))
+        return bool(self.agreed(time.monotonic() - self.written >= RULES.checkpoint_seconds))
 
     def agreed(self, requested):
         """Return the signal number by which any rank is requested to stop.

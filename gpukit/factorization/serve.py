@@ -204,9 +204,9 @@ class Serving(Estimator):
         check_choice("unknown", unknown, PREDICTED)
         with self._reported("Predicting"):
             session = (session_of or self._session)()
-            users, items = self._pairs(
-                X if items is None else tuple(value if axes(value) else np.atleast_1d(value) for value in (X, items))
-            )
+            if items is not None:
+                X = tuple(value if axes(value) else np.atleast_1d(value) for value in (X, items))
+            users, items = self._pairs(X)
             report_unknown(users, items, (len(self.user_ids_), len(self.item_ids_)), unknown, stacklevel=3)
             predicted = np.empty(len(users), np.float32)
             step = session.pairs_at_once()

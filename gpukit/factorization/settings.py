@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, get_args
 
 from gpukit.base import check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.constants import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import PRECISIONS
 from gpukit.factorization.solvers import LOSSES_OF, SOLVERS, solver_defaults
@@ -97,7 +98,6 @@ def resolve_click_solver(solver, loss):
 
 MOST_FACTORS = 1024
 MOST_NEGATIVES = 1000
-USUAL_FACTORS = USUAL_NEIGHBORS = 32
 Rates = Literal["adaptive", "paper"]
 
 
@@ -182,8 +182,7 @@ def check(estimator, n_ratings=0, feedback=None):
     """
     click_factors = 64
     goal = goal_of(estimator, feedback)
-    check_factors(goal.solver, estimator)
-    usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else click_factors
+    usual_factors = RULES.usual_factors if goal.feedback == "explicit" else click_factors
     usual_factors = 1 if goal.solver == "ease" else usual_factors
     factors = check_integer("n_factors", value_or_default(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
     kind, solver = check_choice("rates", estimator.rates, get_args(Rates)), goal.solver
@@ -191,12 +190,16 @@ def check(estimator, n_ratings=0, feedback=None):
     check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS), is_deterministic)
     check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9)
     standard, n_epochs = solver_defaults(solver, kind, n_ratings), estimator.n_epochs
+    check_effects(estimator, solver, kind, standard)
+    rate, decay = (
+        value_or_default(getattr(estimator, name), standard[name]) for name in ("learning_rate", "regularization")
+    )
     return Settings(
         standard["epochs"] if n_epochs is None else check_integer("n_epochs", n_epochs, 1),
         solver,
         kind,
-        check_rate(solver, estimator.learning_rate, standard["learning_rate"]),
-        check_real("regularization", value_or_default(estimator.regularization, standard["regularization"]), 0.0),
+        rate if rate is None else check_real("learning_rate", rate, 0.0, strict=True),
+        check_real("regularization", decay, 0.0),
         standard["annealing"],
         check_boolean("biases", getattr(estimator, "biases", True)) and solver not in ("ials", "ease"),
         check_integer("early_stopping", estimator.early_stopping, 0),
@@ -206,47 +209,42 @@ def check(estimator, n_ratings=0, feedback=None):
         loss=goal.loss,
         ease=float(solver == "ease"),
         row_solver=check_choice("row_solver", estimator.row_solver, ROW_SOLVERS),
-        **weights_of(estimator, standard),
-        **table_5(estimator, solver, kind),
+        **optional_settings(estimator, standard),
     )
 
 
-def table_5(estimator, solver, kind):
-    """Return the Settings of Eq. (7) and Table 5 that the user chose, as a dict.
-
-    kind: of the rates. Raises ParameterError for one without effect.
-    """
-    influences = getattr(estimator, "influence_rate", None), getattr(estimator, "influence_regularization", None)
-    values = estimator.beta, *influences
-    if values[0] is not None and solver != "hogwild" and (kind != "paper" or solver not in ("sgd", "sampled")):
-        raise ParameterError(f"beta={values[0]!r} means nothing to rates={kind!r} of {solver!r}. Use rates='paper'.")
-    for name, value in zip(("influence_rate", "influence_regularization"), influences):
-        if value is not None and solver not in ("sgd", "sampled"):
-            raise ParameterError(f"{name}={value!r} means nothing to solver={solver!r}, which learns no influences.")
-    names = "beta", "influence_rate", "influence_regularization"
-    checked = (None if value is None else check_real(name, value, 0.0) for name, value in zip(names, values))
-    return dict(zip(("beta", "influence_rate", "influence_decay"), checked))
-
-
-def check_factors(solver, estimator):
-    """Raise ParameterError for numbers of factors or epochs if the solver has none."""
-    for name in ("n_factors", "n_epochs"):
-        if solver == "ease" and (value := getattr(estimator, name)) is not None:
-            raise ParameterError(
-                f"{name}={value!r} means nothing to solver='ease', which has no factors and no epochs."
-            )
+def check_effects(estimator, solver, kind, standard):
+    """Raise ParameterError for a parameter without effect; kind: of the rates; standard: the solver's defaults."""
+    is_exact = solver not in ("sgd", "sampled")
+    sizes = "solver='ease', which has no factors and no epochs" if solver == "ease" else ""
+    influences = f"solver={solver!r}, which learns no influences" if is_exact else ""
+    has_beta = solver == "hogwild" or (kind == "paper" and not is_exact)
+    reasons = {
+        **{"n_factors": sizes, "n_epochs": sizes},
+        "learning_rate": f"solver={solver!r}, which solves exactly" if standard["learning_rate"] is None else "",
+        "beta": "" if has_beta else f"rates={kind!r} of {solver!r}. Use rates='paper'",
+        **{"influence_rate": influences, "influence_regularization": influences},
+    }
+    for name, reason in reasons.items():
+        if reason and (value := getattr(estimator, name, None)) is not None:
+            raise ParameterError(f"{name}={value!r} means nothing to {reason}.")
 
 
-def weights_of(estimator, standard):
-    """Return the Settings for clicks alone, as a dict.
+OPTIONAL = {  # parameters of some solvers: their Settings, check and bounds
+    "n_negatives": ("n_negatives", check_integer, 1, MOST_NEGATIVES),
+    "unobserved_weight": ("unobserved_weight", check_real, 0.0, None),
+    "beta": ("beta", check_real, 0.0, None),
+    "influence_rate": ("influence_rate", check_real, 0.0, None),
+    "influence_regularization": ("influence_decay", check_real, 0.0, None),
+}
 
-    standard: the solver's defaults.
-    """
-    bounds = {"n_negatives": (check_integer, 1, MOST_NEGATIVES), "unobserved_weight": (check_real, 0.0, None)}
-    result = {name: standard[name] for name in (*bounds, "exponent") if name in standard}
-    for name, (checking, least, most) in bounds.items():
-        if (value := getattr(estimator, name)) is not None:
-            result[name] = checking(name, value, least, most)
+
+def optional_settings(estimator, standard):
+    """Return the Settings of parameters in OPTIONAL that the user or the solver's defaults set, as a dict."""
+    result = {name: standard[name] for name in ("n_negatives", "unobserved_weight", "exponent") if name in standard}
+    for name, (field, checking, least, most) in OPTIONAL.items():
+        if (value := getattr(estimator, name, None)) is not None:
+            result[field] = checking(name, value, least, most)
     return result
 
 
@@ -260,15 +258,6 @@ def check_weights(solver, in_batches, ratings):
         raise ParameterError("deterministic=True takes no weights on a GPU. Train on device='cpu', or leave them out.")
     if ratings.weights is not None and solver not in weighted_solvers:
         raise ParameterError(f"solver={solver!r} takes no weights. Use 'sgd' or 'als', or leave the weights out.")
-
-
-def check_rate(solver, value, standard):
-    """Return the learning rate, by default `standard`; None for a solver without steps."""
-    if standard is None and value is not None:
-        raise ParameterError(f"learning_rate={value!r} means nothing to solver={solver!r}, which solves exactly.")
-    return (
-        None if standard is None else check_real("learning_rate", value_or_default(value, standard), 0.0, strict=True)
-    )
 
 
 def check_precision(solver, precision, deterministic):

@@ -25,11 +25,10 @@ from gpukit import device as devices
 from gpukit.base import check_integer, check_real
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
-from gpukit.factorization.choose.choice import is_doubtful
-from gpukit.factorization.choose.evaluator import Evaluator, rms, train_candidate
+from gpukit.factorization.choose.choice import RatingEvaluator, is_doubtful, rms, train_candidate
 from gpukit.factorization.constants import RULES, USUAL
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization
-from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, value_or_default
+from gpukit.factorization.settings import MOST_FACTORS, value_or_default
 from gpukit.factorization.solvers.rates import default_epochs, defaults
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import EarlyStopping, TimeBudget, Trial, finalists, round_digits, simplest_of
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
 # (maximum number of ratings, folds, judged folds). RMSE on a tenth is close to that on all ratings.
 FOLDS = ((RULES.few_ratings, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
-BUDGET = 900.0
 TWICE = 2 * RULES.grid_factors[-1]  # factors to try if the largest number is best
 
 
@@ -96,10 +94,10 @@ class Fold:
         self.evaluators = {}
 
     def evaluator(self, model, seed):
-        """Return the choose.evaluator.Evaluator for the major side of an estimator."""
+        """Return the choose.choice.RatingEvaluator for the major side of an estimator."""
         if model.walk not in self.evaluators:
             most = self.most if model.walk == LSHMF.walk else 0
-            self.evaluators[model.walk] = Evaluator(model, self.train, self.test, seed, self.device, most)
+            self.evaluators[model.walk] = RatingEvaluator(model, self.train, self.test, seed, self.device, most)
         return self.evaluators[model.walk]
 
     def evaluate(self, setting, epochs, leader=None, margin=0.0):
@@ -203,7 +201,7 @@ def tune(
     cv: int | None = None,
     repeats: int = 1,
     epochs: int | None = None,
-    budget: float | None = BUDGET,
+    budget: float | None = RULES.tuning_seconds,
     exhaustive: bool | None = None,
     by: By = "random",
     estimator: LSHMF | None = None,
@@ -240,7 +238,7 @@ class Rules(NamedTuple):
     cv: int | None = None
     repeats: int = 1
     epochs: int | None = None
-    budget: float | None = BUDGET
+    budget: float | None = RULES.tuning_seconds
     exhaustive: bool | None = None
     by: str = "random"
     judges: int | None = None  # folds that judge in each repetition
@@ -458,11 +456,8 @@ def setting_of_estimator(estimator, ratings):
     Factors and neighbours are limited by the ratings' shape.
     """
     usual = defaults(estimator.rates, len(ratings))["regularization"]
-    factors, neighbors = (
-        value_or_default(estimator.n_factors, USUAL_FACTORS),
-        value_or_default(estimator.n_neighbors, USUAL_NEIGHBORS),
-    )
-    factors, neighbors = min(factors, *ratings.shape), min(neighbors, ratings.shape[1] - 1)
+    factors = min(value_or_default(estimator.n_factors, RULES.usual_factors), *ratings.shape)
+    neighbors = min(value_or_default(estimator.n_neighbors, RULES.usual_neighbors), ratings.shape[1] - 1)
     return Setting(factors, neighbors, value_or_default(estimator.regularization, usual), estimator.learning_rate)
 
 

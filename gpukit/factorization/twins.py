@@ -18,7 +18,6 @@ from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, NO_NEIGHBOR
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, ZERO, set_scale
 from gpukit.primitives.keys import descending_key, score_of_key
-from gpukit.primitives.search import lower_bound, upper_bound
 from gpukit.scheduler import by_block
 
 U8, U32 = np.uint8, np.uint32
@@ -54,17 +53,9 @@ def neighbor_codes(start, stop, history, query, neighbors, out, tables):
         table[-1] = 0
 
 
-@by_block(lambda query: query.places.size)
-def look_up_codes(start, stop, history, query, neighbors, out):
+def look_up_codes(history, query, neighbors, out):
     """Twin of kernels.look_up_codes."""
-    for t in range(start, stop):
-        row = upper_bound(query.indptr, t, 0, query.indptr.size) - 1
-        begin, end, near = history.indptr[row], history.indptr[row + 1], neighbors[query.items[t]]
-        for k in range(near.size):
-            place = lower_bound(history.items, near[k], begin, end)
-            rated = place < end and history.items[place] == near[k]
-            code = history.codes[place] if rated else 0
-            out[query.places[t], k] = NO_NEIGHBOR if near[k] < 0 else code
+    neighbor_codes(history, query, neighbors, out, np.zeros((1, len(neighbors)), np.uint8))
 
 
 @njit

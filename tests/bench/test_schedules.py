@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gpukit.bench import plan
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import gpu_layout
 from gpukit.factorization.shared import gpu as copies
 from gpukit.factorization.shared.partition import Lap, Strata, plan_moves, ring_parts, spans_of
@@ -170,9 +171,11 @@ class RecordedCopies(copies.CopiedRows):
 def test_copies_are_exchanged_as_the_model_counts(ranks, epoch, monkeypatch):
     sizes = plan.RatingSizes(1e9, 2e7, 80_000.0)
     layout = gpu_layout(32, 0, True)
-    (sent, whole), (few, popular) = (plan.exchange_cost(sizes.items / n, layout, ranks) for n in (1, copies.POPULAR))
+    (sent, whole), (few, popular) = (
+        plan.exchange_cost(sizes.items / n, layout, ranks) for n in (1, RULES.popular_part)
+    )
     workers = copies.epoch_threads(layout) // layout.lanes * (plan.PROCESSORS - plan.FREE)
-    mean = (whole + popular * (copies.EVERY - 1)) / copies.EVERY
+    mean = (whole + popular * (RULES.whole_exchange - 1)) / RULES.whole_exchange
     counts = copies.exchange_counts(sizes.ratings / (ranks * copies.PARTS * workers), 1e3 * mean)
     table = np.arange(3 * 4 * 101).reshape(-1, 3)
     session = RecordedCopies(table, workers, counts)

@@ -73,7 +73,7 @@ def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_
         raise DataError(f"cannot write {path}: No space left on device.")
 
     monkeypatch.setattr("gpukit.factorization.run.saving.save_checkpoint", full)
-    monkeypatch.setattr("gpukit.factorization.run.CHECKPOINT_SECONDS", 1e9)  # for any time of compilation
+    monkeypatch.setattr("gpukit.factorization.constants.RULES.checkpoint_seconds", 1e9)  # for any time of compilation
     ctrl_c_at("training", 2)
     result = verb(
         "train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--neighbors", 0, "-q", "--force", *solver

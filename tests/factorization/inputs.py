@@ -9,7 +9,7 @@ from factorization import naive
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables, WeightedBatch
-from gpukit.factorization.constants import DAMPING, SWEEPS
+from gpukit.factorization.constants import DAMPING, RULES
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
 from gpukit.factorization.solvers.sgd.formulas import Rates
@@ -384,7 +384,7 @@ def bias_predictor(ratings):
         np.zeros(ratings.shape[0]),
         [np.bincount(users, minlength=ratings.shape[0]), np.bincount(items, minlength=ratings.shape[1])],
     )
-    for _ in range(SWEEPS):
+    for _ in range(RULES.bias_sweeps):
         other = np.bincount(items, ratings.values - mean - bias[users], ratings.shape[1]) / (counts[1] + DAMPING)
         bias = np.bincount(users, ratings.values - mean - other[items], ratings.shape[0]) / (counts[0] + DAMPING)
     return mean, bias, other

@@ -159,7 +159,7 @@ def test_pairs_are_done_a_tile_at_a_time(fitted, monkeypatch):
     """More pairs than memory: tiles, with the results of the whole."""
     ratings, sizes = planted().take(slice(0, 50)), []
     predicted, judged = fitted.predict(ratings), fitted.evaluate(ratings)
-    monkeypatch.setattr(cpu, "PAIR_BYTES", 7 * plan.pair_bytes(fitted._session().layout))
+    monkeypatch.setattr(cpu.DeviceModel, "pair_bytes", 7 * plan.pair_bytes(fitted._session().layout))
     ask = cpu.DeviceModel.ask
     monkeypatch.setattr(cpu.DeviceModel, "ask", lambda own, *rows: sizes.append(len(rows[0])) or ask(own, *rows))
     np.testing.assert_array_equal(fitted.predict(ratings), predicted)
@@ -172,7 +172,7 @@ def test_epochs_are_judged_a_tile_at_a_time(monkeypatch):
     train, test = planted().split(0.2, 0)
     model = MatrixFactorization(2, n_epochs=3, random_state=0)
     expected = model.fit(train, validation=test).history_
-    monkeypatch.setattr(cpu, "PAIR_BYTES", 1)
+    monkeypatch.setattr(cpu.DeviceModel, "pair_bytes", 1)
     found = model.fit(train, validation=test).history_
     assert [entry["rmse"] for entry in found] == pytest.approx([entry["rmse"] for entry in expected], rel=1e-9)
 

@@ -7,7 +7,8 @@ import pytest
 
 from gpukit.errors import DataError
 from gpukit.factorization import gpu as factorization
-from gpukit.factorization.solvers.sgd.schedule import LONGEST, SHORTEST, chunk_lengths
+from gpukit.factorization.constants import RULES
+from gpukit.factorization.solvers.sgd.schedule import chunk_lengths
 from gpukit.neighbors.estimator import MOST_BITS
 from gpukit.neighbors.hashes import gpu as simlsh
 from gpukit.neighbors.hashes import plan as work
@@ -81,8 +82,8 @@ def test_columns_are_cut_far_back():
 def test_chunks_of_the_longest_rows():
     """Chunks have at least four ratings each, so 31 bits suffice for their number."""
     lengths = chunk_lengths(np.array([1, 2**31 - 1, 2**31 - 1]), 10**5, 9.0)
-    assert lengths.min() == SHORTEST == 4 and lengths.dtype == np.int64
-    assert chunk_lengths(np.array([2**31 - 1] * 2), 1, 0.1).max() == LONGEST
+    assert lengths.min() == RULES.shortest_chunk == 4 and lengths.dtype == np.int64
+    assert chunk_lengths(np.array([2**31 - 1] * 2), 1, 0.1).max() == RULES.longest_chunk
 
 
 def test_grids_end_at_65_535_but_along_x():

@@ -13,7 +13,7 @@ from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch, sca
 from gpukit.factorization.solvers.hogwild.training import Samples
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.gram_kernels import make_gram_of_pieces
+from gpukit.factorization.solvers.squares.kernels import make_gram_of_pieces
 
 FAR = 2**32 - 99  # position of the first rating
 U32 = np.uint32

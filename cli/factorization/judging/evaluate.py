@@ -64,7 +64,7 @@ def run(ask, stages, team):
     """Run one rank of a Team: all evaluate, the first one prints."""
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
-    ask.of_lists = bool(ask.of_lists or ask.protocol or learned_clicks(fitted))
+    ask.of_lists = bool(ask.of_lists or ask.protocol or fitted.feedback_ == "implicit")
     check(ask, other)
     kind = lists if ask.of_lists else ratings
     result = kind.judge(ask, fitted, other, stages, team)
@@ -76,11 +76,6 @@ def run(ask, stages, team):
         return
     kind.show(ask, result)
     models.closing_remark(chosen, stages, ask.quiet)
-
-
-def learned_clicks(fitted):
-    """Return True for a model of clicks."""
-    return getattr(fitted, "feedback_", "explicit") == "implicit"
 
 
 def check(ask, other):
@@ -98,7 +93,7 @@ def check(ask, other):
     for name, value in options.items():
         if value is not None:
             raise ParameterError(f"{name} is about lists, and predicted ratings are judged here: add --lists.")
-    if other is not None and learned_clicks(other):
+    if other is not None and other.feedback_ == "implicit":
         raise ParameterError(
             f"--against {ask.against} is a model of clicks, which predicts no ratings: add --lists to compare lists."
         )

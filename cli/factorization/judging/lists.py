@@ -10,19 +10,8 @@ from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import read_negatives
 from gpukit.ratings.check import are_pairs, clicks_after
 
-COLUMNS = {
-    "predictor": "",
-    "hr": "HR",
-    "recall": "recall",
-    "precision": "precision",
-    "ndcg": "NDCG",
-    "map": "MAP",
-    "mrr": "MRR",
-    "coverage": "coverage",
-    "gini": "Gini",
-    "popularity": "clicks",
-    "few": "few",
-}
+COLUMNS = {"predictor": "", "hr": "HR", "recall": "recall", "precision": "precision", "ndcg": "NDCG", "map": "MAP"}
+COLUMNS |= {"mrr": "MRR", "coverage": "coverage", "gini": "Gini", "popularity": "clicks", "few": "few"}
 KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
 DIFFERENCE = {"metric": "", "difference": "difference", "interval": "95 % interval", "p": "p", "users": "users"}
 CUT = 10  # length of the lists that a training evaluates
@@ -222,11 +211,13 @@ def differences_of(report_of_lists, ask, label=""):
 
 def show_differences(rows, ask):
     """Print the differences of two models, if any."""
-    texts = [{**row, "interval": f"{row['low']:+.4f} to {row['high']:+.4f}", "p": format_p(row["p"])} for row in rows]
-    texts = [{**row, **{key: report.Figure(row[key]) for key in ("interval", "p")}} for row in texts]
-    texts = [{**row, "difference": report.Figure(f"{row['mean']:+.4f}")} for row in texts]
-    if rows:
-        report.print_table(texts, DIFFERENCE, f"{ask.model} less {ask.against}, paired over users")
+    if not rows:
+        return
+    texts = []
+    for row in rows:
+        shown = f"{row['mean']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}", format_p(row["p"])
+        texts.append({**row, **dict(zip(("difference", "interval", "p"), map(report.Figure, shown)))})
+    report.print_table(texts, DIFFERENCE, f"{ask.model} less {ask.against}, paired over users")
 
 
 def format_p(p):
@@ -252,7 +243,7 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
     None without a test, or if the test cannot be evaluated. If the test's users are new to the model (split 'users'),
     the first four fifths of their clicks are given.
     """
-    from gpukit.factorization.answers.recommenders import split_new_users
+    from gpukit.factorization.answers.judging import split_new_users
 
     if test is None:
         return None

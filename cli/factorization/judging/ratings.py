@@ -9,14 +9,8 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.lists.significance import compare
 
 COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}
-SEQUENTIAL = {
-    "earlier": "earlier ratings of the user",
-    "ratings": "ratings",
-    "rmse": "RMSE",
-    "mae": "MAE",
-    "biases_rmse": "RMSE of biases",
-    "biases_mae": "MAE of biases",
-}
+SEQUENTIAL = {"earlier": "earlier ratings of the user", "ratings": "ratings", "rmse": "RMSE", "mae": "MAE"}
+SEQUENTIAL |= {"biases_rmse": "RMSE of biases", "biases_mae": "MAE of biases"}
 
 
 def judge(ask, fitted, other, stages, team):
@@ -41,8 +35,9 @@ def judge(ask, fitted, other, stages, team):
     if ask.sequential:
         return judge_sequentially(ask, fitted, other, test, stages)
     check_ratings(test, fitted._scale)
-    rows = closing_table(fitted, None, test)
-    results = {"rows": rows, "ratings": len(test), "unknown": unknown_counts(fitted, test), "differences": []}
+    rows, pairs = closing_table(fitted, None, test), (test.user_ids[test.users], test.item_ids[test.items])
+    unknown = dict(zip(("users", "items"), unknown_pairs(fitted, *pairs)))
+    results = {"rows": rows, "ratings": len(test), "unknown": unknown, "differences": []}
     results["trained"] = {ask.model: count_trained(fitted, test)}
     if other is not None:
         results["trained"][ask.against] = count_trained(other, test)
@@ -62,12 +57,6 @@ def judge_sequentially(ask, fitted, other, test, stages):
         differences = [difference_of(test.users, errors, ask)]
     stages.done("evaluating")
     return {"rows": rows, "ratings": len(test), "by_time": test.times is not None, "differences": differences}
-
-
-def unknown_counts(fitted, test):
-    """Return {users, items}: the numbers of ratings of users, and of items, that a model does not know."""
-    counts = unknown_pairs(fitted, test.user_ids[test.users], test.item_ids[test.items])
-    return dict(zip(("users", "items"), counts))
 
 
 def difference_of(users, errors, ask):

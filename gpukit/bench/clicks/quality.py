@@ -28,9 +28,8 @@ from gpukit.bench.clicks import ncf_data
 from gpukit.bench.measurement import Row, check_learned
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization.answers import judging
-from gpukit.factorization.implicit.hold_out import Judges
+from gpukit.factorization.implicit.hold_out import Judges, times_differ
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
-from gpukit.factorization.implicit.weights import times_differ
 from gpukit.factorization.settings import check
 
 SIZE = {"n_factors": 192, "n_epochs": 12}

@@ -8,5 +8,4 @@ explaining.py    a prediction as the sum of its parts, Eq. (1) term by term
 list_shares.py   a list score as the sum of contributions of the user's ratings
 exporting.py     factors, biases and index vectors, as .npz, .csv or Parquet
 judging.py       a model's lists compared with popularity, item kNN, EASE and other models, over ranks too
-recommenders.py  sources of the lists that are judged
 """

@@ -11,6 +11,7 @@ from gpukit._pool import parallel_map
 from gpukit.base import check_choice, check_integer
 from gpukit.errors import DataError
 from gpukit.factorization.answers import explaining, exporting
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.lookup import known_rows
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 SimilarBy = Literal["evidence", "factors"]
 BY = get_args(SimilarBy)
-LISTED = 10  # length of the lists that evaluate a model of clicks
 
 
 class Answering(Recommending):
@@ -267,9 +267,9 @@ class Answering(Recommending):
             return super().evaluate(X, y)
         from gpukit.ratings.convert import ratings_of
 
-        k = min(LISTED, len(self.item_ids_))
+        k = min(RULES.reported_length, len(self.item_ids_))
         result = self.evaluate_lists(ratings_of(X, y), k, baselines=False).rows(k)[0]
-        return {f"{name}@{LISTED}": result[name] for name in ("hr", "recall", "ndcg")}
+        return {f"{name}@{RULES.reported_length}": result[name] for name in ("hr", "recall", "ndcg")}
 
     def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:
         """Return a score for model selection: larger is better.
@@ -301,7 +301,7 @@ class Answering(Recommending):
                 stacklevel=2,
             )
         result = self.evaluate(X, y)
-        return -result["rmse"] if "rmse" in result else result[f"ndcg@{LISTED}"]
+        return -result["rmse"] if "rmse" in result else result[f"ndcg@{RULES.reported_length}"]
 
     def evaluate_lists(
         self,
@@ -484,11 +484,8 @@ class Answering(Recommending):
         learned = self._as_learned(ratings)
         known_rows(self, learned.item_ids[np.unique(learned.items)], "item", unknown, "skip")
         known = self.item_ids_, self._order_of("item")
-        below = (
-            ratings_below(ratings, self.positive_from)
-            if self.feedback_ == "implicit" and request.hide is True
-            else None
-        )
+        hides_low = self.feedback_ == "implicit" and request.hide is True
+        below = ratings_below(ratings, self.positive_from) if hides_low else None
         rated = None if below is None else rows_of(below.item_ids, known[0], "item", known[1])[below.items]
         for user, user_ratings in fold_in.iterate_users(learned, *known, self._scale):
             scores = score(user_ratings) + request.worth

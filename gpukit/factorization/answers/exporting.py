@@ -50,7 +50,7 @@ def export(model, path, side, vectors):
         if suffix == ".npz":
             np.savez(file, **arrays_of(model, sides, vectors))
         else:
-            (_write_csv if suffix == ".csv" else _write_parquet)(table_of(model, sides, vectors), file)
+            write_table(table_of(model, sides, vectors), suffix, file)
 
 
 def vectors_of(model, side):
@@ -107,18 +107,15 @@ def _counts(model, sides):
         yield side, model.rating_counts()[side == "items"]
 
 
-def _write_csv(table, file):
-    """Write side, id, ratings and the numbers, as Python spells them."""
+def write_table(table, suffix, file):
+    """Write side, id, ratings and the numbers, in csv as Python spells them."""
     from gpukit.io import tables
 
-    check_ids(table.ids, "The id")
-    tables.write_csv(file, _columns(table, tables.spell_as_python), len(table.ids))
-
-
-def _write_parquet(table, file):
-    from gpukit.io import tables
-
-    tables.write_parquet(file, _columns(table, np.ascontiguousarray), len(table.ids))
+    if suffix == ".csv":
+        check_ids(table.ids, "The id")
+        tables.write_csv(file, _columns(table, tables.spell_as_python), len(table.ids))
+    else:
+        tables.write_parquet(file, _columns(table, np.ascontiguousarray), len(table.ids))
 
 
 def _columns(table, spell):

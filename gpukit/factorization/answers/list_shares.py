@@ -10,8 +10,7 @@ import numpy as np
 from gpukit.factorization.answers.explaining import Rated, as_read
 from gpukit.factorization.lists.head import weights_of
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.solvers.ials.fold import gram_of
-from gpukit.factorization.solvers.ials.formulas import decays_of
+from gpukit.factorization.solvers.ials.formulas import decays_of, gram_of
 
 
 def list_terms(model, user_row, item_row):

@@ -4,8 +4,7 @@ With few ratings per user or item the default settings overfit within a dozen ep
 out, damped biases and a few settings are tried on the others, and the best is trained again on all ratings. If ratings
 are plenty, nothing is tried or held out.
 
-    choice.py     whether to choose, open options, candidates; damped biases; the best candidate
-    evaluator.py  held-out parts; settings trained on one preparation
+    choice.py     whether to choose, open options, candidates on held-out parts; damped biases; the best one
     chosen.py     Choice: settings, trials, reason
 
 Deterministic: as training is; the folds always.

@@ -1,7 +1,7 @@
 """Clicks (implicit feedback): training, model selection and updates.
 
-    feedback.py  detection of ratings or clicks                     hold_out.py  samples, held-out clicks
-    weights.py   weights of clicks                                  evaluator.py measures of a candidate on them
+    feedback.py  detection of ratings or clicks
+    hold_out.py  weights of clicks, held-out clicks                 evaluator.py measures of a candidate on them
     begin.py     preparation before the first epoch                 choosing.py  model selection
     prepared.py  clicks on a device, trainings over them            mix.py       two models as one
     start.py     the State at the start of training

@@ -22,7 +22,6 @@ from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.settings import goal_of
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease.training import solve_scores, work_of, work_of_scores
-from gpukit.factorization.solvers.rates import EASE_GROWTH
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import CLEAR, TRAININGS, Budget, best_of, round_digits, simplest_of
@@ -61,7 +60,7 @@ class ClickSearch(Search):
         if "regularization" not in self.free or plan.solver != "ials":
             return plan
         ratio = len(clicks) / len(self.clicks)
-        return plan._replace(regularization=round_digits(plan.regularization * ratio**-EASE_GROWTH))
+        return plan._replace(regularization=round_digits(plan.regularization * ratio**-RULES.ease_growth))
 
 
 def summarize(plan, results):
@@ -173,7 +172,7 @@ class Ridge(NamedTuple):
 
     def at(self, n_clicks):
         """Return the regularization for n_clicks."""
-        return round_digits(self.trial.candidate.regularization * (n_clicks / self.count) ** EASE_GROWTH)
+        return round_digits(self.trial.candidate.regularization * (n_clicks / self.count) ** RULES.ease_growth)
 
 
 def choose_ridge(searches, plan):
@@ -405,12 +404,11 @@ class Additions:
 
 def baseline_rows(evaluator):
     """Return the rows of popularity and item kNN on held-out clicks."""
-    clicks, users = evaluator.prepared.clicks, evaluator.users
-    known, rows = clicks_of(clicks.users, clicks.items, clicks.shape), []
-    n_items = clicks.shape[1]
+    clicks, n_items, rows = evaluator.prepared.clicks, evaluator.prepared.clicks.shape[1], []
+    known = clicks_of(clicks.users, clicks.items, clicks.shape)
     for plain in (Popularity(known, n_items), ItemKNN(known, n_items, device=evaluator.prepared.device)):
-        lists = np.concatenate([items for _, items in plain.lists(users, min(RULES.judged_length, clicks.shape[1]))])
-        rows.append(make_trial(None, measure_lists(lists, evaluator.judges), [], plain.name).row)
+        lists = [items for _, items in plain.lists(evaluator.users, min(RULES.judged_length, n_items))]
+        rows.append(make_trial(None, measure_lists(np.concatenate(lists), evaluator.judges), [], plain.name).row)
     return rows
 
 

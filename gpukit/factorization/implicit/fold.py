@@ -11,7 +11,7 @@ from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import weights_matrix
 from gpukit.factorization.online.plan import settings_of_model
 from gpukit.factorization.solvers import solver_defaults
-from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
+from gpukit.factorization.solvers.ials.formulas import fold_in, gram_of
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
 from gpukit.factorization.twins import row_products
 

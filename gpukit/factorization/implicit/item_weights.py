@@ -58,7 +58,7 @@ class Resolution:
         if device.is_cuda or not fits(clicks.shape[1], device) or training.uses_users(matrix.shape, matrix.nnz):
             return solve(clicks, decay, device)
         result = self.corrected(*before, matrix) if before and before[1] == decay else None
-        if result is None or training.inverse_error(matrix.T.tocsr(), result, decay) > training.ACCURATE:
+        if result is None or training.inverse_error(matrix.T.tocsr(), result, decay) > RULES.inverse_error:
             result = training.inverse_of(matrix.T.tocsr(), decay)
         self.inverse = result, decay
         return training.weights_of(result.copy())

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
 from gpukit.factorization.implicit import start
-from gpukit.factorization.implicit.weights import weigh_clicks
+from gpukit.factorization.implicit.hold_out import weigh_clicks
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.shared.partition import share_of

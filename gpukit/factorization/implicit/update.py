@@ -11,15 +11,15 @@ from gpukit import device as devices
 from gpukit.device import cpu
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
+from gpukit.factorization.implicit.hold_out import weigh_clicks
 from gpukit.factorization.implicit.item_weights import Resolution, add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
-from gpukit.factorization.implicit.weights import weigh_clicks
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.online import learning, merge
 from gpukit.factorization.online.plan import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.solvers.ease.training import matrix_of
-from gpukit.factorization.solvers.ials.fold import fold_in
+from gpukit.factorization.solvers.ials.formulas import fold_in
 from gpukit.ratings.check import clicks_after
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -90,11 +90,10 @@ def update_item_weights(state, prepared, plan, which, _):
 def update_both(state, prepared, plan, which, rows):
     """Update two models in one; return as `solve_rows`, with the same arguments."""
     one, other = mix.split_states(state, plan)
-    sampled_plan = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
+    partner = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
     one, read = solve_rows(one, prepared, plan._replace(mixed=0.0), which, rows)
-    other, count = train_epochs(
-        other, prepared, sampled_plan._replace(n_factors=other.user_factors.shape[1]), which, rows
-    )
+    partner = partner._replace(n_factors=other.user_factors.shape[1])
+    other, count = train_epochs(other, prepared, partner, which, rows)
     return mix.combine_states(one, other, plan.mixed), read + count
 
 

@@ -11,9 +11,8 @@ k over the items taken before (none at first), r_i the item's score, scaled from
 
 import numpy as np
 
+from gpukit.factorization.arrays import NUMBERS
 from gpukit.factorization.constants import RULES
-
-TILE = 1 << 22  # factors of pools at once
 
 
 def pool_size(n, diversity, n_items):
@@ -52,7 +51,7 @@ def diversify(items, scores, n, vectors, diversity):
 
     items, scores: (B, C). Scores are NaN where a pool is exhausted.
     """
-    n, step = min(n, items.shape[1]), max(1, TILE // (items.shape[1] * vectors.shape[1]))
+    n, step = min(n, items.shape[1]), max(1, NUMBERS // (items.shape[1] * vectors.shape[1]))
     tiles = [slice(first, first + step) for first in range(0, len(items), step)]
     chosen = [spread_out(items[tile], scores[tile], n, vectors, np.float32(diversity)) for tile in tiles]
     places = np.concatenate([np.empty((0, n), np.int32), *chosen])

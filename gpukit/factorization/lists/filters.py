@@ -10,7 +10,7 @@ import numpy as np
 from gpukit.base import check_integer, check_real
 from gpukit.base.checks import format_value
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.lookup import NAMED, rows_or_unknown
+from gpukit.factorization.lookup import first_names, rows_or_unknown
 from gpukit.io.ids import id_array
 
 if TYPE_CHECKING:
@@ -77,10 +77,9 @@ def known_rows(ids, item_ids):
     rows = rows_or_unknown(ids, item_ids, "item")
     ids, strange = id_array(ids, "item"), rows == len(item_ids)
     if strange.any():
-        names = ", ".join(f"{value!r:.80}" for value in ids[strange][:NAMED].tolist())
         warnings.warn(
-            f"The model does not know {strange.sum():,} of {len(ids):,} items of the filters (such as {names}): they "
-            "are left out.",
+            f"The model does not know {strange.sum():,} of {len(ids):,} items of the filters (such as "
+            f"{first_names(ids[strange])}): they are left out.",
             stacklevel=6,
         )
     return rows[~strange]

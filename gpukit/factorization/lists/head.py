@@ -15,7 +15,7 @@ from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import start
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import state_of_factors
-from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
+from gpukit.factorization.solvers.ials.formulas import fold_in, gram_of
 from gpukit.factorization.twins import row_products
 from gpukit.io import trust
 
@@ -54,7 +54,7 @@ def state_of(head):
 def folding(head, state):
     """Return a function that scores all items for an update.fold.UserRatings.
 
-    A new user's factors are solved for as in training (solvers/ials/fold.py). state: the State that ranks by the Head.
+    A new user's factors are solved for as in training (solvers/ials/formulas.py). state: that ranks by the Head.
     """
     gram = gram_of(head.item_factors)
     numbers = SolvedBy(*map(float, head.numbers))

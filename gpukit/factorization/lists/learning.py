@@ -90,9 +90,9 @@ def orders_of(history, shape, device):
     """
     steps = engine(device, "gpukit.ratings.orders")
     indptr, levels = (array if isinstance(array, np.ndarray) else steps.fetch(array) for array in history[::3])
-    starts, items, codes = (
-        steps.resident(array, array.dtype) if isinstance(array, np.ndarray) else array for array in history[:3]
-    )
+    host = (isinstance(array, np.ndarray) for array in history)
+    columns = [steps.resident(array, array.dtype) if on_host else array for array, on_host in zip(history, host)]
+    starts, items, codes, _ = columns
     size = items.size
     key, keys, users = key_of(shape, LEVELS), steps.empty(size, np.uint64), steps.empty(size, np.int32)
     wrong = steps.resident(np.array([size]), np.int64)

@@ -3,16 +3,14 @@
 from typing import Literal, NamedTuple, get_args
 
 from gpukit.errors import ParameterError
+from gpukit.factorization.constants import RULES
 
 Precision = Literal["auto", "single", "half"]  # of the minor side's factors while training
 PRECISIONS = get_args(Precision)
-HALF_FROM = 5_000_000  # ratings; with fewer an epoch is about a millisecond either way
 EXTRA = 8  # numbers of a parameter row after the factors:
-BIAS = 0  # b
-SQUARES = 1  # the sum of squared errors
-BASE = 2  # the baseline bias of the residuals in Eq. (1)
+BIAS, SQUARES, BASE = range(3)  # b, the sum of squared errors, the baseline bias of the residuals in Eq. (1)
 LEVELS = 256  # codes of a neighbour: 0 unrated, then ratings.orders.order.MOST rating levels,
-NO_NEIGHBOR = 255  # and an empty slot
+NO_NEIGHBOR = LEVELS - 1  # and an empty slot
 
 
 class Rows(NamedTuple):
@@ -58,11 +56,11 @@ def major_first(walk, users, items):
 def is_half(precision, on_gpu, n_ratings):
     """Return True if the minor side's factors are float16 in training.
 
-    'auto': on a GPU, from HALF_FROM ratings on. Raises ParameterError for 'half' on a CPU.
+    'auto': on a GPU, from half_from ratings on. Raises ParameterError for 'half' on a CPU.
     """
     if precision == "half" and not on_gpu:
         raise ParameterError("precision='half' needs a GPU; a CPU trains in single precision. Use 'auto' or 'single'.")
-    return precision == "half" or (precision == "auto" and on_gpu and n_ratings >= HALF_FROM)
+    return precision == "half" or (precision == "auto" and on_gpu and n_ratings >= RULES.half_from)
 
 
 def cpu_layout(n_factors, n_neighbors, half=False):

@@ -1,6 +1,5 @@
 """Contents of model files and checkpoints; gpukit.persist writes them."""
 
-import os
 import zlib
 from typing import NamedTuple
 
@@ -116,16 +115,6 @@ def parts_of(path):
         arrays = {name.removeprefix(f"{BEFORE}."): arrays[name] for name in arrays.keys() - main_arrays.keys()}
         parts.append(Part(earlier, arrays))
     return parts
-
-
-def load_reported(path):
-    """Return the Part of the first training in a checkpoint file; None without a file."""
-    return parts_of(path)[-1] if os.path.isfile(path) else None
-
-
-def has_refit(path):
-    """Return True if a checkpoint file has a state of refit."""
-    return os.path.isfile(path) and BEFORE in persist.load_header(path)
 
 
 def load_checkpoint(path, estimator, data, shape, settings):

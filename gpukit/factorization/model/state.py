@@ -9,12 +9,12 @@ import numpy as np
 
 from gpukit._pool import map_row_blocks
 from gpukit.factorization.arrays import WeightLists
-from gpukit.factorization.model.layout import EXTRA, major_first
+from gpukit.factorization.model.layout import BASE, EXTRA, major_first
 from gpukit.factorization.prepare.formulas import first_factor
 from gpukit.scheduler import by_block
 
 NO_WEIGHTS = np.empty((0, 0), np.float32)
-KEPT = 3  # bias, sum of squared errors, baseline bias
+KEPT = BASE + 1  # bias, sum of squared errors, baseline bias
 
 
 class State(NamedTuple):

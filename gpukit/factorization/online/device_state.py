@@ -5,6 +5,7 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
 from gpukit.factorization.arrays import History
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, LEVELS, major_first
 from gpukit.neighbors import plan as searching
@@ -14,7 +15,6 @@ from gpukit.ratings.orders.order import Levels, level_codes, order_ratings
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
 
 SEARCHES = ("hamming", "buckets")  # by comparing codes; only new items have to be searched
-GROWTH = 1.25  # reserved rows per needed row, when a table is moved
 
 
 def restore_values(levels, scale):
@@ -83,7 +83,7 @@ class DeviceRatings:
     def spare_arrays(self, size):
         """Return unused (items, codes) for a history of `size` ratings."""
         if self._spare is None or self._spare[0].shape[0] < size:
-            most, (items, codes) = int(GROWTH * size), self.history[1:3]
+            most, (items, codes) = int(RULES.reserved_growth * size), self.history[1:3]
             self._spare = self.steps.empty(most, items.dtype), self.steps.empty(most, codes.dtype)
         return tuple(array[:size] for array in self._spare)
 
@@ -121,11 +121,8 @@ class DeviceState:
     def __init__(self, model, device, ratings=None):
         """Upload a fitted model to a Device; ratings: its DeviceRatings, if created. Raises DeviceMemoryError."""
         state, self.device = model._state, device
-        self.steps, self.walk, self.deterministic = (
-            engine(device, "gpukit.factorization"),
-            model.walk,
-            model.deterministic,
-        )
+        self.walk, self.deterministic = model.walk, model.deterministic
+        self.steps = engine(device, "gpukit.factorization")
         self.layout = self.steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])
         shape = len(state.user_factors), len(state.item_factors)
         runs.check_memory(device, len(model._rated.items), major_first(self.walk, *shape), self.layout)
@@ -184,7 +181,7 @@ class DeviceState:
         self.ratings.spare_arrays(len(self.ratings))
         for tables in self._tables():
             for table, _ in tables:
-                table.grow(table.all.shape[0], int(GROWTH * table.all.shape[0]))
+                table.grow(table.all.shape[0], int(RULES.reserved_growth * table.all.shape[0]))
 
     def session(self, rows=None):
         """Return the factorization's session on this state, or on other rows (users, items, influence)."""
@@ -212,9 +209,9 @@ class GrowingTable:
         self._memory, self._steps, self.all = array, steps, array
 
     def grow(self, rows, most=0):
-        """Grow to `rows` rows; reserve `most` rows, or GROWTH times the rows if memory is exceeded."""
+        """Grow to `rows` rows; reserve `most` rows, or RULES.reserved_growth times the rows if memory is exceeded."""
         if max(rows, most) > self._memory.shape[0]:
-            shape = max(int(GROWTH * rows), most), *self._memory.shape[1:]
+            shape = max(int(RULES.reserved_growth * rows), most), *self._memory.shape[1:]
             larger = self._steps.zeros(shape, self._memory.dtype)
             self._steps.copy(larger[: self.all.shape[0]], self.all)
             self._memory, self.all = larger, larger[:rows]

@@ -6,7 +6,7 @@ Update of all rows, which goes beyond Algorithm 4: rows with earlier ratings mov
 import numpy as np
 
 from gpukit.factorization.arrays import History
-from gpukit.factorization.constants import RULES, SWEEPS
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BASE, BIAS, SQUARES, major_first
 from gpukit.factorization.model.state import State, rows_of_side, without_factors
 from gpukit.factorization.prepare import training_data
@@ -70,7 +70,7 @@ def baseline_of_new_rows(orders, flags, state, damping):
     z = steps.resident(training_data.z_of_levels(orders, state.ratings.scale), np.float32)
     users = (orders.by_user, base[1], damping[0], flags[0], base[0])
     items = (orders.by_item, base[0], damping[1], flags[1], base[1])
-    for order, other, side_damping, side_flags, biases in (items, users) * SWEEPS:
+    for order, other, side_damping, side_flags, biases in (items, users) * RULES.bias_sweeps:
         columns = order.starts, order.others, order.codes, z
         steps.run("fresh_means", *columns, other, float(side_damping), side_flags, biases)
     return base
@@ -176,7 +176,7 @@ def cut_chunks(task, flags, steps):
     bounds = descent.default_workers(task), task.steps.most_workers(task.layout)
     workers = schedule.still_workers(n, row_steps, bounds)
     blind = max(workers - 1, 1e-9) / max(n, 1)
-    gain = rates.FACTOR_GAIN if settings.rates == "adaptive" else 0.0
+    gain = RULES.factor_gain if settings.rates == "adaptive" else 0.0
     pace = float(settings.learning_rate), gain, blind, schedule.longest_still(n, workers)
     before = count_chunks_before(starts, flags, pace, steps)
     row_chunks = RowChunks(starts, before, int(steps.fetch(before[flags.size :])[0]))

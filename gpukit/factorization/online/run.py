@@ -70,10 +70,8 @@ def update_model(model, ratings, options, progress):
 
 def read_changes(model, ratings, options, device, keep_unchanged=False):
     """Return (DeviceRatings, (user ids, item ids), merge.Changes or ()) of a fitted model by new Ratings."""
-    stored, ids = (
-        DeviceRatings(model._rated, model._scale, len(model.item_ids_), device),
-        (model.user_ids_, model.item_ids_),
-    )
+    ids = model.user_ids_, model.item_ids_
+    stored = DeviceRatings(model._rated, model._scale, len(ids[1]), device)
     if not len(ratings):
         return stored, ids, ()
     batch = inputs.in_rows(ratings, ids, stored.steps)

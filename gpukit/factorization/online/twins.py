@@ -114,21 +114,16 @@ def insert_records(items, codes, keys, positions, item_shift, item_width, level_
     _insert_new(keys, positions, item_shift, item_width, level_width, all_items, all_codes)
 
 
-@njit
 def add_starts(before, added, out):
     """Twin of kernels.add_starts."""
-    for r in range(out.size):
-        out[r] = before[min(r, before.size - 1)] + added[r]
+    out[:] = before[np.minimum(np.arange(out.size), before.size - 1)] + added
 
 
-@njit
 def flag_rows(before, added, fresh, rated):
     """Twin of kernels.flag_rows."""
-    end = before.size - 1
-    for r in range(fresh.size):
-        had = before[min(r + 1, end)] > before[min(r, end)]
-        has = added[r + 1] > added[r]
-        fresh[r], rated[r] = has and not had, has or had
+    had = np.diff(before[np.minimum(np.arange(fresh.size + 1), before.size - 1)]) > 0
+    has = np.diff(added[: fresh.size + 1]) > 0
+    fresh[:], rated[:] = has & ~had, has | had
 
 
 @by_block(lambda keys: keys.size)
@@ -140,13 +135,9 @@ def mark_fixed(start, stop, keys, user_shift, item_shift, item_width, users, ite
         marked[k] = keys[k] if moves else keys[k] | ASIDE
 
 
-@by_block(lambda base: base.size)
-def read_base(start, stop, table, base):
+def read_base(table, base):
     """Twin of kernels.read_base."""
-    position = table.shape[1] - EXTRA + BASE
-    for k in range(stop - start):
-        r = start + k
-        base[r] = table[r, position]
+    base[:] = table[: base.size, table.shape[1] - EXTRA + BASE]
 
 
 @by_block(lambda flags: flags.size)
@@ -186,20 +177,15 @@ def begin_rows(start, stop, table, flags, starts, first, fixed_squares, work):
             work[r, squares] = fixed_squares
 
 
-@by_block(lambda flags: flags.size)
-def take_flagged(start, stop, source, flags, out):
+def take_flagged(source, flags, out):
     """Twin of kernels.take_flagged."""
-    for r in range(start, stop):
-        if flags[r]:
-            out[r] = source[r]
+    rows = np.flatnonzero(flags)
+    out[rows] = source[rows]
 
 
-@njit
 def most_rated(starts, flags, most):
     """Twin of kernels.most_rated."""
-    for r in range(flags.size):
-        if flags[r]:
-            most[0] = max(most[0], starts[r + 1] - starts[r])
+    most[0] = max(most[0], np.diff(starts[: flags.size + 1]).max(where=flags != 0, initial=0))
 
 
 @by_block(lambda chunks: chunks.size)
@@ -212,10 +198,6 @@ def count_chunks(start, stop, starts, flags, rate, gain, blind, longest, chunks)
         chunks[r] = chunk_count(count, steps, gain, blind, longest)
 
 
-@by_block(lambda out: out.size)
-def add_parts(start, stop, within, parts, out):
+def add_parts(within, parts, out):
     """Twin of kernels.add_parts."""
-    share = within.size // parts.size
-    for k in range(stop - start):
-        r = start + k
-        out[r] = within[r] + parts[r // share]
+    out[:] = (within + np.repeat(parts, within.size // parts.size))[: out.size]

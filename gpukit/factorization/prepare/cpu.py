@@ -1,6 +1,6 @@
 """Steps of the preparation on the CPU; gpu.py has the same names."""
 
-from gpukit.device.cpu_arrays import empty, fetch, owned, resident, runner, zeros
+from gpukit.device.cpu_arrays import empty, fetch, finish, owned, resident, runner, zeros
 from gpukit.factorization.prepare import twins
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 

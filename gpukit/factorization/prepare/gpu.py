@@ -1,7 +1,7 @@
 """Steps of the preparation on the GPU; cpu.py has the same names. Arrays stay on the device."""
 
 from gpukit._driver import launch
-from gpukit.device.gpu_arrays import BLOCK, empty, fetch, owned, resident, runner, zeros
+from gpukit.device.gpu_arrays import BLOCK, empty, fetch, finish, owned, resident, runner, zeros
 from gpukit.factorization.prepare import kernels
 from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 

@@ -27,15 +27,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.factorization.arrays import History, Query, Scale, Side
-from gpukit.factorization.constants import DAMPING, SWEEPS
+from gpukit.factorization.constants import DAMPING, RULES
 from gpukit.factorization.constants import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import LEVELS, major_first
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.random import key
 from gpukit.ratings.orders.order import moments as moments_of_levels
 from gpukit.streams import Keyed
-
-TREND_SWEEPS = 6  # levels converge more slowly than biases around a fixed mean
 
 
 class OrderedRows(NamedTuple):
@@ -63,7 +61,7 @@ def trend_biases(orders, z, steps, damping, shares, weights=None, ranks=None):
         sides = [side._replace(counts=counts) for side, counts in zip(sides, ranks.counts)]
     biases, levels = [np.zeros(len(side.counts)) for side in sides], [0.0, 0.0]
     lines = [line_of(side) for side in sides]
-    for _ in range(TREND_SWEEPS):
+    for _ in range(RULES.trend_sweeps):
         for side, other in ((1, 0), (0, 1)):
             means = damped_means(sides[side], z, biases[other] + levels[other], damping[side], steps)
             if ranks is not None:
@@ -450,7 +448,7 @@ def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, trend
         return tuple(steps.resident(bias, np.float64) for bias in (user_bias, item_bias))
     sides = tuple(zip((orders.by_user, orders.by_item), orders.shape))
     biases = [steps.zeros(orders.shape[0], np.float64), steps.empty(orders.shape[1], np.float64)]
-    for side in (1, 0) * SWEEPS:
+    for side in (1, 0) * RULES.bias_sweeps:
         (order, rows), other, side_damping = sides[side], biases[1 - side], float(damping[side])
         columns = order.starts[: rows + 1], order.others, order.codes, z
         if weights is None:

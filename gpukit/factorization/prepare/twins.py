@@ -98,12 +98,9 @@ def cut_runs(start, stop, starts, rows, count, turns, table):
         table[line, 2] = length
 
 
-@by_block(lambda codes: codes.size)
-def raise_codes(start, stop, codes, raised):
+def raise_codes(codes, raised):
     """Twin of kernels.raise_codes."""
-    for k in range(stop - start):
-        t = start + k
-        raised[t] = np.uint8(codes[t] + np.uint8(1))
+    np.add(codes, np.uint8(1), out=raised)
 
 
 @by_block(lambda starts: starts.size - 1)
@@ -142,56 +139,38 @@ def start_rows(start, stop, seed_key, base, biased, n_factors, factors, extras):
             extras[row, position + e] = row_base if is_base else np.float32(0.0)
 
 
-@by_block(lambda near: near.shape[0])
-def pack_near(start, stop, neighbors, base, near, offsets):
+def pack_near(neighbors, base, near, offsets):
     """Twin of kernels.pack_near."""
-    for item in range(start, stop):
-        for slot in range(near.shape[1]):
-            is_present = item < neighbors.shape[0] and slot < neighbors.shape[1]
-            near[item, slot] = neighbors[item, slot] if is_present else np.int32(-1)
-            offsets[item, slot] = np.float32(base[near[item, slot]]) if is_present else np.float32(0.0)
+    near[:], offsets[:], (items, slots) = -1, 0, neighbors.shape
+    near[:items, :slots], offsets[:items, :slots] = neighbors, base[neighbors]
 
 
-@by_block(lambda keys: keys.size)
-def count_keys(start, stop, starts, most, keys, places):
+def count_keys(starts, most, keys, places):
     """Twin of kernels.count_keys."""
-    for k in range(stop - start):
-        r = start + k
-        keys[r], places[r] = np.uint64(most - (starts[r + 1] - starts[r])), np.uint32(r)
+    keys[:], places[:] = most - np.diff(starts[: keys.size + 1]), np.arange(keys.size)
 
 
-@njit
 def spread_rows(order, step, places):
     """Twin of kernels.spread_rows."""
     rows = order.size
-    for k in range(rows):
-        places[order[k]] = np.int32(k * step % rows)
-    places[rows] = np.int32(rows)
+    places[order], places[rows] = np.arange(rows) * step % rows, rows
 
 
-@by_block(lambda table: table.shape[0])
-def move_rows(start, stop, table, places, out):
+def move_rows(table, places, out):
     """Twin of kernels.move_rows."""
-    for r in range(start, stop):
-        out[places[r]] = table[r]
+    out[places] = table
 
 
-@by_block(lambda out: out.shape[0])
-def take_rows(start, stop, table, places, out):
+def take_rows(table, places, out):
     """Twin of kernels.take_rows."""
-    for r in range(start, stop):
-        out[r] = table[places[r]]
+    out[:] = table[places]
 
 
-@by_block(lambda own_factors: own_factors.shape[0])
-def read_rows(start, stop, factors, extras, own_factors, own_extras):
-    """Twin of kernels.read_rows; factors in float32."""
-    position = extras.shape[1] - EXTRA
-    for row in range(start, stop):
-        for f in range(own_factors.shape[1]):
-            own_factors[row, f] = factors[row, f]
-        for e in range(own_extras.shape[1]):
-            own_extras[row, e] = extras[row, position + e]
+def read_rows(factors, extras, own_factors, own_extras):
+    """Twin of kernels.read_rows."""
+    rows, position = len(own_factors), extras.shape[1] - EXTRA
+    own_factors[:] = factors[:rows, : own_factors.shape[1]]
+    own_extras[:] = extras[:rows, position : position + own_extras.shape[1]]
 
 
 @by_block(lambda users: users.size)
@@ -202,12 +181,9 @@ def pack_pairs(start, stop, users, items, keys):
         keys[t] = (U64(users[t]) << U64(32)) | U64(items[t])
 
 
-@by_block(lambda keys: keys.size)
-def items_of(start, stop, keys, items):
-    """Twin of kernels.items_of."""
-    for k in range(stop - start):
-        t = start + k
-        items[t] = np.int32(keys[t] & U64(0x7FFFFFFF))
+def items_of(keys, items):
+    """Twin of kernels.items_of; the lower halves come first."""
+    items[:] = keys.view(np.int32)[::2]
 
 
 @by_block(lambda sums: sums.shape[0], heavy=True)

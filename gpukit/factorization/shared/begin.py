@@ -8,7 +8,6 @@ from gpukit.factorization.choose import choice as rule
 from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.begin import prepare as of_clicks
-from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.settings import goal_of
 from gpukit.factorization.shared.partition import chunk_tables, parts_of, rank_means, scale_over_ranks
@@ -98,15 +97,10 @@ def prepare(request):
         orders = None  # a training needs less memory without them
     with clock("prepare"):
         *tables, laps = chunk_tables(data.side, parts, options, plan, layout, steps, own_steps)
-    if resumed:
-        session = steps.DeviceModel(resumed.state, layout, estimator.walk, data.history)
-    else:
-        with clock("neighbours"):
-            neighbors, wait = wait(), None
-        with clock("prepare"):
-            facts = ratings.shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed
-            session = steps.begin(Beginning(*facts), layout, estimator.walk, data.history)
+    with clock("neighbours"):
+        neighbors, wait = wait and wait(), None
     with clock("prepare"):
+        session = request.begin_model(steps, layout, data, plan, resumed, neighbors)
         session.train_on(data.side, data.query, *tables, parts.order_of_minor(estimator.walk))
         training = training_of(plan, session, parts, laps, team, device)
         shared = SharedModel(session, training, parts, team, isinstance(ratings, RatingsPart))

@@ -3,7 +3,8 @@
 import numpy as np
 
 from gpukit.device.cpu_arrays import runner
-from gpukit.factorization.cpu import RATINGS_A_THREAD, most_workers
+from gpukit.factorization.constants import RULES
+from gpukit.factorization.cpu import most_workers
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.shared import partition, twins
 from gpukit.factorization.shared.partition import in_parts, part_of, tables_of_items
@@ -32,7 +33,7 @@ class BlockPipeline:
         """Train on a Lap's part of chunk table `number` after these blocks have arrived."""
         self.wait_for_blocks(blocks)
         session = self.session
-        with limit_threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
+        with limit_threads(max(1, len(session.batch.minor) // RULES.ratings_a_thread)):
             table = part_of(session.tables[number], lap)
             sgd_epoch(table, session.batch, session.parameters, rates, turn, lap.workers)
 
@@ -79,7 +80,7 @@ class CopiedRows:
     def process(self, workers, rates, turn, epoch):
         """Train on all chunks, with an exchange after each of PARTS."""
         session = self.session
-        with limit_threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
+        with limit_threads(max(1, len(session.batch.minor) // RULES.ratings_a_thread)):
             for part, table in enumerate(in_parts(session.tables[0], PARTS, workers)):
                 quarter, remainder = divmod(part * partition.QUARTERS, PARTS)
                 if not (remainder or (epoch and quarter)):

@@ -13,6 +13,7 @@ from gpukit._cuda import cuda
 from gpukit._driver import Repeated, device_array, launch, zeros
 from gpukit.device.gpu_arrays import processors, runner
 from gpukit.device.upload import to_device
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import kernels, partition
 from gpukit.factorization.shared.partition import in_parts, part_of, tables_of_items
@@ -22,8 +23,6 @@ from gpukit.parallel.nccl import make_gpu_transport, record_event, wait_for_even
 
 PACKING = 264, 128  # blocks and threads that copy rows
 PARTS = partition.QUARTERS  # of an epoch with copies of rows
-FIRST, LATER = 16, 6  # exchanges in a part of the first epoch and of a later one, at most
-POPULAR, EVERY = 8, 3  # one row in POPULAR is in every exchange, all rows are in each EVERY-th
 MEASURING = 64, 256  # blocks and threads that measure the length of factors
 COPYING = 128, 256  # blocks and threads that read and add changes
 MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the epoch: with 80 registers a thread, with 255
@@ -122,7 +121,7 @@ class CopiedRows:
         self.rows = to_device(np.int32(places[order]))
         width = quad * -(-layout.n_factors // quad) + quad
         self.common = zeros((n, width), np.float32)
-        popular = -(-n // POPULAR)
+        popular = -(-n // RULES.popular_part)
         whole, self.shares = (to_device(np.ones(n, np.float32)) for _ in ("whole", "shares"))
         self.epoch_stream, self.transfer_stream = cuda.stream(), cuda.stream()
         changes, sums = (device_array((n, width), np.float32) for _ in range(2))
@@ -138,7 +137,7 @@ class CopiedRows:
 
     def paces_of(self, settings, parts, order):
         """Return partition.paces of rows in an order by falling popularity."""
-        factors = np.full(len(order), PARTS / EVERY)
+        factors = np.full(len(order), PARTS / RULES.whole_exchange)
         factors[order[: len(self.popular.changes)]] = PARTS
         exchanges = (count * factors for count in self.n_exchanges)
         return partition.paces(settings, self.session.walk, parts.counts, self.team.size, *exchanges)[:, order]
@@ -193,16 +192,16 @@ class CopiedRows:
     def exchange(self, times):
         """Queue `times` exchanges."""
         for number in range(times):
-            (self.popular if (number + 1) % EVERY else self.all).run()
+            (self.popular if (number + 1) % RULES.whole_exchange else self.all).run()
 
     def measure_exchange(self):
         """Return the mean milliseconds of an exchange on an idle GPU, on the slowest rank."""
         for _ in range(2):  # the first time includes waiting for the other ranks and preparing the launches
             start = record_event(self.transfer_stream)
-            self.exchange(2 * EVERY)
+            self.exchange(2 * RULES.whole_exchange)
         end = record_event(self.transfer_stream)
         wait_for_event(end, self.lines)
-        return float(self.team.allreduce(np.array(start.elapsed_time(end) / (2 * EVERY)), "max"))
+        return float(self.team.allreduce(np.array(start.elapsed_time(end) / (2 * RULES.whole_exchange)), "max"))
 
     def damp(self, epoch, quarter):
         """Queue cpu.CopiedRows.damp."""
@@ -254,7 +253,10 @@ def exchange_counts(steps, milliseconds):
     overlap with training, and damping assumes that all do.
     """
     step = 0.8e-3  # ms of a worker per rating with all workers busy, F = 32; F = 128: 0.87e-3; one H200
-    return tuple(min(most, max(EVERY, int(step * steps / max(milliseconds, step)))) for most in (FIRST, LATER))
+    return tuple(
+        min(most, max(RULES.whole_exchange, int(step * steps / max(milliseconds, step))))
+        for most in (RULES.first_exchanges, RULES.later_exchanges)
+    )
 
 
 def epoch_threads(layout):

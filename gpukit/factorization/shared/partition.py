@@ -11,6 +11,7 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare.training_data import assign_blocks, moments_of_values, scale_from, scale_of
 from gpukit.factorization.solvers import WHOLE
@@ -20,9 +21,6 @@ from gpukit.factorization.solvers.sgd.schedule import cut_table
 from gpukit.random import bits
 from gpukit.ratings.parts import RatingsPart, count_rows, reduce_over_ranks
 
-CURVATURE = 0.2  # of a row's squared error, as a share of the mean |p|^2 of the other side's factors; found by trial
-SAMPLE = 1 << 16  # rows of the major side that estimate the length of factors
-MOST = 100  # epochs with own paces; later rates are so small that the last paces serve for all
 QUARTERS = 4  # of the first epoch, in which factors grow and rates fall
 
 
@@ -114,13 +112,13 @@ def in_parts(table, parts, workers):
 
 
 def paces(settings, walk, counts, ranks, first, exchanges):
-    """Return CURVATURE g s of each row, (turns, rows) float32.
+    """Return curvature g s of each row, (turns, rows) float32.
 
-    The turns are the QUARTERS of the first epoch, then each later epoch up to MOST.
+    The turns are the QUARTERS of the first epoch, then each later epoch up to paced_epochs.
 
     counts: ratings of users, of items, of all ranks; first, exchanges: exchanges in the first epoch, in a later one, or
     (rows,) those of each row. Between two exchanges a row takes s steps at rate g. They bring it the fraction 1 -
-    exp(-x) of the distance to the optimum of its own ratings, x = CURVATURE g s |p|^2, with |p|^2 the mean over the
+    exp(-x) of the distance to the optimum of its own ratings, x = curvature g s |p|^2, with |p|^2 the mean over the
     ratings of the other side's factors. The steps of R ranks in sequence would bring it the fraction 1 - exp(-R x) of
     the distance to the optimum of all ratings. The sum of all changes does so for small x. For large x only the mean
     does: the sum would overshoot, and diverge from three ranks on. change_weight of solvers/sgd/formulas.py is
@@ -128,11 +126,11 @@ def paces(settings, walk, counts, ranks, first, exchanges):
     """
     _, rows = major_first(walk, *counts)
     turns = [(0, (quarter + 0.5) / QUARTERS, first) for quarter in range(QUARTERS)]
-    turns += [(epoch, epoch, exchanges) for epoch in range(1, min(settings.epochs, MOST))]
+    turns += [(epoch, epoch, exchanges) for epoch in range(1, min(settings.epochs, RULES.paced_epochs))]
     result = []
     for epoch, passes, count in turns:
         rate = row_rates(settings.rates, settings.epoch_rates(epoch).factor, passes * rows)
-        result.append(CURVATURE * rate * rows / (ranks * count))
+        result.append(RULES.curvature * rate * rows / (ranks * count))
     return np.array(result, np.float32)
 
 
@@ -147,7 +145,7 @@ def sample_rows(parts, rank):
     The factors of each `every`-th row determine their mean length.
     """
     counts = np.where(parts.owner == rank, parts.counts[0], 0).astype(np.float32)
-    return counts, max(1, len(counts) // SAMPLE)
+    return counts, max(1, len(counts) // RULES.factor_sample)
 
 
 class Parts(NamedTuple):

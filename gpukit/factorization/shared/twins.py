@@ -2,32 +2,25 @@
 
 import numpy as np
 
-from gpukit._jit import njit
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd.formulas import change_weight
 from gpukit.factorization.solvers.sgd.schedule import QUAD
 from gpukit.scheduler import by_block
 
 
-@by_block(lambda changes: changes.shape[0])
-def take_changes(start, stop, table, rows, common, changes):
+def take_changes(table, rows, common, changes):
     """Twin of kernels.make_take_changes."""
-    first = table.shape[1] - EXTRA
-    for r in range(start, stop):
-        for k in range(changes.shape[1]):
-            changes[r, k] = table[rows[r], column(k, first, changes.shape[1])] - common[r, k]
+    n = len(changes)
+    changes[:] = table[np.ix_(rows[:n], columns_of(table, changes))] - common[:n]
 
 
-@by_block(lambda changes: changes.shape[0])
-def add_changes(start, stop, changes, sums, shares, rows, table, common):
+def add_changes(changes, sums, shares, rows, table, common):
     """Twin of kernels.make_add_changes."""
-    first = table.shape[1] - EXTRA
-    for r in range(start, stop):
-        for k in range(changes.shape[1]):
-            whole = k == changes.shape[1] - QUAD + SQUARES
-            total = sums[r, k] if whole else shares[r] * sums[r, k]
-            table[rows[r], column(k, first, changes.shape[1])] += total - changes[r, k]
-            common[r, k] += total
+    n, squares = len(changes), changes.shape[1] - QUAD + SQUARES
+    total = shares[:n, None] * sums
+    total[:, squares] = sums[:, squares]
+    table[np.ix_(rows[:n], columns_of(table, changes))] += total - changes
+    common[:n] += total
 
 
 @by_block(lambda sums: sums.shape[0], heavy=True)
@@ -55,7 +48,7 @@ def damp(start, stop, sums, paces, ranks, shares):
         shares[r] = change_weight(np.float32(paces[r] * mean), np.float32(ranks))
 
 
-@njit
-def column(k, first, width):
-    """Return the column of number k of the changes in a parameter row; the last quad is the first extras."""
-    return k if k < width - QUAD else first + k - (width - QUAD)
+def columns_of(table, changes):
+    """Return the columns of the changes in parameter rows: the factors, then the first extras."""
+    first = table.shape[1] - EXTRA
+    return np.append(np.arange(changes.shape[1] - QUAD), np.arange(first, first + QUAD))

@@ -11,7 +11,7 @@ begin(session, task, arranged). begin returns an object whose epoch(number) make
 returns when the pass is complete.
 
 rates.py         default hyperparameters of every solver, and learning rates by epoch
-cpu.py | gpu.py  host steps of hogwild, sampled, ease     squares/  normal equations of als and ials
+cpu.py | gpu.py  host steps of all but sgd                squares/  normal equations of als and ials
 """
 
 import importlib

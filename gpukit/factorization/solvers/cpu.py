@@ -1,24 +1,37 @@
-"""Host steps of hogwild, sampled and ease on the CPU; gpu.py has the same names."""
+"""Host steps of hogwild, sampled, ease, als and ials on the CPU; gpu.py has the same names."""
 
 import numpy as np
 
-from gpukit.device.cpu_arrays import empty, runner
+from gpukit.device.cpu_arrays import empty, resident, runner, zeros
 from gpukit.factorization.solvers.ease import twins as ease_twins
 from gpukit.factorization.solvers.hogwild import twins as hogwild_twins
+from gpukit.factorization.solvers.ials import twins as ials_twins
+from gpukit.factorization.solvers.ials.twins import invert_panel
 from gpukit.factorization.solvers.sampled import twins as sampled_twins
+from gpukit.factorization.solvers.squares import twins as squares_twins
 from gpukit.runtime.thread_count import get_num_threads, limit_threads
 
-run = runner(hogwild_twins)
+LONGEST = 8192  # ratings of a piece
+SCRATCH = 32 << 20  # bytes of concurrent Gram matrices
+MOMENT_PIECES = 16  # partial sums over all rows of a side, for any number of threads
+run = runner(hogwild_twins, squares_twins)
+
+
+def any_shape(twin):
+    """Return a twin that ignores its first argument, from which gpu.py has the shape of a kernel."""
+    return lambda shape, *arguments: twin(*arguments)
+
+
+run_hogwild = any_shape(hogwild_twins.hogwild_epoch)
+gram_of_pieces, solve_by_cholesky = map(any_shape, (squares_twins.gram_of_pieces, squares_twins.solve_by_cholesky))
+products_of_pieces, begin_descent, descend = map(
+    any_shape, (ials_twins.products_of_pieces, ials_twins.begin_descent, ials_twins.descend)
+)
 
 
 def hogwild_workers(layout):
     """Return the number of concurrent workers: one per thread."""
     return get_num_threads()
-
-
-def run_hogwild(layout, *arguments):
-    """Run hogwild_epoch."""
-    hogwild_twins.hogwild_epoch(*arguments)
 
 
 sampled_workers = hogwild_workers
@@ -40,3 +53,8 @@ def regress_on_neighbors(neighbors, by_item, n_users, ridge):
     weights = np.empty(neighbors.shape, np.float32)
     ease_twins.regress_on_neighbors(neighbors, by_item.starts, by_item.others, n_users, ridge, weights)
     return weights
+
+
+def gram_shape(n_factors):
+    """Return the shape of a Gram matrix for F factors."""
+    return n_factors + 2, n_factors + 2

@@ -1,19 +1,26 @@
-"""Host steps of hogwild, sampled and ease on the GPU; cpu.py has the same names."""
+"""Host steps of hogwild, sampled, ease, als and ials on the GPU; cpu.py has the same names."""
 
 import numpy as np
 
 from gpukit._driver import device_array, launch, zeros
-from gpukit.device.gpu_arrays import empty, runner
+from gpukit.device.gpu_arrays import empty, resident, runner
 from gpukit.device.memory import spare_memory
 from gpukit.device.place import has_quad_additions, processors
 from gpukit.device.upload import to_device
 from gpukit.factorization.solvers.ease.kernels import regress_on_neighbors as regression_kernel
 from gpukit.factorization.solvers.hogwild import kernels as hogwild_kernels
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch
+from gpukit.factorization.solvers.ials import kernels as ials_kernels
+from gpukit.factorization.solvers.ials.formulas import rows_of_block
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
-from gpukit.factorization.solvers.sgd.gpu import BLOCK
+from gpukit.factorization.solvers.sgd.schedule import BLOCK
+from gpukit.factorization.solvers.squares import kernels as squares_kernels
+from gpukit.factorization.solvers.squares.plan import shape_of
 
-run = runner(hogwild_kernels)
+LONGEST = 1024  # ratings of a piece, which a block processes
+SCRATCH = 256 << 20  # bytes of concurrent Gram matrices
+MOMENT_PIECES = 256  # partial sums over all rows of a side: about two blocks per multiprocessor
+run = runner(hogwild_kernels, squares_kernels)
 
 
 def hogwild_workers(layout):
@@ -57,3 +64,51 @@ def regress_on_neighbors(neighbors, by_item, n_users, ridge):
     weights, lists = device_array(neighbors.shape, np.float32), to_device(neighbors)
     launch(regression_kernel, blocks, threads, lists, by_item.starts, by_item.others, n_users, ridge, weights, *scratch)
     return weights.copy_to_host()
+
+
+def gram_shape(n_factors):
+    """Return the shape of a Gram matrix for F factors: numbers of a tile, tiles."""
+    return squares_kernels.SQUARE, shape_of(n_factors).tiles
+
+
+def gram_of_pieces(n_factors, pieces, *arguments):
+    """Queue gram_of_pieces."""
+    shape = shape_of(n_factors)
+    kernel, grid = squares_kernels.make_gram_of_pieces(*shape), (pieces.shape[0], shape.groups)
+    launch(kernel, grid, shape.threads, pieces, *arguments)
+
+
+def solve_by_cholesky(n_factors, owners, *arguments):
+    """Queue solve_by_cholesky."""
+    shape = shape_of(n_factors)
+    kernel = squares_kernels.make_solve_by_cholesky(*shape[:3], shape.whole)
+    launch(kernel, owners.shape[0], shape.whole, owners, *arguments)
+
+
+def products_of_pieces(layout, pieces, *arguments):
+    """Queue products_of_pieces."""
+    kernel = ials_kernels.make_products_of_pieces(layout.lanes, layout.factors)
+    launch(kernel, pieces.shape[0], ials_kernels.PRODUCT_THREADS, pieces, *arguments)
+
+
+def begin_descent(layout, *arguments):
+    """Queue begin_descent."""
+    launch_descent(0, layout, *arguments)
+
+
+def descend(layout, *arguments):
+    """Queue descend."""
+    launch_descent(1, layout, *arguments)
+
+
+def launch_descent(number, layout, owners, *arguments):
+    """Queue a kernel of make_descent."""
+    width = layout.lanes * layout.factors
+    grid = -(-owners.shape[0] // rows_of_block(width))
+    launch(ials_kernels.make_descent(width)[number], grid, ials_kernels.THREADS, owners, *arguments)
+
+
+def invert_panel(shared, decay, step, *arguments):
+    """Queue invert_panel."""
+    blocks = -(-shared.shape[0] // ials_kernels.PANEL)
+    launch(ials_kernels.invert_panel, (blocks, blocks), ials_kernels.THREADS, shared, decay, step, *arguments)

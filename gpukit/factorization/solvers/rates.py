@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 
 # sgd. Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units
 # of the ratings' deviation, so the rating scale does not matter. The number of ratings does: few are soon overfitted.
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
-FACTOR_GAIN = 1.0 / 32.0
 # sampled. Found on a held-out click of each user of MovieLens 1M. Errors are those of probabilities, so the scale does
 # not matter. Rates fall with a row's squared errors, so the number of clicks hardly matters.
 SAMPLED = {"learning_rate": 0.15, "regularization": 0.0075, "annealing": 0.9}
@@ -23,7 +23,6 @@ IALS = {
     "unobserved_weight": 0.3,
     "exponent": 1.0,
 }
-EASE_GROWTH = 0.5  # power of the number of clicks with which the best lambda of ease grows
 
 
 def decades(n_ratings):
@@ -59,7 +58,7 @@ def row_rates(kind, learning_rate, counts):
     """Return the approximate learning rate of rows with counts ratings, (rows,), after one epoch."""
     if kind == "paper":
         return np.full(len(counts), learning_rate)
-    return learning_rate / np.sqrt(1.0 + FACTOR_GAIN * counts)
+    return learning_rate / np.sqrt(1.0 + RULES.factor_gain * counts)
 
 
 def default_epochs(n_ratings):
@@ -84,7 +83,7 @@ def epoch_rates(settings, epoch):
     sampled, decay = settings.solver == "sampled", settings.regularization
     if settings.rates == "adaptive" and settings.solver != "hogwild":
         factor, bias = settings.learning_rate * settings.annealing**epoch, bias_rate
-        influence, gains = 0.05 if sampled else influence_rate, (FACTOR_GAIN, bias_gain)
+        influence, gains = 0.05 if sampled else influence_rate, (RULES.factor_gain, bias_gain)
         influence = settings.known("influence_rate", influence)
         decays = bias_decay, influence_decay
     else:
@@ -111,7 +110,7 @@ def sampled_defaults(kind, n_ratings):
 def user_rates(learning_rate, counts):
     """Return the approximate step of a click for users with counts clicks, (M,), after one epoch."""
     squares, curvature = 0.3, 0.3  # of a click and its negatives: total e^2; curvature of the loss by the user
-    return learning_rate * curvature / np.sqrt(1.0 + FACTOR_GAIN * squares * counts)
+    return learning_rate * curvature / np.sqrt(1.0 + RULES.factor_gain * squares * counts)
 
 
 def als_defaults(kind, n_ratings):
@@ -126,7 +125,7 @@ def als_defaults(kind, n_ratings):
 def ease_usual(kind, n_ratings):
     """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} for n_ratings clicks; there are no epochs."""
     decay = 500.0  # of MovieLens 1M, at a million clicks
-    regularization = float(f"{decay * 10 ** (EASE_GROWTH * decades(n_ratings)):.2g}")
+    regularization = float(f"{decay * 10 ** (RULES.ease_growth * decades(n_ratings)):.2g}")
     return {"epochs": 0, "learning_rate": None, "regularization": regularization, "annealing": 1.0}
 
 

@@ -16,8 +16,12 @@ from gpukit.factorization.solvers.sampled.formulas import Clicks, Draw
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.cholesky_kernels import make_solve_by_cholesky
-from gpukit.factorization.solvers.squares.gram_kernels import as_matrix, make_gram_of_pieces, sum_of_grams
+from gpukit.factorization.solvers.squares.kernels import (
+    as_matrix,
+    make_gram_of_pieces,
+    make_solve_by_cholesky,
+    sum_of_grams,
+)
 
 GRAMS, TABLE, LINES = "float32[:, :, ::1]", "float32[:, ::1]", "int64[:, ::1]"
 

@@ -11,7 +11,7 @@ from gpukit import persist
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.choose import choice
-from gpukit.factorization.choose.evaluator import Evaluator, folds, held_out_biases, make_trial
+from gpukit.factorization.choose.choice import RatingEvaluator, folds, held_out_biases, make_trial
 from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
@@ -249,11 +249,11 @@ def test_judges_are_many_and_nobody_judges_twice():
 
 def test_candidates_share_what_is_prepared(monkeypatch):
     """Ordering of ratings and neighbour search run once per part, not per candidate."""
-    from gpukit.factorization.choose import evaluator
+    from gpukit.factorization.choose import choice
 
     calls = []
-    original = evaluator.order_ratings
-    monkeypatch.setattr(evaluator, "order_ratings", lambda *given: calls.append(1) or original(*given))
+    original = choice.order_ratings
+    monkeypatch.setattr(choice, "order_ratings", lambda *given: calls.append(1) or original(*given))
     monkeypatch.setattr(RULES, "most_parts", 2)
     fitted = make(LSHMF, n_epochs=1).fit(sparse()[0])
     assert len(calls) == 2 and len(fitted.trials_) in (len(RULES.decays) + 3, len(RULES.decays) + 4)
@@ -277,7 +277,7 @@ def test_no_bias_is_taken_that_predicts_worse_than_the_level():
         rng = np.random.default_rng(seed)
         users, items = (side.ravel().astype(np.int32) for side in np.indices((20, 6)))
         noise = Ratings(users, items, rng.normal(size=120).astype(np.float32), np.arange(20), np.arange(6))
-        evaluators = [Evaluator(MatrixFactorization(), *fold, seed, cpu()) for fold in folds(noise, 0)]
+        evaluators = [RatingEvaluator(MatrixFactorization(), *fold, seed, cpu()) for fold in folds(noise, 0)]
         level = held_out_biases(evaluators, choice.NOTHING_ELSE, choice.LEVEL)
         best = choice.best_biases(evaluators)
         assert best.mean >= level.mean and held_out_biases(evaluators, *best.candidate).row == best.row

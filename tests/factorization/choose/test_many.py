@@ -8,7 +8,7 @@ import pytest
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.choose import choice
-from gpukit.factorization.choose.evaluator import curve_of, rms, train_candidate, work_of_epoch
+from gpukit.factorization.choose.choice import curve_of, rms, train_candidate, work_of_epoch
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers import rates
 from gpukit.model_selection import trial
@@ -78,9 +78,9 @@ def test_epochs_that_are_named_are_tried_whole():
 @pytest.mark.parametrize("epochs", [None, 3])
 def test_settings_are_chosen_on_a_sample_of_users(monkeypatch, epochs):
     """Its size does not depend on that of the data. The number of epochs is at least the usual one."""
-    sizes, make = [], choice.Evaluator
+    sizes, make = [], choice.RatingEvaluator
     monkeypatch.setattr(rates, "default_epochs", lambda n_ratings: 30)
-    monkeypatch.setattr(choice, "Evaluator", lambda *it: sizes.append(len(it[1]) + len(it[2])) or make(*it))
+    monkeypatch.setattr(choice, "RatingEvaluator", lambda *it: sizes.append(len(it[1]) + len(it[2])) or make(*it))
     monkeypatch.setattr(RULES, "choice_sample", 700)
     for n_users in (60, 120):
         ratings = planted(n_users, 40, 0.5, seed=1)

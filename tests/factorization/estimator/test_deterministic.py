@@ -8,6 +8,7 @@ import pytest
 
 from factorization.inputs import make, planted, same_state
 from gpukit.factorization import LSHMF, MatrixFactorization, cpu
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.prepare import cpu as steps
 from gpukit.runtime.thread_count import get_num_threads
 
@@ -19,7 +20,7 @@ from gpukit import factorization
 from gpukit.factorization import cpu
 from gpukit.factorization.prepare import cpu as steps
 
-steps.GRAIN, cpu.RATINGS_A_THREAD = 50, 1
+steps.GRAIN, RULES.ratings_a_thread = 50, 1
 for threads in (1, 2, 4, 16):
     gpukit.set_num_threads(threads)
     fitted = make(factorization.{model}, deterministic=True, n_epochs=6).fit(planted(300, 120, 0.3))
@@ -59,6 +60,6 @@ def test_little_work_takes_one_thread(monkeypatch):
     taken, ratings = [], planted(300, 120, 0.3)
     monkeypatch.setattr(cpu, "sgd_epoch", lambda *arguments: taken.append(get_num_threads()))
     for few in (10**9, 1):
-        monkeypatch.setattr(cpu, "RATINGS_A_THREAD", few)
+        monkeypatch.setattr(RULES, "ratings_a_thread", few)
         make(MatrixFactorization, n_epochs=1).fit(ratings)
     assert taken == [1, get_num_threads()]

@@ -13,8 +13,8 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import choosing, hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import measure_lists, units
+from gpukit.factorization.implicit.hold_out import weigh_clicks
 from gpukit.factorization.implicit.prepared import PreparedClicks
-from gpukit.factorization.implicit.weights import weigh_clicks
 from gpukit.factorization.settings import check
 from gpukit.model_selection import trial
 from gpukit.model_selection.splits import draw_sample

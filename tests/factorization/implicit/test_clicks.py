@@ -7,6 +7,7 @@ from factorization.implicit.planted import clicks, hits
 from gpukit import load_model
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
 
@@ -75,14 +76,12 @@ def test_a_checkpoint_goes_on(tmp_path):
         if stage == "training" and done == 3:
             raise KeyboardInterrupt
 
-    from gpukit.factorization import run
-
-    before, run.CHECKPOINT_SECONDS = run.CHECKPOINT_SECONDS, 0.0
+    before, RULES.checkpoint_seconds = RULES.checkpoint_seconds, 0.0
     try:
         with pytest.raises(KeyboardInterrupt):
             make().fit(train, checkpoint=path, progress=stop)
     finally:
-        run.CHECKPOINT_SECONDS = before
+        RULES.checkpoint_seconds = before
     resumed = make().fit(train, checkpoint=path, resume=True)
     assert np.array_equal(resumed.item_factors_, make().fit(train).item_factors_)
 

@@ -9,8 +9,9 @@ import pytest
 from factorization.implicit.planted import clicks
 from gpukit import persist
 from gpukit.errors import ModelError
-from gpukit.factorization import LSHMF, run
+from gpukit.factorization import LSHMF
 from gpukit.factorization.choose.chosen import Choice
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import begin
 from gpukit.runtime.thread_count import limit_threads
 
@@ -28,7 +29,7 @@ def mixed(monkeypatch):
         return Choice(plan, [], "named")
 
     monkeypatch.setattr(begin, "choose", chosen)
-    monkeypatch.setattr(run, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(RULES, "checkpoint_seconds", 0.0)
     with limit_threads(1):
         yield
 

@@ -9,7 +9,8 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit import persist
 from gpukit.errors import DataError, GpukitError, ModelError, ParameterError
-from gpukit.factorization import LSHMF, MatrixFactorization, run
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -151,7 +152,7 @@ def test_more_epochs_than_planned_at_first(tmp_path, one_thread):
 
 
 def test_checkpoints_are_written_as_time_goes_by(tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(RULES, "checkpoint_seconds", 0.0)
     point, seen = tmp_path / "point", []
     make(MatrixFactorization).fit(planted(), checkpoint=point, progress=lambda *news: seen.append(point.exists()))
     assert seen[-1] and not seen[0]

@@ -7,18 +7,9 @@ from factorization.inputs import assert_unused_is_zero, problem
 from gpukit.errors import ParameterError
 from gpukit.factorization import cpu
 from gpukit.factorization.arrays import History
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model import state as states
-from gpukit.factorization.model.layout import (
-    BASE,
-    BIAS,
-    EXTRA,
-    HALF_FROM,
-    PRECISIONS,
-    SQUARES,
-    cpu_layout,
-    gpu_layout,
-    is_half,
-)
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, PRECISIONS, SQUARES, cpu_layout, gpu_layout, is_half
 from gpukit.factorization.prepare.formulas import SPREAD, first_factor
 from gpukit.random import key
 from gpukit.streams import Keyed
@@ -88,9 +79,9 @@ def test_sides_and_back(walk):
 
 def test_precision():
     """auto, single, half: with few ratings, and with many."""
-    for n, expected in ((HALF_FROM - 1, [False, False, True]), (HALF_FROM, [True, False, True])):
+    for n, expected in ((RULES.half_from - 1, [False, False, True]), (RULES.half_from, [True, False, True])):
         assert [is_half(precision, True, n) for precision in PRECISIONS] == expected
-    assert [is_half(precision, False, HALF_FROM) for precision in PRECISIONS[:2]] == [False, False]
+    assert [is_half(precision, False, RULES.half_from) for precision in PRECISIONS[:2]] == [False, False]
     with pytest.raises(ParameterError, match="precision='half' needs a GPU; .* Use 'auto' or 'single'"):
         is_half("half", False, 0)
     with pytest.raises(ValueError, match="single precision"):

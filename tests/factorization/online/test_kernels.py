@@ -8,6 +8,7 @@ from factorization.inputs import make, planted
 from factorization.online import inputs, test_id_lookup
 from gpukit.device.engine import common_steps
 from gpukit.factorization.arrays import History
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.online import inputs as reading
 from gpukit.factorization.online import learning, twins
@@ -261,7 +262,7 @@ def test_rows_are_cut_as_the_host_cuts_them(shape, rows):
     starts, (workers, longest) = np.append(0, np.cumsum(np.append(counts, 0))), (96, 20)
     (most,) = both("most_rated", shape, (starts, flags), [np.array([2])])
     assert most[0] == 3000
-    pace = 0.2, rates.FACTOR_GAIN, (workers - 1) / counts.sum(), longest
+    pace = 0.2, RULES.factor_gain, (workers - 1) / counts.sum(), longest
     (chunks,) = both("count_chunks", shape, (starts, flags, *pace), [np.full(rows + 5, 7)])
     slow = rates.row_rates("adaptive", 0.2, counts) * flags
     lengths = schedule.chunk_lengths(counts, workers, slow, (1, longest))

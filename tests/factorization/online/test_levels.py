@@ -12,9 +12,10 @@ from factorization.online.test_live import KNOWN, fitted, whole_and_parts
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BASE
 from gpukit.factorization.model.state import start_factors
-from gpukit.factorization.online import device_state, merge, twins
+from gpukit.factorization.online import merge, twins
 from gpukit.factorization.online.inputs import NewRatings
 from gpukit.neighbors.hashes import cpu as simlsh
 from gpukit.neighbors.hashes import plan as work
@@ -129,7 +130,7 @@ def test_counts_of_a_part_that_corrects_and_adds():
 
 def test_a_model_keeps_its_own_record(monkeypatch):
     """Also its own arrays, where those of the live model are used again."""
-    monkeypatch.setattr(device_state, "GROWTH", 3.0)
+    monkeypatch.setattr(RULES, "reserved_growth", 3.0)
     before, (_, _, parts) = fitted(MatrixFactorization), whole_and_parts()
     live = before.live("cpu")
     live.add(parts[0])

@@ -9,6 +9,7 @@ from factorization.inputs import make, planted, same_state
 from gpukit.device import cpu
 from gpukit.errors import DataError, DeviceMemoryError, GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.online import device_state
 from gpukit.neighbors.hashes import cpu as simlsh
 from gpukit.neighbors.hashes import plan as work
@@ -205,7 +206,7 @@ def test_a_rating_of_a_new_value(model):
 @BOTH
 def test_new_values_between_parts(model, monkeypatch):
     """In arrays with reserved memory, which are used again."""
-    monkeypatch.setattr(device_state, "GROWTH", 3.0)
+    monkeypatch.setattr(RULES, "reserved_growth", 3.0)
     before, (_, old, parts) = fitted(model), whole_and_parts(4)
     odd = old.take(np.arange(0, 90, 3))
     odd = odd.with_columns(users=odd.users, items=odd.items, values=np.linspace(1, 4.9, 30).astype(np.float32))
@@ -263,8 +264,8 @@ def test_known_pairs_enter_the_history_alone():
 def test_room_for_more_changes_nothing(monkeypatch, room):
     """Rows that are moved at every part, and rows that never are."""
     before, (_, _, parts) = fitted(LSHMF), whole_and_parts(6)
-    monkeypatch.setattr(device_state, "GROWTH", room)
-    monkeypatch.setattr(device_state, "GROWTH", room)
+    monkeypatch.setattr(RULES, "reserved_growth", room)
+    monkeypatch.setattr(RULES, "reserved_growth", room)
     live, expected = before.live("cpu"), copy.copy(before)
     for part in parts:
         live.add(part)

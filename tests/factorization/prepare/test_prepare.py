@@ -8,6 +8,7 @@ from factorization.inputs import ordered, planted, ratings_of
 from gpukit.evaluation import metrics
 from gpukit.factorization import constants, cpu
 from gpukit.factorization.arrays import Scale
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import NO_NEIGHBOR, major_first
 from gpukit.factorization.model.state import State
 from gpukit.factorization.prepare import cpu as steps
@@ -248,7 +249,7 @@ def test_baseline_of_orders():
     ratings = ratings_of(np.random.default_rng(0).integers(1, 6, 300))
     orders, scale, _ = prepared(ratings)
     z = ((ratings.values - scale.mean) / scale.deviation).astype(np.float32).astype(np.float64)
-    expected = naive.biases(ratings.users, ratings.items, z, 40, 25, constants.DAMPING, constants.SWEEPS)
+    expected = naive.biases(ratings.users, ratings.items, z, 40, 25, constants.DAMPING, RULES.bias_sweeps)
     found = training_data.baseline_of(orders, scale, steps)
     assert found[0][0] == found[0][7] == 0
     for biases, true in zip(found, expected):

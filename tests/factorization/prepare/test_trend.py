@@ -10,6 +10,7 @@ from factorization import naive
 from factorization.inputs import ordered, planted, same_state
 from gpukit.cli.factorization.table import closing_table
 from gpukit.factorization import MatrixFactorization, cpu
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import order_weights
 from gpukit.ratings import Ratings
@@ -59,7 +60,7 @@ def test_biases_of_the_oracle(weights, damping, shares):
         ratings.shape,
         damping,
         shares,
-        training_data.TREND_SWEEPS,
+        RULES.trend_sweeps,
     )
     for mine, true in zip(found, expected):
         np.testing.assert_allclose(mine, true, atol=1e-6)

@@ -19,6 +19,7 @@ from gpukit._cuda import cuda
 from gpukit._driver import copy_in
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.arrays import Parameters
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu, gpu, kernels, twins
@@ -132,8 +133,10 @@ def test_every_part_of_an_epoch_is_processed_and_exchanged(begin, monkeypatch):
     For any number of workers. No rank starts before all are ready.
     """
     talk_by_host(monkeypatch)
-    for name, value in (("COPYING", (2, 32)), ("MOST_THREADS", 32), ("FIRST", 3), ("LATER", 2)):
+    for name, value in (("COPYING", (2, 32)), ("MOST_THREADS", 32)):
         monkeypatch.setattr(gpu, name, value)
+    monkeypatch.setattr(RULES, "first_exchanges", 3)
+    monkeypatch.setattr(RULES, "later_exchanges", 2)
     let_one_launch(monkeypatch)
     monkeypatch.setattr(gpu.CopiedRows, "damp", lambda self, epoch, quarter: damped_at.append((epoch, quarter)))
     late, damped_at, counts, places = [], [], np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import MatrixFactorization
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import partition, twins
-from gpukit.factorization.shared.partition import CURVATURE, MOST, QUARTERS, pace_index, paces
+from gpukit.factorization.shared.partition import QUARTERS, pace_index, paces
 from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd.formulas import change_weight
 
@@ -46,7 +47,7 @@ def test_a_row_goes_as_far_as_by_one_step_after_the_other(row, ranks, mean):
     """
     rate = row_rates(PLAN.rates, PLAN.epoch_rates(1).factor, COUNTS[1][row : row + 1])[0]
     steps = COUNTS[1][row] / (4 * ranks)
-    own, wanted = (np.expm1(-rate * CURVATURE * mean * steps * n) for n in (1, ranks))
+    own, wanted = (np.expm1(-rate * RULES.curvature * mean * steps * n) for n in (1, ranks))
     share = shares_of(paces(PLAN, "users", COUNTS, ranks, 9, 4), ranks, mean)[QUARTERS, row]
     assert share * ranks * own == pytest.approx(wanted, rel=1e-4)
 
@@ -75,14 +76,14 @@ def test_the_first_epoch_has_quarters():
     for quarter in range(QUARTERS):
         seen = (2 * quarter + 1) / 8 * COUNTS[1]
         rate = row_rates(PLAN.rates, PLAN.epoch_rates(0).factor, seen)
-        np.testing.assert_allclose(found[quarter], CURVATURE * rate * COUNTS[1] / 128, rtol=1e-6)
+        np.testing.assert_allclose(found[quarter], RULES.curvature * rate * COUNTS[1] / 128, rtol=1e-6)
     assert [pace_index(0, quarter, 7) for quarter in range(QUARTERS)] == [0, 1, 2, 3]
     assert [pace_index(epoch, 0, 7) for epoch in (1, 2, 3, 4, 10**9)] == [4, 5, 6, 6, 6]
 
 
 def test_a_training_of_very_many_epochs_takes_no_more_memory():
     many = PLAN._replace(epochs=10**9)
-    most = PLAN._replace(epochs=MOST)
+    most = PLAN._replace(epochs=RULES.paced_epochs)
     assert np.array_equal(*(paces(plan, "users", COUNTS, 2, 4, 4) for plan in (many, most)))
 
 
@@ -91,5 +92,5 @@ def test_a_rank_tells_of_its_own_users(monkeypatch):
     counts, every = partition.sample_rows(parts, 1)
     np.testing.assert_array_equal(counts, np.float32([0, 4, 3, 0, 1]))
     assert counts.dtype == np.float32 and every == 1
-    monkeypatch.setattr(partition, "SAMPLE", 2)
+    monkeypatch.setattr(RULES, "factor_sample", 2)
     assert partition.sample_rows(parts, 1)[1] == 2

@@ -7,6 +7,7 @@ import gpukit
 from factorization.inputs import bias_predictor, make, planted, same_state
 from gpukit.errors import ModelError, ParameterError
 from gpukit.factorization import MatrixFactorization
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers import SOLVERS
 
 OTHERS = [solver for solver in SOLVERS if solver != "sgd"]
@@ -73,14 +74,13 @@ def test_models_and_checkpoints(solver, one_thread, tmp_path):
             raise KeyboardInterrupt
 
     part = make(MatrixFactorization, solver=solver, n_epochs=6)
-    import gpukit.factorization.run as runs
 
-    seconds, runs.CHECKPOINT_SECONDS = runs.CHECKPOINT_SECONDS, 0.0
+    seconds, RULES.checkpoint_seconds = RULES.checkpoint_seconds, 0.0
     try:
         with pytest.raises(KeyboardInterrupt):
             part.fit(ratings, checkpoint=at, progress=stop)
     finally:
-        runs.CHECKPOINT_SECONDS = seconds
+        RULES.checkpoint_seconds = seconds
     other = next(name for name in SOLVERS if name != solver)
     with pytest.raises(ModelError, match=f"made with solver='{solver}'"):
         make(MatrixFactorization, solver=other, n_epochs=6).fit(ratings, checkpoint=at, resume=True)

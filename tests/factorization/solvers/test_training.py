@@ -60,11 +60,11 @@ def test_both_devices_learn_alike(solver, parameters):
 
 @pytest.mark.slow
 def test_batches_do_not_change_what_is_solved(monkeypatch):
-    from gpukit.factorization.solvers.squares import gpu as equations
+    from gpukit.factorization.solvers import gpu as steps
 
     whole = trained("als", gpu, epochs=1)[0]
-    monkeypatch.setattr(equations, "SCRATCH", 3 * 4 * 64)
-    monkeypatch.setattr(equations, "LONGEST", 4)
+    monkeypatch.setattr(steps, "SCRATCH", 3 * 4 * 64)
+    monkeypatch.setattr(steps, "LONGEST", 4)
     parts, training = trained("als", gpu, epochs=1)
     assert min(len(half.batches) for half in training.halves) > 2
     assert_alike(whole, parts, atol=2e-6)

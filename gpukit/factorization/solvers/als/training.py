@@ -8,7 +8,6 @@ from gpukit.device.engine import engine
 from gpukit.factorization.constants import DAMPING
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import lay_out_weights
-from gpukit.factorization.solvers import squares
 from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.plan import Data, Terms
 
@@ -29,13 +28,14 @@ class Half(NamedTuple):
 
 def arrange(task):
     """Return (the solver, [users' Half, items' Half]) of a solvers.Task."""
-    steps, n_factors, preparing = engine(task.device, squares.__name__), task.layout.n_factors, task.steps.preparing
+    steps = engine(task.device, "gpukit.factorization.solvers")
+    n_factors, preparing = task.layout.n_factors, task.steps.preparing
     most = plan.pieces_at_once(steps, n_factors, task.device, "solver='sgd'")
     items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
     if task.data.weights is not None:
         items = items._replace(weights=lay_out_weights(task.data.weights, "items", items.where, preparing))
     halves = [half_of(number, side, task, steps, most) for number, side in enumerate((task.data.side, items))]
-    equations = steps.Equations(n_factors, max(1, *(half.largest for half in halves)))
+    equations = plan.Equations(steps, n_factors, max(1, *(half.largest for half in halves)))
     return Elimination(equations, Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING))), halves
 
 

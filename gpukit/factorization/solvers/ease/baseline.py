@@ -5,10 +5,9 @@ import numpy as np
 from gpukit.device import available_memory
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import Clicks
+from gpukit.factorization.arrays import NUMBERS
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease import training
-
-TILE = 1 << 22  # scores at once
 
 
 class Ease(Popularity):
@@ -32,7 +31,7 @@ class Ease(Popularity):
 
     def pair_scores(self, rows, items):
         """Return scores (B, C) float32 of items (B, C) for users (B,), known clicks included."""
-        out, step = np.empty(items.shape, np.float32), max(1, TILE // self.n_items)
+        out, step = np.empty(items.shape, np.float32), max(1, NUMBERS // self.n_items)
         for first in range(0, len(rows), step):
             tile = slice(first, first + step)
             out[tile] = np.take_along_axis(self.clicked[rows[tile]] @ self.weights, items[tile], 1)
@@ -40,7 +39,7 @@ class Ease(Popularity):
 
     def best(self, rows, n):
         """Return the items (b, n) int32 with the best positive scores, -1 after the last."""
-        lists, step = np.empty((len(rows), n), np.int32), max(1, TILE // self.n_items)
+        lists, step = np.empty((len(rows), n), np.int32), max(1, NUMBERS // self.n_items)
         for first in range(0, len(rows), step):
             tile = slice(first, first + step)
             clicked = self.clicked[rows[tile]]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.device import free_memory
-from gpukit.factorization.solvers.ease.training import ACCURATE
+from gpukit.factorization.constants import RULES
 
 BLOCK = 1 << 28  # numbers of a dense block of users, in half precision
 
@@ -33,7 +33,7 @@ def solve_weights(X, ridge, device):
         error = float(cupy.linalg.norm(gram @ (inverse @ ones) - ones)) / n_items**0.5
         inverse /= -cupy.diag(inverse)
         cupy.fill_diagonal(inverse, 0)
-        return cupy.ascontiguousarray(inverse).get() if error <= ACCURATE else None
+        return cupy.ascontiguousarray(inverse).get() if error <= RULES.inverse_error else None
 
 
 def gram_of(X, cupy):

@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
+from gpukit.factorization.solvers.ease.training import BITS
 
 I32, U32, U64, F32 = np.int32, np.uint32, np.uint64, np.float32
-BITS = 32  # slots of a word of a mask
 
 
 @device

@@ -12,12 +12,11 @@ import numpy as np
 
 from gpukit._pool import single_threaded_blas
 from gpukit.errors import ParameterError
+from gpukit.factorization.arrays import NUMBERS
+from gpukit.factorization.constants import RULES
 from gpukit.selection.twins import scores as scores_of_keys
 
-BLOCK = 1 << 22  # numbers of a block of a Gram matrix
-ACCURATE = 1e-3  # largest relative error of the inverse, on a vector of ones, in single precision
-# multiplications of an inverse and of a sparse product in the time of one of training; measured on a core
-INVERSE_RATE, PRODUCT_RATE = 150, 4
+BITS = 32  # slots of a word of a mask: see kernels.py
 ZERO = np.uint32(0x7FFFFFFF)  # key of the score 0
 
 
@@ -31,22 +30,22 @@ def begin(session, task, arranged):
 
 def work_of(shape, n_clicks):
     """Return the work of solve_weights, in multiplications of training; shape: (M, N)."""
-    return min(work_by_users(shape, n_clicks), shape[1] ** 3 / INVERSE_RATE)
+    return min(work_by_users(shape, n_clicks), shape[1] ** 3 / RULES.inverse_rate)
 
 
 def work_by_users(shape, n_clicks):
     """Return the work of solve_weights by the inverse of M x M numbers."""
-    return shape[0] ** 3 / INVERSE_RATE + n_clicks * sum(shape) / PRODUCT_RATE
+    return shape[0] ** 3 / RULES.inverse_rate + n_clicks * sum(shape) / RULES.product_rate
 
 
 def work_of_scores(shape, n_clicks):
     """Return the work of solve_scores."""
-    return min(shape) ** 3 / INVERSE_RATE + n_clicks * min(shape) / PRODUCT_RATE
+    return min(shape) ** 3 / RULES.inverse_rate + n_clicks * min(shape) / RULES.product_rate
 
 
 def uses_users(shape, n_clicks):
     """Return True if the inverse of M x M numbers is the cheaper one."""
-    return work_by_users(shape, n_clicks) < shape[1] ** 3 / INVERSE_RATE
+    return work_by_users(shape, n_clicks) < shape[1] ** 3 / RULES.inverse_rate
 
 
 def memory_of(n_items):
@@ -120,7 +119,7 @@ def correct_inverse(inverse, before, after, ridge):
     image = V @ out
     core = (V @ image.T).astype(np.float64)
     core.flat[:: len(core) + 1] += np.repeat((1.0, -1.0), (after.shape[0], before.shape[0]))
-    solved, step = np.linalg.solve(core, image).astype(np.float32), max(1, BLOCK // n_items)
+    solved, step = np.linalg.solve(core, image).astype(np.float32), max(1, NUMBERS // n_items)
     for first in range(0, n_items, step):
         out[first : first + step] -= image[:, first : first + step].T @ solved
     return out
@@ -128,7 +127,7 @@ def correct_inverse(inverse, before, after, ridge):
 
 def work_of_correction(n_rows, n_items):
     """Return the work of correct_inverse for n_rows of V."""
-    return n_rows * (n_items**2 + n_rows * n_items + n_rows**2) / INVERSE_RATE
+    return n_rows * (n_items**2 + n_rows * n_items + n_rows**2) / RULES.inverse_rate
 
 
 def project_clicks(X, ridge):
@@ -146,7 +145,7 @@ def inverse_of(rows, ridge):
     In double precision if single precision is not accurate.
     """
     inverse = invert_gram(gram_of(rows, np.float32), ridge)
-    if inverse is None or inverse_error(rows, inverse, ridge) > ACCURATE:
+    if inverse is None or inverse_error(rows, inverse, ridge) > RULES.inverse_error:
         inverse = invert_gram(gram_of(rows, np.float64), ridge)
     if inverse is None:
         raise ParameterError(
@@ -158,7 +157,7 @@ def inverse_of(rows, ridge):
 def gram_of(rows, dtype):
     """Return rows rows' (n, n), block by block, as sparse products need several times the memory."""
     count = rows.shape[0]
-    gram, columns, step = np.empty((count, count), dtype), rows.T.tocsr(), max(1, BLOCK // max(1, count))
+    gram, columns, step = np.empty((count, count), dtype), rows.T.tocsr(), max(1, NUMBERS // max(1, count))
     for first in range(0, count, step):
         gram[first : first + step] = (rows[first : first + step] @ columns).toarray()
     return gram

@@ -3,11 +3,11 @@
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.factorization.solvers.ease.training import BITS
 from gpukit.runtime.thread_count import get_num_threads
 from gpukit.scheduler import by_block
 
 U32, F32 = np.uint32, np.float32
-BITS = 32  # slots of a word of a mask
 
 
 @njit

@@ -5,12 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers.sgd.schedule import Epochs
 from gpukit.random import key
 from gpukit.streams import Keyed
-
-BATCH = 256  # ratings that a worker takes at once (Xie et al. 2017)
-MEETINGS = 1.0  # mean number of other workers on a worker's rows; at 2 RMSE increases, at 4 training diverges
 
 
 class Samples(NamedTuple):
@@ -27,12 +25,12 @@ def arrange(task):
     samples = Samples(*(steps.empty(n, dtype) for dtype in (np.int32, np.int32, np.float32)))
     seed_key = np.uint32(key(task.settings.seed, Keyed.SAMPLES[0]))
     steps.run("scatter_ratings", side.starts, side.minor, side.values, seed_key, samples)
-    workers = min(steps.hogwild_workers(task.layout), -(-n // BATCH), most_useful(task.orders))
+    workers = min(steps.hogwild_workers(task.layout), -(-n // RULES.hogwild_batch), most_useful(task.orders))
     return samples, 1 if task.deterministic else workers, steps
 
 
 def most_useful(orders):
-    """Return the number of workers, at least 1, at which a worker shares its rows with MEETINGS others on average.
+    """Return the number of workers, at least 1, at which a worker shares its rows with hogwild_meetings others.
 
     Two random ratings share a user or an item with the probability sum p_i^2 + sum q_j^2; p_i and q_j are the shares of
     the ratings of user i and of item j.
@@ -41,7 +39,7 @@ def most_useful(orders):
     for side in (orders.by_user, orders.by_item):
         share = np.diff(side.indptr) / side.indptr[-1]
         chance += float(share @ share)
-    return max(1, int(MEETINGS / chance))
+    return max(1, int(RULES.hogwild_meetings / chance))
 
 
 class Training(Epochs):
@@ -54,7 +52,7 @@ class Training(Epochs):
     def start(self, rates, turn):
         """Run `step`; on a GPU it is queued."""
         sides = self.session.parameters[:2]
-        self.steps.run_hogwild(self.layout, self.samples, *sides, rates, BATCH, turn, self.workers)
+        self.steps.run_hogwild(self.layout, self.samples, *sides, rates, RULES.hogwild_batch, turn, self.workers)
 
 
 begin = Training

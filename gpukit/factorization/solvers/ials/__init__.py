@@ -1,12 +1,8 @@
 """iALS: factors of clicks by alternating least squares over all pairs, without sampled negatives.
 
-training.py    an epoch, for either device         formulas.py   the loss, its normal equations, the row solver
-cpu.py, gpu.py solution of a side's rows           fold.py       fold_in: exact rows, given the other side
-
-Kernels, each with its twins:
-
-products_kernels.py  gradients from a row's clicks          descent_kernels.py  a step of conjugate gradients
-inverse_kernels.py   the preconditioner, in panels
+training.py            an epoch, for either device
+formulas.py            the loss, its normal equations, the row solver; fold_in: exact rows, given the other side
+kernels.py, twins.py   gradients from a row's clicks, a step of conjugate gradients, their preconditioner
 
 Papers: Hu, Koren and Volinsky, "Collaborative Filtering for Implicit Feedback Datasets", ICDM 2008; Takacs, Pilaszy and
 Tikk, "Applications of the Conjugate Gradient Method for Implicit Feedback Collaborative Filtering", RecSys 2011;
@@ -18,6 +14,6 @@ F^3 / 6 by elimination; or (STEPS + 1) (2 nnz F per side + 2 (M + N) F^2) by con
 Deterministic: yes, for any number of threads.
 """
 
-from gpukit.factorization.solvers.ials.fold import fold_in
+from gpukit.factorization.solvers.ials.formulas import fold_in
 
 __all__ = ["fold_in"]

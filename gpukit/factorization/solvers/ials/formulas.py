@@ -23,6 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.factorization.arrays import NUMBERS
+from gpukit.factorization.constants import RULES
+from gpukit.factorization.solvers.squares.plan import solve_symmetric
+
 
 class Directions(NamedTuple):
     """State of conjugate gradients of rows: directions ways, residuals left (rows, width), rests (rows,) float32.
@@ -36,18 +40,16 @@ class Directions(NamedTuple):
 
 
 WAYS = ("cholesky", "gradients")
-STEPS = 3  # of conjugate gradients per half epoch, from the current row (Takacs et al. 2011)
 PANEL = 32  # unknowns eliminated in a step
-DIRECT = 32  # factors up to which elimination is faster; measured
 
 
 def way_of(n_factors):
     """Return the faster row solver for F factors."""
-    return "cholesky" if n_factors <= DIRECT else "gradients"
+    return "cholesky" if n_factors <= RULES.direct_factors else "gradients"
 
 
 def rows_of_block(width):
-    """Return the rows of `width` factors that one block of kernels.descent processes."""
+    """Return the rows of `width` factors that one block of begin_descent processes."""
     stage = 4096  # numbers of a block's rows in shared memory
     most_rows = 16  # of a block
     return max(1, min(most_rows, stage // width))
@@ -57,3 +59,41 @@ def decays_of(counts, others, regularization, unobserved, exponent):
     """Return lambda of each row, (rows,) float32, from its clicks counts (rows,) and the number of rows of the other
     side."""
     return np.float32(regularization * (np.asarray(counts, np.float64) + unobserved * others) ** exponent)
+
+
+def gram_of(factors):
+    """Return V'V (F, F) float64 of factors (n, F)."""
+    factors = np.asarray(factors, np.float64)
+    return factors.T @ factors
+
+
+def fold_in(other_factors, indptr, indices, weights, settings, gram=None):
+    """Return rows (rows, F) float32 that solve their normal equations (formulas.py), with the other side fixed.
+
+    other_factors (n, F) float32: V, of all rows of the other side; indptr (rows + 1,) and indices (nnz,) integers: the
+    clicks of row i are indices[indptr[i]:indptr[i + 1]] of the other side; weights (nnz,), above 0, or None: 1 each;
+    settings: has regularization, unobserved_weight and exponent (lambda, alpha0, nu); gram: gram_of(other_factors) if
+    available, since it costs n F^2. A row without clicks is 0. Solved in float64 by LAPACK's elimination; the order of
+    clicks changes the last bits only. Arguments are not validated: indices must be in range and numbers finite.
+    """
+    V, indptr = np.asarray(other_factors), np.asarray(indptr)
+    counts, n_factors = np.diff(indptr), V.shape[1]
+    shared = settings.unobserved_weight * (gram_of(V) if gram is None else np.asarray(gram, np.float64))
+    scale = settings.regularization, settings.unobserved_weight, settings.exponent
+    decays = decays_of(counts, len(V), *scale).astype(np.float64)
+    out = np.zeros((len(counts), n_factors), np.float32)
+    clicked = np.flatnonzero(counts)
+    step = max(1, NUMBERS // n_factors**2)
+    for begin in range(0, len(clicked), step):
+        rows = clicked[begin : begin + step]
+        matrices = np.repeat(shared[None], len(rows), axis=0)
+        matrices[:, np.arange(n_factors), np.arange(n_factors)] += decays[rows, None]
+        targets = np.empty((len(rows), n_factors))
+        for row, matrix, target in zip(rows, matrices, targets):
+            clicks = slice(indptr[row], indptr[row + 1])
+            v = V[indices[clicks]].astype(np.float64)
+            weighted = v if weights is None else np.asarray(weights[clicks], np.float64)[:, None] * v
+            matrix += weighted.T @ v
+            target[:] = weighted.sum(axis=0)
+        out[rows] = solve_symmetric(matrices, targets[:, :, None])[:, :, 0]
+    return out

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.factorization.arrays import Batch
 
 F32, U32 = np.float32, np.uint32
 ONE = F32(1.0)
 ZERO = F32(0.0)
-PLAIN = 4  # fields of arrays.Batch
+PLAIN = len(Batch._fields)
 RUN = 128  # consecutive ratings of a sample of kernels.make_grow_rows
 LEAST_CHANGE = F32(1e-6)
 

@@ -9,6 +9,7 @@ from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import empty, fetch, resident, runner
 from gpukit.device.place import processors
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.solvers.sgd import batch_kernels, kernels
 from gpukit.factorization.solvers.sgd.batch_kernels import make_walk_major, make_walk_minor
@@ -17,7 +18,6 @@ from gpukit.factorization.solvers.sgd.schedule import BLOCK
 from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 
 BLOCKS_A_PROCESSOR = 32
-TIMED_FROM = 1 << 25  # ratings, at least; for fewer, the attempts take longer than they save
 PLACES, APART = 32, 33280  # number of places and bytes between them: over half a page of 2 MiB, all different
 ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt, number of places kept after the round
 TIMED_BLOCKS, TIMED_THREADS = 16, 128  # blocks per processor, threads of a block
@@ -77,7 +77,7 @@ def allocate_table(shape, minor, layout, vector, n_ratings=None):
     minor (n,) int32 on the device: row of each rating; vector: see make_grow_rows; n_ratings: of an epoch, n by
     default.
     """
-    if (n_ratings or minor.size) < TIMED_FROM:
+    if (n_ratings or minor.size) < RULES.timed_from:
         return device_array(shape, np.float32)
     places = places_in(zeros(shape[0] * shape[1] + (PLACES - 1) * APART // 4, np.float32), shape)
     kernel = make_grow_rows(layout.lanes, layout.factors, layout.minor.half, vector)

@@ -12,15 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.factorization.constants import RULES
 from gpukit.random import bits, key
 from gpukit.streams import Keyed, Numpy
 
-SHORTEST, LONGEST = 4, 256
 WHOLE = 1024  # ratings of the longest chunk, for a row in one chunk
 STALENESS = 1.6  # bound on the rate-weighted stale steps, found by trial: from 3 on, skewed data diverges
 QUAD = 4
 BLOCK = 128  # threads of a block of an epoch on a GPU
-RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, since long chunks learn best
 
 
 def worker_count(n_ratings, most, near=False):
@@ -30,7 +29,7 @@ def worker_count(n_ratings, most, near=False):
     """
     shy = 2.0  # factor up to a million ratings with neighbourhoods, which suffer more from staleness
     tenfold = min(max(math.log10(max(n_ratings, 1)) - 6.0, 0.0), 1.0)
-    per_worker = RATINGS_A_WORKER * (shy ** (1.0 - tenfold) if near else 1.0)
+    per_worker = RULES.ratings_a_worker * (shy ** (1.0 - tenfold) if near else 1.0)
     workers = min(most, max(1, int(n_ratings / per_worker)))
     return int(workers if workers <= QUAD else workers // QUAD * QUAD)
 
@@ -44,8 +43,8 @@ class Pace(NamedTuple):
 
     workers: int
     rate: np.ndarray
-    shortest: int = SHORTEST
-    longest: int = LONGEST
+    shortest: int = RULES.shortest_chunk
+    longest: int = RULES.longest_chunk
     whole: int = 0
 
 
@@ -67,10 +66,10 @@ def longest_still(n_ratings, workers):
     """Return the longest chunk of fixed rows, such that each worker has several: the longest chunk bounds an epoch's
     time."""
     least_chunks = 4  # of a worker
-    return int(np.clip(n_ratings // (least_chunks * workers), SHORTEST, LONGEST))
+    return int(np.clip(n_ratings // (least_chunks * workers), RULES.shortest_chunk, RULES.longest_chunk))
 
 
-def chunk_lengths(counts, workers, rate, bounds=(SHORTEST, LONGEST)):
+def chunk_lengths(counts, workers, rate, bounds=(RULES.shortest_chunk, RULES.longest_chunk)):
     """Return the longest chunk allowed for rows with counts ratings, (rows,).
 
     rate: of the rows' steps, a number or (rows,); bounds: of the result. A row with n of all ratings is processed by
@@ -139,7 +138,6 @@ class Epochs:
         self.session.finish()
 
 
-CLASSES = 8  # of length per octave; with more, quads are more even, but chunks of a row are concurrent more often
 LENGTH_BITS = 7  # of the sort keys of chunks
 
 
@@ -235,7 +233,7 @@ def order_chunks(row_chunks, seed, steps):
 def classes_of_length():
     """Return the class of each length, (WHOLE + 1,) uint64, 0 for the longest."""
     octaves = np.log2(np.maximum(np.arange(WHOLE + 1), 1))
-    return (np.ceil(CLASSES * np.log2(WHOLE)) - np.ceil(CLASSES * octaves)).astype(np.uint64)
+    return (np.ceil(RULES.length_classes * np.log2(WHOLE)) - np.ceil(RULES.length_classes * octaves)).astype(np.uint64)
 
 
 def deal_quads(ordered, shape, seed, steps, parts):

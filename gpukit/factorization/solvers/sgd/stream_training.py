@@ -17,11 +17,10 @@ from gpukit._driver import copy_page_locked, device_array, launch, zeros
 from gpukit.device import gpu_arrays, processors
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, WeightedBatch
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import NO_NEIGHBOR
 from gpukit.factorization.plan import (
     BUFFERS,
-    LEAST_BLOCKS,
-    ROUNDS,
     buffer_bytes,
     is_kept,
     kept_blocks,
@@ -234,13 +233,10 @@ class StreamTraining(schedule.Epochs):
     def hold(self, blocks, largest):
         """Store blocks of up to `largest` ratings, allocate the buffers and start the transfers."""
         is_kept, n, packing = [block.kept for block in blocks], largest, self.packing
-        self.blocks, self.buffers = (
-            blocks,
-            [
-                {name: device_array(n * count, dtype) for name, (dtype, count) in planes_of(packing).items()}
-                for _ in range(0 if all(is_kept) else BUFFERS)
-            ],
-        )
+        planes, n_buffers, self.blocks = planes_of(packing).items(), 0 if all(is_kept) else BUFFERS, blocks
+        self.buffers = [
+            {name: device_array(n * count, dtype) for name, (dtype, count) in planes} for _ in range(n_buffers)
+        ]
         self.minor, self.values = zeros(n, np.int32), device_array(n if packing.level_bits else 1, np.float32)
         self.codes = device_array((n, packing.slots // 4) if packing.slots else (1, 1), np.uint32)
         self.of_buffers = [self.batch_of(planes) for planes in self.buffers]
@@ -292,15 +288,15 @@ class StreamTraining(schedule.Epochs):
         )
 
     def slowed(self, counts, pace, spare):
-        """Return (schedule.Pace, chunks, most blocks): fewer workers until blocks of ROUNDS chunks a worker are small.
+        """Return (schedule.Pace, chunks, most blocks): fewer workers until blocks are small.
 
         counts: ratings of major rows; spare: bytes for chunk tables and blocks.
         """
         while True:
             chunks = int(pieces_of(counts, pace, 1).sum())
-            most = max(1, chunks // (ROUNDS * schedule.QUAD * max(1, pace.workers // schedule.QUAD)))
+            most = max(1, chunks // (RULES.chunk_rounds * schedule.QUAD * max(1, pace.workers // schedule.QUAD)))
             needed = buffer_bytes(self.packing, largest_block(self.n_ratings, most)) + 2 * CHUNK_BYTES * chunks
-            if pace.workers <= schedule.QUAD or (most >= LEAST_BLOCKS and needed <= spare):
+            if pace.workers <= schedule.QUAD or (most >= RULES.least_blocks and needed <= spare):
                 return pace, chunks, most
             pace = pace._replace(workers=pace.workers // 2 // schedule.QUAD * schedule.QUAD or schedule.QUAD)
 

@@ -8,35 +8,30 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.schedule import chunk_table
 
-BATCHES = 32  # at least; 16 to 256 are as accurate on MovieLens 1M
-PIECE = 512  # ratings of a major row in one batch; longer rows continue in the next batch
-SEEN_BYTES = 512 << 20  # of the rows stored for the ratings of a batch
-AT_ONCE = 32  # concurrent steps of a row, at most
-LONG = 64  # ratings of a row in a batch, at least, for processing by a whole block
-
 
 def batch_count(n_ratings, row_bytes):
     """Return the number of batches of n_ratings ratings, with row_bytes bytes for each rating."""
-    return max(BATCHES, -(-n_ratings * row_bytes // SEEN_BYTES))
+    return max(RULES.least_batches, -(-n_ratings * row_bytes // RULES.seen_bytes))
 
 
 def memory(n_ratings, layout):
     """Return the bytes that the batches of n_ratings ratings take on a device, for a layout.Layout."""
     row_bytes = 4 * (layout.lanes * layout.factors + EXTRA)
-    return 4 * n_ratings + min(SEEN_BYTES, -(-n_ratings // BATCHES) * row_bytes)
+    return 4 * n_ratings + min(RULES.seen_bytes, -(-n_ratings // RULES.least_batches) * row_bytes)
 
 
 def concurrent_steps(rates):
     """Return the number of concurrent steps of rows with these learning rates, (rows,) int64.
 
-    It is a power of two up to AT_ONCE, within the bound schedule.STALENESS.
+    It is a power of two up to RULES.most_concurrent, within the bound schedule.STALENESS.
     """
-    most = np.clip(schedule.STALENESS / np.maximum(rates, 1e-9), 1, AT_ONCE)
+    most = np.clip(schedule.STALENESS / np.maximum(rates, 1e-9), 1, RULES.most_concurrent)
     return (2 ** np.floor(np.log2(most))).astype(np.int64)
 
 
@@ -46,7 +41,7 @@ def minor_rows(counts, rates, batches):
     order: by falling count; at_once: concurrent steps of these rows; long: number of rows that a block processes.
     """
     order = np.argsort(-counts, kind="stable")
-    return order, concurrent_steps(rates)[order], int(np.count_nonzero(counts > LONG * batches))
+    return order, concurrent_steps(rates)[order], int(np.count_nonzero(counts > RULES.long_row * batches))
 
 
 def chunks_of(counts, rates, batches, seed):
@@ -56,7 +51,7 @@ def chunks_of(counts, rates, batches, seed):
     firsts[b]:firsts[b + 1], by falling length; a block processes each of the first longs[b].
     """
     first_batch, _ = schedule.deal_rows(counts, batches, seed)
-    pieces = np.clip(-(-counts // PIECE), 0, batches)
+    pieces = np.clip(-(-counts // RULES.batch_piece), 0, batches)
     row = np.repeat(np.arange(len(counts)), pieces)
     piece = np.arange(len(row)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     low, high = (part * counts[row] // pieces[row] for part in (piece, piece + 1))
@@ -68,7 +63,7 @@ def chunks_of(counts, rates, batches, seed):
     slot = before[:-1] - before[firsts[batch]]
     starts = (np.cumsum(counts) - counts)[row]
     chunks = np.stack([row, starts + low, length, slot, concurrent_steps(rates)[row]], axis=1)
-    longs = np.bincount(batch[length > LONG], minlength=batches)
+    longs = np.bincount(batch[length > RULES.long_row], minlength=batches)
     return np.ascontiguousarray(chunks, np.int64), firsts, longs
 
 

@@ -144,14 +144,11 @@ def cut_rows(start, stop, starts, before, classes, random_bits, random_key, chun
             places[c] = np.uint32(c)
 
 
-@by_block(lambda keys: keys.size)
-def fallen_lengths(start, stop, chunks, order, n, longest, keys, places):
+def fallen_lengths(chunks, order, n, longest, keys, places):
     """Twin of kernels.fallen_lengths."""
-    for k in range(stop - start):
-        q, length = start + k, 0
-        for t in range(QUAD * q, min(QUAD * q + QUAD, n)):
-            length = max(length, chunks[order[t], 2])
-        keys[q], places[q] = np.uint64(longest - length), np.uint32(q)
+    lengths = np.zeros(QUAD * keys.size, np.int64)
+    lengths[:n] = chunks[order[:n], 2]
+    keys[:], places[:] = longest - lengths.reshape(-1, QUAD).max(axis=1), np.arange(keys.size)
 
 
 @by_block(lambda hands: hands.shape[1])
@@ -166,29 +163,20 @@ def deal_hands(start, stop, order, random_key, hands):
             hands[last, m], hands[other, m] = hands[other, m], hands[last, m]
 
 
-@by_block(lambda out: out.shape[0])
-def take_quads(start, stop, chunks, order, n, hands, out):
+def take_quads(chunks, order, n, hands, out):
     """Twin of kernels.take_quads."""
-    fours = hands.shape[1]
-    for k in range(stop - start):
-        t = start + k
-        quad, part = t // QUAD, t % QUAD
-        entry = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
-        for column in range(3):
-            out[t, column] = chunks[order[entry], column] if entry < n else 0
+    quads = np.zeros(out.shape, np.int64)
+    quads[:n] = chunks[order[:n]]
+    out[:] = quads.reshape(-1, QUAD, 3)[hands.ravel()].reshape(-1, 3)
 
 
-@by_block(lambda n: n)
-def unpack_ratings(start, stop, packed, n, width, level_bits, z, minor, values):
+def unpack_ratings(packed, n, width, level_bits, z, minor, values):
     """Twin of kernels.unpack_ratings."""
-    mask = U64(U64(U64(1) << U64(level_bits)) - U64(1))
-    for t in range(start, stop):
-        number = U64(0)
-        for byte in range(width):
-            number |= U64(U64(packed[t * width + byte]) << U64(8 * byte))
-        minor[t] = I32(number >> U64(level_bits))
-        if level_bits > 0:
-            values[t] = z[number & mask]
+    numbers = packed[: n * width].reshape(n, width).astype(U64) << U64(8) * np.arange(width, dtype=U64)
+    numbers = numbers.sum(axis=1, dtype=U64)
+    minor[:n] = numbers >> U64(level_bits)
+    if level_bits:
+        values[:n] = z[numbers & U64((1 << level_bits) - 1)]
 
 
 @by_block(lambda n: n)

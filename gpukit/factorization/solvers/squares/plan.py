@@ -4,6 +4,7 @@ A Gram matrix is that of the extended rows y = (v, 1, z - b): 4 quads of factors
 the right-hand side. On a GPU its lower half is cut into tiles of TILE x TILE numbers, one per thread.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -116,7 +117,7 @@ def pieces_at_once(steps, n_factors, device, remedy):
             f"n_factors={n_factors} is too large for elimination on a GPU, which takes up to {MOST_FACTORS}. Use "
             f"{remedy}, or device='cpu'."
         )
-    return max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
+    return max(1, steps.SCRATCH // (4 * math.prod(steps.gram_shape(n_factors))))
 
 
 def batches_of(cut, decays, steps):
@@ -150,6 +151,42 @@ class Terms(NamedTuple):
     biased: bool
     shared: np.ndarray
     damping: np.float32
+
+
+class Equations:
+    """Normal equations of rows of F factors, `most` pieces at once; steps: those of the solvers."""
+
+    def __init__(self, steps, n_factors, most):
+        self.steps, self.n_factors = steps, n_factors
+        self.grams = steps.empty((most, *steps.gram_shape(n_factors)), np.float32)
+
+    def nothing(self):
+        """Return a Gram matrix of no rows."""
+        return self.steps.zeros((1, *self.grams.shape[1:]), np.float32)
+
+    def sums(self, pieces, data, table):
+        """Return the Gram matrix of a table's rows, without biases: of Data in a Cut's pieces, `most` at most."""
+        out, grams = self.nothing(), self.grams[: pieces.shape[0]]
+        self.steps.gram_of_pieces(self.n_factors, pieces, *data, table, False, grams)
+        self.steps.run("sum_of_grams", grams, out)
+        return out
+
+    def matrix(self, gram, size):
+        """Return the factors' part of a Gram matrix, both halves, (size, size) float32."""
+        out = self.steps.empty((size, size), np.float32)
+        self.steps.run("as_matrix", gram, out)
+        return out
+
+    def solve(self, batch, data, other, terms, table):
+        """Queue the solution for rows of `table`, with the table `other` fixed.
+
+        batch: (pieces, owners) of a Cut and decays (rows,) float32, lambda of each owner, on the device; F: up to
+        MOST_FACTORS on a GPU.
+        """
+        pieces, owners, decays = batch
+        self.steps.gram_of_pieces(self.n_factors, pieces, *data, other, terms.biased, self.grams)
+        system = self.grams, terms.shared, decays, terms.damping
+        self.steps.solve_by_cholesky(self.n_factors, owners, *system, table)
 
 
 def solve_symmetric(matrices, targets):

@@ -10,7 +10,7 @@ from gpukit.factorization.solvers.ease import baseline
 
 
 def test_lists_have_positive_scores_first_then_popular_items(monkeypatch):
-    monkeypatch.setattr(baseline, "TILE", 60 * 7)
+    monkeypatch.setattr(baseline, "NUMBERS", 60 * 7)
     train, _ = clicks()
     known = clicks_of(train.users, train.items, (121, 60))  # the last user has no clicks
     made, X = baseline.Ease(known, 60), np.zeros((121, 60))

@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 from factorization.solvers.ease import naive
 from gpukit.device import resolve
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers.ease import gpu
 
 pytestmark = pytest.mark.gpu
@@ -31,7 +32,7 @@ def test_weights_are_those_of_the_definition(monkeypatch, shape, count, block):
 
 def test_what_a_gpu_cannot_solve_is_left_to_the_cpu(monkeypatch):
     X = clicks((120, 40), 1500)
-    monkeypatch.setattr(gpu, "ACCURATE", 0.0)
+    monkeypatch.setattr(RULES, "inverse_error", 0.0)
     assert gpu.solve_weights(X, 3.0, resolve("cuda")) is None
     monkeypatch.setattr(gpu, "free_memory", lambda device: 1 << 20)
     assert gpu.solve_weights(X, 3.0, resolve("cuda")) is None

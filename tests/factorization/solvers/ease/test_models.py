@@ -55,7 +55,7 @@ def test_lists_are_those_of_the_oracle(kind):
 
 def test_scores_of_pairs_in_any_order_and_of_unknown_ids(monkeypatch):
     """In tiles of seven users."""
-    monkeypatch.setattr(cpu_steps, "TABLE_BYTES", 7 * 5 * 60)
+    monkeypatch.setattr(cpu_steps.DeviceModel, "tile_bytes", 7 * 5 * 60)
     train, _ = clicks()
     model, (_, scores) = fitted(), exact_scores(train)
     rng = np.random.default_rng(3)
@@ -168,7 +168,7 @@ def test_later_updates_correct_the_inverse_of_the_last_one(monkeypatch):
 
 @pytest.mark.parametrize("grown", [0, 3])
 def test_a_corrected_inverse_is_the_inverse(monkeypatch, grown):
-    monkeypatch.setattr(item_weights.training, "BLOCK", 40)
+    monkeypatch.setattr(item_weights.training, "NUMBERS", 40)
     rng = np.random.default_rng(grown)
     X, more = rng.random((30, 17)) < 0.3, rng.random((5, 17 + grown)) < 0.4
     before = np.pad(X, ((0, 0), (0, grown)))

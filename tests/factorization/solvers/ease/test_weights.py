@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 from factorization.solvers.ease import naive
 from gpukit.errors import ParameterError
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers.ease import training
 
 SHAPES = [(1, 2), (5, 3), (4, 9), (31, 12), (12, 33), (70, 20)]
@@ -42,7 +43,7 @@ def test_scores_need_no_weights(shape):
 
 def test_gram_matrix_in_blocks(monkeypatch):
     dense, X = clicks((23, 17))
-    monkeypatch.setattr(training, "BLOCK", 40)
+    monkeypatch.setattr(training, "NUMBERS", 40)
     assert np.array_equal(training.gram_of(X, np.float32), dense @ dense.T)
 
 
@@ -66,7 +67,7 @@ def test_too_little_regularization():
 def test_the_cheaper_side():
     assert training.uses_users((600, 9_000), 80_000)
     assert not training.uses_users((6_040, 3_706), 994_169)
-    assert training.work_of((600, 9_000), 80_000) < 9_000**3 / training.INVERSE_RATE
+    assert training.work_of((600, 9_000), 80_000) < 9_000**3 / RULES.inverse_rate
     assert training.memory_of(20_000) == 4_800_000_000
 
 

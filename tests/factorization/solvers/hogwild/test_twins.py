@@ -17,8 +17,9 @@ from factorization.solvers.hogwild.inputs import (
     visits,
     without_conflicts,
 )
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import cpu_layout
-from gpukit.factorization.solvers.hogwild.training import MEETINGS, Samples, most_useful
+from gpukit.factorization.solvers.hogwild.training import Samples, most_useful
 from gpukit.factorization.solvers.hogwild.twins import hogwild_epoch, scatter_ratings
 
 
@@ -56,7 +57,7 @@ def test_ratings_are_scattered(counts):
 
 @pytest.mark.parametrize("shape", [(2, 3), (40, 30), (700, 5000)])
 def test_workers_seldom_share_rows(shape):
-    """Conflicts are about MEETINGS and not above it.
+    """Conflicts are about RULES.hogwild_meetings and not above it.
 
     The value is the probability that two ratings share a row, times the other workers. Users and items are drawn by
     their number of ratings; few rows have one worker.
@@ -69,5 +70,5 @@ def test_workers_seldom_share_rows(shape):
     workers = most_useful(SimpleNamespace(by_user=sides[0], by_item=sides[1]))
     drawn = [rng.choice(len(side), (2, 400_000), p=side / side.sum()) for side in counts]
     chance = sum(np.mean(one == other) for one, other in drawn)
-    assert workers == 1 or 0.8 * MEETINGS < workers * chance < 1.1 * MEETINGS
+    assert workers == 1 or 0.8 * RULES.hogwild_meetings < workers * chance < 1.1 * RULES.hogwild_meetings
     assert (workers > 1) == (shape != (2, 3))

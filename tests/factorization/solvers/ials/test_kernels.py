@@ -12,16 +12,9 @@ from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.errors import ParameterError
-from gpukit.factorization.solvers.ials import (
-    descent_kernels,
-    descent_twins,
-    formulas,
-    gpu,
-    inverse_kernels,
-    inverse_twins,
-    products_kernels,
-)
-from gpukit.factorization.solvers.ials import products_twins as product_twins
+from gpukit.factorization.constants import RULES
+from gpukit.factorization.solvers import gpu
+from gpukit.factorization.solvers.ials import formulas, kernels, twins
 
 SHAPE = (23, 14)
 
@@ -42,10 +35,8 @@ def test_products_of_pieces(lanes, count, one_weight):
     ways, table = (rng.normal(size=(rows, width + 8)).astype(np.float32) for rows in (4, 10))
     arguments = pieces, minor, weights.astype(np.float32), np.float32(0.75), ways, table
     made = [np.full((3, width), np.nan, np.float32) for _ in range(2)]
-    launch_repeatably(
-        products_kernels.make_products_of_pieces(lanes, count), 2, products_kernels.THREADS, *arguments, made[0]
-    )
-    product_twins.products_of_pieces(*arguments, made[1])
+    launch_repeatably(kernels.make_products_of_pieces(lanes, count), 2, kernels.PRODUCT_THREADS, *arguments, made[0])
+    twins.products_of_pieces(*arguments, made[1])
     expected = np.zeros((3, width))
     for p, (row, first, length) in enumerate(pieces):
         for t in range(first, first + length):
@@ -64,7 +55,7 @@ def test_a_step(width, rows, size, monkeypatch):
     Also more factors than threads (264: in blocks of two rows); residuals whose products are subnormal.
     """
     if width == 264:
-        monkeypatch.setattr(descent_kernels, "rows_of_block", lambda width: 2)
+        monkeypatch.setattr(kernels, "rows_of_block", lambda width: 2)
     rng = np.random.default_rng(width)
     owners = np.array([[row + 1, 2 * row, 1 + row % 2, 9] for row in range(rows)])
     half = rng.normal(size=(width, width)) / width**0.5
@@ -77,10 +68,10 @@ def test_a_step(width, rows, size, monkeypatch):
     calls = [(0, "begin_descent", ()), (1, "descend", (False,)), (1, "descend", (True,))]
     for number, name, last in calls[: 3 if width == 32 else 2]:
         made = [[array.copy() for array in lists] for _ in range(2)]
-        kernel = descent_kernels.make_descent(width)[number]
+        kernel = kernels.make_descent(width)[number]
         given, of_twin = ((owners, *own[:4], *last, formulas.Directions(*own[4:7]), own[7]) for own in made)
-        launch_repeatably(kernel, 2, descent_kernels.THREADS, *given)
-        getattr(descent_twins, name)(*of_twin)
+        launch_repeatably(kernel, 2, kernels.THREADS, *given)
+        getattr(twins, name)(*of_twin)
         assert (made[0][4] == lists[4]).all() == (last == (True,))
         for found, twin, before in zip(made[0][4:], made[1][4:], lists[4:]):
             np.testing.assert_allclose(found, twin, rtol=0, atol=1e-5 * np.abs(twin).max())
@@ -102,12 +93,12 @@ def test_an_inverse_by_panels(n, decay):
     steps = -(-n // formulas.PANEL)
     made = []
     for run in (
-        functools.partial(launch_repeatably, inverse_kernels.invert_panel, (steps, steps), inverse_kernels.THREADS),
+        functools.partial(launch_repeatably, kernels.invert_panel, (steps, steps), kernels.THREADS),
         None,
     ):
         source, out, found = np.full((n, n), np.nan), np.full((n, n), np.nan), np.full((n, n), np.nan, np.float32)
         for step in range(steps):
-            (run or inverse_twins.invert_panel)(shared, np.float64(decay), step, source, out, found)
+            (run or twins.invert_panel)(shared, np.float64(decay), step, source, out, found)
             source, out = out, source
         made.append(found)
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-7 * np.abs(expected).max())
@@ -135,8 +126,8 @@ def test_epochs_by_gradients(monkeypatch):
 def check_epoch(way, monkeypatch):
     """In batches, with rows in several pieces, against the oracle."""
     monkeypatch.setattr(formulas, "way_of", lambda *facts: way)
-    monkeypatch.setattr(gpu.squares, "LONGEST", 4)
-    monkeypatch.setattr(gpu.squares, "SCRATCH", 3 * 4 * 64 * 3)
+    monkeypatch.setattr(gpu, "LONGEST", 4)
+    monkeypatch.setattr(gpu, "SCRATCH", 3 * 4 * 64 * 3)
     monkeypatch.setattr(gpu, "MOMENT_PIECES", 3)
     small_launches(monkeypatch)
     clicks = clicks_of(12, 7, weighted=True)
@@ -149,8 +140,8 @@ def check_epoch(way, monkeypatch):
         U = naive.solved(clicks, 12, 0, V, *TERMS)
         V = naive.solved(clicks, 7, 1, U, *TERMS)
     else:
-        U = naive.descended(clicks, U, 0, V, *TERMS, formulas.STEPS)
-        V = naive.descended(clicks, V, 1, U, *TERMS, formulas.STEPS)
+        U = naive.descended(clicks, U, 0, V, *TERMS, RULES.gradient_steps)
+        V = naive.descended(clicks, V, 1, U, *TERMS, RULES.gradient_steps)
     state = session.state()
     for found, expected in ((state.user_factors, U), (state.item_factors, V)):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())

@@ -6,8 +6,11 @@ import pytest
 from factorization.solvers.ials import naive
 from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 from gpukit.errors import DataError
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.settings import ROW_SOLVERS
-from gpukit.factorization.solvers.ials import cpu, formulas
+from gpukit.factorization.solvers import cpu
+from gpukit.factorization.solvers.ials import formulas
+from gpukit.factorization.solvers.ials.training import inverse_of
 from gpukit.factorization.solvers.rates import USUAL
 from gpukit.runtime.thread_count import limit_threads
 
@@ -31,7 +34,7 @@ def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
 
     Each half uses the current other side.
     """
-    monkeypatch.setattr(cpu.squares, "LONGEST", longest)
+    monkeypatch.setattr(cpu, "LONGEST", longest)
     monkeypatch.setattr(formulas, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=weighted)
     session, training = begun(clicks, SHAPE, n_factors)
@@ -51,15 +54,15 @@ def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
 @pytest.mark.parametrize("weighted, longest", [(False, 8192), (True, 4)])
 def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
     """The steps of the oracle; rows in one piece and in several."""
-    monkeypatch.setattr(cpu.squares, "LONGEST", longest)
+    monkeypatch.setattr(cpu, "LONGEST", longest)
     monkeypatch.setattr(formulas, "way_of", lambda *facts: "gradients")
     clicks = clicks_of(weighted=weighted)
     session, training = begun(clicks, SHAPE, n_factors)
     U, V = sides(session)
     for epoch in range(3):
         training.epoch(epoch)
-        U = naive.descended(clicks, U, 0, V, *TERMS, formulas.STEPS)
-        V = naive.descended(clicks, V, 1, U, *TERMS, formulas.STEPS)
+        U = naive.descended(clicks, U, 0, V, *TERMS, RULES.gradient_steps)
+        V = naive.descended(clicks, V, 1, U, *TERMS, RULES.gradient_steps)
         found = sides(session)
         close(found[0], U)
         close(found[1], V)
@@ -84,7 +87,7 @@ def test_the_inverse_that_preconditions(n, decay):
     half[[1, n - 1]] = 0
     shared = (half @ half.T).astype(np.float32)
     expected = np.linalg.pinv(shared + decay * np.eye(n), hermitian=True)
-    found = cpu.inverse_of(shared, decay)
+    found = inverse_of(shared, decay, cpu)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
     assert found.dtype == np.float32 and (found[1] != 0).sum() == (decay > 0)
 
@@ -95,7 +98,7 @@ def test_an_unknown_that_others_tell_is_left_alone(seed):
     half = np.random.default_rng(seed).normal(size=(5, 15)) * 1e3
     half[3] = half[0] / 7 + half[1] / 3
     shared = (half @ half.T).astype(np.float32)
-    found, rest = cpu.inverse_of(shared, 0.0), [0, 1, 2, 4]
+    found, rest = inverse_of(shared, 0.0, cpu), [0, 1, 2, 4]
     expected = np.linalg.inv(shared[np.ix_(rest, rest)].astype(float))
     assert not found[3].any() and not found[:, 3].any()
     np.testing.assert_allclose(found[np.ix_(rest, rest)], expected, rtol=0, atol=1e-5 * np.abs(expected).max())
@@ -118,7 +121,7 @@ def test_the_answer_has_the_least_loss(monkeypatch):
 def test_any_number_of_threads(way, monkeypatch):
     """Bit-identical, with rows in several pieces."""
     monkeypatch.setattr(formulas, "way_of", lambda *facts: way)
-    monkeypatch.setattr(cpu.squares, "LONGEST", 4)
+    monkeypatch.setattr(cpu, "LONGEST", 4)
     clicks, made = clicks_of(weighted=True), []
     for count in (1, 2):
         with limit_threads(count):
@@ -138,5 +141,8 @@ def test_weights_are_above_zero():
 
 def test_usual_parameters():
     assert USUAL["ials"]("adaptive", 10**6)["exponent"] == 1.0
-    assert [formulas.way_of(n) for n in (8, formulas.DIRECT, formulas.DIRECT + 1)] == [*["cholesky"] * 2, "gradients"]
+    assert [formulas.way_of(n) for n in (8, RULES.direct_factors, RULES.direct_factors + 1)] == [
+        *["cholesky"] * 2,
+        "gradients",
+    ]
     assert ROW_SOLVERS == ("auto", *formulas.WAYS)

@@ -8,6 +8,7 @@ from factorization.inputs import make, planted, rates, same_state
 from factorization.solvers.sgd.batch_inputs import assert_learned, case_of, dealt, learned
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import cpu_layout
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.rates import row_rates
@@ -63,17 +64,17 @@ def test_every_rating_is_in_one_batch(counts):
         assert starts[row] <= first and first + length <= starts[row + 1]
     for own, long in zip((chunks[a:b] for a, b in zip(firsts, firsts[1:])), longs):
         assert len(set(own[:, 0].tolist())) == len(own)
-        assert (np.diff(own[:, 2]) <= 0).all() and (own[:long, 2] > training.LONG).all()
-        assert (own[long:, 2] <= training.LONG).all()
+        assert (np.diff(own[:, 2]) <= 0).all() and (own[:long, 2] > RULES.long_row).all()
+        assert (own[long:, 2] <= RULES.long_row).all()
         np.testing.assert_array_equal(own[:, 3], np.cumsum(own[:, 2]) - own[:, 2])
 
 
 def test_long_rows_are_cut_and_dealt_out():
-    counts = np.array([32 * training.PIECE, 3 * training.PIECE, 7])
+    counts = np.array([32 * RULES.batch_piece, 3 * RULES.batch_piece, 7])
     chunks, firsts, _ = training.chunks_of(counts, np.full(3, 0.1), 8, seed=0)
     batch = np.repeat(np.arange(8), np.diff(firsts))
     assert sorted(batch[chunks[:, 0] == 0]) == list(range(8))
-    assert len(set(batch[chunks[:, 0] == 1])) == 3 and (chunks[chunks[:, 0] == 1, 2] == training.PIECE).all()
+    assert len(set(batch[chunks[:, 0] == 1])) == 3 and (chunks[chunks[:, 0] == 1, 2] == RULES.batch_piece).all()
     assert (training.chunks_of(counts, np.full(3, 0.1), 8, seed=1)[0] != chunks).any()
 
 
@@ -84,7 +85,7 @@ def test_ratings_at_once():
         1,
         2,
         16,
-        training.AT_ONCE,
+        RULES.most_concurrent,
     ]
     order, at_once, long = training.minor_rows(np.array([1, 900, 0, 513]), np.array([1.0, 0.1, 2.0, 0.2]), 8)
     assert (order.tolist(), at_once.tolist(), long) == ([1, 3, 0, 2], [16, 8, 1, 1], 2)
@@ -131,6 +132,6 @@ def test_batch_count():
     """
     layout = cpu_layout(32, 0)
     assert training.memory(3200, layout) == 4 * 3200 + 100 * 160
-    assert training.memory(10**9, layout) == 4 * 10**9 + training.SEEN_BYTES
-    assert training.batch_count(10, 160) == training.BATCHES
-    assert training.batch_count(10**9, 160) == -(-160 * 10**9 // training.SEEN_BYTES)
+    assert training.memory(10**9, layout) == 4 * 10**9 + RULES.seen_bytes
+    assert training.batch_count(10, 160) == RULES.least_batches
+    assert training.batch_count(10**9, 160) == -(-160 * 10**9 // RULES.seen_bytes)

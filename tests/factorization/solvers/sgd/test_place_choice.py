@@ -13,6 +13,7 @@ from support import small_launches
 from factorization.shared.data import table_of
 from gpukit._cuda import cuda
 from gpukit.factorization.arrays import Parameters, Side
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.gpu import DeviceModel
 from gpukit.factorization.model.layout import gpu_layout
 from gpukit.factorization.solvers.sgd import gpu
@@ -34,12 +35,12 @@ def test_rows_keep_their_numbers(tried, half, monkeypatch):
     """Also rows that are set later."""
     small_launches(monkeypatch)
     for name, value in (
-        ("TIMED_FROM", 1 if tried else 99),
         ("TIMED_THREADS", 32),
         ("TIMED_BLOCKS", 1),
         ("processors", lambda: 1),
     ):
         monkeypatch.setattr(gpu, name, value)
+    monkeypatch.setattr(RULES, "timed_from", 1 if tried else 99)
     layout, asked = gpu_layout(32, 0, half), []
 
     def attempts(kernel, minor, every, places):

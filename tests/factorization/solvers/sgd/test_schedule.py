@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from factorization.inputs import ordered
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.plan import packing_of
 from gpukit.factorization.prepare import cpu as steps
@@ -17,14 +18,7 @@ from gpukit.factorization.settings import Settings
 from gpukit.factorization.solvers import rates
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule, stream_training
-from gpukit.factorization.solvers.sgd.schedule import (
-    CLASSES,
-    balance_quads,
-    chunk_table,
-    cut_table,
-    max_load,
-    pieces_of,
-)
+from gpukit.factorization.solvers.sgd.schedule import balance_quads, chunk_table, cut_table, max_load, pieces_of
 from gpukit.ratings import Ratings
 
 COUNTS = {
@@ -80,7 +74,7 @@ def test_quads_of_about_equal_length(more):
     """
     chunks = table_of(indptr_of([*COUNTS["long tail"], *[1] * more]), 300, 0.15, seed=0)
     with np.errstate(divide="ignore"):
-        classes = np.ceil(CLASSES * np.log2(chunks[:, 2]))
+        classes = np.ceil(RULES.length_classes * np.log2(chunks[:, 2]))
     quads = np.sort(classes.reshape(-1, 4), axis=1)
     expected = np.sort(np.sort(classes)[::-1].reshape(-1, 4), axis=1)
     assert sorted(quads.tolist()) == sorted(expected.tolist())
@@ -108,11 +102,11 @@ def test_chunk_lengths_bound_the_stale_steps(workers, rate):
     counts = np.array([0, 1, 40, 1000, 20000, 10**6])
     rate = rates.row_rates("adaptive", 0.2, counts) if rate == "by row" else rate
     longest = schedule.chunk_lengths(counts, workers, rate)
-    assert longest.min() >= schedule.SHORTEST and longest.max() <= schedule.LONGEST
+    assert longest.min() >= RULES.shortest_chunk and longest.max() <= RULES.longest_chunk
     stale = (workers - 1) * counts / counts.sum() * longest * rate
-    assert (stale[longest > schedule.SHORTEST] <= schedule.STALENESS * 1.001).all()
+    assert (stale[longest > RULES.shortest_chunk] <= schedule.STALENESS * 1.001).all()
     assert (np.diff(longest) <= 0).all()  # longer rows, shorter chunks
-    assert (longest[(stale < schedule.STALENESS / 2) & (counts > 0)] == schedule.LONGEST).all()
+    assert (longest[(stale < schedule.STALENESS / 2) & (counts > 0)] == RULES.longest_chunk).all()
     chunks = table_of(indptr_of(counts[:-1]), workers, 0.15, seed=0)
     bound = schedule.chunk_lengths(counts[:-1], workers, 0.15)
     assert (chunks[:, 2] <= bound[chunks[:, 0]]).all()
@@ -123,7 +117,7 @@ def test_worker_count():
 
     The number increases with the ratings.
     """
-    sizes = [0, 1, schedule.RATINGS_A_WORKER, 2 * schedule.RATINGS_A_WORKER, 11 * schedule.RATINGS_A_WORKER, 10**9]
+    sizes = [0, 1, RULES.ratings_a_worker, 2 * RULES.ratings_a_worker, 11 * RULES.ratings_a_worker, 10**9]
     assert [schedule.worker_count(n, 66) for n in sizes] == [1, 1, 1, 2, 8, 64]
     assert schedule.worker_count(10**9, 3) == 3 and type(schedule.worker_count(np.int64(5000), 64)) is int
 
@@ -138,8 +132,8 @@ def test_workers_with_fixed_rows():
     assert schedule.still_workers(10**6, np.array([3.0, 400.0]), (few, most)) == int(1.6 * 10**6 / 400) // 4 * 4
     assert schedule.still_workers(10**6, np.array([10.0**6]), (few, most)) == few
     assert schedule.still_workers(200, np.array([0.1]), (1, most)) == 3
-    lengths = schedule.chunk_lengths(np.array([5, 10**6]), 4000, np.array([0.0, 0.01]), (1, schedule.LONGEST))
-    assert lengths.tolist() == [schedule.LONGEST, 1]
+    lengths = schedule.chunk_lengths(np.array([5, 10**6]), 4000, np.array([0.0, 0.01]), (1, RULES.longest_chunk))
+    assert lengths.tolist() == [RULES.longest_chunk, 1]
 
 
 def test_fewer_workers_with_neighbourhoods():
@@ -318,7 +312,7 @@ def test_an_epoch_has_its_own_rates_and_order():
 )
 def test_blocks_have_several_chunks_of_each_worker(n, spare, is_slowed, monkeypatch):
     """Otherwise the short chunks of a row are concurrent, and SGD diverges."""
-    monkeypatch.setattr(stream_training, "ROUNDS", 3)
+    monkeypatch.setattr(RULES, "chunk_rounds", 3)
     counts = np.random.default_rng(n).zipf(1.6, n // 150) % 3000
     counts = np.maximum(1, counts * (n / counts.sum())).astype(np.int64)
     given = schedule.Pace(512, np.full(len(counts), 0.05))

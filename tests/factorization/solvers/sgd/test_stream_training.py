@@ -17,6 +17,7 @@ from gpukit._driver import launch
 from gpukit.device import Device
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization import LSHMF, MatrixFactorization, begin, gpu, plan
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule, stream_training
@@ -36,7 +37,7 @@ def small_gpu(monkeypatch):
         monkeypatch.setattr(module, "CODE_BLOCKS", 2)
     for module in (gpu, stream_training):
         monkeypatch.setattr(module, "BLOCK", 32)
-    monkeypatch.setattr(stream_training, "ROUNDS", 1)
+    monkeypatch.setattr(RULES, "chunk_rounds", 1)
 
 
 def ratings_of(levels=5, weighted=False):

@@ -17,9 +17,14 @@ from factorization.solvers.squares.inputs import (
 pytestmark = pytest.mark.kernel
 
 from gpukit._cuda import cuda
-from gpukit.factorization.solvers.squares import gpu, plan
-from gpukit.factorization.solvers.squares.cholesky_kernels import make_solve_by_cholesky
-from gpukit.factorization.solvers.squares.gram_kernels import as_matrix, make_gram_of_pieces, sum_of_grams
+from gpukit.factorization.solvers import gpu
+from gpukit.factorization.solvers.squares import plan
+from gpukit.factorization.solvers.squares.kernels import (
+    as_matrix,
+    make_gram_of_pieces,
+    make_solve_by_cholesky,
+    sum_of_grams,
+)
 from gpukit.factorization.solvers.squares.plan import Data, Terms
 
 COUNTS = (0, 1, 2, 33, 0, 70)
@@ -102,7 +107,7 @@ def test_the_host_steps():
     case = problem(6, (0, 3, 12), shared=False)
     batch, data = on_gpu(batch_of(case, 5)), Data(*on_gpu(case.data))
     own, other = on_gpu((own_table(case, 8), table_of(case.V, case.b, 8)))
-    equations = gpu.Equations(6, 9)
+    equations = plan.Equations(gpu, 6, 9)
     equations.solve(batch, data, other, Terms(True, equations.nothing(), DAMPING), own)
     assert_solved(case, own.copy_to_host(), 8)
     every = on_gpu((np.array([[0, 0, 20], [0, 20, 21]]), np.arange(41, dtype=np.int32), *np.float32([[0], [2]])))

@@ -13,7 +13,8 @@ from factorization.solvers.squares.inputs import (
     square_of,
     table_of,
 )
-from gpukit.factorization.solvers.squares import cpu, plan
+from gpukit.factorization.solvers import cpu
+from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.formulas import inverse_pivot, quotient
 from gpukit.factorization.solvers.squares.plan import Terms
 
@@ -23,7 +24,7 @@ COUNTS = (0, 1, 2, 33, 0, 300, 7, 16, 0)
 def solved(case, batches, n_factors, biased=True, damping=DAMPING):
     """Return the table of the rows' side after all batches."""
     own, other = own_table(case, n_factors), table_of(case.V, case.b, n_factors)
-    equations = cpu.Equations(n_factors, max(len(pieces) for pieces, *_ in batches))
+    equations = plan.Equations(cpu, n_factors, max(len(pieces) for pieces, *_ in batches))
     for batch in batches:
         equations.solve(batch, case.data, other, Terms(biased, square_of(case), damping), own)
     return own
@@ -82,7 +83,7 @@ def test_sums_over_a_table(n_factors, longest):
     """
     case, rows = problem(n_factors, (1,)), np.arange(41, dtype=np.int32)
     pieces = plan.cut(np.array([0, len(rows)]), longest, 1).pieces
-    equations, weight = cpu.Equations(n_factors, len(pieces)), np.array([0.3], np.float32)
+    equations, weight = plan.Equations(cpu, n_factors, len(pieces)), np.array([0.3], np.float32)
     data = case.data._replace(minor=rows, values=np.zeros(1, np.float32), weights=weight)
     made = equations.matrix(equations.sums(pieces, data, table_of(case.V, case.b, n_factors)), n_factors + 2)
     V = case.V.astype(float)
