@@ -45,4 +45,6 @@ def _doors():
 
     from gpukit import _driver
 
-    return [(owner, name, lambda own: own.py_func) for owner, name in ((CUDADispatcher, "call"), (_driver, "_plan_launch"))]
+    return [
+        (owner, name, lambda own: own.py_func) for owner, name in ((CUDADispatcher, "call"), (_driver, "_plan_launch"))
+    ]
