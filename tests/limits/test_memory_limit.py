@@ -83,7 +83,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("kind, answer", itertools.product(KINDS, ANSWERS))
+@pytest.mark.parametrize("kind, answer", list(itertools.product(KINDS, ANSWERS)))
 def test_answers_stay_within_the_limit(kind, answer, memory, monkeypatch):
     """The model fits, with half of the memory that the whole answer needs."""
     (make, named), data, work = KINDS[kind], ratings(), ANSWERS[answer]
