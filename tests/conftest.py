@@ -48,6 +48,7 @@ MARKED = re.compile(r"mark\.kernel\b")
 MARKED_AS_A_WHOLE = re.compile(r"^pytestmark = \[?pytest\.mark\.(kernel|gpu)\b", re.MULTILINE)
 SIMULATED_AS_A_WHOLE = re.compile(r"^pytestmark = .*mark\.simulator\b", re.MULTILINE)
 TIERS = {"slow": re.compile(r"mark\.slow\b|\bthinned\("), "nightly": re.compile(r"mark\.nightly\b")}
+PATTERNS = {"kernel": MARKED, **TIERS}
 SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = .*mark\.(slow|nightly)\b", re.MULTILINE)
 
 
@@ -93,15 +94,18 @@ def pytest_collection_modifyitems(config, items):
 
     The smallest irregular launch of each kernel is fast, whatever the mark of its function.
     """
+    files = {name: set() for name in PATTERNS}
     for item in items:
         is_smallest = item.nodeid.removeprefix("tests/") in STANDS_FOR
         if is_smallest or item.get_closest_marker("nightly"):  # of a case; others of the function are slow
             item.own_markers = [mark for mark in item.own_markers if mark.name != "slow"]
-        is_marked = item.get_closest_marker("slow") or item.get_closest_marker("nightly")
-        if not is_marked or is_smallest:
+        marks = {mark.name for mark in item.iter_markers()}
+        if is_smallest or marks.isdisjoint(TIERS):
             item.add_marker("fast")
-    for name, pattern in {"kernel": MARKED, **TIERS}.items():
-        for path in {item.path for item in items if item.get_closest_marker(name)}:
+        for name in marks & files.keys():
+            files[name].add(item.path)
+    for name, pattern in PATTERNS.items():
+        for path in files[name]:
             if not pattern.search(path.read_text(encoding="utf-8")):
                 raise pytest.UsageError(f"{path}: write pytest.mark.{name} in full, else runs with -m miss the file")
     leave_out(config, items, lambda item: item.get_closest_marker("simulator") and not SIMULATED)

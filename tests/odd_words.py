@@ -1,7 +1,6 @@
 """Ids that text readers and writers may split, strip, merge, misread, or not represent."""
 
 import functools
-import sys
 import unicodedata
 
 import numpy as np
@@ -65,9 +64,9 @@ LETTERS = [*",;|\t \r\n\"#%:'\\-+.019ea"]
 
 @functools.cache
 def letters_by_category():
-    """Return {category: all of its letters} of Unicode."""
+    """Return {category: its letters in the first two planes of Unicode}, where every category has some."""
     letters = {}
-    for code in range(1, sys.maxunicode + 1):
+    for code in range(1, 0x20000):
         letters.setdefault(unicodedata.category(chr(code)), []).append(chr(code))
     return letters
 

@@ -3,7 +3,8 @@
 | fence            | content                                                                                          |
 |------------------|--------------------------------------------------------------------------------------------------|
 | ```console       | `$ command` lines; the lines below a command are lines of its output, in any order. The page's   |
-|                  | Python process runs those of gpukit alone, bash the others                                       |
+|                  | Python process runs those of gpukit alone, also with `>FILE` or `|| echo "exit code $?"`; bash   |
+|                  | runs the others                                                                                  |
 | ```python        | run in the page's own Python process, which keeps its names                                      |
 | ```text          | directly below a python fence: lines that the snippet prints                                     |
 | ```... title="F" | the text of the file F, written before what follows runs                                         |
@@ -34,10 +35,21 @@ PRELUDE = (
     'gpukit() { "$PYTHON" -m gpukit "$@"; }; python() { "$PYTHON" "$@"; }; gunicorn() { "$PYTHON" -m gunicorn "$@"; }\n'
 )
 PRELUDE += "export -f gpukit python gunicorn\n"
-ALONE = re.compile(r"gpukit [\w ./,:=+@%^\"'-]+")  # needs no shell
+ALONE = re.compile(  # needs no shell
+    r"gpukit (?P<words>[\w ./,:=+@%^\"'-]+?)(?: ?>(?P<file>[\w.-]+))?(?P<may_fail> \|\| echo \"exit code \$\?\")?"
+)
 MARK, FAILED = "<<end of snippet>>", "<<snippet failed>>"
 INTERPRETER = f"""
-import sys, traceback
+import contextlib, sys, traceback
+
+def gpukit(words, file, may_fail):
+    from gpukit.cli.main import run
+    with open(file, "w") if file else contextlib.nullcontext(sys.stdout) as out, contextlib.redirect_stdout(out):
+        code = run(words)
+    assert code == 0 or may_fail
+    if code:
+        print("exit code", code)
+
 names = {{"__name__": "__main__"}}
 for length in iter(sys.stdin.readline, ""):
     try:
@@ -97,8 +109,8 @@ def run_page(text, folder):
             code = step.code.replace(PORT, port)
             if step.kind == "file":
                 (folder / step.shown[0]).write_text(code)
-            elif step.kind == "console" and ALONE.fullmatch(code):
-                yield step, run_snippet(interpreter, in_python(code))
+            elif step.kind == "console" and (command := ALONE.fullmatch(code)):
+                yield step, run_snippet(interpreter, in_python(**command.groupdict()))
             elif step.kind == "console":
                 done = subprocess.run(["bash", "-c", PRELUDE + code], **options)
                 assert done.returncode == 0, f"{code}\n{done.stdout}"
@@ -108,9 +120,9 @@ def run_page(text, folder):
         interpreter.stdin.close()
 
 
-def in_python(command):
-    """Return the expression that runs a command of gpukit."""
-    return f"assert __import__('gpukit.cli.main', fromlist=['run']).run({shlex.split(command)[1:]}) == 0"
+def in_python(words, file, may_fail):
+    """Return the statement of INTERPRETER that runs a command of gpukit, into a file if one is named."""
+    return f"__import__('__main__').gpukit({shlex.split(words)}, {file!r}, {bool(may_fail)})"
 
 
 def run_snippet(interpreter, code):

@@ -133,10 +133,10 @@ def test_predictions_for_the_unknown():
     np.testing.assert_allclose(predicted, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("hide", [False, True])
-@pytest.mark.parametrize("n_factors, n_neighbors", [(3, 0), (33, 5), (4, 39)])
-def test_score_rows(n_factors, n_neighbors, hide):
+@pytest.mark.parametrize("size, hide", thinned([(3, 0), (33, 5), (4, 39)], [False, True], share=2))
+def test_score_rows(size, hide):
     """70 users: two groups and a part of one; 39 neighbours: all the others."""
+    n_factors, n_neighbors = size
     case = problem(n_factors, n_neighbors, shape=(71, 40), n_ratings=1100, walk="items")
     parameters, near = pack(case, cpu_layout(n_factors, n_neighbors))
     users, worth = np.random.default_rng(1).permutation(71)[:70].astype(np.int32), worths(40)

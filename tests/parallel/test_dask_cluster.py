@@ -197,8 +197,8 @@ def pair():
 
 
 def run(cluster, *words):
-    """Run a command on a cluster; check that it succeeds."""
-    code, out, err = command(*words, "--dask", cluster.scheduler_address)
+    """Run a command on a cluster, from this process; check that it succeeds."""
+    code, out, err = run_here(*words, "--dask", cluster.scheduler_address)
     assert code == 0, err
     return out
 

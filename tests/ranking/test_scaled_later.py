@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import thinned
 
 pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarnings("ignore")]
 
@@ -33,8 +34,9 @@ def documents(dtype):
     return X.astype(dtype), at.y, at.qid
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("scale", ["deviation", "minmax", "query", "none"])
+@pytest.mark.parametrize(
+    "scale, dtype", thinned(["deviation", "minmax", "query", "none"], [np.float32, np.float64], share=2)
+)
 def test_as_scaled_on_the_host(scale, dtype):
     X, y, qid = documents(dtype)
     given, settings = X.copy(), {"features": "fourier", "scale": scale, "max_iter": 2}

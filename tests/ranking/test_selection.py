@@ -229,7 +229,7 @@ def test_a_named_c_is_not_chosen_on_an_eval_set():
 
 
 @pytest.mark.parametrize(
-    ("lengths", "features"), [([50_000], 5), ([4000], 5), ([20] * 200, 8)], ids=["a long query", "a query", "queries"]
+    ("lengths", "features"), [([20_000], 5), ([4000], 5), ([20] * 200, 8)], ids=["a long query", "a query", "queries"]
 )
 @pytest.mark.parametrize("validated", [False, True])
 def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monkeypatch):
@@ -302,6 +302,7 @@ def test_a_map_is_chosen_where_it_is_better():
     np.testing.assert_array_equal(found.coef_, RankSVM(found.C_, features=found.feature_map_.kind).fit(X, y, qid).coef_)
 
 
+@pytest.mark.slow
 def test_a_map_is_chosen_on_the_validation_set():
     X, y, qid = make_bent()
     Z, labels, others = make_bent(seed=1)
@@ -310,7 +311,7 @@ def test_a_map_is_chosen_on_the_validation_set():
     assert found.chosen_["pa"] == pytest.approx(found.score(Z, labels, others), abs=0.01)
 
 
-@pytest.mark.parametrize("on_validation", [False, True])
+@pytest.mark.parametrize("on_validation", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_linear_relevance_keeps_the_linear_model(on_validation):
     X, y, qid = make_graded(queries=40, features=4, seed=3)
     Z, labels, others = make_graded(queries=40, features=4, seed=4)

@@ -44,7 +44,7 @@ def test_features_are_scaled_by_all_queries(scale):
         np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("features", ["thresholds", "fourier", "auto"])
+@pytest.mark.parametrize("features", ["thresholds", "fourier", pytest.param("auto", marks=pytest.mark.slow)])
 def test_maps_are_fitted_on_all_queries(features, monkeypatch):
     monkeypatch.setattr(feature_map, "WAVES", 20)
     X, y, qid = documents(15, seed=6)

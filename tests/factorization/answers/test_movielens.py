@@ -8,7 +8,7 @@ from gpukit.factorization import LSHMF
 from gpukit.factorization.lists.files import read_categories
 from gpukit.ratings import read_titles
 
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, pytest.mark.slow]
 KIN = {  # the first three, in any order
     "Toy Story (1995)": {"Toy Story 2 (1999)", "Aladdin (1992)", "Bug's Life, A (1998)"},
     "Star Wars: Episode IV - A New Hope (1977)": {
@@ -37,7 +37,6 @@ def alike(fitted, titles, title, n):
     return fitted.similar_items(item, n)[0].tolist()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("title", KIN)
 def test_the_first_three_are_its_kin(fitted, titles, title):
     assert {titles[item] for item in alike(fitted, titles, title, 3)} == KIN[title]

@@ -46,7 +46,7 @@ OTHERS = ("int64[pyarrow]", "uint8[pyarrow]", "float[pyarrow]", "bool[pyarrow]",
 def test_a_frame_keeps_its_dtypes(dtype, turned):
     frame = frame_of(dtype)
     frame = frame.T if turned else frame
-    got = imputer().fit(frame).completed_
+    got = imputer("interpolation").fit(frame).completed_
     assert got.dtypes.equals(frame.dtypes) and not got.isna().any(axis=None)
     for place in range(frame.shape[1]):
         seen = frame.iloc[:, place].notna()
@@ -92,14 +92,14 @@ def test_objects_with_pandas_na():
 def test_an_array_keeps_its_dtype(dtype, kind, tmp_path):
     values = BASE.T > 50 if dtype is bool else BASE.T.astype(dtype)
     if kind == "masked":
-        model = imputer().fit(A, np.ma.MaskedArray(values, HOLES.T), times=TIMES.to_numpy())
+        model = imputer("interpolation").fit(A, np.ma.MaskedArray(values, HOLES.T), times=TIMES.to_numpy())
     elif kind == "mask":
-        model = imputer().fit(A, values, ~HOLES.T, times=TIMES.to_numpy())
+        model = imputer("interpolation").fit(A, values, ~HOLES.T, times=TIMES.to_numpy())
     elif kind == "graph tensor":
-        model = imputer().fit(as_graph_tensor(A, values, ~HOLES.T, times=TIMES.to_numpy()))
+        model = imputer("interpolation").fit(as_graph_tensor(A, values, ~HOLES.T, times=TIMES.to_numpy()))
     else:
         np.savez(tmp_path / "in.npz", adjacency=A, tensor=values, mask=~HOLES.T, times=TIMES.to_numpy())
-        model = imputer().fit(read_graph(tmp_path / "in.npz"))
+        model = imputer("interpolation").fit(read_graph(tmp_path / "in.npz"))
     assert model.completed_.dtype == dtype and model.deviation_.dtype == np.float64
     assert (model.completed_ == values)[~HOLES.T].all()
 
@@ -120,7 +120,7 @@ def test_a_column_of_numbers_by_vertex():
 def test_readings_keep_their_dtype(dtype):
     long = whole_frame().reset_index().melt("time", var_name="station", value_name="value").dropna()
     long = long.reset_index(drop=True).astype({"value": "int64"}).astype({"value": dtype})
-    got = imputer().fit(long).completed_
+    got = imputer("interpolation").fit(long).completed_
     assert got["value"].dtype == long["value"].dtype and len(got) == 4 * T
     if dtype != "Float32":
         assert all(one % 1 == 0 for one in got["value"])

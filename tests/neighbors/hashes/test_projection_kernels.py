@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import thinned
 
 from neighbors.hashes.projection_inputs import oracle_codes
 from neighbors.inputs import case, columns_on_device, unpack
@@ -12,8 +13,10 @@ from gpukit.neighbors.hashes import gpu
 from gpukit.neighbors.hashes import plan as work
 
 
-@pytest.mark.parametrize("block", [32, 64])
-@pytest.mark.parametrize("name", ["two items, one bit", "unused high bits", "negative and zero", "cut columns"])
+@pytest.mark.parametrize(
+    "name, block",
+    thinned(["two items, one bit", "unused high bits", "negative and zero", "cut columns"], [32, 64], share=2),
+)
 def test_codes_are_signs_of_projections(name, block, monkeypatch):
     monkeypatch.setattr(gpu, "BLOCK", block)
     made, table, settings, chunk = case(name)

@@ -266,10 +266,10 @@ def test_gram(n, lengths, shares):
     np.testing.assert_allclose(partial.sum(axis=0), twin.sum(axis=0), rtol=0, atol=1e-12 * scale)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("solver, weighted", [("scan", False), ("p-swx", False), ("p-swx", True)])
-def test_sessions(solver, sparse, weighted, monkeypatch):
+@pytest.mark.parametrize("solver, sparse", thinned(["scan", "p-swx", "p-swx, weighted"], [False, True], share=2))
+def test_sessions(solver, sparse, monkeypatch):
     """Scores, sorting, search, products and covariance, launched as in a training."""
+    solver, _, weighted = solver.partition(", ")
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
     at = inputs.queries([20, 1, 33], 3, "margins")
     (X, w), weights = sessions.documents(at, 6, np.float32), np.array([1.0, 3.0, 0.5])
@@ -293,7 +293,7 @@ def test_sessions(solver, sparse, weighted, monkeypatch):
 BLOCKS = [(1, np.float64, 2, 3), (700, np.float64, 1, 3), (700, np.float32, 2, 99), (1 << 20, np.float32, 2, 3)]
 
 
-@pytest.mark.parametrize("kind, blocks", thinned(["thresholds", "fourier"], BLOCKS, share=2))
+@pytest.mark.parametrize("kind, blocks", thinned(["thresholds", "fourier"], BLOCKS, share=4))
 def test_sessions_with_a_feature_map(kind, blocks, monkeypatch):
     """As on the CPU, by blocks of one query, of some, and of all; numpy takes the place of cupy in the simulator."""
     size, dtype, lists, least = blocks

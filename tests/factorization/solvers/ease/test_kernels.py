@@ -72,11 +72,12 @@ def lists_of(weights):
 
 
 @pytest.mark.parametrize(
-    "data, launched", thinned([((5, 3), 2), ((31, 12), 7), ((9, 35), 32), ((20, 37), 35)], [(1, 32), (3, 96)], share=2)
+    "data, launched", thinned([((5, 3), 2), ((31, 12), 7), ((9, 35), 32), ((20, 37), 35)], [(1, 32), (3, 64)], share=2)
 )
 def test_regress_on_neighbors(data, launched):
     (shape, slots), (grid, block) = data, launched
     X, neighbors, starts, users = regressions(shape, slots)
+    neighbors = neighbors[:13]  # of the first items: four a block and more
     found, same = (np.full(neighbors.shape, np.nan, np.float32) for _ in range(2))
     masks = np.zeros((grid, shape[0], slots // 32 + 1), np.uint32)
     gram = np.full((grid, slots, slots + 1), np.nan, np.float32)

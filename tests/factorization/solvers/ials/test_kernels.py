@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from support import launch_repeatably, small_launches
+from support import SIMULATED, launch_repeatably, small_launches
 
 from factorization.solvers.ials import naive
 from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
@@ -52,10 +52,17 @@ def test_products_of_pieces(lanes, count, one_weight):
 def test_a_step(width, rows, size, monkeypatch):
     """More and fewer rows than a block; several pieces per row.
 
-    Also more factors than threads (264: in blocks of two rows); residuals whose products are subnormal.
+    Also more factors than threads (264: in blocks of two rows), in the simulator 72 or 96 and 64 threads; residuals
+    whose products are subnormal.
     """
     if width == 264:
         monkeypatch.setattr(kernels, "rows_of_block", lambda width: 2)
+    make_descent = kernels.make_descent
+    if SIMULATED and width > 32:
+        width = {192: 48, 264: 72, 288: 96}[width]
+        make_descent = make_descent.__wrapped__  # kernels of other constants are not kept
+        monkeypatch.setattr(kernels, "WARPS", 2)
+        monkeypatch.setattr(kernels, "THREADS", 64)
     rng = np.random.default_rng(width)
     owners = np.array([[row + 1, 2 * row, 1 + row % 2, 9] for row in range(rows)])
     half = rng.normal(size=(width, width)) / width**0.5
@@ -68,7 +75,7 @@ def test_a_step(width, rows, size, monkeypatch):
     calls = [(0, "begin_descent", ()), (1, "descend", (False,)), (1, "descend", (True,))]
     for number, name, last in calls[: 3 if width == 32 else 2]:
         made = [[array.copy() for array in lists] for _ in range(2)]
-        kernel = kernels.make_descent(width)[number]
+        kernel = make_descent(width)[number]
         given, of_twin = ((owners, *own[:4], *last, formulas.Directions(*own[4:7]), own[7]) for own in made)
         launch_repeatably(kernel, 2, kernels.THREADS, *given)
         getattr(twins, name)(*of_twin)
@@ -81,8 +88,16 @@ def test_a_step(width, rows, size, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n, decay", [(1, 0.5), (33, 0.5), (40, 0.0)])
-def test_an_inverse_by_panels(n, decay):
-    """Incomplete panels; without decay two unknowns with zero rows."""
+def test_an_inverse_by_panels(n, decay, monkeypatch):
+    """Incomplete panels; without decay two unknowns with zero rows.
+
+    In the simulator 33 unknowns are five panels of eight, by blocks of 32 threads.
+    """
+    if SIMULATED and n == 33:
+        for module in (formulas, inverse_twins, inverse_kernels):
+            monkeypatch.setattr(module, "PANEL", 8)
+        for name, value in {"SIDE": 9, "ROOM": 72, "THREADS": 32, "OWN": 2}.items():
+            monkeypatch.setattr(inverse_kernels, name, value)
     half = np.random.default_rng(n).normal(size=(n, max(4 * n, 40)))
     dead = [] if decay else [at for at in (n - 1, n // 2) if n > 1]
     half[dead] = 0
