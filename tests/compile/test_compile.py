@@ -11,8 +11,6 @@ from compile.cases import CASES
 from shares import CASES as CASES_FILE
 from shares import share
 
-from gpukit._cuda import kernel
-
 BUILDS = [(case, target) for case in CASES for target in case.built_for()]
 # The continuous build uses the first and the last variant of each kernel.
 KERNELS = [case.name.partition("[")[0] for case in CASES]
@@ -86,27 +84,6 @@ def test_each_limit_bites(fault):
     case = cases_house.FAULTY[fault]
     faults = usage.measure(case, "sm_90").faults(case)
     assert len(faults) == 1 and fault in faults[0], faults
-
-
-def test_only_changed_kernels_are_built_again(monkeypatch, tmp_path):
-    """Their constants, options, types and targets count; a change of one is a build, and its faults are seen."""
-    built = []
-    build = usage.build_all
-    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path))
-    monkeypatch.setattr(usage, "build_all", lambda case: built.append(case) or build(case))
-    lean, other = cases_house.LEAN, cases_house.FAULTY["float64"]
-    changes = [
-        {"kernel": other.kernel},
-        {"kernel": kernel(max_registers=16)(lean.kernel.py_func)},
-        {"signature": "float64[::1]"},
-        {"targets": ("sm_80",)},
-    ]
-    cases = [lean, *(replace(lean, **change) for change in changes)]
-    for _ in range(2):
-        usage.measure_all.cache_clear()
-        costs = [usage.measure_all(case) for case in cases]
-        assert built == cases
-    assert costs[0] == build(lean) and costs[1]["sm_80"].faults(cases[1])
 
 
 @pytest.mark.parametrize("target", usage.TARGETS)

@@ -3,7 +3,6 @@
 numba-cuda compiles a kernel to LLVM code for all devices, NVVM compiles that to LTO-IR for one of them, and nvJitLink
 links machine code. None needs a driver; only the query for the device does, so it is replaced here. The figures are
 those of a GPU's build. The first step takes longest and runs once for all targets, which are then linked in parallel.
-The costs are kept next to the compiled code, by all that they depend on: an unchanged kernel is not built again.
 Private names of numba-cuda 0.30.4 are used: one process for this tier, pinned versions, and never together with the
 simulator.
 """
@@ -11,16 +10,12 @@ simulator.
 import contextlib
 import csv
 import functools
-import hashlib
 import inspect
-import json
 import os
 import re
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields
-from importlib import metadata
-from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 from unittest import mock
@@ -29,10 +24,6 @@ from numba.core import types
 from numba.cuda import codegen, dispatcher
 from numba.cuda.core import sigutils
 from numba.cuda.cudadrv import driver
-
-from gpukit._cache import compilers
-from gpukit._dependencies import stamp
-from gpukit.runtime import private
 
 
 class Target(NamedTuple):
@@ -54,7 +45,6 @@ TARGETS = {
 RECORDED = ("sm_80", "sm_90")  # in docs/kernels.csv; limits apply to them
 IN_TURN = ("sm_86", "sm_89")  # equal cost for every kernel so far: a case is built for one of them
 ELSEWHERE = 1.5, 64  # on other targets: factor of the registers, bytes spilled beyond the limit
-TOOLS = ("nvidia-nvvm", "nvidia-cuda-nvrtc", "nvidia-nvjitlink", "nvidia-cuda-runtime")
 KERNEL_OPTIONS = set(list(inspect.signature(dispatcher._Kernel).parameters)[2:]) - {"device"}  # not function, types
 
 
@@ -133,28 +123,6 @@ def measure(case, target):
 
 @functools.cache
 def measure_all(case):
-    """Return {target: Usage} of a case for its targets, built now or earlier; now if `make ptx` records them."""
-    file = _kept(case)
-    if file and file.exists() and not os.environ.get("GPUKIT_KERNELS_CSV"):
-        return {target: Usage(case.name, target, *costs) for target, *costs in json.loads(file.read_text())}
-    usages = build_all(case)
-    if file:
-        part = file.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps([astuple(usage)[1:] for usage in usages.values()]))
-        part.replace(file)
-    return usages
-
-
-def _kept(case):
-    """Return the file for the costs of a case: its name is a hash of the code, types, targets, tools and this file."""
-    code = stamp(case.kernel, "cuda")
-    parts = code, _types(case.signature), case.built_for(), [*map(metadata.version, TOOLS)], Path(__file__).read_text()
-    folder = private.base_folder() / "costs" / compilers()
-    private.make_folder(folder)
-    return code and folder / hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def build_all(case):
     """Return {target: Usage} of a case built for its targets."""
     targets, library = case.built_for(), _build(case.kernel, case.signature)
     with _device(), ThreadPoolExecutor(os.cpu_count()) as pool:
