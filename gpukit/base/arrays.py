@@ -30,6 +30,8 @@ def as_plain(values):
         return fill_masked(values)
     if hasattr(values, "iloc") or hasattr(values, "_from_sequence"):
         return from_pandas(values)
+    if getattr(getattr(values, "dtype", None), "kind", "") == "T":
+        return fixed_width(values)
     if hasattr(values, "__cuda_array_interface__"):
         return to_host(values)
     if not hasattr(values, "__array__") and hasattr(values, "__dlpack_device__"):
@@ -234,6 +236,12 @@ def as_text(array):
         if ended is not None:
             raise DataError(f"{ended!r:.80} ends in a byte of 0, which no text holds. Take it away.")
     return np.char.decode(array, "utf-8", "replace") if array.dtype.kind == "S" else array.astype(str)
+
+
+def fixed_width(array):
+    """Return an array of numpy's StringDType as fixed-width text, or as objects if texts are missing."""
+    objects = array.astype(object)
+    return as_text(objects) if all(isinstance(text, str) for text in objects.flat) else objects
 
 
 def fill_masked(array):

@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 
 from gpukit._pool import parallel_map
-from gpukit.base.arrays import as_text
+from gpukit.base.arrays import as_text, fixed_width
 from gpukit.errors import DataError
 
 SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
@@ -49,6 +49,7 @@ def id_array(ids, what="user"):
         ids = np.atleast_1d(np.asarray(ids.astype(object).filled(np.nan) if is_masked and ids.mask.any() else ids))
     except (TypeError, ValueError) as error:
         raise DataError(f"the {what} ids are no list of ids ({error}).") from error
+    ids = fixed_width(ids) if ids.dtype.kind == "T" else ids
     if ids.ndim != 1 or ids.dtype.kind not in "biufUSOMm":
         raise DataError(f"{what} ids are needed, one after the other; got {ids.dtype} of shape {ids.shape}.")
     lacking = missing(ids)

@@ -96,7 +96,8 @@ def convert_with_repeats(data, columns=None, times=False):
 
 def _normalize(ratings):
     """Return ratings with a table's dtypes; unchanged if correct."""
-    if ratings._state or misshapen(ratings) is None:
+    known = [getattr(getattr(ratings, f"{what}_ids"), "dtype", None) for what in ("user", "item")]
+    if ratings._state or misshapen(ratings) is None and not any(getattr(kind, "kind", "") == "T" for kind in known):
         return ratings
     result = ratings.columns()
     ways = {"times": as_seconds, "counts": lambda column: as_counts(as_array(column, "counts", np.float64))}
