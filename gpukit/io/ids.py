@@ -136,6 +136,13 @@ def check_fractions(ids, rows, what="user"):
             raise DataError(f"The {what} id {value!r} is not a whole number. Pass whole numbers, or text.")
 
 
+def whole_ids(ids, what="user"):
+    """Return `id_array` of ids; DataError for a fraction."""
+    ids = id_array(ids, what)
+    check_fractions(ids, np.full(len(ids), EMPTY), what)
+    return ids
+
+
 def is_table(kind):
     """Return True for types of arrays, frames and columns, not numpy scalars."""
     return hasattr(kind, "shape") and not issubclass(kind, np.generic)
@@ -163,8 +170,7 @@ def factorize(ids, what="user"):
     """
     import pyarrow
 
-    ids = id_array(ids, what)
-    check_fractions(ids, np.broadcast_to(EMPTY, len(ids)), what)
+    ids = whole_ids(ids, what)
     if ids.dtype.kind in "biu" and not _beyond_int64(ids).any():
         ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
         close = number_by_table(ids)

@@ -301,11 +301,9 @@ def table_of(X, y=None):
     values = as_values(y)
     if values.shape != users.shape:
         raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {values.shape}.")
-    users, user_ids = factorize(users, "user")
-    items, item_ids = factorize(items, "item")
     place = find_columns(X.columns).get("times") if is_frame(X) else None
     times = None if place is None else times_of(X.iloc[:, place], True)
-    return validate_ratings(Ratings(users, items, values, user_ids, item_ids, times))
+    return validate_ratings(replace(_from_triples(users, items, values), times=times))
 
 
 def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
