@@ -204,9 +204,14 @@ def _from_triples(users, items, values=None):
             f"(users, items, values) have {len(users):,}, {len(items):,} and {len(values):,} entries; a rating "
             "needs one of each."
         )
+    return _numbered(users, items, values)
+
+
+def _numbered(users, items, values, times=None):
+    """Return Ratings of ids and values (n,)."""
     users, user_ids = factorize(users, "user")
     items, item_ids = factorize(items, "item")
-    return Ratings(users, items, values, user_ids, item_ids)
+    return Ratings(users, items, values, user_ids, item_ids, times)
 
 
 def _from_frame(frame, columns, times):
@@ -303,7 +308,7 @@ def table_of(X, y=None):
         raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {values.shape}.")
     place = find_columns(X.columns).get("times") if is_frame(X) else None
     times = None if place is None else times_of(X.iloc[:, place], True)
-    return validate_ratings(replace(_from_triples(users, items, values), times=times))
+    return validate_ratings(_numbered(users, items, values, times))
 
 
 def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
