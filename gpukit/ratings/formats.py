@@ -303,7 +303,7 @@ def filled_lines(head):
     """Return the Lines with content of a head, whose quoted line ends are zero bytes."""
     offset, number, lines = count_marks(head), 1, []
     for raw in head[offset:].removesuffix(b"\n").split(b"\n"):
-        text = raw.decode("utf-8", "replace").rstrip("\r")
+        text = raw.replace(b"\0", b"\n").decode("utf-8", "replace").rstrip("\r")
         if text.strip():
             lines.append(Line(text, offset, number))
         offset, number = offset + len(raw) + 1, number + 1 + raw.count(b"\0")
