@@ -347,3 +347,9 @@ def test_a_quoted_line_end_in_the_header_counts_as_a_line(write):
         read_ratings(write(text), columns="user,item,rating")
     with pytest.raises(DataError, match=r"line 1: 'user,item,\"rating\\nof it\"': which columns"):
         read_ratings(write(text))
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n"])
+def test_a_header_of_unknown_names_is_no_pair_above_a_blank_line_either(write, end):
+    with pytest.raises(DataError, match="line 1: 'x,y,z': which columns are user, item and rating is not clear"):
+        read_pairs(write(f"x,y,z{end}1,2,3\n1,3,4\n"))
