@@ -8,16 +8,6 @@ from gpukit.cli.main import COMPLETING
 FILES = ("FILE", "MODEL", "IDS")  # metavars of options that may name a file
 
 
-class FileName(click.ParamType):
-    """Text that a shell completes as the name of a file."""
-
-    name = "text"
-
-    def shell_complete(self, ctx, param, incomplete):
-        """Return the item by which click's script calls the completion of files."""
-        return [CompletionItem(incomplete, type="file")]
-
-
 def complete(group, instruction):
     """Print the script of a shell or the completions of a command line; return an exit code.
 
@@ -36,6 +26,6 @@ def name_files(command):
     for parameter in command.params if command else ():
         names_file = isinstance(parameter, click.Argument) or parameter.metavar in FILES
         if names_file and parameter.type is click.STRING:
-            parameter.type = FileName()
+            parameter.type = click.Path()  # completed as the name of a file
     for below in command.commands.values() if isinstance(command, click.Group) else ():
         name_files(below)

@@ -41,25 +41,17 @@ def convert(source, output, **values):
     gpukit convert MQ2008/Fold1/train.txt train.gkl
     zcat ratings.csv.gz | gpukit convert - - --times | sort -t, -k4 | head
     """
+    from gpukit.io import sources
+
     ask, stages = SimpleNamespace(**values), Stages()
     outputs.takes_stdout(output, ask.as_json)
     outputs.check_output(output, "OUT", [source], ask.force, text=True)
-    with _open_source(source) as source:
+    with contextlib.nullcontext(source) if Path(source).is_dir() else sources.open_source(source) as source:
         if _are_documents(source, output, ask.file_format):
             kind, described = "documents", describe_documents(_convert_documents(source, output, stages, ask))
         else:
             kind, described = "ratings", describe_ratings(_convert_ratings(source, output, stages, ask))
     show(output, described, stages, ask, rate=("reading", kind))
-
-
-def _open_source(path):
-    """Open the Source of a file or a pipe.
-
-    The name of a folder is returned unchanged.
-    """
-    from gpukit.io import sources
-
-    return contextlib.nullcontext(path) if Path(path).is_dir() else sources.open_source(path)
 
 
 def _are_documents(source, output, file_format):

@@ -28,8 +28,6 @@ NAMES = {  # alternative names of a package
     "nvidia-nvvm": ("nvidia-nvvm", "nvidia-cuda-nvcc-cu12"),
 }
 OF_CUDA_13 = ("nvidia-nvjitlink", "cupy-cuda13x")
-OLDEST_CUDA = (12, 0)  # minimum CUDA version of a driver; 13.0 for GPUs of compute capability NEW_GPUS or later
-NEW_GPUS = (10, 0)  # NVVM of CUDA 12 rejects atomic additions of floats for these
 # Requirements of a feature: (feature, packages, extra); extra None: the one of extra_for.
 NEEDS = (
     ("GPU kernels", ("numba-cuda", "nvidia-nvjitlink"), None),
@@ -199,9 +197,10 @@ def driver_problems(cuda, gpus):
     if cuda is None or cuda >= (13, 0):
         return []
     support, newer = f"the driver supports CUDA {cuda[0]}.{cuda[1]}", "a driver from 580 on supports CUDA 13"
-    if cuda < OLDEST_CUDA:
+    oldest, new_gpus = (12, 0), (10, 0)  # NVVM of CUDA 12 rejects atomic additions of floats for capability 10.0
+    if cuda < oldest:
         return [f"{support}; gpukit needs 12.0 or later: update the driver ({newer})"]
-    if new := [gpu["name"] for gpu in gpus if numbers(gpu["compute_capability"]) >= NEW_GPUS]:
+    if new := [gpu["name"] for gpu in gpus if numbers(gpu["compute_capability"]) >= new_gpus]:
         return [f"{support}, but {new[0]} needs CUDA 13: update the driver ({newer}), then pip install 'gpukit[cuda]'"]
     wrong = " ".join(name for name in OF_CUDA_13 if version_of(name))
     cure = f"pip uninstall {wrong}; pip install 'gpukit[cuda12]'. Or update the driver ({newer})"

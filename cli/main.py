@@ -23,7 +23,6 @@ __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "set_inte
 
 notes.listener = report.hear_reader
 timing.listener = report.hear_compiler
-LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
 
 # verb: (short help, file of cli/ with a click command of its name). --help reads only this table.
 VERBS = {
@@ -140,9 +139,10 @@ def check_alone(name):
 
 def check_limit():
     """Raise MemoryError if `ulimit -v` is too small: BLAS would wait forever."""
+    least = 768 << 20  # of address space: numpy, numba and their threads
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most != resource.RLIM_INFINITY and most < LEAST_MEMORY:
-        raise MemoryError(f"ulimit -v allows {most / 2**20:,.0f} MiB, and starting takes {LEAST_MEMORY >> 20:,}")
+    if most != resource.RLIM_INFINITY and most < least:
+        raise MemoryError(f"ulimit -v allows {most / 2**20:,.0f} MiB, and starting takes {least >> 20:,}")
 
 
 def set_interrupt_message(ctx, what):

@@ -7,8 +7,6 @@ import numpy as np
 
 from gpukit.persist import atomic_write
 
-ROUNDING = 1e-6  # of the largest number: a smaller range is float32 rounding
-
 
 @contextlib.contextmanager
 def picture(path, width, height=3.6, **subplots):
@@ -40,11 +38,12 @@ def limits_of(values):
     Differences within rounding do not count. A scale of equal values extends by a tenth of their size, or 1, to both
     sides.
     """
+    rounding = 1e-6  # of the largest number: a smaller range is float32 rounding
     known = np.asarray(values, np.float64)
     known = known[np.isfinite(known)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
     size = max(abs(low), abs(high))
-    if high - low > ROUNDING * size:
+    if high - low > rounding * size:
         return low, high, True
     middle, margin = low / 2 + high / 2, size / 10 or 1.0
     return middle - margin, middle + margin, False

@@ -15,10 +15,6 @@ import click
 from gpukit.cli.standard import printable
 from gpukit.timing import COMPILING, compile_seconds
 
-BAR = 24  # characters
-EVERY = 0.1  # seconds between two drawings
-LINE_EVERY = 15  # seconds between two lines where there is no terminal
-
 
 class Figure(str):
     """A formatted number, right-aligned in a table."""
@@ -137,8 +133,8 @@ class Progress:
 
     def __call__(self, stage, done, total, info=None):
         """Draw `done` of `total` (None: unknown) of a stage; info: {name: number}."""
-        now = time.monotonic()
-        if self.on and (now - self.drawn > EVERY or done == total or stage != self.stage):
+        now, pause = time.monotonic(), 0.1  # seconds between two drawings
+        if self.on and (now - self.drawn > pause or done == total or stage != self.stage):
             self.drawn, self.stage = now, stage
             width = shutil.get_terminal_size().columns - 1
             self._write(bar_line(stage, done, total, info or {})[:width])
@@ -158,12 +154,12 @@ class Progress:
 
 def bar_line(stage, done, total, info):
     """Return the text of the progress line."""
-    stage = printable(stage)
+    stage, width = printable(stage), 24
     facts = "  ".join(f"{name} {_cell(value)}" for name, value in info.items() if value is not None)
     if not total:
         return f"{stage}  {done}  {facts}".rstrip()
-    filled = BAR * min(done, total) // total
-    return f"{stage} [{'#' * filled}{'.' * (BAR - filled)}] {done}/{total}  {facts}".rstrip()
+    filled = width * min(done, total) // total
+    return f"{stage} [{'#' * filled}{'.' * (width - filled)}] {done}/{total}  {facts}".rstrip()
 
 
 class Compiling(Progress):
@@ -175,12 +171,13 @@ class Compiling(Progress):
 
     def show(self, done, total, name=""):
         """Show `compiling 37 of about 48 (once per machine): name`; the numbers are left out if total is 0."""
+        pause = 15  # seconds between two lines where there is no terminal
         count = f" {done} of about {total}" if total else ""
         text = f"compiling{count} (once per machine){name and ': '}{name}"
         if self.on:
             self.stage = text
             self._write(text[: shutil.get_terminal_size().columns - 1])
-        elif (now := time.monotonic()) - self.drawn > LINE_EVERY:
+        elif (now := time.monotonic()) - self.drawn > pause:
             self.drawn = now
             remark(text, self.quiet)
 

@@ -16,7 +16,6 @@ ITEMS = {  # of gpukit.bench.reproduce.papers, which --help does not import
     "imputation": "Tables 2 and 3, Figs. 6 to 10",
     "ranksvm": "Tables 1 to 3, Fig. 1",
 }
-LARGEST = 12  # curves in a picture
 
 
 @click.command("reproduce")
@@ -93,7 +92,7 @@ def draw(results, path):
     from gpukit.cli.pictures import picture
 
     curves = [(result, curve_of(result.row)) for result in results]
-    curves = [(result, curve) for result, curve in curves if curve][:LARGEST]
+    curves = [(result, curve) for result, curve in curves if curve][:12]
     if curves:
         with picture(path, 7, 4) as axis:
             for result, curve in curves:

@@ -34,7 +34,6 @@ PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 A_RATING = {".gkr": 12, ".npz": 12, ".parquet": 5, "packed": 5, "text": 20}  # bytes of a typical file
 A_FEATURE = {".gkl": 4, ".npz": 4, ".parquet": 4, "packed": 2.5, "text": 10}
 A_NUMBER = {".npz": 8, ".npy": 8, ".parquet": 4, "packed": 2.5, "text": 7}
-PRODUCTS = 20  # with the Hessian, of a training
 
 
 @contextlib.contextmanager
@@ -212,8 +211,8 @@ def workload_of_documents(paths, grid):
 
     It includes all weights of a grid (None: one weight).
     """
-    values = entries(paths, A_FEATURE)
-    return None if values is None else cost_model.ranksvm_workload(values, PRODUCTS * len(grid or [1]))
+    values, products = entries(paths, A_FEATURE), 20  # with the Hessian, of a training
+    return None if values is None else cost_model.ranksvm_workload(values, products * len(grid or [1]))
 
 
 def workload_of_tensor(path, method, steps):

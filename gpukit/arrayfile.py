@@ -82,7 +82,8 @@ def write(file, magic, facts, arrays):
     Arrays hold numbers, booleans or fixed-width strings; the file may be a pipe. Raises DataError for text with a
     surrogate, which reading rejects.
     """
-    arrays = {name: _to_little_endian(array) for name, array in arrays.items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    arrays = {name: array.astype(array.dtype.newbyteorder("<"), copy=False) for name, array in arrays.items()}
     for name, array in arrays.items():
         refuse_surrogates(name, array)
     entries = [[name, a.dtype.str, list(a.shape), _crc_of(_bytes_of(a))] for name, a in arrays.items()]
@@ -94,11 +95,6 @@ def write(file, magic, facts, arrays):
         file.write(b"\0" * (-position % ALIGN))
         file.write(_bytes_of(array))
         position += -position % ALIGN + array.nbytes
-
-
-def _to_little_endian(array):
-    array = np.asarray(array, order="C")
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
 def _bytes_of(array):

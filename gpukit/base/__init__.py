@@ -2,7 +2,7 @@
 
 | file         | contents                                                                                   |
 |--------------|--------------------------------------------------------------------------------------------|
-| estimator.py | `Estimator`: parameters by name, fitted check, model files; the Protocol of all estimators |
+| estimator.py | `Estimator`: parameters by name, fitted check, model files                                 |
 | checks.py    | checks of parameter values                                                                 |
 | arrays.py    | arrays of other libraries (pandas, masked, on a GPU) to numpy; rows aligned by label       |
 | scikit.py    | tags and metadata routing through scikit-learn's own classes, imported on demand           |

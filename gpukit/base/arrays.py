@@ -17,7 +17,6 @@ from gpukit.errors import DataError
 
 EXACT = 2**53  # float64 represents all whole numbers up to it
 NUMBERS = (abstract.Real, Decimal, np.bool_)
-HOST = 1  # DLPack's device type of main memory
 
 
 def as_plain(values):
@@ -30,6 +29,8 @@ def as_plain(values):
         return fill_masked(values)
     if hasattr(values, "iloc") or hasattr(values, "_from_sequence"):
         return from_pandas(values)
+    if getattr(getattr(values, "dtype", None), "kind", "") == "T":
+        return fixed_width(values)
     if hasattr(values, "__cuda_array_interface__"):
         return to_host(values)
     if not hasattr(values, "__array__") and hasattr(values, "__dlpack_device__"):
@@ -115,8 +116,7 @@ def as_resident(values):
     Arrays with DLPack alone need cupy.
     """
     if not is_on_gpu(values) and not hasattr(values, "__array__") and hasattr(values, "__dlpack_device__"):
-        on_host = values.__dlpack_device__()[0] == HOST
-        values = values if on_host else cupy_of(values)
+        values = values if is_in_main_memory(values) else cupy_of(values)
     return Resident(values) if is_on_gpu(values) else None
 
 
@@ -236,6 +236,12 @@ def as_text(array):
     return np.char.decode(array, "utf-8", "replace") if array.dtype.kind == "S" else array.astype(str)
 
 
+def fixed_width(array):
+    """Return an array of numpy's StringDType as fixed-width text, or as objects if texts are missing."""
+    objects = array.astype(object)
+    return as_text(objects) if all(isinstance(text, str) for text in objects.flat) else objects
+
+
 def fill_masked(array):
     """Return a masked array with NaN where masked; integers then become float64."""
     if not np.ma.is_masked(array):
@@ -298,7 +304,12 @@ def from_dlpack(values):
 
     Arrays on a GPU are copied through cupy.
     """
-    return np.from_dlpack(values) if values.__dlpack_device__()[0] == HOST else cupy_of(values).get()
+    return np.from_dlpack(values) if is_in_main_memory(values) else cupy_of(values).get()
+
+
+def is_in_main_memory(values):
+    """Return True for a DLPack object whose device type is 1, kDLCPU."""
+    return values.__dlpack_device__()[0] == 1
 
 
 def cupy_of(values):
@@ -324,18 +335,12 @@ def placer(values):
     name = type(values).__module__.partition(".")[0]
     library = sys.modules.get(name)
     if name == "torch":
-        return functools.partial(to_torch, library, values.device)
+        return lambda array: library.as_tensor(
+            array if is_on_gpu(array) else np.ascontiguousarray(array), device=values.device
+        )
     if name == "cupy":
         return functools.partial(to_cupy, library, values.device)
     return to_numba if name == "numba" else None
-
-
-def to_torch(torch, device, array):
-    """Return an array as torch's on a torch device.
-
-    array: numpy's, or on a GPU.
-    """
-    return torch.as_tensor(array if is_on_gpu(array) else np.ascontiguousarray(array), device=device)
 
 
 def to_cupy(cupy, device, array):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self
 
 from gpukit.base import scikit
 from gpukit.base.checks import format_value
@@ -205,42 +205,3 @@ def not_fitted_error():
     """Return NotFittedError, derived from scikit-learn's if that is loaded."""
     exceptions = sys.modules.get("sklearn.exceptions")
     return type("NotFittedError", (NotFittedError, exceptions.NotFittedError), {}) if exceptions else NotFittedError
-
-
-@runtime_checkable
-class Learner(Protocol):
-    """Protocol of gpukit's estimators.
-
-    Data are the package's table (Ratings, Documents, GraphTensor) or plain arrays, the same for prepare and fit.
-    """
-
-    def check(self):
-        """Return the parameters as the package's Settings, a NamedTuple.
-
-        Raises ParameterError for one out of bounds. Reads no data.
-        """
-
-    def prepare(self, *data, **more):
-        """Return the package's Run, ready for its first step.
-
-        The data are read, checked and on the device.
-        """
-
-    def fit(self, *data, **more):
-        """Prepare, run, and store the result in attributes that end in _.
-
-        Returns self.
-        """
-
-    def save(self, path):
-        """Write the fitted model to a file."""
-
-    @classmethod
-    def load(cls, path):
-        """Return the fitted model in a file."""
-
-    def get_params(self, deep=True):
-        """Return the constructor's arguments."""
-
-    def set_params(self, **params):
-        """Set constructor arguments; the fitted state stays."""

@@ -17,7 +17,6 @@
 | completed.py             | write the input table with imputed values                                 |
 | graph_builders.py        | graphs from coordinates, distances, or correlations of series             |
 | synth.py                 | synthetic tensors as in the paper; synthetic graphs                       |
-| constants.py             | constants that decide results, with their sources                         |
 """
 
 from gpukit._lazy import on_demand

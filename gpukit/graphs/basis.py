@@ -18,15 +18,15 @@ from gpukit.base import check_integer
 from gpukit.device import available_memory, free_memory, translate_memory_errors
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import ROUNDING, degrees, normalized_laplacian
-from gpukit.graphs.constants import BAND, CUT, SHIFT, SMALL
 from gpukit.io import container
 from gpukit.runtime import private
 from gpukit.timing import work_clock
 
+CUT, SMALL = 4, 1_000  # a basis of more than N / CUT vectors, or of SMALL vertices, is a slice of the full one; chosen
+BAND = 0.1  # fraction of the vertices: above this bandwidth the factor is not sparse; chosen
 VERSION = 2  # of stored bases: increase it if the computation changes the basis of a graph
 KIND = container.kind_of("basis")
 LARGEST_DENSE = 32_000  # vertices; LAPACK's workspace of 2 N^2 numbers has a 32-bit size
-COPIES = 3  # N^2 numbers each: the matrix, overwritten by the vectors, and LAPACK's workspace
 ON_GPU = "basis vectors"  # key in a run's Workspace
 
 
@@ -157,9 +157,14 @@ def _partial(adjacency, size, device):
     return values, _fix_signs(np, vectors), "cpu"
 
 
+def _dense_bytes(count):
+    """Return the bytes of a dense matrix, which its eigenvectors overwrite, and of LAPACK's workspace of twice that."""
+    return 3 * 8 * count**2
+
+
 def _require_room(count):
     """Raise ParameterError if a dense basis of `count` vertices does not fit."""
-    needed, free = 8 * COPIES * count**2, available_memory()
+    needed, free = _dense_bytes(count), available_memory()
     if count <= LARGEST_DENSE and needed <= free:
         return
     raise ParameterError(
@@ -171,7 +176,7 @@ def _require_room(count):
 
 def _dense(laplacian, device, workspace):
     """Compute all eigenvectors of a sparse symmetric matrix: (values, vectors, source)."""
-    cupy = _cupy(device, 8 * COPIES * laplacian.shape[0] ** 2)
+    cupy = _cupy(device, _dense_bytes(laplacian.shape[0]))
     if cupy is None:
         from scipy.linalg import eigh
 
@@ -258,33 +263,12 @@ def _keep(file, values, vectors):
         return
 
 
-class Copies:
-    """Device copy of vectors (N, K) float64 in the last requested dtype.
-
-    there: an existing copy.
-    """
-
-    def __init__(self, vectors, device_vectors=None):
-        self.vectors, self.there = vectors, device_vectors
-
-    def of(self, dtype, bring):
-        """Return the copy in a dtype and free the previous one.
-
-        bring: see vectors_on_gpu.
-        """
-        if self.there is None:
-            self.there = bring(self.vectors, dtype)
-        elif self.there.dtype != dtype:
-            self.there = self.there.astype(dtype)
-        return self.there
-
-
 def keep_vectors(vectors, device_vectors, workspace):
     """Register `device_vectors`, a cupy copy of vectors (N, K), in the workspace.
 
     vectors were computed on the current GPU.
     """
-    workspace.keep(ON_GPU, lambda copies: copies.vectors is vectors, lambda: Copies(vectors, device_vectors))
+    workspace.keep(ON_GPU, lambda copy: copy[0] is vectors, lambda: [vectors, device_vectors])
 
 
 def vectors_on_gpu(vectors, dtype, bring, workspace):
@@ -293,8 +277,10 @@ def vectors_on_gpu(vectors, dtype, bring, workspace):
     bring(vectors, dtype) creates one on the current GPU. The workspace keeps the last copy; vectors are compared by
     identity, not by value.
     """
-    copies = workspace.keep(ON_GPU, lambda copies: copies.vectors is vectors, lambda: Copies(vectors))
-    return copies.of(np.dtype(dtype), bring)
+    copy = workspace.keep(ON_GPU, lambda copy: copy[0] is vectors, lambda: [vectors, bring(vectors, np.dtype(dtype))])
+    if copy[1].dtype != dtype:
+        copy[1] = copy[1].astype(dtype)
+    return copy[1]
 
 
 def smoothest_eigenpairs(adjacency, size, cupy=None):
@@ -303,7 +289,7 @@ def smoothest_eigenpairs(adjacency, size, cupy=None):
     They are of the smallest eigenvalues of the normalized Laplacian. The eigenvalue 0 occurs once per connected
     component, with known vectors: sqrt(degree) on a component (the largest first), a single vertex if it is isolated.
     The others come from Lanczos' algorithm on the space orthogonal to them, from a seeded start: cupy's, of 2 I - L, on
-    the current GPU if the module is given; else ARPACK, of (L + SHIFT I)^-1 if a sparse factor of it fits into memory,
+    the current GPU if the module is given; else ARPACK, of a shifted inverse if a sparse factor of it fits into memory,
     or of 2 I - L. Because Lanczos may miss copies of a repeated eigenvalue, it is run again on the space orthogonal to
     all vectors found, until it finds nothing smoother.
     """
@@ -335,7 +321,7 @@ def are_eigenvectors(adjacency, values, vectors):
 
 
 def shifted_inverse(adjacency):
-    """Return (x -> (L + SHIFT I)^-1 x, its eigenvalues -> eigenvalues of L).
+    """Return (x -> (L + shift I)^-1 x, its eigenvalues -> eigenvalues of L).
 
     None if no sparse factor can be expected. A factor in reverse Cuthill-McKee order has at most bandwidth numbers per
     row. The minimum degree order, which is used, has a tenth of that on grids and on neighbour graphs in the plane.
@@ -343,12 +329,13 @@ def shifted_inverse(adjacency):
     from scipy import sparse
     from scipy.sparse.linalg import splu
 
-    shifted = normalized_laplacian(adjacency) + SHIFT * sparse.eye_array(adjacency.shape[0])
+    shift = 1e-3  # makes the Laplacian invertible; chosen
+    shifted = normalized_laplacian(adjacency) + shift * sparse.eye_array(adjacency.shape[0])
     count, width = shifted.shape[0], bandwidth(shifted)
     if width > max(BAND * count, 1) or 8 * count * width > available_memory():
         return None
     factor = splu(shifted.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    return factor.solve, lambda values: 1.0 / values - SHIFT
+    return factor.solve, lambda values: 1.0 / values - shift
 
 
 def bandwidth(matrix):
@@ -402,8 +389,12 @@ def _largest_eigenpairs(apply, known, count, rng, cupy=None):
     """
     from scipy.sparse.linalg import ArpackNoConvergence
 
+    if cupy is None:
+        from scipy.sparse import linalg
+    else:
+        from cupyx.scipy.sparse import linalg
     xp = np if cupy is None else cupy
-    n, known, eigsh, operator = len(known), xp.asarray(known), *_solver(cupy)
+    n, known = len(known), xp.asarray(known)
 
     def step(x):
         x = x - known @ (known.T @ x)
@@ -411,8 +402,8 @@ def _largest_eigenpairs(apply, known, count, rng, cupy=None):
         return y - known @ (known.T @ y)  # known ones map to 0, below all others
 
     try:
-        values, vectors = eigsh(
-            operator((n, n), matvec=step, dtype=np.float64),
+        values, vectors = linalg.eigsh(
+            linalg.LinearOperator((n, n), matvec=step, dtype=np.float64),
             k=count,
             which="LA",
             v0=step(xp.asarray(rng.standard_normal(n))),
@@ -425,15 +416,6 @@ def _largest_eigenpairs(apply, known, count, rng, cupy=None):
             f"the {count} smoothest eigenvectors did not converge: {error}. Take another number of them (--basis-size)."
         ) from error
     return (values, vectors) if cupy is None else (cupy.asnumpy(values), cupy.asnumpy(vectors))
-
-
-def _solver(cupy):
-    """Return (eigsh, LinearOperator) of scipy, or of cupy's sparse package."""
-    if cupy is None:
-        from scipy.sparse import linalg
-    else:
-        from cupyx.scipy.sparse import linalg
-    return linalg.eigsh, linalg.LinearOperator
 
 
 def _merge(values, vectors, more, result):

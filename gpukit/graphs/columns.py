@@ -10,12 +10,12 @@ import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs.constants import REPEATED
 from gpukit.graphs.time_parsing import DATE, are_dates, are_years
 from gpukit.io.arrays import normalize_name
 from gpukit.io.sheet import MISSING
 from gpukit.io.words import comma_error, is_number, quote
 
+REPEATED = 1.5  # mean lines per time from which a line may be one reading; test
 SIDES = ("rows", "columns")
 WEAK = ("id", "name")  # names of sensor columns that other columns may have too
 CALENDAR = (
@@ -209,7 +209,7 @@ def long_by_name(table, header, layout, frame=None):
 
 def wide_columns(table, frame, header, known, count, layout):
     """Return the Columns of a wide table; arguments as in columns_of."""
-    names, words = names_of(table, frame, header), table.words(frame[0])
+    names, words = table.first if header else [""] * frame.shape[1], table.words(frame[0])
     if names[0] in names[1:]:  # an index that is named as a sensor
         known = known - {names[0]}
     labels = (0,) if names[0] not in known and are_labels(words, names[0], header, known) else ()
@@ -220,11 +220,6 @@ def wide_columns(table, frame, header, known, count, layout):
     if side is sides[1] and count is None:
         refuse_readings(table, frame, side)
     return side
-
-
-def names_of(table, frame, header):
-    """Return the column names of a frame, '' without a header."""
-    return table.first if header else [""] * frame.shape[1]
 
 
 def are_labels(words, name, header, known):
@@ -278,7 +273,7 @@ def in_rows(table, frame, header, labels, known):
 
     Values are the columns named as times, after columns of labels; else all after the first column if that has labels.
     """
-    names = names_of(table, frame, header)
+    names = table.first if header else [""] * frame.shape[1]
     end = 1 + max((index for index, name in enumerate(names) if name), default=-1)
     starts = (index for index in range(min(end - 1, 8)) if are_dates(names[index:end]) or are_years(names[index:end]))
     first = next(starts, 0)

@@ -270,8 +270,8 @@ def _ids(vertices):
 def _check_ids(ids, count):
     if ids is not None and len(ids) != count:
         raise DataError(f"vertices must be {count:,} ids, one a slice of the tensor; got {len(ids):,}.")
-    if ids is not None and len(np.unique(ids)) < count:
-        raise DataError("vertices names a vertex twice; ids must differ.")
+    if ids is not None and (twice := trust.first_repeated(ids)) is not None:
+        raise DataError(f"vertices has {twice} twice; ids must differ.")
 
 
 FLOATS = (np.float32, np.float64)
@@ -286,7 +286,7 @@ def validate_tensor(data):
         what = type(data.adjacency if isinstance(data, GraphTensor) else data).__name__
         raise DataError(f"a GraphTensor has an adjacency in CSR; got {what}. as_graph_tensor makes one.")
     adjacency = as_adjacency(data.adjacency)
-    for name in ("tensor", "mask", "truth", "times"):
+    for name in ("tensor", "mask", "vertices", "truth", "times"):
         if (value := getattr(data, name)) is not None and not isinstance(value, np.ndarray):
             raise DataError(
                 f"GraphTensor.{name} must be an array; got {type(value).__name__}. as_graph_tensor makes one."
@@ -303,20 +303,12 @@ def validate_tensor(data):
             "GraphTensor.times", data.times, (np.int64, np.float64), shape[3 - max(1, min(2, np.ndim(data.times))) :]
         )
     if data.vertices is not None:
-        _check_vertices(data.vertices, count)
+        _check_ids(_ids(data.vertices), count)
     if data.given is not None:
         _check_given(data.given, shape)
     if data.types is not None:
         _check_types(data.types, (shape[0], shape[1] * shape[2]))
     return data._replace(adjacency=adjacency)
-
-
-def _check_vertices(vertices, count):
-    if not isinstance(vertices, np.ndarray) or vertices.shape != (count,) or vertices.dtype.kind not in "iuU":
-        raise DataError(f"GraphTensor.vertices must be {count:,} ids, whole numbers or text.")
-    twice = trust.first_repeated(vertices)
-    if twice is not None:
-        raise DataError(f"GraphTensor.vertices has {twice} twice; ids must differ.")
 
 
 def _check_types(types, shape):
@@ -326,7 +318,7 @@ def _check_types(types, shape):
         or len(sizes) != 2
         or any(value not in (1, n) for value, n in zip(sizes, shape))
     ):
-        raise DataError(f"GraphTensor.types is {types!r:.80}, not the types of {shape[0]:,} x {shape[1]:,} cells.")
+        raise DataError(f"GraphTensor.types are not those of {shape[0]:,} x {shape[1]:,} cells. Leave them out.")
 
 
 def _check_given(original, shape):

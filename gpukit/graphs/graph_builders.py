@@ -10,7 +10,6 @@ from gpukit.base import check_integer
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
 from gpukit.graphs.columns import is_called
-from gpukit.graphs.constants import LEAST_WEIGHT, SMALLEST_WEIGHT
 from gpukit.graphs.convert import numbers
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import pairs_of as pairs_in
@@ -22,6 +21,7 @@ from gpukit.io.words import as_ids, quote, refuse_repeated
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, Table
 
+SMALLEST_WEIGHT = 1e-3  # so that remote vertices have neighbours; test
 RADIUS = 6371.0088  # km, mean radius of the earth
 FIRST = {"lat", "latitude", "y", "northing", "ycoord", "ycoordinate"}
 SECOND = {"lon", "lng", "long", "longitude", "x", "easting", "xcoord", "xcoordinate"}
@@ -242,6 +242,7 @@ def graph_from_distances(distances: Table, neighbors: int | None = None, ids: Ar
     """
     import pandas
 
+    least_weight = 0.1  # Li et al.
     if ids is not None:
         refuse_repeated(list(map(str, ids)), "the vertices have the label")
     rows, columns, lengths, ids = pairs_of(as_frame(distances), ids)
@@ -255,7 +256,7 @@ def graph_from_distances(distances: Table, neighbors: int | None = None, ids: Ar
     weights = gaussian(lengths, float(np.std(np.r_[lengths, np.zeros(len(ids))])))
     rank = pandas.Series(lengths).groupby(rows).rank(method="first").to_numpy()
     is_kept = (
-        rank <= how_many(neighbors, len(ids)) if neighbors is not None else (weights >= LEAST_WEIGHT) | (rank == 1)
+        rank <= how_many(neighbors, len(ids)) if neighbors is not None else (weights >= least_weight) | (rank == 1)
     )
     return Graph(symmetric_graph(rows[is_kept], columns[is_kept], weights[is_kept], len(ids)), ids)
 

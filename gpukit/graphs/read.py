@@ -116,13 +116,12 @@ def read_graph(
         has_source = (coordinates, distances, neighbors) != (None, None, None)
         if not has_source and (source.format in ("npz", "npy") or str(source.name).lower().endswith(".npz")):
             return _read_archive(source, options)
-        graph_source = GraphSource.read(coordinates, distances, neighbors)
-        ids = graph_source.ids()
+        ids, graph_of, name = _graph_source(coordinates, distances, neighbors)
         values = _read_values(source, None, ids, options)
         if values.ids is not None and ids is not None:
-            graph_source.warn_of_absent(ids, values.ids, source.name)
-        graph = graph_source.graph_of(values)
-        return options.graph_tensor(graph.adjacency, values, graph.vertices)
+            _warn_of_absent(name, ids, values.ids, source.name)
+        graph = _graph_of_series(values, neighbors) if graph_of is None else graph_of(values)
+        return options.graph_tensor(graph.adjacency, values, values.ids)
 
 
 class TableOptions(NamedTuple):
@@ -150,65 +149,48 @@ class TableOptions(NamedTuple):
         return as_graph_tensor(graph, values.values, vertices=vertices, **also)
 
 
-class GraphSource(NamedTuple):
-    """Source of a graph without edges.
+def _graph_source(coordinates, distances, neighbors):
+    """Return (labels or None, function of Values that returns their Graph, name) of a file; (None, None, '') without.
 
-    coordinates: Coordinates, or distances: frame of a file, or neither; neighbors of each vertex, or None; source: the
-    file's name.
+    The file is read once, because it may be a pipe.
     """
 
-    coordinates: Coordinates | None = None
-    distances: object = None
-    neighbors: int | None = None
-    source: str = ""
+    def vertices(values):
+        return np.arange(len(values.values)) if values.ids is None else values.ids
 
-    @classmethod
-    def read(cls, coordinates, distances, neighbors):
-        """Return the GraphSource of coordinates (a file, or Coordinates), distances or neither.
-
-        The file is read once, because it may be a pipe.
-        """
-        if coordinates is not None and not isinstance(coordinates, graph_builders.Coordinates):
+    if coordinates is not None:
+        if not isinstance(coordinates, graph_builders.Coordinates):
             coordinates = graph_builders.read_coordinates(coordinates)
-        if coordinates is not None:
-            return cls(coordinates, None, neighbors, coordinates.source)
-        if distances is not None:
-            return cls(None, graph_builders.read_distances(distances), neighbors, str(distances))
-        return cls(neighbors=neighbors)
+        select, make = graph_builders.select, graph_builders.graph_from_coordinates
+        return (
+            coordinates.ids,
+            lambda values: make(select(coordinates, vertices(values)), neighbors),
+            coordinates.source,
+        )
+    if distances is None:
+        return None, None, ""
+    frame, make = graph_builders.read_distances(distances), graph_builders.graph_from_distances
+    return make(frame).vertices, lambda values: make(frame, neighbors, vertices(values)), str(distances)
 
-    def ids(self):
-        """Return the labels in the file of coordinates or distances, or None."""
-        if self.coordinates is not None:
-            return self.coordinates.ids
-        return None if self.distances is None else graph_builders.graph_from_distances(self.distances).vertices
 
-    def graph_of(self, values):
-        """Return the Graph of the vertices of Values."""
-        ids = values.ids
-        known = np.arange(len(values.values)) if ids is None else ids
-        if self.coordinates is not None:
-            chosen = graph_builders.select(self.coordinates, known)
-            return graph_builders.graph_from_coordinates(chosen, self.neighbors)._replace(vertices=ids)
-        if self.distances is not None:
-            return graph_builders.graph_from_distances(self.distances, self.neighbors, known)._replace(vertices=ids)
-        original = numbers(values.values, "the tensor")
-        whole = to_slices(original)
-        series = np.where(observed_mask(whole, values.mask, original.shape), whole, np.nan)
-        return graph_builders.graph_from_series(series, self.neighbors, ids)
+def _graph_of_series(values, neighbors):
+    """Return the Graph of the most correlated series of Values."""
+    original = numbers(values.values, "the tensor")
+    whole = to_slices(original)
+    series = np.where(observed_mask(whole, values.mask, original.shape), whole, np.nan)
+    return graph_builders.graph_from_series(series, neighbors)
 
-    def warn_of_absent(self, ids, names, path):
-        """Warn of the file's labels that the values lack.
 
-        The graph is made without them.
-        """
-        present = set(map(str, names))
-        absent = [name for name in map(str, ids) if name not in present]
-        if absent:
-            warnings.warn(
-                f"{self.source} names {list_names(absent, quote)}, which {path} does not have: left "
-                "out. An empty column (or row) of that name is filled in.",
-                stacklevel=2,
-            )
+def _warn_of_absent(name, ids, present, path):
+    """Warn of labels in a file that the values lack; the graph is made without them."""
+    known = set(map(str, present))
+    absent = [label for label in map(str, ids) if label not in known]
+    if absent:
+        warnings.warn(
+            f"{name} names {list_names(absent, quote)}, which {path} does not have: left out. An empty column (or row) "
+            "of that name is filled in.",
+            stacklevel=3,
+        )
 
 
 def _read_archive(source, options):

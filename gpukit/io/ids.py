@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 
 from gpukit._pool import parallel_map
-from gpukit.base.arrays import as_text
+from gpukit.base.arrays import as_text, fixed_width
 from gpukit.errors import DataError
 
 SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
@@ -49,6 +49,7 @@ def id_array(ids, what="user"):
         ids = np.atleast_1d(np.asarray(ids.astype(object).filled(np.nan) if is_masked and ids.mask.any() else ids))
     except (TypeError, ValueError) as error:
         raise DataError(f"the {what} ids are no list of ids ({error}).") from error
+    ids = fixed_width(ids) if ids.dtype.kind == "T" else ids
     if ids.ndim != 1 or ids.dtype.kind not in "biufUSOMm":
         raise DataError(f"{what} ids are needed, one after the other; got {ids.dtype} of shape {ids.shape}.")
     lacking = missing(ids)
@@ -135,6 +136,13 @@ def check_fractions(ids, rows, what="user"):
             raise DataError(f"The {what} id {value!r} is not a whole number. Pass whole numbers, or text.")
 
 
+def whole_ids(ids, what="user"):
+    """Return `id_array` of ids; DataError for a fraction."""
+    ids = id_array(ids, what)
+    check_fractions(ids, np.full(len(ids), EMPTY), what)
+    return ids
+
+
 def is_table(kind):
     """Return True for types of arrays, frames and columns, not numpy scalars."""
     return hasattr(kind, "shape") and not issubclass(kind, np.generic)
@@ -162,8 +170,7 @@ def factorize(ids, what="user"):
     """
     import pyarrow
 
-    ids = id_array(ids, what)
-    check_fractions(ids, np.broadcast_to(EMPTY, len(ids)), what)
+    ids = whole_ids(ids, what)
     if ids.dtype.kind in "biu" and not _beyond_int64(ids).any():
         ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
         close = number_by_table(ids)

@@ -44,7 +44,9 @@ def open_table(path):
     """
     with sources.open_source(path, "a list of edges or a table of numbers") as source:
         if source.format == "parquet":
-            return ParquetTable(source)
+            from gpukit.io import parquet
+
+            return FrameTable(source.name, parquet.Reader(source).frame())
         name, raw = sources.read_whole(source, "")
     return Table(raw, name)
 
@@ -226,7 +228,7 @@ class Table:
 
 
 class FrameTable(Table):
-    """Table of a pandas DataFrame; its column names are the first row."""
+    """Table of a pandas DataFrame, as of Parquet: its first row has the column names, its first column an index."""
 
     named = True
 
@@ -252,15 +254,6 @@ class FrameTable(Table):
     def place(self, row):
         """Return the position of a row, for messages."""
         return f"row {row + 1:,}"
-
-
-class ParquetTable(FrameTable):
-    """Table of Parquet; a pandas index is its first column."""
-
-    def __init__(self, source):
-        from gpukit.io import parquet
-
-        super().__init__(source.name, parquet.Reader(source).frame())
 
 
 def _clean(raw):

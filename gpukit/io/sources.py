@@ -46,7 +46,6 @@ PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip":
 PAGES = (b"<!doctype", b"<html", b"<?xml")
 STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
 OFFICE = {"[Content_Types].xml", "content.xml"}  # members of .xlsx and .ods
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 
 
 @contextlib.contextmanager
@@ -204,12 +203,14 @@ class Source:
     def _member(self, info):
         """Return the Stream of a member of the archive."""
         title = f"{self.name} ({_shorten_name(info.filename)})"
-        _check_member(info, title)
         try:
             with translate_errors(title):
                 return Stream(title, Peeked(self.archive().open(info)))
         except (RuntimeError, ValueError) as error:  # unsupported by zipfile
-            raise DataError(f"{title} cannot be unpacked ({error}). Unpack the archive and name the file.") from error
+            method = zipfile.compressor_names.get(info.compress_type, info.compress_type)
+            raise DataError(
+                f"{title} cannot be unpacked ({error}; method: {method}). Unpack the archive and name the file."
+            ) from error
 
     def archive(self):
         """Return the zipfile.ZipFile; DataError for a damaged one."""
@@ -270,28 +271,19 @@ def _shorten_name(name):
     return name if name.isprintable() and 0 < len(name) <= SHOWN else repr(name[:SHOWN])
 
 
-def _check_member(info, title):
-    """Raise DataError for an archive member that zipfile cannot decompress."""
-    encrypted = 1  # a bit of a zip member's flags
-    if info.flag_bits & encrypted:
-        raise DataError(f"{title} is locked with a password. Unpack the archive and name the file.")
-    if info.compress_type not in METHODS:
-        method = zipfile.compressor_names.get(info.compress_type, "unknown")
-        raise DataError(
-            f"{title} is packed by the method {method} ({info.compress_type}), which gpukit does not unpack. Unpack "
-            "the archive and name the file."
-        )
-
-
-class Peeked(io.RawIOBase):
-    """Binary stream whose first bytes can be inspected before reading."""
-
-    def __init__(self, raw):
-        self.raw, self.kept = raw, b""
+class Readable(io.RawIOBase):
+    """Binary stream for reading; subclasses have readinto."""
 
     def readable(self):
         """Return True."""
         return True
+
+
+class Peeked(Readable):
+    """Binary stream whose first bytes can be inspected before reading."""
+
+    def __init__(self, raw):
+        self.raw, self.kept = raw, b""
 
     def peek(self, size):
         """Return the next `size` bytes without consuming them.
@@ -320,7 +312,7 @@ class Peeked(io.RawIOBase):
         super().close()
 
 
-class Unpacked(io.RawIOBase):
+class Unpacked(Readable):
     """Decompressed bytes of a file of concatenated streams and zero padding.
 
     Python's own readers treat unknown bytes behind a stream as its end. A flipped bit at the start of the second stream
@@ -330,10 +322,6 @@ class Unpacked(io.RawIOBase):
     def __init__(self, file, unpacker):
         self._file, self._new = file, unpacker
         self._one = unpacker()
-
-    def readable(self):
-        """Return True."""
-        return True
 
     def readinto(self, buffer):
         """Fill a buffer; return the number of bytes, 0 at the end.

@@ -3,7 +3,6 @@
 Importing this module imports pyarrow; callers import it only to write a table.
 """
 
-import functools
 import itertools
 
 import numpy as np
@@ -53,7 +52,7 @@ def row_blocks(columns, count):
     columns: functions of a slice of rows, as in `write_csv`.
     """
     for part in _slices(count, min(ROWS, max(1, VALUES // len(columns)))):
-        yield functools.partial(_take, columns, part)
+        yield lambda part=part: [take(part) for take in columns]
 
 
 def write_parquet(file, columns, count, metadata=None):
@@ -115,10 +114,6 @@ def _slices(count, rows):
     """Yield slices of row blocks; an empty one for no rows."""
     for start in range(0, max(count, 1), rows):
         yield slice(start, min(start + rows, count))
-
-
-def _take(columns, part):
-    return [take(part) for take in columns]
 
 
 def _array(column):

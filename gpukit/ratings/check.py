@@ -49,12 +49,7 @@ def fault(ratings, bounds=None):
 
 def misshapen(ratings):
     """Return an error message on column types and lengths, or None."""
-    lacking = [name for name in ("users", "items", "values") if not np.ndim(getattr(ratings, name)) == 1]
-    if lacking:
-        return (
-            f"Ratings.{lacking[0]} must be a one-dimensional array; got {type(getattr(ratings, lacking[0])).__name__}."
-        )
-    for name, column in ratings.columns().items():
+    for name, column in {**dict.fromkeys(("users", "items", "values")), **ratings.columns()}.items():
         plain = isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray)
         if not plain or column.dtype not in DTYPES[name] or column.ndim != 1:
             wanted = " or ".join(np.dtype(kind).name for kind in DTYPES[name])
@@ -245,18 +240,15 @@ def scores_and_counts(ratings, positive_from):
     """Return (scores (n,) to compare with a threshold, counts (n,) or None)."""
     is_clicks = are_clicks(ratings)
     if not is_clicks:
-        return ratings.values, ratings.counts if positive_from is not None else clip_counts(ratings.values)
+        return ratings.values, ratings.counts if positive_from is not None else np.maximum(
+            ratings.values, np.float32(0)
+        )
     if positive_from is not None and (ratings.counts is None or np.ptp(ratings.counts) == 0):
         raise DataError(
             f"positive_from={positive_from:g} asks for ratings, and these {len(ratings):,} pairs have none: "
             "each is a click as it is. Leave it out."
         )
     return (np.ones_like(ratings.values) if ratings.counts is None else ratings.counts), ratings.counts
-
-
-def clip_counts(values):
-    """Return values as counts, clipped at 0."""
-    return np.maximum(values, np.float32(0))
 
 
 def no_clicks_message(score, positive_from):

@@ -16,7 +16,7 @@ from gpukit._pool import in_order, parallel_map
 from gpukit.errors import DataError
 from gpukit.io.blank_lines import strip_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
-from gpukit.io.ids import as_whole, check_exact, check_fractions, factorize, take_values
+from gpukit.io.ids import factorize, take_values, whole_ids
 from gpukit.io.records import hidden
 from gpukit.io.times import MISSING, as_seconds, order_of, order_of_whole, seconds_of
 from gpukit.io.words import (
@@ -192,7 +192,8 @@ class Place:
         for name, added in block.commas.items():
             first, is_certain, has_points = self.commas[name]
             if first is None and added.first is not None:
-                first = self.line_of(raw, added.first[0]), added.first[1]
+                number, _, _ = next(itertools.islice(lines(raw, self.layout.sep), added.first[0], None))
+                first = self.line + number - 1, added.first[1]
             self.commas[name] = Commas(first, is_certain or added.is_certain, has_points or added.has_points)
 
     def check_commas(self):
@@ -200,11 +201,6 @@ class Place:
         for name, (first, is_certain, has_points) in self.commas.items():
             if first is not None and (has_points or not is_certain):
                 raise formats.bad_rating(self.name, *first, WORDS[name])
-
-    def line_of(self, raw, row):
-        """Return the line number of a row of a block."""
-        number, _, _ = next(itertools.islice(lines(raw, self.layout.sep), row, None))
-        return self.line + number - 1
 
 
 def parse_lines(raw, place, bounds=None):
@@ -447,10 +443,7 @@ def _ids(source, ids, start, what):
             return plain.cast(pyarrow.int64()).to_numpy()
         ids = plain
     if pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
-        ids = ids.to_numpy(zero_copy_only=False)
-        check_exact(ids, what)
-        whole = as_whole(ids)
-        check_fractions(whole, np.full(len(whole), -1), what)
+        whole = whole_ids(ids.to_numpy(zero_copy_only=False), what)
         if whole.dtype == np.int64 or all(-(2**63) <= value < 2**63 for value in whole):
             return whole.astype(np.int64)
         ids = pyarrow.array([str(value) for value in whole])

@@ -96,7 +96,8 @@ def convert_with_repeats(data, columns=None, times=False):
 
 def _normalize(ratings):
     """Return ratings with a table's dtypes; unchanged if correct."""
-    if ratings._state or misshapen(ratings) is None:
+    known = [getattr(getattr(ratings, f"{what}_ids"), "dtype", None) for what in ("user", "item")]
+    if ratings._state or misshapen(ratings) is None and not any(getattr(kind, "kind", "") == "T" for kind in known):
         return ratings
     result = ratings.columns()
     ways = {"times": as_seconds, "counts": lambda column: as_counts(as_array(column, "counts", np.float64))}
@@ -203,9 +204,14 @@ def _from_triples(users, items, values=None):
             f"(users, items, values) have {len(users):,}, {len(items):,} and {len(values):,} entries; a rating "
             "needs one of each."
         )
+    return _numbered(users, items, values)
+
+
+def _numbered(users, items, values, times=None):
+    """Return Ratings of ids and values (n,)."""
     users, user_ids = factorize(users, "user")
     items, item_ids = factorize(items, "item")
-    return Ratings(users, items, values, user_ids, item_ids)
+    return Ratings(users, items, values, user_ids, item_ids, times)
 
 
 def _from_frame(frame, columns, times):
@@ -300,11 +306,9 @@ def table_of(X, y=None):
     values = as_values(y)
     if values.shape != users.shape:
         raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {values.shape}.")
-    users, user_ids = factorize(users, "user")
-    items, item_ids = factorize(items, "item")
     place = find_columns(X.columns).get("times") if is_frame(X) else None
     times = None if place is None else times_of(X.iloc[:, place], True)
-    return validate_ratings(Ratings(users, items, values, user_ids, item_ids, times))
+    return validate_ratings(_numbered(users, items, values, times))
 
 
 def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):

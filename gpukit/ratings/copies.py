@@ -58,9 +58,15 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
             refuse_surrogates(name, ids)
     with sinks.open_sink(path) as file:
         if suffix in (".csv", ".parquet"):
-            _write_table(ratings, file, suffix)
+            from gpukit.io import tables
+
+            write = tables.write_parquet if suffix == ".parquet" else tables.write_csv
+            write(file, _columns(ratings), len(ratings))
+        elif suffix == ".gkr":
+            ids = {name: getattr(ratings, name) for name in IDS}
+            arrayfile.write(file, KIND.magic, {}, {**ratings.columns(), **ids})
         else:
-            (_write_gkr if suffix == ".gkr" else _write_npz)(ratings, file)
+            _write_npz(ratings, file)
 
 
 def check_copy(path):
@@ -82,11 +88,6 @@ def read_gkr(source, request):
     if wrong:
         raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")
     return set_state(ratings, DISTINCT)  # pairs were checked when the copy was written
-
-
-def _write_gkr(ratings, file):
-    arrays = {**ratings.columns(), "user_ids": ratings.user_ids, "item_ids": ratings.item_ids}
-    arrayfile.write(file, KIND.magic, {}, arrays)
 
 
 def read_npz(source, request):
@@ -150,14 +151,6 @@ def _write_npz(ratings, file):
         item_ids=ratings.item_ids,
         **{name: column for name, column in ratings.columns().items() if name in OPTIONAL},
     )
-
-
-def _write_table(ratings, file, suffix):
-    """Write user, item, rating and the optional columns as Parquet, or as csv with a header."""
-    from gpukit.io import tables
-
-    write = tables.write_parquet if suffix == ".parquet" else tables.write_csv
-    write(file, _columns(ratings), len(ratings))
 
 
 def _columns(ratings):

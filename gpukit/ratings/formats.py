@@ -18,6 +18,7 @@ Identify user, item and rating columns by name or option.
 
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io import notes
@@ -80,11 +81,6 @@ def find_columns(names):
     return {role: place for role, place in places.items() if place >= 0}
 
 
-def is_role(name):
-    """Return True if a name is one of a known column."""
-    return any(normalize_name(name) in known for known in ROLES.values())
-
-
 def has_ids(places):
     """Return True if a user and an item column are among {role: position}."""
     return all(role in places for role in IDS)
@@ -96,7 +92,7 @@ def refuse_unclear(names, where, option="--columns"):
     names: its fields; where: name of the table, and what it shows; option: the option that names columns. The example
     is exact if one role is missing and one name is unknown, or if only the rating is missing (clicks).
     """
-    words = [next((WORDS[role] for role in ROLES if normalize_name(name) in ROLES[role]), "-") for name in names]
+    words = [next(map(WORDS.get, find_columns([name])), "-") for name in names]
     lacking = [WORDS[role] for role in TRIPLE if WORDS[role] not in words]
     example = "user,item" if len(names) == len(IDS) else "user,item,-,rating"
     melted = ""
@@ -259,10 +255,10 @@ def recognise(head, name, request):
 
     head: bytes, whole lines; name: for messages; request: a `Request`. Raises DataError for a file without ratings.
     """
-    lines = _Lines(hidden(head))
-    if not lines.skip_blank():
+    lines = filled_lines(hidden(head))
+    if not lines:
         raise DataError(f"{name} is empty. Give a file with a line user,item,rating for each rating.")
-    format = request.format if request.format != "auto" else _guess(lines.text, request)
+    format = request.format if request.format != "auto" else _guess(lines[0].text, request)
     if format in ("netflix", "netflix-mm") and (request.columns or request.sep):
         raise ParameterError(f"columns and sep do not apply to {name}, which is read as {format}.")
     if format == "netflix":
@@ -295,40 +291,23 @@ class Request:
             raise ParameterError(f"sep must be one ASCII character or '::'; got {self.sep!r}.")
 
 
-class _Lines:
-    """Position among the lines of a head, whose quoted line ends are zero bytes."""
+class Line(NamedTuple):
+    """Line of a head: its text, and its byte offset and number, from 1, in the file."""
 
-    def __init__(self, head):
-        self._mark = count_marks(head)
-        self._lines, self._at = head[self._mark :].removesuffix(b"\n").split(b"\n"), 0
+    text: str
+    offset: int
+    number: int
 
-    def skip_blank(self, count=0, comment=None):
-        """Go `count` lines on, and to the next line with content; return False at the end."""
-        self._at += count
-        while self._at < len(self._lines) and (not self.text.strip() or (comment and self.text.startswith(comment))):
-            self._at += 1
-        return self._at < len(self._lines)
 
-    @property
-    def text(self):
-        """Text of the line, '' at the end."""
-        return self.below(0) or ""
-
-    def below(self, count=1):
-        """Return the text of a later line; None beyond the end."""
-        lines = self._lines[self._at + count : self._at + count + 1]
-        return lines[0].decode("utf-8", "replace").rstrip("\r") if lines else None
-
-    @property
-    def start(self):
-        """Byte offset and number, from 1, of the line."""
-        before = self._lines[: self._at]
-        return self._mark + sum(map(len, before)) + len(before), self.number
-
-    @property
-    def number(self):
-        """Line number, from 1."""
-        return self._at + 1 + sum(line.count(b"\0") for line in self._lines[: self._at])
+def filled_lines(head):
+    """Return the Lines with content of a head, whose quoted line ends are zero bytes."""
+    offset, number, lines = count_marks(head), 1, []
+    for raw in head[offset:].removesuffix(b"\n").split(b"\n"):
+        text = raw.replace(b"\0", b"\n").decode("utf-8", "replace").rstrip("\r")
+        if text.strip():
+            lines.append(Line(text, offset, number))
+        offset, number = offset + len(raw) + 1, number + 1 + raw.count(b"\0")
+    return lines
 
 
 def _guess(line, request):
@@ -341,19 +320,18 @@ def _guess(line, request):
 
 
 def _netflix(lines, name, request):
-    start = lines.start
-    while MOVIE_LINE.match(lines.text):
-        if not lines.skip_blank(1):
-            raise DataError(f"{name} holds `MovieID:` lines but no ratings.")
-    fields = lines.text.count(",") + 1
+    line = next((line for line in lines if not MOVIE_LINE.match(line.text)), None)
+    if line is None:
+        raise DataError(f"{name} holds `MovieID:` lines but no ratings.")
+    fields = line.text.count(",") + 1
     if fields < 2 and request.need_rating:
         raise DataError(
-            f"{name} holds pairs without ratings (line {lines.number}: {quote(lines.text)}), as Netflix's probe "
+            f"{name} holds pairs without ratings (line {line.number}: {quote(line.text)}), as Netflix's probe "
             "does. gpukit predict can read it; for training give combined_data_*.txt or mv_*.txt."
         )
     fields += 1  # the movie, which is made the first one
     places = dict(zip(("items", "users", "values"), range(3 if request.need_rating else 2)))
-    return Layout("netflix", ",", fields, _with_times(places, 3, fields, request, name), *start)
+    return Layout("netflix", ",", fields, _with_times(places, 3, fields, request, name), *lines[0][1:])
 
 
 def _with_times(places, place, fields, request, name):
@@ -364,57 +342,62 @@ def _with_times(places, place, fields, request, name):
 
 
 def _matrix(lines, name, request):
-    banner = lines.text.lower().split()
+    first = lines[0]
+    banner = first.text.lower().split()
     if banner[0] == BANNER and any(banner[index:] and banner[index] not in READ[index] for index in READ):
         raise DataError(
-            f"{name}, line {lines.number}: {quote(lines.text)} is no list of all its real numbers. Write the matrix "
+            f"{name}, line {first.number}: {quote(first.text)} is no list of all its real numbers. Write the matrix "
             "again as `matrix coordinate real general`."
         )
-    lines.skip_blank(comment="%")
-    sizes = lines.text.split()
-    if len(sizes) != 3 or not all(is_integer(size) and int(size) >= 0 for size in sizes):
+    sizes, *lines = [line for line in lines if not line.text.startswith("%")] or [Line("", 0, lines[-1].number + 1)]
+    shape = sizes.text.split()
+    if len(shape) != 3 or not all(is_integer(size) and int(size) >= 0 for size in shape):
         raise DataError(
-            f"{name}, line {lines.number}: expected `users items ratings` after the % lines, found {quote(lines.text)}."
+            f"{name}, line {sizes.number}: expected `users items ratings` after the % lines, found {quote(sizes.text)}."
         )
-    if not lines.skip_blank(1, comment="%"):
+    if not lines:
         raise DataError(f"{name} ends after its line of sizes: it holds no ratings.")
-    fields = len(lines.text.split())
+    first = lines[0]
+    fields = len(first.text.split())
     if fields < 2:
         raise DataError(
-            f"{name}, line {lines.number} has {fields} columns where user, item and rating are expected: "
-            f"{quote(lines.text)}."
+            f"{name}, line {first.number} has {fields} columns where user, item and rating are expected: "
+            f"{quote(first.text)}."
         )
     places = dict(zip(TRIPLE, range(fields if request.need_rating else 2)))
     places = _with_times(places, 3, fields, request, name)
-    return Layout("netflix-mm", " ", fields, places, *lines.start, tuple(map(int, sizes)))
+    return Layout("netflix-mm", " ", fields, places, *first[1:], tuple(map(int, shape)))
 
 
 def _delimited(lines, name, request, format):
-    _refuse_json(lines.text, name)
-    if declared := DECLARED.fullmatch(lines.text):
-        if not lines.skip_blank(1):
+    _refuse_json(lines[0].text, name)
+    if declared := DECLARED.fullmatch(lines[0].text):
+        lines = lines[1:]
+        if not lines:
             raise NoRowsError(f"{name} names a separator and holds nothing else: no ratings.")
-    sep = request.sep or (declared[1] if declared else _separator(lines.text, format))
-    words, where = split(lines.text, sep), f"{name}, line {lines.number}: {quote(lines.text)}"
+    line, *rest = lines
+    sep = request.sep or (declared[1] if declared else _separator(line.text, format))
+    words, below = split(line.text, sep), split(rest[0].text if rest else "", sep)
+    where = f"{name}, line {line.number}: {quote(line.text)}"
     need = request.need_rating
     if len(words) < 2:
         raise DataError(
-            f"{name}, line {lines.number} has {len(words)} column(s) where "
-            f"{'user, item and rating' if need else 'user and item'} are expected: {quote(lines.text)}. "
+            f"{name}, line {line.number} has {len(words)} column(s) where "
+            f"{'user, item and rating' if need else 'user and item'} are expected: {quote(line.text)}. "
             "Name another separator with --sep, or the columns with --columns."
         )
     places, is_header = columns_of(words, request, name)
     number = places.get("values", places.get("counts"))
     in_words = heads(words, places) or (need and number is not None and not _is_rating(words[number]))
     has_names = is_header or (request.columns is not None and in_words)
-    is_unclear = request.columns is None and _is_unclear(words, split(lines.below() or "", sep), places)
-    if not has_names and (is_unclear or _is_unknown_header(words, places, sep, name, lines)):
+    is_unclear = request.columns is None and _is_unclear(words, below, places)
+    if not has_names and (is_unclear or _is_unknown_header(words, below, places, (name, line.number))):
         refuse_unclear(words, where)
     if need and not is_header and request.columns is None and len(words) > MOST_UNNAMED:
         refuse_unclear(words, where)
-    if not lines.skip_blank(int(has_names)):
+    if has_names and not rest:
         raise NoRowsError(f"{name} holds a header and nothing else: no ratings.")
-    return Layout(format, sep, len(words), places, *lines.start)
+    return Layout(format, sep, len(words), places, *lines[has_names][1:])
 
 
 def _refuse_json(line, name):
@@ -427,21 +410,21 @@ def _refuse_json(line, name):
         )
 
 
-def _is_unknown_header(words, places, sep, name, lines):
+def _is_unknown_header(words, below, places, where):
     """Return True if the first line is a header with unknown names; DataError if it has a wrong rating."""
     if "values" not in places:
-        return _heads_pairs(words, split(lines.below() or "", sep), places)
+        return _heads_pairs(words, below, places)
     rating = words[places["values"]]
     if _is_rating(rating):
         return False
     if comma_error(rating) or any(word.lstrip("-").isdecimal() for word in words[:2]):
-        raise bad_rating(name, lines.number, rating)
+        raise bad_rating(*where, rating)
     return True
 
 
 def _is_unclear(words, below, places):
     """Return True if a column's first word names a role above a number, or an id column has a date."""
-    is_header = any(is_number(number) and is_role(word) for word, number in zip(words, below))
+    is_header = any(is_number(number) and find_columns([word]) for word, number in zip(words, below))
     ids = [words[places[role]] for role in IDS]
     return is_header or any(seconds_of(word) is not None and not is_number(word) for word in ids)
 

@@ -23,8 +23,8 @@ PIECE = 1 << 16  # ratings that a rank sends at a time
 class RatingsPart:
     """Ratings of all ranks without repeated pairs; `local` are those of this rank.
 
-    len, shape and scale are those of all ratings; users, items and values are the columns of `local`, whose row numbers
-    and ids are those of all. Make it by `part_of` on all ranks together.
+    len, shape, scale, user_ids and item_ids are those of all ratings; users, items and values are the columns of
+    `local`, whose row numbers are those of all. Make it by `part_of` on all ranks together.
 
     local : Ratings
     team : parallel.Team
@@ -43,7 +43,11 @@ class RatingsPart:
     _ids = _packed = None
 
     def __getattr__(self, name):
-        """Return `local` from the Orders of `pack`."""
+        """Return users, items and values of `local`, the ids and shape of all, or `local` from the Orders of `pack`."""
+        if name in ("users", "items", "values"):
+            return getattr(self.local, name)
+        if name in ("user_ids", "item_ids", "shape"):
+            return getattr(self.local if self._ids is None else self._ids, name)
         if name != "local" or self._packed is None:
             raise AttributeError(f"RatingsPart has no {name}.")
         starts, items, codes, levels = self._packed
@@ -51,9 +55,6 @@ class RatingsPart:
         self.local = set_state(self._ids.with_columns(users=users, items=items, values=levels[codes]), DISTINCT)
         self._packed = None
         return self.local
-
-    def _known(self):
-        return self.local if self._ids is None else self._ids
 
     def release(self):
         """Free the ratings of this rank; return Ratings without rows. `pack` must follow."""
@@ -69,36 +70,6 @@ class RatingsPart:
 
     def __len__(self):
         return self.count
-
-    @property
-    def users(self):
-        """(n,) int32 of this rank."""
-        return self.local.users
-
-    @property
-    def items(self):
-        """(n,) int32 of this rank."""
-        return self.local.items
-
-    @property
-    def values(self):
-        """(n,) float32 of this rank."""
-        return self.local.values
-
-    @property
-    def user_ids(self):
-        """(M,) ids of all users."""
-        return self._known().user_ids
-
-    @property
-    def item_ids(self):
-        """(N,) ids of all items."""
-        return self._known().item_ids
-
-    @property
-    def shape(self):
-        """(M, N) of all ratings."""
-        return self._known().shape
 
     def first_values(self, count):
         """Return two values, which differ if any of all ratings do."""

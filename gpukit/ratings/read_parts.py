@@ -8,7 +8,6 @@ order and the number of the parts.
 
 from __future__ import annotations
 
-import io
 import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -273,27 +272,19 @@ def line_start(file, offset, content):
 
 def count_marks(piece):
     """Return the numbers of (line ends, quotes) in a Piece of divided text; (0, 0) for another Piece."""
-    lines, quotes, block_size = 0, 0, 1 << 22
-    if piece.content.is_divided:
-        with open(piece.content.path, "rb") as file:
-            section = Section(file, piece.first, piece.last)
-            while block := section.read(block_size):
-                letters = np.frombuffer(block, np.uint8)
-                lines += int(np.count_nonzero(letters == NEWLINE))
-                quotes += int(np.count_nonzero(letters == QUOTE))
-    return lines, quotes
+    if not piece.content.is_divided:
+        return 0, 0
+    letters, size = np.memmap(piece.content.path, np.uint8, "r")[piece.first : piece.last], 1 << 22
+    blocks = (letters[start : start + size] for start in range(0, len(letters), size))
+    return np.sum([[np.count_nonzero(block == mark) for mark in (NEWLINE, QUOTE)] for block in blocks], axis=0)
 
 
-class Section(io.RawIOBase):
+class Section(sources.Readable):
     """The bytes from first to last - 1 of an open binary file."""
 
     def __init__(self, file, first, last):
         self.file, self.left = file, last - first
         file.seek(first)
-
-    def readable(self):
-        """Return True."""
-        return True
 
     def readinto(self, buffer):
         """Fill a buffer; return the number of bytes, 0 at the end."""

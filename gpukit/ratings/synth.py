@@ -33,7 +33,6 @@ ACTIVITY, POPULARITY, GROUPING, NAMES, USER_BIAS, ITEM_BIAS, USER_FACTORS, ITEM_
 )
 
 MOST = {"users": 2**31 - 1, "items": 2**31 - 1, "ratings": 2**32 - 1}  # limits of training
-RANK = 16
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Shape:
 
     activity, popularity: standard deviations of the logarithms of users' and items' counts; longest: the largest share
     of all items that one user rates; cap: the largest weight of an item, in units of the mean; mean, lowest, highest,
-    step: the scale; unit: one star of a 1-5 scale in units of this one.
+    step: the scale; unit: one star of a 1-5 scale in units of this one; rank: of the factors.
     """
 
     users: int
@@ -58,6 +57,7 @@ class Shape:
     highest: float
     step: float
     unit: float
+    rank: int = 16
 
 
 SHAPES = {
@@ -135,7 +135,7 @@ def generate(shape, seed=0):
             "least one a user and at most one a pair."
         )
     rows = shape.users + shape.items
-    require_host(rows * (16 * RANK + 64) + shape.ratings * 16, f"Generating ratings of {rows:,} users and items")
+    require_host(rows * (16 * shape.rank + 64) + shape.ratings * 16, f"Generating ratings of {rows:,} users and items")
     indptr = np.concatenate(([0], np.cumsum(_counts(shape, seed))))
     weights, group, members = _catalogue(shape, seed)
     items = np.empty(shape.ratings, dtype=np.int32)
@@ -197,11 +197,11 @@ def _draw_values(shape, seed, indptr, items, weights, group, n_groups):
             + np.float32(0.05) * (liking - np.float32(2.0))
         ),
     )
-    strength = (1.0 / np.sqrt(np.arange(RANK) + 2.0)).astype(np.float32)
+    strength = (1.0 / np.sqrt(np.arange(shape.rank) + 2.0)).astype(np.float32)
     strength *= np.float32(np.sqrt(0.30) / np.sqrt((strength.astype(np.float64) ** 2).sum())) * unit
     factors = (
-        normals(random.key(seed, USER_FACTORS), (shape.users, RANK)) * strength,
-        normals(random.key(seed, ITEM_FACTORS), (shape.items, RANK)),
+        normals(random.key(seed, USER_FACTORS), (shape.users, shape.rank)) * strength,
+        normals(random.key(seed, ITEM_FACTORS), (shape.items, shape.rank)),
     )
     scale = np.array([shape.mean, 0.55 * unit, 0.80 * unit, shape.lowest, shape.highest, shape.step], dtype=np.float32)
     values, squares = np.empty(len(items), dtype=np.float32), np.empty((shape.users, 3), dtype=np.float64)

@@ -129,7 +129,7 @@ REFUSED = {
     "truth with NaN": (dict(truth=holes((1, 1, 1))), "truth is nan at vertex 1, row 1, column 1"),
     "too few ids": (dict(vertices=[1, 2, 3]), "vertices must be 4 ids"),
     "ids of two axes": (dict(vertices=[[1, 2, 3, 4]]), "vertices must be ids"),
-    "ids twice": (dict(vertices=[1, 2, 3, 1]), "names a vertex twice"),
+    "ids twice": (dict(vertices=[1, 2, 3, 1]), "vertices has 1 twice"),
     "ids with fractions": (dict(vertices=[0.5, 1, 2, 3]), "vertices must be ids, whole numbers or text; got float64"),
     "graph": (dict(graph=-PATH), "between vertices 0 and 1 is -1"),
 }

@@ -30,8 +30,8 @@ def test_more_ratings_than_places_can_number():
 
 
 def test_more_pairs_than_a_payload_numbers(monkeypatch):
-    assert compressed.MOST == 2**32
-    monkeypatch.setattr(compressed, "MOST", 4)
+    assert compressed.MOST_RATINGS == 2**32 - 1
+    monkeypatch.setattr(compressed, "MOST_RATINGS", 3)
     with pytest.raises(DataError, match=r"4 ratings are more than the 3 that can be put in order"):
         compressed.pack_pairs(np.zeros(4, np.int32), np.arange(4, dtype=np.int32), (1, 4))
     assert len(compressed.pack_pairs(np.zeros(3, np.int32), np.arange(3, dtype=np.int32), (1, 4))[0]) == 3

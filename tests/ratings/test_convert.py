@@ -369,3 +369,31 @@ def test_pairs_and_y_are_matched_by_their_labels():
     shuffled = values.sample(frac=1, random_state=1)
     for pairs in ((users, items), (users, items[::-1]), FRAME[["userId", "movieId"]]):
         assert triples(ratings_of(pairs, shuffled)) == TRIPLES
+
+
+STRINGS = np.dtypes.StringDType()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        (np.array(["b", "a", "b"], STRINGS), np.array(["x", "x", "yy"], STRINGS), [1.0, 2.0, 3.0]),
+        by_hand(user_ids=np.array(["a", "b"], STRINGS), item_ids=np.array(["yy", "x"], STRINGS)),
+    ],
+    ids=["arrays", "a table made by hand"],
+)
+def test_text_of_any_width_is_text(data):
+    ratings = as_ratings(data)
+    assert ratings.user_ids.tolist() == ["a", "b"] and ratings.user_ids.dtype.kind == "U"
+    assert set(ratings.item_ids) == {"x", "yy"} and ratings.item_ids.dtype.kind == "U"
+
+
+def test_pairs_of_text_of_any_width_are_pairs():
+    pairs = np.array([["a", "x"], ["b", "yy"]], STRINGS)
+    assert triples(ratings_of(pairs, [1.0, 2.0])) == [("a", "x", 1.0), ("b", "yy", 2.0)]
+
+
+def test_a_missing_text_of_any_width_is_no_id():
+    users = np.array(["a", None], np.dtypes.StringDType(na_object=None))
+    with pytest.raises(DataError, match="Row 2 has no user id"):
+        as_ratings((users, [1, 2], [1.0, 2.0]))

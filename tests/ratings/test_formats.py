@@ -339,3 +339,17 @@ def test_times_with_and_without_fractions_in_blocks_of_their_own(tmp_path, monke
         is_number = "-" not in late
         frame.astype({"timestamp": float} if is_number else {}).to_parquet(tmp_path / "r.parquet", index=False)
     assert ("1", "7", 5.0) in triples(read_ratings(tmp_path / f"r.{form}"))
+
+
+def test_a_quoted_line_end_in_the_header_counts_as_a_line(write):
+    text = 'user,item,"rating\nof it"\n1,2,3\n1,3,x\n'
+    with pytest.raises(DataError, match="line 4: the rating 'x' is not a number"):
+        read_ratings(write(text), columns="user,item,rating")
+    with pytest.raises(DataError, match=r"line 1: 'user,item,\"rating\\nof it\"': which columns"):
+        read_ratings(write(text))
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n"])
+def test_a_header_of_unknown_names_is_no_pair_above_a_blank_line_either(write, end):
+    with pytest.raises(DataError, match="line 1: 'x,y,z': which columns are user, item and rating is not clear"):
+        read_pairs(write(f"x,y,z{end}1,2,3\n1,3,4\n"))

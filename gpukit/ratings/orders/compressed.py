@@ -7,7 +7,7 @@ from gpukit.io import trust
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 from gpukit.ratings.orders import twins
 
-MOST = 1 << 32  # pairs that 32-bit positions can number
+MOST_RATINGS = (1 << 32) - 1  # positions are 32-bit numbers
 
 
 def pack_pairs(rows, columns, shape):
@@ -15,8 +15,8 @@ def pack_pairs(rows, columns, shape):
 
     rows, columns: (n,) int32 within shape. Raises DataError for too many pairs and for indices outside shape.
     """
-    if len(rows) >= MOST:
-        raise DataError(f"{len(rows):,} ratings are more than the {MOST - 1:,} that can be put in order.")
+    if len(rows) > MOST_RATINGS:
+        raise DataError(f"{len(rows):,} ratings are more than the {MOST_RATINGS:,} that can be put in order.")
     keys, outside, shift = np.empty(len(rows), np.uint64), np.array([len(rows)]), bits_of(shape[1])
     twins.pack_keys(rows, columns, np.zeros(len(rows), np.uint8), *shape, 0, shift, keys, outside)
     if outside[0] < len(rows):

@@ -10,6 +10,7 @@ import numpy as np
 from gpukit.device import engine
 from gpukit.errors import DataError
 from gpukit.parallel import ALONE
+from gpukit.ratings.orders.compressed import MOST_RATINGS, bits_of
 from gpukit.ratings.orders.formulas import FREE, TABLE
 from gpukit.ratings.orders.resident import ResidentRatings
 from gpukit.ratings.table import DISTINCT, set_state
@@ -53,9 +54,6 @@ def moments(levels):
     values = levels.values.astype(np.float64)
     mean = float(share @ values)
     return mean, float(np.sqrt(share @ (values - mean) ** 2))
-
-
-MOST_RATINGS = (1 << 32) - 1  # positions are 32-bit numbers
 
 
 class Order(NamedTuple):
@@ -119,7 +117,7 @@ def key_of(shape, n_levels):
     """Return the Key of ratings of shape (M, N); DataError beyond 64 bits."""
     fields, shift = [], 0
     for rows in (n_levels, shape[1], shape[0]):
-        width = max(1, (rows - 1).bit_length())
+        width = bits_of(rows)
         fields.append(Field(shift, width, rows))
         shift += width
     if shift > 64:
