@@ -1,11 +1,12 @@
 """All methods by name; the plan of an imputation, its report, and imputation by a plan."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit._pool import map_row_blocks
-from gpukit.imputation import kriging, local, regression, regularized_em, simple
+from gpukit.imputation import kriging, local, regression, regularized_em, scans, simple
 from gpukit.imputation.auto import ensemble, uncertainty
 from gpukit.imputation.auto.ensemble import apply_bends, shares_of, weighted_mean
 from gpukit.imputation.auto.error_features import changes_beyond, compute_features
@@ -89,7 +90,7 @@ def build_plan(folds, judged, tried, metric, may_bend):
     hidden = [(field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in parts]
     bends = ensemble.learn_bends(hidden, metric, units) if may_bend else ensemble.zero_bends()
     fields = [apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
-    errors = [errors_of(*parts) for parts in zip(folds, fold_kinds, estimates, fields)]
+    errors = [errors_of(*parts) for parts in zip(itertools.count(), folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     first, count = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
     least = uncertainty.least_of(first.values[first.seen], count)
@@ -125,15 +126,17 @@ def choose_members(folds, fold_kinds, judged, metric):
     return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 
 
-def errors_of(fold, fold_kinds, estimates, field):
-    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold.
+def errors_of(number, fold, fold_kinds, estimates, field):
+    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold of a number.
 
     estimates: [(N, T)] of the members.
     """
     field = np.where(fold.problem.seen, fold.problem.values, field)
     residuals = (field - fold.truth)[fold.hidden]
     features = compute_features(fold.problem, field, estimates, fold.hidden)
-    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features)
+    row, first, end = scans.runs(fold.hidden)
+    runs = np.repeat(number * fold.hidden.size + np.arange(len(row)), end - first)  # distinct in all folds
+    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features, runs)
 
 
 def report(trials, folds, served, metric):

@@ -10,7 +10,8 @@ way.
 
 The scale of a kind is chosen so that the central 90 % interval of a normal distribution contains 90 % of its errors on
 folds left out of the fit. With few vertices hidden whole, or few folds with values beyond an end, the share is raised
-to cover one more unit (Vovk et al., Algorithmic Learning in a Random World, 2005). No deviation is 0: equal hidden
+to cover one more unit (Vovk et al., Algorithmic Learning in a Random World, 2005). Errors beyond an end depend on each
+other, so that few are independent: their scale is widened to Student's interval. No deviation is 0: equal hidden
 values do not prove that the next one is equal too.
 """
 
@@ -55,11 +56,12 @@ class Deviations(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Hidden values: residuals and kinds, (values,); features (values, FEATURES)."""
+    """Hidden values: residuals, kinds and runs (numbers of their runs), (values,); features (values, FEATURES)."""
 
     residuals: np.ndarray
     kinds: np.ndarray
     features: np.ndarray
+    runs: np.ndarray
 
     def select(self, index):
         return Errors(*(part[index] for part in self))
@@ -152,6 +154,8 @@ def learn(parts, units=np.inf, least=0.0):
     factors = np.array(
         [widening_factor(scored, sizes, GROUPS[scored.kinds] == group, value) for group, value in enumerate(targets)]
     )
+    if ends:
+        factors[GROUPS[BEYOND]] *= student_factor(scored, sizes, targets[GROUPS[BEYOND]])
     by_kind, sizes = model.by_kind * factors[GROUPS], np.maximum(sizes * factors[GROUPS[scored.kinds]], least)
     shares = {share: float((np.abs(scored.residuals) <= z * sizes).mean()) for share, z in ((0.5, HALF), (0.9, WIDE))}
     return Deviations(np.maximum(by_kind, least), model.law, shares, np.zeros(2))
@@ -160,6 +164,38 @@ def learn(parts, units=np.inf, least=0.0):
 def share_with_one_more(count):
     """Return the share of `count` units to cover, so that one more is covered with probability COVERED."""
     return min(MOST_COVERED, COVERED * (1.0 + 1.0 / max(count, 1)))
+
+
+def student_factor(errors, sizes, share):
+    """Return the width of Student's 90 % interval over the normal one, for the scale of errors beyond ends.
+
+    The scale is the quantile of n independent errors at a share p. Its variance is that of the root mean square of
+    x^2 f(x)^2 n / (2 p (1 - p)) errors; x is the quantile and f the density of |z| for normal z.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    x = ndtri((1 + share) / 2)
+    slope = x * np.sqrt(2 / np.pi) * np.exp(-(x**2) / 2)
+    freedom = slope**2 / (2 * share * (1 - share)) * count_independent(errors, sizes)
+    return float(stdtrit(max(1.0, freedom), (1 + COVERED) / 2)) / WIDE
+
+
+def count_independent(errors, sizes):
+    """Return the number of independent errors among those beyond ends.
+
+    n / (1 + 2 sum over the lags j within a run of r_j^2), because r^2 is the correlation of the squares of normal
+    values with correlation r.
+    """
+    beyond = errors.kinds == BEYOND
+    ratios, runs = errors.residuals[beyond] / np.maximum(sizes[beyond], 1e-300), errors.runs[beyond]
+    products, pairs = np.zeros((2, len(runs)))
+    for run in np.split(ratios, np.flatnonzero(np.diff(runs)) + 1):
+        spectrum = np.fft.rfft(run, 2 * len(run))  # twice the length, so that no product wraps around
+        products[: len(run)] += np.fft.irfft(np.square(np.abs(spectrum)), 2 * len(run))[: len(run)]
+        pairs[: len(run)] += np.arange(len(run), 0, -1)
+    products, pairs = products[pairs > 0], pairs[pairs > 0]
+    r = products / pairs / max(products[0] / pairs[0], 1e-300)
+    return float(pairs[0] / (1 + 2 * (np.square(r[1:]) * pairs[1:]).sum() / pairs[0]))
 
 
 def fit(errors, strengths):

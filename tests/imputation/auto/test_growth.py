@@ -65,7 +65,7 @@ def test_errors_say_how_deviations_grow(power):
         changes.append(np.exp(rng.uniform(0, 3, 300)))
         features = rng.normal(size=(300, uncertainty.FEATURES))
         errors = 2.0 * changes[-1] ** power * rng.normal(size=300)
-        parts.append(uncertainty.Errors(errors, np.full(300, judging.KINDS - 1), features))
+        parts.append(uncertainty.Errors(errors, np.full(300, judging.KINDS - 1), features, np.arange(300)))
     found = uncertainty.learn_with_growth(parts, changes)
     assert found.growth[1] == power
     low, high = found.at(np.full(2, judging.KINDS - 1), np.zeros((2, uncertainty.FEATURES)), np.array([1.0, 20.0]))
@@ -75,10 +75,42 @@ def test_errors_say_how_deviations_grow(power):
 def test_few_values_beyond_ends_are_like_others():
     rng = np.random.default_rng(0)
     features = rng.normal(size=(400, uncertainty.FEATURES))
-    part = uncertainty.Errors(rng.normal(size=400), np.full(400, 2), features)
+    part = uncertainty.Errors(rng.normal(size=400), np.full(400, 2), features, np.arange(400))
     changes = np.r_[np.ones(10), np.zeros(390)]
     found, plain = uncertainty.learn_with_growth([part, part], [changes] * 2), uncertainty.learn([part, part])
     np.testing.assert_array_equal(found.at(part.kinds, part.features, changes), plain.at(part.kinds, part.features))
+
+
+def beyond(residuals, length):
+    """Errors beyond ends, in runs of a length."""
+    count = len(residuals)
+    kinds = np.full(count, uncertainty.BEYOND)
+    return uncertainty.Errors(residuals, kinds, np.zeros((count, uncertainty.FEATURES)), np.arange(count) // length)
+
+
+def test_errors_of_a_run_that_agree_count_as_one():
+    rng, runs = np.random.default_rng(0), 12
+    for length in (1, 7, 40):
+        alike = beyond(np.repeat(rng.normal(size=runs), length), length)
+        free = beyond(rng.normal(size=runs * length), length)
+        found = [uncertainty.count_independent(one, np.ones(runs * length)) for one in (alike, free)]
+        np.testing.assert_allclose(found[0], runs)
+        assert 0.8 * runs * length < found[1] <= runs * length
+    joined = uncertainty.concatenate([alike.select(slice(80)), alike.select(slice(80, None))])
+    assert uncertainty.count_independent(joined, np.ones(480)) == found[0]
+    widths = [uncertainty.student_factor(one, np.ones(480), 0.9) for one in (alike, free)]
+    assert 1.1 < widths[0] < 1.2 and 1 < widths[1] < 1.02
+    one = uncertainty.student_factor(beyond(np.full(40, 2.0), 40), np.ones(40), 0.9)
+    np.testing.assert_allclose(one, 6.3138 / uncertainty.WIDE, rtol=1e-4)  # Student's, with one degree of freedom
+
+
+def test_two_runs_of_errors_that_agree_have_wide_intervals():
+    widths = []
+    for length in (40, 1):
+        parts = [beyond(sign * np.ones(40), length) for sign in (1, -1)]
+        found = uncertainty.learn_with_growth(parts, [np.ones(40)] * 2)
+        widths.append(uncertainty.WIDE * found.at(parts[0].kinds, parts[0].features, np.ones(40))[0])
+    assert widths[0] > 3 and widths[1] < 1.1
 
 
 @pytest.mark.slow

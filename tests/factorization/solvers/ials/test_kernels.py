@@ -94,10 +94,10 @@ def test_an_inverse_by_panels(n, decay, monkeypatch):
     In the simulator 33 unknowns are five panels of eight, by blocks of 32 threads.
     """
     if SIMULATED and n == 33:
-        for module in (formulas, inverse_twins, inverse_kernels):
+        for module in (formulas, twins, kernels):
             monkeypatch.setattr(module, "PANEL", 8)
         for name, value in {"SIDE": 9, "ROOM": 72, "THREADS": 32, "OWN": 2}.items():
-            monkeypatch.setattr(inverse_kernels, name, value)
+            monkeypatch.setattr(kernels, name, value)
     half = np.random.default_rng(n).normal(size=(n, max(4 * n, 40)))
     dead = [] if decay else [at for at in (n - 1, n // 2) if n > 1]
     half[dead] = 0
