@@ -17,8 +17,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, check_error, check_near, require_data, seconds
-from gpukit.bench.sorting import arrays_of
+from gpukit.bench.measurement import Row, arrays_of, check_error, check_near, require_data, seconds
 from gpukit.device.engine import engine
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DataError

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import importlib
 import os
 import subprocess
 import time
@@ -73,6 +74,11 @@ def require_data(folder, name):
     if folder is None or not (Path(folder) / name).exists():
         raise DataError(f"{name} is needed: set GPUKIT_DATA to the folder that holds it.")
     return Path(folder) / name
+
+
+def arrays_of(device):
+    """Return the module of `empty` and `resident` on a device."""
+    return importlib.import_module(f"gpukit.device.{'gpu' if device.is_cuda else 'cpu'}_arrays")
 
 
 def to_host(array):

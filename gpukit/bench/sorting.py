@@ -1,13 +1,12 @@
 """Benchmarks of the segmented sort."""
 
 import functools
-import importlib
 import importlib.util
 
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, milliseconds, queued_milliseconds, to_host
+from gpukit.bench.measurement import Row, arrays_of, milliseconds, queued_milliseconds, to_host
 from gpukit.device.engine import engine
 from gpukit.documents.synth import SHAPES
 from gpukit.errors import DataError
@@ -59,11 +58,6 @@ def holder():
 def time_step(step, device, repeat, repeat_on_cpu):
     """Return [milliseconds] of a step; on a GPU without launches."""
     return queued_milliseconds(step, repeat, holder()) if device.is_cuda else milliseconds(step, repeat_on_cpu)
-
-
-def arrays_of(device):
-    """Return the module of `empty` and `resident` on a device."""
-    return importlib.import_module(f"gpukit.device.{'gpu' if device.is_cuda else 'cpu'}_arrays")
 
 
 def sort_samples(keys, offsets, device):
