@@ -73,8 +73,8 @@ class DeviceModel(steps.DeviceModel):
 
     preparing, smallest, fills_codes = preparing, staticmethod(selection.smallest), True
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
+    def __init__(self, state, layout, walk, history, made):
+        super().__init__(state, layout, walk, history, made)
         layout, self.vector = self.layout, has_quad_additions()
         self.places = self.room = None  # positions of the rows of Q, and their table; None: in row order
         self.looks_up_on_host = False  # history and codes stay on the host, because the device is too small

@@ -210,14 +210,16 @@ class GraphImputer(Estimator):
     def check(self):
         """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""
         method = check_method(self.method)
-        is_spectral = (self.weights, self.center) != ("auto", "auto") or self.holdout is not None
+        weights = check_choice("weights", self.weights, ("auto", *WEIGHTS))
+        center = check_choice("center", self.center, ("auto", *CENTERS))
+        is_spectral = (weights, center) != ("auto", "auto") or self.holdout is not None
         return Settings(
             "spectral" if method == "auto" and is_spectral else method,
             check_choice("metric", self.metric, METRICS),
             *bounds(self.minimum, self.maximum),
-            check_choice("weights", self.weights, ("auto", *WEIGHTS)),
+            weights,
             check_real("exponent", self.exponent, 0.0),
-            check_choice("center", self.center, ("auto", *CENTERS)),
+            center,
             self.check_options(),
             None if self.holdout is None else check_below_one("holdout", self.holdout),
             None if self.basis_size is None else check_integer("basis_size", self.basis_size, 1),

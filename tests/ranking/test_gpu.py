@@ -7,22 +7,21 @@ import scipy.sparse
 from gpukit.ranking import RankSVM, gpu
 from ranking.data import relative
 from ranking.estimator.test_stopping import SCALES, documents
-from ranking.test_mq2008 import KNOWN, MEANS, fit, folds, measures  # noqa: F401  (folds: a fixture)
+from ranking.test_mq2008 import KNOWN, MEANS, fit, measures, part
 
 pytestmark = pytest.mark.gpu
 
 
 @pytest.mark.parametrize("fold", KNOWN)
-def test_the_known_minima(fold, folds):  # noqa: F811
-    train, test = folds[fold]
-    model = fit(train, device="cuda")
+def test_the_known_minima(fold):
+    model = fit(part(fold, "train"), device="cuda")
     assert "cuda" in model.device_ and model.solver_ == "scan"
     assert model.objective_ == pytest.approx(KNOWN[fold][0], rel=1e-8)
-    assert 100 * measures(model, test)["pa_ties"] == pytest.approx(KNOWN[fold][2], abs=0.01)
+    assert 100 * measures(model, part(fold, "test"))["pa_ties"] == pytest.approx(KNOWN[fold][2], abs=0.01)
 
 
-def test_letors_scores(folds):  # noqa: F811
-    found = [measures(fit(train, device="cuda"), test) for train, test in folds.values()]
+def test_letors_scores():
+    found = [measures(fit(part(fold, "train"), device="cuda"), part(fold, "test")) for fold in KNOWN]
     for name, mean in MEANS.items():
         assert np.mean([one[name] for one in found]) == pytest.approx(mean, abs=5e-5)
 

@@ -100,11 +100,11 @@ def test_a_failed_export_leaves_the_old_file(fitted, tmp_path, monkeypatch):
     path.write_text("old")
     from gpukit.factorization.answers import exporting
 
-    def fail(table, file):
+    def fail(table, suffix, file):
         file.write(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(exporting, "_write_csv", fail)
+    monkeypatch.setattr(exporting, "write_table", fail)
     with pytest.raises(DataError, match="No space left"):
         fitted.export(path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]

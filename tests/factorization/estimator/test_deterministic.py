@@ -17,7 +17,7 @@ ON_THREADS = """
 import hashlib, gpukit
 from factorization.inputs import make, planted
 from gpukit import factorization
-from gpukit.factorization import cpu
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.prepare import cpu as steps
 
 steps.GRAIN, RULES.ratings_a_thread = 50, 1

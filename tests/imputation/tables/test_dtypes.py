@@ -178,7 +178,7 @@ def test_a_loaded_model_has_the_same_numbers(tmp_path):
 def test_types_of_another_shape_are_refused():
     data = as_graph_tensor(A, np.where(HOLES, np.nan, BASE).T)
     for types in ("x", ColumnTypes((WHOLE,), np.zeros((7, 1), int))):
-        with pytest.raises(DataError, match="types is"):
+        with pytest.raises(DataError, match="types are not those of"):
             imputer().fit(data._replace(types=types))
 
 

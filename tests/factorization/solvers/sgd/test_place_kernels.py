@@ -12,6 +12,7 @@ from support import launch, thinned
 
 from factorization.shared.data import of_halves, table_of
 from gpukit._cuda import cuda
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import EXTRA, SQUARES, gpu_layout
 from gpukit.factorization.solvers.sgd import gpu, kernels, twins
 
@@ -91,7 +92,8 @@ def test_rows_get_the_quickest_place(place, monkeypatch):
 
     The best of the first round are tried again with more ratings.
     """
-    small(monkeypatch, TIMED_FROM=4, ROUNDS=((2, 3), (4, 1)))
+    small(monkeypatch, ROUNDS=((2, 3), (4, 1)))
+    monkeypatch.setattr(RULES, "timed_from", 4)
     layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
     first, asked = np.full(gpu.PLACES, 9.0), []
     first[[5, place, 7]] = 2.0, 2.5, 3.0
@@ -109,7 +111,7 @@ def test_rows_get_the_quickest_place(place, monkeypatch):
 
 
 def test_few_ratings_are_given_room_without_a_trial(monkeypatch):
-    """Below TIMED_FROM."""
+    """Below RULES.timed_from."""
     layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
     monkeypatch.setattr(gpu, "attempts", None)
     assert gpu.allocate_table((6, layout.minor.stride), minor, layout, False).shape == (6, layout.minor.stride)
