@@ -63,7 +63,7 @@ def test_a_message_is_not_cut_in_two():
     """After a request within a message, the next message is read correctly."""
     before = (
         "import socket, types\nfrom gpukit.parallel import sockets\n"
-        "calm = types.SimpleNamespace(check=int)\n"
+        "calm = types.SimpleNamespace(check=int, fail=print)\n"
         "one, other = [sockets.Messages(n, {1 - n: end}, calm) for n, end in enumerate(socket.socketpair())]\n"
         "remaining_parts = sockets.remaining_parts\n"
     )

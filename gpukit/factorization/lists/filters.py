@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 class Filters(NamedTuple):
     """Filters of a list; by default none.
 
-    only: item ids that may be listed (None: all); without: item ids that are excluded; ids that the model does not know
-    are ignored with a warning. min_support: minimum number of ratings of an item. popularity: factor of the logarithm
+    only: item ids that may be listed (None: all); without: item ids that are excluded (None: none); ids that the model
+    does not know are ignored with a warning. min_support: minimum number of ratings of an item. popularity: factor of the logarithm
     of an item's number of ratings plus 1, which is added to its scores; negative values favour rare items. diversity, 0
     to 1: weight of the similarity to items listed before (lists/diversity.py).
     """
 
     only: IdsLike | None = None
-    without: IdsLike = ()
+    without: IdsLike | None = ()
     min_support: int = 0
     popularity: float = 0.0
     diversity: float = 0.0
@@ -39,6 +39,7 @@ def check_filters(filters):
     if not isinstance(filters, Filters):
         raise ParameterError(f"filters must be a gpukit.factorization.Filters or None; got {format_value(filters)}.")
     return filters._replace(
+        without=() if filters.without is None else filters.without,
         min_support=check_integer("min_support", filters.min_support, 0),
         popularity=check_real("popularity", filters.popularity, -most, most),
         diversity=check_real("diversity", filters.diversity, 0.0, 1.0),

@@ -99,6 +99,7 @@ def test_batches_have_the_filters(fitted):
     tiles = [items for _, items, _ in fitted.recommend_batches(n=3, filters=filters)]
     np.testing.assert_array_equal(np.concatenate(tiles), ids)
     assert not np.isin(ids, out).any()
+    np.testing.assert_array_equal(fitted.recommend(n=3, filters=Filters(without=None))[0], fitted.recommend(n=3)[0])
 
 
 @pytest.mark.parametrize(
