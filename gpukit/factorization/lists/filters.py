@@ -21,9 +21,9 @@ class Filters(NamedTuple):
     """Filters of a list; by default none.
 
     only: item ids that may be listed (None: all); without: item ids that are excluded (None: none); ids that the model
-    does not know are ignored with a warning. min_support: minimum number of ratings of an item. popularity: factor of the logarithm
-    of an item's number of ratings plus 1, which is added to its scores; negative values favour rare items. diversity, 0
-    to 1: weight of the similarity to items listed before (lists/diversity.py).
+    does not know are ignored with a warning. min_support: minimum number of ratings of an item. popularity: factor of
+    the logarithm of an item's number of ratings plus 1, which is added to its scores; negative values favour rare
+    items. diversity, 0 to 1: weight of the similarity to items listed before (lists/diversity.py).
     """
 
     only: IdsLike | None = None
