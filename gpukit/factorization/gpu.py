@@ -73,7 +73,7 @@ class DeviceModel(steps.DeviceModel):
 
     preparing, smallest, fills_codes = preparing, staticmethod(selection.smallest), True
 
-    def __init__(self, state, layout, walk, history, made):
+    def __init__(self, state, layout, walk, history, made=None):
         super().__init__(state, layout, walk, history, made)
         layout, self.vector = self.layout, has_quad_additions()
         self.places = self.room = None  # positions of the rows of Q, and their table; None: in row order
