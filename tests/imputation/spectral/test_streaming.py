@@ -1,6 +1,7 @@
 """Tensors that do not fit in GPU memory: the blocks that travel, and the results, against those of resident ones."""
 
 import re
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -187,14 +188,31 @@ def test_the_memory_decides(lapack, monkeypatch):
         imputed(case, 10_000, monkeypatch)
 
 
-def test_a_block_is_within_the_memory(monkeypatch):
-    """Buffers and the work on a block take what is free; a slice or column more would not fit."""
-    shapes, limit = ((400, 300, 100), (30, 20), np.dtype(np.float32)), 4_000_000
+@pytest.mark.parametrize("sizes, limit", [((400, 300, 100), 4_000_000), ((9000, 300, 5), 12_000_000)])
+def test_a_block_is_within_the_memory(sizes, limit, monkeypatch):
+    """Buffers and the work on a block take what is free; a slice or column more would not fit.
+
+    Of many vertices, of which few are incomplete, a block of slices is larger than one of columns.
+    """
+    (N, K, rows), dtype = sizes, np.dtype(np.float32)
     monkeypatch.setenv("GPUKIT_GPU_MEMORY", str(limit))
     with pytest.warns(UserWarning, match="does not fit"):
-        arrays = gpu.place_arrays(*shapes, True)
-    free = limit - limit // 8 - 100 * 300 * 4
-    column, (basis, work, _) = 2 * (300 + 100) * 4 + 100, subspace.work_of((300, 30, 20), np.float32)
-    for one, count in ((3 * column + 1600, arrays.columns), (max(3 * 2400, work), arrays.slices)):
-        assert free / 2 - one < one * count <= free / 2
-    assert basis == 0 and arrays.buffers[0].size >= max(column * arrays.columns, 2400 * arrays.slices)
+        arrays = gpu.place_arrays(sizes, (30, 20), dtype, True)
+    free = limit - limit // 8 - K * rows * 4
+    column, (basis, work, _) = 2 * (K + rows) * 4 + rows, subspace.work_of((K, 30, 20), dtype)
+    for one, count, most in ((3 * column + 4 * N, arrays.columns, 600), (max(3 * 2400, work), arrays.slices, K)):
+        assert one * count <= free / 2 and (count == most or free / 2 - one < one * count)
+    blocks_of = column * arrays.columns, 2400 * arrays.slices
+    assert basis == 0 and arrays.buffers[0].size >= max(blocks_of) == blocks_of[N > 400]
+
+
+def test_what_fits_is_resident(monkeypatch):
+    """A byte less, and the tensor streams."""
+    arguments = (40, 30, 10), (30, 20), np.dtype(np.float32), True
+    needed = gpu.memory_needed(*arguments)[0]
+    for spare, expected in ((needed, Resident), (needed - 1, blocks.Travelling)):
+        monkeypatch.setattr(GpuTools, "spare_memory", lambda self, spare=spare: spare)
+        monkeypatch.setattr(gpu.devices, "require_memory", lambda *arguments: None)
+        with warnings.catch_warnings(record=True) as warned:
+            assert type(gpu.place_arrays(*arguments)) is expected
+        assert len(warned) == (expected is not Resident)
