@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit import device as devices
+from gpukit._pool import parallel_map
 from gpukit.base.arrays import as_array, device_view, is_on_gpu
 from gpukit.errors import DataError, ParameterError
 
@@ -26,8 +27,8 @@ def segmented_argsort(
     Parameters
     ----------
     keys : array (n,), float32, float64 or integers
-        Integers above 2**53 in size are sorted twice on a GPU, by their lower and upper halves. Arrays there have
-        __cuda_array_interface__ and are float32 or float64.
+        Integers above 2**53 in size are sorted by numpy on a CPU, and twice on a GPU, by their lower and upper halves.
+        Arrays on a GPU have __cuda_array_interface__ and are float32 or float64.
     offsets : array (m + 1,) of integers
         Ascending from 0 to n. Segment s is keys[offsets[s]:offsets[s + 1]] and may be empty.
     device : {'auto', 'cpu', 'cuda', 'cuda:N'}
@@ -63,19 +64,32 @@ def segmented_argsort(
     offsets = check_offsets(offsets, len(keys))
     steps = devices.engine(place, "gpukit.sorting")
     with devices.translate_memory_errors(place, f"sorting {len(keys)} keys"):
-        if place.is_cuda and keys.dtype.kind in "iu":
+        if keys.dtype.kind in "iu" and not place.is_cuda:
+            return sort_integers(keys, offsets)
+        if keys.dtype.kind in "iu":
             return sort_halves(keys, offsets, lambda half: steps.fetch(argsort(steps, half, offsets, seed)))
         order = argsort(steps, keys, offsets, seed)
         return order if on_gpu else steps.fetch(order)
 
 
 def argsort(steps, keys, offsets, seed):
-    """Return the order of keys (n,), an array on the device of the steps; DataError for a NaN."""
+    """Return the order of keys (n,) float32 or float64, an array on the device of the steps; DataError for a NaN."""
     keys = steps.resident(keys)
-    if keys.dtype.kind == "f":
-        refuse_nan(steps.first_nan(keys), len(keys))
+    refuse_nan(steps.first_nan(keys), len(keys))
     order = steps.empty(len(keys), np.int32)
     steps.argsort(keys, steps.plan(offsets, keys.dtype, seed), order)
+    return order
+
+
+def sort_integers(keys, offsets):
+    """Return the order of 64-bit integers by numpy, segment by segment."""
+    order = np.empty(len(keys), np.int32)
+
+    def sort(segments):
+        for begin, end in zip(offsets[segments].tolist(), offsets[segments + 1].tolist()):
+            order[begin:end] = keys[begin:end].argsort(kind="stable")
+
+    parallel_map(sort, np.array_split(np.arange(len(offsets) - 1), 64))
     return order
 
 
@@ -105,7 +119,7 @@ def host_keys(keys):
     require_row(keys, "keys")
     if keys.dtype.kind in "iub":
         if len(keys) and (int(keys.max()) > exact or int(keys.min()) < -exact):
-            return np.ascontiguousarray(keys, keys.dtype.newbyteorder("="))
+            return np.ascontiguousarray(keys)
         return keys.astype(np.float64)
     if keys.dtype.kind != "f" or keys.dtype.itemsize > 8:
         raise DataError(f"keys must be float32, float64 or integers; they are {keys.dtype}.")

@@ -8,7 +8,7 @@ from gpukit.primitives.search import lower_bound
 from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
-SHORT = 127  # keys up to which insertion is as fast as counting bytes
+RUNS = 4  # runs of a segment that are merged, one for each 64 keys
 PARTS = 256  # pieces of the work, each of whole segments and about as many keys
 
 
@@ -32,15 +32,77 @@ def insertion(keys, places, size):
 
 
 @njit
-def place_run(keys, order):
-    """Set order (n,) for keys (n,) that rise, or fall strictly; return False for others."""
-    is_rising = keys.size < 2 or keys[0] <= keys[-1]
-    for i in range(1, keys.size):
-        if not (keys[i - 1] <= keys[i] if is_rising else keys[i - 1] > keys[i]):
-            return False
-    for i in range(keys.size):
-        order[i] = i if is_rising else keys.size - 1 - i
-    return True
+def find_runs(keys, most, ends, strict):
+    """The number of runs of a segment's keys (n,); 0 if there are more than `most`, or a NaN.
+
+    ends[k]: the end of run k; strict[k]: the end of its strictly falling start, or 0 for a run that does not fall.
+    """
+    count, i = 0, 1
+    while count < most:
+        begin = i
+        while i < keys.size and keys[i - 1] > keys[i]:
+            i += 1
+        strict[count] = i if i > begin else 0
+        if i > begin:
+            while i < keys.size and keys[i - 1] >= keys[i]:
+                i += 1
+        else:
+            while i < keys.size and keys[i - 1] <= keys[i]:
+                i += 1
+        ends[count] = i
+        count += 1
+        if i >= keys.size:
+            return count
+        if not (keys[i - 1] < keys[i] or keys[i - 1] > keys[i]):
+            return 0
+        i += 1
+    return 0
+
+
+@njit
+def place_run(keys, begin, end, strict, order):
+    """order[begin:end] = the positions of a run's keys, ascending, equal ones by position; see `find_runs`."""
+    segment = order[begin:end]
+    if not strict:
+        for i in range(segment.size):
+            segment[i] = begin + i
+        return
+    for i in range(segment.size):
+        segment[i] = end - 1 - i
+    first = strict - 1  # of equal keys, up to i
+    for i in range(strict, end + 1):
+        if i == end or keys[i] != keys[first]:
+            for k in range(first, i):
+                segment[end - i + k - first] = k
+            first = i
+
+
+@njit
+def merge(keys, order, begin, middle, end, target):
+    """Runs [begin, middle) and [middle, end) of order as one run; of equal keys the first run's come first."""
+    a, b = begin, middle
+    slot = begin
+    while a < middle and b < end:
+        second = keys[order[b]] < keys[order[a]]
+        target[slot] = order[b if second else a]
+        b += second
+        a += not second
+        slot += 1
+    rest = a if a < middle else b
+    for i in range(rest, rest + end - slot):
+        target[slot + i - rest] = order[i]
+
+
+@njit
+def merge_runs(keys, order, ends, count, target):
+    """Merge the runs of order, which end at ends[:count], into target and back; the last result is in either."""
+    while count > 1:
+        low = 0
+        for run in range(0, count, 2):
+            middle, end = ends[run], ends[min(run + 1, count - 1)]
+            merge(keys, order, low, middle, end, target)
+            ends[run // 2] = low = end
+        count, order, target = (count + 1) // 2, target, order
 
 
 @njit
@@ -83,20 +145,25 @@ def radix_sort(entries, places, size, counts):
 @njit
 def argsort_range(keys, offsets, first, last, order):
     """Segments [first, last), one after the other."""
-    longest = 0
+    longest, short = 0, 96  # keys up to which insertion is faster than counting bytes
     for segment in range(first, last):
         longest = max(longest, offsets[segment + 1] - offsets[segment])
     entries, places = np.empty((2, longest), np.uint64), np.empty((2, longest), np.int32)
-    counts = np.empty((8, 256), np.uint32)
+    ends, strict, counts = np.empty(RUNS, np.int64), np.empty(RUNS, np.int64), np.empty((8, 256), np.uint32)
     for segment in range(first, last):
         begin, end = offsets[segment], offsets[segment + 1]
         segment_keys, out = keys[begin:end], order[begin:end]
-        if place_run(segment_keys, out):
+        runs = find_runs(segment_keys, min(1 + segment_keys.size // 64, RUNS), ends, strict)
+        if runs:
+            source, target = (places[0], out) if runs == 2 else (out, places[0])  # so that the last result is in out
+            for run in range(runs):
+                place_run(segment_keys, ends[run - 1] if run else 0, ends[run], strict[run], source)
+            merge_runs(segment_keys, source, ends, runs, target)
             continue
         for i in range(segment_keys.size):
             entries[0, i], places[0, i] = integer_key(segment_keys[i]), i
         row = 0
-        if segment_keys.size <= SHORT:
+        if segment_keys.size <= short:
             insertion(entries[0], places[0], segment_keys.size)
         else:
             row = radix_sort(entries, places, segment_keys.size, counts)
@@ -106,12 +173,11 @@ def argsort_range(keys, offsets, first, last, order):
 
 @by_block(lambda: PARTS)
 def argsort_segments(start, stop, keys, offsets, order):
-    """Twin of kernels.argsort_segments: insertion or radix sort, segment by segment."""
-    begin, segments = offsets[0], offsets.size - 1
-    total = offsets[-1] - begin
+    """Twin of kernels.argsort_segments: runs merged, else insertion or radix sort, segment by segment."""
+    total, segments = offsets[-1], offsets.size - 1
     for part in range(start, stop):
-        first = lower_bound(offsets, begin + total * part // PARTS, 0, segments)
-        last = lower_bound(offsets, begin + total * (part + 1) // PARTS, 0, segments)
+        first = lower_bound(offsets, total * part // PARTS, 0, segments)
+        last = lower_bound(offsets, total * (part + 1) // PARTS, 0, segments)
         argsort_range(keys, offsets, first, last, order)
 
 

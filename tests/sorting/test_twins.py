@@ -53,38 +53,6 @@ def test_nan_is_sorted_to_an_end_by_its_sign(kind, size, sign):
         np.testing.assert_array_equal(argsort(keys, offsets), naive.argsort(expected, offsets))
 
 
-LONG = {
-    "random": lambda keys: keys,
-    "few ties": lambda keys: np.round(keys * 1e5),
-    "few levels": lambda keys: np.round(keys),
-    "scattered": lambda keys: np.where(np.abs(keys) > 2.5, keys, np.sort(keys)),
-    "scattered, falling with ties": lambda keys: np.where(np.abs(keys) > 2.5, keys, np.sort(np.round(9 * keys))[::-1]),
-    "runs with ties": lambda keys: np.arange(len(keys)) // 3 % 4000.0,
-    "rising": np.sort,
-    "falling": lambda keys: np.sort(keys)[::-1],
-}
-
-
-@pytest.mark.parametrize("kind", LONG)
-def test_long_segments_that_numpy_sorts(kind):
-    sizes = [5, 70_000, 128, 9_000, 0, 127, 4_096, 300, 66_000, 7]
-    offsets, draw = np.concatenate([[0], np.cumsum(sizes)]), np.random.default_rng(5)
-    keys = np.concatenate([LONG[kind](draw.normal(size=size)) for size in sizes])
-    expected = [np.argsort(part, kind="stable") for part in np.split(keys, offsets[1:-1])]
-    np.testing.assert_array_equal(argsort(keys, offsets), np.concatenate(expected))
-    in_runs, scattered = cpu.choose_for_numpy(keys, offsets)
-    assert bool(in_runs) == (kind in list(LONG)[3:]) and bool(len(scattered)) == (kind in list(LONG)[:2])
-
-
-@pytest.mark.parametrize("kind", ["random", "scattered"])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_nan_in_long_segments(kind, sign):
-    keys = LONG[kind](np.random.default_rng(5).normal(size=70_000))
-    expected = keys.copy()
-    keys[999], expected[999] = np.copysign(np.nan, sign), sign * np.inf
-    np.testing.assert_array_equal(argsort(keys, [0, 70_000]), np.argsort(expected, kind="stable"))
-
-
 @pytest.mark.parametrize("nans", [[], [0], [5, 2]])
 def test_first_nan(nans):
     keys = np.zeros(7)
