@@ -127,7 +127,7 @@ NAMES += " unobserved_weight row_solver min_support lsh_p lsh_q lsh_bits lsh_psi
 NAMES += " influence_regularization"
 OPTIONS = {name: f"--{name.removeprefix('n_').replace('_', '-')}" for name in NAMES.split()} | RENAMED
 # ordinary words, except hash='minhash'
-OPTIONS_TOO = {name: f"--{name}" for name in ("hash", "precision", "search", "columns")}
+OPTIONS_TOO = {name: f"--{name}" for name in ("hash", "precision", "search", "columns", "popularity", "diversity")}
 NAMING = Naming(OPTIONS, OPTIONS_TOO)
 spoken, options_named = NAMING.spoken, NAMING.named
 

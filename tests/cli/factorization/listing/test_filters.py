@@ -96,7 +96,7 @@ def test_what_is_not_known_is_told(verb, model_file, tmp_path):
         (("--min-support", 10**6), "leave none"),
         (("--min-support", -1), "--min-support"),
         (("--diversity", 2), "--diversity"),
-        (("--popularity", "nan"), "popularity must be a finite number"),
+        (("--popularity", "nan"), "Error: --popularity must be a finite number"),
         (("--categories", "none.csv", "--only-category", "x"), "does not exist"),
     ],
 )
