@@ -1,8 +1,8 @@
 """Benchmark of imputation compared with deep learning: SAITS, BRITS and ImputeFormer of PyPOTS (extra 'bench').
 
-They have the sizes that their authors publish for sensors, windows of 24 readings, and training until 10 epochs in turn
-bring nothing on readings that are held out for it, or EPOCHS. All are timed on the device of the run. A scale below 1
-takes fewer seeds of hidden readings.
+SAITS has the base settings of its authors for air quality, BRITS the size that others give it for traffic, ImputeFormer
+its model's defaults; windows have 24 readings. Training ends after 10 epochs without gain on readings held out for it,
+or after EPOCHS. All are timed on the device of the run. A scale below 1 takes fewer seeds of hidden readings.
 """
 
 import contextlib
