@@ -26,6 +26,6 @@ def name_files(command):
     for parameter in command.params if command else ():
         names_file = isinstance(parameter, click.Argument) or parameter.metavar in FILES
         if names_file and parameter.type is click.STRING:
-            parameter.type = click.Path()  # completed as the name of a file
+            parameter.type = click.Path(readable=False)  # completed as the name of a file, and not checked
     for below in command.commands.values() if isinstance(command, click.Group) else ():
         name_files(below)
