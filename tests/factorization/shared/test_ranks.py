@@ -38,9 +38,9 @@ def same(models, alone=None):
 
 
 def learns_as_well(models, alone):
-    """The test error is that without ranks, within what racing threads change: 0.006 were seen on a busy machine."""
+    """The test error is that without ranks, within the spread of seeds."""
     (first, last), its = (alone.history_[at]["rmse"] for at in (0, -1)), models[0].history_[-1]["rmse"]
-    assert first - last > 0.01 and abs(its - last) < 0.008, (first, last, its)
+    assert first - last > 0.01 and abs(its - last) < 0.006, (first, last, its)
 
 
 @pytest.mark.parametrize("size, scale", [(2, 0.02), (3, 0.004), (4, 0.004)])
@@ -56,7 +56,7 @@ def test_to_the_bit_where_one_result_is_asked_for(size, scale):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 4])
-def test_users_learn_as_well_as_in_one_process(size):
+def test_users_learn_as_well_as_in_one_process(size, one_thread):
     estimator = MatrixFactorization(**FACTORS, n_epochs=8)
     models, alone = fitted(size, estimator), fitted(None, MatrixFactorization(**estimator.get_params()))
     same(models)
@@ -76,7 +76,7 @@ def test_ranks_do_not_grow_apart_in_the_first_epoch():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 4])
-def test_items_learn_with_the_neighbours_of_one_process(size):
+def test_items_learn_with_the_neighbours_of_one_process(size, one_thread):
     estimator = LSHMF(**NEAR, n_epochs=8)
     models, alone = fitted(size, estimator), fitted(None, LSHMF(**estimator.get_params()))
     same(models)

@@ -192,7 +192,7 @@ def test_the_memory_decides(lapack, monkeypatch):
 def test_a_block_is_within_the_memory(sizes, limit, monkeypatch):
     """Buffers and the work on a block take what is free; a slice or column more would not fit.
 
-    Of many vertices, of which few are incomplete, a block of slices is larger than one of columns.
+    Where few of many vertices are incomplete, a block of slices is larger than one of columns.
     """
     (N, K, rows), dtype = sizes, np.dtype(np.float32)
     monkeypatch.setenv("GPUKIT_GPU_MEMORY", str(limit))
