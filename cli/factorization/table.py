@@ -5,11 +5,11 @@ import numpy as np
 from gpukit._pool import map_row_blocks
 from gpukit.cli.options import Naming
 from gpukit.errors import DataError
-from gpukit.evaluation.metrics import errors
+from gpukit.evaluation.ratings import bias_errors, rated_rows
 from gpukit.factorization.choose.chosen import BIASES
 from gpukit.factorization.serve import in_rows_of
 from gpukit.io.ids import rows_of
-from gpukit.ratings.parts import RatingsPart, present_rows, reduce_over_ranks, rows_here
+from gpukit.ratings.parts import RatingsPart, reduce_over_ranks, rows_here
 
 
 def closing_table(model, train, test):
@@ -28,8 +28,9 @@ def closing_table(model, train, test):
             continue
         own, scores = rows_here(ratings), [dict.fromkeys(("rmse", "mae"), 0.0)] * len(rows)
         if len(own):
-            biased = _bias_predictor(model, own, user_bias, item_bias)
-            scores = [errors(own.values, lambda rows: mean), errors(own.values, biased), model.evaluate(own)]
+            sides = (own.user_ids, model.user_ids_, user_bias), (own.item_ids, model.item_ids_, item_bias)
+            biases, means = [_known_values(*side) for side in sides], (mean, model.mean_)
+            scores = [*bias_errors(own, biases, means, model.scale_), model.evaluate(own)]
         for row, score in zip(rows, _errors_of_all(ratings, scores)):
             row[f"{part}_rmse"], row[f"{part}_mae"] = float(score["rmse"]), float(score["mae"])
     return rows
@@ -42,17 +43,6 @@ def _errors_of_all(ratings, scores):
         return scores
     sums = len(own_ratings) * np.array([(score["rmse"] ** 2, score["mae"]) for score in scores])
     return [{"rmse": squares**0.5, "mae": size} for squares, size in reduce_over_ranks(ratings, sums) / n]
-
-
-def _bias_predictor(model, ratings, user_bias, item_bias):
-    """Return a function: slice of ratings -> damped biases, within the scale."""
-    of_users = _known_values(ratings.user_ids, model.user_ids_, user_bias)
-    of_items = _known_values(ratings.item_ids, model.item_ids_, item_bias)
-
-    def predict(part):
-        return np.clip(model.mean_ + of_users[ratings.users[part]] + of_items[ratings.items[part]], *model.scale_)
-
-    return predict
 
 
 def mean_of(model, train=None):
@@ -68,11 +58,14 @@ def mean_of(model, train=None):
 
 def count_unknown(train, test):
     """Return the numbers of test ratings of users, and of items, without a training rating."""
+    sides = zip(("user", "item"), (train.users, train.items), train.shape, (test.users, test.items))
     known = (
-        _known_values(getattr(test, f"{side}_ids"), getattr(train, f"{side}_ids"), present_rows(train, rows, n))[tested]
-        for side, rows, n, tested in zip(
-            ("user", "item"), (train.users, train.items), train.shape, (test.users, test.items)
-        )
+        _known_values(
+            getattr(test, f"{side}_ids"),
+            getattr(train, f"{side}_ids"),
+            reduce_over_ranks(train, rated_rows(rows, count), "max"),
+        )[tested]
+        for side, rows, count, tested in sides
     )
     return tuple(len(test) - int(reduce_over_ranks(test, np.count_nonzero(values))) for values in known)
 

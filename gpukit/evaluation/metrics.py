@@ -1,6 +1,6 @@
 """Metrics of predictions and lists, computed in float64; see ranking.py for rankings.
 
-Predictions:  rmse, mae, errors (both), relative_error.      Ranked lists, one relevant item per user:  hit_ratio.
+Predictions:  rmse, mae, relative_error.      Ranked lists, one relevant item per user:  hit_ratio.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit._pool import map_row_blocks
 from gpukit.base import check_integer
 from gpukit.errors import DataError
 
@@ -30,22 +29,6 @@ def mae(truth: ArrayLike, predicted: ArrayLike) -> float:
     """Return the mean absolute error; raises as rmse."""
     truth, predicted = _pair(truth, predicted)
     return float(np.mean(np.abs(truth - predicted)))
-
-
-def errors(truth, predict):
-    """Return {'rmse', 'mae'} of truth (n,), on all cores, in blocks.
-
-    predict(slice) returns the predictions of a part of truth, a number or an array. Raises DataError for empty truth.
-    """
-    if not len(truth):
-        raise DataError("There are no ratings to judge by: 0 rows.")
-
-    def sums(part):
-        difference = truth[part].astype(np.float64) - predict(part)
-        return np.square(difference).sum(), np.abs(difference).sum()
-
-    squares, sizes = np.sum(map_row_blocks(sums, (len(truth), 1)), axis=0) / len(truth)
-    return {"rmse": float(np.sqrt(squares)), "mae": float(sizes)}
 
 
 def relative_error(truth: ArrayLike, predicted: ArrayLike) -> float:

@@ -52,6 +52,8 @@ def id_array(ids, what="user"):
     ids = fixed_width(ids) if ids.dtype.kind == "T" else ids
     if ids.ndim != 1 or ids.dtype.kind not in "biufUSOMm":
         raise DataError(f"{what} ids are needed, one after the other; got {ids.dtype} of shape {ids.shape}.")
+    if ids.dtype.kind in "biuUS":  # large tables: no mask, no pass
+        return ids
     lacking = missing(ids)
     if lacking.any():
         raise DataError(f"Row {int(np.argmax(lacking)) + 1:,} has no {what} id. Remove such rows first.")
@@ -123,15 +125,15 @@ def is_no_id(kind):
     return issubclass(kind, NO_IDS) or is_table(kind) or not has_text
 
 
-def check_fractions(ids, rows, what="user"):
+def check_fractions(ids, rows=None, what="user"):
     """Raise DataError for the first unknown fractional id.
 
-    rows (n,): -1 for unknown ids.
+    rows (n,): -1 for unknown ids; None: all are unknown.
     """
     array = np.atleast_1d(np.asarray(ids))
     if array.dtype.kind not in "fO" or (array.dtype.kind == "O" and not has_floats(array)):
         return
-    for value in array[rows < 0].tolist():
+    for value in (array if rows is None else array[rows < 0]).tolist():
         if isinstance(value, FLOATS) and not float(value).is_integer():
             raise DataError(f"The {what} id {value!r} is not a whole number. Pass whole numbers, or text.")
 
@@ -139,7 +141,7 @@ def check_fractions(ids, rows, what="user"):
 def whole_ids(ids, what="user"):
     """Return `id_array` of ids; DataError for a fraction."""
     ids = id_array(ids, what)
-    check_fractions(ids, np.full(len(ids), EMPTY), what)
+    check_fractions(ids, what=what)
     return ids
 
 
@@ -171,7 +173,7 @@ def factorize(ids, what="user"):
     import pyarrow
 
     ids = whole_ids(ids, what)
-    if ids.dtype.kind in "biu" and not _beyond_int64(ids).any():
+    if ids.dtype.kind in "biu" and not _exceed_int64(ids):
         ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
         close = number_by_table(ids)
         if close is not None:
@@ -227,9 +229,9 @@ def take_values(values, places, low=0):
     return out
 
 
-def _beyond_int64(ids):
-    """Return a mask (n,) of integers that int64 cannot hold."""
-    return ids > np.uint64(2**63 - 1) if ids.dtype == np.uint64 else np.broadcast_to(False, len(ids))
+def _exceed_int64(ids):
+    """Return True if int64 cannot hold one of the integers."""
+    return ids.dtype == np.uint64 and bool((ids > np.uint64(2**63 - 1)).any())
 
 
 def rows_of(ids, known, what="user", order=None):
@@ -241,7 +243,7 @@ def rows_of(ids, known, what="user", order=None):
     ids, known = id_array(ids, what), np.asarray(known)
     if known.dtype.kind not in "biu":
         ids = as_text(ids)
-    elif ids.dtype.kind not in "biu" or _beyond_int64(ids).any():
+    elif ids.dtype.kind not in "biu" or _exceed_int64(ids):
         ids = np.array([_integer(text) for text in ids.tolist()], dtype=object)
         outside = np.array([value is None for value in ids], dtype=bool)
         ids = np.where(outside, 0, ids).astype(np.int64)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit.errors import ParameterError
-from gpukit.io.ids import used_rows
 from gpukit.model_selection.splits import hash_numbers
 from gpukit.parallel import ALONE
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
@@ -134,11 +133,6 @@ def rows_here(ratings):
 def reduce_over_ranks(ratings, array, operation="sum"):
     """Return the sum ('max', 'min') of an array over the ranks of a RatingsPart; of Ratings the array itself."""
     return ratings.team.allreduce(array, operation) if isinstance(ratings, RatingsPart) else array
-
-
-def present_rows(ratings, rows, count):
-    """Return a mask (count,) of the rows of a side, users or items, that any rank has."""
-    return reduce_over_ranks(ratings, used_rows(rows, count).view(np.uint8), "max").view(np.bool_)
 
 
 def count_rows(ratings):

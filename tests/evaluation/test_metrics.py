@@ -20,20 +20,6 @@ def test_sums_are_float64():
     assert metrics.rmse(truth, predicted) == pytest.approx(float(predicted[0]) - 3.0, rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 1 << 16, 200_003])
-def test_errors_of_parts_are_those_of_all(n):
-    rng = np.random.default_rng(n)
-    truth, predicted = rng.normal(size=(2, n)).astype(np.float32)
-    expected = {"rmse": metrics.rmse(truth, predicted), "mae": metrics.mae(truth, predicted)}
-    assert metrics.errors(truth, lambda part: predicted[part].astype(np.float64)) == pytest.approx(expected, rel=1e-12)
-    assert metrics.errors(truth, lambda part: 0.5)["mae"] == pytest.approx(np.abs(truth - 0.5).mean(dtype=np.float64))
-
-
-def test_errors_of_nothing():
-    with pytest.raises(DataError, match="0 rows"):
-        metrics.errors(np.empty(0, np.float32), lambda part: 0.0)
-
-
 @pytest.mark.parametrize("metric", [metrics.rmse, metrics.mae, metrics.relative_error])
 @pytest.mark.parametrize("truth, predicted", [([], []), ([1.0], [1.0, 2.0])])
 def test_shapes_that_cannot_be_compared(metric, truth, predicted):
