@@ -7,6 +7,7 @@ differences of its readings are computation alone; `compile_seconds` has the res
 import contextlib
 import threading
 import time
+from concurrent.futures import Future
 
 COMPILING = "compiling"  # the stage that compiling and loading code are reported as
 listener = None  # a function of the command line, see announce
@@ -47,6 +48,28 @@ def compile_seconds():
 def work_clock():
     """Return a reading in seconds of a clock that stops while the calling thread compiles or loads code."""
     return time.perf_counter() - compile_seconds()
+
+
+def in_background(function):
+    """Call function() on a thread that ends with the process; return a function that waits for its result.
+
+    The waiting thread gets its exception, and its compiling counts as the waiting thread's own.
+    """
+    future = Future()
+
+    def run():
+        try:
+            future.set_result((function(), compile_seconds()))
+        except BaseException as error:
+            future.set_exception(error)
+
+    def wait():
+        result, seconds = future.result()
+        _thread.seconds += seconds
+        return result
+
+    threading.Thread(target=run, name="gpukit-background", daemon=True).start()
+    return wait
 
 
 class Clock:

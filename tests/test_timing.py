@@ -104,3 +104,26 @@ def test_loading_code_is_counted_as_compiling(name):
     loads, compiling, blas = json.loads(out)
     assert loads > 2 and compiling >= 0.05 * (loads - 2)
     assert name != "RankSVM" or blas == [True]
+
+
+def test_the_result_of_another_thread():
+    wait = timing.in_background(threading.current_thread)
+    assert wait() is not threading.current_thread() and wait().daemon
+
+
+def test_an_exception_is_raised_where_it_is_waited_for():
+    wait = timing.in_background(lambda: {}["lacking"])
+    with pytest.raises(KeyError, match="lacking"):
+        wait()
+
+
+def test_compiling_counts_for_the_waiting_thread():
+    def compile_a_little():
+        with timing.compiling():
+            time.sleep(0.02)
+
+    before = timing.compile_seconds()
+    wait = timing.in_background(compile_a_little)
+    assert timing.compile_seconds() == before
+    wait()
+    assert timing.compile_seconds() - before >= 0.02

@@ -5,7 +5,6 @@ import numpy as np
 from gpukit._pool import map_row_blocks
 from gpukit.cli.options import Naming
 from gpukit.errors import DataError
-from gpukit.evaluation.ratings import bias_errors, rated_rows
 from gpukit.factorization.choose.chosen import BIASES
 from gpukit.factorization.serve import in_rows_of
 from gpukit.io.ids import rows_of
@@ -19,6 +18,8 @@ def closing_table(model, train, test):
     train: Ratings; test: Ratings, with its own ids if needed, or None. All ranks of RatingsParts call this, and rank 0
     gets the errors of all ratings.
     """
+    from gpukit.evaluation.ratings import bias_errors
+
     user_bias, item_bias = (biases.astype(np.float64) for biases in (model.user_baseline_, model.item_baseline_))
     name, won = type(model).__name__, model.chosen_["predictor"]
     rows = [{"predictor": label} for label in ("global mean", BIASES, name if won == name else f"{name}: {won}")]
@@ -58,6 +59,8 @@ def mean_of(model, train=None):
 
 def count_unknown(train, test):
     """Return the numbers of test ratings of users, and of items, without a training rating."""
+    from gpukit.evaluation.ratings import rated_rows
+
     sides = zip(("user", "item"), (train.users, train.items), train.shape, (test.users, test.items))
     known = (
         _known_values(

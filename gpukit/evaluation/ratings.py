@@ -39,12 +39,12 @@ def _sum_parts(start, stop, users, items, values, of_users, of_items, numbers, s
 def rated_rows(rows, count):
     """Return a mask (count,) uint8 of the users, or items, that occur in rows (n,)."""
     rated = np.zeros(count, np.uint8)
-    _mark(rows, rated)
+    _mark_rated(rows, rated)
     return rated
 
 
 @by_block(lambda rows: rows.size)
-def _mark(start, stop, rows, rated):
+def _mark_rated(start, stop, rows, rated):
     for k in range(stop - start):
         row = rows[start + k]
         if not rated[row]:  # writing again would take the memory from the other threads
