@@ -2,8 +2,9 @@
 
 from gpukit.cli import report
 from gpukit.cli.options import option
-from gpukit.device import resolve
+from gpukit.device import resolve, start_driver
 from gpukit.errors import ModelError
+from gpukit.timing import in_background
 
 RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # the possible kinds of data of a model
 USES = {
@@ -24,12 +25,14 @@ def open_model(path, device, stages, kinds=RATINGS):
     """Return (fitted estimator, its Device); ModelError for another kind of model."""
     from gpukit.persist import load_header, load_model
 
-    chosen = resolve(device)
-    stages.done("start")
+    start_driver(device)
     kind = load_header(path).get("class")
     if kind in USES and kind not in kinds:
         raise ModelError(f"{path} holds a {kind}, which is for {USES[kind]}; here a {' or '.join(kinds)} is needed.")
-    model = load_model(path).set_params(device=device)
+    loading = in_background(lambda: load_model(path))
+    chosen = resolve(device)
+    stages.done("start")
+    model = loading().set_params(device=device)
     stages.done("reading")
     return model, chosen
 

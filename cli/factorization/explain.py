@@ -44,11 +44,9 @@ def explain(**values):
     stamp, quiet = listing.stamp(ask.model), ask.quiet or ask.as_json
     fitted, chosen = models.open_model(ask.model, "cpu", stages)
     title_of = models.read_title_of(ask.titles)
-    if ask.by == "lists":
-        listing.learn_lists(fitted, ask, stamp, stages)
-    stages.done("reading")
-    explanation = fitted.explain(ask.user, ask.item, by=ask.by, unknown="baseline")
-    stages.done("explaining")
+    with listing.lists_learned(fitted, ask, stamp, stages):
+        explanation = fitted.explain(ask.user, ask.item, by=ask.by, unknown="baseline")
+        stages.done("explaining")
     if ask.as_json:
         report.print_json({**facts_of(explanation, title_of), "device": str(chosen), "seconds": stages.seconds})
     else:

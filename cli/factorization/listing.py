@@ -4,6 +4,7 @@ Lines of the file are item,rating of one user, or user,item,rating of several. T
 use and stored in the model's file. Ranks compute the lists of some users at a time.
 """
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -23,6 +24,7 @@ from gpukit.io.ids import rows_of
 from gpukit.io.words import decode
 from gpukit.parallel import ALONE
 from gpukit.ratings.formats import COUNT, ITEM, RATING, find_columns, has_ids
+from gpukit.timing import in_background
 
 SHOWN = 5  # categories in a message
 OPTIONS = (
@@ -186,23 +188,28 @@ def stamp(path):
     return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def learn_lists(fitted, ask, stamp_before, stages, team=ALONE):
-    """Learn the ranking of a fitted model's lists, unless present, and store it.
+@contextlib.contextmanager
+def lists_learned(fitted, ask, stamp_before, stages, team=ALONE):
+    """Learn the ranking of a fitted model's lists if ask.by needs it, unless present; store it while the context runs.
 
-    It is stored in ask.model if that is writable and its stamp is still `stamp_before`. All ranks of a
-    Team
-    learn the same ranking, and the first one stores it.
+    It is stored in ask.model if that is writable and its stamp is still `stamp_before`; the context ends when it is.
+    All ranks of a Team learn the same ranking, and the first one stores it.
     """
     stages.done("reading")
-    if fitted.has_lists:
+    is_new = ask.by == "lists" and not fitted.has_lists
+    if is_new:
+        report.compile_ahead(ask, team, "lists", capability=capability_of(fitted.device))
+        fitted.fit_lists()
+        stages.done("learning lists")
+    if team.rank or not is_new:
+        yield
         return
-    report.compile_ahead(ask, team, "lists", capability=capability_of(fitted.device))
-    fitted.fit_lists()
-    stages.done("learning lists")
-    if team.rank:
-        return
-    report.remark(f"Learned what ranks lists{write_model(fitted, ask.model, stamp_before)}.", ask.quiet or ask.as_json)
-    stages.done("writing")
+    storing = in_background(lambda: write_model(fitted, ask.model, stamp_before))
+    try:
+        yield
+    finally:
+        report.remark(f"Learned what ranks lists{storing()}.", ask.quiet or ask.as_json)
+        stages.done("writing")
 
 
 def write_model(fitted, path, stamp_before):

@@ -82,24 +82,23 @@ def run(ask, stages, team):
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     title_of = {} if team.rank else models.read_title_of(ask.titles)
     total, tiles, count = answers(ask, fitted, team)  # a wrong input ends the command before lists are learned
-    if ask.by == "lists":
-        listing.learn_lists(fitted, ask, stamp, stages, team)
-    stages.done("reading")
-    if team.rank:
-        return list(tiles)
-    names = ["user", "rank", "item", "score", *(models.EVIDENCE if ask.evidence else ()), *["title"] * bool(ask.titles)]
-    terminal = ask.output is None or outputs.takes_stdout(ask.output)
-    with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
-        tiles = rank_tiles(tiles, total, stages, progress, partial(report.remark, quiet=ask.quiet))
-        if ask.evidence:
-            tiles = ([*tile, *count(tile[0], tile[2])] for tile in tiles)
-        if ask.output is not None or (ask.everyone and not ask.as_json):
-            check_ids(fitted.user_ids_, "The user id")
-            check_ids(fitted.item_ids_, "The item id")
-            outputs.write_csv(ask.output, names, blocks_of(tiles, title_of))
-        else:
-            rows = table_rows(tiles, names, title_of)
-    stages.done("writing")
+    with listing.lists_learned(fitted, ask, stamp, stages, team):
+        if team.rank:
+            return list(tiles)
+        names = ["user", "rank", "item", "score", *(models.EVIDENCE if ask.evidence else ())]
+        names += ["title"] * bool(ask.titles)
+        terminal = ask.output is None or outputs.takes_stdout(ask.output)
+        with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
+            tiles = rank_tiles(tiles, total, stages, progress, partial(report.remark, quiet=ask.quiet))
+            if ask.evidence:
+                tiles = ([*tile, *count(tile[0], tile[2])] for tile in tiles)
+            if ask.output is not None or (ask.everyone and not ask.as_json):
+                check_ids(fitted.user_ids_, "The user id")
+                check_ids(fitted.item_ids_, "The item id")
+                outputs.write_csv(ask.output, names, blocks_of(tiles, title_of))
+            else:
+                rows = table_rows(tiles, names, title_of)
+        stages.done("writing")
     if ask.as_json:
         facts = {"command": "recommend", "recommendations": rows, "device": str(chosen)}
         report.print_json({**facts, "seconds": stages.seconds})
