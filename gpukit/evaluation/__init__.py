@@ -3,7 +3,7 @@
 | file       | contents                                                                                 |
 |------------|------------------------------------------------------------------------------------------|
 | metrics.py | RMSE, MAE, relative error, hit ratio                                                     |
-| ratings.py | errors of a mean and of biases; which users and items have ratings                   |
+| ratings.py | errors of a mean and of biases; users and items that have ratings; splits by a mask    |
 | ranking.py | NDCG in three variants, MAP, pairwise accuracy, tau: for all queries at once, compiled   |
 | lists/     | item lists against later clicks: full ranking, sampled negatives, significance           |
 | splits.py  | random and temporal splits, folds, and tables split by a mask                            |

@@ -1,4 +1,4 @@
-"""Errors of a mean and of biases on ratings, and the users and items that have ratings: a pass over them each."""
+"""Passes over ratings: errors of a mean and of biases, users and items that have ratings, splits by a mask."""
 
 import numpy as np
 
@@ -49,3 +49,21 @@ def _mark_rated(start, stop, rows, rated):
         row = rows[start + k]
         if not rated[row]:  # writing again would take the memory from the other threads
             rated[row] = 1
+
+
+@by_block(lambda before: before.size, heavy=True)
+def move_rows(start, stop, column, mask, size, before, kept, others):
+    """Write the rows of column (n,) that a mask (n,) bool keeps, and the others, in order.
+
+    before: number of kept rows before each piece of `size` rows.
+    """
+    for piece in range(start, stop):
+        first, to = piece * size, before[piece]
+        to_others = first - to
+        for t in range(first, min(first + size, column.size)):
+            if mask[t]:
+                kept[to] = column[t]
+                to += 1
+            else:
+                others[to_others] = column[t]
+                to_others += 1

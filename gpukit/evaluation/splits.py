@@ -81,3 +81,24 @@ def rows_where(columns, mask):
 
     parallel_map(move, range(len(pieces)))
     return out
+
+
+def part_columns(columns, mask):
+    """Return ({name: array[mask]}, {name: array[~mask]}) of {name: (n,) array} and a mask (n,) bool, in one pass each.
+
+    Raises IndexError for a mask of another length.
+    """
+    from gpukit.evaluation.ratings import move_rows
+
+    pieces = range(0, len(mask), ALONE)
+    kept = parallel_map(lambda first: np.count_nonzero(mask[first : first + ALONE]), pieces)
+    kept, parts = np.cumsum([0, *kept]), ({}, {})
+    for name, column in columns.items():
+        if column.shape != mask.shape:
+            raise IndexError(f"a mask of {len(mask):,} rows cannot split the {len(column):,} of {name}.")
+        sizes = kept[-1], len(mask) - kept[-1]
+        for part, size in zip(parts, sizes):
+            part[name] = np.empty(size, column.dtype)
+        bits = f"u{column.itemsize}"  # one compiled function for whole numbers and others
+        move_rows(column.view(bits), mask, ALONE, kept[:-1], *(part[name].view(bits) for part in parts))
+    return parts

@@ -198,7 +198,9 @@ class Ratings:
 
         Both have the same id maps.
         """
-        return self.take(kept), self.take(~kept)
+        state = min(self._state, DISTINCT)
+        kept, others = (self.with_columns(**part) for part in splits.part_columns(self.columns(), np.asarray(kept)))
+        return set_state(kept, state), set_state(others, state)
 
     def csr(self) -> tuple[Int64, Int32, Float32]:
         """Return the ratings as compressed rows of users.

@@ -28,6 +28,20 @@ def test_rows_of_a_mask_keep_their_order(n, monkeypatch):
             splits.rows_where(columns, wrong)
 
 
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 128, 1000])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_rows_of_both_parts_keep_their_order(n, share, monkeypatch):
+    monkeypatch.setattr(splits, "ALONE", 64)
+    mask = np.random.default_rng(n).random(n) < share
+    columns = {"a": np.arange(n, dtype=np.int32), "b": np.arange(n) * 0.5, "c": np.arange(n, dtype=np.float32)}
+    for part, rows in zip(splits.part_columns(columns, mask), (mask, ~mask)):
+        for name, column in columns.items():
+            assert np.array_equal(part[name], column[rows]) and part[name].dtype == column.dtype
+    for wrong in (np.append(mask, True), mask[:-1]) if n > 1 else ():
+        with pytest.raises(IndexError):
+            splits.part_columns(columns, wrong)
+
+
 def test_ratings_are_split_with_all_their_columns():
     n = 500
     times = np.arange(n, dtype=np.int64)
