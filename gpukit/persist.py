@@ -53,6 +53,18 @@ def atomic_write(path):
         raise DataError(f"cannot write {path}: {error.strerror or error}.") from error
 
 
+@contextlib.contextmanager
+def atomic_open(path):
+    """Yield a binary file that `atomic_write` puts at `path`."""
+    with atomic_write(path) as place, open(place, "wb", opener=_open_untruncated) as file:
+        yield file
+
+
+def _open_untruncated(path, flags):
+    """Open a new file or a pipe: ext4 writes a file to the disk when it is closed if it was ever cut to no bytes."""
+    return os.open(path, flags & ~os.O_TRUNC)
+
+
 def check_writable(path):
     """Return the file, pipe or device at path, links resolved; DataError if atomic_write cannot write it."""
     try:
@@ -88,7 +100,7 @@ def save_arrays(path, header, arrays):
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise ParameterError(f"array {name!r} holds Python objects; a model file keeps numbers and strings only.")
-    with atomic_write(path) as place, open(place, "wb") as file:
+    with atomic_open(path) as file:
         arrayfile.write(file, KIND.magic, {**header, "format": FORMAT, "gpukit": __version__}, arrays)
 
 

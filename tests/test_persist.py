@@ -231,3 +231,13 @@ def test_a_checkpoint_is_no_model_and_says_what_it_is_for(tmp_path):
     persist.save_arrays(path, {"class": "checkpoint"}, {"state.U": np.zeros(3)})
     with pytest.raises(ModelError, match="is a checkpoint, not a model: .* --checkpoint .*half.ck --resume"):
         persist.load_model(path)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_what_is_written_replaces_all_of_a_file(tmp_path, is_there):
+    path = tmp_path / "f"
+    if is_there:
+        path.write_bytes(b"longer than the new content")
+    with persist.atomic_open(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new" and os.listdir(tmp_path) == ["f"]

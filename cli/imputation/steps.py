@@ -19,7 +19,7 @@ from gpukit.imputation.centering import spread
 from gpukit.imputation.serve import setting_of
 from gpukit.imputation.spectral.choose import compare, sample_of
 from gpukit.io import sinks
-from gpukit.persist import atomic_write
+from gpukit.persist import atomic_open
 from gpukit.timing import COMPILING
 
 DECIDED = ("weights", "exponent", "center")
@@ -181,7 +181,7 @@ def write(ask, data, model, completed, more):
         return write_completed(ask.output, values_file(ask), completed.reshape(mask.shape), mask, **options)
     shape = data.tensor.shape if data.given is None else data.given
     mask = data.mask if data.mask.ndim == 1 else data.mask.reshape(shape)
-    with atomic_write(ask.output) as aside, open(aside, "wb") as file:
+    with atomic_open(ask.output) as file:
         np.savez(file, tensor=completed.reshape(shape), observed=mask, **more, **labels(data))
 
 

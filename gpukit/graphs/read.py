@@ -31,7 +31,7 @@ from gpukit.graphs.time_parsing import check_times, read_times
 from gpukit.io import archives, container, sources, trust
 from gpukit.io.sheet import open_table
 from gpukit.io.words import quote
-from gpukit.persist import atomic_write
+from gpukit.persist import atomic_open
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -358,7 +358,7 @@ def write_graph(path: Path, data: GraphTensor) -> None:
     arrays["tensor"] = np.where(data.mask if data.mask.ndim == 3 else data.mask[:, None, None], data.tensor, np.nan)
     arrays |= {name: value for name in ("vertices", "truth", "times") if (value := getattr(data, name)) is not None}
     refuse_surrogates("vertices", arrays.get("vertices", np.empty(0)))
-    with atomic_write(path) as aside, open(aside, "wb") as file:
+    with atomic_open(path) as file:
         np.savez(file, **arrays)
 
 

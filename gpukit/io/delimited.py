@@ -6,17 +6,14 @@ as words.
 """
 
 import contextlib
-import ctypes
 import re
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.io.records import BLANKS, lines_of, words_of
+from gpukit.io.records import BLANKS, find_byte, lines_of, words_of
 from gpukit.io.words import decode
 
-_memchr = ctypes.CDLL(None).memchr  # of the C library: quicker than numpy's comparison, and without Python's lock
-_memchr.argtypes, _memchr.restype = (ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t), ctypes.c_void_p
 NEWLINE, RETURN, QUOTE, ZERO, MINUS = (ord(letter) for letter in '\n\r"0-')
 CASE = np.uint8(32)  # the bit in which x and X differ
 IS_DIGIT_OR_X = np.isin(np.arange(256), [*b"0123456789xX"])
@@ -290,7 +287,7 @@ def whole_rows(blocks, sep):
     longest_field = 1 << 24  # bytes of a quoted field with line ends
     rest = b""
     for block in blocks:
-        if not rest and not has_quote(block):
+        if not rest and find_byte(block, QUOTE) is None:
             yield block
             continue
         raw = rest + block.tobytes()
@@ -301,11 +298,6 @@ def whole_rows(blocks, sep):
             yield raw[:end]
     if rest:
         yield rest
-
-
-def has_quote(block):
-    """Return True if a block (contiguous uint8) has a quote."""
-    return _memchr(block.ctypes.data, QUOTE, len(block)) is not None
 
 
 def rows_end(raw, sep):

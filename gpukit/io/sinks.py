@@ -41,9 +41,9 @@ def open_sink(path):
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    from gpukit.persist import atomic_write
+    from gpukit.persist import atomic_open
 
-    with atomic_write(path) as aside, open(aside, "wb") as file:
+    with atomic_open(path) as file:
         yield file
 
 

@@ -55,7 +55,7 @@ def save_onnx(path, model):
     if names is not None:
         onnx.helper.set_model_props(onnx_graph, {"feature_names": "\n".join(map(str, names))})
     onnx.checker.check_model(onnx_graph)
-    with persist.atomic_write(path) as aside, open(aside, "wb") as file:
+    with persist.atomic_open(path) as file:
         file.write(onnx_graph.SerializeToString())
 
 
