@@ -4,7 +4,6 @@ from gpukit.cli import report
 from gpukit.cli.options import option
 from gpukit.device import resolve, start_driver
 from gpukit.errors import ModelError
-from gpukit.timing import in_background
 
 RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # the possible kinds of data of a model
 USES = {
@@ -29,10 +28,9 @@ def open_model(path, device, stages, kinds=RATINGS):
     kind = load_header(path).get("class")
     if kind in USES and kind not in kinds:
         raise ModelError(f"{path} holds a {kind}, which is for {USES[kind]}; here a {' or '.join(kinds)} is needed.")
-    loading = in_background(lambda: load_model(path))
     chosen = resolve(device)
     stages.done("start")
-    model = loading().set_params(device=device)
+    model = load_model(path).set_params(device=device)
     stages.done("reading")
     return model, chosen
 

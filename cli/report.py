@@ -189,7 +189,7 @@ class Compiling(Progress):
 
 def hear_compiler(name):
     """Show that a function is being compiled, unless quiet; None: that none is any longer."""
-    context = click.get_current_context(silent=True)  # of the command's threads
+    context = click.get_current_context(silent=True)  # of the main thread
     if context is None:
         return
     meta, values = context.find_root().meta, context.params

@@ -5,7 +5,6 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-import click
 import numpy as np
 
 from gpukit._cores import cores
@@ -23,8 +22,6 @@ from gpukit.parallel import ALONE
 from gpukit.ratings.check import are_clicks, are_pairs, number_lines
 from gpukit.ratings.chunk_reader import concatenate
 from gpukit.ratings.parts import RatingsPart, split_by_pair
-from gpukit.runtime.launcher_env import launched_ranks
-from gpukit.timing import in_background
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
 REFIT = "refit"  # the stage of a second training, on all ratings
@@ -46,40 +43,20 @@ class Done(NamedTuple):
     unknown: tuple | None
 
 
-def read(ask, path, times=False):
-    """Return the Ratings of a file by the options for its contents; times as in read_ratings."""
-    from gpukit.ratings import read_ratings
-
-    return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
-
-
-def begin_reading(ask, times=False):
-    """Return a function that waits for the Ratings to learn from.
-
-    They are read while the GPU's driver and numba are loaded; for several ranks, and from what is no file, on demand.
-    times: read times even if the split does not need them.
-    """
-    context = click.get_current_context()
-
-    def function():
-        with context.scope(cleanup=False):  # for the reader's notes, if it is another thread
-            return read(ask, ask.ratings, True if ask.split in BY_TIME else times)
-
-    alone = not (ask.ranks or ask.gpus or ask.dask) and launched_ranks() == (1, 0)
-    return in_background(function) if alone and Path(ask.ratings).is_file() else function
-
-
-def load(ask, stages, described, reading, team=ALONE):
+def load(ask, stages, described, times=False, team=ALONE):
     """Return (train, test) as Ratings; test is None if nothing is held out.
 
-    described(ask, Ratings): describes the data in words; reading(): returns the Ratings to learn from; team: the
-    parallel.Team whose first rank reads.
-    """
-    from gpukit.ratings.read import read_by_first
+    described(ask, Ratings): describes the data in words; times: read times even if the split does not need them; team:
+    the parallel.Team whose first rank reads."""
+    from gpukit.ratings.read import read_by_first, read_ratings
+
+    def read(path, times=False):
+        arguments = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
+        return read_by_first(lambda: read_ratings(*arguments), team)
 
     in_parts = team.size > 1 and is_pattern(ask.ratings) and can_be_in_parts(ask)
-    train = read_in_parts(ask, team) if in_parts else read_by_first(reading, team)
-    test = None if ask.test is None else read_by_first(lambda: read(ask, ask.test), team)
+    train = read_in_parts(ask, team) if in_parts else read(ask.ratings, True if ask.split in BY_TIME else times)
+    test = None if ask.test is None else read(ask.test)
     remark = described(ask, train)
     stages.done("reading")
     if ask.test_fraction:

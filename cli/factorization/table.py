@@ -114,6 +114,8 @@ def _known_values(ids, known, values):
 
     values: of the known ids.
     """
+    if ids is known:
+        return values
     return np.append(values, values.dtype.type(0))[rows_of(ids, known)]  # -1, unknown, is the appended 0
 
 

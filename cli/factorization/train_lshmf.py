@@ -121,8 +121,6 @@ def train_lshmf(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     start_driver(ask.device)
     check(ask)
-    may_be_clicks = ask.feedback == "implicit" or ask.positive_from is not None  # the latest clicks are tested
-    reading = steps.begin_reading(ask, "auto" if may_be_clicks else False)
     capability = capability_of(ask.device)
     start_warm_up(ask.device)
     with options_named():
@@ -134,7 +132,8 @@ def train_lshmf(ctx, **values):
         reads = None if is_pattern(ask.ratings) else ask.ratings, ask.test
         report.compile_ahead(ask, team, "ratings", "clicks", capability=capability, reads=reads)
         stages.done("start")
-        train, test = steps.load(ask, stages, steps.describe_input, reading, team)
+        times = "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False  # the latest clicks
+        train, test = steps.load(ask, stages, steps.describe_input, times, team)
         steps.check_test(ask, train, test)
         report.compile_ahead(ask, team, steps.job_of(ask, train), capability=capability)
         model, messages = steps.fit(ctx, ask, train, test, stages, team)

@@ -63,14 +63,12 @@ def tune(ctx, **values):
     gpukit tune ratings.csv --grid "factors=32,128 regularization=0.03,0.05" --model best.gpukit
     gpukit evaluate best.gpukit test.csv
     """
-    ask = SimpleNamespace(**values, **dict.fromkeys(("test", "ranks", "gpus", "dask")), test_fraction=0.0)
-    stages = Stages()
+    ask, stages = SimpleNamespace(**values, test=None, test_fraction=0.0), Stages()
     ask.grid = parse_grid(" ".join(ask.grid)) if ask.grid else None
     outputs.check_output(ask.model, "--model", [ask.ratings], ask.force)
-    reading = steps.begin_reading(ask)
     report.compile_ahead(ask, ALONE, "ratings", capability=capability_of(ask.device), reads=(ask.ratings,))
     stages.done("start")
-    train, _ = steps.load(ask, stages, steps.describe_as_ratings, reading)
+    train, _ = steps.load(ask, stages, steps.describe_as_ratings)
     with report.collect_warnings(ask.quiet or ask.as_json, spoken) as messages:
         search_result = search(ctx, ask, train)
         stages.done("tuning")

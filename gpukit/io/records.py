@@ -18,8 +18,8 @@ _memchr.argtypes, _memchr.restype = (ctypes.c_void_p, ctypes.c_int, ctypes.c_siz
 def find_byte(letters, byte):
     """Return the first place of a byte in letters (n,) uint8, contiguous; None if there is none."""
     start = letters.ctypes.data
-    found = _memchr(start, byte, len(letters))
-    return None if found is None else found - start
+    address = _memchr(start, byte, len(letters))
+    return None if address is None else address - start
 
 
 @functools.cache

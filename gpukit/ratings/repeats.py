@@ -8,7 +8,9 @@ from gpukit._pool import parallel_map
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import trust
 from gpukit.io.times import MISSING
+from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 from gpukit.ratings.check import are_clicks, validate_ratings
+from gpukit.ratings.orders.compressed import pack_pairs, sort_pairs
 from gpukit.ratings.table import DISTINCT, as_counts, set_state
 
 Rule = Literal["last", "mean", "error"]
@@ -61,8 +63,6 @@ def without_repeats(ratings, rule):
     validate_ratings(ratings)
     if ratings._state == DISTINCT:
         return ratings
-    from gpukit.ratings.orders.compressed import pack_pairs, sort_pairs  # with numba, which loads while files are read
-
     keys, shift = pack_pairs(ratings.users, ratings.items, ratings.shape)
     has_order = trust.first_wrong(np.less_equal, keys[1:], keys[:-1]) is None  # many files are sorted
     if has_order or not _has_repeats(keys, shift):
@@ -150,8 +150,6 @@ def _has_repeats(keys, shift):
     Keys are sorted in parts that agree in the lowest bits of the user and the highest of the item. A single user or
     item thus also gives many parts.
     """
-    from gpukit.primitives.group.cpu import row_starts, sort_by_bits
-
     most_bits = 8  # of the part number
     bits = min(most_bits, (len(keys) // PART).bit_length())
     first = max(0, shift - bits // 2)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from gpukit._pool import map_row_blocks
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation import splits
 
@@ -75,7 +76,9 @@ class Ratings:
         """(lowest, highest) rating as floats; DataError without ratings."""
         if not len(self):
             raise DataError("There are no ratings, so they have no lowest and highest value.")
-        return float(self.values.min()), float(self.values.max())
+        values = self.values
+        ends = map_row_blocks(lambda rows: (values[rows].min(), values[rows].max()), (len(values), 1))
+        return float(min(low for low, _ in ends)), float(max(high for _, high in ends))
 
     @property
     def nbytes(self) -> int:
