@@ -110,33 +110,6 @@ def read_ahead(items):
             yield item
 
 
-READERS, PART = 4, 1 << 21  # threads that read a file, and bytes that each of them reads at a time
-
-
-@functools.cache
-def _readers():
-    return ThreadPoolExecutor(READERS, NAME)
-
-
-os.register_at_fork(after_in_child=_readers.cache_clear)
-
-
-def read_shared(file, buffer):
-    """Fill a buffer from a regular, unbuffered file by several threads; return the number of bytes, less at its end."""
-    view, begin = memoryview(buffer), file.tell()
-    parts = [view[first : first + PART] for first in range(0, len(view), PART)]
-    if len(parts) < 2:
-        return file.readinto(buffer)
-    places = range(begin, begin + len(view), PART)
-    counts, total = _readers().map(lambda part, place: os.preadv(file.fileno(), [part], place), parts, places), 0
-    for part, count in zip(parts, [*counts]):
-        total += count
-        if count < len(part):
-            break
-    file.seek(begin + total)
-    return total
-
-
 def run_on_threads(calls, aside, begin, heard):
     """Return [call()] in order; run those in `aside` on other threads.
 

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpukit._pool import read_ahead, read_shared
+from gpukit._pool import read_ahead
 from gpukit.errors import DataError
 from gpukit.io.container import FORMATS, format_of
 from gpukit.io.records import find_byte, hidden
@@ -107,7 +107,7 @@ class Source:
         self.name, self.path = ("standard input", None) if standard else (str(path), Path(path))
         raw = io.FileIO(0, closefd=False) if standard else _open(self.path)
         regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode) and (not standard or raw.tell() == 0)
-        self._file, self._raw = io.BufferedReader(raw) if regular else None, Peeked(raw, regular)
+        self._file, self._raw = io.BufferedReader(raw) if regular else None, Peeked(raw)
         self._whole = self._archive = self._text = None
         with translate_errors(self.name):
             self.head = self._raw.peek(HEAD)
@@ -280,10 +280,10 @@ class Readable(io.RawIOBase):
 
 
 class Peeked(Readable):
-    """Binary stream whose first bytes can be inspected before reading. is_shared: raw is a regular, unbuffered file."""
+    """Binary stream whose first bytes can be inspected before reading."""
 
-    def __init__(self, raw, is_shared=False):
-        self.raw, self.kept, self.is_shared = raw, b"", is_shared
+    def __init__(self, raw):
+        self.raw, self.kept = raw, b""
 
     def peek(self, size):
         """Return the next `size` bytes without consuming them.
@@ -300,7 +300,7 @@ class Peeked(Readable):
     def readinto(self, buffer):
         """Fill a buffer; return the number of bytes, 0 at the end."""
         if not self.kept:
-            return read_shared(self.raw, buffer) if self.is_shared else self.raw.readinto(buffer)
+            return self.raw.readinto(buffer)
         count = min(len(self.kept), len(buffer))
         buffer[:count] = self.kept[:count]
         self.kept = self.kept[count:]

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from gpukit import _pool, documents, ratings, read_letor, read_ratings
+from gpukit import documents, ratings, read_letor, read_ratings
 from gpukit.cli.factorization.listing import read_lists
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import read_negatives
@@ -286,20 +286,6 @@ def test_any_number_of_byte_order_marks(tmp_path, text, read, expected, count):
     path = tmp_path / "marked.txt"
     path.write_text("\ufeff" * count + text)
     assert read(path) == expected
-
-
-@pytest.mark.parametrize("size", [0, 1, 10, 64, 65, 200])
-@pytest.mark.parametrize("begin", [0, 7])
-def test_threads_read_what_one_reads(tmp_path, monkeypatch, size, begin):
-    monkeypatch.setattr(_pool, "PART", 16)
-    content = np.random.default_rng(size).bytes(100)
-    (tmp_path / "f").write_bytes(content)
-    with io.FileIO(tmp_path / "f") as file:
-        file.seek(begin)
-        buffer = bytearray(size)
-        count = _pool.read_shared(file, buffer)
-        assert count == min(size, 100 - begin) == file.tell() - begin
-        assert buffer[:count] == content[begin : begin + count]
 
 
 def test_the_first_place_of_a_byte():
