@@ -99,7 +99,9 @@ def cli_reference():
 def sections_of(command, name, parent):
     """[section] of a command and of the commands below it."""
     with click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100) as ctx:
-        path = re.sub(r" \[[^]]*\]", "", ctx.command_path)  # without the choices of an argument of the command above
+        path = re.sub(
+            r" \[[^]]*\](\.\.\.)?", "", ctx.command_path
+        )  # without the choices of an argument of the command above
         parts = [section(path, command.get_help(ctx))]
         for below, inner in sorted(getattr(command, "commands", {}).items()):
             parts += sections_of(inner, below, ctx)
