@@ -9,6 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 
 from gpukit._cores import cores
+from gpukit.timing import compile_seconds, count_compiling
 
 MOST = 16
 NAME = "gpukit-pool"
@@ -103,10 +104,19 @@ def in_order(function, tasks, consume, threads):
 def read_ahead(items):
     """Yield what an iterator yields; a thread gets the next one meanwhile, and is waited for when this closes."""
     items, end = iter(items), object()
-    with ThreadPoolExecutor(1, NAME) as thread:
-        coming = thread.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = thread.submit(next, items, end)
+
+    def step():
+        before = compile_seconds()
+        return next(items, end), compile_seconds() - before
+
+    with ThreadPoolExecutor(1, "gpukit-ahead") as thread:
+        coming = thread.submit(step)
+        while True:
+            item, seconds = coming.result()
+            count_compiling(seconds)
+            if item is end:
+                return
+            coming = thread.submit(step)
             yield item
 
 

@@ -50,6 +50,11 @@ def work_clock():
     return time.perf_counter() - compile_seconds()
 
 
+def count_compiling(seconds):
+    """Count seconds that another thread has spent compiling as the calling thread's."""
+    _thread.seconds += seconds
+
+
 def in_background(function):
     """Call function() on a thread that ends with the process; return a function that waits for its result.
 
@@ -65,7 +70,7 @@ def in_background(function):
 
     def wait():
         result, seconds = future.result()
-        _thread.seconds += seconds
+        count_compiling(seconds)
         return result
 
     threading.Thread(target=run, name="gpukit-background", daemon=True).start()

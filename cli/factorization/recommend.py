@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import click
 import numpy as np
 
+from gpukit._pool import read_ahead
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization import listing
 from gpukit.cli.factorization.listing import read_lists
@@ -85,6 +86,8 @@ def run(ask, stages, team):
     with listing.lists_learned(fitted, ask, stamp, stages, team):
         if team.rank:
             return list(tiles)
+        if chosen.is_cuda and team.size == 1:  # the GPU ranks while rows are written
+            tiles = read_ahead(tiles)
         names = ["user", "rank", "item", "score", *(models.EVIDENCE if ask.evidence else ())]
         names += ["title"] * bool(ask.titles)
         terminal = ask.output is None or outputs.takes_stdout(ask.output)
@@ -165,7 +168,7 @@ def remark_without_clicks(fitted, lists, quiet):
 
 def remark_strangers(fitted, wanted, quiet):
     """Report how many wanted users (None: all) have no training rating."""
-    counts = fitted.rating_counts()[0]
+    counts = np.diff(fitted._rated.indptr)[: len(fitted.user_ids_)]
     counts = counts if wanted is None else counts[rows_of(wanted, fitted.user_ids_)]
     if not counts.all():
         none = np.count_nonzero(counts == 0)
