@@ -21,6 +21,7 @@ from gpukit.factorization.settings import ALL_SOLVERS, Rates
 from gpukit.io.sources import is_pattern
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.search import CARDS, SEARCHES
+from gpukit.runtime.start import import_reader
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -121,6 +122,7 @@ def train_lshmf(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     start_driver(ask.device)
     check(ask)
+    import_reader()
     capability = capability_of(ask.device)
     start_warm_up(ask.device)
     with options_named():

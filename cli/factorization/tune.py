@@ -16,6 +16,7 @@ from gpukit.device import capability_of
 from gpukit.errors import ParameterError
 from gpukit.factorization.implicit.feedback import warn_of_columns
 from gpukit.parallel import ALONE
+from gpukit.runtime.start import import_reader
 
 NAMES = {OPTIONS[name][2:]: name for name in ("n_factors", "n_neighbors", "regularization", "learning_rate")}
 SHOWN = 15  # rows of the printed table
@@ -66,6 +67,7 @@ def tune(ctx, **values):
     ask, stages = SimpleNamespace(**values, test=None, test_fraction=0.0), Stages()
     ask.grid = parse_grid(" ".join(ask.grid)) if ask.grid else None
     outputs.check_output(ask.model, "--model", [ask.ratings], ask.force)
+    import_reader()
     report.compile_ahead(ask, ALONE, "ratings", capability=capability_of(ask.device), reads=(ask.ratings,))
     stages.done("start")
     train, _ = steps.load(ask, stages, steps.describe_as_ratings)

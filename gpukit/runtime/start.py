@@ -1,10 +1,12 @@
 """Faster imports for a command's process: fewer garbage collections, unused modules deferred."""
 
+import contextlib
 import gc
 import importlib.util
 import os
 import re
 import sys
+import threading
 
 from gpukit.errors import ParameterError
 
@@ -58,6 +60,17 @@ def defer_unused_modules():
     if "numpy" in sys.modules:
         for name in UNUSED_MODULES:
             defer_import(name)
+
+
+def import_reader():
+    """Import what reads text on a thread, while the command loads numba; who needs it waits, and gets its error."""
+
+    def load():
+        with contextlib.suppress(ImportError):
+            for name in ("pyarrow.csv", "pyarrow.compute"):
+                importlib.import_module(name)
+
+    threading.Thread(target=load, name="gpukit-imports", daemon=True).start()
 
 
 def defer_import(name):
