@@ -27,6 +27,7 @@ from gpukit.io.words import (
     is_decimal_comma,
     is_integer,
     is_number,
+    number_fault,
     text_array,
     with_point,
 )
@@ -415,20 +416,22 @@ def read_parquet(source, request, builder, groups=None):
         for role in formats.NUMBERS:
             if role in columns:
                 numbers = source.numbers(columns[role], start, formats.WORDS[role])
+                _check_numbers(numbers, TYPES.get(role, np.float64), (source.name, start + 1, formats.WORDS[role]))
                 columns[role] = numbers.astype(TYPES.get(role, np.float64))
         if "values" in columns:
-            _check_ratings(columns["values"], request.bounds, (source.name, start + 1))
+            at = start + 1
+            check_range(columns["values"], request.bounds, lambda row, at=at: f"{source.name}, row {at + row:,}")
         builder.add(columns, request.need_rating)
 
 
-def _check_ratings(values, bounds, where):
-    """Raise DataError for the first rating that is not finite or is outside bounds; where: (file, first row)."""
-    name, first = where
-    bad = np.flatnonzero(~np.isfinite(values))
+def _check_numbers(numbers, dtype, where):
+    """Raise DataError for the first number that is not finite in a dtype; where: (file, first row, what it is)."""
+    name, first, what = where
+    bad = np.flatnonzero(~(np.abs(numbers) <= np.finfo(dtype).max))
     if len(bad):
-        what = f"the rating {values[bad[0]]} is not a finite number"
-        raise DataError(f"{name}, row {first + bad[0]:,}: {what}. Remove such rows first.")
-    check_range(values, bounds, lambda row: f"{name}, row {first + row:,}")
+        value = float(numbers[bad[0]])
+        fault = number_fault(repr(value), np.dtype(dtype).name)
+        raise DataError(f"{name}, row {first + bad[0]:,}: the {what} {value:g} is {fault}. Remove such rows first.")
 
 
 def _ids(source, ids, start, what):
