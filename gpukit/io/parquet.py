@@ -10,6 +10,7 @@ import pyarrow
 from pyarrow import compute, parquet, types
 
 from gpukit.errors import DataError
+from gpukit.io.arrays import from_arrow
 
 ROWS = 1 << 18  # per batch, fewer for many columns
 
@@ -143,7 +144,8 @@ class Reader:
                 raise DataError(f"{self.name}: the column of the {what} holds {kind}, not numbers.")
             exact = kind.scale == 0 and kind.precision <= most_digits
             column = column.cast(pyarrow.int64() if exact else pyarrow.float64())
-        return column.to_numpy(zero_copy_only=False)
+        is_boolean = types.is_boolean(column.type)
+        return column.to_numpy(zero_copy_only=False) if is_boolean else from_arrow(column)
 
 
 def _keep_integers(pandas, frame, name, column):

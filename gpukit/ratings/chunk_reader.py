@@ -14,6 +14,7 @@ import numpy as np
 
 from gpukit._pool import in_order, parallel_map
 from gpukit.errors import DataError
+from gpukit.io.arrays import from_arrow
 from gpukit.io.blank_lines import strip_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
 from gpukit.io.ids import factorize, take_values, whole_ids
@@ -443,7 +444,7 @@ def _ids(source, ids, start, what):
     if pyarrow.types.is_integer(kind):
         plain = ids.dictionary_decode() if kind != ids.type else ids
         if plain.type != pyarrow.uint64():
-            return plain.cast(pyarrow.int64()).to_numpy()
+            return from_arrow(plain.cast(pyarrow.int64()))
         ids = plain
     if pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
         whole = whole_ids(ids.to_numpy(zero_copy_only=False), what)
@@ -451,7 +452,7 @@ def _ids(source, ids, start, what):
             return whole.astype(np.int64)
         ids = pyarrow.array([str(value) for value in whole])
     encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
-    used, index = np.unique(encoded.indices.to_numpy(), return_inverse=True)  # a dictionary may hold unused words
+    used, index = np.unique(from_arrow(encoded.indices), return_inverse=True)  # a dictionary may hold unused words
     words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]
     for position, word in enumerate(words):
         if not word or "\0" in word:
