@@ -35,6 +35,26 @@ def test_nothing_heavy(code):
     assert loaded_after(code) == []
 
 
+@pytest.mark.slow
+def test_text_and_lists_need_no_pandas(tmp_path):
+    """Its import takes longer than most files; conversions of pyarrow import it silently."""
+    rows = [
+        f"{start}{user},i{item},{1 + user * item % 5}" for start in ("", "u") for user in range(9) for item in range(9)
+    ]
+    for name, part in (("numbers", rows[:81]), ("words", rows[81:])):
+        (tmp_path / name).write_text("\n".join(["user,item,rating", *part]) + "\n")
+        verbs = [
+            f"train-lshmf {name} --model m --force --quiet --device cpu --factors 2 --epochs 1 --neighbors 2",
+            "recommend m --all --output lists --force --quiet --by rating --device cpu",
+            f"predict m {name} --output predicted --force --quiet --device cpu",
+            "export m e.csv --force --quiet",
+            f"update m {name} --model m --force --quiet --device cpu",
+        ]
+        runs = f"import os; os.chdir({str(tmp_path)!r}); from gpukit.cli.main import run\n"
+        runs += "\n".join(f"assert run({verb.split()!r}) == 0" for verb in verbs)
+        assert "pandas" not in loaded_after(runs)
+
+
 def test_the_check_itself_sees_a_heavy_import():
     assert "numba" in loaded_after("import gpukit.random")
 

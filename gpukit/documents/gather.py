@@ -10,7 +10,7 @@ from gpukit.documents import parse
 from gpukit.documents.parse import COLON, Rule
 from gpukit.errors import DataError
 from gpukit.io.delimited import count_lines
-from gpukit.io.words import SHOWN, as_ids, check_width, decode, is_number, quote, text_array
+from gpukit.io.words import SHOWN, as_ids, check_width, decode, number_fault, quote, text_array
 from gpukit.runtime.thread_count import get_num_threads
 
 LINE = rb"[\r\n]"
@@ -156,7 +156,7 @@ class DocumentsBuilder:
             start, stop = parse.token_span(block, lines.starts[row], 0 if place < 0 else skip)
             word = block[start:stop].tobytes().decode("utf-8", "replace")
             number = word if place < 0 else word.partition(":")[2]
-            wrong = _number_fault(number, "float64" if place < 0 else "float32")
+            wrong = number_fault(number, "float64" if place < 0 else "float32")
             if wrong:
                 what = "relevance" if place < 0 else f"value of feature {word.partition(':')[0][:SHOWN]},"
                 raise self._fault(block, start, f"the {what} {quote(number)} is {wrong}. Correct or remove the line.")
@@ -249,13 +249,3 @@ def _decode_all(block, starts, stops):
     except UnicodeDecodeError:
         return [decode(bytes(block.data[start:stop])) for start, stop in zip(starts, stops, strict=True)]
     return [letters[start:stop] for start, stop in zip(starts, stops, strict=True)]
-
-
-def _number_fault(word, kind):
-    """Return why a word is no number of a dtype, or None."""
-    if not is_number(word, finite=False):
-        return "not a number"
-    if abs(float(word)) <= float(np.finfo(kind).max):
-        return None
-    is_spelled = word.strip().lstrip("+-").lower() in ("inf", "infinity", "nan")
-    return "not a finite number" if is_spelled else f"not a finite {kind}: it is larger than {kind} holds"

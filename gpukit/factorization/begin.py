@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.device import cpu, spare_memory
 from gpukit.device.engine import engine
-from gpukit.errors import DeviceMemoryError
+from gpukit.errors import DataError, DeviceMemoryError
 from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
 from gpukit.factorization.choose.choice import choose
@@ -14,7 +14,9 @@ from gpukit.factorization.prepare.training_data import PreparationOptions, order
 from gpukit.factorization.shared.partition import share_of
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.factorization.solvers.sgd import training as batches
+from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import Orders, order_ratings
+from gpukit.ratings.repeats import validate
 from gpukit.timing import Clock
 
 COLUMNS = ("starts", np.int64), ("others", np.int32), ("codes", np.uint8)  # of ratings.orders.order.Order
@@ -32,7 +34,12 @@ def prepare(request):
     ]  # reports too little memory before any work
     host = cpu() if streamed else device  # of the preparation
     arguments = estimator, ratings, checked, host, request.held_out is not None, progress
-    resumed, choice = request.resume_or_choose(clock, lambda: choose(*arguments))
+    try:
+        resumed, choice = request.resume_or_choose(clock, lambda: choose(*arguments))
+    except DataError:
+        if type(ratings) is Ratings:
+            validate(ratings)  # names a repeated pair, which a sample names by other ids
+        raise
     plan, solver = choice.settings, training_of(checked.solver)
     layout, streamed = fitting_layout(estimator, plan, ratings, device, steps)
     host = cpu() if streamed else device

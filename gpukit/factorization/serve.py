@@ -13,6 +13,7 @@ from gpukit.base import Estimator, check_choice, scikit
 from gpukit.base.arrays import axes
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.factorization.implicit.feedback import check_test
 from gpukit.factorization.lookup import PREDICTED, report_unknown, rows_or_unknown
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.io.ids import ascending_order
@@ -232,6 +233,7 @@ class Serving(Estimator):
 
         with self._reported("Judging"):
             session, ratings = self._session(), ratings_of(X, y)
+            check_test("explicit", ratings)
             pairs = in_rows_of(ratings, self.user_ids_, self.item_ids_)
             if not len(pairs):
                 raise DataError("There are no ratings to judge by: 0 rows.")

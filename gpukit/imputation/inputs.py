@@ -1,6 +1,7 @@
 """Validation of user input: a graph and a tensor with NaN for missing, a mask, or both."""
 
 import sys
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -71,13 +72,19 @@ class Taken(NamedTuple):
         seen = np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)
         return ~self.clock.back(np.ascontiguousarray(seen)).reshape(len(seen), -1)
 
-    def check_bounds(self, settings):
-        """Raise ParameterError for bounds that exclude all values of a dtype.
+    def check_bounds(self, settings, is_fit=False):
+        """Raise ParameterError for bounds that exclude all values of a dtype, or, for a fit, all observed values.
 
-        Only dtypes of missing cells count.
+        Only dtypes of missing cells count. Other observed values outside the bounds are a UserWarning.
         """
         if self.types is not None:
             self.types.check_bounds(self.missing, settings.minimum, settings.maximum)
+        if arrays.is_on_gpu(self.data.tensor) or self.data.complete:
+            return
+        values = self.data.tensor[np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)]
+        for name, bound, side in (("minimum", settings.minimum, -1), ("maximum", settings.maximum, 1)):
+            if bound is not None:
+                check_bound(name, bound, side, values, is_fit)
 
     def fit_types(self, array, settings):
         """Convert imputed values to values of the tensor's dtypes.
@@ -95,6 +102,27 @@ class Taken(NamedTuple):
         if known and self.types is not None:
             array = self.types.restore(array, self.missing)
         return array if self.give is None else self.give(array, known)
+
+
+def check_bound(name, bound, side, values, is_fit):
+    """Warn of observed values beyond a bound; raise ParameterError if all values of a fit are.
+
+    side: -1 for a minimum, 1 for a maximum.
+    """
+    beyond = values[side * values.astype(np.float64) > side * bound]
+    if not len(beyond):
+        return
+    end, where = (beyond.min(), "below") if side < 0 else (beyond.max(), "above")
+    if is_fit and len(beyond) == len(values):
+        raise ParameterError(
+            f"{name}={bound:g}: all {len(values):,} observed values, {values.min():g} to {values.max():g}, are {where} "
+            f"it, so every missing value would be {bound:g}. Correct the {name}, or the unit of the values."
+        )
+    warnings.warn(
+        f"{name}={bound:g}: {len(beyond):,} of {len(values):,} observed values are {where} it, the farthest {end:g}. "
+        "They stay as they are; values filled in keep the bound.",
+        stacklevel=6 if is_fit else 4,
+    )
 
 
 def take_fit_inputs(graph, tensor=None, mask=None, times=None, device=None):

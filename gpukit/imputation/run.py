@@ -143,7 +143,7 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
     taken = inputs.take_fit_inputs(
         graph, tensor, mask, times, device if settings.method == SPECTRAL and team.size == 1 else None
     )
-    taken.check_bounds(settings)
+    taken.check_bounds(settings, is_fit=True)
     basis = GraphBasis(taken.adjacency, settings.basis_size, device)
     if settings.method == SPECTRAL:
         basis.get(workspace)

@@ -12,6 +12,11 @@ from gpukit.errors import DataError
 NO_LETTERS = re.compile(r"[\W_]+")
 
 
+def from_arrow(array):
+    """Return a pyarrow array of numbers as numpy's; pyarrow's own conversion takes longer, as it imports pandas."""
+    return array.to_numpy(zero_copy_only=False) if array.null_count else np.from_dlpack(array)
+
+
 def is_frame(data):
     """Return True for a pandas DataFrame, without importing pandas."""
     return hasattr(data, "iloc") and hasattr(data, "columns")

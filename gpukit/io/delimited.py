@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.io.arrays import from_arrow
 from gpukit.io.records import BLANKS, find_byte, lines_of, words_of
 from gpukit.io.words import decode
 
@@ -58,7 +59,7 @@ def columns_of(raw, wanted, words=()):
     for name, column in zip(table.column_names, table.columns, strict=True):
         array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
         if str(array.type) != "large_binary":
-            out[int(name)] = array.to_numpy(zero_copy_only=False)
+            out[int(name)] = from_arrow(array)
             continue
         trimmed = _strip_blanks(array) if has_blanks else array
         if is_quoted and not trimmed.equals(array):
@@ -237,7 +238,7 @@ class Words:
     @property
     def index(self):
         """Index (n,) int32 of each row's word in `texts`."""
-        return self.encoded.indices.to_numpy()
+        return from_arrow(self.encoded.indices)
 
     def texts(self):
         """Return the distinct words as [str], decoded as by words.decode."""

@@ -13,6 +13,7 @@ import numpy as np
 from gpukit._pool import parallel_map
 from gpukit.base.arrays import as_text, fixed_width
 from gpukit.errors import DataError
+from gpukit.io.arrays import from_arrow
 
 SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
 EMPTY = np.int32(-1)
@@ -179,8 +180,8 @@ def factorize(ids, what="user"):
         if close is not None:
             return close
         encoded = pyarrow.array(ids).dictionary_encode()
-        known, rank = np.unique(encoded.dictionary.to_numpy(), return_inverse=True)
-        return take_values(rank.astype(np.int32), encoded.indices.to_numpy()), known.astype(np.int64, copy=False)
+        known, rank = np.unique(from_arrow(encoded.dictionary), return_inverse=True)
+        return take_values(rank.astype(np.int32), from_arrow(encoded.indices)), known.astype(np.int64, copy=False)
     known, rows = np.unique(as_text(ids), return_inverse=True)
     return rows.reshape(-1).astype(np.int32), known
 

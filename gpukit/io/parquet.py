@@ -10,6 +10,7 @@ import pyarrow
 from pyarrow import compute, parquet, types
 
 from gpukit.errors import DataError
+from gpukit.io.arrays import from_arrow
 
 ROWS = 1 << 18  # per batch, fewer for many columns
 
@@ -99,10 +100,12 @@ class Reader:
             raise DataError(f"{self.name}, row {row:,} has no {what}. Remove such rows first.")
 
     def ids(self, column, start, what):
-        """Return a batch's column of ids, with string views cast to strings.
+        """Return a batch's column of ids, with string views and UUIDs cast to strings.
 
         Raises DataError for missing ids, NaN included, and for types that are not ids: lists, bytes.
         """
+        if str(column.type) == "extension<arrow.uuid>":
+            column = pyarrow.array([None if value is None else str(value) for value in column.to_pylist()])
         kind = _kind(column)
         if _is_strange(kind) or types.is_boolean(kind):
             raise DataError(f"{self.name}: the column of the {what} holds {kind}, not integers or text.")
@@ -141,7 +144,8 @@ class Reader:
                 raise DataError(f"{self.name}: the column of the {what} holds {kind}, not numbers.")
             exact = kind.scale == 0 and kind.precision <= most_digits
             column = column.cast(pyarrow.int64() if exact else pyarrow.float64())
-        return column.to_numpy(zero_copy_only=False)
+        is_boolean = types.is_boolean(column.type)
+        return column.to_numpy(zero_copy_only=False) if is_boolean else from_arrow(column)
 
 
 def _keep_integers(pandas, frame, name, column):
@@ -159,6 +163,7 @@ def _kind(column):
 
 
 def _is_strange(kind):
-    """Return True for lists, structs and bytes."""
+    """Return True for lists, structs, bytes and types of extensions."""
     bytes_of_some_kind = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
-    return types.is_nested(kind) or bytes_of_some_kind or str(kind) == "binary_view"
+    is_extension = isinstance(kind, pyarrow.BaseExtensionType)
+    return types.is_nested(kind) or bytes_of_some_kind or is_extension or str(kind) == "binary_view"

@@ -10,6 +10,7 @@ import pyarrow
 from pyarrow import compute, parquet
 
 from gpukit import _pool
+from gpukit.io.arrays import from_arrow
 from gpukit.io.records import ODD, check_letters, csv_line
 from gpukit.runtime.thread_count import get_num_threads
 
@@ -83,11 +84,13 @@ def words(texts):
             return texts
         texts = texts.tolist()  # pyarrow would end the text of an array at a byte of 0
     try:
-        return pyarrow.array(texts, TEXT)
+        letters = [text.encode() for text in texts]
     except UnicodeEncodeError:
         for text in texts:
             check_letters(text, "The text")
         raise
+    bounds = np.cumsum([0, *map(len, letters)], dtype=np.int64)  # pyarrow.array imports pandas
+    return pyarrow.Array.from_buffers(TEXT, len(letters), [None, *map(pyarrow.py_buffer, (bounds, b"".join(letters)))])
 
 
 def spell_each(values, spell):
@@ -106,8 +109,8 @@ def spell_rounded(numbers, places):
 
 def spell_as_python(numbers):
     """Spell float32 numbers as str() does: 1.0, not 1 as `write_csv` does."""
-    column = pyarrow.array(numbers)
-    return _respell(_spell_floats(column), pyarrow.array(numbers == np.rint(numbers)), column, _format_shortest)
+    column = _to_arrow(numbers)
+    return _respell(_spell_floats(column), _to_arrow(numbers == np.rint(numbers)), column, _format_shortest)
 
 
 def _slices(count, rows):
@@ -119,7 +122,17 @@ def _slices(count, rows):
 def _array(column):
     """Return a column as a pyarrow array."""
     column = column if isinstance(column, pyarrow.Array) else words(column)
-    return pyarrow.array(column) if isinstance(column, np.ndarray) else column
+    return _to_arrow(column) if isinstance(column, np.ndarray) else column
+
+
+def _to_arrow(array):
+    """Return an array as pyarrow's; numbers and booleans by their memory, as pyarrow.array imports pandas."""
+    if array.dtype.kind == "b":
+        return _to_arrow(array.view(np.uint8)).cast(pyarrow.bool_())
+    if array.dtype.kind not in "iuf" or not array.dtype.isnative:
+        return pyarrow.array(array)
+    buffer = pyarrow.py_buffer(np.ascontiguousarray(array))
+    return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(array.dtype), len(array), [None, buffer])
 
 
 def _to_parquet(name, column):
@@ -136,9 +149,9 @@ def _to_parquet(name, column):
 def _spell_block(block):
     """Return the csv lines of a block of rows, as bytes."""
     columns = [_spell(_array(column)) for column in block()]
-    ends = [pyarrow.scalar(end, TEXT) for end in [","] * (len(columns) - 1) + ["\n"]]
+    *ends, nothing = words([","] * (len(columns) - 1) + ["\n", ""])
     parts = itertools.chain.from_iterable(zip(columns, ends, strict=True))
-    lines = compute.binary_join_element_wise(*parts, pyarrow.scalar("", TEXT))
+    lines = compute.binary_join_element_wise(*parts, nothing)
     _, bounds, letters = lines.buffers()
     bounds = np.frombuffer(bounds, np.int64)[lines.offset :]
     return memoryview(letters)[bounds[0] : bounds[len(lines)]]
@@ -159,9 +172,9 @@ def _spell_floats(column):
 
     Python switches to exponents earlier than pyarrow.
     """
-    size = np.abs(column.to_numpy())
+    size = np.abs(from_arrow(column))
     exponent = (size > 0) & (size <= 1e-4) | (size >= 1e6)
-    return _respell(column.cast(TEXT), pyarrow.array(exponent), column, _format_shortest)
+    return _respell(column.cast(TEXT), _to_arrow(exponent), column, _format_shortest)
 
 
 def _format_shortest(value):

@@ -63,7 +63,10 @@ def as_seconds(values, what="times", lenient=False):
     order of the result counts, which is that of order_of, and invalid times are MISSING.
     """
     array = _from_durations(as_array(values, what))
-    if array.dtype.kind in "Vc" or array.ndim != 1:
+    has_lists = array.dtype.kind == "O" and any(
+        isinstance(value, list | tuple | dict | np.ndarray) for value in array.flat
+    )
+    if array.dtype.kind in "Vc" or array.ndim != 1 or has_lists:
         raise DataError(
             f"{what} are {array.dtype} of shape {array.shape}. Give one column of seconds since 1970 or of dates such "
             "as 2005-09-06."

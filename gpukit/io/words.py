@@ -52,6 +52,16 @@ def is_number(text, finite=True):
     return "_" not in text and (not finite or abs(value) <= FLOAT32_MAX)
 
 
+def number_fault(word, kind):
+    """Return why a word is no number of a dtype, or None."""
+    if not is_number(word, finite=False):
+        return "not a number"
+    if abs(float(word)) <= float(np.finfo(kind).max):
+        return None
+    is_spelled = word.strip().lstrip("+-").lower() in ("inf", "infinity", "nan")
+    return "not a finite number" if is_spelled else f"not a finite {kind}: it is larger than {kind} holds"
+
+
 def with_point(text):
     """Return a number such as 3,5 with a point, else None."""
     changed = text.replace(",", ".")

@@ -459,7 +459,7 @@ class RankSVM(Estimator):
         X, y, qid, group
             As in fit.
         sample_weight : (m,), (l,) or dict
-            The weights of queries, as query_weight of fit.
+            The weights of queries, as query_weight of fit; or of documents, whose mean is the weight of their query.
 
         Returns
         -------

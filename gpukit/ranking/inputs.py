@@ -339,7 +339,7 @@ def features(X, may_stay=False):
 
 def not_finite_error(row, column, value, names=None):
     """Return the DataError for a feature that is not finite."""
-    label = "" if names is None else f" ({names[column]!r})"
+    label = "" if names is None else f" ({str(names[column])!r})"
     shown = "NaN" if np.isnan(value) else value
     return DataError(
         f"X[{row}, {column}]{label} is {shown}, which a linear model cannot take. Fill it in, or "

@@ -13,6 +13,7 @@ from gpukit.evaluation import ranking
 from gpukit.ranking import cpu, feature_map
 from gpukit.ranking.inputs import (
     Occurring,
+    document_weights,
     features,
     place,
     queries_of,
@@ -191,11 +192,18 @@ def score_inputs(model, inputs):
 
 
 def accuracy(model, X, y, qid, group, weights):
-    """Return the pairwise accuracy, NaN without pairs; weights: of the queries, as query_weight of fit, or None."""
+    """Return the pairwise accuracy, NaN without pairs.
+
+    weights: of the queries, as query_weight of fit; of the documents, whose mean in a query counts; or None.
+    """
     inputs = read(X, y, qid, group)
     if weights is None:
         return measure(model, inputs)["pa"]
-    weights = query_weights(weights_given(weights, X), inputs.queries, group)
+    weights, offsets = weights_given(weights, X), inputs.queries.offsets
+    if np.shape(weights) == (offsets[-1],) != (len(offsets) - 1,):
+        own = inputs.queries.ordered(document_weights(weights, None, offsets[-1]))
+        weights = np.add.reduceat(own, offsets[:-1]) / np.diff(offsets)
+    weights = query_weights(weights, inputs.queries, None if np.shape(weights) == (len(offsets) - 1,) else group)
     pairs, right, _ = ranking.pair_counts(*score_inputs(model, inputs)).T
     total = weights @ pairs
     return float(weights @ right / total) if total else np.nan

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpukit._pool import in_order, parallel_map
 from gpukit.errors import DataError
+from gpukit.io.arrays import from_arrow
 from gpukit.io.blank_lines import strip_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
 from gpukit.io.ids import factorize, take_values, whole_ids
@@ -27,6 +28,7 @@ from gpukit.io.words import (
     is_decimal_comma,
     is_integer,
     is_number,
+    number_fault,
     text_array,
     with_point,
 )
@@ -415,20 +417,22 @@ def read_parquet(source, request, builder, groups=None):
         for role in formats.NUMBERS:
             if role in columns:
                 numbers = source.numbers(columns[role], start, formats.WORDS[role])
+                _check_numbers(numbers, TYPES.get(role, np.float64), (source.name, start + 1, formats.WORDS[role]))
                 columns[role] = numbers.astype(TYPES.get(role, np.float64))
         if "values" in columns:
-            _check_ratings(columns["values"], request.bounds, (source.name, start + 1))
+            at = start + 1
+            check_range(columns["values"], request.bounds, lambda row, at=at: f"{source.name}, row {at + row:,}")
         builder.add(columns, request.need_rating)
 
 
-def _check_ratings(values, bounds, where):
-    """Raise DataError for the first rating that is not finite or is outside bounds; where: (file, first row)."""
-    name, first = where
-    bad = np.flatnonzero(~np.isfinite(values))
+def _check_numbers(numbers, dtype, where):
+    """Raise DataError for the first number that is not finite in a dtype; where: (file, first row, what it is)."""
+    name, first, what = where
+    bad = np.flatnonzero(~(np.abs(numbers) <= np.finfo(dtype).max))
     if len(bad):
-        what = f"the rating {values[bad[0]]} is not a finite number"
-        raise DataError(f"{name}, row {first + bad[0]:,}: {what}. Remove such rows first.")
-    check_range(values, bounds, lambda row: f"{name}, row {first + row:,}")
+        value = float(numbers[bad[0]])
+        fault = number_fault(repr(value), np.dtype(dtype).name)
+        raise DataError(f"{name}, row {first + bad[0]:,}: the {what} {value:g} is {fault}. Remove such rows first.")
 
 
 def _ids(source, ids, start, what):
@@ -440,7 +444,7 @@ def _ids(source, ids, start, what):
     if pyarrow.types.is_integer(kind):
         plain = ids.dictionary_decode() if kind != ids.type else ids
         if plain.type != pyarrow.uint64():
-            return plain.cast(pyarrow.int64()).to_numpy()
+            return from_arrow(plain.cast(pyarrow.int64()))
         ids = plain
     if pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
         whole = whole_ids(ids.to_numpy(zero_copy_only=False), what)
@@ -448,7 +452,7 @@ def _ids(source, ids, start, what):
             return whole.astype(np.int64)
         ids = pyarrow.array([str(value) for value in whole])
     encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
-    used, index = np.unique(encoded.indices.to_numpy(), return_inverse=True)  # a dictionary may hold unused words
+    used, index = np.unique(from_arrow(encoded.indices), return_inverse=True)  # a dictionary may hold unused words
     words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]
     for position, word in enumerate(words):
         if not word or "\0" in word:

@@ -395,14 +395,16 @@ def replace_weights(ratings, given, X, y):
         return ratings
     rows = X[0] if isinstance(X, tuple) and X else X
     rows = y if labels(rows) is None and not is_matrix(X, y) else rows
-    weights = as_numbers("sample_weight", align_rows(X=rows, sample_weight=given)[1]).astype(np.float32)
+    weights = as_numbers("sample_weight", align_rows(X=rows, sample_weight=given)[1])
     a_user = is_matrix(X, y)
     count, what = (ratings.shape[0], "row of the matrix") if a_user else (len(ratings), "rating")
     if weights.shape != (count,):
         raise DataError(f"sample_weight must hold a number a {what}, {count:,}; its shape is {weights.shape}.")
-    wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    most = np.finfo(np.float32).max
+    wrong = np.flatnonzero(~((weights >= 0) & (weights <= most)))
     if len(wrong):
-        raise DataError(f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}; weights are finite, 0 or more.")
+        raise DataError(f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}; weights are from 0 to {most:.3g}.")
+    weights = weights.astype(np.float32)
     if a_user:
         weights = weights[ratings.users]
     return ratings.with_columns(**{**ratings.columns(), "weights": weights})

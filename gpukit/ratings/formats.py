@@ -32,6 +32,7 @@ from gpukit.io.words import (
     commas_are_decimal,
     is_integer,
     is_number,
+    number_fault,
     quote,
     separator_of,
     with_point,
@@ -445,9 +446,9 @@ def bad_rating(name, line, text, what="rating"):
     """Return the DataError for an invalid rating, weight or count."""
     if (problem := comma_error(text)) is not None:
         return DataError(f"{name}, line {line:,}: the {what} {quote(text)} has {problem}")
-    kind = "a finite number" if is_number(text, finite=False) else "a number"
+    fault = number_fault(text, "float32") or "not a number"
     return DataError(
-        f"{name}, line {line:,}: the {what} {quote(text)} is not {kind}. Correct or remove the line; if the "
+        f"{name}, line {line:,}: the {what} {quote(text)} is {fault}. Correct or remove the line; if the "
         f"{what}s stand in another column, name the columns with --columns (such as user,item,-,rating)."
     )
 

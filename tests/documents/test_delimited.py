@@ -115,3 +115,9 @@ def test_a_header_without_one_of_the_two_names_it(tmp_path, header, missing):
 def test_a_comment_is_no_header(tmp_path):
     (tmp_path / "a.txt").write_text("# label query_x\n# documents of query 7\n1 qid:1 1:2\n0 qid:1 1:3\n")
     assert read_letor(tmp_path / "a.txt").y.tolist() == [1, 0]
+
+
+def test_a_query_id_with_a_sharp_is_one_field(tmp_path):
+    rows = [f"{row % 2},{row}.5,a #{row // 3}" for row in range(12)]
+    (tmp_path / "t.csv").write_text("\n".join(["label,x,qid", *rows]) + "\n")
+    assert read_letor(tmp_path / "t.csv").qids.tolist() == ["a #0", "a #1", "a #2", "a #3"]

@@ -1,5 +1,7 @@
 """Tables as frames: blocks of any size, types of columns, lines of rows."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,24 @@ def test_columns_that_are_spelled():
 def test_words_that_are_missing_are_ids_all_the_same():
     assert frame("a,b\n1,NA\n2,3\n", ids=(1,))[1].tolist() == ["NA", "3"]
     assert np.isnan(frame("a,b\n1,NA\n2,3\n")[1].tolist()[0])
+
+
+def test_a_blank_and_a_sharp_are_in_fields_of_tables_with_separators():
+    table = sheet.Table(b"# made by hand, twice\ntime,pump #1,pump #2\n1,a #1,2 # 3\n", "t.csv")
+    assert table.first == ["time", "pump #1", "pump #2"]
+    assert table.frame(True, spelled=3).iloc[0].tolist() == ["1", "a #1", "2 # 3"]
+    assert sheet.Table(b"1 a #1\n2 b # 3\n", "t.txt").frame(False, spelled=2)[1].tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_comments_that_may_be_rows_are_reported(end):
+    text = [b"# id, a", b"id,a", b"#1,2", b"3,4", b'5,"', b'#6,"', b"% x, y", b"# no row", b"7,8"]
+    with pytest.warns(UserWarning, match=r"t\.csv: 2 line\(s\) that begin with # .* such as '#1,2'. If they are rows"):
+        table = sheet.Table(end.join(text), "t.csv")
+    assert table.frame(True, spelled=2)[0].tolist() == ["3", "5", "7"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sheet.Table(end.join([*text[:2], *text[3:6], *text[7:]]), "t.csv")
 
 
 def test_lines_of_rows():

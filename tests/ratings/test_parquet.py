@@ -1,5 +1,6 @@
 """Parquet of other programs is read in batches; errors give the row."""
 
+import uuid
 from decimal import Decimal
 
 import numpy as np
@@ -103,6 +104,7 @@ def test_row_groups_out(tmp_path, monkeypatch):
         (dict(rating=[1.0, 2.0, None, 4.0]), "a.parquet, row 3 has no rating"),
         (dict(rating=["1", "2", "3", "4"]), "the rating holds string, not numbers"),
         (dict(rating=[1.0, 2.0, np.nan, 4.0]), "row 3: the rating nan is not a finite number"),
+        (dict(rating=[1.0, 2.0, 1e39, 4.0]), "row 3: the rating 1e.39 is not a finite float32: it is larger than"),
         (dict(timestamp=[1, None, 3, 4]), "row 2 has no time"),
         (dict(user=[1.0, 2.0, 3.0, np.nan]), "a.parquet, row 4 has no user id"),
         (dict(item=["a", "b", "", "c"]), "a.parquet, row 3 has no item id"),
@@ -114,6 +116,25 @@ def test_refused(tmp_path, rows, changes, message):
     with pytest.raises(DataError, match=message) as caught:
         read_ratings(path, times="timestamp" in changes)
     assert "\n" not in str(caught.value)
+
+
+def test_ids_of_extension_types(tmp_path):
+    ids = [uuid.UUID(int=value) for value in (5, 6, 5, 7)]
+    stored = pyarrow.array([value.bytes for value in ids], pyarrow.binary(16))
+    table = {"user": pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), stored), "item": ITEMS, "rating": STARS}
+    pyarrow.parquet.write_table(pyarrow.table(table), tmp_path / "a.parquet")
+    found = read_ratings(tmp_path / "a.parquet")
+    assert found.user_ids[found.users].tolist() == list(map(str, ids))
+    flags = pyarrow.ExtensionArray.from_storage(pyarrow.bool8(), pyarrow.array([0, 1, 0, 1], pyarrow.int8()))
+    pyarrow.parquet.write_table(pyarrow.table({**table, "user": flags}), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="the column of the user id holds extension<arrow.bool8>, not integers or text"):
+        read_ratings(tmp_path / "a.parquet")
+
+
+def test_lists_of_times_are_refused(tmp_path):
+    path = write(tmp_path / "a.parquet", user=USERS, item=ITEMS, rating=STARS, timestamp=[[1], [2], [3], [4]])
+    with pytest.raises(DataError, match="Give one column of seconds since 1970 or of dates"):
+        read_ratings(path, times=True)
 
 
 def test_columns_that_are_not_clear(tmp_path):

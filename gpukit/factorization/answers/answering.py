@@ -9,9 +9,10 @@ import numpy as np
 
 from gpukit._pool import parallel_map
 from gpukit.base import check_choice, check_integer
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.answers import explaining, exporting
 from gpukit.factorization.constants import RULES
+from gpukit.factorization.implicit.feedback import judges_of
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.lookup import known_rows
@@ -255,12 +256,14 @@ class Answering(Recommending):
         Returns
         -------
         dict of float
-            {'rmse', 'mae'}; for a model of clicks {'hr@10', 'recall@10', 'ndcg@10'} of its lists on clicks X.
+            {'rmse', 'mae'}; for a model of clicks {'hr@10', 'recall@10', 'ndcg@10'} of its lists. Clicks are those of
+            X that training would have learned.
 
         Raises
         ------
         DataError
-            X has no rating, or no click that can be judged.
+            X has no rating, or no click that can be judged; X has pairs for a model of ratings, or ratings for a model
+            of pairs.
         """
         self._check_fitted()
         if self.feedback_ == "explicit":
@@ -268,10 +271,11 @@ class Answering(Recommending):
         from gpukit.ratings.convert import ratings_of
 
         k = min(RULES.reported_length, len(self.item_ids_))
-        result = self.evaluate_lists(ratings_of(X, y), k, baselines=False).rows(k)[0]
+        clicks = judges_of(self, ratings_of(X, y), self.feedback_)
+        result = self.evaluate_lists(clicks, k, baselines=False).rows(k)[0]
         return {f"{name}@{RULES.reported_length}": result[name] for name in ("hr", "recall", "ndcg")}
 
-    def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:
+    def score(self, X: RatingsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return a score for model selection: larger is better.
 
         Parameters
@@ -281,11 +285,20 @@ class Answering(Recommending):
             rightly.
         y : (n,) or None
             Ratings of the pairs X.
+        sample_weight : (n,) or None
+            Weights of the squared errors, as in fit.
 
         Returns
         -------
         float
             The negative RMSE, or NDCG@10 for a model of clicks.
+
+        Raises
+        ------
+        ParameterError
+            A model of clicks gets weights.
+        DataError
+            As in evaluate.
 
         Warns
         -----
@@ -300,8 +313,21 @@ class Answering(Recommending):
                 "For cross-validation give pairs (user, item) and y, not a matrix, whose rows it would exchange.",
                 stacklevel=2,
             )
+        if sample_weight is not None:
+            return -self._weighted_rmse(X, y, sample_weight)
         result = self.evaluate(X, y)
         return -result["rmse"] if "rmse" in result else result[f"ndcg@{RULES.reported_length}"]
+
+    def _weighted_rmse(self, X, y, sample_weight):
+        """Return the RMSE whose squared errors have weights; arguments as score."""
+        from gpukit.ratings.convert import merge_repeats, normalize_weights, replace_weights, table_of
+
+        if self.feedback_ == "implicit":
+            raise ParameterError("sample_weight weighs errors of ratings, and lists of clicks have none: leave it out.")
+        weighted = normalize_weights(replace_weights(table_of(X, y), sample_weight, X, y))
+        ratings = merge_repeats(weighted, X, stacklevel=3)
+        errors = self.predict(ratings, unknown="baseline").astype(np.float64) - ratings.values
+        return float(np.sqrt(np.average(errors**2, weights=ratings.weights)))
 
     def evaluate_lists(
         self,

@@ -22,7 +22,7 @@ from gpukit.factorization.solvers.squares.plan import solve_symmetric
 from gpukit.factorization.twins import row_products
 from gpukit.io.ids import check_types, rows_of
 from gpukit.ratings.check import are_pairs, check_range
-from gpukit.ratings.convert import merge_repeats, table_of
+from gpukit.ratings.convert import as_values, merge_repeats, table_of
 
 
 class UserRatings(NamedTuple):
@@ -138,11 +138,7 @@ def read_user_ratings(X, y, duplicates, bounds):
     """Return the Ratings of recommend_for's arguments, each pair once; raise DataError for none and outside bounds."""
     if isinstance(X, dict):
         check_types(list(X), "item")
-        try:
-            values = np.array(list(X.values()), np.float32)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"The ratings of {{item: rating}} are not numbers ({error}).") from None
-        X = np.zeros(len(X), np.int64), np.array(list(X)), values
+        X = np.zeros(len(X), np.int64), np.array(list(X)), as_values(list(X.values()))
     elif y is None and (items := clicked_items(X)) is not None:
         check_types(items, "item")
         X = np.zeros(len(items), np.int64), np.asarray(items)

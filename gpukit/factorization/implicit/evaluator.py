@@ -78,8 +78,10 @@ class Evaluator:
         """Return (measures, epochs, curve, State) of settings.Settings.
 
         patience: epochs without a better one that end the training; the measures are then those of the best epoch. 0:
-        all epochs are trained, and the measures are those of the last. A training of fewer epochs is continued.
+        all epochs are trained, and the measures are those of the last. A training of fewer epochs is continued. There
+        are at most as many neighbours as other items in these clicks.
         """
+        plan = plan._replace(n_neighbors=min(plan.n_neighbors, self.prepared.clicks.shape[1] - 1))
         course, bare = Course(self.prepared, plan), plan._replace(epochs=0)
         done, state = (0, None) if patience else self.states.get(bare, (0, None))
         if done >= plan.epochs:

@@ -73,4 +73,19 @@ def judges_of(estimator, ratings, kind):
         return ratings
     from gpukit.ratings.repeats import validate
 
-    return clicks_after(validate(ratings), estimator.positive_from)
+    return later_clicks(estimator, validate(ratings))
+
+
+def later_clicks(estimator, ratings):
+    """Return the clicks in Ratings that arrive after an estimator's training on clicks.
+
+    Raises DataError if no click is left, and for ratings that training would not have counted as clicks.
+    """
+    if estimator.positive_from is None and estimator.feedback == "auto" and not are_clicks(ratings):
+        raise DataError(
+            f"There are {len(ratings):,} ratings from {ratings.values.min():g} to {ratings.values.max():g}, and the "
+            "model is of clicks without ratings. If they are counts, say so (--columns user,item,count, in Python "
+            "set feedback='implicit'); if each is a click, leave them out (--columns user,item); otherwise remove what "
+            "is not a click, or train with positive_from."
+        )
+    return clicks_after(ratings, estimator.positive_from)

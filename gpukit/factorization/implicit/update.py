@@ -11,6 +11,7 @@ from gpukit import device as devices
 from gpukit.device import cpu
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import mix, start
+from gpukit.factorization.implicit.feedback import later_clicks
 from gpukit.factorization.implicit.hold_out import weigh_clicks
 from gpukit.factorization.implicit.item_weights import Resolution, add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
@@ -20,7 +21,6 @@ from gpukit.factorization.online.plan import empty_entry, new_entry, settings_of
 from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.solvers.ease.training import matrix_of
 from gpukit.factorization.solvers.ials.formulas import fold_in
-from gpukit.ratings.check import clicks_after
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
@@ -33,7 +33,7 @@ def weights_of(model, ratings):
     Values are the weights. Ratings that are not clicks are dropped.
     """
     plan = settings_of_model(model, 0)._replace(recency=0.0)
-    return weigh_clicks(clicks_after(ratings, model.positive_from), plan)
+    return weigh_clicks(later_clicks(model, ratings), plan)
 
 
 def update_clicks(model, clicks, options, progress):

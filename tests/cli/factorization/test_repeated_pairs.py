@@ -7,7 +7,10 @@ import json
 
 import numpy as np
 import pytest
-from cli_support import CPU, SMALL
+from cli_support import CPU, SMALL, planted
+
+from gpukit import MatrixFactorization
+from gpukit.errors import DataError
 
 
 @pytest.fixture
@@ -53,6 +56,13 @@ def test_ratings_of_one_user(verb, model_file, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_repeated_pair_without_times_is_named_by_its_ids():
+    users, items, values = planted()
+    users, items = np.append(users, users[:1]) + 100, np.append(items, items[:1]) + 500
+    with pytest.raises(DataError, match=f"User {users[0]} has rated item {items[0]} already when it comes again"):
+        MatrixFactorization(device="cpu").fit((users, items, np.append(values, 1).astype(np.float32)))
+
+
 def test_estimators_take_the_later_rating(ratings_file):
     """DataFrames with a column of times, in any order of lines.
 

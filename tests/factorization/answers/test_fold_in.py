@@ -1,5 +1,7 @@
 """Fold-in of users against least squares in plain loops and against partial_fit; errors."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,9 @@ def test_refusals(fitted):
         fitted.recommend_for({1: "good"})
     with pytest.raises(DataError, match="finite"):
         fitted.recommend_for({1: np.nan})
+    with warnings.catch_warnings(), pytest.raises(DataError, match="1e.39 is larger than float32 holds"):
+        warnings.simplefilter("error")
+        fitted.recommend_for({1: 1e39})
     with pytest.raises(ParameterError, match="n must be an integer"):
         fitted.recommend_for({1: 3}, n=0)
     with pytest.raises(DataError, match="again as rating 2"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn import config_context
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.utils import estimator_html_repr
@@ -79,8 +79,6 @@ def test_their_error_is_raised_too():
 
 @pytest.mark.slow
 def test_clone_and_model_selection():
-    from sklearn.base import clone
-
     ratings = np.random.default_rng(0).integers(1, 6, (30, 12)).astype(float)
     model = MatrixFactorization(n_factors=3, n_epochs=2, device="cpu", random_state=4)
     assert clone(model).get_params() == model.get_params()
@@ -173,3 +171,39 @@ def test_a_part_of_a_matrixs_rows_is_scored_with_a_warning(triples, is_dense):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert model.score(matrix) < 0
+
+
+@pytest.mark.parametrize("how", ["triples", "frame", "array"])
+def test_a_score_is_weighted(triples, how):
+    X, y = as_pairs(triples, how)
+    model = MatrixFactorization(2, 2, device="cpu", deterministic=True).fit(X, y)
+    weight = np.random.default_rng(3).integers(0, 4, len(triples)).astype(float)
+    errors = model.predict(triples[["user", "item"]]) - triples["rating"].to_numpy()
+    assert model.score(X, y, weight) == pytest.approx(-np.sqrt(np.average(errors**2, weights=weight)), rel=1e-6)
+    assert model.score(X, y, sample_weight=np.ones(len(weight))) == pytest.approx(model.score(X, y), rel=1e-6)
+    with pytest.raises(GpukitError, match="sample_weight must hold a number a rating"):
+        model.score(X, y, weight[:-1])
+
+
+@pytest.mark.slow
+def test_weights_are_routed_to_fit_and_score(triples):
+    X, y = as_pairs(triples, "frame")
+    weight = np.random.default_rng(3).integers(1, 5, len(triples)).astype(float)
+    model = MatrixFactorization(4, 4, device="cpu", deterministic=True)
+    scores = []
+    for train, test in KFold(3).split(X):
+        fitted = clone(model).fit(X.iloc[train], y.iloc[train], sample_weight=weight[train])
+        scores.append(fitted.score(X.iloc[test], y.iloc[test], weight[test]))
+    with config_context(enable_metadata_routing=True):
+        asked = clone(model).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        found = cross_val_score(asked, X, y, cv=KFold(3), params={"sample_weight": weight})
+        search = GridSearchCV(asked, {"n_factors": [4]}, cv=KFold(3)).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(found, scores, rtol=1e-6)
+    assert search.best_score_ == pytest.approx(np.mean(scores), rel=1e-6)
+
+
+def test_pairs_without_ratings_score_no_model_of_ratings(triples):
+    model = MatrixFactorization(2, 2, device="cpu", deterministic=True).fit(triples)
+    for ask in (model.evaluate, model.score):
+        with pytest.raises(GpukitError, match="pairs without ratings, and ratings are learned"):
+            ask(triples[["user", "item"]])

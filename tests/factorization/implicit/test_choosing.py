@@ -214,6 +214,14 @@ def test_prepared_clicks_are_kept_by_all_that_they_depend_on():
     assert prepared.orders(settings) is not prepared.orders(settings._replace(counted=True))
 
 
+@pytest.mark.slow
+def test_fewer_items_have_clicks_than_neighbours():
+    train, _ = clicks()
+    rated = train.with_columns(**{**train.columns(), "values": np.where(train.items < 24, 5, 1).astype(np.float32)})
+    fitted = LSHMF(n_neighbors=32, device="cpu", positive_from=4, random_state=1).fit(rated)
+    assert fitted.neighbors_.shape[1] in (0, 32) and fitted.rating_counts()[0].sum() == (train.items < 24).sum()
+
+
 def test_too_few_to_hold_any_out():
     fitted = MatrixFactorization(device="cpu").fit((np.repeat(np.arange(6), 2), np.tile([0, 1, 1, 2], 3)))
     assert "too few" in fitted.chosen_["why"] and not fitted.trials_

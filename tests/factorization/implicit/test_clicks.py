@@ -171,7 +171,8 @@ def test_negative_counts_are_refused(half, tmp_path):
     for values in (counts[2], np.full(3, -3, np.float32)):
         with pytest.raises(DataError, match=r"Row . \(user .*rating -3 is outside .*counts from 0 up"):
             load_model(tmp_path / "half.gpukit").partial_fit((*counts[:2], values))
-    grown = load_model(tmp_path / "half.gpukit").partial_fit(counts, widen_scale=True)
+    grown = load_model(tmp_path / "half.gpukit").set_params(feedback="implicit")
+    grown.partial_fit(counts, widen_scale=True)
     assert sum(grown.updates_[-1][name] for name in ("ratings", "corrected")) == 2
 
 
@@ -194,3 +195,34 @@ def test_lists_for_who_is_not_known(half):
     assert ids.tolist() == users.tolist() and np.isfinite(scores).all()
     same = np.mean([len(set(one) & set(other)) / 5 for one, other in zip(of_known.tolist(), of_lists.tolist())])
     assert same > (0.95 if fitted.chosen_["solver"] == "ials" else 0.6)
+
+
+def test_ratings_are_no_clicks_of_a_model_of_pairs(half, tmp_path):
+    ratings, train = graded()
+    half[0].save(tmp_path / "half.gpukit")
+    fitted = load_model(tmp_path / "half.gpukit")
+    triples = *part(ratings, slice(None)), ratings.values
+    rated = {int(item): 1.0 + item % 5 for item in train.item_ids[:6]}
+    for ask in (fitted.partial_fit, fitted.evaluate, fitted.score):
+        with pytest.raises(DataError, match=r"ratings from 1 to 5, and the model is of clicks .*--columns user,item"):
+            ask(triples)
+    with pytest.raises(DataError, match="ratings from 1 to 5"):
+        fitted.recommend_for(rated)
+    assert not hasattr(fitted, "updates_")
+    with pytest.raises(DataError, match="ratings from 1 to 5"):
+        make(solver="ials").fit(train, validation=triples)
+    fitted.set_params(positive_from=4).partial_fit(triples)
+    assert fitted.rating_counts()[0].sum() == len(train)
+    fitted.set_params(positive_from=None, feedback="implicit").partial_fit(triples)
+    assert fitted.rating_counts()[0].sum() == len(ratings)
+
+
+def test_a_threshold_counts_in_scores_too():
+    ratings, _ = graded()
+    train, test = ratings.split(0.3, 0)
+    fitted = make(positive_from=4, solver="ials").fit(train)
+    liked = test.take(test.values >= 4)
+    assert fitted.evaluate(test) == fitted.evaluate(liked) == fitted.evaluate(part(liked, slice(None)))
+    assert fitted.score(test) == fitted.score(liked)
+    with pytest.raises(ParameterError, match="sample_weight weighs errors of ratings"):
+        fitted.score(test, sample_weight=np.ones(len(test)))

@@ -1,5 +1,7 @@
 """Tensors keep their dtype: whole numbers and booleans, within bounds and ranges."""
 
+import re
+
 import numpy as np
 import pandas
 import pytest
@@ -146,9 +148,37 @@ def test_bounds_hold_in_every_dtype(dtype, bounds):
 def test_bounds_that_leave_no_value_are_refused(low, high):
     with pytest.raises(ParameterError, match="no value of uint8 is between the bounds"):
         imputer(minimum=low, maximum=high).fit(frame_of("UInt8"))
-    model = imputer(minimum=low, maximum=high).fit(frame_of("Float64"))
+    model = imputer(minimum=low, maximum=high).fit(frame_of("Float64") * 0.001 + (low + high) / 2)
     with pytest.raises(ParameterError, match="no value of uint8 is between the bounds"):
         model.transform(frame_of("UInt8"))
+
+
+@pytest.mark.parametrize(
+    "bound, said",
+    [
+        ({"minimum": 500}, "minimum=500: all {n} observed values, {low:g} to {high:g}, are below it"),
+        ({"maximum": -0.5}, "maximum=-0.5: all {n} observed values, {low:g} to {high:g}, are above it"),
+    ],
+)
+def test_bounds_that_no_observed_value_keeps_are_refused(bound, said):
+    frame = frame_of("Float64")
+    facts = {"n": int(frame.notna().sum().sum()), "low": frame.min().min(), "high": frame.max().max()}
+    with pytest.raises(ParameterError, match=re.escape(said.format(**facts))):
+        imputer(**bound).fit(frame)
+
+
+@pytest.mark.parametrize("name, where", [("minimum", "below"), ("maximum", "above")])
+def test_observed_values_beyond_a_bound_are_counted(name, where):
+    frame = frame_of("Float64")
+    values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    bound, end = np.nanmedian(values), np.nanmin(values) if name == "minimum" else np.nanmax(values)
+    count = (values < bound).sum() if name == "minimum" else (values > bound).sum()
+    seen = np.isfinite(values).sum()
+    said = f"{name}={bound:g}: {count} of {seen} observed values are {where} it, the farthest {end:g}"
+    with pytest.warns(UserWarning, match=re.escape(said)):
+        model = imputer(**{name: bound}).fit(frame)
+    with pytest.warns(UserWarning, match=f"observed values are {where} it"):
+        model.transform(frame)
 
 
 def test_a_rise_ends_at_the_range_of_the_dtype():

@@ -564,3 +564,10 @@ def test_features_whose_products_overflow(scale):
     X, y = np.random.default_rng(0).normal(size=(12, 3)) * scale, np.tile([0, 1, 2], 4)
     with pytest.raises(DataError, match="features are so large that their products overflow"):
         gpukit.RankSVM(1.0, device="cpu").fit(X, y, group=[6, 6])
+
+
+def test_a_number_that_is_not_finite_is_named_by_its_column():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"price": [1.0, np.nan], "clicks": [2.0, 3.0]})
+    with pytest.raises(DataError, match=r"X\[1, 0\] \('price'\) is NaN"):
+        RankSVM(1.0, device="cpu").fit(frame, [0, 1], group=[2])

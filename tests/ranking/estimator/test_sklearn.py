@@ -145,3 +145,17 @@ def test_a_pipeline_without_routing():
     pipeline.fit(at.X, at.y, rank__qid=at.qid)
     with sklearn.config_context(enable_metadata_routing=True):
         assert pipeline.score(at.X, at.y, qid=at.qid) == pipeline[-1].score(pipeline[0].transform(at.X), at.y, at.qid)
+
+
+def test_weights_of_documents_are_routed_to_fit_and_score(routing):
+    at = shuffled(make())
+    weight = np.random.default_rng(4).integers(1, 6, len(at.y)).astype(float)
+    model = RankSVM(1.0, device="cpu").set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    params = {"qid": at.qid, "sample_weight": weight, "groups": at.qid}
+    found = cross_val_score(model, at.X, at.y, cv=GroupKFold(3), params=params)
+    expected = []
+    for train, test in GroupKFold(3).split(at.X, at.y, at.qid):
+        fitted = RankSVM(1.0, device="cpu").fit(*at.taken(train), sample_weight=weight[train])
+        means = {qid: weight[test][at.qid[test] == qid].mean() for qid in np.unique(at.qid[test]).tolist()}
+        expected.append(fitted.score(*at.taken(test), means))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
