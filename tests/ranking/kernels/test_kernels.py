@@ -300,6 +300,7 @@ def test_sessions_with_a_feature_map(kind, blocks, monkeypatch):
     if SIMULATED:
         monkeypatch.setattr(gpu, "library", lambda: np)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: lists)
+    sessions.small_blocks(monkeypatch)
     monkeypatch.setattr(gpu, "EXPANDED", size)
     monkeypatch.setattr(feature_map, "WAVES", 13)
     monkeypatch.setattr(feature_map, "LEAST", least)  # 99: no thresholds
