@@ -122,7 +122,6 @@ def runs_here(item):
 
 def pytest_collection_finish():
     """Exempt existing objects from garbage collection, which the compiler triggers every few milliseconds."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
     gc.enable()
@@ -166,11 +165,9 @@ def leave_out(config, items, is_left_out):
         items[:] = [item for item in items if not is_left_out(item)]
 
 
-@pytest.fixture(autouse=True)
-def gpu_is_there(request):
+def pytest_runtest_setup(item):
     """Fail a test that needs a GPU if there is none; never skip it."""
-    needs_gpu = request.node.get_closest_marker("gpu") or request.node.get_closest_marker("kernel")
-    if SIMULATED or not needs_gpu:
+    if SIMULATED or not (item.get_closest_marker("gpu") or item.get_closest_marker("kernel")):
         return
     from gpukit.device import gpu_count
 
@@ -178,13 +175,12 @@ def gpu_is_there(request):
         pytest.fail("no CUDA GPU here: run it in the simulator (make test), or on a machine with a GPU")
 
 
-@pytest.fixture(autouse=True)
-def launches_what_it_stands_for(request):
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
     """Check that a test launches the kernels assigned to it in tests/sanitize/cases.py."""
-    names = STANDS_FOR.get(request.node.nodeid.removeprefix("tests/"))
+    names = STANDS_FOR.get(item.nodeid.removeprefix("tests/"))
     if not names:
-        yield
-        return
+        return (yield)
     with launches() as seen:
         yield
     lacking = sorted(names - seen)

@@ -10,20 +10,20 @@ FULL = 0xFFFFFFFF
 
 
 def warp_meeting(operation, mask, value):
-    """Meet the lanes of mask; return (my lane, machine.Came)."""
+    """Meet the lanes of mask; return (this thread, machine.Came)."""
     thread, mask = getcurrent(), int(mask) & FULL
     if not mask >> thread.lane & 1:
         raise RuntimeError(f"{operation}: lane {thread.lane} is not in its own mask {mask:#010x}")
-    return thread.lane, thread.meet(("warp", thread.warp, mask, operation), value)
+    return thread, thread.meet(("warp", thread.warp, mask, operation), value)
 
 
-def shuffle(operation, mask, value, source):
-    """Return the value of lane `source(mine)`; my own for lanes outside the warp; undefined for an inactive lane."""
-    lane, came = warp_meeting(operation, mask, value)
-    wanted, values = source(lane), came.lanes()
-    if not 0 <= wanted < WARP:
-        return value
-    return values[wanted] if wanted in values else undefined((), np.asarray(value).dtype)[()]
+def brought(thread, came, lane):
+    """Return the value of a lane; the thread's own for lanes outside the warp; undefined for an inactive lane."""
+    own = came[thread.thread_id]
+    if not 0 <= lane < WARP:
+        return own
+    number = thread.warp * WARP + lane
+    return came[number] if number in came else undefined((), np.asarray(own).dtype)[()]
 
 
 def lanes_mask(lanes):
@@ -75,19 +75,22 @@ class Warps:
 
     def shfl_sync(self, mask, value, source):
         """value of one lane."""
-        return shuffle("shfl", mask, value, lambda lane: int(source) % WARP)
+        return brought(*warp_meeting("shfl", mask, value), int(source) % WARP)
 
     def shfl_up_sync(self, mask, value, delta):
         """value of the lane delta below."""
-        return shuffle("shfl_up", mask, value, lambda lane: lane - int(delta))
+        thread, came = warp_meeting("shfl_up", mask, value)
+        return brought(thread, came, thread.lane - int(delta))
 
     def shfl_down_sync(self, mask, value, delta):
         """value of the lane delta above."""
-        return shuffle("shfl_down", mask, value, lambda lane: lane + int(delta))
+        thread, came = warp_meeting("shfl_down", mask, value)
+        return brought(thread, came, thread.lane + int(delta))
 
     def shfl_xor_sync(self, mask, value, bits):
         """value of the lane whose number differs in `bits`."""
-        return shuffle("shfl_xor", mask, value, lambda lane: lane ^ int(bits))
+        thread, came = warp_meeting("shfl_xor", mask, value)
+        return brought(thread, came, thread.lane ^ int(bits))
 
     def ballot_sync(self, mask, predicate):
         """int32 mask of the lanes with a true predicate."""

@@ -39,8 +39,7 @@ class Came(dict):
 
 
 class Thread(greenlet):
-    """One CUDA thread. `place`: the meeting at which it waits (None while it can run); `answer`: the result of the
-    meeting.
+    """One CUDA thread.
 
     A greenlet runs many CUDA threads, one after the other: to start one takes longer than most kernels' threads.
     """
@@ -51,32 +50,49 @@ class Thread(greenlet):
     def of(cls, block, number, index):
         """Return a greenlet that will run a thread of a block."""
         idle = vars(cls.idle).setdefault("threads", [])
-        thread = idle.pop() if idle else cls()
+        if not idle:
+            cls().switch()  # from here: one that starts in another thread's turn is nested as deeply as that
+        thread = idle.pop()
         if thread.parent is not block.launcher:
             thread.parent = block.launcher
         thread.gr_context = block.context
         thread.block, thread.thread_id, thread.threadIdx, thread.blockIdx = block, number, index_of(*index), block.index
         thread.warp, thread.lane = divmod(number, WARP)
-        thread.place = thread.answer = None
         return thread
 
     def run(self):
         """Run the kernel for each thread that this greenlet is given."""
+        self.idle.threads.append(self)
+        self.parent.switch()
         while True:
-            self.block.body()
-            self.block = self.answer = None
-            self.idle.threads.append(self)
-            self.parent.switch()
+            try:
+                self.block.body()
+            except Exception as error:
+                error.add_note(f"in thread {tuple(self.threadIdx)} of block {tuple(self.blockIdx)}")
+                raise
+            next(self._end())()
+
+    def _end(self):
+        """Leave the block, and keep nothing of it; return its turns."""
+        block, self.block = self.block, None
+        del block.live[self.thread_id]
+        block.lanes[self.warp] &= ~(1 << self.lane)
+        self.idle.threads.append(self)
+        return block.turns
 
     def meet(self, place, value=None):
-        """Bring value to the meeting `place` and wait for all; return its Came."""
-        self.place, meetings = place, self.block.meetings
-        came = meetings.get(place)
+        """Bring value to the meeting `place` and wait for all; return its Came.
+
+        The next thread runs meanwhile: threads switch to one another, because a switch to the launcher and one from it
+        take twice as long.
+        """
+        block = self.block
+        came = block.meetings.get(place)
         if came is None:
-            came = meetings[place] = Came()
+            came = block.meetings[place] = Came()
         came[self.thread_id] = value
-        self.parent.switch()
-        return self.answer
+        next(block.turns)()
+        return came
 
     def where(self):
         """Return file:line of the kernel statement at which this thread waits."""
@@ -90,69 +106,62 @@ class Block:
     """The threads of one block, their shared memory and the current meetings: {place: Came}.
 
     Threads share one context: that of the launcher, which ignores floating-point errors as a GPU does.
+
+    live   {number: thread that has not ended}
+    lanes  a bit for each such thread of a warp, by warps
+    ready  threads that can run, in the order in which they will
+    turns  iterator over what to call at the end of each one's turn: the next one's switch, or the launcher's
     """
 
     def __init__(self, body, index, shape, dynamic):
         self.body, self.index, self.shared, self.meetings = body, index_of(*index), Shared(dynamic), {}
         self.launcher, self.context = getcurrent(), contextvars.copy_context()
         points = [(x, y, z) for z in range(shape[2]) for y in range(shape[1]) for x in range(shape[0])]
-        threads = [Thread.of(self, number, point) for number, point in enumerate(points)]
-        self.size = len(threads)
-        self.live = {t.thread_id: t for t in (reversed(threads) if backwards() else threads)}
+        self.size, self.backwards = len(points), backwards()
+        self.live = {number: Thread.of(self, number, point) for number, point in enumerate(points)}
+        self.lanes = [(1 << min(WARP, self.size - first)) - 1 for first in range(0, self.size, WARP)]
+        self.ready = self._in_order(self.live)
 
     def run(self):
         """Run until all threads have ended (True) or all others wait for the whole grid (False)."""
+        self._step()
         while self.live:
-            self._step([thread for thread in self.live.values() if thread.place is None])
-            if self.live and not self._release():
+            complete = [place for place, came in self.meetings.items() if len(came) == self._expected(place)]
+            if not complete:
                 if set(self.meetings) == {("grid",)}:
                     return False
                 raise Divergence(self._report())
+            self._close(complete)
+            self._step()
         return True
 
     def release_grid(self):
         """Release all threads from the grid barrier."""
-        self._close(("grid",), self.meetings[("grid",)])
+        self._close([("grid",)])
 
-    def _step(self, threads):
-        try:
-            for thread in threads:
-                thread.switch()
-                if thread.block is None:  # it has ended
-                    del self.live[thread.thread_id]
-        except Exception as error:
-            error.add_note(f"in thread {tuple(thread.threadIdx)} of block {tuple(self.index)}")
-            raise
-
-    def _release(self):
-        """Close every complete meeting; return False if there is none. Threads that have ended are not waited for."""
-        complete = [(place, came) for place, came in self.meetings.items() if len(came) == self._expected(place)]
-        for place, came in complete:
-            self._close(place, came)
-        return bool(complete)
+    def _step(self):
+        """Run each ready thread to its next meeting or its end."""
+        self.turns = iter([thread.switch for thread in self.ready] + [self.launcher.switch])
+        next(self.turns)()
 
     def _expected(self, place):
+        """Return the number of threads that a meeting waits for: those that have not ended."""
         if place[0] == "warp":
-            _, warp, mask, _ = place
-            if len(self.live) == self.size:
-                return (mask & self._lanes(warp)).bit_count()
-            return sum(1 for lane in range(WARP) if mask >> lane & 1 and warp * WARP + lane in self.live)
+            return (place[2] & self.lanes[place[1]]).bit_count()
         return len(self.live) if place[0] == "block" else -1  # only the launcher ends a grid barrier
 
-    def _lanes(self, warp):
-        """Return a bit for each thread that a warp began with."""
-        return (1 << min(WARP, self.size - warp * WARP)) - 1
+    def _close(self, places):
+        """End meetings: their threads are ready."""
+        self.ready = self._in_order(number for place in places for number in self.meetings.pop(place))
 
-    def _close(self, place, came):
-        del self.meetings[place]
-        for number in came:
-            thread = self.live[number]
-            thread.answer, thread.place = came, None
+    def _in_order(self, numbers):
+        return [self.live[number] for number in sorted(numbers, reverse=self.backwards)]
 
     def _report(self):
         groups = {}
-        for thread in self.live.values():
-            groups.setdefault((thread.warp, thread.place, thread.where()), []).append(thread.lane)
+        for place, came in self.meetings.items():
+            for thread in map(self.live.get, came):
+                groups.setdefault((thread.warp, place, thread.where()), []).append(thread.lane)
         lines = [
             f"  warp {warp}, lanes {ranges(sorted(lanes))}: {describe(place)} at {where}"
             for (warp, place, where), lanes in sorted(groups.items(), key=str)

@@ -20,6 +20,7 @@ from gpukit.ratings.orders import order
 GPU = Device("cuda", 0, "a GPU", (9, 0))
 NAMED = {"n_factors": 32, "n_epochs": 1, "regularization": 0.02, "device": GPU}
 MOST = 1.3  # times the required memory
+SMALLER = 5  # tables, and with them the stripes of a search, than those that stripes were made for
 
 
 def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):
@@ -55,6 +56,8 @@ def counter(monkeypatch):
     """Counter of a GPU with enough memory, on which other kernels do nothing."""
     monkeypatch.setattr(gpu, "most_workers", lambda layout: 6000)
     monkeypatch.setattr(search_gpu, "ROWS", 1)  # stripes of more rows take memory that is free
+    for module in (plan, search_gpu):
+        monkeypatch.setattr(module, "STRIPE_BYTES", neighbors.STRIPE_BYTES // SMALLER)
     with counting(monkeypatch, launch) as found:
         yield found
 
@@ -69,10 +72,10 @@ def table(shape, n, levels=5):
 
 SHAPES = {
     "dense": ((2000, 700), 300_000),
-    "sparse": ((30_000, 9000), 100_000),
-    "many items": ((1000, 20_000), 200_000),
-    "very many items": ((1000, 300_000), 200_000),
-    "many users": ((40_000, 300), 200_000),
+    "sparse": ((30_000 // SMALLER, 9000 // SMALLER), 100_000 // SMALLER),
+    "many items": ((1000 // SMALLER, 20_000 // SMALLER), 200_000 // SMALLER),
+    "very many items": ((1000 // SMALLER, 300_000 // SMALLER), 200_000 // SMALLER),
+    "many users": ((40_000 // SMALLER, 300), 200_000 // SMALLER),
 }
 
 

@@ -1,6 +1,7 @@
 """Problems with given scores, and the expected results of a session, from all pairs."""
 
 import numpy as np
+from support import SIMULATED
 
 from gpukit.ranking import level_tree
 from gpukit.ranking.arrays import Ranks
@@ -8,6 +9,17 @@ from gpukit.ranking.problem import Problem
 from ranking import inputs, naive
 
 WITH_PAIRS = [name for name in inputs.CASES if name not in ("no query", "single documents", "one level")]
+
+
+def small_blocks(monkeypatch):
+    """Let blocks that process queries have 64 threads in the simulator, where each thread costs, instead of 256."""
+    if SIMULATED:
+        from gpukit.ranking import gpu
+        from gpukit.ranking.kernels import matrix, pair_sums, rows
+
+        for module in (gpu, rows, matrix, pair_sums):
+            monkeypatch.setattr(module, "THREADS", 64)
+            monkeypatch.setattr(module, "WARPS", 2, raising=False)
 
 
 def documents(at, n, dtype=np.float64, seed=0):

@@ -88,6 +88,11 @@ def minimum(Z, y, offsets, C):
     return w
 
 
+@pytest.fixture(autouse=True)
+def few_waves(monkeypatch):
+    monkeypatch.setattr(feature_map, "WAVES", 50)
+
+
 @pytest.fixture(params=[1, 64, 1 << 18])
 def block(request, monkeypatch):
     """Blocks of one document, of some, and of all."""
@@ -189,12 +194,19 @@ FAULTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """Return {kind: path of a model with a map}."""
+    at, folder = awkward((20, 25)), tmp_path_factory.mktemp("stored")
+    for kind in MAPS:
+        RankSVM(0.1, features=kind).fit(at.X, at.y, at.qid).save(folder / kind)
+    return {kind: folder / kind for kind in MAPS}
+
+
 @pytest.mark.parametrize(("kind", "at"), [(kind, at) for kind in MAPS for at in range(len(FAULTS[kind]))])
-def test_damaged_maps_are_refused(kind, at, tmp_path):
+def test_damaged_maps_are_refused(kind, at, stored, tmp_path):
     name, damage, message = FAULTS[kind][at]
-    documents = awkward((20, 25))
-    RankSVM(0.1, features=kind).fit(documents.X, documents.y, documents.qid).save(tmp_path / "m")
-    header, arrays = persist.load_arrays(tmp_path / "m")
+    header, arrays = persist.load_arrays(stored[kind])
     persist.save_arrays(tmp_path / "bad", header, {**arrays, name: damage(arrays[name])})
     with pytest.raises(ModelError, match=message):
         RankSVM.load(tmp_path / "bad")

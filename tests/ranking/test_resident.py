@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from base.held import Held
 
-from ranking import inputs
+from ranking import inputs, sessions
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encountered")]
 
@@ -27,6 +27,7 @@ def a_small_gpu(monkeypatch):
     monkeypatch.setattr("gpukit.device.memory._free_on_gpu", lambda: 1 << 40)
     monkeypatch.setattr("gpukit.device.gpu", lambda index: GPU)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 1)
+    sessions.small_blocks(monkeypatch)
 
 
 def documents(n, dtype=np.float32):

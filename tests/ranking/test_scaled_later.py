@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarni
 from gpukit.device import Device
 from gpukit.ranking import RankSVM, feature_map, gpu
 from gpukit.ranking.solvers import choose
-from ranking import data
+from ranking import data, sessions
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
 
@@ -19,6 +19,7 @@ def a_small_gpu(monkeypatch):
     """numpy takes the place of cupy in the simulator."""
     monkeypatch.setattr(gpu, "library", lambda: np)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
+    sessions.small_blocks(monkeypatch)
     monkeypatch.setattr(gpu, "EXPANDED", 300)
     monkeypatch.setattr(choose, "has_cupy", lambda: True)
     monkeypatch.setattr(feature_map, "WAVES", 7)

@@ -12,7 +12,7 @@ from gpukit.evaluation.ranking import evaluate
 from gpukit.model_selection.trial import Budget, Trial
 from gpukit.parallel import ALONE
 from gpukit.persist import load_model
-from gpukit.ranking import RankSVM, inputs, path, selection
+from gpukit.ranking import RankSVM, feature_map, inputs, path, selection
 from ranking import data
 from ranking.data import exchange_documents, make_graded
 
@@ -291,7 +291,8 @@ def make_bent(queries=20, size=10, seed=0):
     return X, np.digitize(-np.abs(X[:, 0]), [-1.0, -0.5, -0.2]).astype(float), np.repeat(np.arange(queries), size)
 
 
-def test_a_map_is_chosen_where_it_is_better():
+def test_a_map_is_chosen_where_it_is_better(monkeypatch):
+    monkeypatch.setattr(feature_map, "WAVES", 50)
     X, y, qid = make_bent()
     Z, labels, others = make_bent(seed=1)
     found, linear = RankSVM(features="auto").fit(X, y, qid), RankSVM().fit(X, y, qid)
@@ -303,7 +304,8 @@ def test_a_map_is_chosen_where_it_is_better():
 
 
 @pytest.mark.slow
-def test_a_map_is_chosen_on_the_validation_set():
+def test_a_map_is_chosen_on_the_validation_set(monkeypatch):
+    monkeypatch.setattr(feature_map, "WAVES", 50)
     X, y, qid = make_bent()
     Z, labels, others = make_bent(seed=1)
     found = RankSVM(features="auto").fit(X, y, qid, eval_set=[(Z, labels)], eval_qid=[others])
@@ -312,7 +314,8 @@ def test_a_map_is_chosen_on_the_validation_set():
 
 
 @pytest.mark.parametrize("on_validation", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_a_linear_relevance_keeps_the_linear_model(on_validation):
+def test_a_linear_relevance_keeps_the_linear_model(on_validation, monkeypatch):
+    monkeypatch.setattr(feature_map, "WAVES", 50)
     X, y, qid = make_graded(queries=40, features=4, seed=3)
     Z, labels, others = make_graded(queries=40, features=4, seed=4)
     sets = {"eval_set": [(Z, labels)], "eval_qid": [others]} if on_validation else {}

@@ -27,6 +27,7 @@ def a_small_gpu(monkeypatch):
     if SIMULATED:
         monkeypatch.setattr(gpu, "library", lambda: np)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
+    sessions.small_blocks(monkeypatch)
 
 
 def problem_of(kind, lengths=LENGTHS, n=6):

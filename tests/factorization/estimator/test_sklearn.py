@@ -10,7 +10,6 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.utils import estimator_html_repr
-from sklearn.utils.estimator_checks import check_estimator
 
 from factorization.inputs import make, planted
 from gpukit import LSHMF, MatrixFactorization, SimLSH
@@ -64,6 +63,8 @@ CASES = [
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator, exceptions", CASES, ids=[type(estimator).__name__ for estimator, _ in CASES])
 def test_scikit_learns_checks(estimator, exceptions):
+    from sklearn.utils.estimator_checks import check_estimator  # takes long to load
+
     results = check_estimator(estimator, on_skip=None, on_fail=None, expected_failed_checks=exceptions)
     assert not {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     excused = {result["check_name"] for result in results if result["status"] == "xfail"}

@@ -9,7 +9,6 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, c
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
-from sklearn.utils.estimator_checks import check_estimator
 
 from gpukit import RankSVM
 from ranking.data import make
@@ -38,6 +37,8 @@ class OneQuery(RankSVM):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learns_checks():
+    from sklearn.utils.estimator_checks import check_estimator  # takes long to load
+
     results = check_estimator(OneQuery(device="cpu"), on_skip=None, on_fail=None, expected_failed_checks=EXCEPTIONS)
     assert not {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     assert {result["check_name"] for result in results if result["status"] == "xfail"} == set(EXCEPTIONS)

@@ -271,6 +271,7 @@ def test_sessions(solver, sparse, monkeypatch):
     """Scores, sorting, search, products and covariance, launched as in a training."""
     solver, _, weighted = solver.partition(", ")
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
+    sessions.small_blocks(monkeypatch)
     at = inputs.queries([20, 1, 33], 3, "margins")
     (X, w), weights = sessions.documents(at, 6, np.float32), np.array([1.0, 3.0, 0.5])
     v = np.random.default_rng(8).normal(size=6)
@@ -300,6 +301,7 @@ def test_sessions_with_a_feature_map(kind, blocks, monkeypatch):
     if SIMULATED:
         monkeypatch.setattr(gpu, "library", lambda: np)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: lists)
+    sessions.small_blocks(monkeypatch)
     monkeypatch.setattr(gpu, "EXPANDED", size)
     monkeypatch.setattr(feature_map, "WAVES", 13)
     monkeypatch.setattr(feature_map, "LEAST", least)  # 99: no thresholds
@@ -328,6 +330,7 @@ def test_sessions_with_a_feature_map(kind, blocks, monkeypatch):
 def test_sessions_with_gains(monkeypatch):
     """On the GPU as on the CPU, which the oracle checks."""
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
+    sessions.small_blocks(monkeypatch)
     at = inputs.queries([20, 1, 33], 3, "margins")
     (X, w), gains = sessions.documents(at, 6), 2.0**at.level
     problem = sessions.problem_of(at, X, None, np.array([1.0, 3.0, 0.5]), sessions.own_weights(at), gains)

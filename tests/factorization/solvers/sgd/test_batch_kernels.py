@@ -63,12 +63,15 @@ def test_other_rates(kind, biases, walk):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("warps", [1, 4])
-def test_any_number_of_workers(warps):
-    """Bit-identical with one team, with more than rows, and in reverse order."""
+@pytest.mark.parametrize("warps, blocks", [(1, 2), (4, 7)])
+def test_any_number_of_workers(warps, blocks):
+    """Bit-identical with few teams, with more than the minor side has rows, and in reverse order."""
     case, layout = case_of(5, 3), lanes_layout(5, 3, 8)
     batch = dealt(case)
-    one, more = (by_kernels(case, layout, batch, rates(), warps, grid, 128, launch_repeatably) for grid in (1, 7))
+    one, more = (
+        by_kernels(case, layout, batch, rates(), warps, grid, 128, run)
+        for grid, run in ((1, launch), (blocks, launch_repeatably))
+    )
     for first, second in zip(one, more):
         np.testing.assert_array_equal(first, second)
 
