@@ -60,6 +60,12 @@ NAMING = options.Naming({"eps": "--eps"})
     ("equal", "gain"),
     "equal",
 )
+@option(
+    "--position-bias ETA",
+    "Labels above 0 are clicks on documents that were shown at positions and examined with propensity position^-ETA: "
+    "weigh them by its inverse. Positions are in a column position or, one a line, in PATH.position.",
+    float,
+)
 @options.null
 @option(
     "--eps",
@@ -137,6 +143,8 @@ def check(ask):
     if ask.metric is not None and ask.c_grid is None and ask.c not in (None, "auto"):
         raise ParameterError(f"--metric {ask.metric} chooses C, and --c {ask.c} names it. Leave out one of them.")
     check_real("--relevant", ask.relevant, -math.inf)
+    if ask.position_bias is not None:
+        check_real("--position-bias", ask.position_bias, 0.0)
     ask.metric = ask.metric or options.METRICS[0]
     ask.show = steps.more_metrics(ask.show, ask.metric)
     ask.grid = None if ask.c_grid is None else numbers(ask.c_grid)

@@ -265,7 +265,7 @@ def result(ask, done, stages):
         "command": "ranksvm",
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
-        **report.pick(ask, "metric ndcg relevant ties null grid plot folds"),
+        **report.pick(ask, "metric ndcg relevant ties null grid plot folds position_bias"),
         "folds": [fold_result(trained) for trained in done],
         "mean": {
             part: means([replace_undefined(trained.metrics[part]) for trained in done]) for part in done[0].metrics
