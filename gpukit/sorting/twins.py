@@ -162,7 +162,7 @@ def keep_ascending(keys, most, kept):
 
 @njit
 def sort_scattered(keys, kept, count, entries, places, counts, order):
-    """order = the positions of keys (n,), ascending: those of `keep_ascending` merged with the others, sorted by byte."""
+    """order = the positions of keys (n,), ascending: kept[:count] merged with the others, which are sorted by byte."""
     others = 0
     for i in range(keys.size):
         if i - others == count or kept[i - others] != i:
