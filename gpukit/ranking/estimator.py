@@ -513,10 +513,10 @@ class RankSVM(Estimator):
         ParameterError
             onnx is not installed.
         """
-        from gpukit.ranking import exporting
+        from gpukit.ranking import saving
 
         self._check_fitted()
-        exporting.save_onnx(path, self)
+        saving.save_onnx(path, self)
 
     def _packed(self):
         from gpukit.ranking import saving

@@ -4,20 +4,19 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in, copy_out, device_array, launch
+from gpukit.device.cpu_arrays import find_named
 from gpukit.device.cuda_graph import GraphFunction
 from gpukit.device.upload import to_device as put
-from gpukit.ranking.arrays import Csr
-from gpukit.ranking.feature_map import Expanded, query_blocks
-from gpukit.ranking.kernels import gram as gram_kernels
+from gpukit.ranking.blocks import MOST, HostBlocks, Recall, query_blocks
+from gpukit.ranking.feature_map import Expanded
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
-from gpukit.ranking.recall import MOST, Recall
+from gpukit.ranking.problem import Csr
 from gpukit.ranking.scaling import sparse_gram, sparse_gram_diagonal
 from gpukit.ranking.solvers.choose import has_cupy
-from gpukit.ranking.streaming import HostBlocks
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
 BLOCK = THREADS
@@ -112,7 +111,7 @@ def streamed(problem, spare):
 def gram_shares(n, count):
     """Return the number of shares in which the covariance (n, n) of l documents is added."""
     gram_bytes = 256 << 20
-    return int(max(1, min(SHARES, gram_bytes // (8 * n * n), grid(count, gram_kernels.STEP))))
+    return int(max(1, min(SHARES, gram_bytes // (8 * n * n), grid(count, matrix_kernels.STEP))))
 
 
 def total(array):
@@ -147,35 +146,10 @@ def sum_rows(partial):
     return copy_out(out)
 
 
-def by_rank(scores, place, keys):
-    """kernels.matrix.by_rank."""
-    launch(matrix_kernels.by_rank, grid(scores.size), BLOCK, scores, place, keys)
-
-
-def start_planes(order, *arrays):
-    """kernels.level_tree.start_planes."""
-    launch(level_tree_kernels.start_planes, grid(order.size), BLOCK, order, *arrays)
-
-
-def search_plane(plane, width, ranks, partners, *values):
-    """kernels.level_tree.search_plane."""
-    blocks = grid(ranks.query.size)
-    launch(level_tree_kernels.search_plane, blocks, BLOCK, plane, width, ranks, partners, *values)
-
-
-def pair_pulls(ranks, *arrays):
-    """kernels.gram.pair_pulls."""
-    launch(gram_kernels.pair_pulls, grid(ranks.query.size), BLOCK, ranks, *arrays)
-
-
-def combine(u, *arrays):
-    """kernels.pair_sums.combine."""
-    launch(pair_sums_kernels.combine, grid(u.size), BLOCK, u, *arrays)
-
-
-def p_swx(order, scores, level, offsets, *arrays):
-    """kernels.p_swx.p_swx."""
-    launch(p_swx_kernels.p_swx, offsets.size - 1, BLOCK, order, scores, level, offsets, *arrays)
+def run(name, count, *arguments):
+    """Launch a kernel by name, with a thread for each of count."""
+    modules = level_tree_kernels, matrix_kernels, p_swx_kernels, pair_sums_kernels
+    launch(find_named(modules, name), grid(count), BLOCK, *arguments)
 
 
 def matrix(X):
@@ -245,11 +219,11 @@ class Dense:
         """See pair_sums.PairSums.gram."""
         n, tiles = self.n, np.array(tile_pairs(self.n), np.int32)
         means = empty((len(offsets) - 1, n), np.float64)
-        launch(gram_kernels.query_means, len(offsets) - 1, 64, self.X, offsets, pulls, means)
+        launch(matrix_kernels.query_means, len(offsets) - 1, 64, self.X, offsets, pulls, means)
         shares = gram_shares(n, len(query))
         partial = empty((shares, n, n), np.float64)
         blocks = len(tiles), shares
-        launch(gram_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)
+        launch(matrix_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)
         return sum_rows(partial.reshape(shares, n * n)).reshape(n, n)
 
     def gram_diagonal(self, offsets, query, pulls):
@@ -283,7 +257,7 @@ class Product:
 
 def tile_pairs(n):
     """Return the tiles [(a, b)], a <= b, of the covariance."""
-    tiles = -(-n // gram_kernels.TILE)
+    tiles = -(-n // matrix_kernels.TILE)
     return [(a, b) for a in range(tiles) for b in range(a, tiles)]
 
 
@@ -413,7 +387,7 @@ class ByQueries:
         return product
 
     def _walks(self, over):
-        """Return the arrays.Walk of each block of queries, in no more lists than there are."""
+        """Return the problem.Walk of each block of queries, in no more lists than there are."""
         most, queries, walks = len(over.firsts) - 1, np.sort(over.queries.copy_to_host()), []
         for first, last in self.queries:
             block_queries = queries[slice(*np.searchsorted(queries, (first, last)))]
@@ -423,7 +397,7 @@ class ByQueries:
 
 
 class Streamed(ByQueries):
-    """Products with a streaming.HostBlocks: each block is a Matrix, made when it is needed or kept."""
+    """Products with a blocks.HostBlocks: each block is a Matrix, made when it is needed or kept."""
 
     def __init__(self, X):
         super().__init__(X.shape, X.offsets, X.queries, Recall() if has_cupy() else None)
@@ -556,12 +530,12 @@ class Blocks(ByQueries):
             block_offsets = put((self.offsets[first : last + 1] - self.offsets[first]).astype(np.int32))
             means = empty((last - first, self.n), np.float64)
             grid_of_means = last - first, grid(self.n)
-            launch(gram_kernels.query_means, grid_of_means, BLOCK, block, block_offsets, pulls[rows], means)
+            launch(matrix_kernels.query_means, grid_of_means, BLOCK, block, block_offsets, pulls[rows], means)
             features -= view(means).astype(dtype)[query[rows] - first]
             sums += multiply(features * weights[rows, None].astype(dtype), features)
         return copy_out(total)
 
 
 def device_rows(X):
-    """Return the arrays.Csr of a CSR matrix, on the device: indptr int64, indices int32."""
+    """Return the problem.Csr of a CSR matrix, on the device: indptr int64, indices int32."""
     return Csr(put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32, copy=False)), put(X.data))

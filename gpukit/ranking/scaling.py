@@ -212,7 +212,7 @@ def _scale_queries(start, stop, X, offsets, out):
 
 
 def sparse_gram(X, offsets, query, pulls):
-    """Return twins.gram.weighted_gram for a CSR matrix X (l, n): X'BX - sum over queries of s s' / b, dense (n, n)
+    """Return twins.matrix.weighted_gram for a CSR matrix X (l, n): X'BX - sum over queries of s s' / b, dense (n, n)
     float64.
 
     B = diag(pulls), s = the query's sum of pulls_i x_i, b = its sum of pulls.

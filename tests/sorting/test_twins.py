@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.sorting import cpu, plan
+from gpukit.sorting import cpu, gpu
 from sorting import inputs, naive
 
 DTYPES = [np.float32, np.float64]
@@ -76,7 +76,7 @@ def test_first_nan(nans):
 def test_the_work_covers_every_segment_once():
     lengths = [n for case in inputs.LENGTHS.values() for n in case] * 3
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    segments, blocks, room = plan.work(offsets, 64)
+    segments, blocks, room = gpu.work(offsets, 64)
     assert sorted(segments) == [s for s, n in enumerate(lengths) if n]
     whole = [lengths[segments[first]] for first, _, lanes, _ in blocks if not lanes]
     assert whole == sorted(whole, reverse=True), "the longest segment begins first"

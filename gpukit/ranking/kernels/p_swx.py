@@ -62,7 +62,7 @@ def p_swx(order, scores, level, offsets, u, sums):
     its Hessian follow, Eq. (11)-(13). O(n) for each of a query's n documents, for any n.
     order (l,) int32: positions in their query of its documents in ascending score; scores (l,) float64;
     level (l,) int32: dense ranks of the labels of a query, 0 the lowest; offsets (m + 1,) int64; u (l,) float64;
-    sums: arrays.Sums, overwritten.
+    sums: problem.Sums, overwritten.
     Launch: grid m, block 256.   Deterministic: yes.   Source: Jin and Lin 2014, Algorithm 2.
     """
     s = cuda.shared.array(THREADS, np.float64)

@@ -138,8 +138,8 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
 
         margin 0: Eq. (8)'s product; margin 1 and v = w: Eq. (7)'s gradient and Eq. (6)'s loss, without 2 C and w. X (l,
         p) float32 or float64, rows padded with zeros to p, a multiple of 4; v (n,) float64, n <= p; margin float64;
-        walk: arrays.Walk; partners: arrays.Partners; partial (blocks, n + 1) float64, written; workspace (blocks, 3 cap
-        + 1) float64, used when no shared memory is.
+        walk, partners: of problem; partial (blocks, n + 1) float64, written; workspace (blocks, 3 cap + 1)
+        float64, used when no shared memory is.
 
         A query's rows are read twice, the second time backwards, because the last ones are still cached. Positions of a
         query are loaded one query early and its tables before its scores, so that no barrier waits for a load.
@@ -244,7 +244,7 @@ def make_pair_sums(capacity):
 def combine(u, margin, counts, sums, weights, z, loss):
     """z = W (A'A u - margin A'e) and its parts of the loss, from existing sums.
 
-    u (l,) float64; margin float64; counts, sums: arrays.Sums, beta+ and beta-, alpha+ and alpha- of Eq. (5) for u;
+    u (l,) float64; margin float64; counts, sums: problem.Sums, beta+ and beta-, alpha+ and alpha- of Eq. (5) for u;
     weights of each document's query: (l,) float64; z, loss (l,) float64, written; loss adds up to pair_product's last
     number.
     Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: Eq. (6)-(8) of Jin and Lin 2014.

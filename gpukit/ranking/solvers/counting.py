@@ -29,7 +29,7 @@ def ost(order, scores, level, offsets, u, sums):
 
     order (l,) int32: positions in their query of its documents in ascending score; scores (l,) float64;
     level (l,) int32: dense ranks of the labels of a query, 0 the lowest; offsets (m + 1,) int64; u (l,) float64;
-    sums: arrays.Sums, overwritten. The same result with any number of threads.
+    sums: problem.Sums, overwritten. The same result with any number of threads.
     """
     _pair_sums(order, scores, level, offsets, u, True, sums)
 
