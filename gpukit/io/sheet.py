@@ -5,6 +5,7 @@ Ids and labels keep their spelling.
 
 import itertools
 import re
+import warnings
 
 import numpy as np
 
@@ -34,7 +35,7 @@ NO_NUMBERS = "Nor is anything else in its column: leave the column out."
 HEAD, BLOCK = 1 << 20, 1 << 24  # bytes searched for the first rows; bytes parsed at once
 IN_QUOTES = re.compile(r'"(?:[^"]|"")*+"')
 # A quoted field, which stays; a line end; a comment: from # or % at the start of a line, or # after a blank.
-UNCLEAN = re.compile(QUOTED.pattern + rb"|\r\n?|(?:(?<![^\r\n])[ \t]*+[#%]|(?<=[ \t])#)[^\r\n]*+")
+UNCLEAN = QUOTED.pattern + rb"|\r\n?|(?:(?<![^\r\n])[ \t]*+[#%]%b)[^\r\n]*+"
 
 
 def open_table(path):
@@ -70,6 +71,9 @@ class Table:
         if not head:
             raise DataError(f"{path} has no lines but comments.")
         self.separator = sep = _separator(head)
+        if sep != " ":  # a field may have a blank and #
+            clean = _clean(raw, b"")
+            _warn_of_comments(raw, sep, path)
         self.blank_end = raw[len(cut_blank_end(raw, sep, path)) :]
         clean = clean[: content_end(clean, sep)]
         if not clean:
@@ -256,13 +260,36 @@ class FrameTable(Table):
         return f"row {row + 1:,}"
 
 
-def _clean(raw):
-    """Return a text (bytes) without comments and carriage returns outside quotes."""
+def _clean(raw, inside=rb"|(?<=[ \t])#"):
+    """Return a text (bytes) without comments and carriage returns outside quotes.
+
+    inside: pattern of the beginning of a comment behind the start of a line.
+    """
     if b'"' not in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not any(mark in raw for mark in (b"\r", b"#", b"%")):
         return raw
-    return UNCLEAN.sub(lambda match: {b'"': match[0], b"\r": b"\n"}.get(match[0][:1], b""), raw)
+    return re.sub(
+        UNCLEAN.replace(b"%b", inside), lambda match: {b'"': match[0], b"\r": b"\n"}.get(match[0][:1], b""), raw
+    )
+
+
+def _warn_of_comments(raw, separator, path):
+    """Warn of comments below the first row that have as many separators as it: they may be rows."""
+    if b"#" not in raw and b"%" not in raw:
+        return
+    begin, mark = re.match(rb"(?:[ \t]*+(?:[#%][^\r\n]*+)?[\r\n]++)*+", raw).end(), separator.encode()
+    first, *rest = re.split(rb"[\r\n]+[ \t]*+(?=[#%])", hidden(raw[begin:]))
+    expected = re.split(rb"[\r\n]", first, maxsplit=1)[0].count(mark)
+    alike = [
+        line for line in (re.split(rb"[\r\n]", text, maxsplit=1)[0] for text in rest) if line.count(mark) == expected
+    ]
+    if alike:
+        warnings.warn(
+            f"{path}: {len(alike):,} line(s) that begin with # or % are left out as comments, such as "
+            f"{quote(decode(alike[0]))}. If they are rows, quote their first field.",
+            stacklevel=5,
+        )
 
 
 def _end_of_line(raw, number):
