@@ -304,11 +304,10 @@ class RankSVM(Estimator):
         metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
         is_open = choose and settings.C == "auto"
         held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
-        weights = inputs.weights_given(query_weight, X)
-        read = inputs.narrow_inputs(inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1))
-        read = read._replace(weights=inputs.document_weights(sample_weight, X, len(read.y)))
-        settings = selection.choose_settings(read, settings, weights, group, team, choose, held_out, metric)
-        return run.Run(read, settings, weights, group, team)
+        weights = query_weight, sample_weight
+        read = inputs.narrow_inputs(inputs.read(X, y, qid, group, *weights, feature_names, may_stay=team.size == 1))
+        settings = selection.choose_settings(read, settings, team, choose, held_out, metric)
+        return run.Run(read, settings, team)
 
     def fit_path(
         self,

@@ -11,7 +11,7 @@ from gpukit.errors import DataError
 from gpukit.parallel import ALONE
 from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ranking import feature_map, scaling
-from gpukit.ranking.inputs import place, query_weights
+from gpukit.ranking.inputs import place
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import check_gains, make_problem
 from gpukit.ranking.shared import SharedPairSums, part_of_rank
@@ -29,7 +29,7 @@ class Run:
     parallel.Team whose ranks divide the queries, each having all of the inputs.
     """
 
-    def __init__(self, inputs, settings, weights=None, group=None, team=ALONE):
+    def __init__(self, inputs, settings, team=ALONE):
         vectors = 10  # bytes of features that conjugate gradients have at once
         count = inputs.X.shape[1]
         devices.require_host(vectors * 8 * count, f"Training on {inputs.X.shape[0]:,} documents x {count:,} features")
@@ -42,8 +42,7 @@ class Run:
         check_distinct_gpus(team, self.device)
         with self.stage("prepare"):
             queries = inputs.queries
-            stays = settings.scale == "none" and not is_mapped and queries.rows is None and team.size == 1
-            X = queries.ordered(place(inputs.X, self.device, stays))
+            X = place(inputs.X, self.device, settings.scale == "none" and not is_mapped)
             X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
             on_host = is_on_host(X)
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
@@ -56,14 +55,12 @@ class Run:
             n = feature_map.width(self.map, count)
             widest = 4096 if is_mapped else 1024  # features of a full matrix; passes over mapped ones cost more
             preconditioned = settings.precondition and n <= widest
-            y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
-            document_weights = None if inputs.weights is None else queries.ordered(inputs.weights)
-            gains = check_gains(y) if settings.pair_weights == "gain" else None
-            whole = make_problem(X, y, queries.offsets, weights, document_weights, gains)
+            gains = check_gains(inputs.y) if settings.pair_weights == "gain" else None
+            whole = make_problem(X, inputs.y, queries.offsets, inputs.query_weights, inputs.weights, gains)
             self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)
             planes = whole.tree.planes
             self.solver = choose_solver(settings.solver, self.device, planes, preconditioned, whole.is_weighted)
-            self.problem = self._scaled(part_of_rank(whole, y, team))
+            self.problem = self._scaled(part_of_rank(whole, inputs.y, team))
             pairs, largest = whole.weighted_pairs, self._largest(X.shape[1], span)
             if not pairs:
                 raise DataError("The weights of all pairs are 0, so there is nothing to learn from. Check the weights.")

@@ -16,10 +16,8 @@ from gpukit.ranking.inputs import (
     features,
     place,
     queries_of,
-    query_weights,
     read,
     validate,
-    weights_given,
 )
 from gpukit.sorting import segmented_argsort
 
@@ -185,17 +183,16 @@ def measure(model, inputs):
 
 def score_inputs(model, inputs):
     """Return (labels, scores, offsets) of Inputs in the order of queries."""
-    queries = inputs.queries
-    X = in_model_order(model, inputs.X, inputs.names)
-    return queries.ordered(inputs.y), scores(model, queries.ordered(X), queries.offsets), queries.offsets
+    offsets, X = inputs.queries.offsets, in_model_order(model, inputs.X, inputs.names)
+    return inputs.y, scores(model, X, offsets), offsets
 
 
 def accuracy(model, X, y, qid, group, weights):
     """Return the pairwise accuracy, NaN without pairs; weights: of the queries, as query_weight of fit, or None."""
-    inputs = read(X, y, qid, group)
+    inputs = read(X, y, qid, group, weights)
     if weights is None:
         return measure(model, inputs)["pa"]
-    weights = query_weights(weights_given(weights, X), inputs.queries, group)
+    weights = inputs.query_weights
     pairs, right, _ = ranking.pair_counts(*score_inputs(model, inputs)).T
     total = weights @ pairs
     return float(weights @ right / total) if total else np.nan

@@ -297,7 +297,7 @@ def test_thresholds_are_those_of_a_pass_over_the_levels():
 def test_linear_models_have_no_map():
     at = awkward((20, 25))
     read = inputs.read(at.X, at.y, at.qid, None)
-    made = run.Run(read, RankSVM(0.1).check()._replace(scale="none"), None, None, ALONE)
+    made = run.Run(read, RankSVM(0.1).check()._replace(scale="none"), ALONE)
     assert made.map is None and isinstance(made.problem.X, np.ndarray)
     assert RankSVM(0.1).fit(at.X, at.y, at.qid).feature_map_ is None
 
@@ -334,7 +334,7 @@ def test_parts_of_a_score_of_features_scaled_by_query():
 def test_bounds_of_rounding_know_the_largest_magnitudes(kind, block):
     at = awkward((20, 25))
     read = inputs.read(at.X, at.y, at.qid, None)
-    made = run.Run(read, RankSVM(0.1, features=kind, scale="deviation").check(), None, None, ALONE)
+    made = run.Run(read, RankSVM(0.1, features=kind, scale="deviation").check(), ALONE)
     largest = np.abs(made.problem.X[:]).max(axis=0)
     np.testing.assert_array_less(largest, made.size.largest * (1 + 1e-9) + 1e-12)
 
