@@ -9,7 +9,7 @@ Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, w
     estimator.py   RankSVM                                   inputs.py, scaling.py   input validation; scaling
     run.py         a training set on its device, for any C   serve.py, saving.py     scores and ranks; files, ONNX
     problem.py     queries, weights, the level tree; named tuples of arrays for kernels and twins
-    pair_sums.py   a Problem on a device: cpu.py | gpu.py -> twins/ | kernels/ -> formulas.py
+    pair_sums.py   a Problem on a device: cpu.py | gpu.py, sparse.py -> twins/ | kernels/ -> formulas.py
     feature_map.py nonlinear functions of the features       blocks.py: features by blocks of documents
     shared.py      training over the ranks of a parallel.Team, each with a part of the queries
     selection.py   C, scale and features "auto", on folds    path.py: C on a grid; validation sets

@@ -1,6 +1,6 @@
 """Steps of the pair sums on the CPU, the twins themselves; gpu.py has the same names and arguments."""
 
-import functools
+import sys
 
 import numpy as np
 
@@ -8,11 +8,13 @@ from gpukit import timing
 from gpukit.device.cpu_arrays import find_named
 from gpukit.ranking.feature_map import Expanded
 from gpukit.ranking.problem import Csr
-from gpukit.ranking.scaling import inverse, scatter, sparse_gram, sparse_gram_diagonal
+from gpukit.ranking.scaling import inverse, scatter
 from gpukit.ranking.solvers import counting
 from gpukit.ranking.solvers.counting import BLOCKS
-from gpukit.ranking.twins import level_tree, p_swx, pair_sums
+from gpukit.ranking.sparse import Sparse
+from gpukit.ranking.twins import level_tree, p_swx
 from gpukit.ranking.twins import matrix as matrix_twins
+from gpukit.ranking.twins import pair_sums as pair_sums_twins
 from gpukit.sorting import cpu as sorting  # noqa: F401
 
 SHARES = 8  # of the covariance, each with an (n, n) sum
@@ -44,14 +46,34 @@ def total(array):
 
 def run(name, count, *arguments):
     """Call a twin or a solver of the CPU by name; count: see gpu.run."""
-    find_named((level_tree, matrix_twins, p_swx, pair_sums, counting), name)(*arguments)
+    find_named((level_tree, matrix_twins, p_swx, pair_sums_twins, counting), name)(*arguments)
+
+
+def csr(X):
+    """Return the problem.Csr of a CSR matrix."""
+    return Csr(X.indptr, X.indices, X.data)
+
+
+def copy_in(array, target):
+    """target = array."""
+    np.copyto(target, array)
+
+
+def copy_out(array):
+    """Return a copy of an array."""
+    return array.copy()
+
+
+def pair_sums(room, *arguments):
+    """twins.pair_sums.pair_sums."""
+    pair_sums_twins.pair_sums(*arguments)
 
 
 def matrix(X):
     """Return the Matrix of X, dense, sparse or a feature_map.Expanded."""
     if isinstance(X, Expanded):
         return Blocks(X)
-    return Sparse(X) if hasattr(X, "indptr") else Dense(X)
+    return Sparse(X, sys.modules[__name__]) if hasattr(X, "indptr") else Dense(X)
 
 
 def sum_rows(partial):
@@ -85,7 +107,7 @@ class Dense:
 
         def product(v, margin, exact):
             partial = np.empty((len(over.firsts) - 1, len(v) + 1))
-            pair_sums.pair_product(self.X, v, margin, over, partners, partial)
+            pair_sums_twins.pair_product(self.X, v, margin, over, partners, partial)
             return sum_rows(partial)
 
         return product
@@ -107,62 +129,10 @@ class Dense:
         return scatter(self.X, offsets, pulls, np.ones(self.X.shape[1]))
 
 
-class TwoPasses:
-    """Products of a matrix that computes X v for all documents before X'z."""
-
-    def __init__(self, documents):
-        self.u, self.z = np.empty(documents), np.zeros(documents)  # z stays 0 for documents without pairs
-
-    def product(self, over, partners, room):
-        """See Dense."""
-
-        def product(v, margin, exact):
-            loss = np.empty(len(over.firsts) - 1)
-            self.scores(v, self.u)
-            pair_sums.pair_sums(self.u, margin, over, partners, self.z, loss)
-            return np.append(self.transposed(self.z), loss.sum())
-
-        return product
-
-
-class Sparse(TwoPasses):
-    """Products with a sparse X, stored by rows and by columns."""
-
-    def __init__(self, X):
-        super().__init__(X.shape[0])
-        self.host = X.tocsr()
-        self.X = Csr(self.host.indptr, self.host.indices, self.host.data)
-
-    @functools.cached_property
-    def T(self):
-        """The transpose, which scores do not need."""
-        by_columns = self.host.T.tocsr()
-        return Csr(by_columns.indptr, by_columns.indices, by_columns.data)
-
-    def scores(self, v, out):
-        """out = X v."""
-        matrix_twins.csr_product(self.X, v, out)
-
-    def transposed(self, z):
-        """Return X'z (n,)."""
-        out = np.empty(len(self.T.indptr) - 1)
-        matrix_twins.csr_product(self.T, z, out)
-        return out
-
-    def gram(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram."""
-        return sparse_gram(self.host, offsets, query, pulls)
-
-    def gram_diagonal(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram_diagonal."""
-        return sparse_gram_diagonal(self.host, offsets, pulls)
-
-
-class Blocks(TwoPasses):
+class Blocks:
     """Products with a feature_map.Expanded, by blocks of documents."""
 
     def __init__(self, X):
-        super().__init__(X.shape[0])
         self.X, self.slices = X, [rows for run in X.runs for rows in run]
         self.last = None  # v and X v of the last call: an evaluation has the same v twice
 

@@ -1,5 +1,7 @@
 """Steps of the pair sums on the GPU: launches of the kernels; cpu.py has the same names. Arrays stay on the device."""
 
+import sys
+
 import numpy as np
 
 from gpukit._cuda import cuda
@@ -15,11 +17,11 @@ from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
 from gpukit.ranking.problem import Csr
-from gpukit.ranking.scaling import sparse_gram, sparse_gram_diagonal
 from gpukit.ranking.solvers.choose import has_cupy
+from gpukit.ranking.sparse import Sparse
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
-BLOCK = THREADS
+STEPS, BLOCK = sys.modules[__name__], THREADS
 SHARED = 48 << 10  # bytes per block
 SHARES = 64  # most shares of the covariance; fewer if (n, n) is large
 EXPANDED = 1 << 25  # numbers of a block of expanded features: 256 MiB
@@ -152,6 +154,13 @@ def run(name, count, *arguments):
     launch(find_named(modules, name), grid(count), BLOCK, *arguments)
 
 
+def pair_sums(room, u, margin, over, partners, z, loss):
+    """kernels.pair_sums.pair_sums, a block for each number of loss; room: of `room`."""
+    capacity, workspace = room
+    kernel = pair_sums_kernels.make_pair_sums(capacity)
+    launch(kernel, loss.size, THREADS, u, margin, over, partners, z, loss, workspace)
+
+
 def matrix(X):
     """Return the Matrix of X of the host, a feature_map.Expanded or not, or of a dense X of the device.
 
@@ -162,11 +171,11 @@ def matrix(X):
     if isinstance(X, HostBlocks):
         return Streamed(X)
     if hasattr(X, "indptr"):
-        return Sparse(X)
+        return Sparse(X, STEPS)
     if X.shape[1] > LIMIT:
         import scipy.sparse
 
-        return Sparse(scipy.sparse.csr_array(X if isinstance(X, np.ndarray) else X.copy_to_host()))
+        return Sparse(scipy.sparse.csr_array(X if isinstance(X, np.ndarray) else X.copy_to_host()), STEPS)
     return Dense(X)
 
 
@@ -261,51 +270,6 @@ def tile_pairs(n):
     return [(a, b) for a in range(tiles) for b in range(a, tiles)]
 
 
-class Sparse:
-    """Products with a sparse X, stored by rows and by columns. T: its transpose, if there is one, CSR."""
-
-    def __init__(self, X, T=None):
-        self.host = X.tocsr()
-        self.X, self.T = device_rows(self.host), device_rows(X.T.tocsr() if T is None else T)
-        self.v, self.out = empty(X.shape[1], np.float64), empty(X.shape[1], np.float64)
-
-    def scores(self, v, out):
-        """out = X v."""
-        copy_in(v, self.v)
-        self.multiply(self.v, out)
-
-    def multiply(self, v, out):
-        """out = X v, for v on the device."""
-        launch(matrix_kernels.csr_product, grid(32 * out.size), BLOCK, self.X, v, out)
-
-    def transposed(self, z):
-        """Return X'z (n,) on the host."""
-        launch(matrix_kernels.csr_product, grid(32 * self.out.size), BLOCK, self.T, z, self.out)
-        return copy_out(self.out)
-
-    def product(self, over, partners, room):
-        """See cpu.Dense."""
-        capacity, workspace = room
-        blocks = len(over.firsts) - 1
-        kernel, loss = pair_sums_kernels.make_pair_sums(capacity), empty(blocks, np.float64)
-        u, z = empty(self.host.shape[0], np.float64), put(np.zeros(self.host.shape[0]))  # z stays 0 without pairs
-
-        def product(v, margin, exact):
-            self.scores(v, u)
-            launch(kernel, blocks, THREADS, u, margin, over, partners, z, loss, workspace)
-            return np.append(self.transposed(z), total(loss))
-
-        return product
-
-    def gram(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram."""
-        return sparse_gram(self.host, *(array.copy_to_host() for array in (offsets, query, pulls)))
-
-    def gram_diagonal(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram_diagonal."""
-        return sparse_gram_diagonal(self.host, offsets.copy_to_host(), pulls.copy_to_host())
-
-
 def library():
     """Return cupy, which has views of the device arrays of this module, on the same stream."""
     import cupy
@@ -361,10 +325,10 @@ class ByQueries:
 
     def product(self, over, partners, room):
         """See cpu.Dense."""
-        (capacity, workspace), walks = room, self._walks(over)
+        walks = self._walks(over)
         lists = [len(walk.firsts) - 1 for walk in walks]
         ends, loss = np.cumsum(lists), empty(sum(lists), np.float64)
-        kernel, u, z = pair_sums_kernels.make_pair_sums(capacity), self.view(self.u), self.view(self.z)
+        u, z = self.view(self.u), self.view(self.z)
         places = zip(walks, ends.tolist(), lists)
         parts = [(walk, loss[end - count : end] if count else None) for walk, end, count in places]
 
@@ -378,7 +342,7 @@ class ByQueries:
                 if not is_known:
                     self.forward(block, self.vector, u[rows])
                 if losses is not None:
-                    launch(kernel, losses.size, THREADS, self.u, margin, walk, partners, self.z, losses, workspace)
+                    pair_sums(room, self.u, margin, walk, partners, self.z, losses)
                 self.backward(block, z[rows])
             if not is_known:
                 self._remember(v, self.u)
@@ -407,7 +371,7 @@ class Streamed(ByQueries):
     def load(self, number):
         """Return the Matrix of a block; a dense one is padded on the device."""
         X, *by_columns = self.X.part(number)
-        return Sparse(X, *by_columns) if by_columns else Dense(put(X))
+        return Sparse(X, STEPS, *by_columns) if by_columns else Dense(put(X))
 
     def each(self):
         """Yield the Matrix of each block."""
@@ -536,6 +500,6 @@ class Blocks(ByQueries):
         return copy_out(total)
 
 
-def device_rows(X):
+def csr(X):
     """Return the problem.Csr of a CSR matrix, on the device: indptr int64, indices int32."""
     return Csr(put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32, copy=False)), put(X.data))

@@ -58,8 +58,12 @@ class LevelTreeSums(PairSums):
         self.values = [empty(self.size, np.float64), empty(self.size, np.float64)]
         tables = empty((tree.planes, 2 * tree.arity - 1, self.size), index_dtype(tree.longest))
         self.partners = Partners(tables, empty((2, self.size), np.int32))
-        room = steps.room(tree.longest, self.n, len(self.over.firsts) - 1)
-        self.product = self.matrix.product(self.over, self.partners, room)
+        self.room = steps.room(tree.longest, self.n, len(self.over.firsts) - 1)
+        if hasattr(self.matrix, "product"):
+            self.product = self.matrix.product(self.over, self.partners, self.room)
+        else:
+            self.product, self.loss = self.take_two_passes, empty(len(self.over.firsts) - 1, np.float64)
+            self.u, self.z = empty(self.size, np.float64), put(np.zeros(self.size))  # z stays 0 without pairs
 
     def move(self, w):
         """Compute the scores of w and the level tree's tables for them."""
@@ -77,6 +81,12 @@ class LevelTreeSums(PairSums):
     def walk(self, v, margin, exact=True):
         """See PairSums."""
         return self.product(v, float(margin), exact)
+
+    def take_two_passes(self, v, margin, exact):
+        """`walk` for a matrix that computes X v for all documents before X'z."""
+        self.matrix.scores(v, self.u)
+        self.steps.pair_sums(self.room, self.u, margin, self.over, self.partners, self.z, self.loss)
+        return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
 
 
 class SortedSums(PairSums):

@@ -192,31 +192,3 @@ def _scale_queries(start, stop, X, offsets, out):
         for i in range(offsets[t], offsets[t + 1]):
             for f in range(X.shape[1]):
                 out[i, f] = (X[i, f] - low[f]) * high[f]
-
-
-def sparse_gram(X, offsets, query, pulls):
-    """Return twins.matrix.weighted_gram for a CSR matrix X (l, n): X'BX - sum over queries of s s' / b, dense (n, n)
-    float64.
-
-    B = diag(pulls), s = the query's sum of pulls_i x_i, b = its sum of pulls.
-    """
-    X, weighted, sums, means = _query_moments(X, offsets, pulls)
-    return np.asarray((X.T @ weighted - sums.T @ means).todense())
-
-
-def sparse_gram_diagonal(X, offsets, pulls):
-    """Return the diagonal of `sparse_gram`, (n,) float64, without the matrix."""
-    X, weighted, sums, means = _query_moments(X, offsets, pulls)
-    return np.maximum((X * weighted).sum(axis=0) - (sums * means).sum(axis=0), 0.0)
-
-
-def _query_moments(X, offsets, pulls):
-    """Return (X in float64, its rows times pulls, their sums in each query, the weighted means of each query)."""
-    import scipy.sparse
-
-    X = scipy.sparse.csr_array(X, dtype=np.float64)
-    weighted = scipy.sparse.diags_array(pulls) @ X
-    members = np.ones(len(pulls)), np.arange(len(pulls)), offsets
-    by_query = scipy.sparse.csr_array(members, (len(offsets) - 1, len(pulls)))
-    sums, totals = by_query @ weighted, by_query @ pulls
-    return X, weighted, sums, scipy.sparse.diags_array(inverse(totals)) @ sums

@@ -8,7 +8,7 @@ from support import thinned
 from gpukit.ranking import cpu
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import Sums
-from gpukit.ranking.scaling import sparse_gram
+from gpukit.ranking.sparse import sparse_gram
 from gpukit.ranking.twins import matrix as matrix_twins
 from gpukit.ranking.twins import pair_sums as pair_sums_twins
 from ranking import data, inputs, naive, sessions
@@ -205,7 +205,7 @@ def test_products_with_a_sparse_matrix(dtype):
     X = np.where(rng.random((200, 30)) < 0.1, rng.normal(size=(200, 30)), 0).astype(dtype)
     X[:3], X[:, 29] = 0, 0
     v, z, scores = rng.normal(size=30), rng.normal(size=200), np.full(200, np.nan)
-    sparse = cpu.Sparse(scipy.sparse.csr_matrix(X))
+    sparse = cpu.matrix(scipy.sparse.csr_matrix(X))
     sparse.scores(v, scores)
     np.testing.assert_allclose(scores, X.astype(float) @ v, rtol=0, atol=1e-13)
     np.testing.assert_allclose(sparse.transposed(z), X.astype(float).T @ z, rtol=0, atol=1e-12)
