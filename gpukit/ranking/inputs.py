@@ -30,7 +30,7 @@ from gpukit.documents.convert import (
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame, is_frame
-from gpukit.io.ids import check_exact
+from gpukit.io.ids import check_exact, missing
 from gpukit.ranking.problem import group_sizes
 
 
@@ -119,7 +119,7 @@ def narrow_inputs(inputs):
     return inputs._replace(X=known.select(X), names=known)
 
 
-def read(X, y, qid, group=None, query_weight=None, sample_weight=None, feature_names=None, may_stay=False):
+def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None, feature_names=None, may_stay=False):
     """Return Inputs of the arguments of fit; DataError for missing, inconsistent or nonfinite data.
 
     may_stay: X on a GPU may stay there.
@@ -192,7 +192,7 @@ def queries_of(qid, group, count):
     qid = as_array(qid, "qid")
     if qid.dtype.kind in "cV":
         raise DataError(f"qid must be ids, integers or text; got {qid.dtype}.")
-    lacking = missing(qid) if qid.ndim == 1 else ()
+    lacking = np.flatnonzero(missing(qid)) if qid.ndim == 1 else ()
     if len(lacking):
         what = {"m": "NaT", "M": "NaT"}.get(qid.dtype.kind, "NaN" if qid[lacking[0]] is not None else "None")
         raise DataError(f"qid[{lacking[0]}] is {what}: every document needs a query.")
@@ -201,17 +201,6 @@ def queries_of(qid, group, count):
         return Queries(*group_rows(qid, count))
     except TypeError:
         raise DataError("qid mixes kinds of ids that cannot be compared; make them all numbers or all text.") from None
-
-
-def missing(qid):
-    """Return the mask of None, NaN and pandas' NA in a column of ids (l,)."""
-    if qid.dtype.kind in "fmM":
-        return np.flatnonzero(qid != qid)
-    if qid.dtype.kind != "O":
-        return np.zeros(0, np.int64)
-    return np.flatnonzero(
-        [not isinstance(value == value, bool | np.bool_) or value is None or value != value for value in qid]
-    )
 
 
 def query_weights(values, queries, group=None):

@@ -48,7 +48,9 @@ class Run:
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
             span = scaling.ranges(X) if on_host and settings.scale != "query" else None
             self.scaling = scaling.fit(settings.scale, X, queries.offsets, span)
-            self.later = self.scaling if self._scales_later() else scaling.UNSCALED
+            # a GPU scales its copy of X itself, so that the host needs none
+            later = self.device.is_cuda and settings.features == "fourier" and self.scaling.kind in scaling.FITTED
+            self.later = self.scaling if later else scaling.UNSCALED
             if is_mapped and self.later is scaling.UNSCALED:
                 X = self.scaling.apply(X, queries.offsets)
             self.map = feature_map.fit(settings.features, X, queries.offsets, self.later)
@@ -67,12 +69,10 @@ class Run:
             del whole, X  # the unscaled data are not kept
             self.session = self._session(n)
         with self.stage("precondition"):
-            self.preconditioner = None if team.rank else self._preconditioner(preconditioned)
-            self.size = None if team.rank else self._size(pairs, largest)
-
-    def _scales_later(self):
-        """Return True if the GPU scales its copy of X, so that the host needs none."""
-        return self.device.is_cuda and self.settings.features == "fourier" and self.scaling.kind in scaling.FITTED
+            if not team.rank:
+                gram = self.session.gram if preconditioned else self.session.gram_diagonal
+                self.preconditioner = Preconditioner(gram())
+                self.size = self._size(pairs, largest)
 
     def _scaled(self, problem):
         """A Problem with its features scaled, or, if they are, mapped; None stays None."""
@@ -114,10 +114,6 @@ class Run:
             self.problem = fit_memory(self.device, self.problem)
             session = make_pair_sums(self.problem, self.solver, engine(self.device, "gpukit.ranking"))
         return session if self.team.size == 1 else SharedPairSums(session, n, self.team)
-
-    def _preconditioner(self, full):
-        """Return the Preconditioner: the covariance within queries, or its diagonal."""
-        return Preconditioner(self.session.gram() if full else self.session.gram_diagonal())
 
     @contextlib.contextmanager
     def stage(self, name):

@@ -22,21 +22,9 @@ from gpukit.ranking.feature_map import KINDS as MAPS
 from gpukit.ranking.feature_map import width
 from gpukit.ranking.scaling import FITTED, KINDS, Scaling
 
-NUMBER = int | float
-FACTS = {
-    "objective": NUMBER,
-    "gradient_norm": NUMBER,
-    "C": NUMBER,
-    "n_pairs": int,
-    "n_queries": int,
-    "n_iter": int,
-    "n_cg": int,
-    "converged": bool,
-    "solver": str,
-    "device": str,
-    "history": list,
-    "timings": dict,
-}
+FACTS = dict.fromkeys(("objective", "gradient_norm", "C"), int | float)
+FACTS |= dict.fromkeys(("n_pairs", "n_queries", "n_iter", "n_cg"), int)
+FACTS |= {"converged": bool, "solver": str, "device": str, "history": list, "timings": dict}
 OPTIONAL = (
     {"path": list, "metric": str},  # of fit_path
     {"stop_reason": str},  # missing in files of earlier versions
