@@ -13,7 +13,6 @@ by more than one standard error.
 """
 
 import contextlib
-import json
 import warnings
 from itertools import groupby
 from operator import attrgetter
@@ -28,6 +27,7 @@ from gpukit.model_selection.trial import Budget, Trial, best_of, has_passed_best
 from gpukit.ranking import run
 from gpukit.ranking.inputs import Inputs, Queries
 from gpukit.ranking.path import RankingMetric, ValidationSet, read_set
+from gpukit.ranking.shared import broadcast_json
 from gpukit.ranking.solvers import choose
 from gpukit.ranking.solvers.choose import stored_values
 from gpukit.timing import work_clock
@@ -160,9 +160,10 @@ def choose_settings(inputs, settings, team, is_open=True, validation=None, metri
             choice = choose_on_validation(inputs, search, validation)
         else:
             choice = choose_on_folds(inputs, search, metric)
-    choice = broadcast_choice(choice and choice._replace(seconds=work_clock() - start), team)
-    if choice is None:
+    fields = broadcast_json(team, choice and choice._replace(seconds=work_clock() - start))
+    if fields is None:
         return simplest
+    choice = Choice(*fields)
     return simplest._replace(**{name: choice.facts[name] for name in Candidate._fields}, chosen=choice)
 
 
@@ -193,13 +194,6 @@ def choose_validation(validation, eval_sets, metric):
         return ValidationSet(eval_sets[-1], metric).check_defined()
     except DataError as error:
         warnings.warn(f"C is chosen on parts of the training set, not on the last eval set. {error}", stacklevel=4)
-
-
-def broadcast_choice(choice, team):
-    """Return the Choice of rank 0, or None, on all ranks."""
-    text = team.broadcast(np.frombuffer(json.dumps(choice).encode(), np.uint8))
-    fields = json.loads(bytes(text))
-    return fields and Choice(*fields)
 
 
 def choose_on_validation(inputs, settings, validation):

@@ -15,27 +15,13 @@ def _above(s, c, v, r):
     return total
 
 
-@njit
-def _below(s, c, v, r):
-    """`_above` for lower levels, from the top down."""
-    total, j = 0.0, s.size - 1
-    while j >= 0 and active(s[r], s[j]):
-        total += v[j] if c[j] < c[r] else 0.0
-        j -= 1
-    return total
-
-
-@njit
-def _add_up(s, c, v, rows, sums):
-    """Compute the sums of one query, whose documents are `rows`, in ascending score s."""
-    for r in range(rows.size):
-        sums.above[rows[r]] = _above(s, c, v, r)
-        sums.below[rows[r]] = _below(s, c, v, r)
-
-
 @by_block(lambda offsets: offsets.size - 1)
 def p_swx(start, stop, order, scores, level, offsets, u, sums):
     """Twin of kernels.p_swx.p_swx."""
     for t in range(start, stop):
         rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
-        _add_up(scores[rows], level[rows], u[rows], rows, sums)
+        s, c, v = scores[rows], level[rows], u[rows]
+        back_s, back_c, back_v = -s[::-1], -c[::-1], v[::-1].copy()  # the lower levels, from the top down
+        for r in range(rows.size):
+            sums.above[rows[r]] = _above(s, c, v, r)
+            sums.below[rows[r]] = _above(back_s, back_c, back_v, rows.size - 1 - r)
