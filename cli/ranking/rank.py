@@ -9,7 +9,7 @@ import click
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
 from gpukit.cli.ranking import steps
-from gpukit.cli.ranking.table import columns, replace_undefined, tie_remark, undefined_lines, zeros
+from gpukit.cli.ranking.table import columns, tie_remark, undefined_lines, zeros
 from gpukit.cli.report import Stages
 from gpukit.documents import trec
 from gpukit.documents.table import take_queries
@@ -167,7 +167,7 @@ def show(ask, documents, scores, metrics, comparison, stages):
         return
     if metrics is not None:
         headings = {name: name for name in facts} | columns(ask)
-        report.print_table([{**facts, **replace_undefined(metrics)}], headings, err=True)
+        report.print_table([{**facts, **metrics}], headings, err=True)
         for text in undefined_lines([metrics]):
             report.echo(text, err=True)
         if text := tie_remark(ask.ties, "given", [metrics]):
