@@ -66,8 +66,7 @@ def arguments(documents):
 
 def read_set(documents):
     """Return the inputs.Inputs of Documents or (X, y, qid)."""
-    X, y, qid = (*arguments(documents), None, None)[:3]
-    return read(X, y, qid, None)
+    return read(*arguments(documents))
 
 
 def entry(run, C, result, seconds, metrics):

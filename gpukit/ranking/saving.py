@@ -10,8 +10,6 @@ float64 on the CPU:
     fourier    Gemm, Cos, Gemm
 """
 
-import itertools
-
 import numpy as np
 
 from gpukit import persist
@@ -25,18 +23,14 @@ from gpukit.ranking.scaling import FITTED, KINDS, Scaling
 FACTS = dict.fromkeys(("objective", "gradient_norm", "C"), int | float)
 FACTS |= dict.fromkeys(("n_pairs", "n_queries", "n_iter", "n_cg"), int)
 FACTS |= {"converged": bool, "solver": str, "device": str, "history": list, "timings": dict}
-OPTIONAL = (
-    {"path": list, "metric": str},  # of fit_path
-    {"stop_reason": str},  # missing in files of earlier versions
-    {"chosen": dict, "trials": list},  # if C was "auto"
-    {"evals_result": dict},  # if fit had an eval_set
-)
+OPTIONAL = {"path": list, "metric": str}  # of fit_path
+OPTIONAL |= {"chosen": dict, "trials": list}  # if C was "auto"
+OPTIONAL |= {"evals_result": dict, "stop_reason": str}  # if fit had an eval_set; missing in files of earlier versions
 
 
 def pack_model(model):
     """Return (facts, arrays) of a fitted RankSVM."""
-    known = itertools.chain(FACTS, *OPTIONAL)
-    entries = {name: getattr(model, f"{name}_") for name in known if hasattr(model, f"{name}_")}
+    entries = {name: getattr(model, f"{name}_") for name in FACTS | OPTIONAL if hasattr(model, f"{name}_")}
     names = getattr(model, "feature_names_in_", None)
     facts = {"kept": entries, "scale": model.scaling_.kind, "feature_names": None if names is None else names.tolist()}
     ranges = {} if model.scaling_.low is None else {"low": model.scaling_.low, "factor": model.scaling_.factor}
@@ -88,10 +82,8 @@ def _map(facts, arrays, weights):
 
 
 def _validate_training(entries):
-    """Return the validated facts of a training, with those of fit_path if there are any."""
-    known = dict(FACTS)
-    for kinds in OPTIONAL:
-        known |= kinds if next(iter(kinds)) in entries else {}
+    """Return the validated facts of a training."""
+    known = FACTS | {name: kind for name, kind in OPTIONAL.items() if name in entries}
     for name in entries:
         if name not in known:
             raise DataError(f"{name!r} in its header is nothing that is kept of a training.")

@@ -228,7 +228,9 @@ def search_folds(folds, settings, rival=None):
 
     It ends without finalists as soon as the best is not better than the Trial `rival` on the folds so far.
     """
-    trials, finalists, paths, budget = {}, [], dict.fromkeys(list_scales(settings)), make_budget(settings)
+    map_work = 2e8  # WORK for the candidates of a feature map, in expanded features
+    trials, finalists, paths = {}, [], dict.fromkeys(list_scales(settings))
+    budget = Budget(WORK if settings.features == "linear" else map_work)
     for inputs, validation in folds:
         results = try_paths(inputs, settings, paths, validation, budget)
         if not results:
@@ -242,12 +244,6 @@ def search_folds(folds, settings, rival=None):
         by_scale = groupby((trial.candidate for trial in finalists), attrgetter("scale"))
         paths = {scale: [candidate.C for candidate in candidates] for scale, candidates in by_scale}
     return Search(finalists, list(trials.values()))
-
-
-def make_budget(settings):
-    """Return the Budget of a Search."""
-    map_work = 2e8  # the same for the candidates of a feature map, in expanded features
-    return Budget(WORK if settings.features == "linear" else map_work)
 
 
 def is_behind(trial, rival):
