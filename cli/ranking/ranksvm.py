@@ -17,6 +17,7 @@ from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of
+from gpukit.documents.folds import find_folds
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import sinks
 
@@ -201,8 +202,6 @@ def list_jobs(ask):
     """
     if not Path(ask.path).is_dir():
         return [_file_job(ask)] if ask.folds is None else _parts_of_file(ask)
-    from gpukit.documents import find_folds
-
     for name in ("validation", "test", "folds"):
         if getattr(ask, name) is not None:
             raise ParameterError(

@@ -13,7 +13,6 @@ from gpukit.ranking.blocks import MOST, HostBlocks, Recall, query_blocks
 from gpukit.ranking.feature_map import Expanded
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
-from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
 from gpukit.ranking.problem import Csr
@@ -150,7 +149,7 @@ def sum_rows(partial):
 
 def run(name, count, *arguments):
     """Launch a kernel by name, with a thread for each of count."""
-    modules = level_tree_kernels, matrix_kernels, p_swx_kernels, pair_sums_kernels
+    modules = level_tree_kernels, matrix_kernels, pair_sums_kernels
     launch(find_named(modules, name), grid(count), BLOCK, *arguments)
 
 

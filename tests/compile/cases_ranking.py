@@ -6,7 +6,6 @@ from numba.core import types
 from gpukit.ranking import gpu
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
-from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.problem import Csr, Partners, Ranks, Sums, Walk
 
@@ -75,7 +74,7 @@ def sums_case(capacity, table, registers):
 CASES = [
     Case(
         "ranking.p_swx",
-        p_swx_kernels.p_swx,
+        pair_sums_kernels.p_swx,
         (f"{QUERIES}, {VECTOR}", SUMS),
         registers=48,
         float64_ok=True,

@@ -195,7 +195,7 @@ CASES = {
     "ranking.kernels.matrix.add_rows": f"{RANKING}add_rows[133-17]",
     "ranking.kernels.matrix.document_scores": DENSE,
     "ranking.kernels.matrix.transposed_product": DENSE,
-    "ranking.kernels.p_swx.p_swx": "ranking/kernels/test_p_swx.py::test_sums_over_several_tiles[wide]",
+    "ranking.kernels.pair_sums.p_swx": "ranking/kernels/test_p_swx.py::test_sums_over_several_tiles[wide]",
     "ranking.kernels.pair_sums.combine": PAIRS,
     "ranking.kernels.pair_sums.pair_product": (
         f"{RANKING}pair_product[few features-True]",

@@ -8,7 +8,7 @@ from ranking import inputs, naive
 
 pytestmark = pytest.mark.kernel
 
-from gpukit.ranking.kernels import p_swx as p_swx_kernels
+from gpukit.ranking.kernels import pair_sums as p_swx_kernels
 from gpukit.ranking.problem import Sums
 
 

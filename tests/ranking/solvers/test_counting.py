@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.ranking.problem import Sums
 from gpukit.ranking.solvers.counting import dcm, ost
-from gpukit.ranking.twins.p_swx import p_swx
+from gpukit.ranking.twins.pair_sums import p_swx
 from ranking import inputs, naive
 
 SOLVERS = [dcm, ost, p_swx]
