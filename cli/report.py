@@ -31,7 +31,7 @@ def echo(text="", err=False):
 def print_table(rows, columns, title=(), err=False):
     """Print rows (dicts) under the headings of columns {key: heading}.
 
-    Numbers are right-aligned, a missing value is '-'. title: a line or a list of lines; err: on stderr.
+    Numbers are right-aligned, a missing or undefined value is '-'. title: a line or a list of lines; err: on stderr.
     """
     columns = {key: printable(heading) for key, heading in columns.items()}
     cells = [[_cell(row.get(key)) for key in columns] for row in rows]
@@ -45,7 +45,7 @@ def print_table(rows, columns, title=(), err=False):
 
 
 def _cell(value):
-    if value is None:
+    if value is None or value != value:
         return "-"
     return f"{value:.4f}" if isinstance(value, float) else printable(str(value))
 

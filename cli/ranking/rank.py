@@ -1,18 +1,19 @@
-"""`gpukit rank`: scores of documents by a ranking model."""
+"""`gpukit rank`: scores of documents by a ranking model, their parts, and their metrics."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
-from gpukit.cli.ranking import explaining, steps
-from gpukit.cli.ranking.table import columns, replace_undefined, tie_remark, undefined_lines, zeros
+from gpukit.cli.ranking import steps
+from gpukit.cli.ranking.table import columns, tie_remark, undefined_lines, zeros
 from gpukit.cli.report import Stages
 from gpukit.documents import trec
-from gpukit.errors import ParameterError
+from gpukit.documents.table import take_queries
+from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.lists import significance
 from gpukit.io import sinks
 
@@ -61,8 +62,8 @@ def rank(**values):
     ask.metrics = ask.metrics or ask.show is not None or ask.qrels is not None
     ask.show = steps.more_metrics(ask.show)
     if ask.explain is not None:
-        explaining.check(ask)
-        explaining.show(ask, stages)
+        check_explaining(ask)
+        show_explanation(ask, stages)
         return
     with report.collect_warnings(ask.quiet):
         documents, scores, *others = scores_of(ask, stages)
@@ -71,9 +72,9 @@ def rank(**values):
     if ask.output is not None or not (ask.as_json or judges(ask)):
         write(ask, documents, scores)
         stages.done("writing")
-    judged = judge(ask, documents, scores, *others)
+    metrics, comparison = judge(ask, documents, scores, *others)
     stages.done("evaluating")
-    show(ask, documents, scores, judged, stages)
+    show(ask, documents, scores, metrics, comparison, stages)
 
 
 def write(ask, documents, scores):
@@ -110,26 +111,20 @@ def scores_of(ask, stages):
     return documents, *scores
 
 
-class Judged(NamedTuple):
-    """Metrics of the model, evaluation.ranking.Metrics or None; rows of the comparison with the other model."""
-
-    metrics: object
-    comparison: list
-
-
 def judge(ask, documents, scores, others=None):
-    """Return Judged; write the file of the queries. others: scores of the other model, or None."""
-    if not (ask.metrics or judges(ask)):
-        return Judged(None, [])
-    metrics = steps.evaluate(ask, documents, scores)
+    """Return (the model's evaluation.ranking.Metrics or None, rows of the comparison); write the file of the queries.
+
+    others: scores of the other model, or None.
+    """
+    metrics = steps.evaluate(ask, documents, scores) if ask.metrics or judges(ask) else None
     if not judges(ask):
-        return Judged(metrics, [])
+        return metrics, []
     names = [name for name in columns(ask) if name not in metrics.reasons]
     ours = metrics_by_query(ask, documents, scores, names)
     other_values = {} if others is None else metrics_by_query(ask, documents, others, names)
     if ask.per_query is not None:
         write_queries(ask.per_query, documents, ours, other_values)
-    return Judged(metrics, [compare(name, *ours[name], other_values[name][0]) for name in other_values])
+    return metrics, [compare(name, *ours[name], other_values[name][0]) for name in other_values]
 
 
 def metrics_by_query(ask, documents, scores, names):
@@ -160,26 +155,102 @@ def compare(name, ours, weights, other_values):
     return {"metric": name, **means, "difference": difference.mean, **report.pick(difference, "low high p")}
 
 
-def show(ask, documents, scores, judged, stages):
+def show(ask, documents, scores, metrics, comparison, stages):
     """Print the metrics, the comparison, the file of the scores and the seconds."""
-    metrics, facts = judged.metrics, {"queries": len(documents.qids), "documents": len(documents.y)}
+    facts = {"queries": len(documents.qids), "documents": len(documents.y)}
     if ask.as_json:
         fields = {"output": ask.output} if ask.output is not None else {"scores": scores}
         facts |= report.pick(ask, "model file ndcg relevant ties against per_query qrels")
         facts |= {"metrics": metrics, "reasons": metrics and metrics.reasons, "tied": metrics and metrics.ties}
-        facts |= {"comparison": judged.comparison, **fields, "seconds": stages.seconds}
+        facts |= {"comparison": comparison, **fields, "seconds": stages.seconds}
         report.print_json({"command": "rank", **facts})
         return
     if metrics is not None:
         headings = {name: name for name in facts} | columns(ask)
-        report.print_table([{**facts, **replace_undefined(metrics)}], headings, err=True)
+        report.print_table([{**facts, **metrics}], headings, err=True)
         for text in undefined_lines([metrics]):
             report.echo(text, err=True)
         if text := tie_remark(ask.ties, "given", [metrics]):
             report.remark(text, ask.quiet)
         if few := zeros(ask.ndcg, [steps.size_of(documents)]):
             report.remark(few, ask.quiet)
-    if judged.comparison:
-        report.print_table(judged.comparison, OF_TEST, OF_TEST_TITLE)
+    if comparison:
+        report.print_table(comparison, OF_TEST, OF_TEST_TITLE)
     where = "" if ask.output is None or outputs.takes_stdout(ask.output) else f" in {ask.output}"
     report.remark(f"{facts['documents']:,} scores of {facts['queries']:,} queries{where}. {stages.line()}", ask.quiet)
+
+
+def check_explaining(ask):
+    """Raise ParameterError for options of the scores."""
+    for name in ("output", "per_query", "against", "qrels"):
+        if getattr(ask, name) is not None:
+            option = name.replace("_", "-")
+            raise ParameterError(f"--explain prints parts of scores, and --{option} is for all scores. Leave out one.")
+
+
+def show_explanation(ask, stages):
+    """Print a row for each feature, the largest part first."""
+    numbers = read_numbers(ask.explain)
+    fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
+    with report.collect_warnings(ask.quiet or ask.as_json):
+        documents = steps.read_for(fitted, ask)
+    stages.done("reading")
+    query, rows, scores = explain(fitted, documents, numbers)
+    if ask.as_json:
+        facts = {"command": "rank", **report.pick(ask, "model file"), "documents": numbers, "query": query}
+        report.print_json({**facts, "scores": scores, "parts": rows, "seconds": stages.seconds})
+        return
+    most = 10  # features that are listed by name
+    table, rest = rows[:most], rows[most:]
+    if rest:
+        table = [*table, {"feature": f"{len(rest):,} others", "part": sum(row["part"] for row in rest)}]
+    table = [*table, {"feature": "sum", "part": sum(row["part"] for row in rows)}]
+    columns = {"feature": "feature", "value": "value"} | ({"other": "other"} if len(numbers) > 1 else {})
+    what = f"Score of document {numbers[0]:,} of query {query}"
+    if len(numbers) > 1:
+        what = f"Score of document {numbers[0]:,} less that of {numbers[1]:,}, of query {query}"
+    report.print_table(table, columns | {"part": "part"}, what)
+    report.remark(stages.line(), ask.quiet)
+
+
+def read_numbers(text):
+    """Return one or two numbers of documents."""
+    if not re.fullmatch(r"\s*[1-9]\d{0,17}\s*(,\s*[1-9]\d{0,17}\s*)?", text):
+        raise ParameterError(
+            f"--explain {text!r} is not the number of a document, from 1, or of two, such as 3 or 3,7."
+        )
+    return [int(word) for word in text.split(",")]
+
+
+def explain(fitted, documents, numbers):
+    """Return (query id, rows of parts, scores) of documents by their numbers from 1."""
+    import numpy as np
+
+    from gpukit.ranking import serve
+
+    if max(numbers) > len(documents.y):
+        raise DataError(f"--explain {max(numbers):,}: the file has {len(documents.y):,} documents.")
+    first, *others = (np.searchsorted(documents.offsets, number - 1, "right") - 1 for number in numbers)
+    if any(other != first for other in others):
+        raise DataError(
+            f"--explain {numbers[0]},{numbers[1]}: the documents are of the queries {documents.qids[first]} and "
+            f"{documents.qids[others[0]]}. Scores compare documents of one query; name two of one."
+        )
+    query = take_queries(documents, [first])
+    rows = [number - 1 - int(documents.offsets[first]) for number in numbers]
+    parts = fitted.explain(query)[rows]
+    values = serve.in_model_order(fitted, query.X, query.names)[rows]
+    values = values.toarray() if hasattr(values, "indptr") else values
+    scores = parts.sum(axis=1).tolist()
+    part = parts[0] - parts[1] if len(rows) > 1 else parts[0]
+    known = serve.known_features(fitted)
+    numbered = getattr(known, "columns", np.arange(values.shape[1])) + 1
+    names = numbered.tolist() if known is None or hasattr(known, "columns") else known.tolist()
+    table = [
+        {"feature": name, "value": column[0], **({"other": column[1]} if len(rows) > 1 else {}), "part": share}
+        for name, column, share in zip(names, values.T.tolist(), part[:-1].tolist())
+    ]
+    if part[-1]:
+        table.append({"feature": "waves of all features", "part": float(part[-1])})
+    table = [row for row in table if row["part"]]
+    return documents.qids[first], sorted(table, key=lambda row: -abs(row["part"])), scores

@@ -146,7 +146,7 @@ def load(ask, job):
     from gpukit.documents.read import read_like
     from gpukit.ranking.inputs import is_wide
 
-    train = read_letor(job.train, null=ask.null)
+    train = read_letor(job.train, null=ask.null, position_bias=ask.position_bias)
     width = None if is_wide(train.X, train.names) else train.X.shape[1]
     others = list(job.sources.items())[1:]
     parts = {"train": train} | {part: read_like(path, ask.null, train.names, width) for part, path in others}

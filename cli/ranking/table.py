@@ -192,7 +192,7 @@ def label_of(trial):
 def rows_by_part(trained):
     """Return a row for each of train, validation and test."""
     sizes = {part: dict(zip(SIZES, counts)) for part, counts in trained.sizes.items()}
-    return [{"part": part, **sizes[part], **replace_undefined(each)} for part, each in trained.metrics.items()]
+    return [{"part": part, **sizes[part], **each} for part, each in trained.metrics.items()]
 
 
 def rows_by_fold(done, part):
@@ -201,7 +201,7 @@ def rows_by_fold(done, part):
         {
             "fold": trained.job.name,
             "C": report.Figure(format_C(trained.model.C_)),
-            **replace_undefined(trained.metrics[part]),
+            **trained.metrics[part],
             **trained.steps,
             "seconds": trained.seconds,
         }
@@ -212,19 +212,10 @@ def rows_by_fold(done, part):
     return [{**row, "seconds": format_figure(row["seconds"], 3)} for row in [*rows, {**mean, "fold": "mean", **steps}]]
 
 
-def replace_undefined(metrics):
-    """Return metrics with None for undefined ones.
-
-    PA without pairs and NDCG of labels that are not grades are undefined.
-    """
-    return {name: None if value != value else value for name, value in metrics.items()}
-
-
 def means(rows):
-    """Return {key: mean} over rows; None if a value is None."""
+    """Return {key: mean} over rows; NaN if a value is NaN."""
     numbers = [key for key, value in rows[0].items() if not isinstance(value, str)]
-    columns = {key: [row[key] for row in rows] for key in numbers}
-    return {key: None if None in column else sum(column) / len(column) for key, column in columns.items()}
+    return {key: sum(row[key] for row in rows) / len(rows) for key in numbers}
 
 
 def format_C(C):
@@ -265,11 +256,9 @@ def result(ask, done, stages):
         "command": "ranksvm",
         "estimator": type(model).__name__,
         "parameters": model.get_params(),
-        **report.pick(ask, "metric ndcg relevant ties null grid plot folds"),
+        **report.pick(ask, "metric ndcg relevant ties null grid plot folds position_bias"),
         "folds": [fold_result(trained) for trained in done],
-        "mean": {
-            part: means([replace_undefined(trained.metrics[part]) for trained in done]) for part in done[0].metrics
-        },
+        "mean": {part: means([trained.metrics[part] for trained in done]) for part in done[0].metrics},
         "seconds": stages.seconds,
     }
 

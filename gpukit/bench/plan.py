@@ -17,7 +17,7 @@ from gpukit.factorization.plan import memory_needed
 from gpukit.factorization.shared.gpu import PARTS, epoch_threads, exchange_counts
 from gpukit.factorization.shared.partition import LAPS
 from gpukit.imputation.distributed.share import CHUNKS, LEAST, can_share
-from gpukit.ranking.level_tree import choose_arity, heights
+from gpukit.ranking.problem import choose_arity, heights
 
 
 class Parameter(NamedTuple):

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gpukit.base import check_choice, check_integer
+from gpukit.base import check_choice, check_integer, check_real
 from gpukit.documents import copies, parse, tables
 from gpukit.documents.gather import DocumentsBuilder
+from gpukit.documents.positions import COLUMN, position_weights, take_positions
 from gpukit.documents.table import Documents
 from gpukit.documents.tables import places_of, take_columns
 from gpukit.errors import DataError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
 NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document, or a table with columns label and qid"
-GROUPS, WEIGHTS = (".query", ".group"), (".weight",)  # suffixes of files next to the data
+GROUPS, WEIGHTS, POSITIONS = (".query", ".group"), (".weight",), (".position",)  # suffixes of files next to the data
 SPARSE_WIDTH = 256  # features; above it X is CSR if less than
 SPARSE_DENSITY = 0.25  # of its entries are stored
 
@@ -43,6 +44,7 @@ def read_letor(
     n_features: int | None = None,
     dtype: Literal["float32", "float64"] | None = None,
     names: np.ndarray | Sequence[str] | None = None,
+    position_bias: float | None = None,
 ) -> Documents:
     """Read Documents from LETOR's text, tables or binary copies.
 
@@ -65,7 +67,11 @@ def read_letor(
     dtype : 'float32', 'float64' or None
         Type of X. None is float64, or float32 for more than 2^27 numbers (1 GiB); a copy keeps its own.
     names : (n,) or None
-        Feature names of the training set; the columns of a file with names are put in their order.
+        Feature names of the training set; the columns of a file with names are put in their order. A column `position`
+        that they lack is left out.
+    position_bias : float >= 0 or None
+        Weigh clicked documents by position_weights with this eta. Positions are in the column `position` or, one per
+        line, in FILE.position next to the file.
 
     Returns
     -------
@@ -74,17 +80,21 @@ def read_letor(
         dtype; labels are float(text), or int64 if whole labels exceed 2^53.
 
     Raises DataError with file and line for missing, malformed, unsorted or infinite (as float32) values, for more than
-    n_features features, and for missing and unknown names; ParameterError for other values of null, n_features or
-    dtype.
+    n_features features, for missing and unknown names, and for missing or invalid positions; ParameterError for other
+    values of null, n_features, dtype or position_bias.
     """
     check_choice("null", null, tuple(NULLS))
     check_choice("dtype", dtype, DTYPES)
     if n_features is not None:
         n_features = check_integer("n_features", n_features, 1)
+    if position_bias is not None:
+        check_real("position_bias", position_bias, 0.0)
     with sources.open_source(path, NEEDED) as source:
         documents = _read(source, NULLS[null], n_features, dtype)
         name = source.name
-        weights = find_companions(source.path, WEIGHTS)
+        weights, positions = (find_companions(source.path, suffixes) for suffixes in (WEIGHTS, POSITIONS))
+    if position_bias is not None:
+        documents = _weigh_clicks(documents, positions, name, position_bias)
     if names is not None and documents.names is not None:
         documents = _in_order(documents, names, name)
     else:
@@ -129,10 +139,11 @@ def _convert_dtype(documents, dtype, name):
 
 
 def _in_order(documents, names, name):
-    """Return documents with features in the order of names (n,).
+    """Return documents with features in the order of names (n,), without unknown positions.
 
     Raises DataError for missing and unknown names.
     """
+    documents, _ = take_positions(documents, names)
     places = places_of(names, documents.names, name)
     if places is None:
         return documents
@@ -159,6 +170,27 @@ def _add_weights(documents, path, name):
 
 def _is_weight(word):
     return is_number(word, finite=False) and 0 <= float(word) < np.inf
+
+
+def _weigh_clicks(documents, paths, name, eta):
+    """Return documents with position_weights, without a column of positions; paths: files of positions next to it."""
+    documents, position = take_positions(documents)
+    if position is None and not paths:
+        raise DataError(
+            f"{name} has no positions for position_bias (--position-bias): it needs a column {COLUMN!r}, or a file "
+            f"{name}.position with the position of each document, one per line."
+        )
+    if position is None:
+        name = paths[0]
+        position = np.array([float(word) for word in _words_in(name, "a position, a number from 1 up", _is_weight)])
+    if documents.weights is not None:
+        raise DataError(
+            f"{name} has positions and weights. position_bias (--position-bias) makes weights: leave one out."
+        )
+    try:
+        return documents._replace(weights=position_weights(documents.y, position, eta))
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
 
 
 def _is_count(word):

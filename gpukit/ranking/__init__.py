@@ -7,14 +7,12 @@ Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, w
     f(w) = w'w / 2 + C sum over pairs (i, j) of one query, y_i > y_j, of max(0, 1 - w'(x_i - x_j))^2
 
     estimator.py   RankSVM                                   inputs.py, scaling.py   input validation; scaling
-    run.py         a training set on its device, for any C   serve.py, saving.py     scores and ranks; model files
-    feature_map.py nonlinear functions of the features, by blocks of documents     exporting.py: ONNX
-    problem.py     queries, level tree, weights              level_tree.py           the level tree
-    arrays.py      named tuples of arrays for kernels and twins
-    pair_sums.py   a Problem on a device: cpu.py | gpu.py -> twins/ | kernels/ -> formulas.py
-    streaming.py   blocks of features that do not fit on a GPU     recall.py: scores of combinations of vectors
+    run.py         a training set on its device, for any C   serve.py, saving.py     scores and ranks; files, ONNX
+    problem.py     queries, weights, the level tree; named tuples of arrays for kernels and twins
+    pair_sums.py   a Problem on a device: cpu.py | gpu.py, sparse.py -> twins/ | kernels/ -> formulas.py
+    feature_map.py nonlinear functions of the features       blocks.py: features by blocks of documents
     shared.py      training over the ranks of a parallel.Team, each with a part of the queries
-    selection.py   C, scale and features "auto", on folds  path.py                 C on a grid; validation sets
+    selection.py   C, scale and features "auto", on folds    path.py: C on a grid; validation sets
     solvers/       tron.py: trust-region Newton, preconditioned CG, on objective.py: f, gradient, H v, preconditioner;
                    hard_margins.py: a path of C for slow trust regions
                    choose.py: solver, device, threads

@@ -1,29 +1,21 @@
 """Steps of the pair sums on the CPU, the twins themselves; gpu.py has the same names and arguments."""
 
-import functools
+import sys
 
 import numpy as np
 
 from gpukit import timing
-from gpukit.ranking.arrays import Csr
+from gpukit.device.cpu_arrays import find_named
 from gpukit.ranking.feature_map import Expanded
-from gpukit.ranking.scaling import inverse, scatter, sparse_gram, sparse_gram_diagonal
-from gpukit.ranking.solvers.counting import BLOCKS, dcm, ost
-from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram
-from gpukit.ranking.twins.level_tree import search_plane, start_planes
-from gpukit.ranking.twins.matrix import (
-    add_rows,
-    by_rank,
-    csr_product,
-    document_scores,
-    transposed_product,
-)
-from gpukit.ranking.twins.p_swx import p_swx
-from gpukit.ranking.twins.pair_sums import combine, pair_product, pair_sums
-from gpukit.sorting import cpu as sorting
-
-__all__ = ["by_rank", "combine", "empty", "matrix", "p_swx", "pair_pulls", "put", "room", "search_plane", "sorting"]
-__all__ += ["start_planes", "total", "walk_blocks", "dcm", "ost"]  # direct counting is on the CPU only
+from gpukit.ranking.problem import Csr
+from gpukit.ranking.scaling import inverse, scatter
+from gpukit.ranking.solvers import counting
+from gpukit.ranking.solvers.counting import BLOCKS
+from gpukit.ranking.sparse import Sparse
+from gpukit.ranking.twins import level_tree
+from gpukit.ranking.twins import matrix as matrix_twins
+from gpukit.ranking.twins import pair_sums as pair_sums_twins
+from gpukit.sorting import cpu as sorting  # noqa: F401
 
 SHARES = 8  # of the covariance, each with an (n, n) sum
 
@@ -52,17 +44,42 @@ def total(array):
     return float(array.sum())
 
 
+def run(name, count, *arguments):
+    """Call a twin or a solver of the CPU by name; count: see gpu.run."""
+    find_named((level_tree, matrix_twins, pair_sums_twins, counting), name)(*arguments)
+
+
+def csr(X):
+    """Return the problem.Csr of a CSR matrix."""
+    return Csr(X.indptr, X.indices, X.data)
+
+
+def copy_in(array, target):
+    """target = array."""
+    np.copyto(target, array)
+
+
+def copy_out(array):
+    """Return a copy of an array."""
+    return array.copy()
+
+
+def pair_sums(room, *arguments):
+    """twins.pair_sums.pair_sums."""
+    pair_sums_twins.pair_sums(*arguments)
+
+
 def matrix(X):
     """Return the Matrix of X, dense, sparse or a feature_map.Expanded."""
     if isinstance(X, Expanded):
         return Blocks(X)
-    return Sparse(X) if hasattr(X, "indptr") else Dense(X)
+    return Sparse(X, sys.modules[__name__]) if hasattr(X, "indptr") else Dense(X)
 
 
 def sum_rows(partial):
     """Return the sum of the rows of partial (rows, columns)."""
     out = np.empty(partial.shape[1])
-    add_rows(partial, out)
+    matrix_twins.add_rows(partial, out)
     return out
 
 
@@ -74,23 +91,23 @@ class Dense:
 
     def scores(self, v, out):
         """out = X v."""
-        document_scores(self.X, v, out)
+        matrix_twins.document_scores(self.X, v, out)
 
     def transposed(self, z):
         """Return X'z (n,)."""
         partial = np.empty((BLOCKS, self.X.shape[1]))
-        transposed_product(self.X, z, partial)
+        matrix_twins.transposed_product(self.X, z, partial)
         return sum_rows(partial)
 
     def product(self, over, partners, room):
         """Return a function (v, margin, exact) -> (n + 1,) float64 on the host, see pair_sums.PairSums.walk.
 
-        It is over an arrays.Walk with Partners, whose arrays may change from call to call.
+        It is over an problem.Walk with Partners, whose arrays may change from call to call.
         """
 
         def product(v, margin, exact):
             partial = np.empty((len(over.firsts) - 1, len(v) + 1))
-            pair_product(self.X, v, margin, over, partners, partial)
+            pair_sums_twins.pair_product(self.X, v, margin, over, partners, partial)
             return sum_rows(partial)
 
         return product
@@ -102,8 +119,8 @@ class Dense:
 
         n = self.X.shape[1]
         means, partial = np.empty((len(offsets) - 1, n)), np.empty((SHARES, n, n))
-        query_means(self.X, offsets, pulls, means)
-        weighted_gram(self.X, means, query, pulls, np.empty((0, 2), np.int32), partial)
+        matrix_twins.query_means(self.X, offsets, pulls, means)
+        matrix_twins.weighted_gram(self.X, means, query, pulls, np.empty((0, 2), np.int32), partial)
         with np.errstate(invalid="ignore", over="ignore"):  # objective.Preconditioner reports products that overflow
             return partial.sum(axis=0)
 
@@ -112,62 +129,10 @@ class Dense:
         return scatter(self.X, offsets, pulls, np.ones(self.X.shape[1]))
 
 
-class TwoPasses:
-    """Products of a matrix that computes X v for all documents before X'z."""
-
-    def __init__(self, documents):
-        self.u, self.z = np.empty(documents), np.zeros(documents)  # z stays 0 for documents without pairs
-
-    def product(self, over, partners, room):
-        """See Dense."""
-
-        def product(v, margin, exact):
-            loss = np.empty(len(over.firsts) - 1)
-            self.scores(v, self.u)
-            pair_sums(self.u, margin, over, partners, self.z, loss)
-            return np.append(self.transposed(self.z), loss.sum())
-
-        return product
-
-
-class Sparse(TwoPasses):
-    """Products with a sparse X, stored by rows and by columns."""
-
-    def __init__(self, X):
-        super().__init__(X.shape[0])
-        self.host = X.tocsr()
-        self.X = Csr(self.host.indptr, self.host.indices, self.host.data)
-
-    @functools.cached_property
-    def T(self):
-        """The transpose, which scores do not need."""
-        by_columns = self.host.T.tocsr()
-        return Csr(by_columns.indptr, by_columns.indices, by_columns.data)
-
-    def scores(self, v, out):
-        """out = X v."""
-        csr_product(self.X, v, out)
-
-    def transposed(self, z):
-        """Return X'z (n,)."""
-        out = np.empty(len(self.T.indptr) - 1)
-        csr_product(self.T, z, out)
-        return out
-
-    def gram(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram."""
-        return sparse_gram(self.host, offsets, query, pulls)
-
-    def gram_diagonal(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram_diagonal."""
-        return sparse_gram_diagonal(self.host, offsets, pulls)
-
-
-class Blocks(TwoPasses):
+class Blocks:
     """Products with a feature_map.Expanded, by blocks of documents."""
 
     def __init__(self, X):
-        super().__init__(X.shape[0])
         self.X, self.slices = X, [rows for run in X.runs for rows in run]
         self.last = None  # v and X v of the last call: an evaluation has the same v twice
 

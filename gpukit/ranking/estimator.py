@@ -268,35 +268,20 @@ class RankSVM(Estimator):
         from gpukit.ranking import inputs, serve
 
         sets = [inputs.read(*pair) for pair in inputs.eval_sets(eval_set, eval_group, eval_qid)]
-        options = {"group": group, "query_weight": query_weight, "sample_weight": sample_weight, "metric": metric}
-        options["feature_names"] = feature_names
+        given = X, y, qid, group, query_weight, sample_weight, feature_names
         if validation is not None:
             warnings.warn("validation= is deprecated: write eval_set=[...] instead.", FutureWarning, stacklevel=2)
-        run = self.prepare(X, y, qid, **options, team=team, validation=validation, eval_sets=sets)
+        run = self.prepare(*given, team=team, validation=validation, metric=metric, eval_sets=sets)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         if eval_set is not None:
             self.evals_result_ = {f"validation_{number}": serve.measure(self, pair) for number, pair in enumerate(sets)}
         return self
 
-    def prepare(
-        self,
-        X,
-        y=None,
-        qid=None,
-        *,
-        group=None,
-        query_weight=None,
-        sample_weight=None,
-        feature_names=None,
-        team=None,
-        choose=True,
-        validation=None,
-        metric="pa",
-        eval_sets=(),
-    ):
+    def prepare(self, *given, team=None, choose=True, validation=None, metric="pa", eval_sets=(), **named):
         """Return run.Run: all that does not depend on C, with complete settings.
 
-        choose: choose C "auto" from the data. eval_sets: [inputs.Inputs]. Other arguments and errors as fit.
+        given, named: arguments of inputs.read. choose: choose C "auto" from the data. eval_sets: [inputs.Inputs]. Other
+        arguments and errors as fit.
         """
         from gpukit.ranking import inputs, path, run, selection
 
@@ -304,11 +289,9 @@ class RankSVM(Estimator):
         metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
         is_open = choose and settings.C == "auto"
         held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
-        weights = inputs.weights_given(query_weight, X)
-        read = inputs.narrow_inputs(inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1))
-        read = read._replace(weights=inputs.document_weights(sample_weight, X, len(read.y)))
-        settings = selection.choose_settings(read, settings, weights, group, team, choose, held_out, metric)
-        return run.Run(read, settings, weights, group, team)
+        read = inputs.narrow_inputs(inputs.read(*given, **named, may_stay=team.size == 1))
+        settings = selection.choose_settings(read, settings, team, choose, held_out, metric)
+        return run.Run(read, settings, team)
 
     def fit_path(
         self,
@@ -513,10 +496,10 @@ class RankSVM(Estimator):
         ParameterError
             onnx is not installed.
         """
-        from gpukit.ranking import exporting
+        from gpukit.ranking import saving
 
         self._check_fitted()
-        exporting.save_onnx(path, self)
+        saving.save_onnx(path, self)
 
     def _packed(self):
         from gpukit.ranking import saving

@@ -17,6 +17,7 @@ import numpy as np
 from gpukit._pool import parallel_map, single_threaded_blas
 from gpukit.errors import DataError
 from gpukit.io import trust
+from gpukit.ranking.blocks import make_runs, query_blocks
 from gpukit.ranking.scaling import UNSCALED, dense_spread, inverse
 from gpukit.streams import Numpy
 
@@ -255,30 +256,6 @@ class Expanded:
         """Return [function(run)] of runs, on all cores; the results do not depend on their number."""
         with single_threaded_blas():
             return parallel_map(function, runs)
-
-
-def make_runs(offsets, most):
-    """Return [[slices]]: documents of whole queries in one slice, or of one long query in several.
-
-    offsets (m + 1,), or the number of documents without queries; most: documents of a slice.
-    """
-    if np.ndim(offsets) == 0:
-        return [[slice(first, min(first + most, offsets))] for first in range(0, offsets, most)]
-    runs = []
-    for first, last in query_blocks(offsets, most):
-        begin, end = int(offsets[first]), int(offsets[last])
-        runs.append([slice(start, min(start + most, end)) for start in range(begin, end, most)])
-    return runs
-
-
-def query_blocks(offsets, most):
-    """Return [(first, last)]: ranges of queries that have at most `most` documents, or of one longer query."""
-    offsets, blocks, first = np.asarray(offsets, np.int64), [], 0
-    while first < len(offsets) - 1:
-        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, "right")) - 1)
-        blocks.append((first, last))
-        first = last
-    return blocks
 
 
 def width(map, n):

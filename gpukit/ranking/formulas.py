@@ -19,7 +19,7 @@ def active(high, low):
 def child_start(ranks, query, child, width):
     """Return the start, in the order of levels, of a child of the level tree: `width` adjacent levels of a query.
 
-    ranks: arrays.Ranks.
+    ranks: problem.Ranks.
     """
     first = ranks.first_group[query]
     return ranks.group_starts[first + min(child * width, ranks.first_group[query + 1] - first)]

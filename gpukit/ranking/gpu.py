@@ -1,26 +1,26 @@
 """Steps of the pair sums on the GPU: launches of the kernels; cpu.py has the same names. Arrays stay on the device."""
 
+import sys
+
 import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in, copy_out, device_array, launch
+from gpukit.device.cpu_arrays import find_named
 from gpukit.device.cuda_graph import GraphFunction
 from gpukit.device.upload import to_device as put
-from gpukit.ranking.arrays import Csr
-from gpukit.ranking.feature_map import Expanded, query_blocks
-from gpukit.ranking.kernels import gram as gram_kernels
+from gpukit.ranking.blocks import MOST, HostBlocks, Recall, query_blocks
+from gpukit.ranking.feature_map import Expanded
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
-from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
-from gpukit.ranking.recall import MOST, Recall
-from gpukit.ranking.scaling import sparse_gram, sparse_gram_diagonal
+from gpukit.ranking.problem import Csr
 from gpukit.ranking.solvers.choose import has_cupy
-from gpukit.ranking.streaming import HostBlocks
+from gpukit.ranking.sparse import Sparse
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
-BLOCK = THREADS
+STEPS, BLOCK = sys.modules[__name__], THREADS
 SHARED = 48 << 10  # bytes per block
 SHARES = 64  # most shares of the covariance; fewer if (n, n) is large
 EXPANDED = 1 << 25  # numbers of a block of expanded features: 256 MiB
@@ -112,7 +112,7 @@ def streamed(problem, spare):
 def gram_shares(n, count):
     """Return the number of shares in which the covariance (n, n) of l documents is added."""
     gram_bytes = 256 << 20
-    return int(max(1, min(SHARES, gram_bytes // (8 * n * n), grid(count, gram_kernels.STEP))))
+    return int(max(1, min(SHARES, gram_bytes // (8 * n * n), grid(count, matrix_kernels.STEP))))
 
 
 def total(array):
@@ -147,35 +147,17 @@ def sum_rows(partial):
     return copy_out(out)
 
 
-def by_rank(scores, place, keys):
-    """kernels.matrix.by_rank."""
-    launch(matrix_kernels.by_rank, grid(scores.size), BLOCK, scores, place, keys)
+def run(name, count, *arguments):
+    """Launch a kernel by name, with a thread for each of count."""
+    modules = level_tree_kernels, matrix_kernels, pair_sums_kernels
+    launch(find_named(modules, name), grid(count), BLOCK, *arguments)
 
 
-def start_planes(order, *arrays):
-    """kernels.level_tree.start_planes."""
-    launch(level_tree_kernels.start_planes, grid(order.size), BLOCK, order, *arrays)
-
-
-def search_plane(plane, width, ranks, partners, *values):
-    """kernels.level_tree.search_plane."""
-    blocks = grid(ranks.query.size)
-    launch(level_tree_kernels.search_plane, blocks, BLOCK, plane, width, ranks, partners, *values)
-
-
-def pair_pulls(ranks, *arrays):
-    """kernels.gram.pair_pulls."""
-    launch(gram_kernels.pair_pulls, grid(ranks.query.size), BLOCK, ranks, *arrays)
-
-
-def combine(u, *arrays):
-    """kernels.pair_sums.combine."""
-    launch(pair_sums_kernels.combine, grid(u.size), BLOCK, u, *arrays)
-
-
-def p_swx(order, scores, level, offsets, *arrays):
-    """kernels.p_swx.p_swx."""
-    launch(p_swx_kernels.p_swx, offsets.size - 1, BLOCK, order, scores, level, offsets, *arrays)
+def pair_sums(room, u, margin, over, partners, z, loss):
+    """kernels.pair_sums.pair_sums, a block for each number of loss; room: of `room`."""
+    capacity, workspace = room
+    kernel = pair_sums_kernels.make_pair_sums(capacity)
+    launch(kernel, loss.size, THREADS, u, margin, over, partners, z, loss, workspace)
 
 
 def matrix(X):
@@ -188,11 +170,11 @@ def matrix(X):
     if isinstance(X, HostBlocks):
         return Streamed(X)
     if hasattr(X, "indptr"):
-        return Sparse(X)
+        return Sparse(X, STEPS)
     if X.shape[1] > LIMIT:
         import scipy.sparse
 
-        return Sparse(scipy.sparse.csr_array(X if isinstance(X, np.ndarray) else X.copy_to_host()))
+        return Sparse(scipy.sparse.csr_array(X if isinstance(X, np.ndarray) else X.copy_to_host()), STEPS)
     return Dense(X)
 
 
@@ -245,11 +227,11 @@ class Dense:
         """See pair_sums.PairSums.gram."""
         n, tiles = self.n, np.array(tile_pairs(self.n), np.int32)
         means = empty((len(offsets) - 1, n), np.float64)
-        launch(gram_kernels.query_means, len(offsets) - 1, 64, self.X, offsets, pulls, means)
+        launch(matrix_kernels.query_means, len(offsets) - 1, 64, self.X, offsets, pulls, means)
         shares = gram_shares(n, len(query))
         partial = empty((shares, n, n), np.float64)
         blocks = len(tiles), shares
-        launch(gram_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)
+        launch(matrix_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)
         return sum_rows(partial.reshape(shares, n * n)).reshape(n, n)
 
     def gram_diagonal(self, offsets, query, pulls):
@@ -283,53 +265,8 @@ class Product:
 
 def tile_pairs(n):
     """Return the tiles [(a, b)], a <= b, of the covariance."""
-    tiles = -(-n // gram_kernels.TILE)
+    tiles = -(-n // matrix_kernels.TILE)
     return [(a, b) for a in range(tiles) for b in range(a, tiles)]
-
-
-class Sparse:
-    """Products with a sparse X, stored by rows and by columns. T: its transpose, if there is one, CSR."""
-
-    def __init__(self, X, T=None):
-        self.host = X.tocsr()
-        self.X, self.T = device_rows(self.host), device_rows(X.T.tocsr() if T is None else T)
-        self.v, self.out = empty(X.shape[1], np.float64), empty(X.shape[1], np.float64)
-
-    def scores(self, v, out):
-        """out = X v."""
-        copy_in(v, self.v)
-        self.multiply(self.v, out)
-
-    def multiply(self, v, out):
-        """out = X v, for v on the device."""
-        launch(matrix_kernels.csr_product, grid(32 * out.size), BLOCK, self.X, v, out)
-
-    def transposed(self, z):
-        """Return X'z (n,) on the host."""
-        launch(matrix_kernels.csr_product, grid(32 * self.out.size), BLOCK, self.T, z, self.out)
-        return copy_out(self.out)
-
-    def product(self, over, partners, room):
-        """See cpu.Dense."""
-        capacity, workspace = room
-        blocks = len(over.firsts) - 1
-        kernel, loss = pair_sums_kernels.make_pair_sums(capacity), empty(blocks, np.float64)
-        u, z = empty(self.host.shape[0], np.float64), put(np.zeros(self.host.shape[0]))  # z stays 0 without pairs
-
-        def product(v, margin, exact):
-            self.scores(v, u)
-            launch(kernel, blocks, THREADS, u, margin, over, partners, z, loss, workspace)
-            return np.append(self.transposed(z), total(loss))
-
-        return product
-
-    def gram(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram."""
-        return sparse_gram(self.host, *(array.copy_to_host() for array in (offsets, query, pulls)))
-
-    def gram_diagonal(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram_diagonal."""
-        return sparse_gram_diagonal(self.host, offsets.copy_to_host(), pulls.copy_to_host())
 
 
 def library():
@@ -387,10 +324,10 @@ class ByQueries:
 
     def product(self, over, partners, room):
         """See cpu.Dense."""
-        (capacity, workspace), walks = room, self._walks(over)
+        walks = self._walks(over)
         lists = [len(walk.firsts) - 1 for walk in walks]
         ends, loss = np.cumsum(lists), empty(sum(lists), np.float64)
-        kernel, u, z = pair_sums_kernels.make_pair_sums(capacity), self.view(self.u), self.view(self.z)
+        u, z = self.view(self.u), self.view(self.z)
         places = zip(walks, ends.tolist(), lists)
         parts = [(walk, loss[end - count : end] if count else None) for walk, end, count in places]
 
@@ -404,7 +341,7 @@ class ByQueries:
                 if not is_known:
                     self.forward(block, self.vector, u[rows])
                 if losses is not None:
-                    launch(kernel, losses.size, THREADS, self.u, margin, walk, partners, self.z, losses, workspace)
+                    pair_sums(room, self.u, margin, walk, partners, self.z, losses)
                 self.backward(block, z[rows])
             if not is_known:
                 self._remember(v, self.u)
@@ -413,7 +350,7 @@ class ByQueries:
         return product
 
     def _walks(self, over):
-        """Return the arrays.Walk of each block of queries, in no more lists than there are."""
+        """Return the problem.Walk of each block of queries, in no more lists than there are."""
         most, queries, walks = len(over.firsts) - 1, np.sort(over.queries.copy_to_host()), []
         for first, last in self.queries:
             block_queries = queries[slice(*np.searchsorted(queries, (first, last)))]
@@ -423,7 +360,7 @@ class ByQueries:
 
 
 class Streamed(ByQueries):
-    """Products with a streaming.HostBlocks: each block is a Matrix, made when it is needed or kept."""
+    """Products with a blocks.HostBlocks: each block is a Matrix, made when it is needed or kept."""
 
     def __init__(self, X):
         super().__init__(X.shape, X.offsets, X.queries, Recall() if has_cupy() else None)
@@ -433,7 +370,7 @@ class Streamed(ByQueries):
     def load(self, number):
         """Return the Matrix of a block; a dense one is padded on the device."""
         X, *by_columns = self.X.part(number)
-        return Sparse(X, *by_columns) if by_columns else Dense(put(X))
+        return Sparse(X, STEPS, *by_columns) if by_columns else Dense(put(X))
 
     def each(self):
         """Yield the Matrix of each block."""
@@ -556,12 +493,12 @@ class Blocks(ByQueries):
             block_offsets = put((self.offsets[first : last + 1] - self.offsets[first]).astype(np.int32))
             means = empty((last - first, self.n), np.float64)
             grid_of_means = last - first, grid(self.n)
-            launch(gram_kernels.query_means, grid_of_means, BLOCK, block, block_offsets, pulls[rows], means)
+            launch(matrix_kernels.query_means, grid_of_means, BLOCK, block, block_offsets, pulls[rows], means)
             features -= view(means).astype(dtype)[query[rows] - first]
             sums += multiply(features * weights[rows, None].astype(dtype), features)
         return copy_out(total)
 
 
-def device_rows(X):
-    """Return the arrays.Csr of a CSR matrix, on the device: indptr int64, indices int32."""
+def csr(X):
+    """Return the problem.Csr of a CSR matrix, on the device: indptr int64, indices int32."""
     return Csr(put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32, copy=False)), put(X.data))

@@ -30,7 +30,7 @@ from gpukit.documents.convert import (
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame, is_frame
-from gpukit.io.ids import check_exact
+from gpukit.io.ids import check_exact, missing
 from gpukit.ranking.problem import group_sizes
 
 
@@ -87,10 +87,11 @@ class Occurring(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """Validated inputs in their original order.
+    """Validated inputs in the order of the queries.
 
     X (l, n): dense or CSR, float32 or float64, or a base.arrays.Resident, which `place` checks; y (l,) float64; names:
-    column names, an Occurring for a reduced X, or None; weights (l,) float64 of the documents or None for 1 each.
+    column names, an Occurring for a reduced X, or None; weights (l,) float64 of the documents and query_weights (m,)
+    float64, or None for 1 each.
     """
 
     X: object
@@ -98,6 +99,7 @@ class Inputs(NamedTuple):
     queries: Queries
     names: object
     weights: np.ndarray | None = None
+    query_weights: np.ndarray | None = None
 
 
 def is_wide(X, names):
@@ -117,20 +119,25 @@ def narrow_inputs(inputs):
     return inputs._replace(X=known.select(X), names=known)
 
 
-def read(X, y, qid, group, feature_names=None, may_stay=False):
+def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None, feature_names=None, may_stay=False):
     """Return Inputs of the arguments of fit; DataError for missing, inconsistent or nonfinite data.
 
     may_stay: X on a GPU may stay there.
     """
     documents = X
     X, names, y, queries = spread(X, y, qid, group, may_stay)
-    weights = document_weights(None, documents, X.shape[0])
     if feature_names is not None:
         names = np.asarray(feature_names, object)
         if names.shape != X.shape[1:]:
             raise DataError(f"feature_names has {names.size:,} names, X {X.shape[1]:,} columns.")
     check_names(names)
-    return Inputs(X, relevance(y, X.shape[0]), queries, names, weights)
+    weights = document_weights(sample_weight, documents, X.shape[0])
+    per_query = query_weights(weights_given(query_weight, documents), queries, group)
+    if isinstance(X, Resident) and queries.rows is not None:
+        X = features(X.given)[0]
+    columns = (X, relevance(y, X.shape[0]), weights)
+    X, y, weights = (column if column is None else queries.ordered(column) for column in columns)
+    return Inputs(X, y, queries, names, weights, per_query)
 
 
 def eval_sets(sets, groups=None, qids=None):
@@ -185,7 +192,7 @@ def queries_of(qid, group, count):
     qid = as_array(qid, "qid")
     if qid.dtype.kind in "cV":
         raise DataError(f"qid must be ids, integers or text; got {qid.dtype}.")
-    lacking = missing(qid) if qid.ndim == 1 else ()
+    lacking = np.flatnonzero(missing(qid)) if qid.ndim == 1 else ()
     if len(lacking):
         what = {"m": "NaT", "M": "NaT"}.get(qid.dtype.kind, "NaN" if qid[lacking[0]] is not None else "None")
         raise DataError(f"qid[{lacking[0]}] is {what}: every document needs a query.")
@@ -194,17 +201,6 @@ def queries_of(qid, group, count):
         return Queries(*group_rows(qid, count))
     except TypeError:
         raise DataError("qid mixes kinds of ids that cannot be compared; make them all numbers or all text.") from None
-
-
-def missing(qid):
-    """Return the mask of None, NaN and pandas' NA in a column of ids (l,)."""
-    if qid.dtype.kind in "fmM":
-        return np.flatnonzero(qid != qid)
-    if qid.dtype.kind != "O":
-        return np.zeros(0, np.int64)
-    return np.flatnonzero(
-        [not isinstance(value == value, bool | np.bool_) or value is None or value != value for value in qid]
-    )
 
 
 def query_weights(values, queries, group=None):

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from gpukit.ranking import level_tree as trees
-from gpukit.ranking.arrays import Partners, Ranks, Sums, Walk
-from gpukit.ranking.problem import share_out
+from gpukit.ranking.problem import Partners, Ranks, Sums, Walk, index_dtype, share_out
 from gpukit.ranking.solvers.counting import loss_of_pairs
 
 
@@ -43,7 +41,7 @@ class PairSums:
         if self.problem.is_weighted:
             return self.steps.put(self.problem.pulls())
         pulls = self.steps.empty(self.size, np.float64)
-        self.steps.pair_pulls(self.ranks, self.level, self.offsets, self.weights, pulls)
+        self.steps.run("pair_pulls", self.size, self.ranks, self.level, self.offsets, self.weights, pulls)
         return pulls
 
 
@@ -58,39 +56,49 @@ class LevelTreeSums(PairSums):
         self.place, self.documents = put(tree.place), put(tree.documents)
         self.order, self.keys = empty(self.size, np.int32), empty(self.size, np.float64)
         self.values = [empty(self.size, np.float64), empty(self.size, np.float64)]
-        tables = empty((tree.planes, 2 * tree.arity - 1, self.size), trees.index_dtype(tree.longest))
+        tables = empty((tree.planes, 2 * tree.arity - 1, self.size), index_dtype(tree.longest))
         self.partners = Partners(tables, empty((2, self.size), np.int32))
-        room = steps.room(tree.longest, self.n, len(self.over.firsts) - 1)
-        self.product = self.matrix.product(self.over, self.partners, room)
+        self.room = steps.room(tree.longest, self.n, len(self.over.firsts) - 1)
+        if hasattr(self.matrix, "product"):
+            self.product = self.matrix.product(self.over, self.partners, self.room)
+        else:
+            self.product, self.loss = self.take_two_passes, empty(len(self.over.firsts) - 1, np.float64)
+            self.u, self.z = empty(self.size, np.float64), put(np.zeros(self.size))  # z stays 0 without pairs
 
     def move(self, w):
         """Compute the scores of w and the level tree's tables for them."""
         steps = self.steps
         self.matrix.scores(w, self.scores)
-        steps.by_rank(self.scores, self.place, self.keys)
+        steps.run("by_rank", self.size, self.scores, self.place, self.keys)
         steps.sorting.argsort(self.keys, self.plan, self.order)
         tables = self.partners.tables
-        steps.start_planes(self.order, self.keys, self.ranks, self.documents, tables, self.values[0])
+        steps.run("start_planes", self.size, self.order, self.keys, self.ranks, self.documents, tables, self.values[0])
         for plane in range(self.problem.tree.planes):
             width = self.problem.tree.arity**plane
             now, following = self.values[plane % 2], self.values[1 - plane % 2]
-            steps.search_plane(plane, width, self.ranks, self.partners, now, following)
+            steps.run("search_plane", self.size, plane, width, self.ranks, self.partners, now, following)
 
     def walk(self, v, margin, exact=True):
         """See PairSums."""
         return self.product(v, float(margin), exact)
 
+    def take_two_passes(self, v, margin, exact):
+        """`walk` for a matrix that computes X v for all documents before X'z."""
+        self.matrix.scores(v, self.u)
+        self.steps.pair_sums(self.room, self.u, margin, self.over, self.partners, self.z, self.loss)
+        return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
+
 
 class SortedSums(PairSums):
     """Solvers without the level tree: each query is sorted once per move, then `solver` computes every sum.
 
-    solver: p_swx, dcm or ost of steps, (order, scores, level, offsets, u, sums).
+    solver: the name of p_swx, dcm or ost, (order, scores, level, offsets, u, sums).
     """
 
     def __init__(self, problem, steps, solver):
         super().__init__(problem, steps)
         tree, empty = problem.tree, steps.empty
-        self.solver = getattr(steps, solver)
+        self.solver, self.threads = solver, 256 * len(problem.weights)  # a block for each query
         self.plan = steps.sorting.plan(tree.offsets.astype(np.int64), np.float64)
         ones = np.ones(self.size)
         weights = ones if problem.document_weights is None else problem.document_weights
@@ -119,24 +127,28 @@ class SortedSums(PairSums):
             u = self.z
             self.multiply(self.u, self.own, u)
         self.add_partners(u, self.sums)
-        self.steps.combine(self.u, margin, self.counts, self.sums, self.document_weights, self.z, self.loss)
+        self.combine(self.u, margin, self.counts, self.sums, self.document_weights, self.z)
         return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
 
     def add_partners(self, u, sums):
         """sums = the sums of u over the partners of each document, times the differences of gains if there are any."""
         places = self.order, self.scores, self.level, self.offsets
-        self.solver(*places, u, sums)
+        self.steps.run(self.solver, self.threads, *places, u, sums)
         if self.gains is None:
             return
         unit, none = self.once[0]
         self.multiply(u, self.gains, self.product)
-        self.solver(*places, self.product, self.raised)
+        self.steps.run(self.solver, self.threads, *places, self.product, self.raised)
         for total, raised, sign in zip(sums, self.raised, (self.minus, unit)):  # total = sign (gains total - raised)
-            self.steps.combine(self.gains, 0.0, Sums(total, none), Sums(raised, none), sign, total, self.loss)
+            self.combine(self.gains, 0.0, Sums(total, none), Sums(raised, none), sign, total)
 
     def multiply(self, a, b, out):
         """out = a b: `once` counts each document once, without partners."""
-        self.steps.combine(a, 0.0, *self.once, b, out, self.loss)
+        self.combine(a, 0.0, *self.once, b, out)
+
+    def combine(self, *arguments):
+        """kernels.pair_sums.combine, with the parts of the loss in self.loss."""
+        self.steps.run("combine", self.size, *arguments, self.loss)
 
 
 def make_pair_sums(problem, solver, steps):

@@ -66,8 +66,7 @@ def arguments(documents):
 
 def read_set(documents):
     """Return the inputs.Inputs of Documents or (X, y, qid)."""
-    X, y, qid = (*arguments(documents), None, None)[:3]
-    return read(X, y, qid, None)
+    return read(*arguments(documents))
 
 
 def entry(run, C, result, seconds, metrics):
@@ -84,20 +83,20 @@ def entry(run, C, result, seconds, metrics):
 
 
 class ValidationSet:
-    """Held-out documents, inputs.Inputs, a RankingMetric, and weights (m,) of the queries or None for 1 each.
+    """Held-out documents, inputs.Inputs, and a RankingMetric.
 
     With weights of documents a query counts by their mean, as in LightGBM's metrics.
     """
 
-    def __init__(self, inputs, metric, weights=None):
+    def __init__(self, inputs, metric):
         parse_metric(metric.name)
-        self.metric, self.inputs, self.weights = metric, inputs, weights
-        self.y, self.offsets = inputs.queries.ordered(inputs.y), inputs.queries.offsets
+        self.metric, self.inputs, self.weights = metric, inputs, inputs.query_weights
+        self.y, self.offsets = inputs.y, inputs.queries.offsets
         if inputs.weights is not None:
             lengths = np.diff(self.offsets)
             queries = np.repeat(np.arange(len(lengths)), lengths)
-            means = np.bincount(queries, inputs.queries.ordered(inputs.weights), len(lengths)) / np.maximum(lengths, 1)
-            self.weights = means if weights is None else means * weights
+            means = np.bincount(queries, inputs.weights, len(lengths)) / np.maximum(lengths, 1)
+            self.weights = means if self.weights is None else means * self.weights
 
     def check_defined(self):
         """Raise DataError where the labels do not define the metric; return self."""
@@ -112,7 +111,7 @@ class ValidationSet:
     def scale_like(self, run):
         """Use the scaling and the columns of the training set (run.Run)."""
         X = serve.in_order(self.inputs.X, self.inputs.names, run.n_features, run.names)
-        self.X = serve.prepare_features(run.scaling, run.map, self.inputs.queries.ordered(X), self.offsets)
+        self.X = serve.prepare_features(run.scaling, run.map, X, self.offsets)
 
     def evaluate(self, w):
         """Return {metric: value} of the scores X w.

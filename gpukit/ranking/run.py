@@ -11,7 +11,7 @@ from gpukit.errors import DataError
 from gpukit.parallel import ALONE
 from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ranking import feature_map, scaling
-from gpukit.ranking.inputs import place, query_weights
+from gpukit.ranking.inputs import place
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import check_gains, make_problem
 from gpukit.ranking.shared import SharedPairSums, part_of_rank
@@ -29,7 +29,7 @@ class Run:
     parallel.Team whose ranks divide the queries, each having all of the inputs.
     """
 
-    def __init__(self, inputs, settings, weights=None, group=None, team=ALONE):
+    def __init__(self, inputs, settings, team=ALONE):
         vectors = 10  # bytes of features that conjugate gradients have at once
         count = inputs.X.shape[1]
         devices.require_host(vectors * 8 * count, f"Training on {inputs.X.shape[0]:,} documents x {count:,} features")
@@ -42,40 +42,37 @@ class Run:
         check_distinct_gpus(team, self.device)
         with self.stage("prepare"):
             queries = inputs.queries
-            stays = settings.scale == "none" and not is_mapped and queries.rows is None and team.size == 1
-            X = queries.ordered(place(inputs.X, self.device, stays))
+            X = place(inputs.X, self.device, settings.scale == "none" and not is_mapped)
             X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
             on_host = is_on_host(X)
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
             span = scaling.ranges(X) if on_host and settings.scale != "query" else None
             self.scaling = scaling.fit(settings.scale, X, queries.offsets, span)
-            self.later = self.scaling if self._scales_later() else scaling.UNSCALED
+            # a GPU scales its copy of X itself, so that the host needs none
+            later = self.device.is_cuda and settings.features == "fourier" and self.scaling.kind in scaling.FITTED
+            self.later = self.scaling if later else scaling.UNSCALED
             if is_mapped and self.later is scaling.UNSCALED:
                 X = self.scaling.apply(X, queries.offsets)
             self.map = feature_map.fit(settings.features, X, queries.offsets, self.later)
             n = feature_map.width(self.map, count)
             widest = 4096 if is_mapped else 1024  # features of a full matrix; passes over mapped ones cost more
             preconditioned = settings.precondition and n <= widest
-            y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
-            document_weights = None if inputs.weights is None else queries.ordered(inputs.weights)
-            gains = check_gains(y) if settings.pair_weights == "gain" else None
-            whole = make_problem(X, y, queries.offsets, weights, document_weights, gains)
+            gains = check_gains(inputs.y) if settings.pair_weights == "gain" else None
+            whole = make_problem(X, inputs.y, queries.offsets, inputs.query_weights, inputs.weights, gains)
             self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)
             planes = whole.tree.planes
             self.solver = choose_solver(settings.solver, self.device, planes, preconditioned, whole.is_weighted)
-            self.problem = self._scaled(part_of_rank(whole, y, team))
+            self.problem = self._scaled(part_of_rank(whole, inputs.y, team))
             pairs, largest = whole.weighted_pairs, self._largest(X.shape[1], span)
             if not pairs:
                 raise DataError("The weights of all pairs are 0, so there is nothing to learn from. Check the weights.")
             del whole, X  # the unscaled data are not kept
             self.session = self._session(n)
         with self.stage("precondition"):
-            self.preconditioner = None if team.rank else self._preconditioner(preconditioned)
-            self.size = None if team.rank else self._size(pairs, largest)
-
-    def _scales_later(self):
-        """Return True if the GPU scales its copy of X, so that the host needs none."""
-        return self.device.is_cuda and self.settings.features == "fourier" and self.scaling.kind in scaling.FITTED
+            if not team.rank:
+                gram = self.session.gram if preconditioned else self.session.gram_diagonal
+                self.preconditioner = Preconditioner(gram())
+                self.size = self._size(pairs, largest)
 
     def _scaled(self, problem):
         """A Problem with its features scaled, or, if they are, mapped; None stays None."""
@@ -117,10 +114,6 @@ class Run:
             self.problem = fit_memory(self.device, self.problem)
             session = make_pair_sums(self.problem, self.solver, engine(self.device, "gpukit.ranking"))
         return session if self.team.size == 1 else SharedPairSums(session, n, self.team)
-
-    def _preconditioner(self, full):
-        """Return the Preconditioner: the covariance within queries, or its diagonal."""
-        return Preconditioner(self.session.gram() if full else self.session.gram_diagonal())
 
     @contextlib.contextmanager
     def stage(self, name):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import map_row_blocks
 from gpukit.errors import DataError
 from gpukit.scheduler import by_block
 
@@ -38,7 +39,7 @@ class Scaling(NamedTuple):
         if self.kind == "query":
             return scale_by_query(X, offsets)
         if hasattr(X, "indptr"):
-            return type(X)((_multiply(X, self.factor), X.indices, X.indptr), X.shape)
+            return type(X)(((X.data * self.factor[X.indices]).astype(X.dtype), X.indices, X.indptr), X.shape)
         out = np.empty_like(X)
         _shift(X, self.low, self.factor, out)
         return out
@@ -76,10 +77,8 @@ def inverse(width):
 
 def dense_range(X):
     """Return the smallest and largest value of each column, (n,) float64 each."""
-    runs = max(-(-X.shape[0] // RUN), 1)
-    lows, highs = np.empty((runs, X.shape[1])), np.empty((runs, X.shape[1]))
-    _ranges(X, lows, highs)
-    return lows.min(axis=0), highs.max(axis=0)
+    lows, highs = zip(*map_row_blocks(lambda rows: (X[rows].min(axis=0), X[rows].max(axis=0)), X.shape))
+    return np.min(lows, axis=0).astype(np.float64), np.max(highs, axis=0).astype(np.float64)
 
 
 def ranges(X):
@@ -140,10 +139,6 @@ def _sparse_spread(X, offsets):
     return np.zeros(X.shape[1]), width * np.sqrt(spread / X.shape[0])
 
 
-def _multiply(X, factor):
-    return (X.data * factor[X.indices]).astype(X.dtype)
-
-
 def scale_by_query(X, offsets):
     """Return X (l, n) with each feature of each query scaled to [0, 1]; a new array."""
     if hasattr(X, "indptr"):
@@ -151,18 +146,6 @@ def scale_by_query(X, offsets):
     out = np.empty_like(X)
     _scale_queries(X, offsets, out)
     return out
-
-
-@by_block(lambda lows: lows.shape[0])
-def _ranges(start, stop, X, lows, highs):
-    """Set row `run` of lows, highs: the range of each column in its RUN rows."""
-    for run in range(start, stop):
-        low, high = lows[run], highs[run]
-        low[:], high[:] = np.inf, -np.inf
-        for i in range(run * RUN, min(run * RUN + RUN, X.shape[0])):
-            for f in range(X.shape[1]):
-                low[f] = min(low[f], X[i, f])
-                high[f] = max(high[f], X[i, f])
 
 
 @by_block(lambda squares: squares.shape[0])
@@ -209,31 +192,3 @@ def _scale_queries(start, stop, X, offsets, out):
         for i in range(offsets[t], offsets[t + 1]):
             for f in range(X.shape[1]):
                 out[i, f] = (X[i, f] - low[f]) * high[f]
-
-
-def sparse_gram(X, offsets, query, pulls):
-    """Return twins.gram.weighted_gram for a CSR matrix X (l, n): X'BX - sum over queries of s s' / b, dense (n, n)
-    float64.
-
-    B = diag(pulls), s = the query's sum of pulls_i x_i, b = its sum of pulls.
-    """
-    X, weighted, sums, means = _query_moments(X, offsets, pulls)
-    return np.asarray((X.T @ weighted - sums.T @ means).todense())
-
-
-def sparse_gram_diagonal(X, offsets, pulls):
-    """Return the diagonal of `sparse_gram`, (n,) float64, without the matrix."""
-    X, weighted, sums, means = _query_moments(X, offsets, pulls)
-    return np.maximum((X * weighted).sum(axis=0) - (sums * means).sum(axis=0), 0.0)
-
-
-def _query_moments(X, offsets, pulls):
-    """Return (X in float64, its rows times pulls, their sums in each query, the weighted means of each query)."""
-    import scipy.sparse
-
-    X = scipy.sparse.csr_array(X, dtype=np.float64)
-    weighted = scipy.sparse.diags_array(pulls) @ X
-    members = np.ones(len(pulls)), np.arange(len(pulls)), offsets
-    by_query = scipy.sparse.csr_array(members, (len(offsets) - 1, len(pulls)))
-    sums, totals = by_query @ weighted, by_query @ pulls
-    return X, weighted, sums, scipy.sparse.diags_array(inverse(totals)) @ sums

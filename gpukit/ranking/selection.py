@@ -13,7 +13,6 @@ by more than one standard error.
 """
 
 import contextlib
-import json
 import warnings
 from itertools import groupby
 from operator import attrgetter
@@ -26,8 +25,9 @@ from gpukit.errors import DataError
 from gpukit.model_selection.splits import choose_users, hash_floats, hash_groups, hash_rows, renumber
 from gpukit.model_selection.trial import Budget, Trial, best_of, has_passed_best, list_finalists, simplest_of
 from gpukit.ranking import run
-from gpukit.ranking.inputs import Inputs, Queries, query_weights
+from gpukit.ranking.inputs import Inputs, Queries
 from gpukit.ranking.path import RankingMetric, ValidationSet, read_set
+from gpukit.ranking.shared import broadcast_json
 from gpukit.ranking.solvers import choose
 from gpukit.ranking.solvers.choose import stored_values
 from gpukit.timing import work_clock
@@ -60,14 +60,11 @@ class Sample(NamedTuple):
         return np.flatnonzero(np.diff(self.query, prepend=-1))
 
     @property
-    def weights(self):
-        """Weights (m,) of the queries."""
-        return self.weight[self.starts]
-
-    @property
     def inputs(self):
         """These documents as inputs.Inputs."""
-        return Inputs(self.X, self.y, Queries(None, np.append(self.starts, len(self.y)), None), None, self.own)
+        starts = self.starts
+        queries = Queries(None, np.append(starts, len(self.y)), None)
+        return Inputs(self.X, self.y, queries, None, self.own, self.weight[starts])
 
     @property
     def unit(self):
@@ -85,25 +82,23 @@ class Sample(NamedTuple):
         return bool(((np.diff(self.y) != 0) & (np.diff(self.query) == 0) & (weights[1:] > 0)).any())
 
 
-def draw_sample(inputs, weights, group):
+def draw_sample(inputs):
     """Return the Sample of the queries of inputs.Inputs that have pairs, or None.
 
     It has at most MOST stored features: some of the queries or, if these are too few, some documents of all.
     Queries and their documents are in the order of their keys.
     """
     enough = 50  # queries of a sample of whole queries; for fewer, documents are sampled
-    queries, lengths = inputs.queries, np.diff(inputs.queries.offsets)
-    y, keys = (queries.ordered(array) for array in (inputs.y, hash_rows(inputs.X) ^ hash_floats(inputs.y)))
-    document_weights = None if inputs.weights is None else queries.ordered(inputs.weights)
-    keys = keys if document_weights is None else keys ^ hash_floats(document_weights)
-    weights = query_weights(weights, queries, group)
-    weights = np.ones(len(lengths)) if weights is None else weights
-    query, query_keys = np.repeat(np.arange(len(lengths)), lengths), hash_groups(keys, queries.offsets)
+    X, y, own, offsets = inputs.X, inputs.y, inputs.weights, inputs.queries.offsets
+    lengths, keys = np.diff(offsets), hash_rows(X) ^ hash_floats(y)
+    keys = keys if own is None else keys ^ hash_floats(own)
+    weights = np.ones(len(lengths)) if inputs.query_weights is None else inputs.query_weights
+    query, query_keys = np.repeat(np.arange(len(lengths)), lengths), hash_groups(keys, offsets)
     query_keys ^= hash_floats(weights)
     paired = np.unique(query[1:][(np.diff(y) != 0) & (np.diff(query) == 0)])
     paired = paired[weights[paired] > 0]
     rows = np.flatnonzero(np.isin(query, paired))
-    limit = MOST * len(y) // max(stored_values(inputs.X), 1)
+    limit = MOST * len(y) // max(stored_values(X), 1)
     whole = choose_users(query[rows], query_keys, limit, least=0)
     if np.count_nonzero(whole) >= min(enough, len(paired)):
         rows = rows[whole[query[rows]]]
@@ -114,10 +109,7 @@ def draw_sample(inputs, weights, group):
     numbers, _ = renumber(query[rows], query_keys)
     order = np.lexsort((keys[rows], numbers))
     rows = rows[order]
-    X = inputs.X[rows if queries.rows is None else queries.rows[rows]]
-    return Sample(
-        X, y[rows], numbers[order], weights[query[rows]], None if document_weights is None else document_weights[rows]
-    )
+    return Sample(X[rows], y[rows], numbers[order], weights[query[rows]], None if own is None else own[rows])
 
 
 def split_folds(sample):
@@ -150,11 +142,11 @@ class Search(NamedTuple):
     trials: list
 
 
-def choose_settings(inputs, settings, weights, group, team, is_open=True, validation=None, metric=PAIRS):
+def choose_settings(inputs, settings, team, is_open=True, validation=None, metric=PAIRS):
     """Return estimator.Settings with "auto" replaced by choices for inputs.Inputs.
 
     C is 1 if is_open is False, X stays on a GPU, or nothing can be held out; the scale "auto" is then "none", as for an
-    explicit C. weights, group, team: as in run.Run; all ranks get the choice of rank 0. validation: path.ValidationSet
+    explicit C. All ranks of the team get the choice of rank 0. validation: path.ValidationSet
     or None; metric: path.RankingMetric.
     """
     first = settings._replace(features=list_features(settings)[0])
@@ -165,12 +157,13 @@ def choose_settings(inputs, settings, weights, group, team, is_open=True, valida
     if not team.rank:
         search = settings._replace(C=1.0, **TRIAL)
         if validation is not None:
-            choice = choose_on_validation(inputs, search, weights, group, validation)
+            choice = choose_on_validation(inputs, search, validation)
         else:
-            choice = choose_on_folds(inputs, search, weights, group, metric)
-    choice = broadcast_choice(choice and choice._replace(seconds=work_clock() - start), team)
-    if choice is None:
+            choice = choose_on_folds(inputs, search, metric)
+    fields = broadcast_json(team, choice and choice._replace(seconds=work_clock() - start))
+    if fields is None:
         return simplest
+    choice = Choice(*fields)
     return simplest._replace(**{name: choice.facts[name] for name in Candidate._fields}, chosen=choice)
 
 
@@ -203,32 +196,23 @@ def choose_validation(validation, eval_sets, metric):
         warnings.warn(f"C is chosen on parts of the training set, not on the last eval set. {error}", stacklevel=4)
 
 
-def broadcast_choice(choice, team):
-    """Return the Choice of rank 0, or None, on all ranks."""
-    text = team.broadcast(np.frombuffer(json.dumps(choice).encode(), np.uint8))
-    fields = json.loads(bytes(text))
-    return fields and Choice(*fields)
-
-
-def choose_on_validation(inputs, settings, weights, group, validation):
+def choose_on_validation(inputs, settings, validation):
     """Return the Choice of candidates trained on all of inputs.Inputs; None if there are none."""
-    folds = [(inputs, weights, group, validation)]
-    searches = [search_folds(folds, settings._replace(features=kind)) for kind in list_features(settings)]
+    searches = [
+        search_folds([(inputs, validation)], settings._replace(features=kind)) for kind in list_features(settings)
+    ]
     queries = len(validation.offsets) - 1
     return make_choice(searches, validation.metric, queries, "validation") if searches[0].finalists else None
 
 
-def choose_on_folds(inputs, settings, weights, group, metric):
+def choose_on_folds(inputs, settings, metric):
     """Return the Choice of candidates trained on folds of a sample; None if there are none or nothing is held out."""
     check_metric(inputs, metric)
-    sample = draw_sample(inputs, weights, group)
+    sample = draw_sample(inputs)
     if sample is None:
         return None
     settings, searches = settings._replace(solver="auto", device="cpu"), []
-    folds = [
-        (train.inputs, train.weights, None, ValidationSet(held_out.inputs, metric, held_out.weights))
-        for train, held_out in split_folds(sample)
-    ]
+    folds = [(train.inputs, ValidationSet(held_out.inputs, metric)) for train, held_out in split_folds(sample)]
     for kind in list_features(settings):
         # with more features than documents, eigenvectors cost more than the steps they save
         full = settings.precondition and (kind != "linear" or sample.X.shape[1] <= len(sample.y))
@@ -240,13 +224,15 @@ def choose_on_folds(inputs, settings, weights, group, metric):
 
 
 def search_folds(folds, settings, rival=None):
-    """Return the Search of one kind of features on folds [(Inputs, weights, group, path.ValidationSet)].
+    """Return the Search of one kind of features on folds [(Inputs, path.ValidationSet)].
 
     It ends without finalists as soon as the best is not better than the Trial `rival` on the folds so far.
     """
-    trials, finalists, paths, budget = {}, [], dict.fromkeys(list_scales(settings)), make_budget(settings)
-    for inputs, weights, group, validation in folds:
-        results = try_paths(inputs, weights, group, settings, paths, validation, budget)
+    map_work = 2e8  # WORK for the candidates of a feature map, in expanded features
+    trials, finalists, paths = {}, [], dict.fromkeys(list_scales(settings))
+    budget = Budget(WORK if settings.features == "linear" else map_work)
+    for inputs, validation in folds:
+        results = try_paths(inputs, settings, paths, validation, budget)
         if not results:
             return Search([], list(trials.values()))
         finalists = [trials[trial.candidate].extend(trial) if trials else trial for trial in results]
@@ -260,12 +246,6 @@ def search_folds(folds, settings, rival=None):
     return Search(finalists, list(trials.values()))
 
 
-def make_budget(settings):
-    """Return the Budget of a Search."""
-    map_work = 2e8  # the same for the candidates of a feature map, in expanded features
-    return Budget(WORK if settings.features == "linear" else map_work)
-
-
 def is_behind(trial, rival):
     """Return True if a Trial is not better than the first units of another one."""
     units = len(trial.scores)
@@ -274,12 +254,12 @@ def is_behind(trial, rival):
 
 def check_metric(inputs, metric):
     """Raise DataError if the labels do not define the metric for choosing C; pairs are checked later."""
-    reason = metric.explain_undefined(inputs.queries.ordered(inputs.y), inputs.queries.offsets)
+    reason = metric.explain_undefined(inputs.y, inputs.queries.offsets)
     if reason and not metric.name.startswith("pa"):
         raise DataError(f"C cannot be chosen by {metric.name}: {reason}. Choose another metric.")
 
 
-def try_paths(inputs, weights, group, settings, paths, validation, budget):
+def try_paths(inputs, settings, paths, validation, budget):
     """Return [Trial] of candidates trained on inputs.Inputs, without scales whose products overflow.
 
     paths: {scale: values of C, or None for a path from the data}; validation: path.ValidationSet; budget: the
@@ -288,7 +268,7 @@ def try_paths(inputs, weights, group, settings, paths, validation, budget):
     trials = []
     for scale, values in paths.items():
         with contextlib.suppress(DataError), np.errstate(over="ignore", invalid="ignore"):
-            trained = run.Run(inputs, settings._replace(scale=scale), weights, group)
+            trained = run.Run(inputs, settings._replace(scale=scale))
             validation.scale_like(trained)
             trials += try_path(trained, values, validation, budget)
     return trials

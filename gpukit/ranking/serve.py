@@ -13,6 +13,7 @@ from gpukit.evaluation import ranking
 from gpukit.ranking import cpu, feature_map
 from gpukit.ranking.inputs import (
     Occurring,
+    Queries,
     document_weights,
     features,
     place,
@@ -33,8 +34,6 @@ def predict(model, X, qid=None, group=None):
     matrix = in_model_order(model, *features(X, may_stay))
     if isinstance(matrix, Resident):
         return finite(scores_there(matrix, model.coef_))
-    if queries is None:
-        return scores(model, matrix, None)
     return queries.restored(scores(model, queries.ordered(matrix), queries.offsets))
 
 
@@ -46,19 +45,17 @@ def explain(model, X, qid=None, group=None):
     vectors = 4  # arrays with a column for each feature
     devices.require_host(vectors * 8 * X.shape[0] * len(model.coef_), f"Explaining {X.shape[0]:,} scores")
     X = X.toarray() if hasattr(X, "indptr") else X
-    ordered = X if queries is None else queries.ordered(X)
-    terms = prepare_features(model.scaling_, model.feature_map_, ordered, None if queries is None else queries.offsets)
-    terms = terms[:] * model.coef_
+    terms = prepare_features(model.scaling_, model.feature_map_, queries.ordered(X), queries.offsets)[:] * model.coef_
     parts = np.append(terms[:, : X.shape[1]], np.zeros((len(terms), 1)), axis=1)
     if model.feature_map_ is not None:
         model.feature_map_.attribute(terms[:, X.shape[1] :], parts)
-    return parts if queries is None else queries.restored(parts)
+    return queries.restored(parts)
 
 
 def known_queries(model, X, qid, group):
-    """Return inputs.Queries if the model's scaling needs them, else None; DataError if they are missing."""
+    """Return inputs.Queries, without offsets unless the model's scaling needs them; DataError if they are missing."""
     if model.scaling_.kind != "query":
-        return None
+        return Queries(None, None, None)
     if isinstance(X, Documents):
         return queries_of(None, np.diff(X.offsets), X.X.shape[0])
     if qid is None and group is None:
@@ -186,9 +183,8 @@ def measure(model, inputs):
 
 def score_inputs(model, inputs):
     """Return (labels, scores, offsets) of Inputs in the order of queries."""
-    queries = inputs.queries
-    X = in_model_order(model, inputs.X, inputs.names)
-    return queries.ordered(inputs.y), scores(model, queries.ordered(X), queries.offsets), queries.offsets
+    offsets, X = inputs.queries.offsets, in_model_order(model, inputs.X, inputs.names)
+    return inputs.y, scores(model, X, offsets), offsets
 
 
 def accuracy(model, X, y, qid, group, weights):

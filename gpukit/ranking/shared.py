@@ -82,28 +82,20 @@ class SharedPairSums:
         return self.team.reduce(part)
 
     def serve(self):
-        """Compute partial sums until rank 0 has the Result; return it."""
+        """Compute partial sums until rank 0 has the tron.Result; return it."""
         while int((question := self.team.broadcast())[0]) != END:
             self._do(question)
-        return unpack_result(question[1:], self.team.broadcast())
+        w, *others = broadcast_json(self.team)
+        return Result(np.array(w), *others)
 
     def finish(self, result):
         """Send the Result to all other ranks."""
-        numbers, text = pack_result(result)
-        self.team.broadcast(np.concatenate(([END], numbers)))
-        self.team.broadcast(text)
+        self.team.broadcast(np.array([float(END)]))
+        broadcast_json(self.team, [result.w.tolist(), *result[1:]])
         return result
 
 
-def pack_result(result):
-    """Return (numbers, JSON as bytes) of a tron.Result."""
-    text = json.dumps([result.stopped, result.history])
-    numbers = np.concatenate(([result.objective, result.gradient, result.start_norm, result.gap], result.w))
-    return numbers, np.frombuffer(text.encode(), np.uint8)
-
-
-def unpack_result(numbers, text):
-    """Return the tron.Result of the results of `pack_result`."""
-    stopped, history = json.loads(bytes(text))
-    objective, gradient, start_norm, gap = map(float, numbers[:4])
-    return Result(numbers[4:], objective, gradient, stopped, history, start_norm, gap)
+def broadcast_json(team, value=None):
+    """Return the value of rank 0 on all ranks, with exact numbers."""
+    text = None if team.rank else np.frombuffer(json.dumps(value).encode(), np.uint8)
+    return json.loads(bytes(team.broadcast(text)))

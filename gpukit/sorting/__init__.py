@@ -8,9 +8,9 @@ among the greater ones *and* laid down again. Exact and deterministic: equal key
 the seed of the pivots. Segments of any length, float32 and float64.
 
 GPU: a group of 1 to 32 lanes a segment up to 256 keys (warp_sort.py: bitonic, in registers and by shuffles), a block up
-to 1024 (block_merge.py: sorted runs merged in shared memory), a block with quicksort above, O(n log n) each. CPU:
-segments in parallel; up to four rising or falling runs are merged, other keys sorted by insertion (up to 96) or byte by
-byte, O(n). segmented.py: what people hand in, checked, either way.
+to 1024 (quicksort.py: sorted runs merged in shared memory), a block with quicksort above, O(n log n) each. CPU:
+segments in parallel; up to four rising or falling runs are merged, few keys between sorted ones are sorted apart,
+others by insertion (up to 96) or byte by byte, O(n). segmented.py: what people hand in, checked, either way.
 """
 
 from gpukit.sorting.segmented import segmented_argsort

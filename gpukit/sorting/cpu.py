@@ -1,7 +1,5 @@
 """Host steps of the sorting on the CPU; gpu.py has the same functions."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gpukit.device.cpu_arrays import empty, fetch
@@ -15,15 +13,9 @@ def resident(keys):
     return keys
 
 
-class PreparedSort(NamedTuple):
-    """offsets (m + 1,) int64 of the segments."""
-
-    offsets: np.ndarray
-
-
 def plan(offsets, dtype, seed=0):
-    """The PreparedSort for segments [offsets[s], offsets[s + 1]); dtype and seed change nothing on the CPU."""
-    return PreparedSort(np.ascontiguousarray(offsets, np.int64))
+    """Segments [offsets[s], offsets[s + 1]) as (m + 1,) int64; dtype and seed change nothing on the CPU."""
+    return np.ascontiguousarray(offsets, np.int64)
 
 
 def argsort(keys, prepared, order):
@@ -31,7 +23,7 @@ def argsort(keys, prepared, order):
 
     NaN is not looked for.
     """
-    twins.argsort_segments(keys, prepared.offsets, order)
+    twins.argsort_segments(keys, prepared, order)
 
 
 def first_nan(keys):

@@ -143,12 +143,55 @@ def radix_sort(entries, places, size, counts):
 
 
 @njit
+def keep_ascending(keys, most, kept):
+    """The number of positions in kept (n,), whose keys ascend; 0 if more than `most` others are left out.
+
+    A key below the last one is left out together with it, so that a single large key does not hide those behind it.
+    """
+    count = 0
+    for i in range(keys.size):
+        if count == 0 or keys[i] >= keys[kept[count - 1]]:
+            kept[count] = i
+            count += 1
+        else:
+            count -= 1
+            if i + 1 - count > most:
+                return 0
+    return count
+
+
+@njit
+def sort_scattered(keys, kept, count, entries, places, counts, order):
+    """order = the positions of keys (n,), ascending: kept[:count] merged with the others, which are sorted by byte."""
+    others = 0
+    for i in range(keys.size):
+        if i - others == count or kept[i - others] != i:
+            entries[0, others], places[0, others] = integer_key(keys[i]), i
+            others += 1
+    row = radix_sort(entries, places, others, counts)
+    a, b, key = 0, 0, integer_key(keys[kept[0]])
+    for slot in range(keys.size):
+        other, place = entries[row, b], places[row, b]
+        if b < others and (a == count or other < key or (other == key and place < kept[a])):
+            order[slot] = place
+            b += 1
+        else:
+            order[slot] = kept[a]
+            a += 1
+            key = integer_key(keys[kept[min(a, count - 1)]])
+
+
+@njit
 def argsort_range(keys, offsets, first, last, order):
     """Segments [first, last), one after the other."""
     longest, short = 0, 96  # keys up to which insertion is faster than counting bytes
     for segment in range(first, last):
         longest = max(longest, offsets[segment + 1] - offsets[segment])
-    entries, places = np.empty((2, longest), np.uint64), np.empty((2, longest), np.int32)
+    entries, places, kept = (
+        np.empty((2, longest), np.uint64),
+        np.empty((2, longest), np.int32),
+        np.empty(longest, np.int32),
+    )
     ends, strict, counts = np.empty(RUNS, np.int64), np.empty(RUNS, np.int64), np.empty((8, 256), np.uint32)
     for segment in range(first, last):
         begin, end = offsets[segment], offsets[segment + 1]
@@ -159,6 +202,11 @@ def argsort_range(keys, offsets, first, last, order):
             for run in range(runs):
                 place_run(segment_keys, ends[run - 1] if run else 0, ends[run], strict[run], source)
             merge_runs(segment_keys, source, ends, runs, target)
+            continue
+        size = segment_keys.size
+        count = keep_ascending(segment_keys, size // 8, kept) if size > short else 0
+        if count:
+            sort_scattered(segment_keys, kept, count, entries, places, counts, out)
             continue
         for i in range(segment_keys.size):
             entries[0, i], places[0, i] = integer_key(segment_keys[i]), i

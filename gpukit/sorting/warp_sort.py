@@ -9,8 +9,9 @@ import numpy as np
 
 from gpukit._cuda import cuda, device
 from gpukit.primitives.keys import ascending_key
-from gpukit.sorting.plan import CHUNK, ENTRIES
 
+ENTRIES = 8  # a lane's
+CHUNK = 32 * ENTRIES  # a warp's
 U32, U64, I32, I64 = np.uint32, np.uint64, np.int32, np.int64
 FULL = U32(0xFFFFFFFF)
 HIGH = U64(0xFFFFFFFF00000000)

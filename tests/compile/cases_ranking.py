@@ -4,12 +4,10 @@ from compile.usage import Case, named
 from numba.core import types
 
 from gpukit.ranking import gpu
-from gpukit.ranking.arrays import Csr, Partners, Ranks, Sums, Walk
-from gpukit.ranking.kernels import gram as gram_kernels
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
-from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
+from gpukit.ranking.problem import Csr, Partners, Ranks, Sums, Walk
 
 QUERIES = "int32[::1], float64[::1], int32[::1], int64[::1]"
 F32, F64, I32, I64 = types.float32, types.float64, types.int32, types.int64
@@ -76,7 +74,7 @@ def sums_case(capacity, table, registers):
 CASES = [
     Case(
         "ranking.p_swx",
-        p_swx_kernels.p_swx,
+        pair_sums_kernels.p_swx,
         (f"{QUERIES}, {VECTOR}", SUMS),
         registers=48,
         float64_ok=True,
@@ -135,21 +133,21 @@ CASES = [
     ),
     Case(
         "ranking.pair_pulls",
-        gram_kernels.pair_pulls,
+        matrix_kernels.pair_pulls,
         (RANKS, f"int32[::1], int32[::1], {VECTOR}, {VECTOR}"),
         32,
         float64_ok=True,
     ),
     Case(
         "ranking.query_means",
-        gram_kernels.query_means,
+        matrix_kernels.query_means,
         f"float32[:, ::1], int32[::1], {VECTOR}, {MATRIX}",
         48,
         float64_ok=True,
     ),
     Case(
         "ranking.weighted_gram",
-        gram_kernels.weighted_gram,
+        matrix_kernels.weighted_gram,
         f"float32[:, ::1], {MATRIX}, int32[::1], {VECTOR}, int32[:, ::1], float64[:, :, ::1]",
         80,
         float64_ok=True,

@@ -14,9 +14,9 @@ from gpukit.neighbors.hashes import gpu as simlsh
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.plan import STRIPE_BYTES, blocks, stripe_rows
 from gpukit.neighbors.search import kernels as hamming
-from gpukit.ranking import level_tree
+from gpukit.ranking import problem
 from gpukit.ratings.orders import compressed, order
-from gpukit.sorting import plan as sorting
+from gpukit.sorting import gpu as sorting
 from gpukit.sorting import segmented
 
 GRID = 65_535  # blocks of a launch along y
@@ -45,11 +45,11 @@ def test_keys_of_the_largest_tables():
 
 def test_more_documents_than_tables_can_count(monkeypatch):
     """The limit is lowered, so that a missing check does not fill the memory."""
-    assert level_tree.MOST == 2**31 - 1
-    monkeypatch.setattr(level_tree, "MOST", 3)
+    assert problem.MOST == 2**31 - 1
+    monkeypatch.setattr(problem, "MOST", 3)
     with pytest.raises(DataError, match=r"RankSVM takes up to 3 documents; there are 4"):
-        level_tree.build(np.zeros(4), [0, 4])
-    assert level_tree.build(np.zeros(3), [0, 3]).longest == 3
+        problem.build_tree(np.zeros(4), [0, 4])
+    assert problem.build_tree(np.zeros(3), [0, 3]).longest == 3
 
 
 def test_segments_and_their_number(monkeypatch):

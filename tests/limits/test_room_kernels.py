@@ -15,11 +15,11 @@ from gpukit.neighbors.hashes import kernels as simlsh
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.plan import Lists
 from gpukit.neighbors.search import kernels as hamming
-from gpukit.ranking.arrays import Csr, Partners, Ranks, Sums
-from gpukit.ranking.kernels import gram, level_tree, matrix, pair_sums, rows
+from gpukit.ranking.kernels import level_tree, matrix, pair_sums, rows
+from gpukit.ranking.problem import Csr, Partners, Ranks, Sums
 from gpukit.selection import kernels as selection
+from gpukit.sorting import gpu as sorting_gpu
 from gpukit.sorting import kernels as sorting
-from gpukit.sorting import plan as sorting_plan
 from gpukit.svt.kernels import bulge_chasing
 
 U32 = np.uint32
@@ -114,7 +114,7 @@ def test_segments_far_back(dtype):
     offsets = first + np.concatenate([[0], np.cumsum(sizes)])
     tail = np.random.default_rng(1).normal(size=sum(sizes)).astype(dtype)
     keys, order = with_tail(first, tail), sparse(first + sum(sizes), np.int32)
-    segments, queue, room = sorting_plan.work(offsets, BLOCK)
+    segments, queue, room = sorting_gpu.work(offsets, BLOCK)
     buffers = np.zeros((2, max(room, 1)), np.uint64), np.zeros((2, max(room, 1)), U32)
     kernel, blocks = sorting.make_argsort(dtype == np.float32, BLOCK), [(block, 0, 0) for block in range(len(queue))]
     run_blocks(kernel, len(queue), BLOCK, blocks, keys, offsets, order, U32(5), segments, queue, *buffers)
@@ -166,9 +166,9 @@ def test_partners_of_the_last_documents(tree):
     assert outcomes[0][1].any()
     pulls, expected, weights = sparse(DOCUMENTS, np.float64), np.empty(15), np.array([1.5, 0.5])
     offsets = np.append(0, made.offsets.astype(np.int64) + first).astype(np.int32)
-    run_last(gram.pair_pulls, 15, BLOCK, alone, made.level, made.offsets, weights, expected)
+    run_last(matrix.pair_pulls, 15, BLOCK, alone, made.level, made.offsets, weights, expected)
     level = with_tail(first, made.level)
-    run_last(gram.pair_pulls, DOCUMENTS, BLOCK, far, level, offsets, np.append(1, weights), pulls)
+    run_last(matrix.pair_pulls, DOCUMENTS, BLOCK, far, level, offsets, np.append(1, weights), pulls)
     np.testing.assert_array_equal(pulls[-15:], expected)
 
 
@@ -209,7 +209,7 @@ def test_sparse_products_and_means_far_back():
         with_tail(l - 2, np.array([1.0, 3])),
         np.zeros((2, 2)),
     )
-    run_blocks(gram.query_means, 2, BLOCK, [(1, 0, 0)], X, offsets, pulls, means)
+    run_blocks(matrix.query_means, 2, BLOCK, [(1, 0, 0)], X, offsets, pulls, means)
     assert means[1].tolist() == [2.5, 5]
 
 

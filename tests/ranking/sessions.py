@@ -3,9 +3,7 @@
 import numpy as np
 from support import SIMULATED
 
-from gpukit.ranking import level_tree
-from gpukit.ranking.arrays import Ranks
-from gpukit.ranking.problem import Problem
+from gpukit.ranking.problem import Problem, Ranks, build_tree
 from ranking import inputs, naive
 
 WITH_PAIRS = [name for name in inputs.CASES if name not in ("no query", "single documents", "one level")]
@@ -32,7 +30,7 @@ def documents(at, n, dtype=np.float64, seed=0):
 def problem_of(at, X, arity=None, weights=None, own=None, gains=None):
     """Return the Problem of queries of `inputs`; arity: forced on the level tree; own, gains (l,): of documents."""
     weights = np.ones(len(at.offsets) - 1) if weights is None else weights
-    return Problem(X, level_tree.build(at.y, at.offsets, arity), weights, own, gains)
+    return Problem(X, build_tree(at.y, at.offsets, arity), weights, own, gains)
 
 
 def own_weights(at, seed=0):
@@ -42,7 +40,7 @@ def own_weights(at, seed=0):
 
 
 def ranks_of(made):
-    """Return the arrays.Ranks of a LevelTree."""
+    """Return the problem.Ranks of a LevelTree."""
     return Ranks(made.query, made.rank_level, made.first_group, made.group_starts)
 
 

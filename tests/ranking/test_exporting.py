@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.ranking import RankSVM, exporting, feature_map
+from gpukit.ranking import RankSVM, feature_map, saving
 from ranking import data
 
 onnx = pytest.importorskip("onnx")
@@ -59,4 +59,4 @@ def test_a_scale_within_queries_is_refused(tmp_path):
 def test_onnx_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ParameterError, match="needs onnx, which is not installed: pip install"):
-        exporting.import_onnx()
+        saving.import_onnx()

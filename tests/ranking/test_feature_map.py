@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from gpukit import persist
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.parallel import ALONE
-from gpukit.ranking import RankSVM, cpu, feature_map, inputs, problem, run
+from gpukit.ranking import RankSVM, blocks, cpu, feature_map, inputs, problem, run
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.solvers import choose
 from ranking import data, naive
@@ -145,11 +145,11 @@ def covariance(Z, pulls):
 
 
 def test_runs_hold_whole_queries_or_a_part_of_one():
-    runs = feature_map.make_runs(np.array([0, 2, 3, 10, 11, 13]), 4)
-    assert feature_map.query_blocks(np.array([0, 2, 3, 10, 11, 13]), 4) == [(0, 2), (2, 3), (3, 5)]
+    runs = blocks.make_runs(np.array([0, 2, 3, 10, 11, 13]), 4)
+    assert blocks.query_blocks(np.array([0, 2, 3, 10, 11, 13]), 4) == [(0, 2), (2, 3), (3, 5)]
     assert runs == [[slice(0, 3)], [slice(3, 7), slice(7, 10)], [slice(10, 13)]]
-    assert feature_map.make_runs(5, 2) == [[slice(0, 2)], [slice(2, 4)], [slice(4, 5)]]
-    assert feature_map.make_runs(0, 2) == []
+    assert blocks.make_runs(5, 2) == [[slice(0, 2)], [slice(2, 4)], [slice(4, 5)]]
+    assert blocks.make_runs(0, 2) == []
 
 
 def test_large_sets_are_not_stored(monkeypatch):
@@ -309,7 +309,7 @@ def test_thresholds_are_those_of_a_pass_over_the_levels():
 def test_linear_models_have_no_map():
     at = awkward((20, 25))
     read = inputs.read(at.X, at.y, at.qid, None)
-    made = run.Run(read, RankSVM(0.1).check()._replace(scale="none"), None, None, ALONE)
+    made = run.Run(read, RankSVM(0.1).check()._replace(scale="none"), ALONE)
     assert made.map is None and isinstance(made.problem.X, np.ndarray)
     assert RankSVM(0.1).fit(at.X, at.y, at.qid).feature_map_ is None
 
@@ -346,7 +346,7 @@ def test_parts_of_a_score_of_features_scaled_by_query():
 def test_bounds_of_rounding_know_the_largest_magnitudes(kind, block):
     at = awkward((20, 25))
     read = inputs.read(at.X, at.y, at.qid, None)
-    made = run.Run(read, RankSVM(0.1, features=kind, scale="deviation").check(), None, None, ALONE)
+    made = run.Run(read, RankSVM(0.1, features=kind, scale="deviation").check(), ALONE)
     largest = np.abs(made.problem.X[:]).max(axis=0)
     np.testing.assert_array_less(largest, made.size.largest * (1 + 1e-9) + 1e-12)
 

@@ -10,7 +10,7 @@ from ranking.data import exchange_documents, make_graded
 
 def draw(X, y, qid, weights=None):
     """Return the hold_out.Sample of arrays."""
-    return selection.draw_sample(inputs.read(X, y, qid, None), weights, None)
+    return selection.draw_sample(inputs.read(X, y, qid, query_weight=weights))
 
 
 def content(sample):

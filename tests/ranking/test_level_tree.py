@@ -7,7 +7,7 @@ import pytest
 
 from gpukit.documents.convert import group_rows
 from gpukit.errors import DataError
-from gpukit.ranking import cpu, level_tree, problem
+from gpukit.ranking import cpu, problem
 from gpukit.ranking.pair_sums import LevelTreeSums
 from ranking import inputs, naive, sessions
 
@@ -30,7 +30,7 @@ def height(levels, arity):
 @pytest.mark.parametrize("name", inputs.CASES)
 def test_tables(name, arity):
     at = inputs.case(name)
-    made = level_tree.build(at.y, at.offsets, arity)
+    made = problem.build_tree(at.y, at.offsets, arity)
     groups, starts = [0], [0]
     for t, begin, end in queries_of(at):
         ranked = sorted(range(begin, end), key=lambda i: (at.y[i], i))
@@ -54,7 +54,7 @@ def test_tables(name, arity):
 
 def test_labels_of_neighbouring_queries_are_kept_apart():
     """The last label of a query equals the first of the next one; -0 is 0."""
-    made = level_tree.build(np.array([2.0, 1, 2, 2, 5, -0.0, 0.0]), np.array([0, 2, 5, 7]))
+    made = problem.build_tree(np.array([2.0, 1, 2, 2, 5, -0.0, 0.0]), np.array([0, 2, 5, 7]))
     np.testing.assert_array_equal(made.level, [1, 0, 0, 0, 1, 0, 0])
     np.testing.assert_array_equal(made.first_group, [0, 2, 4, 5])
     np.testing.assert_array_equal(made.heights, [1, 1, 0])
@@ -62,18 +62,18 @@ def test_labels_of_neighbouring_queries_are_kept_apart():
 
 @pytest.mark.parametrize("levels, arity", [(0, 2), (1, 2), (2, 2), (3, 3), (8, 8), (9, 2), (10**6, 2)])
 def test_choose_arity(levels, arity):
-    assert level_tree.choose_arity(levels) == arity
+    assert problem.choose_arity(levels) == arity
 
 
 @pytest.mark.parametrize("arity", [2, 3, 8])
 def test_heights(arity):
     levels = np.arange(70)
-    np.testing.assert_array_equal(level_tree.heights(levels, arity), [height(k, arity) for k in levels])
+    np.testing.assert_array_equal(problem.heights(levels, arity), [height(k, arity) for k in levels])
 
 
 @pytest.mark.parametrize("longest, dtype", [(1, np.uint16), (65535, np.uint16), (65536, np.int32)])
 def test_index_dtype(longest, dtype):
-    assert level_tree.index_dtype(longest) == dtype
+    assert problem.index_dtype(longest) == dtype
 
 
 @pytest.mark.parametrize("name", sessions.WITH_PAIRS)
@@ -101,7 +101,7 @@ def meetings(session, begin, end):
 def test_documents_of_two_levels_meet_once(lengths, levels, arity):
     """With equal scores all pairs are active: all documents of other levels, each in one plane and slot."""
     at = inputs.queries(lengths, levels, seed=3)
-    made = problem.Problem(np.zeros((len(at.y), 1)), level_tree.build(at.y, at.offsets, arity), np.ones(len(lengths)))
+    made = problem.Problem(np.zeros((len(at.y), 1)), problem.build_tree(at.y, at.offsets, arity), np.ones(len(lengths)))
     session = LevelTreeSums(made, cpu)
     session.move(np.zeros(1))
     for _, begin, end in queries_of(at):
@@ -113,7 +113,7 @@ def test_documents_of_two_levels_meet_once(lengths, levels, arity):
 def test_share_out(blocks):
     rng = np.random.default_rng(1)
     at = inputs.queries([1, *rng.integers(0, 300, 40), 0, 1], 2)
-    made = level_tree.build(at.y, at.offsets)
+    made = problem.build_tree(at.y, at.offsets)
     walk, sizes = problem.share_out(problem.Problem(None, made, np.ones(43)), blocks), np.diff(at.offsets)
     parts = np.split(walk.queries, walk.firsts[1:-1])
     assert len(walk.firsts) == blocks + 1 and walk.firsts[0] == 0 and walk.firsts[-1] == len(walk.queries)
@@ -176,6 +176,6 @@ def test_group_sizes_refuses(group, found):
 
 
 def test_more_documents_than_the_tables_count_are_refused():
-    count = level_tree.MOST + 1  # none of them in memory
+    count = problem.MOST + 1  # none of them in memory
     with pytest.raises(DataError, match=f"up to {count - 1:,} documents; there are {count:,}"):
-        level_tree.build(np.broadcast_to(1.0, count), np.array([0, count]))
+        problem.build_tree(np.broadcast_to(1.0, count), np.array([0, count]))

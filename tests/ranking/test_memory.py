@@ -9,9 +9,9 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encounte
 
 from gpukit.device import Device
 from gpukit.ranking import RankSVM, gpu
+from gpukit.ranking.blocks import HostBlocks
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import make_problem
-from gpukit.ranking.streaming import HostBlocks
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
 

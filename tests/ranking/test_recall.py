@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.ranking.recall import MOST, Recall
+from gpukit.ranking.blocks import MOST, Recall
 
 X = np.random.default_rng(0).normal(size=(50, 30))
 

@@ -18,7 +18,7 @@ from ranking.data import exchange_documents, make_graded
 
 
 def choose(model, X, y, qid, weights=None):
-    return selection.choose_settings(inputs.read(X, y, qid, None), model.check(), weights, None, ALONE)
+    return selection.choose_settings(inputs.read(X, y, qid, query_weight=weights), model.check(), ALONE)
 
 
 def test_wild_scales_are_brought_together():
@@ -75,7 +75,7 @@ def test_trials_are_judged_on_what_they_have_not_seen(few):
     """Each trial's accuracy equals that of the estimator on folds made by hand."""
     X, y, qid = make_graded(queries=6 if few else 23, size=9, features=4, seed=5)
     weights = np.random.default_rng(0).integers(1, 4, qid[-1] + 1).astype(float)
-    sample = selection.draw_sample(inputs.read(X, y, qid, None), weights, None)
+    sample = selection.draw_sample(inputs.read(X, y, qid, query_weight=weights))
     folds = selection.split_folds(sample)
     assert len(folds) == selection.FOLDS
     judged = np.concatenate([held.X for _, held in folds])
@@ -259,7 +259,7 @@ def test_all_candidates_are_evaluated_while_the_budget_lasts(monkeypatch):
     counts, plain = [], selection.try_paths
 
     def record(*given):
-        counts.append(sum(9 if values is None else len(values) for values in given[4].values()))
+        counts.append(sum(9 if values is None else len(values) for values in given[2].values()))
         before = given[-1].left
         results = plain(*given)
         assert before - given[-1].left > len(results) * given[0].X.size
@@ -386,12 +386,14 @@ def test_a_query_counts_by_the_mean_weight_of_its_documents(metric):
     query, own = np.repeat(np.arange(3), (12, 30, 7)), np.random.default_rng(1).integers(0, 4, 49).astype(float)
     documents = Documents(at.X, at.y, at.offsets, np.arange(3), weights=own)
     w, found = np.random.default_rng(2).normal(size=4), {}
-    for name, one in (("own", documents), ("plain", documents._replace(weights=None))):
+    by_query = documents._replace(weights=np.array([1.0, 0.5, 3.0]))
+    for name, one in (("own", documents), ("query", by_query), ("plain", documents._replace(weights=None))):
         held_out = path.ValidationSet(path.read_set(one), path.RankingMetric(metric))
         held_out.X = at.X
         found[name] = held_out.evaluate_queries(w)
     np.testing.assert_array_equal(found["own"][0], found["plain"][0])
     np.testing.assert_allclose(found["own"][1], found["plain"][1] * np.bincount(query, own) / np.bincount(query))
+    np.testing.assert_array_equal(found["query"][1], found["plain"][1] * by_query.weights)
 
 
 def test_documents_without_weight_do_not_judge():

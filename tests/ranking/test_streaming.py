@@ -12,8 +12,8 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encounte
 from gpukit.device import Device
 from gpukit.errors import DeviceMemoryError
 from gpukit.ranking import RankSVM, cpu, feature_map, gpu, run, scaling
+from gpukit.ranking.blocks import HostBlocks
 from gpukit.ranking.pair_sums import make_pair_sums
-from gpukit.ranking.streaming import HostBlocks
 from ranking import inputs, sessions
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))

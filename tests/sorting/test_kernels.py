@@ -9,18 +9,18 @@ from sorting import inputs, naive
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.device import Device
-from gpukit.sorting import gpu, kernels, plan, segmented_argsort
+from gpukit.sorting import gpu, kernels, segmented_argsort
 
 DTYPES = [np.float32, np.float64]
 
 
 def argsort(keys, offsets, block_size, seed=0):
     """Return the kernel's order; it must write every element."""
-    segments, blocks, room = plan.work(offsets, block_size)
+    segments, blocks, room = gpu.work(offsets, block_size)
     order = np.full(len(keys), -1, np.int32)
     buffers = np.zeros((2, max(room, 1)), np.uint64), np.zeros((2, max(room, 1)), np.uint32)
     kernel = kernels.make_argsort(keys.dtype == np.float32, block_size)
-    launch(kernel, len(blocks), block_size, keys, offsets, order, plan.pivot_key(seed), segments, blocks, *buffers)
+    launch(kernel, len(blocks), block_size, keys, offsets, order, gpu.pivot_key(seed), segments, blocks, *buffers)
     return order
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.sorting import cpu, plan
+from gpukit.sorting import cpu, gpu
 from sorting import inputs, naive
 
 DTYPES = [np.float32, np.float64]
@@ -53,6 +53,19 @@ def test_nan_is_sorted_to_an_end_by_its_sign(kind, size, sign):
         np.testing.assert_array_equal(argsort(keys, offsets), naive.argsort(expected, offsets))
 
 
+@pytest.mark.parametrize("levels", [5, 100, 10**6])
+@pytest.mark.parametrize("size", [97, 130, 1000, 20_000])
+def test_sorted_but_for_scattered_keys(size, levels):
+    """Equal keys by position, whether they are in order, in front of a smaller key or behind a larger one."""
+    rng, offsets = np.random.default_rng(size + levels), np.array([0, size])
+    for share in (0.001, 0.01, 0.05, 0.1, 0.3):
+        keys = np.sort(rng.integers(0, levels, size)) * np.float64(0.5)
+        scattered = rng.choice(size, max(1, int(share * size)), replace=False)
+        keys[scattered] = rng.integers(-1, levels + 1, len(scattered)) * 0.5
+        for part in (keys, np.where(keys == 0, rng.choice([-0.0, 0.0], size), keys)):
+            np.testing.assert_array_equal(argsort(part, offsets), naive.argsort(part, offsets))
+
+
 @pytest.mark.parametrize("nans", [[], [0], [5, 2]])
 def test_first_nan(nans):
     keys = np.zeros(7)
@@ -63,7 +76,7 @@ def test_first_nan(nans):
 def test_the_work_covers_every_segment_once():
     lengths = [n for case in inputs.LENGTHS.values() for n in case] * 3
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    segments, blocks, room = plan.work(offsets, 64)
+    segments, blocks, room = gpu.work(offsets, 64)
     assert sorted(segments) == [s for s, n in enumerate(lengths) if n]
     whole = [lengths[segments[first]] for first, _, lanes, _ in blocks if not lanes]
     assert whole == sorted(whole, reverse=True), "the longest segment begins first"

@@ -19,7 +19,7 @@ def start_planes(order, keys, ranks, documents, tables, values):
     """Plane 0 of the tree from the sorted groups: tables[0, 0] = documents by (query, level, score), values = scores.
 
     order (l,) int32: segmented argsort of keys (l,) float64, the scores in the order of ranks, in groups; ranks:
-    arrays.Ranks; documents (l,) int32: of level_tree.LevelTree; tables (H, 2 A - 1, l) uint16 or int32, row [0, 0]
+    problem.Ranks; documents (l,) int32: of problem.LevelTree; tables (H, 2 A - 1, l) uint16 or int32, row [0, 0]
     written; values (l,) float64, written.
     Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.   Source: facts of a sort, no formula.
     """
@@ -64,7 +64,7 @@ def search_plane(plane, width, ranks, partners, values, next_values):
     position : bound. counts[0, i] += |bound - position| (beta+ + beta- of Eq. 5), counts[1, i] += bound - position
     (beta- - beta+ of Eq. 6); plane 0 sets them.
 
-    plane, width = arity**plane: int; ranks: arrays.Ranks; partners: arrays.Partners, whose tables[plane, 0] is read,
+    plane, width = arity**plane: int; ranks: problem.Ranks; partners: problem.Partners, whose tables[plane, 0] is read,
     the rest of tables[plane], tables[plane + 1, 0] and counts written; values (l,) float64, scores in the order of
     tables[plane, 0]; next_values (l,) float64, the same for plane + 1, written when there is one.
     Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.

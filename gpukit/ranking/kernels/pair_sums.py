@@ -3,6 +3,10 @@
 twins/pair_sums.py has them for the CPU. A block processes a list of queries one after the other. `lanes` threads share
 a row of X, each with `quads` groups of four numbers. The running X'z stays in their registers for the whole list; v and
 the query's u, prefix sums and z are in shared memory (the last three in a workspace for queries that do not fit).
+
+p_swx is the paper's kernel for sums over active pairs. Algorithm 2 prints `while x_j in SV_i`, which would end at the
+first document with a wrong label. Here the margin bounds the loop (scores are sorted), and the label is tested inside.
+A block has THREADS documents in shared memory at a time.
 """
 
 import numpy as np
@@ -11,10 +15,11 @@ from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.primitives.block import block_prefix, block_sum
 from gpukit.primitives.warp import group_sum
 from gpukit.primitives.wide import keep_policy, leave_policy
-from gpukit.ranking.formulas import loss_share
+from gpukit.ranking.formulas import active, loss_share
 from gpukit.ranking.kernels.rows import THREADS, WARPS, add_row, clear, flush, row_dot, stage_vector
 
 F64 = np.float64
+I32 = np.int32
 U32 = np.uint32
 PATIENCE = 64  # rows that a thread, and a query, adds in float32 before the sum moves to float64
 
@@ -138,8 +143,8 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
 
         margin 0: Eq. (8)'s product; margin 1 and v = w: Eq. (7)'s gradient and Eq. (6)'s loss, without 2 C and w. X (l,
         p) float32 or float64, rows padded with zeros to p, a multiple of 4; v (n,) float64, n <= p; margin float64;
-        walk: arrays.Walk; partners: arrays.Partners; partial (blocks, n + 1) float64, written; workspace (blocks, 3 cap
-        + 1) float64, used when no shared memory is.
+        walk, partners: of problem; partial (blocks, n + 1) float64, written; workspace (blocks, 3 cap + 1)
+        float64, used when no shared memory is.
 
         A query's rows are read twice, the second time backwards, because the last ones are still cached. Positions of a
         query are loaded one query early and its tables before its scores, so that no barrier waits for a load.
@@ -244,7 +249,7 @@ def make_pair_sums(capacity):
 def combine(u, margin, counts, sums, weights, z, loss):
     """z = W (A'A u - margin A'e) and its parts of the loss, from existing sums.
 
-    u (l,) float64; margin float64; counts, sums: arrays.Sums, beta+ and beta-, alpha+ and alpha- of Eq. (5) for u;
+    u (l,) float64; margin float64; counts, sums: problem.Sums, beta+ and beta-, alpha+ and alpha- of Eq. (5) for u;
     weights of each document's query: (l,) float64; z, loss (l,) float64, written; loss adds up to pair_product's last
     number.
     Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: Eq. (6)-(8) of Jin and Lin 2014.
@@ -255,3 +260,62 @@ def combine(u, margin, counts, sums, weights, z, loss):
         product = count * u[i] - sums.above[i] - sums.below[i]
         loss[i] = weights[i] * loss_share(u[i], product, margin, count, difference)
         z[i] = weights[i] * (product - margin * difference)
+
+
+@device
+def _stage(order, scores, level, u, begin, rank, sign, s, c, v, slot):
+    """Put the document at this rank of its query into shared memory; sign -1: score and level negated."""
+    i = U32(begin + order[U32(begin + rank)])
+    s[slot], c[slot], v[slot] = sign * scores[i], I32(sign) * level[i], u[i]
+
+
+@device
+def _add_tile(s, c, v, count, score, level, total):
+    """Return total + the sum of v over the tile's documents of a higher level within the margin."""
+    j = U32(0)
+    while j < count and active(s[j], score):
+        total += v[j] if c[j] > level else F64(0.0)
+        j += U32(1)
+    return total
+
+
+@device
+def _sums(order, scores, level, u, begin, size, sign, s, c, v, out):
+    """out_i = sum of u_j over SV_i^+ of one query, or SV_i^- for sign -1, by the block."""
+    thread, last = I32(cuda.threadIdx.x), I32(size - 1)
+    for first in range(I32(0), size, I32(THREADS)):
+        item = first + thread
+        rank = min(item, last) if sign > 0 else last - min(item, last)
+        i = U32(begin + order[U32(begin + rank)])
+        score, own_level, total = sign * scores[i], I32(sign) * level[i], F64(0.0)
+        for tile in range(I32(0), size, I32(THREADS)):
+            count = min(I32(THREADS), size - I32(tile))
+            if thread < count:
+                staged = I32(tile) + thread
+                _stage(order, scores, level, u, begin, staged if sign > 0 else last - staged, sign, s, c, v, thread)
+            cuda.syncthreads()
+            total = _add_tile(s, c, v, U32(count), score, own_level, total)
+            if not cuda.syncthreads_or(I32(active(s[count - 1], score))):
+                break
+        if item < size:
+            out[i] = total
+
+
+@kernel
+def p_swx(order, scores, level, offsets, u, sums):
+    """sums: above_i = sum of u_j over SV_i^+ and below_i over SV_i^- of Eq. (9).
+
+    For u = 1, X v and X w these are beta, alpha and gamma of Eq. (10), from which f, its gradient and the product with
+    its Hessian follow, Eq. (11)-(13). O(n) for each of a query's n documents, for any n.
+    order (l,) int32: positions in their query of its documents in ascending score; scores (l,) float64;
+    level (l,) int32: dense ranks of the labels of a query, 0 the lowest; offsets (m + 1,) int64; u (l,) float64;
+    sums: problem.Sums, overwritten.
+    Launch: grid m, block 256.   Deterministic: yes.   Source: Jin and Lin 2014, Algorithm 2.
+    """
+    s = cuda.shared.array(THREADS, np.float64)
+    c = cuda.shared.array(THREADS, np.int32)
+    v = cuda.shared.array(THREADS, np.float64)
+    begin = offsets[cuda.blockIdx.x]
+    size = I32(offsets[cuda.blockIdx.x + 1] - begin)
+    _sums(order, scores, level, u, begin, size, F64(1.0), s, c, v, sums.above)
+    _sums(order, scores, level, u, begin, size, F64(-1.0), s, c, v, sums.below)

@@ -29,7 +29,7 @@ def ost(order, scores, level, offsets, u, sums):
 
     order (l,) int32: positions in their query of its documents in ascending score; scores (l,) float64;
     level (l,) int32: dense ranks of the labels of a query, 0 the lowest; offsets (m + 1,) int64; u (l,) float64;
-    sums: arrays.Sums, overwritten. The same result with any number of threads.
+    sums: problem.Sums, overwritten. The same result with any number of threads.
     """
     _pair_sums(order, scores, level, offsets, u, True, sums)
 
@@ -46,25 +46,15 @@ def _pair_sums(start, stop, order, scores, level, offsets, u, tree, sums):
             longest = max(longest, offsets[t + 1] - offsets[t])
         numbers, levels = np.empty((4, longest)), np.empty(longest, np.int32)
         for t in range(first, after):
-            query_documents = slice(offsets[t], offsets[t + 1])
-            size = offsets[t + 1] - offsets[t]
-            _query(
-                order[query_documents],
-                scores[query_documents],
-                level[query_documents],
-                u[query_documents],
-                tree,
-                numbers[:, :size],
-                levels[:size],
-                sums.above[query_documents],
-                sums.below[query_documents],
-            )
+            rows, size = slice(offsets[t], offsets[t + 1]), offsets[t + 1] - offsets[t]
+            scratch = numbers[:, :size], levels[:size]
+            _query(order[rows], scores[rows], level[rows], u[rows], tree, scratch, sums.above[rows], sums.below[rows])
 
 
 @njit
-def _query(order, scores, level, u, tree, numbers, c, plus, minus):
-    """One query; numbers (4, n) and c (n,): scratch."""
-    s, v, sums, above = numbers
+def _query(order, scores, level, u, tree, scratch, plus, minus):
+    """One query; scratch: numbers (4, n) and levels (n,)."""
+    (s, v, sums, above), c = scratch
     levels = 0
     for r, i in enumerate(order):
         s[r], c[r], v[r] = scores[i], level[i], u[i]
@@ -130,13 +120,9 @@ def loss_of_pairs(scores, problem):
     tree = problem.tree
     most_visits = 50_000_000  # pairs visited one by one: a tenth of a second
     group = np.repeat(np.arange(len(tree.group_starts) - 1), np.diff(tree.group_starts))
-    by_rank, gains = np.empty((3, len(scores))), problem.gains
-    document_weights = 1.0 if problem.document_weights is None else problem.document_weights
-    by_rank[0, tree.place], by_rank[1, tree.place], by_rank[2, tree.place] = (
-        scores,
-        document_weights,
-        0.0 if gains is None else gains,
-    )
+    by_rank, gains, weights = np.empty((3, len(scores))), problem.gains, problem.document_weights
+    for row, values in zip(by_rank, (scores, 1.0 if weights is None else weights, 0.0 if gains is None else gains)):
+        row[tree.place] = values
     documents = by_rank[:, np.lexsort((by_rank[0], group))]
     groups = tree.first_group, tree.group_starts
     loss = _loss_of_pairs(*documents, float(gains is None), *groups, problem.weights, most_visits)

@@ -7,6 +7,7 @@ import pandas
 import pytest
 from cli_support import CPU
 
+from gpukit import RankSVM
 from gpukit.documents import read_letor
 from gpukit.persist import load_model
 
@@ -153,3 +154,24 @@ def test_a_file_of_weights_is_read_or_named(verb, tmp_path):
     (tmp_path / "a.txt.weight").write_text("1\n" * 31)
     result = verb("ranksvm", tmp_path / "a.txt", *CPU)
     assert result.code == 0 and "a.txt.weight is not read: it has 31 values, and " in result.err, result
+
+
+def test_position_bias(verb, refused, tmp_path):
+    rows = [f"{k // 8},{int(k % 3 == 0)},{k % 7},{k % 5},{1 + k % 8}\n" for k in range(64)]
+    (tmp_path / "a.csv").write_text("qid,label,f,g,position\n" + "".join(rows))
+    arguments = "ranksvm", tmp_path / "a.csv", "--c", "1", "--force", "--model"
+    objectives = []
+    for eta in ("0", "1", "1.5"):
+        result = verb(*arguments, tmp_path / eta, "--position-bias", eta, "--test", tmp_path / "a.csv", *CPU)
+        assert result.code == 0 and "2 features" in result.err, result
+        model = load_model(tmp_path / eta)
+        assert model.feature_names_in_.tolist() == ["f", "g"]
+        objectives.append(model.objective_)
+    clicks = read_letor(tmp_path / "a.csv", position_bias=1.5)
+    assert objectives[2] == pytest.approx(RankSVM(C=1.0, device="cpu").fit(clicks).objective_)
+    assert objectives[0] < objectives[1] < objectives[2]
+    assert verb("rank", tmp_path / "1", tmp_path / "a.csv").code == 0
+    (tmp_path / "a.txt").write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
+    assert "a.txt has no positions" in refused("ranksvm", tmp_path / "a.txt", "--position-bias", "1", *CPU)
+    for eta in ("-1", "nan"):
+        assert "--position-bias must be a finite number" in refused(*arguments, "m", "--position-bias", eta, *CPU)

@@ -16,15 +16,12 @@ pytestmark = [
 
 from gpukit._cuda import SIMULATED
 from gpukit.ranking import cpu, feature_map, gpu
-from gpukit.ranking.arrays import Csr, Partners, Sums
-from gpukit.ranking.kernels import gram as gram_kernels
 from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels import rows as rows_kernels
 from gpukit.ranking.pair_sums import make_pair_sums
-from gpukit.ranking.problem import share_out
-from gpukit.ranking.twins import gram as gram_twins
+from gpukit.ranking.problem import Csr, Partners, Sums, share_out
 from gpukit.ranking.twins import level_tree as level_tree_twins
 from gpukit.ranking.twins import matrix as matrix_twins
 from gpukit.ranking.twins import pair_sums as pair_sums_twins
@@ -251,17 +248,17 @@ def test_gram(n, lengths, shares):
     weights, l, m = sessions.weights_of(at), len(at.y), len(lengths)
     pulls, twin_pulls, means, twin_means = np.full(l, np.nan), np.empty(l), np.full((m, n), np.nan), np.empty((m, n))
     tree = sessions.ranks_of(made), made.level, made.offsets
-    launched(gram_kernels.pair_pulls)(l, *tree, weights, pulls)
-    gram_twins.pair_pulls(*tree, weights, twin_pulls)
+    launched(matrix_kernels.pair_pulls)(l, *tree, weights, pulls)
+    matrix_twins.pair_pulls(*tree, weights, twin_pulls)
     np.testing.assert_array_equal(pulls, twin_pulls)
-    launch_repeatably(gram_kernels.query_means, m, 32, gpu.pad_columns(X), made.offsets, pulls, means)
-    gram_twins.query_means(X, made.offsets, pulls, twin_means)
+    launch_repeatably(matrix_kernels.query_means, m, 32, gpu.pad_columns(X), made.offsets, pulls, means)
+    matrix_twins.query_means(X, made.offsets, pulls, twin_means)
     np.testing.assert_allclose(means, twin_means, rtol=0, atol=1e-13)
     tiles, partial = np.array(gpu.tile_pairs(n), np.int32), np.full((shares, n, n), np.nan)
     arguments = means, made.query, pulls, tiles, partial
-    launch_repeatably(gram_kernels.weighted_gram, (len(tiles), shares), 256, gpu.pad_columns(X), *arguments)
+    launch_repeatably(matrix_kernels.weighted_gram, (len(tiles), shares), 256, gpu.pad_columns(X), *arguments)
     twin = np.empty((3, n, n))
-    gram_twins.weighted_gram(X, means, made.query, pulls, tiles, twin)
+    matrix_twins.weighted_gram(X, means, made.query, pulls, tiles, twin)
     scale = np.abs(twin).max()
     np.testing.assert_allclose(partial.sum(axis=0), twin.sum(axis=0), rtol=0, atol=1e-12 * scale)
 

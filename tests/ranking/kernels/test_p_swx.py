@@ -8,12 +8,12 @@ from ranking import inputs, naive
 
 pytestmark = pytest.mark.kernel
 
-from gpukit.ranking.arrays import Sums
-from gpukit.ranking.kernels import p_swx as p_swx_kernels
+from gpukit.ranking.kernels import pair_sums as p_swx_kernels
+from gpukit.ranking.problem import Sums
 
 
 def p_swx(at, u):
-    """Return arrays.Sums; the kernel must write every element."""
+    """Return problem.Sums; the kernel must write every element."""
     sums, blocks = Sums(*np.full((2, len(u)), np.nan)), len(at.offsets) - 1
     launch_repeatably(p_swx_kernels.p_swx, blocks, p_swx_kernels.THREADS, at.order, at.s, at.level, at.offsets, u, sums)
     return sums

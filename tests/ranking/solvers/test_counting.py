@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from gpukit.ranking.arrays import Sums
+from gpukit.ranking.problem import Sums
 from gpukit.ranking.solvers.counting import dcm, ost
-from gpukit.ranking.twins.p_swx import p_swx
+from gpukit.ranking.twins.pair_sums import p_swx
 from ranking import inputs, naive
 
 SOLVERS = [dcm, ost, p_swx]
 
 
 def pair_sums(solver, at, u):
-    """Return arrays.Sums; the solver must write every element."""
+    """Return problem.Sums; the solver must write every element."""
     sums = Sums(*np.full((2, len(u)), np.nan))
     solver(at.order, at.s, at.level, at.offsets, u, sums)
     return sums

@@ -6,10 +6,9 @@ import scipy.sparse
 from support import thinned
 
 from gpukit.ranking import cpu
-from gpukit.ranking.arrays import Sums
 from gpukit.ranking.pair_sums import make_pair_sums
-from gpukit.ranking.scaling import sparse_gram
-from gpukit.ranking.twins import gram as gram_twins
+from gpukit.ranking.problem import Sums
+from gpukit.ranking.sparse import sparse_gram
 from gpukit.ranking.twins import matrix as matrix_twins
 from gpukit.ranking.twins import pair_sums as pair_sums_twins
 from ranking import data, inputs, naive, sessions
@@ -206,7 +205,7 @@ def test_products_with_a_sparse_matrix(dtype):
     X = np.where(rng.random((200, 30)) < 0.1, rng.normal(size=(200, 30)), 0).astype(dtype)
     X[:3], X[:, 29] = 0, 0
     v, z, scores = rng.normal(size=30), rng.normal(size=200), np.full(200, np.nan)
-    sparse = cpu.Sparse(scipy.sparse.csr_matrix(X))
+    sparse = cpu.matrix(scipy.sparse.csr_matrix(X))
     sparse.scores(v, scores)
     np.testing.assert_allclose(scores, X.astype(float) @ v, rtol=0, atol=1e-13)
     np.testing.assert_allclose(sparse.transposed(z), X.astype(float).T @ z, rtol=0, atol=1e-12)
@@ -263,11 +262,11 @@ def test_gram_of_a_query_without_pairs():
     at.y[:10] += 1
     X, made = inputs.features(at, 3), sessions.problem_of(at, None).tree
     pulls, means, partial = np.empty(25), np.full((2, 3), np.nan), np.empty((3, 3, 3))
-    gram_twins.pair_pulls(sessions.ranks_of(made), made.level, made.offsets, np.ones(2), pulls)
+    matrix_twins.pair_pulls(sessions.ranks_of(made), made.level, made.offsets, np.ones(2), pulls)
     np.testing.assert_array_equal(pulls, [10.0] * 20 + [0.0] * 5)
-    gram_twins.query_means(X, made.offsets, pulls, means)
+    matrix_twins.query_means(X, made.offsets, pulls, means)
     np.testing.assert_allclose(means, [X[:20].mean(axis=0), np.zeros(3)], rtol=1e-5)
-    gram_twins.weighted_gram(X, means, made.query, pulls, np.empty((0, 2), np.int32), partial)
+    matrix_twins.weighted_gram(X, means, made.query, pulls, np.empty((0, 2), np.int32), partial)
     sparse = sparse_gram(scipy.sparse.csr_array(X), made.offsets, made.query, pulls)
     np.testing.assert_allclose(partial.sum(axis=0), covariance(at, X.astype(float), np.ones(2)), atol=1e-10)
     np.testing.assert_allclose(partial.sum(axis=0), sparse, rtol=0, atol=1e-10)
