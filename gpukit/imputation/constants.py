@@ -42,8 +42,6 @@ STEEP = 16  # power of a slice's unobserved share in the confidence; the best of
 # Methods
 PRIOR_CHANGES = 10.0  # changes of usual size added to those of a vertex or an edge; chosen
 MOST_SERIES = 8  # series that predict a value; chosen
-FACTORS = (4.0, 2.0)  # of the weights of smoothness, for each round of the search; ablated
-MOST_TRIALS = 40  # of the weights of smoothness; chosen
 
 # Limits of time and memory
 SPECTRAL_VERTICES = 8_000  # LAPACK takes minutes for the whole basis of more, on two cores

@@ -1,5 +1,6 @@
 """Smoothness over graph and time: dense solves, graph, weights, accuracy."""
 
+import functools
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,8 +11,7 @@ from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
 from gpukit.imputation.problem import Problem
 from gpukit.imputation.smoothness import method
-from gpukit.imputation.smoothness.cpu import ConjugateGradients
-from gpukit.imputation.smoothness.method import Weights
+from gpukit.imputation.smoothness.method import ConjugateGradients, Weights
 from gpukit.persist import load_model
 from imputation.auto.test_auto import N, T, ring, waves
 from imputation.smoothness import inputs, naive
@@ -26,14 +26,14 @@ def test_the_answer_is_that_of_a_dense_solve(lags, repeats):
     expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
     np.testing.assert_allclose(method.diagonal(observed, near, steady, together).ravel(), np.diag(whole), rtol=1e-5)
     for start in (np.zeros(observed.values.shape), 3.0 * np.ones(observed.values.shape)):
-        solver = ConjugateGradients(observed, start)
-        steps = method.solve(solver, observed, weights, 1e-6)
+        solver = ConjugateGradients(resolve("cpu"), observed, start)
+        steps = method.solve(solver, weights, 1e-6)
         assert 3 < steps < 200
         np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
-    assert method.solve(solver, observed, weights, 1e-4) == 0
+    assert method.solve(solver, weights, 1e-4) == 0
     near, steady, together = method.laws(weights._replace(steady=0.01))
     whole = naive.matrix(L, observed.seen, at, lags, near, steady, together)
-    method.solve(solver, observed, weights._replace(steady=0.01), 1e-6)
+    method.solve(solver, weights._replace(steady=0.01), 1e-6)
     expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
     np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
 
@@ -111,16 +111,14 @@ def test_weights_are_those_that_err_least():
 def test_a_search_begins_where_the_error_is_least(monkeypatch):
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
     searches, start = [], method.start_search
-    monkeypatch.setattr(method, "FACTORS", ())
     monkeypatch.setattr(method, "start_search", lambda *given: searches.append(start(*given)) or searches[-1])
-    found, means = method.search_weights(problem(truth, seen)), [trial.mean for trial in searches[0].trials]
+    found, means = method.search_weights(problem(truth, seen), ()), [trial.mean for trial in searches[0].trials]
     assert len(means) == len(method.STARTS) and searches[0].run(found).mean == max(means) > min(means)
 
 
 def test_a_search_ends_with_its_budget(monkeypatch):
     truth, seen, searches = waves(), np.random.default_rng(0).random((N, T)) > 0.3, []
-    start = method.start_search
-    monkeypatch.setattr(method, "MOST_TRIALS", len(method.STARTS))
+    start = functools.partial(method.start_search, most_trials=len(method.STARTS))
     monkeypatch.setattr(method, "start_search", lambda *given: searches.append(start(*given)) or searches[-1])
     method.search_weights(problem(truth, seen))
     assert len(searches[0].results) == len(method.STARTS)
