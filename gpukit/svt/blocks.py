@@ -11,7 +11,7 @@ from gpukit._driver import copy_rows
 from gpukit.svt.products import Resident
 
 BUFFERS = 3  # one arrives, one is computed, one leaves
-ALIGNED, ARRAYS = 256, 5  # bytes between the starts of arrays in a buffer; their largest number
+ALIGNED = 256  # bytes between the starts of arrays in a buffer
 
 
 def side_stream():
@@ -27,12 +27,13 @@ def side_stream():
 class Travelling(Resident):
     """Arrays in page-locked memory, whose blocks travel to the device, and back if written.
 
-    library: cupy; size: bytes of a buffer, which holds the blocks of a part; columns, slices: the most of a block.
+    library: cupy; size: bytes of a buffer, which holds the blocks of a part; columns, slices: the most of a block;
+    most_arrays: of a buffer.
     """
 
-    def __init__(self, library, size, columns, slices):
+    def __init__(self, library, size, columns, slices, most_arrays=5):
         self.columns, self.slices = columns, slices
-        self.buffers = [library.empty(size + ARRAYS * ALIGNED, np.uint8) for _ in range(BUFFERS)]
+        self.buffers = [library.empty(size + most_arrays * ALIGNED, np.uint8) for _ in range(BUFFERS)]
         self.inward, self.outward = side_stream(), side_stream()
         self.arrived, self.left = ([cuda.event() for _ in range(BUFFERS)] for _ in range(2))
         self.computed = cuda.event()

@@ -35,7 +35,6 @@ from gpukit.svt.plan import CPU_BATCH, LARGE_ON_GPU, buffers, bytes_of_whiten, s
 SCRATCH = 512 << 20  # bytes: 64 slices of 512 x 512 in float32 fill a GPU
 
 STEADY = (3.6548, -8.2034, 5.481)  # 1 at 0.433 and at 1.01, 1/2 between them, at 0.843
-LOW = 0.4999  # lower bound of the values after STEADY
 # By bytes of a number, relative to the largest singular value: relevant for Q, for S; tolerance of steps; rounding.
 BOUNDS = {4: (1e-5, 2e-5, 1e-7, 1e-6), 8: (1e-12, 1e-12, 1e-15, 1e-14)}
 
@@ -399,15 +398,15 @@ class ProductThresholding:
         return xp.rint(S.reshape(len(S), p * p)[:, :: p + 1].sum(axis=1))
 
 
-def steps(least, goal):
-    """Return polynomials that map [least, 1] to within goal of 1.
+def steps(least, goal, low=0.4999):
+    """Return polynomials that map [least, 1] to within goal of 1, each (a, b, c).
 
-    Each is (a, b, c).
+    low: lower bound of the values after STEADY.
     """
     polynomials, a, b, c = [], *STEADY
-    while least < LOW:
+    while least < low:
         polynomials.append(STEADY)
-        least = min(a * least + b * least**3 + c * least**5, LOW) if least < 0.3 else LOW
+        least = min(a * least + b * least**3 + c * least**5, low) if least < 0.3 else low
     most, off = 1.0, 1.0
     while off > goal:
         *polynomial, off = nearest(least, most)
@@ -432,27 +431,3 @@ def nearest(least, most):
             return float(a), float(b), float(c), float(off)
         root = np.sqrt(9 * b * b - 20 * a * c)
         low, high, last = np.sqrt((-3 * b - root) / (10 * c)), np.sqrt((-3 * b + root) / (10 * c)), off
-
-
-def threshold_on_host(X, lam, whole, require):
-    """Return (out, values or None, ranks) of host arrays; require(bytes): check of the device's memory.
-
-    Matrix products, which compute no singular values, are faster for large slices.
-    """
-    from gpukit._cuda import cuda
-    from gpukit.device.upload import upload
-    from gpukit.svt import gpu
-
-    if not whole and pays(X.shape):
-        import cupy
-
-        require(memory_needed(X.shape, X.dtype))
-        device_X = cupy.empty(X.shape, X.dtype)
-        upload(X, cuda.as_cuda_array(device_X, sync=False))
-        ranks = ProductThresholding(device_X, cupy.asarray(lam), device_X, on_gpu=True).run()
-        return device_X.get(), None, ranks
-    require(gpu.memory_needed(X.shape, X.dtype))
-    device_X, out = (cuda.device_array(X.shape, X.dtype) for _ in range(2))
-    upload(X, device_X)
-    values, ranks = gpu.threshold(device_X, cuda.to_device(lam), out, whole)
-    return out.copy_to_host(), values.copy_to_host() if whole else None, ranks

@@ -15,8 +15,6 @@ import numpy as np
 from gpukit.errors import ParameterError
 from gpukit.svt import products
 from gpukit.svt.plan import (
-    AHEAD,
-    FITTING,
     LARGE_ON_GPU,
     SHARED,
     SMALL,
@@ -27,7 +25,6 @@ from gpukit.svt.plan import (
 )
 from gpukit.svt.products import Resident, make_tools, parts_of, transpose
 
-SHIFT = 4  # of the first round of orth, in columns times rounding error
 STEP = 8  # k is a multiple of it
 
 
@@ -170,13 +167,13 @@ class SubspaceThresholding:
         self.tools.product(transpose(W), Q, self.core(part))
         return P
 
-    def orth(self, A, near, far):
+    def orth(self, A, near, far, first_shift=4):
         """Set near to orthonormal columns, or zeros, that span A's; return the last factor.
 
-        far is overwritten; it may be A.
+        far is overwritten; it may be A. first_shift: of the first round, in columns times rounding error.
         """
         gram, factor = self.grams[: len(A)], self.factors[: len(A)]
-        shift = SHIFT * self.k * float(np.finfo(A.dtype).eps)
+        shift = first_shift * self.k * float(np.finfo(A.dtype).eps)
         for out in (near, far, near):
             self.tools.product(transpose(A), A, gram)
             self.tools.whiten(gram, A.dtype.type(shift), factor)
@@ -287,10 +284,10 @@ class WarmThresholding:
         if cap is not self.capped:
             self.tools.put(self.cap, np.full(len(self.X), self.p) if cap is None else cap)
             self.capped = cap
-        k = 0
+        k, fitting = 0, 0.98  # share of slices whose expected rank must fit; the others are thresholded whole
         if self.is_warm:
             expected = self.expected_ranks(lam, cap) if expected is None else expected
-            k = self.columns(int(np.quantile(expected, FITTING)))
+            k = self.columns(int(np.quantile(expected, fitting)))
         if not k:
             self.threshold_whole()
             return
@@ -316,13 +313,13 @@ class WarmThresholding:
         """Return all singular values (N, min(m, n)) of X, exactly; X may be overwritten."""
         return np.concatenate([self.tools.values(X) for _, X in self.arrays.each(self.parts, (self.X,))])
 
-    def expected_ranks(self, lam, cap=None):
-        """Return the expected rank (N,) of each slice."""
+    def expected_ranks(self, lam, cap=None, ahead=0.7):
+        """Return the expected rank (N,) of each slice; ahead: share of the next threshold above which values count."""
         if cap is not None:
             return cap
         if self.values is None:
             return np.zeros(len(self.X)) if self.fetches is None else 1.25 * self.ranks + 1
-        least = 1.0 if self.subspace.k >= widest_subspace(self.X.itemsize, self.shared_bytes) else AHEAD
+        least = 1.0 if self.subspace.k >= widest_subspace(self.X.itemsize, self.shared_bytes) else ahead
         return (self.values > least * lam[:, None]).sum(axis=1)
 
     def widen(self, k):

@@ -9,14 +9,14 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.base.arrays import as_array
+from gpukit.device.engine import engine
 from gpukit.errors import DataError, ParameterError
-from gpukit.svt import products
 from gpukit.svt.plan import MOST
 
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, DeviceLike, Int32
 
-SMALL, RAISE = 2.0**-900, 2.0**100  # float64 slices below SMALL are multiplied by RAISE
+RAISE = 2.0**100  # factor of float64 slices near the smallest number
 
 
 @overload
@@ -78,20 +78,17 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
         task = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
         with devices.translate_memory_errors(target, task):
             require = functools.partial(devices.require_memory, target, what=task)
-            if target.is_cuda:
-                threshold_on_host = products.threshold_on_host
-            else:
-                from gpukit.svt.cpu import threshold_on_host
-            out, values, ranks = _scale_down(threshold_on_host(X, lam, return_values, require), scaled)
+            results = engine(target, "gpukit.svt").threshold_on_host(X, lam, return_values, require)
+            out, values, ranks = _scale_down(results, scaled)
     return (out, values, ranks) if return_values else out
 
 
-def _scale_up(X, lam, largest):
-    """Scale slices near the smallest float64 by RAISE: (X, lam, their indices or None).
+def _scale_up(X, lam, largest, small=2.0**-900):
+    """Scale float64 slices below `small` by RAISE: (X, lam, their indices or None).
 
     Their squares underflow, and no power of two in float64's range brings them near 1.
     """
-    indices = np.flatnonzero(largest < SMALL) if X.dtype == np.float64 else ()
+    indices = np.flatnonzero(largest < small) if X.dtype == np.float64 else ()
     if not len(indices):
         return X, lam, None
     X, lam = X.copy(), lam.copy()

@@ -1,7 +1,7 @@
 """Shares of methods whose weighted mean has the least error on hidden values.
 
-Shares are convex and found by Frank-Wolfe steps towards single methods. If less than FEWEST_UNITS runs begin or end at
-different times, as at the ends of series, they are too few to fit shares to: the best single method has all.
+Shares are convex and found by Frank-Wolfe steps towards single methods. If few runs begin or end at different times,
+as at the ends of series, they are too few to fit shares to: the best single method has all.
 
 Estimates are corrected by the median residual of hidden values. Averaging methods are correct in the mean. For skewed
 values, such as speeds between free flow and congestion, the least absolute error is at the median: that of the hidden
@@ -12,17 +12,17 @@ hidden values. It is used if it lowers the error on folds left out of its fit.
 import numpy as np
 
 from gpukit.imputation.auto.judging import KINDS, NEVER, error_of
-from gpukit.imputation.constants import FEWEST_UNITS, KNOTS, MOST_VALUES
+from gpukit.imputation.constants import KNOTS, MOST_VALUES
 
 
-def shares_of(estimates, truth, kinds, metric, units=FEWEST_UNITS):
+def shares_of(estimates, truth, kinds, metric, units=np.inf, fewest_units=6):
     """Return shares (KINDS, members) whose rows add up to 1: those of whole vertices, and those of all other kinds.
 
     A group without values has the shares of all values. estimates (members, values), truth (values,), kinds (values,)
-    int8; units: number of runs of all other kinds, at different times.
+    int8; units: number of runs of all other kinds, at different times; fewest_units: to fit shares to; ablated.
     """
     shares, whole = np.empty((KINDS, len(estimates))), kinds == NEVER
-    few = 0 < units < FEWEST_UNITS
+    few = 0 < units < fewest_units
     for rows, group, alone in ((slice(NEVER, NEVER + 1), whole, False), (slice(NEVER + 1, None), ~whole, few)):
         values = group if group.any() else slice(None)
         shares[rows] = optimize_shares(estimates[:, values], truth[values], metric, alone)

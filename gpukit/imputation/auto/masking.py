@@ -26,7 +26,7 @@ from gpukit.imputation.constants import FEW_UNITS, FEWEST_OBSERVED, LEAST_SHARE,
 from gpukit.model_selection.splits import order_by_values
 from gpukit.streams import Numpy
 
-LEAST_FOLDS, FOLDS, MOST_FOLDS = 2, 5, 12  # with many runs, usually, and with few; chosen
+LEAST_FOLDS, FOLDS = 2, 5  # with many runs, and usually; chosen
 
 
 class Hidden(NamedTuple):
@@ -52,10 +52,10 @@ def folds_of(problem, seed, count=None, anywhere=False):
     return [Hidden(hidden.values[position], hidden.lost[position]) for hidden in folds]
 
 
-def draw_folds(seen, seed, count, options):
+def draw_folds(seen, seed, count, options, most_folds=12):
     """Return [Hidden] of a mask (N, T) of observed values.
 
-    options: see overlay_runs. Other arguments as in folds_of.
+    options: see overlay_runs; most_folds: with few runs; chosen. Other arguments as in folds_of.
     """
     many_runs, enough_units = 2000, 40  # in the first fold; vertices and start times of runs in all folds; chosen
     if seen.sum() < FEWEST_OBSERVED or (is_whole_only(seen) and seen.any(axis=1).sum() < FEWEST_OBSERVED):
@@ -64,7 +64,7 @@ def draw_folds(seen, seed, count, options):
     vertices, free, hidden_folds, units = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), [], 0
     few = len(vertices) <= min(FEW_UNITS, len(seen) - 1)
     vertex_folds = count or (max(FOLDS, len(vertices)) if few else FOLDS)
-    for fold in range(count or max(FOLDS, min(max(MOST_FOLDS, vertex_folds), SAMPLE_NUMBERS // seen.size))):
+    for fold in range(count or max(FOLDS, min(max(most_folds, vertex_folds), SAMPLE_NUMBERS // seen.size))):
         whole = dead_vertices(seen, vertices, fold, vertex_folds) & free
         runs = overlay_runs(seen, free & ~whole, rng, options)
         hidden = Hidden(whole | runs.values, whole | runs.lost)

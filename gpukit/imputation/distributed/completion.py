@@ -135,7 +135,6 @@ def concatenate(part, array):
 ANSWERS = {LARGEST: largest, STEP: step, SPECTRUM: spectrum, MISSING: missing}
 
 
-BLOCK = 64 << 20  # bytes of observed values sent at once
 DTYPES = (np.float32, np.float64)
 
 
@@ -188,14 +187,14 @@ def observed_part(part, count, tensor):
     return columns_of(part, count, None if tensor is None else in_units(observed, part.unit))
 
 
-def columns_of(part, count, observed):
+def columns_of(part, count, observed, block=64 << 20):
     """Return the own columns of rank 0's tensor on the device.
 
-    Shape (count, own columns) of (count, m, n), sent in blocks of vertices.
+    Shape (count, own columns) of (count, m, n), sent in blocks of vertices of `block` bytes.
     """
     edges, span = part.ranges.columns, part.own_columns
     flat = part.empty(count, span.stop - span.start)
-    rows_per_block = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))
+    rows_per_block = max(1, block // (int(edges[-1]) * part.dtype.itemsize))
     blocks = [slice(first, min(first + rows_per_block, count)) for first in range(0, count, rows_per_block)]
     if observed is None:
         for block in blocks:
