@@ -25,6 +25,7 @@ from gpukit.imputation.simple import heaviest, limits_of
 
 VALUES_PER_VERTEX = 1_000  # hidden values of one kind and vertex to learn from; chosen
 WINDOW = 1 << 19  # numbers of a problem for learning
+ALL = 2048  # largest number of vertices whose pairs are all compared
 OWN = 6  # features of a vertex's own: two and three values before and after the gap, its ends, a constant
 
 
@@ -149,14 +150,14 @@ def period_away(series, period):
     return out
 
 
-def learn(parts, near, values, reweightings=3):
+def learn(parts, near, values):
     """Return (KINDS N, size) coefficients of each kind of gap and vertex, from the hidden values of MaskedProblems.
 
     values (N, T): the truth. The absolute error is minimized, by reweighting (ablated: with 5 not less), unless the
     metric is 'squared'.
     """
     options, count = parts[0].problem.options, len(near)
-    rounds, rng = reweightings if options.metric == "absolute" else 0, np.random.default_rng(options.seed)
+    rounds, rng = 3 if options.metric == "absolute" else 0, np.random.default_rng(options.seed)
 
     def examples(task):
         part, (vertex, column) = task
@@ -188,7 +189,7 @@ def sample_groups(group, most, rng):
     return order[rank < most]
 
 
-def coefficients(x, y, group, count, rounds, rng, vertex_pull=30.0):
+def coefficients(x, y, group, count, rounds, rng):
     """Return (KINDS count, size): coefficients of all values, then of kinds, then of kinds and vertices.
 
     x (n, size), y (n,), group (n,): the kind times `count`, plus the vertex. A ridge is in values of usual size, so
@@ -201,11 +202,12 @@ def coefficients(x, y, group, count, rounds, rng, vertex_pull=30.0):
         return regress(x[rows], y[rows], np.searchsorted(group[rows], np.arange(groups + 1)), start, pull, rounds)
 
     kind, sizes = group // count, np.square(x).mean(axis=0, dtype=np.float64)
+    vertex_ridge = 30.0  # weight of a vertex's start, in values; ablated
     kind_pull = 100.0 * sizes[None]  # weight of a kind's start: values of usual size
     common = fit(np.zeros(len(y), np.int64), 1, np.zeros((1, x.shape[1])), kind_pull, MOST_VALUES)
     of_kinds = [np.square(x[kind == value]).mean(axis=0) if (kind == value).any() else sizes for value in range(KINDS)]
     start = fit(kind, KINDS, np.repeat(common, KINDS, 0), np.repeat(kind_pull, KINDS, 0), MOST_VALUES)
-    start, pull = (np.repeat(value, count, axis=0) for value in (start, vertex_pull * np.array(of_kinds)))
+    start, pull = (np.repeat(value, count, axis=0) for value in (start, vertex_ridge * np.array(of_kinds)))
     return fit(group, len(start), start, pull, VALUES_PER_VERTEX)
 
 
@@ -268,16 +270,16 @@ def predict(part, near, beta):
     return part._replace(series=series)
 
 
-def most_similar(whole, count, all_pairs=2048):
+def most_similar(whole, count):
     """Return (N, count) int64: for each vertex the others with the highest correlation, in descending order.
 
-    Vertices without observations come last. With more than `all_pairs` vertices only graph neighbours are compared, and
+    Vertices without observations come last. With many vertices only graph neighbours are compared, and
     the vertex itself, whose features are 0, fills up lists with too few.
     """
     series, alive = whole.series - whole.series.mean(axis=1, keepdims=True), whole.problem.seen.any(axis=1)
     size = np.linalg.norm(series, axis=1, keepdims=True)
     series /= np.where(size > 0, size, 1)
-    if len(series) <= all_pairs:
+    if len(series) <= ALL:
         correlation = series @ series.T
         correlation[:, ~alive] = -2.0
         np.fill_diagonal(correlation, -3.0)

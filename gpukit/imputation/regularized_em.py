@@ -34,12 +34,12 @@ def stack_lags(series, lags):
     return np.concatenate([series, *(series[:, columns] for columns in shifts)])
 
 
-def complete_series(series, seen, lags, ridge, limits, rounds=30, still=3e-4):
+def complete_series(series, seen, lags, ridge, limits):
     """Return series (N, T) float64 with missing values predicted from the others, starting from series.
 
     seen (N, T) bool; limits (N, 2): bounds of each vertex's imputed values. Every vertex has an observed value.
-    rounds: at most; still: change of imputed values at which they end, in deviations of a vertex.
     """
+    rounds, still = 30, 3e-4  # at most; change of imputed values at which they end, in deviations of a vertex
     out, gaps = series.copy(), [np.flatnonzero(~row) for row in seen]
     lacking, lost = (~seen).mean(axis=1), np.zeros(len(series))
     for _ in range(rounds):

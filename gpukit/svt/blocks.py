@@ -27,12 +27,11 @@ def side_stream():
 class Travelling(Resident):
     """Arrays in page-locked memory, whose blocks travel to the device, and back if written.
 
-    library: cupy; size: bytes of a buffer, which holds the blocks of a part; columns, slices: the most of a block;
-    most_arrays: of a buffer.
+    library: cupy; size: bytes of a buffer, which holds the blocks of a part; columns, slices: the most of a block.
     """
 
-    def __init__(self, library, size, columns, slices, most_arrays=5):
-        self.columns, self.slices = columns, slices
+    def __init__(self, library, size, columns, slices):
+        self.columns, self.slices, most_arrays = columns, slices, 5
         self.buffers = [library.empty(size + most_arrays * ALIGNED, np.uint8) for _ in range(BUFFERS)]
         self.inward, self.outward = side_stream(), side_stream()
         self.arrived, self.left = ([cuda.event() for _ in range(BUFFERS)] for _ in range(2))

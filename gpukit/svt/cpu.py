@@ -65,8 +65,9 @@ def batch(X, lam, cap, work, out, values, ranks):
     chase_twins.multiply(X, V, seats, weights, ranks, out)
 
 
-def lapack_pays(shape, dtype, least=96):
-    """Return True if LAPACK is faster than the CPU twins; shape: (N, m, n) of the slices; least: shorter side."""
+def lapack_pays(shape, dtype):
+    """Return True if LAPACK is faster than the CPU twins; shape: (N, m, n) of the slices."""
+    least = 96  # shorter side
     return sides(shape)[0] >= least and np.dtype(dtype) == np.float64
 
 
@@ -115,7 +116,8 @@ def _scale_of(X):
     return math.ldexp(1.0, -exponent) if abs(exponent) > moderate else 1.0
 
 
-def _threshold_scaled(X, lam, out, values, share=1e-5):
+def _threshold_scaled(X, lam, out, values):
+    share = 1e-5  # least lam^2 relative to |B'B| for which its eigenvalues are accurate enough
     tall, result = (X, out) if len(X) >= X.shape[1] else (X.T, out.T)
     least = share * np.vdot(X, X) / math.sqrt(tall.shape[1])  # a cheap lower bound of share of |B'B|
     if not len(values) and lam * lam >= least:

@@ -5,9 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda, with_shared_memory
-from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
-from gpukit.svt import products
 from gpukit.svt.kernels import bidiagonal as bidiagonal_kernels
 from gpukit.svt.kernels import bulge_chasing as chase_kernels
 from gpukit.svt.plan import (
@@ -24,26 +22,6 @@ from gpukit.svt.plan import (
 )
 
 STREAMS = 2  # concurrent batches
-
-
-def threshold_on_host(X, lam, whole, require):
-    """Return (out, values or None, ranks) of host arrays; require(bytes): check of the device's memory.
-
-    Matrix products, which compute no singular values, are faster for large slices.
-    """
-    if not whole and products.pays(X.shape):
-        import cupy
-
-        require(products.memory_needed(X.shape, X.dtype))
-        device_X = cupy.empty(X.shape, X.dtype)
-        upload(X, cuda.as_cuda_array(device_X, sync=False))
-        ranks = products.ProductThresholding(device_X, cupy.asarray(lam), device_X, on_gpu=True).run()
-        return device_X.get(), None, ranks
-    require(memory_needed(X.shape, X.dtype))
-    device_X, out = (cuda.device_array(X.shape, X.dtype) for _ in range(2))
-    upload(X, device_X)
-    values, ranks = threshold(device_X, cuda.to_device(lam), out, whole)
-    return out.copy_to_host(), values.copy_to_host() if whole else None, ranks
 
 
 def layout(shape, dtype):

@@ -398,11 +398,9 @@ class ProductThresholding:
         return xp.rint(S.reshape(len(S), p * p)[:, :: p + 1].sum(axis=1))
 
 
-def steps(least, goal, low=0.4999):
-    """Return polynomials that map [least, 1] to within goal of 1, each (a, b, c).
-
-    low: lower bound of the values after STEADY.
-    """
+def steps(least, goal):
+    """Return polynomials that map [least, 1] to within goal of 1, each (a, b, c)."""
+    low = 0.4999  # lower bound of the values after STEADY
     polynomials, a, b, c = [], *STEADY
     while least < low:
         polynomials.append(STEADY)
@@ -431,3 +429,27 @@ def nearest(least, most):
             return float(a), float(b), float(c), float(off)
         root = np.sqrt(9 * b * b - 20 * a * c)
         low, high, last = np.sqrt((-3 * b - root) / (10 * c)), np.sqrt((-3 * b + root) / (10 * c)), off
+
+
+def threshold_on_host(X, lam, whole, require):
+    """Return (out, values or None, ranks) of host arrays; require(bytes): check of the device's memory.
+
+    Matrix products, which compute no singular values, are faster for large slices.
+    """
+    from gpukit._cuda import cuda
+    from gpukit.device.upload import upload
+    from gpukit.svt import gpu
+
+    if not whole and pays(X.shape):
+        import cupy
+
+        require(memory_needed(X.shape, X.dtype))
+        device_X = cupy.empty(X.shape, X.dtype)
+        upload(X, cuda.as_cuda_array(device_X, sync=False))
+        ranks = ProductThresholding(device_X, cupy.asarray(lam), device_X, on_gpu=True).run()
+        return device_X.get(), None, ranks
+    require(gpu.memory_needed(X.shape, X.dtype))
+    device_X, out = (cuda.device_array(X.shape, X.dtype) for _ in range(2))
+    upload(X, device_X)
+    values, ranks = gpu.threshold(device_X, cuda.to_device(lam), out, whole)
+    return out.copy_to_host(), values.copy_to_host() if whole else None, ranks

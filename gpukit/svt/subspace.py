@@ -166,13 +166,13 @@ class SubspaceThresholding:
         self.tools.product(transpose(W), Q, self.core(part))
         return P
 
-    def orth(self, A, near, far, first_shift=4):
+    def orth(self, A, near, far):
         """Set near to orthonormal columns, or zeros, that span A's; return the last factor.
 
-        far is overwritten; it may be A. first_shift: of the first round, in columns times rounding error.
+        far is overwritten; it may be A.
         """
         gram, factor = self.grams[: len(A)], self.factors[: len(A)]
-        shift = first_shift * self.k * float(np.finfo(A.dtype).eps)
+        shift = 4 * self.k * float(np.finfo(A.dtype).eps)  # of the first round
         for out in (near, far, near):
             self.tools.product(transpose(A), A, gram)
             self.tools.whiten(gram, A.dtype.type(shift), factor)
@@ -310,8 +310,9 @@ class WarmThresholding:
         """Return all singular values (N, min(m, n)) of X, exactly; X may be overwritten."""
         return np.concatenate([self.tools.values(X) for _, X in self.arrays.each(self.parts, (self.X,))])
 
-    def expected_ranks(self, lam, cap=None, ahead=0.7):
-        """Return the expected rank (N,) of each slice; ahead: share of the next threshold above which values count."""
+    def expected_ranks(self, lam, cap=None):
+        """Return the expected rank (N,) of each slice."""
+        ahead = 0.7  # values above this share of the next threshold count
         if cap is not None:
             return cap
         if self.values is None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.base.arrays import as_array
-from gpukit.device.engine import engine
 from gpukit.errors import DataError, ParameterError
+from gpukit.svt import products
 from gpukit.svt.plan import MOST
 
 if TYPE_CHECKING:
@@ -78,16 +78,20 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
         task = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
         with devices.translate_memory_errors(target, task):
             require = functools.partial(devices.require_memory, target, what=task)
-            results = engine(target, "gpukit.svt").threshold_on_host(X, lam, return_values, require)
-            out, values, ranks = _scale_down(results, scaled)
+            if target.is_cuda:
+                threshold_on_host = products.threshold_on_host
+            else:
+                from gpukit.svt.cpu import threshold_on_host
+            out, values, ranks = _scale_down(threshold_on_host(X, lam, return_values, require), scaled)
     return (out, values, ranks) if return_values else out
 
 
-def _scale_up(X, lam, largest, small=2.0**-900):
-    """Scale float64 slices below `small` by RAISE: (X, lam, their indices or None).
+def _scale_up(X, lam, largest):
+    """Scale slices near the smallest float64 by RAISE: (X, lam, their indices or None).
 
     Their squares underflow, and no power of two in float64's range brings them near 1.
     """
+    small = 2.0**-900
     indices = np.flatnonzero(largest < small) if X.dtype == np.float64 else ()
     if not len(indices):
         return X, lam, None

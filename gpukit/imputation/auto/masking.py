@@ -52,11 +52,12 @@ def folds_of(problem, seed, count=None, anywhere=False):
     return [Hidden(hidden.values[position], hidden.lost[position]) for hidden in folds]
 
 
-def draw_folds(seen, seed, count, options, most_folds=12):
+def draw_folds(seen, seed, count, options):
     """Return [Hidden] of a mask (N, T) of observed values.
 
-    options: see overlay_runs; most_folds: with few runs; chosen. Other arguments as in folds_of.
+    options: see overlay_runs. Other arguments as in folds_of.
     """
+    most_folds = 12  # with few runs; chosen
     many_runs, enough_units = 2000, 40  # in the first fold; vertices and start times of runs in all folds; chosen
     if seen.sum() < FEWEST_OBSERVED or (is_whole_only(seen) and seen.any(axis=1).sum() < FEWEST_OBSERVED):
         return []

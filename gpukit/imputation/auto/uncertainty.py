@@ -161,11 +161,9 @@ def learn(parts, units=np.inf, least=0.0):
     return Deviations(np.maximum(by_kind, least), model.law, shares, np.zeros(2))
 
 
-def share_with_one_more(count, most=0.95):
-    """Return the share of `count` units to cover, so that one more is covered with probability COVERED.
-
-    most: with few units; ablated.
-    """
+def share_with_one_more(count):
+    """Return the share of `count` units to cover, so that one more is covered with probability COVERED."""
+    most = 0.95  # with few units; ablated
     return min(most, COVERED * (1.0 + 1.0 / max(count, 1)))
 
 

@@ -93,7 +93,7 @@ def part_type(device):
         return Part
     from gpukit.imputation.distributed import gpu
 
-    return gpu.Part
+    return gpu.GpuPart
 
 
 class DistributedCompletion(TensorCompletion):
@@ -251,14 +251,15 @@ def observed_part(part, count, tensor):
     return columns_of(part, count, None if tensor is None else cpu.in_units(observed, part.unit))
 
 
-def columns_of(part, count, observed, block=64 << 20):
+def columns_of(part, count, observed):
     """Return the own columns of rank 0's tensor on the device.
 
-    Shape (count, own columns) of (count, m, n), sent in blocks of vertices of `block` bytes.
+    Shape (count, own columns) of (count, m, n), sent in blocks of vertices.
     """
     edges, span = part.ranges.columns, part.own_columns
     flat = part.empty(count, span.stop - span.start)
-    rows_per_block = max(1, block // (int(edges[-1]) * part.dtype.itemsize))
+    most = 64 << 20  # bytes of a block
+    rows_per_block = max(1, most // (int(edges[-1]) * part.dtype.itemsize))
     blocks = [slice(first, min(first + rows_per_block, count)) for first in range(0, count, rows_per_block)]
     if observed is None:
         for block in blocks:

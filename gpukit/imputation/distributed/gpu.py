@@ -14,7 +14,7 @@ from gpukit.svt.blocks import side_stream
 from gpukit.svt.products import array_library, pitch, transpose_flag
 
 
-class Part(Share, gpu.TensorCompletion):
+class GpuPart(Share, gpu.TensorCompletion):
     """A rank's share of a tensor: see share.Share."""
 
     def __init__(self, *arguments):

@@ -1,4 +1,4 @@
-"""A rank's share of a tensor on any device: completion.Part and gpu.Part combine it with a TensorCompletion.
+"""A rank's share of a tensor on any device: completion.Part and gpu.GpuPart combine it with a TensorCompletion.
 
 A rank has some columns of the estimate (of the m n entries, all incomplete vertices) and some whole spectral slices.
 Transforming its columns gives a piece of all slices. The pieces are sent to the slices' ranks, and back after the
@@ -59,7 +59,7 @@ def in_chunks(whole, for_transport):
 
 
 class Share:
-    """Common part of completion.Part and gpu.Part.
+    """Common part of completion.Part and gpu.GpuPart.
 
     They define: product(a, b, out, add=False), out = a b or added to out; for_transport; journeys, a stream or None.
     Other operations of the device are those of their TensorCompletion. unit: scale of all numbers, see spectral.cpu.

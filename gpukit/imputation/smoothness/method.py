@@ -7,16 +7,18 @@ import numpy as np
 from gpukit._pool import map_row_blocks, parallel_map
 from gpukit.device.engine import engine
 from gpukit.graphs.adjacency import normalized_laplacian
+from gpukit.imputation import constants
 from gpukit.imputation.auto import masking as hiding
 from gpukit.imputation.constants import BLOCK_NUMBERS, PRIOR_CHANGES, THREADS
 from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import FEWEST_WINDOW, Method
 from gpukit.imputation.simple import interpolation
-from gpukit.imputation.smoothness.formulas import BLOCKS
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import Budget, Trial
 
-PACKAGE = "gpukit.imputation.smoothness"
+PACKAGE, BLOCKS = "gpukit.imputation.smoothness", 2 * constants.BLOCKS
+FACTORS = (4.0, 2.0)  # of the weights, for each round of the search; ablated
+MOST_TRIALS = 40  # of the weights; chosen
 STARTS = (0.001, 0.03, 0.2), (0.1, 0.003, 0.1)  # (a, b, c) of the search, for gaps and for unobserved vertices
 
 
@@ -120,11 +122,12 @@ def runner_of(device):
     return lambda name, *arguments: launch(getattr(kernels, name), BLOCKS, THREADS, *arguments)
 
 
-def solve(solver, weights, tolerance, steps=200):
-    """Solve from the solver's last solution for weights (Weights); return the number of steps, at most `steps`.
+def solve(solver, weights, tolerance, steps=None):
+    """Solve from the solver's last solution for weights (Weights); return the number of steps, at most `steps` or 200.
 
     tolerance: of the length of the scaled residual, relative to its start.
     """
+    steps = steps or 200
     goal = tolerance**2 * solver.set_weights(weights)
     solver.multiply()
     size = solver.advance(1.0)
@@ -276,11 +279,8 @@ def units(rest, seen):
     return np.sqrt((squares + PRIOR_CHANGES * usual) / (count + PRIOR_CHANGES))[:, None].astype(np.float32)
 
 
-def search_weights(problem, factors=(4.0, 2.0)):
-    """Return the Weights with the least error on hidden values of a problem.
-
-    factors: of a weight, for each round of the search; ablated.
-    """
+def search_weights(problem):
+    """Return the Weights with the least error on hidden values of a problem."""
     numbers = 1 << 17  # of a fold
     whole = problem.window(numbers)
     folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, 2 * numbers // whole.values.size)]
@@ -294,7 +294,7 @@ def search_weights(problem, factors=(4.0, 2.0)):
         best = search.best.candidate
         search.run_all([best._replace(repeats=replace_at(best.repeats, index, s)) for s in (0.1, 0.01)])
     best = search.best
-    for factor in factors:
+    for factor in FACTORS:
         best = descend(search, best, ("near", "steady", "together", *range(lags)), factor)
     return best.candidate
 
@@ -313,13 +313,13 @@ def descend(search, best, fields, factor):
     return best
 
 
-def start_search(problem, folds, most_trials=40):
+def start_search(problem, folds):
     """Return a Search of Weights on masking.Hidden folds; the solver of a fold starts from its last solution."""
     parts = [
         (np.nonzero(hidden.values), problem.values[hidden.values], start_work(problem.without(hidden.lost)))
         for hidden in folds
     ]
-    budget = Budget(most_trials)
+    budget = Budget(MOST_TRIALS)
 
     def evaluate(weights):
         budget.spend(1)

@@ -137,11 +137,12 @@ def choose(place, setting, data, seed, progress=None):
     return Chosen(stop_at_best(final_trials[0]), final_trials + rest)
 
 
-def reduce_size(tensor, mask, seed, narrow=16):
+def reduce_size(tensor, mask, seed):
     """Return tensor and mask on the host, sampled if large.
 
-    Rows and columns of the slices are sampled, at least `narrow` of each.
+    Rows and columns of the slices are sampled.
     """
+    narrow = 16  # least rows and columns of a sampled slice
     count, m, n = tensor.shape
     if tensor.size <= SAMPLE_NUMBERS:
         return ensure_host(tensor), mask
@@ -154,13 +155,13 @@ def reduce_size(tensor, mask, seed, narrow=16):
     return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
 
 
-def splits(tensor, mask, seed, count=4):
-    """Return `count` of run.Split that hide the missing share; they do not depend on the order of the vertices.
+def splits(tensor, mask, seed):
+    """Return several run.Split that hide the missing share; they do not depend on the order of the vertices.
 
     Most observed values are kept.
     """
     order = order_by_values(np.where(spread(mask), tensor, np.nan).reshape(len(mask), -1).astype(np.float64))
-    missing = 1.0 - float(mask.mean())
+    count, missing = 4, 1.0 - float(mask.mean())
     share = max(LEAST_SHARE, min(missing, (1.0 - missing) / 4))
     return [run.split(mask, share, count * seed + fold, order) for fold in range(count)]
 
@@ -232,13 +233,12 @@ def run_trial(search, trial):
         search.progress("choosing", next(search.numbers), None, info)
 
 
-def early_stopping(setting, error, patience=6):
+def early_stopping(setting, error):
     """Return the EarlyStopping of a path at an error that is good enough.
 
-    Rising errors end a path after its phase of ranks has begun, or half-way without such a phase. patience: steps
-    without a new least error that end it; chosen.
+    Rising errors end a path after its phase of ranks has begun, or half-way without such a phase.
     """
-    steps = setting.options.iterations
+    steps, patience = setting.options.iterations, 6  # steps without a new least error that end it; chosen
     return EarlyStopping(patience, steps + patience if setting.options.rank_phase else steps // 2, error)
 
 
@@ -253,11 +253,9 @@ def centre_split(search, number, center):
     return search.cache[number, center]
 
 
-def goal(setting, tensor, split, solved=0.1):
-    """Return the error at which a setting recovers the data; 0 if the stopping point is needed too.
-
-    solved: times the error of the mean: the data are of low rank; test.
-    """
+def goal(setting, tensor, split):
+    """Return the error at which a setting recovers the data; 0 if the stopping point is needed too."""
+    solved = 0.1  # times the error of the mean: the data are of low rank; test
     return solved * error_of_mean(tensor, split, setting.center) if setting.options.rank_phase else 0.0
 
 
@@ -269,11 +267,9 @@ def is_solved(trials):
     return bool(trials) and trials[-1].setting.options.rank_phase and all(len(trial.curves) == 1 for trial in trials)
 
 
-def run_finals(search, trials, near=1.05):
-    """Run the trials close to the best on further splits; return them, the best first.
-
-    near: times the least error; chosen.
-    """
+def run_finals(search, trials):
+    """Run the trials close to the best on further splits; return them, the best first."""
+    near = 1.05  # times the least error; chosen
     final = [trials[index] for index in finalists([trial.error for trial in trials], near, FINALISTS)]
     is_decided = len(final) == 1 and stop_at_best(final[0]) == final[0].setting
     for _ in search.splits[:0] if is_decided else search.splits[1:]:

@@ -242,8 +242,9 @@ def unit_of(observed):
     return 2.0 ** -max(-most, min(most, math.frexp(largest)[1]))
 
 
-def is_usual(largest, most=2.0**40):
-    """Return True if numbers up to `largest` need no scaling: it is at most `most`, and at least its inverse."""
+def is_usual(largest):
+    """Return True if numbers up to `largest` need no scaling."""
+    most = 2.0**40
     return 1 / most <= largest <= most
 
 

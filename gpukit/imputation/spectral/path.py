@@ -85,11 +85,9 @@ def decay_of(options):
     return default_decay(options.iterations) if options.decay is None else options.decay
 
 
-def follow_path(path_run, first, options, wait=2.0):
-    """Run a step for each lambda, downwards; accelerated, lambda waits while the estimate lags behind.
-
-    wait: relative change per lambda's share above which it waits; chosen.
-    """
+def follow_path(path_run, first, options):
+    """Run a step for each lambda, downwards; accelerated, lambda waits while the estimate lags behind."""
+    wait = 2.0  # relative change per lambda's share above which lambda waits; chosen
     decay, scale = decay_of(options), 1.0
     for _ in range(options.iterations):
         change = path_run.step("path", options.iterations, first * scale, None, scale)
@@ -99,11 +97,9 @@ def follow_path(path_run, first, options, wait=2.0):
             scale *= decay
 
 
-def project_to_ranks(path_run, first, options, precision=1e-4):
-    """Project to the rank of each slice; slices without a clear rank keep the last lambda.
-
-    precision: times the tolerance, because convergence is linear.
-    """
+def project_to_ranks(path_run, first, options):
+    """Project to the rank of each slice; slices without a clear rank keep the last lambda."""
+    precision = 1e-4  # times the tolerance: convergence is linear
     completion = path_run.completion
     count = count_leading(min(completion.shape))
     if not count:
@@ -215,14 +211,14 @@ def count_leading(smaller):
     return smaller // 2 + 1 if smaller > 1 else 0
 
 
-def choose_ranks(values, rounding, clear_ratio=3.0, clear_share=0.8, dissent=0.75):
+def choose_ranks(values, rounding):
     """Return Ranks from leading singular values (K, count), descending.
 
-    rounding: the values' relative error. clear_ratio: least ratio of adjacent values of a clear rank; clear_share: of
-    slices with clear ranks if there is no common one; dissent: power of the usual ratio, slices with a less clear other
-    rank get the common one; tests. Slices that are zero up to rounding get rank 0 and are ignored. If the slices
+    rounding: the values' relative error. Slices that are zero up to rounding get rank 0 and are ignored. If the slices
     share one rank, slices without observations, which contain mostly errors of others, get it too.
     """
+    clear_ratio, clear_share = 3.0, 0.8  # least ratio of a clear rank; share of slices with one if none is common; test
+    dissent = 0.75  # power of the usual ratio: slices with a less clear other rank get the common one; test
     floor = max(float(values.max()) * rounding, 1e-300)
     alive = values[:, 0] > floor
     ratios = np.maximum(values[:, :-1], floor) / np.maximum(values[:, 1:], floor)
@@ -246,11 +242,10 @@ def common_rank(ratios):
     return int(together.argmax()) + 1 if stands_out(together)[0] else 0
 
 
-def stands_out(ratios, clear=2.0, distinct=2.0):
-    """Return (K,) bool: True if the largest of (K, count) ratios is clear and clearly larger than the others.
-
-    clear: least one; distinct: least ratio to the next one; test.
-    """
+def stands_out(ratios, clear=None):
+    """Return (K,) bool: True if the largest of (K, count) ratios is clear and clearly larger than the others."""
+    distinct = 2.0  # least ratio to the next one, and least mean ratio of a common rank; test
+    clear = clear or distinct
     ordered = np.sort(ratios, axis=1)
     least = clear if ratios.shape[1] == 1 else np.maximum(clear, distinct * ordered[:, -2])
     return ordered[:, -1] >= least

@@ -62,14 +62,15 @@ def test_series_that_are_alike():
     assert not (found == 5).any()
 
 
-def test_of_many_vertices_neighbours_are_compared():
+def test_of_many_vertices_neighbours_are_compared(monkeypatch):
     from scipy import sparse
 
+    monkeypatch.setattr(local, "ALL", 3)
     series = np.array([[0, 1, 0, 1], [0, 1, 0, 2], [1, 0, 1, 0], [0, 1, 1, 1]], np.float32)
     adjacency = sparse.csr_matrix(np.array([[0, 0, 1, 1], [0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]], float))
-    found = local.most_similar(complete(series, np.ones(4, bool), adjacency), 2, 3)
+    found = local.most_similar(complete(series, np.ones(4, bool), adjacency), 2)
     assert found.tolist() == [[3, 2], [1, 1], [0, 2], [0, 3]]
-    found = local.most_similar(complete(series, np.arange(4) < 3, adjacency), 2, 3)
+    found = local.most_similar(complete(series, np.arange(4) < 3, adjacency), 2)
     assert found[0].tolist() == [2, 3]  # the last one has no values
 
 

@@ -1,6 +1,5 @@
 """Smoothness over graph and time: dense solves, graph, weights, accuracy."""
 
-import functools
 from types import SimpleNamespace
 
 import numpy as np
@@ -111,14 +110,16 @@ def test_weights_are_those_that_err_least():
 def test_a_search_begins_where_the_error_is_least(monkeypatch):
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
     searches, start = [], method.start_search
+    monkeypatch.setattr(method, "FACTORS", ())
     monkeypatch.setattr(method, "start_search", lambda *given: searches.append(start(*given)) or searches[-1])
-    found, means = method.search_weights(problem(truth, seen), ()), [trial.mean for trial in searches[0].trials]
+    found, means = method.search_weights(problem(truth, seen)), [trial.mean for trial in searches[0].trials]
     assert len(means) == len(method.STARTS) and searches[0].run(found).mean == max(means) > min(means)
 
 
 def test_a_search_ends_with_its_budget(monkeypatch):
     truth, seen, searches = waves(), np.random.default_rng(0).random((N, T)) > 0.3, []
-    start = functools.partial(method.start_search, most_trials=len(method.STARTS))
+    start = method.start_search
+    monkeypatch.setattr(method, "MOST_TRIALS", len(method.STARTS))
     monkeypatch.setattr(method, "start_search", lambda *given: searches.append(start(*given)) or searches[-1])
     method.search_weights(problem(truth, seen))
     assert len(searches[0].results) == len(method.STARTS)
