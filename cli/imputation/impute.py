@@ -5,14 +5,17 @@ from types import SimpleNamespace
 import click
 import numpy as np
 
-from gpukit.cli import options, outputs, report
-from gpukit.cli.imputation import plot, resume, steps, table
+from gpukit.cli import models, options, outputs, report
+from gpukit.cli.convert import describe_graph
+from gpukit.cli.imputation import plot, steps, table
 from gpukit.cli.options import option, slices
 from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
+from gpukit.errors import ModelError, ParameterError
 from gpukit.graphs.graph_builders import select
+from gpukit.graphs.tensor import Graph
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.options import METHODS, METRICS
 from gpukit.imputation.spectral.path import WEIGHTS
@@ -23,6 +26,11 @@ NAMING = options.Naming(
     {"basis_size": "--basis-size", "lambda_decay": "--lambda-decay"},
     {word: f"--{word}" for word in ("method", "iterations", "tolerance", "holdout")},
 )
+
+TAKEN = {  # options of --model
+    *("path", "tensor", "times", "layout", "columns", "missing_value", "slice_shape", "output", "force", "model"),
+    *("save_model", "window", "device", "quiet", "as_json", "seed"),
+}
 
 
 @click.command(cls=Sectioned)
@@ -148,15 +156,15 @@ def impute(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     start_driver(ask.device)
     check(ask)
-    resume.check(ctx, ask)
+    check_resumed(ctx, ask)
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     start_warm_up(ask.device, products=True)  # raises if the device does not exist
     with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # only the first rank reads
         if ask.model is not None:
-            return None if team.rank else resume.run(ctx, ask, stages)
+            return None if team.rank else resume(ask, stages)
         if team.rank:  # the first rank reads, reports and writes
-            from gpukit.imputation.distributed.worker import help_fit
+            from gpukit.imputation.distributed.completion import help_fit
 
             return help_fit(steps.build(ask), team, keep=False)
         job = "graphs" if str(steps.values_file(ask)).endswith(".npz") else "tables"
@@ -178,3 +186,56 @@ def check(ask):
     if ask.output is not None:
         steps.check_form(ask)
     outputs.check_plot(ask.plot)
+
+
+def check_resumed(ctx, ask):
+    """Reject options that apply only to a fit, and --window without a model."""
+    if ask.model is None:
+        if ask.window is not None:
+            raise ParameterError("--window is how much a fitted imputer keeps: give it with --model and --save-model.")
+        return
+    default = click.core.ParameterSource.DEFAULT
+    given = [one for one in ctx.command.params if ctx.get_parameter_source(one.name) != default]
+    unused = ", ".join(one.opts[0] for one in given if one.name not in TAKEN)
+    if unused:
+        raise ParameterError(f"--model fills in as it was fitted, on its graph: leave out {unused}.")
+    if ask.window is not None and ask.save_model is None:
+        raise ParameterError("--window is how much the imputer of --save-model keeps: give that too.")
+
+
+def resume(ask, stages):
+    """Impute new readings with a fitted imputer: read, fill in, write and report."""
+    model, _ = models.open_model(ask.model, ask.device, stages, ("GraphImputer",))
+    adjacency = getattr(model, "adjacency_", None)
+    if adjacency is None:
+        raise ModelError(
+            f"{ask.model} was fitted by the paper's algorithm by itself and keeps no graph: transform(), in Python, "
+            "takes arrays; or fit with --method auto and keep that."
+        )
+    data = steps.load(ask, edges=Graph(adjacency, model.vertices_))
+    stages.done("reading")
+    if ask.save_model is None:
+        completed = model.transform(data)
+    else:
+        completed = model.extend(data, window=ask.window)
+        model.save(ask.save_model)
+    stages.done("filling")
+    if ask.output is not None:
+        steps.write(ask, data, model, completed, {})
+        stages.done("writing")
+    show_resumed(ask, data, model, stages)
+
+
+def show_resumed(ask, data, model, stages):
+    """Print the result of `resume`."""
+    if ask.as_json:
+        header = {"command": "impute", "estimator": type(model).__name__, "model": ask.model, "method": model.method_}
+        more = {"missing": data.missing_share, "output": ask.output, "save_model": ask.save_model}
+        return report.print_json({**header, **more, "files": [steps.values_file(ask)], "seconds": stages.seconds})
+    _, line = describe_graph(data)
+    report.echo(f"{type(model).__name__} of {ask.model}: {line}; method {model.method_}, as it was fitted")
+    report.echo(stages.line())
+    if ask.output is not None:
+        report.remark(f"The completed tensor is in {ask.output}.", ask.quiet)
+    if ask.save_model is not None:
+        report.remark(f"The imputer with the new readings is in {ask.save_model}.", ask.quiet)

@@ -34,8 +34,7 @@ from gpukit.device.place import gpu_count
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DataError, GpukitError
 from gpukit.factorization import run as runs
-from gpukit.imputation.distributed.completion import END, DistributedCompletion, serve
-from gpukit.imputation.distributed.worker import Worker
+from gpukit.imputation.distributed.completion import END, DistributedCompletion, Worker, serve
 from gpukit.imputation.spectral.path import fit_path
 from gpukit.parallel import ALONE
 from gpukit.parallel.current_team import join_team

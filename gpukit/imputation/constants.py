@@ -13,40 +13,26 @@ FEWEST_OBSERVED = 5  # vertices or values needed to hide any; test
 # Finalists and their weights (auto/run.py, auto/ensemble.py)
 NEAR = 1.5  # largest error of a finalist, relative to the least one; ablated
 FINALISTS = 3  # for each group of values; ablated
-FEWEST_UNITS = 6  # runs at different times to fit shares to; ablated
 ROUNDING = 1e-6  # relative: smaller differences and spreads are rounding
 
 # Correction of estimates (auto/ensemble.py), ablated as a whole
 KNOTS = 16
 
 # Standard deviations (auto/uncertainty.py, auto/error_features.py), ablated as a whole
-COVERED, MOST_COVERED = 0.9, 0.95  # share of left-out errors within the 90 % intervals; most, with few units; ablated
+COVERED = 0.9  # share of left-out errors within the 90 % intervals; ablated
 ENOUGH_VALUES = 50  # errors for a scale of a kind, and for beta of a group; ablated
 ERROR_FLOOR = 0.1  # of an error, relative to the mean |error|: in logarithms, and in weights of a reweighted regression
 
 # The paper's algorithm (spectral/)
-SPLITS = 4  # of the observed values; chosen
-NEAR_SPECTRAL, NEARLY_EQUAL = 1.05, 1.01  # times the least error: finalists; errors that count as equal; chosen
-SOLVED = 0.1  # times the error of the mean: the data are of low rank; test
-PATIENCE = 6  # steps without a new least error that end a trial; chosen
+NEARLY_EQUAL = 1.01  # times the least error: errors that count as equal; chosen
 FREQUENCY_FLOOR = 0.05  # of a frequency weight, so that the smoothest slices are thresholded too; chosen
 PATH_END = 1e-3  # lambda at the end of a path, relative to its start; chosen, the paper has none
-WAIT = 2.0  # relative change per lambda's share above which lambda waits; chosen
-RANK_TOLERANCE = 1e-4  # times tolerance: end of the phase of fixed ranks, which converges linearly
-CLEAR_RATIO = 3.0  # least ratio of adjacent singular values of a clear rank; test
-DISTINCT_RATIO = 2.0  # least ratio to the next largest ratio, and least mean ratio of a common rank; test
-CLEAR_SHARE = 0.8  # least share of slices with clear ranks if there is no common one; test
-DISSENT = 0.75  # power of the usual ratio: slices with a less clear other rank get the common one; test
-STEEP = 16  # power of a slice's unobserved share in the confidence; the best of 15 models, spectral/confidence.py
 
 # Methods
 PRIOR_CHANGES = 10.0  # changes of usual size added to those of a vertex or an edge; chosen
 MOST_SERIES = 8  # series that predict a value; chosen
-FACTORS = (4.0, 2.0)  # of the weights of smoothness, for each round of the search; ablated
-MOST_TRIALS = 40  # of the weights of smoothness; chosen
 
 # Limits of time and memory
-SPECTRAL_VERTICES = 8_000  # LAPACK takes minutes for the whole basis of more, on two cores
 KRIGING_VERTICES = 3000  # most of kriging
 KRIGING_GRID_VERTICES = 600  # with more, kriging tries fewer covariances and all threads serve one matrix
 MOST_VALUES = 20_000  # hidden values for coefficients of all vertices, and for scores of deviations

@@ -291,18 +291,18 @@ class GraphImputer(Estimator):
         UserWarning
             Nothing is missing: the tensor is returned unchanged.
         """
-        from gpukit.imputation.distributed import worker
+        from gpukit.imputation.distributed import completion
 
         team = team or ALONE
         if team.rank:
-            return worker.help_fit(self, team)
+            return completion.help_fit(self, team)
         compiled = compile_seconds()
         run = self.prepare(graph, tensor, mask, times, team)
         if run.data.complete:
             warnings.warn("nothing is missing: the tensor is returned as it is.", stacklevel=2)
-        for name, value in run.fitted(worker.wrap_progress(run.place.worker, progress)).items():
+        for name, value in run.fitted(completion.wrap_progress(run.place.worker, progress)).items():
             setattr(self, name, value)
-        worker.finish(run.place.worker, self)
+        completion.finish(run.place.worker, self)
         self.stages_[COMPILING] = compile_seconds() - compiled
         return self
 

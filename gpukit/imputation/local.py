@@ -23,8 +23,6 @@ from gpukit.imputation.periods import row_means
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import heaviest, limits_of
 
-VERTEX_RIDGE = 30.0  # weight of a vertex's start, in values; ablated
-REWEIGHTINGS = 3  # for absolute errors; ablated: with 5 not less
 VALUES_PER_VERTEX = 1_000  # hidden values of one kind and vertex to learn from; chosen
 WINDOW = 1 << 19  # numbers of a problem for learning
 ALL = 2048  # largest number of vertices whose pairs are all compared
@@ -155,10 +153,11 @@ def period_away(series, period):
 def learn(parts, near, values):
     """Return (KINDS N, size) coefficients of each kind of gap and vertex, from the hidden values of MaskedProblems.
 
-    values (N, T): the truth. The absolute error is minimized unless the metric is 'squared'.
+    values (N, T): the truth. The absolute error is minimized, by reweighting (ablated: with 5 not less), unless the
+    metric is 'squared'.
     """
     options, count = parts[0].problem.options, len(near)
-    rounds, rng = REWEIGHTINGS if options.metric == "absolute" else 0, np.random.default_rng(options.seed)
+    rounds, rng = 3 if options.metric == "absolute" else 0, np.random.default_rng(options.seed)
 
     def examples(task):
         part, (vertex, column) = task
@@ -194,7 +193,8 @@ def coefficients(x, y, group, count, rounds, rng):
     """Return (KINDS count, size): coefficients of all values, then of kinds, then of kinds and vertices.
 
     x (n, size), y (n,), group (n,): the kind times `count`, plus the vertex. A ridge is in values of usual size, so
-    that the coefficient of a feature that is nearly 0 in all values of a group stays at its start.
+    that the coefficient of a feature that is nearly 0 in all values of a group stays at its start. vertex_pull: weight
+    of the start of a vertex; ablated.
     """
 
     def fit(group, groups, start, pull, most):
@@ -202,11 +202,12 @@ def coefficients(x, y, group, count, rounds, rng):
         return regress(x[rows], y[rows], np.searchsorted(group[rows], np.arange(groups + 1)), start, pull, rounds)
 
     kind, sizes = group // count, np.square(x).mean(axis=0, dtype=np.float64)
+    vertex_ridge = 30.0  # weight of a vertex's start, in values; ablated
     kind_pull = 100.0 * sizes[None]  # weight of a kind's start: values of usual size
     common = fit(np.zeros(len(y), np.int64), 1, np.zeros((1, x.shape[1])), kind_pull, MOST_VALUES)
     of_kinds = [np.square(x[kind == value]).mean(axis=0) if (kind == value).any() else sizes for value in range(KINDS)]
     start = fit(kind, KINDS, np.repeat(common, KINDS, 0), np.repeat(kind_pull, KINDS, 0), MOST_VALUES)
-    start, pull = (np.repeat(value, count, axis=0) for value in (start, VERTEX_RIDGE * np.array(of_kinds)))
+    start, pull = (np.repeat(value, count, axis=0) for value in (start, vertex_ridge * np.array(of_kinds)))
     return fit(group, len(start), start, pull, VALUES_PER_VERTEX)
 
 
@@ -272,8 +273,8 @@ def predict(part, near, beta):
 def most_similar(whole, count):
     """Return (N, count) int64: for each vertex the others with the highest correlation, in descending order.
 
-    Vertices without observations come last. With many vertices only graph neighbours are compared, and the vertex
-    itself, whose features are 0, fills up lists with too few.
+    Vertices without observations come last. With many vertices only graph neighbours are compared, and
+    the vertex itself, whose features are 0, fills up lists with too few.
     """
     series, alive = whole.series - whole.series.mean(axis=1, keepdims=True), whole.problem.seen.any(axis=1)
     size = np.linalg.norm(series, axis=1, keepdims=True)

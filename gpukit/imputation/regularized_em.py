@@ -23,8 +23,6 @@ from gpukit.imputation.constants import FEWEST_OBSERVED
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import limits_of
 
-ROUNDS, STILL = 30, 3e-4  # at most; change of imputed values at which they end, in deviations of a vertex
-
 
 def stack_lags(series, lags):
     """Return (n, T), n = N (1 + 2 lags): series (N, T), then the columns before and after for each lag.
@@ -41,9 +39,10 @@ def complete_series(series, seen, lags, ridge, limits):
 
     seen (N, T) bool; limits (N, 2): bounds of each vertex's imputed values. Every vertex has an observed value.
     """
+    rounds, still = 30, 3e-4  # at most; change of imputed values at which they end, in deviations of a vertex
     out, gaps = series.copy(), [np.flatnonzero(~row) for row in seen]
     lacking, lost = (~seen).mean(axis=1), np.zeros(len(series))
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         rows = stack_lags(out, lags)
         means = rows.mean(axis=1)
         rows -= means[:, None]
@@ -51,7 +50,7 @@ def complete_series(series, seen, lags, ridge, limits):
         lost, before = lacking / diagonal, out.copy()
         sweep(rows, weights, gaps, limits - means[: len(series), None], lags)
         out = np.where(seen, series, rows[: len(series)] + means[: len(series), None])
-        if np.square(out - before).sum() <= STILL**2 * max(1, sum(map(len, gaps))):
+        if np.square(out - before).sum() <= still**2 * max(1, sum(map(len, gaps))):
             break
     return out
 

@@ -13,7 +13,7 @@ from gpukit.imputation import inputs, serve
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.uncertainty import least_of
-from gpukit.imputation.distributed.worker import Worker
+from gpukit.imputation.distributed.completion import Worker
 from gpukit.imputation.options import FittedOptions
 from gpukit.imputation.problem import as_problem, in_units, units_for
 from gpukit.imputation.spectral import choose

@@ -3,7 +3,6 @@
     singular_value_threshold(X, lam) -> Y            the proximal operator of lambda times the nuclear norm
     gpu.py | cpu.py: bidiagonalize -> chase -> rotate -> arrange -> multiply   (kernels/ | twins/, plan.py)
     threshold.py     singular_value_threshold
-    lapack.py        large float64 slices on the CPU, by numpy's LAPACK
     subspace.py      slices along a path of thresholds, by the fastest method: in a subspace reused between calls, or
     products.py      by matrix products alone; array operations of a device
     blocks.py        blocks of arrays that travel to a GPU from page-locked memory

@@ -11,7 +11,7 @@ from gpukit._driver import copy_rows
 from gpukit.svt.products import Resident
 
 BUFFERS = 3  # one arrives, one is computed, one leaves
-ALIGNED, ARRAYS = 256, 5  # bytes between the starts of arrays in a buffer; their largest number
+ALIGNED = 256  # bytes between the starts of arrays in a buffer
 
 
 def side_stream():
@@ -31,8 +31,8 @@ class Travelling(Resident):
     """
 
     def __init__(self, library, size, columns, slices):
-        self.columns, self.slices = columns, slices
-        self.buffers = [library.empty(size + ARRAYS * ALIGNED, np.uint8) for _ in range(BUFFERS)]
+        self.columns, self.slices, most_arrays = columns, slices, 5
+        self.buffers = [library.empty(size + most_arrays * ALIGNED, np.uint8) for _ in range(BUFFERS)]
         self.inward, self.outward = side_stream(), side_stream()
         self.arrived, self.left = ([cuda.event() for _ in range(BUFFERS)] for _ in range(2))
         self.computed = cuda.event()

@@ -16,10 +16,7 @@ CPU_BATCH = 64  # slices of a batch on the CPU
 
 # The fastest method by the shorter side of slices, docs/svt.md
 SMALL = 24  # largest side whose slices are thresholded whole on the CPU; above, in a subspace
-LARGE_ON_CPU = 96  # from which on LAPACK is faster than the CPU twins
 LARGE_ON_GPU = 128  # above which a subspace, and matrix products, are faster than the kernels
-AHEAD = 0.7  # values above this share of the next threshold count towards the expected rank of a subspace
-FITTING = 0.98  # share of slices whose expected rank must fit; the others are thresholded whole
 
 
 class Plan(NamedTuple):

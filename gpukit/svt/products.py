@@ -35,7 +35,6 @@ from gpukit.svt.plan import CPU_BATCH, LARGE_ON_GPU, buffers, bytes_of_whiten, s
 SCRATCH = 512 << 20  # bytes: 64 slices of 512 x 512 in float32 fill a GPU
 
 STEADY = (3.6548, -8.2034, 5.481)  # 1 at 0.433 and at 1.01, 1/2 between them, at 0.843
-LOW = 0.4999  # lower bound of the values after STEADY
 # By bytes of a number, relative to the largest singular value: relevant for Q, for S; tolerance of steps; rounding.
 BOUNDS = {4: (1e-5, 2e-5, 1e-7, 1e-6), 8: (1e-12, 1e-12, 1e-15, 1e-14)}
 
@@ -400,14 +399,12 @@ class ProductThresholding:
 
 
 def steps(least, goal):
-    """Return polynomials that map [least, 1] to within goal of 1.
-
-    Each is (a, b, c).
-    """
+    """Return polynomials that map [least, 1] to within goal of 1, each (a, b, c)."""
+    low = 0.4999  # lower bound of the values after STEADY
     polynomials, a, b, c = [], *STEADY
-    while least < LOW:
+    while least < low:
         polynomials.append(STEADY)
-        least = min(a * least + b * least**3 + c * least**5, LOW) if least < 0.3 else LOW
+        least = min(a * least + b * least**3 + c * least**5, low) if least < 0.3 else low
     most, off = 1.0, 1.0
     while off > goal:
         *polynomial, off = nearest(least, most)

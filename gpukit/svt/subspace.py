@@ -15,8 +15,6 @@ import numpy as np
 from gpukit.errors import ParameterError
 from gpukit.svt import products
 from gpukit.svt.plan import (
-    AHEAD,
-    FITTING,
     LARGE_ON_GPU,
     SHARED,
     SMALL,
@@ -27,7 +25,6 @@ from gpukit.svt.plan import (
 )
 from gpukit.svt.products import Resident, make_tools, parts_of, transpose
 
-SHIFT = 4  # of the first round of orth, in columns times rounding error
 STEP = 8  # k is a multiple of it
 
 
@@ -46,10 +43,9 @@ class SubspaceThresholding:
 
     X (N, m, n) float32 or float64, C-contiguous; lam (N,) of its type; cap (N,) int32 or None: the largest number of
     singular vectors to keep. Numpy arrays, or numba's or cupy's with device_is_gpu. Only k < min(m, n) is checked.
-    seed: of the first basis and of renewed columns. whole: run() also computes values. workspace: of a run on a GPU,
-    see gpu.Thresholding.
+    seed: of the first basis and of renewed columns. workspace: of a run on a GPU, see gpu.Thresholding.
 
-    After run(): ranks (N,) int32 on the host; values (N, k) on the host with whole, the leading singular values;
+    After run(): ranks (N,) int32 on the host; values (N, k) on the host, the leading singular values;
     overflowed, the number of slices that needed more than k vectors and were thresholded whole, exactly.
     float32 numbers must be between 1e-15 and 1e15, because their squares are summed.
 
@@ -58,13 +54,13 @@ class SubspaceThresholding:
     Raises DeviceError without cupy, ParameterError for a k that is too large.
     """
 
-    def __init__(self, X, lam, cap, k, device_is_gpu=False, seed=0, whole=False, workspace=None, arrays=None):
+    def __init__(self, X, lam, cap, k, device_is_gpu=False, seed=0, workspace=None, arrays=None):
         self.tools = make_tools(device_is_gpu, workspace)
         self.xp = self.tools.library
         self.arrays = arrays or Resident(self.xp)
         self.X, self.lam = self.xp.asarray(X) if arrays is None else X, self.xp.asarray(lam)
         self.cap = self.xp.full(len(X), min(X.shape[1:]), np.int32) if cap is None else self.xp.asarray(cap)
-        self.seed, self.whole, self.values = seed, whole, None
+        self.seed, self.values = seed, None
         self.calls, self.spare = 0, (None, None)
         self.ranks, self.overflowed = np.zeros(len(X), np.int32), 0
         self.basis = self.arrays.empty((len(X), X.shape[2], 0), X.dtype)
@@ -110,7 +106,7 @@ class SubspaceThresholding:
         self.buffers = [self.xp.empty(batch * max(m, n) * k, self.X.dtype) for _ in range(3)]
         self.grams, self.factors, self.cores = (self.xp.empty((batch, k, k), self.X.dtype) for _ in range(3))
         self.exact = [
-            self.tools.thresholding(self.core(part), self.lam[part], self.cap[part], self.whole) for part in self.parts
+            self.tools.thresholding(self.core(part), self.lam[part], self.cap[part], True) for part in self.parts
         ]
 
     def core(self, part):
@@ -130,7 +126,7 @@ class SubspaceThresholding:
 
         rounds: steps of power iteration; a basis with new columns takes two more.
         """
-        self.values = np.empty((len(self.X), self.k), self.X.dtype) if self.whole else None
+        self.values = np.empty((len(self.X), self.k), self.X.dtype)
         rounds, self.cold, self.overflowed, self.calls = rounds + self.cold, 0, 0, self.calls + 1
         for (part, X, Q, *_), exact in zip(self.blocks((self.X, self.basis)), self.exact):
             P = self.project(part, X, Q, rounds)
@@ -176,7 +172,7 @@ class SubspaceThresholding:
         far is overwritten; it may be A.
         """
         gram, factor = self.grams[: len(A)], self.factors[: len(A)]
-        shift = SHIFT * self.k * float(np.finfo(A.dtype).eps)
+        shift = 4 * self.k * float(np.finfo(A.dtype).eps)  # of the first round
         for out in (near, far, near):
             self.tools.product(transpose(A), A, gram)
             self.tools.whiten(gram, A.dtype.type(shift), factor)
@@ -197,9 +193,7 @@ class SubspaceThresholding:
 
     def keep(self, slices, values, ranks):
         """Store the values and ranks of some slices."""
-        self.ranks[slices] = ranks
-        if self.whole:
-            self.values[slices] = values[:, : self.k]
+        self.ranks[slices], self.values[slices] = ranks, values[:, : self.k]
 
     def finish(self, part, X, P, Q):
         """Set a part's slices X = P core Q'; threshold overflowing slices whole."""
@@ -210,7 +204,7 @@ class SubspaceThresholding:
             self.tools.product(P, self.core(part), product)
             self.tools.product(product, transpose(Q), X)
         if len(indices):
-            results = self.tools.threshold(whole, self.lam[part][indices], self.cap[part][indices], self.whole)
+            results = self.tools.threshold(whole, self.lam[part][indices], self.cap[part][indices], True)
             X[indices] = whole
             self.keep(part.start + self.tools.host(indices), *results)
         self.overflowed += len(indices)
@@ -262,11 +256,11 @@ class WarmThresholding:
 
     X is on the host or, with on_gpu, a cupy array, or where `arrays` (a blocks.Travelling) has it. run(lam, cap) takes
     host arrays, lam (N,), cap (N,) int32 or None. The width of the subspace follows the ranks expected from the last
-    call's singular values. seed: of the first subspace. workspace: of a run on a GPU, see gpu.Thresholding.
+    call's singular values. workspace: of a run on a GPU, see gpu.Thresholding.
     """
 
-    def __init__(self, X, on_gpu=False, seed=0, workspace=None, arrays=None):
-        self.X, self.on_gpu, self.seed, self.workspace = X, on_gpu, seed, workspace
+    def __init__(self, X, on_gpu=False, workspace=None, arrays=None):
+        self.X, self.on_gpu, self.workspace = X, on_gpu, workspace
         self.p, self.values, self.fetches = sides(X.shape)[0], None, None
         self.subspace, self.exact, self.multiplied = None, None, None
         self.tools = make_tools(on_gpu, workspace)
@@ -287,10 +281,10 @@ class WarmThresholding:
         if cap is not self.capped:
             self.tools.put(self.cap, np.full(len(self.X), self.p) if cap is None else cap)
             self.capped = cap
-        k = 0
+        k, fitting = 0, 0.98  # share of slices whose expected rank must fit; the others are thresholded whole
         if self.is_warm:
             expected = self.expected_ranks(lam, cap) if expected is None else expected
-            k = self.columns(int(np.quantile(expected, FITTING)))
+            k = self.columns(int(np.quantile(expected, fitting)))
         if not k:
             self.threshold_whole()
             return
@@ -318,18 +312,19 @@ class WarmThresholding:
 
     def expected_ranks(self, lam, cap=None):
         """Return the expected rank (N,) of each slice."""
+        ahead = 0.7  # values above this share of the next threshold count
         if cap is not None:
             return cap
         if self.values is None:
             return np.zeros(len(self.X)) if self.fetches is None else 1.25 * self.ranks + 1
-        least = 1.0 if self.subspace.k >= widest_subspace(self.X.itemsize, self.shared_bytes) else AHEAD
+        least = 1.0 if self.subspace.k >= widest_subspace(self.X.itemsize, self.shared_bytes) else ahead
         return (self.values > least * lam[:, None]).sum(axis=1)
 
     def widen(self, k):
         """Widen the subspace to at least k columns."""
         if self.subspace is None:
-            place = {"seed": self.seed, "workspace": self.workspace, "arrays": self.arrays}
-            self.subspace = SubspaceThresholding(self.X, self.lam, self.cap, k, self.on_gpu, whole=True, **place)
+            place = {"workspace": self.workspace, "arrays": self.arrays}
+            self.subspace = SubspaceThresholding(self.X, self.lam, self.cap, k, self.on_gpu, **place)
         elif k > self.subspace.k:
             self.subspace.grow(k)
 

@@ -16,7 +16,7 @@ from gpukit.svt.plan import MOST
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, DeviceLike, Int32
 
-SMALL, RAISE = 2.0**-900, 2.0**100  # float64 slices below SMALL are multiplied by RAISE
+RAISE = 2.0**100  # factor of float64 slices near the smallest number
 
 
 @overload
@@ -91,7 +91,8 @@ def _scale_up(X, lam, largest):
 
     Their squares underflow, and no power of two in float64's range brings them near 1.
     """
-    indices = np.flatnonzero(largest < SMALL) if X.dtype == np.float64 else ()
+    small = 2.0**-900
+    indices = np.flatnonzero(largest < small) if X.dtype == np.float64 else ()
     if not len(indices):
         return X, lam, None
     X, lam = X.copy(), lam.copy()

@@ -7,7 +7,6 @@ import pytest
 
 CLASSES = {
     "factorization": "DeviceModel",
-    "imputation.smoothness": "ConjugateGradients",
     "imputation.spectral": "TensorCompletion",
 }
 SIDES = ("cpu", "gpu")

@@ -64,7 +64,7 @@ def test_methods_that_need_none(method, made, tmp_path):
 
 @pytest.mark.slow
 def test_a_graph_too_large_for_the_whole_basis_is_filled_in(made, monkeypatch):
-    monkeypatch.setattr(spectral, "SPECTRAL_VERTICES", SIDE**2 - 1)
+    monkeypatch.setattr(spectral, "MOST_VERTICES", SIDE**2 - 1)
     monkeypatch.setattr(bases, "LARGEST_DENSE", SIDE**2 - 1)
     monkeypatch.setattr(bases, "SMALL", 0)
     truth = waves(SIDE)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.errors import GpukitError
-from gpukit.svt import cpu, lapack, singular_value_threshold
+from gpukit.svt import cpu, singular_value_threshold
 from svt import inputs, naive
 
 RNG = np.random.default_rng(0)
@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 def check(X, lam, whole):
     """Y, values and ranks equal the oracle's."""
     out = np.full_like(X, np.nan)
-    values, ranks = lapack.threshold(X, lam, out, whole)
+    values, ranks = cpu.threshold_by_lapack(X, lam, out, whole)
     for k, (expected, S) in enumerate(naive.threshold(X, lam)):
         assert np.linalg.norm(out[k] - expected) <= 1e-13 * np.linalg.norm(X[k])
         assert abs(ranks[k] - (S > max(lam[k], 1e-14 * S[0])).sum()) <= (abs(S - lam[k]) <= 1e-13 * S[0]).sum()
@@ -33,7 +33,7 @@ def test_awkward_slices(name, share):
 @pytest.mark.parametrize("name, rank", [("rank-deficient", 4), ("equal columns", 5), ("rank 1", 1)])
 def test_ranks_of_deficient_slices_count_no_rounding_error(name, rank):
     X = inputs.slices(name, np.float64)
-    assert (lapack.threshold(X, np.zeros(len(X)), np.empty_like(X))[1] == rank).all()
+    assert (cpu.threshold_by_lapack(X, np.zeros(len(X)), np.empty_like(X))[1] == rank).all()
 
 
 @pytest.mark.parametrize("shape", [(3, 130, 200), (3, 200, 130), (1, 150, 150)])
@@ -45,17 +45,17 @@ def test_the_gram_matrix_serves_where_lam_is_not_too_small(shape, monkeypatch):
     monkeypatch.setattr(np.linalg, "svd", lambda *a, **k: asked.append(1) or decompose(*a, **k))
     for lam, whole, decomposed in ((0.3, False, 0), (1e-4, False, len(X)), (0.3, True, len(X))):
         asked.clear()
-        lapack.threshold(X, lam * largest, np.empty_like(X), whole)
+        cpu.threshold_by_lapack(X, lam * largest, np.empty_like(X), whole)
         assert len(asked) == decomposed
 
 
 def test_large_slices_of_float64_go_this_way():
-    assert lapack.pays((5, 96, 300), np.float64) and lapack.pays((1, 512, 512), np.float64)
-    assert not lapack.pays((5, 95, 300), np.float64) and not lapack.pays((5, 300, 300), np.float32)
+    assert cpu.lapack_pays((5, 96, 300), np.float64) and cpu.lapack_pays((1, 512, 512), np.float64)
+    assert not cpu.lapack_pays((5, 95, 300), np.float64) and not cpu.lapack_pays((5, 300, 300), np.float32)
     X = RNG.normal(size=(2, 140, 150))
     by_twins, by_lapack = np.empty_like(X), np.empty_like(X)
     cpu.threshold(X, np.full(2, 5.0), by_twins)
-    lapack.threshold(X, np.full(2, 5.0), by_lapack)
+    cpu.threshold_by_lapack(X, np.full(2, 5.0), by_lapack)
     Y = singular_value_threshold(X, 5.0, device="cpu")
     np.testing.assert_array_equal(Y, by_lapack)
     assert (Y != by_twins).any()

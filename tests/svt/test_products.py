@@ -37,7 +37,7 @@ def test_the_steady_polynomial_takes_nothing_large_far_down():
     x = np.linspace(0, 1.0099, 100_001)
     y = value([products.STEADY], x)
     assert y.max() == pytest.approx(1, abs=1e-4) and y[x > 0.15].min() == pytest.approx(0.5, abs=1e-4)
-    assert y[x > 0.15].min() > products.LOW and value([products.STEADY], 1e-9) / 1e-9 > 3.65
+    assert y[x > 0.15].min() > 0.4999 and value([products.STEADY], 1e-9) / 1e-9 > 3.65
 
 
 @pytest.mark.parametrize("least, most", [(0.5, 1.0), (0.05, 1.0), (0.9, 1.1)])

@@ -174,7 +174,7 @@ def test_a_warm_basis_helps():
 @pytest.mark.parametrize("real", REALS)
 def test_projection_to_a_cap(real):
     X = stack(30, 40, rank=5).astype(real)
-    work, live = work_on(X, 0.0, cap=4, k=12, whole=True)
+    work, live = work_on(X, 0.0, cap=4, k=12)
     work.run(4)
     expected, _ = exact(X, 0.0, 4)
     assert error(live, expected) < (1e-5 if real == np.float32 else 1e-10)
@@ -191,7 +191,7 @@ def test_slices_that_overflow_are_exact(cap, overflowed, monkeypatch):
     rng = np.random.default_rng(3)
     X[[1, 4]] += rng.normal(size=(2, 30, 12)) @ rng.normal(size=(2, 12, 40))
     lam = 2.0
-    work, live = work_on(X, lam, cap, whole=True)
+    work, live = work_on(X, lam, cap)
     assert len(work.parts) > 1
     work.run()
     expected, ranks = exact(X, lam, cap)
@@ -340,9 +340,9 @@ def test_both_devices_agree(m, n, real):
     X = stack(m, n, count=5).astype(real)
     X[2] = np.random.default_rng(1).normal(size=(m, n))  # overflows
     lam, bound = np.full(5, 0.8, real), 1e-4 if real == np.float32 else 1e-9
-    here, live = work_on(X, 0.8, whole=True)
+    here, live = work_on(X, 0.8)
     there_live = cupy.asarray(X)
-    there = SubspaceThresholding(there_live, cupy.asarray(lam), None, 8, device_is_gpu=True, whole=True)
+    there = SubspaceThresholding(there_live, cupy.asarray(lam), None, 8, device_is_gpu=True)
     np.testing.assert_allclose(there.leading(3), here.leading(3), rtol=bound)
     for _ in range(2):
         live[...] = X

@@ -1,7 +1,8 @@
 """Shares of methods whose weighted mean has the least error on hidden values.
 
-Shares are convex and found by Frank-Wolfe steps towards single methods. If less than FEWEST_UNITS runs begin or end at
-different times, as at the ends of series, they are too few to fit shares to: the best single method has all.
+Shares are convex. They begin as the probabilities that a method is the best, by resampling the hidden values, and are
+improved by Frank-Wolfe steps towards single methods. If few runs begin or end at different times, as at the ends of
+series, they are too few to fit shares to: the best single method has all.
 
 Estimates are corrected by the median residual of hidden values. Averaging methods are correct in the mean. For skewed
 values, such as speeds between free flow and congestion, the least absolute error is at the median: that of the hidden
@@ -12,17 +13,19 @@ hidden values. It is used if it lowers the error on folds left out of its fit.
 import numpy as np
 
 from gpukit.imputation.auto.judging import KINDS, NEVER, error_of
-from gpukit.imputation.constants import FEWEST_UNITS, KNOTS, MOST_VALUES
+from gpukit.imputation.constants import KNOTS, MOST_VALUES
+from gpukit.model_selection.trial import Trial, best_of
 
 
-def shares_of(estimates, truth, kinds, metric, units=FEWEST_UNITS):
+def shares_of(estimates, truth, kinds, metric, units=np.inf):
     """Return shares (KINDS, members) whose rows add up to 1: those of whole vertices, and those of all other kinds.
 
     A group without values has the shares of all values. estimates (members, values), truth (values,), kinds (values,)
     int8; units: number of runs of all other kinds, at different times.
     """
     shares, whole = np.empty((KINDS, len(estimates))), kinds == NEVER
-    few = 0 < units < FEWEST_UNITS
+    fewest_units = 6  # to fit shares to; ablated
+    few = 0 < units < fewest_units
     for rows, group, alone in ((slice(NEVER, NEVER + 1), whole, False), (slice(NEVER + 1, None), ~whole, few)):
         values = group if group.any() else slice(None)
         shares[rows] = optimize_shares(estimates[:, values], truth[values], metric, alone)
@@ -30,21 +33,37 @@ def shares_of(estimates, truth, kinds, metric, units=FEWEST_UNITS):
 
 
 def optimize_shares(estimates, truth, metric, alone):
-    """Return (members,) shares by at most 20 Frank-Wolfe steps from the best single method, or `alone` that one's."""
+    """Return (members,) shares: the part of resampled values on which each method is the best, then Frank-Wolfe steps.
+
+    A step must lower the error by more than its standard error. `alone`: the best single method has all.
+    """
+    most_steps, lengths = 20, (0.5, 0.3, 0.2, 0.1, 0.05)
     sample = slice(None, None, max(1, len(truth) // MOST_VALUES))
-    residuals = estimates[:, sample] - truth[sample]
-    vertices = np.eye(len(estimates))
-    best = min(vertices, key=lambda shares: error_of(shares @ residuals, metric))
-    error = error_of(best @ residuals, metric)
-    for _ in range(0 if alone else 20):
-        steps = 0.5, 0.3, 0.2, 0.1, 0.05
-        candidates = [(1 - step) * best + step * vertex for step in steps for vertex in vertices]
-        errors = [error_of(shares @ residuals, metric) for shares in candidates]
-        index = int(np.argmin(errors))
-        if errors[index] >= error:
+    residuals, methods = estimates[:, sample] - truth[sample], np.eye(len(estimates))
+    sizes = np.abs if metric == "absolute" else np.square
+
+    def trial_of(shares):
+        return Trial(shares, -sizes(shares @ residuals), {})
+
+    if alone:
+        return best_of(map(trial_of, methods)).candidate
+    best = trial_of(share_of_wins(sizes(residuals[:, np.lexsort(residuals)])))  # whatever the order of the values
+    for _ in range(most_steps):
+        step = best_of(trial_of((1 - length) * best.candidate + length * one) for length in lengths for one in methods)
+        if not step.is_better(best):
             break
-        best, error = candidates[index], errors[index]
-    return best
+        best = step
+    return best.candidate
+
+
+def share_of_wins(sizes):
+    """Return (members,): the share of bootstrap samples on which each method has the least error; sizes: of its errors.
+
+    Methods that few hidden values cannot tell apart are mixed. Source: Efron, Ann. Stat. 7 (1979).
+    """
+    samples, count = 50, sizes.shape[1]
+    draws = np.random.default_rng(0).multinomial(count, np.full(count, 1.0 / count), samples)
+    return np.bincount(np.argmin(sizes @ draws.T, axis=0), minlength=len(sizes)) / samples
 
 
 def weighted_mean(estimates, shares, kinds):

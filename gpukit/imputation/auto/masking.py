@@ -26,7 +26,7 @@ from gpukit.imputation.constants import FEW_UNITS, FEWEST_OBSERVED, LEAST_SHARE,
 from gpukit.model_selection.splits import order_by_values
 from gpukit.streams import Numpy
 
-LEAST_FOLDS, FOLDS, MOST_FOLDS = 2, 5, 12  # with many runs, usually, and with few; chosen
+LEAST_FOLDS, FOLDS = 2, 5  # with many runs, and usually; chosen
 
 
 class Hidden(NamedTuple):
@@ -57,6 +57,7 @@ def draw_folds(seen, seed, count, options):
 
     options: see overlay_runs. Other arguments as in folds_of.
     """
+    most_folds = 12  # with few runs; chosen
     many_runs, enough_units = 2000, 40  # in the first fold; vertices and start times of runs in all folds; chosen
     if seen.sum() < FEWEST_OBSERVED or (is_whole_only(seen) and seen.any(axis=1).sum() < FEWEST_OBSERVED):
         return []
@@ -64,7 +65,7 @@ def draw_folds(seen, seed, count, options):
     vertices, free, hidden_folds, units = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), [], 0
     few = len(vertices) <= min(FEW_UNITS, len(seen) - 1)
     vertex_folds = count or (max(FOLDS, len(vertices)) if few else FOLDS)
-    for fold in range(count or max(FOLDS, min(max(MOST_FOLDS, vertex_folds), SAMPLE_NUMBERS // seen.size))):
+    for fold in range(count or max(FOLDS, min(max(most_folds, vertex_folds), SAMPLE_NUMBERS // seen.size))):
         whole = dead_vertices(seen, vertices, fold, vertex_folds) & free
         runs = overlay_runs(seen, free & ~whole, rng, options)
         hidden = Hidden(whole | runs.values, whole | runs.lost)

@@ -23,7 +23,7 @@ import numpy as np
 from gpukit._pool import map_row_blocks
 from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.judging import KINDS
-from gpukit.imputation.constants import COVERED, ENOUGH_VALUES, ERROR_FLOOR, MOST_COVERED, MOST_VALUES, ROUNDING
+from gpukit.imputation.constants import COVERED, ENOUGH_VALUES, ERROR_FLOOR, MOST_VALUES, ROUNDING
 
 STRENGTHS = (1.0, 0.5, 0.0)  # of the features, and powers of the growth beyond ends; ablated
 BEYOND = KINDS  # the kind of values before the first and after the last of their series
@@ -163,7 +163,8 @@ def learn(parts, units=np.inf, least=0.0):
 
 def share_with_one_more(count):
     """Return the share of `count` units to cover, so that one more is covered with probability COVERED."""
-    return min(MOST_COVERED, COVERED * (1.0 + 1.0 / max(count, 1)))
+    most = 0.95  # with few units; ablated
+    return min(most, COVERED * (1.0 + 1.0 / max(count, 1)))
 
 
 def student_factor(errors, sizes, share):

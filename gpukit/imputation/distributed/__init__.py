@@ -1,7 +1,7 @@
 """Distribution of the paper's imputation over the ranks of a parallel.Team.
 
-    worker.py      a rank and its part in a fit             share.py       a rank's share on any device
-    completion.py  rank 0's tensor and its requests         cpu.py, gpu.py device operations of a share
+    completion.py  a rank and its part in a fit; rank 0's tensor and its requests
+    share.py       a rank's share on any device             gpu.py         device operations of a share
 
 Transforms are partitioned by columns, thresholding by slices. Each rank has some columns of the estimate (of the m n
 entries, all incomplete vertices) and some whole spectral slices. A step transforms the rank's columns, exchanges

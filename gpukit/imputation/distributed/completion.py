@@ -1,4 +1,4 @@
-"""A tensor distributed over the ranks of a worker: rank 0 has a TensorCompletion and sends requests, the others answer.
+"""A distributed fit: rank 0 fits and sends requests, the others answer and receive the model.
 
 The path, all choices, errors on hidden values and messages are computed by rank 0, as without ranks. Ranks therefore
 cannot diverge and deadlock, even if their libraries round differently.
@@ -6,16 +6,51 @@ cannot diverge and deadlock, even if their libraries round differently.
 Rank 0 scatters the columns of its tensor.
 """
 
+import json
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
+from gpukit import device as devices
+from gpukit import persist
 from gpukit.base.arrays import ensure_host
-from gpukit.device.engine import engine
-from gpukit.imputation.distributed.share import equal_parts, part_of_rank
-from gpukit.imputation.spectral.cpu import TensorCompletion, hidden_entries, in_units, is_usual, lacking, unit_of
+from gpukit.device.workspace import Workspace
+from gpukit.imputation.distributed.share import FEWEST, LEAST, Share, equal_parts, part_of_rank
+from gpukit.imputation.spectral import cpu
+from gpukit.imputation.spectral.cpu import TensorCompletion
+from gpukit.parallel.devices import check_distinct_gpus, make_transport
 
 END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(7)
+ALONE = (
+    "nothing was shared out: ranks share the work of method='spectral', on tensors of {:,} numbers or more that have "
+    "{} columns and spectral slices for each rank; {!r} filled in, by rank 0 itself."
+)
+
+
+class Worker:
+    """This process's rank in a parallel.Team; constructed on all ranks together.
+
+    device: device.Device of this rank, a CPU or a GPU of its own; workspace: of the run (device.workspace.Workspace).
+    lines: array transport (parallel.array_transport). shared: True on rank 0 if a tensor was distributed.
+    """
+
+    def __init__(self, team, device, workspace):
+        self.team, self.device, self.workspace = team, device, workspace
+        check_distinct_gpus(team, device)
+        self.lines = make_transport(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
+        self.shared = False
+
+    def ask(self, what, *numbers):
+        """Broadcast a request of rank 0: a number, then arrays or numbers, flat."""
+        self.team.broadcast(np.concatenate([[float(what)], *(np.ravel(each) for each in numbers)]))
+
+    def collected(self, array):
+        """Return [array of each rank] on rank 0, None on others."""
+        if self.team.rank:
+            self.team.send(0, array)
+            return None
+        return [array, *(self.team.receive(rank) for rank in self.team.others)]
 
 
 class Tensor(NamedTuple):
@@ -32,13 +67,42 @@ class Tensor(NamedTuple):
     dtype: np.dtype
 
 
+class Part(Share, TensorCompletion):
+    """A rank's share of a tensor on the CPU: see share.Share; gpu.py has the class for a GPU."""
+
+    journeys = None
+
+    @staticmethod
+    def product(a, b, out, add=False):
+        """Compute out = a b, or out + a b."""
+        if not add:
+            np.matmul(a, b, out=out)
+            return
+        for first in range(0, out.shape[1], cpu.COLUMNS):
+            out[:, first : first + cpu.COLUMNS] += a @ b[:, first : first + cpu.COLUMNS]
+
+    @staticmethod
+    def for_transport(array):
+        """Return an array in the form that transports take."""
+        return array
+
+
+def part_type(device):
+    """Return the Part of a device."""
+    if not device.is_cuda:
+        return Part
+    from gpukit.imputation.distributed import gpu
+
+    return gpu.GpuPart
+
+
 class DistributedCompletion(TensorCompletion):
     """TensorCompletion of a whole worker, on rank 0; basis, observed, mask, dtype as there."""
 
     def __init__(self, worker, basis, observed, mask, dtype):
-        rows = lacking(mask)
+        rows = cpu.lacking(mask)
         self.worker, self.mask, self.observed, self.shape = worker, mask, observed, observed.shape[1:]
-        self.hidden = hidden_entries(mask, rows)
+        self.hidden = cpu.hidden_entries(mask, rows)
         tensor = Tensor(basis, observed, rows, self.hidden, np.dtype(dtype))
         numbers = describe_tensor(tensor)
         worker.ask(BEGIN, numbers)
@@ -135,7 +199,6 @@ def concatenate(part, array):
 ANSWERS = {LARGEST: largest, STEP: step, SPECTRUM: spectrum, MISSING: missing}
 
 
-BLOCK = 64 << 20  # bytes of observed values sent at once
 DTYPES = (np.float32, np.float64)
 
 
@@ -146,12 +209,12 @@ def describe_tensor(tensor):
 
 
 def create_share(worker, numbers, tensor=None):
-    """Return this rank's share (cpu.Part, gpu.Part) of rank 0's tensor; numbers: `describe_tensor`."""
+    """Return this rank's share  of rank 0's tensor; numbers: `describe_tensor`."""
     N, K, m, n, code, entries = map(int, numbers)
     team, dtype = worker.team, np.dtype(DTYPES[code])
     parts = equal_parts(m * n, K, team.size)
     rows = team.broadcast(None if tensor is None else tensor.rows)
-    part = engine(worker.device, __package__).Part(worker, (m, n), rows)
+    part = part_type(worker.device)(worker, (m, n), rows)
     if tensor is None:
         vectors = part.xp.empty((N, K), dtype)
     else:
@@ -181,11 +244,11 @@ def observed_part(part, count, tensor):
     flat = columns_of(part, count, observed)
     extremes = np.array([float(flat.max()), -float(flat.min())])
     largest = float(part.team.allreduce(extremes, "max").max())
-    if is_usual(largest):
+    if cpu.is_usual(largest):
         return flat
-    unit = part.team.broadcast(None if tensor is None else np.array([unit_of(observed)]))
+    unit = part.team.broadcast(None if tensor is None else np.array([cpu.unit_of(observed)]))
     part.unit = float(unit[0])
-    return columns_of(part, count, None if tensor is None else in_units(observed, part.unit))
+    return columns_of(part, count, None if tensor is None else cpu.in_units(observed, part.unit))
 
 
 def columns_of(part, count, observed):
@@ -195,7 +258,8 @@ def columns_of(part, count, observed):
     """
     edges, span = part.ranges.columns, part.own_columns
     flat = part.empty(count, span.stop - span.start)
-    rows_per_block = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))
+    most = 64 << 20  # bytes of a block
+    rows_per_block = max(1, most // (int(edges[-1]) * part.dtype.itemsize))
     blocks = [slice(first, min(first + rows_per_block, count)) for first in range(0, count, rows_per_block)]
     if observed is None:
         for block in blocks:
@@ -209,3 +273,69 @@ def columns_of(part, count, observed):
             part.lines.send(rank, part.for_transport(part.xp.ascontiguousarray(target[:, part_of_rank(edges, rank)])))
         flat[block] = target[:, span]
     return flat
+
+
+def wrap_progress(worker, progress):
+    """Wrap rank 0's progress callback with a check of other ranks.
+
+    Without a Worker the callback is returned unchanged.
+    """
+    if worker is None:
+        return progress
+
+    def report(*values):
+        worker.ask(HERE)  # raises if another rank has ended
+        if progress:
+            progress(*values)
+
+    return report
+
+
+def finish(worker, model):
+    """End the requests on rank 0 and send the fitted model.
+
+    Ranks that request it get it.
+    """
+    if worker is None:
+        return
+    worker.ask(END)
+    if not worker.shared and not model._held.mask.all():
+        warnings.warn(ALONE.format(FEWEST, LEAST, model.method_), stacklevel=3)
+    if is_model_requested(worker.team, False):
+        give(worker.team, model)
+
+
+def give(team, model):
+    """Broadcast the file contents of a fitted model."""
+    facts, arrays = model._packed()
+    forms = {name: [array.dtype.str, array.shape] for name, array in arrays.items()}
+    header = json.dumps([facts, forms], default=persist.native).encode()
+    team.broadcast(np.frombuffer(header, np.uint8))
+    for array in arrays.values():
+        team.broadcast(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+
+
+def take(team, model):
+    """Receive the model of rank 0."""
+    facts, forms = json.loads(bytes(team.broadcast()))
+    arrays = {name: team.broadcast().view(kind).reshape(shape) for name, (kind, shape) in forms.items()}
+    model._unpack(facts, persist.Arrays("What rank 0 has sent", arrays))
+
+
+def is_model_requested(team, is_requested):
+    """Return True if any rank requests the model."""
+    return bool(team.allreduce(np.array([is_requested]), "max")[0])
+
+
+def help_fit(model, team, keep=True):
+    """Take part in a fit of a GraphImputer.
+
+    On all ranks but 0; keep: receive the model at the end.
+    """
+    model.check()
+    device = devices.resolve(model.device)
+    with Workspace() as workspace, devices.translate_memory_errors(device, "The imputation"):
+        serve(Worker(team, device, workspace))
+    if is_model_requested(team, keep):
+        take(team, model)
+    return model

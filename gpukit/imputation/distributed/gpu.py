@@ -1,4 +1,4 @@
-"""A rank's share on a GPU; cpu.py has the same class. Products are cuBLAS's, through cupy.
+"""A rank's share on a GPU; completion.Part has the CPU's. Products are cuBLAS's, through cupy.
 
 Transport uses a stream that is not synchronized with the default one, unlike numba's streams, so that products and
 NCCL overlap.
@@ -14,7 +14,7 @@ from gpukit.svt.blocks import side_stream
 from gpukit.svt.products import array_library, pitch, transpose_flag
 
 
-class Part(Share, gpu.TensorCompletion):
+class GpuPart(Share, gpu.TensorCompletion):
     """A rank's share of a tensor: see share.Share."""
 
     def __init__(self, *arguments):
@@ -23,7 +23,7 @@ class Part(Share, gpu.TensorCompletion):
 
     @staticmethod
     def product(a, b, out, add=False):
-        """See cpu.Part. Computed in place for strided matrices, which cupy.matmul would copy."""
+        """See completion.Part. Computed in place for strided matrices, which cupy.matmul would copy."""
         if not out.size:
             return
         if SIMULATED or not all(map(is_contiguous, (a, b, out))):
@@ -34,7 +34,7 @@ class Part(Share, gpu.TensorCompletion):
 
     @staticmethod
     def for_transport(array):
-        """See cpu.Part."""
+        """See completion.Part."""
         return shared(array)
 
 

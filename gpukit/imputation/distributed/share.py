@@ -1,4 +1,4 @@
-"""A rank's share of a tensor on any device: cpu.Part and gpu.Part combine it with a TensorCompletion.
+"""A rank's share of a tensor on any device: completion.Part and gpu.GpuPart combine it with a TensorCompletion.
 
 A rank has some columns of the estimate (of the m n entries, all incomplete vertices) and some whole spectral slices.
 Transforming its columns gives a piece of all slices. The pieces are sent to the slices' ranks, and back after the
@@ -50,26 +50,16 @@ def chunk(size, number, count):
     return slice(size * number // count, size * (number + 1) // count)
 
 
-class Parcels:
-    """Buffers for exchange between this rank and each other rank, in chunks.
-
-    whole {rank: (slices, columns)}; chunks [{rank: array}], in the transports' form, of nonempty ones.
-    """
-
-    def __init__(self, whole, for_transport):
-        self.whole = whole
-        self.chunks = [
-            {
-                rank: for_transport(part)
-                for rank, array in self.whole.items()
-                if (part := array[chunk(len(array), number, CHUNKS)]).size
-            }
-            for number in range(CHUNKS)
-        ]
+def in_chunks(whole, for_transport):
+    """Return [{rank: part of its array}], CHUNKS of slices in the transports' form, of {rank: (slices, columns)}."""
+    parts = [
+        {rank: array[chunk(len(array), number, CHUNKS)] for rank, array in whole.items()} for number in range(CHUNKS)
+    ]
+    return [{rank: for_transport(part) for rank, part in one.items() if part.size} for one in parts]
 
 
 class Share:
-    """Common part of cpu.Part and gpu.Part.
+    """Common part of completion.Part and gpu.GpuPart.
 
     They define: product(a, b, out, add=False), out = a b or added to out; for_transport; journeys, a stream or None.
     Other operations of the device are those of their TensorCompletion. unit: scale of all numbers, see spectral.cpu.
@@ -115,8 +105,9 @@ class Share:
         """
         columns, slices = (np.diff(edges) for edges in self.ranges)
         mine = self.team.rank
-        self.away = Parcels({rank: self.empty(slices[rank], columns[mine]) for rank in self.others}, self.for_transport)
-        self.home = Parcels({rank: self.empty(slices[mine], columns[rank]) for rank in self.others}, self.for_transport)
+        self.away = {rank: self.empty(slices[rank], columns[mine]) for rank in self.others}
+        self.home = {rank: self.empty(slices[mine], columns[rank]) for rank in self.others}
+        self.away_chunks, self.home_chunks = (in_chunks(part, self.for_transport) for part in (self.away, self.home))
 
     def empty(self, *shape):
         """Return an uninitialized array of the computation's dtype on the device."""
@@ -138,10 +129,10 @@ class Share:
         """Compute out = the own slices of U' flat, + base; flat: own columns."""
         for number in range(CHUNKS):
             for other in self.others:
-                target, whole = part_of_rank(self.ranges.slices, other), self.away.whole[other]
+                target, whole = part_of_rank(self.ranges.slices, other), self.away[other]
                 block = chunk(len(whole), number, CHUNKS)
                 self.product(U[:, target][:, block].T, flat, whole[block])
-            self.lines.alltoall(self.away.chunks[number], self.home.chunks[number], self.journeys)
+            self.lines.alltoall(self.away_chunks[number], self.home_chunks[number], self.journeys)
         self.product(U[:, self.own_slices].T, flat, out[:, self.own_columns])
         if base is not None:
             out[:, self.own_columns] += base[:, self.own_columns]
@@ -149,21 +140,21 @@ class Share:
         for other in self.others:
             place = part_of_rank(self.ranges.columns, other)
             if base is None:
-                out[:, place] = self.home.whole[other]
+                out[:, place] = self.home[other]
             else:
-                self.xp.add(base[:, place], self.home.whole[other], out=out[:, place])
+                self.xp.add(base[:, place], self.home[other], out=out[:, place])
 
     def backward(self, new):
         """Compute new = own columns of U Z."""
         for number in range(CHUNKS):
             for other in self.others:
                 block = chunk(len(self.Z), number, CHUNKS)
-                self.home.whole[other][block] = self.Z[block, part_of_rank(self.ranges.columns, other)]
-            self.lines.alltoall(self.home.chunks[number], self.away.chunks[number], self.journeys)
+                self.home[other][block] = self.Z[block, part_of_rank(self.ranges.columns, other)]
+            self.lines.alltoall(self.home_chunks[number], self.away_chunks[number], self.journeys)
         self.product(self.U[:, self.own_slices], self.Z[:, self.own_columns], new)
         self.arrive()
         for other in self.others:
-            self.product(self.U[:, part_of_rank(self.ranges.slices, other)], self.away.whole[other], new, add=True)
+            self.product(self.U[:, part_of_rank(self.ranges.slices, other)], self.away[other], new, add=True)
 
     def arrive(self):
         """Wait for the exchange and record the waiting time."""

@@ -8,8 +8,8 @@ error. D_1 are the differences of adjacent columns, divided by their distance in
 similarly, which is the most informative. M: the mask. The mean of the table and of its columns is subtracted first, and
 vertices are divided by their usual change. a, b, c and s minimize the error on hidden values.
 
-    formulas.py  scalar formulas, launch sizes     cpu.py | gpu.py -> twins.py | kernels.py
-    method.py    the method 'smoothness': L; conjugate gradients; a, b, c, s by hidden values, coarse to fine
+    method.py    the method 'smoothness': L; conjugate gradients by twins.py | kernels.py, with formulas.py;
+                 a, b, c, s by hidden values, coarse to fine
 
 Preconditioned by the diagonal: the graph's and the cosine basis halve the steps, but cost more than they save
 (docs/imputation.md). float32, sums of products float64. Cost: a step reads every edge of every column once.

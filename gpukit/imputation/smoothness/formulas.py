@@ -1,9 +1,6 @@
 """Scalar formulas of smoothness over graph and time, for both devices."""
 
 from gpukit._jit import njit
-from gpukit.imputation import constants
-
-BLOCKS = 2 * constants.BLOCKS
 
 
 @njit(inline="always")

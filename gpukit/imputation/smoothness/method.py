@@ -7,14 +7,18 @@ import numpy as np
 from gpukit._pool import map_row_blocks, parallel_map
 from gpukit.device.engine import engine
 from gpukit.graphs.adjacency import normalized_laplacian
+from gpukit.imputation import constants
 from gpukit.imputation.auto import masking as hiding
-from gpukit.imputation.constants import BLOCK_NUMBERS, FACTORS, MOST_TRIALS, PRIOR_CHANGES
+from gpukit.imputation.constants import BLOCK_NUMBERS, PRIOR_CHANGES, THREADS
 from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import FEWEST_WINDOW, Method
 from gpukit.imputation.simple import interpolation
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import Budget, Trial
 
+PACKAGE, BLOCKS = "gpukit.imputation.smoothness", 2 * constants.BLOCKS
+FACTORS = (4.0, 2.0)  # of the weights, for each round of the search; ablated
+MOST_TRIALS = 40  # of the weights; chosen
 STARTS = (0.001, 0.03, 0.2), (0.1, 0.003, 0.1)  # (a, b, c) of the search, for gaps and for unobserved vertices
 
 
@@ -34,18 +38,16 @@ class Weights(NamedTuple):
 class Observed(NamedTuple):
     """Observed values of a table and its graph.
 
-    values (N, T) float32, 0 where missing; seen (N, T) bool; gaps (T,) float32, lags (K,) int32 (kernels.differ); first
-    (N + 1,) int32, neighbors (E,) int32, weights (E,) float32: the rows of the graph's Laplacian; own (N,) float32:
-    its diagonal.
+    values (N, T) float32, 0 where missing; seen (N, T) bool; gaps (T,) float32, lags (K,) int32 (kernels.differ);
+    edges: first (N + 1,) int32, neighbors (E,) int32, weights (E,) float32, the rows of the graph's Laplacian; own (N,)
+    float32: its diagonal.
     """
 
     values: np.ndarray
     seen: np.ndarray
     gaps: np.ndarray
     lags: np.ndarray
-    first: np.ndarray
-    neighbors: np.ndarray
-    weights: np.ndarray
+    edges: tuple
     own: np.ndarray
 
 
@@ -55,19 +57,78 @@ def observed_of(problem, rest):
     near = np.append(np.median(gaps) / gaps if len(gaps) else gaps, 0.0).astype(np.float32)
     lags = np.array([1, *lags_of(problem)], np.int32)
     edges = L.indptr.astype(np.int32), L.indices.astype(np.int32), L.data.astype(np.float32)
-    return Observed(rest, problem.seen, near, lags, *edges, L.diagonal().astype(np.float32))
+    return Observed(rest, problem.seen, near, lags, edges, L.diagonal().astype(np.float32))
 
 
-def solve(solver, observed, weights, tolerance, steps=None):
+class ConjugateGradients:
+    """Conjugate gradients on a device (device.Device): an Observed, and a solution x, start (N, T) at first."""
+
+    def __init__(self, device, observed, start):
+        self.observed, self.steps, self.run = observed, engine(device, PACKAGE), runner_of(device)
+        shape, copied = observed.values.shape, (observed.gaps, observed.lags, *observed.edges)
+        self.gaps, self.lags, *self.edges = (self.steps.resident(part, part.dtype) for part in copied)
+        self.seen = self.steps.empty(shape, np.bool_)
+        self.steps.copy(self.seen, observed.seen)
+        self.values, self.x = (self.steps.resident(part, np.float32) for part in (observed.values, np.array(start)))
+        self.direction, self.out, self.shared, self.own, self.residual, self.scaled = (
+            self.steps.empty(shape, np.float32) for _ in range(6)
+        )
+        self.none = self.steps.zeros(shape, np.float32)
+        self.sums = self.steps.empty(BLOCKS if device.is_cuda else min(BLOCKS, len(start)), np.float64)
+
+    def set_weights(self, weights):
+        """Set Weights.
+
+        The direction becomes the solution, the residual the values, x zero: a step of length 1 then gives the
+        solution's residual. Return the square of the length of the scaled values.
+        """
+        self.weights = laws(weights)
+        inverse = 1.0 / diagonal(self.observed, *self.weights)
+        self.inverse = self.steps.resident(inverse, np.float32)
+        for target, source in ((self.direction, self.x), (self.residual, self.values), (self.x, self.none)):
+            self.steps.copy(target, source)
+        self.law = self.weights[0], *(self.steps.resident(part, np.float32) for part in self.weights[1:])
+        parts = self.direction, self.out, self.inverse, self.x, self.residual, self.scaled
+        self.flat = [part.ravel() for part in parts]
+        return float(np.vdot(self.observed.values * inverse, self.observed.values).real)
+
+    def multiply(self):
+        """Compute the direction's product; return direction . product."""
+        self.run("differ", self.direction, self.seen, self.gaps, self.lags, *self.law, self.shared, self.own)
+        self.run("spread", self.shared, self.own, *self.edges, self.direction, self.out, self.sums)
+        return float(self.steps.fetch(self.sums).sum())
+
+    def advance(self, length):
+        """Run a step of a length; return residual . scaled residual."""
+        self.run("advance", np.float32(length), *self.flat, self.sums)
+        return float(self.steps.fetch(self.sums).sum())
+
+    def redirect(self, share):
+        """Compute the next direction: the scaled residual plus a share of the last one."""
+        self.run("redirect", np.float32(share), self.flat[-1], self.flat[0])
+
+    def solution(self):
+        """Return (N, T) float32 on the host, which the next step may change."""
+        return self.steps.fetch(self.x)
+
+
+def runner_of(device):
+    """Return run(name, *arguments) of a kernel in a grid of BLOCKS, on which its sums depend, or of its twin."""
+    if not device.is_cuda:
+        return engine(device, PACKAGE).run
+    from gpukit._driver import launch
+    from gpukit.imputation.smoothness import kernels
+
+    return lambda name, *arguments: launch(getattr(kernels, name), BLOCKS, THREADS, *arguments)
+
+
+def solve(solver, weights, tolerance, steps=None):
     """Solve from the solver's last solution for weights (Weights); return the number of steps, at most `steps` or 200.
 
     tolerance: of the length of the scaled residual, relative to its start.
     """
     steps = steps or 200
-    near, steady, together = laws(weights)
-    inverse = 1.0 / diagonal(observed, near, steady, together)
-    goal = tolerance**2 * float(np.vdot(observed.values * inverse, observed.values).real)
-    solver.set_weights(near, steady, together, inverse)
+    goal = tolerance**2 * solver.set_weights(weights)
     solver.multiply()
     size = solver.advance(1.0)
     solver.redirect(0.0)
@@ -148,10 +209,9 @@ def likeness(values, seen, row, column):
 
 
 class Work(NamedTuple):
-    """A problem on a device: solver; observed, in units; level (1, T) and unit (N, 1) of its values."""
+    """A problem on a device: solver, in units; level (1, T) and unit (N, 1) of its values."""
 
-    solver: object
-    observed: Observed
+    solver: ConjugateGradients
     level: np.ndarray
     unit: np.ndarray
 
@@ -186,9 +246,7 @@ def start_work(problem):
     unit = units(rest, problem.seen)
     map_row_blocks(in_units, line.shape)
     unit = size * unit.astype(np.float64)
-    observed = observed_of(problem, rest)
-    solver = engine(problem.place.device, "gpukit.imputation.smoothness").ConjugateGradients(observed, start)
-    return Work(solver, observed, level, unit)
+    return Work(ConjugateGradients(problem.place.device, observed_of(problem, rest), start), level, unit)
 
 
 def level_of(problem):
@@ -267,8 +325,8 @@ def start_search(problem, folds):
         budget.spend(1)
         sizes = []
         for places, truth, work in parts:
-            lags = len(work.observed.lags) - 1  # of the window
-            solve(work.solver, work.observed, weights._replace(repeats=weights.repeats[:lags]), tolerance=7e-4)
+            lags = len(work.solver.observed.lags) - 1  # of the window
+            solve(work.solver, weights._replace(repeats=weights.repeats[:lags]), tolerance=7e-4)
             sizes.append(np.abs(work.at(*places) - truth))
         sizes = np.concatenate(sizes)
         return Trial(weights, -(sizes if problem.options.metric == "absolute" else np.square(sizes)), {})
@@ -299,7 +357,7 @@ def fill(problem, setting):
     work = start_work(problem)
     lags = len(lags_of(problem))  # longer series may have more lags than the fitted ones
     repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
-    solve(work.solver, work.observed, Weights(**{**setting, "repeats": repeats}), tolerance=2e-4)
+    solve(work.solver, Weights(**{**setting, "repeats": repeats}), tolerance=2e-4)
     return work.filled()
 
 

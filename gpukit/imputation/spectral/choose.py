@@ -36,13 +36,9 @@ from gpukit.imputation.constants import (
     FREQUENCY_FLOOR,
     LEAST_SHARE,
     NEAR,
-    NEAR_SPECTRAL,
     NEARLY_EQUAL,
     PATH_END,
-    PATIENCE,
     SAMPLE_NUMBERS,
-    SOLVED,
-    SPLITS,
 )
 from gpukit.imputation.problem import Problem
 from gpukit.imputation.simple import METHODS
@@ -54,7 +50,6 @@ from gpukit.model_selection.trial import EarlyStopping, finalists
 
 LAWS = (("slice", 1.0), ("common", 1.0), ("frequency", 0.5), ("frequency", 1.0), ("frequency", 2.0))
 DEEP = 4 * PATH_END  # end of a path under 'common'; 'frequency' starts above the smoothest slices and ends lower
-NARROW = 16  # least rows and columns of a sampled slice
 
 
 class Chosen(NamedTuple):
@@ -147,12 +142,13 @@ def reduce_size(tensor, mask, seed):
 
     Rows and columns of the slices are sampled.
     """
+    narrow = 16  # least rows and columns of a sampled slice
     count, m, n = tensor.shape
     if tensor.size <= SAMPLE_NUMBERS:
         return ensure_host(tensor), mask
     share = (SAMPLE_NUMBERS / tensor.size) ** 0.5
-    rows = min(m, max(NARROW, int(m * share)))
-    columns = min(n, max(NARROW, SAMPLE_NUMBERS // (count * rows)))
+    rows = min(m, max(narrow, int(m * share)))
+    columns = min(n, max(narrow, SAMPLE_NUMBERS // (count * rows)))
     rng = np.random.default_rng(seed)
     sample = np.ix_(range(count), *(np.sort(rng.permutation(side)[:size]) for side, size in ((m, rows), (n, columns))))
     part = ensure_host(tensor[tuple(place_like(side, tensor) for side in sample)])
@@ -160,14 +156,14 @@ def reduce_size(tensor, mask, seed):
 
 
 def splits(tensor, mask, seed):
-    """Return SPLITS of run.Split that hide the missing share; they do not depend on the order of the vertices.
+    """Return several run.Split that hide the missing share; they do not depend on the order of the vertices.
 
     Most observed values are kept.
     """
     order = order_by_values(np.where(spread(mask), tensor, np.nan).reshape(len(mask), -1).astype(np.float64))
-    missing = 1.0 - float(mask.mean())
+    count, missing = 4, 1.0 - float(mask.mean())
     share = max(LEAST_SHARE, min(missing, (1.0 - missing) / 4))
-    return [run.split(mask, share, SPLITS * seed + fold, order) for fold in range(SPLITS)]
+    return [run.split(mask, share, count * seed + fold, order) for fold in range(count)]
 
 
 def error_of_mean(tensor, split, center):
@@ -242,8 +238,8 @@ def early_stopping(setting, error):
 
     Rising errors end a path after its phase of ranks has begun, or half-way without such a phase.
     """
-    steps = setting.options.iterations
-    return EarlyStopping(PATIENCE, steps + PATIENCE if setting.options.rank_phase else steps // 2, error)
+    steps, patience = setting.options.iterations, 6  # steps without a new least error that end it; chosen
+    return EarlyStopping(patience, steps + patience if setting.options.rank_phase else steps // 2, error)
 
 
 def centre_split(search, number, center):
@@ -259,7 +255,8 @@ def centre_split(search, number, center):
 
 def goal(setting, tensor, split):
     """Return the error at which a setting recovers the data; 0 if the stopping point is needed too."""
-    return SOLVED * error_of_mean(tensor, split, setting.center) if setting.options.rank_phase else 0.0
+    solved = 0.1  # times the error of the mean: the data are of low rank; test
+    return solved * error_of_mean(tensor, split, setting.center) if setting.options.rank_phase else 0.0
 
 
 def is_solved(trials):
@@ -272,12 +269,13 @@ def is_solved(trials):
 
 def run_finals(search, trials):
     """Run the trials close to the best on further splits; return them, the best first."""
-    near = [trials[index] for index in finalists([trial.error for trial in trials], NEAR_SPECTRAL, FINALISTS)]
-    is_decided = len(near) == 1 and stop_at_best(near[0]) == near[0].setting
+    near = 1.05  # times the least error; chosen
+    final = [trials[index] for index in finalists([trial.error for trial in trials], near, FINALISTS)]
+    is_decided = len(final) == 1 and stop_at_best(final[0]) == final[0].setting
     for _ in search.splits[:0] if is_decided else search.splits[1:]:
-        for trial in sorted(near, key=lambda trial: trial.setting.center):  # shares the centred splits
+        for trial in sorted(final, key=lambda trial: trial.setting.center):  # shares the centred splits
             run_trial(search, trial)
-    return sorted(near, key=lambda trial: trial.error)
+    return sorted(final, key=lambda trial: trial.error)
 
 
 def stop_at_best(trial):

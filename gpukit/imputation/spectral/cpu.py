@@ -17,7 +17,6 @@ from gpukit.timing import work_clock
 
 COLUMNS = 4096  # of the estimate per inverse transform
 BLOCKS = 64  # of the sums, so that results do not depend on the number of threads
-LARGE = 2.0**40  # numbers from its inverse up to it need no scaling
 
 
 class Known(NamedTuple):
@@ -245,7 +244,8 @@ def unit_of(observed):
 
 def is_usual(largest):
     """Return True if numbers up to `largest` need no scaling."""
-    return 1 / LARGE <= largest <= LARGE
+    most = 2.0**40
+    return 1 / most <= largest <= most
 
 
 def in_units(observed, unit):

@@ -3,7 +3,6 @@
 import numpy as np
 
 from gpukit.graphs.convert import reduce_mask
-from gpukit.imputation.constants import SPECTRAL_VERTICES
 from gpukit.imputation.inputs import Data
 from gpukit.imputation.problem import Method
 from gpukit.imputation.spectral.choose import choose, with_path
@@ -11,13 +10,14 @@ from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Setting, impute
 from gpukit.svt.plan import MOST
 
+MOST_VERTICES = 8_000  # LAPACK takes minutes for the whole basis of more, on two cores
 PROBE = ("frequency", 1.0, "entry")
 
 
 def competes(problem):
     """Return True if 'spectral' is named, or is a candidate whose Fourier basis takes at most minutes."""
     method, basis = problem.options.method, problem.place.basis
-    return method == "spectral" or (method == "auto" and (not basis.exact or basis.count <= SPECTRAL_VERTICES))
+    return method == "spectral" or (method == "auto" and (not basis.exact or basis.count <= MOST_VERTICES))
 
 
 def note_left_out(problem):

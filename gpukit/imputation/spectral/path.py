@@ -9,16 +9,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from gpukit.base import check_choice
-from gpukit.imputation.constants import (
-    CLEAR_RATIO,
-    CLEAR_SHARE,
-    DISSENT,
-    DISTINCT_RATIO,
-    FREQUENCY_FLOOR,
-    PATH_END,
-    RANK_TOLERANCE,
-    WAIT,
-)
+from gpukit.imputation.constants import FREQUENCY_FLOOR, PATH_END
 
 
 class Options(NamedTuple):
@@ -96,17 +87,19 @@ def decay_of(options):
 
 def follow_path(path_run, first, options):
     """Run a step for each lambda, downwards; accelerated, lambda waits while the estimate lags behind."""
+    wait = 2.0  # relative change per lambda's share above which lambda waits; chosen
     decay, scale = decay_of(options), 1.0
     for _ in range(options.iterations):
         change = path_run.step("path", options.iterations, first * scale, None, scale)
         if 0 < change <= options.tolerance:
             break
-        if not options.accelerate or scale == 1.0 or change <= (WAIT * scale) ** 2:
+        if not options.accelerate or scale == 1.0 or change <= (wait * scale) ** 2:
             scale *= decay
 
 
 def project_to_ranks(path_run, first, options):
     """Project to the rank of each slice; slices without a clear rank keep the last lambda."""
+    precision = 1e-4  # times the tolerance: convergence is linear
     completion = path_run.completion
     count = count_leading(min(completion.shape))
     if not count:
@@ -119,7 +112,7 @@ def project_to_ranks(path_run, first, options):
     cap = np.where(chosen.is_clear, chosen.ranks, min(completion.shape)).astype(np.int32)
     path_run.rest()
     for _ in range(options.rank_iterations):
-        if path_run.step("rank", options.rank_iterations, lam, cap, 0.0) <= options.tolerance * RANK_TOLERANCE:
+        if path_run.step("rank", options.rank_iterations, lam, cap, 0.0) <= options.tolerance * precision:
             break
     return "done"
 
@@ -224,19 +217,21 @@ def choose_ranks(values, rounding):
     rounding: the values' relative error. Slices that are zero up to rounding get rank 0 and are ignored. If the slices
     share one rank, slices without observations, which contain mostly errors of others, get it too.
     """
+    clear_ratio, clear_share = 3.0, 0.8  # least ratio of a clear rank; share of slices with one if none is common; test
+    dissent = 0.75  # power of the usual ratio: slices with a less clear other rank get the common one; test
     floor = max(float(values.max()) * rounding, 1e-300)
     alive = values[:, 0] > floor
     ratios = np.maximum(values[:, :-1], floor) / np.maximum(values[:, 1:], floor)
     ranks = np.where(alive, ratios.argmax(axis=1) + 1, 0).astype(np.int32)
-    is_clear = ~alive | stands_out(ratios, CLEAR_RATIO)
+    is_clear = ~alive | stands_out(ratios, clear_ratio)
     common = common_rank(ratios[alive])
     if common:
         largest = ratios.max(axis=1)
         usual = np.median(largest[ranks == common]) if (ranks == common).any() else np.inf
-        ranks[alive & (largest < usual**DISSENT)] = common
+        ranks[alive & (largest < usual**dissent)] = common
         is_clear |= ranks == common
         return Ranks(ranks, is_clear, True)
-    return Ranks(ranks, is_clear, bool(alive.any() and is_clear[alive].mean() >= CLEAR_SHARE))
+    return Ranks(ranks, is_clear, bool(alive.any() and is_clear[alive].mean() >= clear_share))
 
 
 def common_rank(ratios):
@@ -244,11 +239,13 @@ def common_rank(ratios):
     if not len(ratios):
         return 0
     together = np.exp(np.log(ratios).mean(axis=0, keepdims=True))
-    return int(together.argmax()) + 1 if stands_out(together, DISTINCT_RATIO)[0] else 0
+    return int(together.argmax()) + 1 if stands_out(together)[0] else 0
 
 
-def stands_out(ratios, clear):
+def stands_out(ratios, clear=None):
     """Return (K,) bool: True if the largest of (K, count) ratios is clear and clearly larger than the others."""
+    distinct = 2.0  # least ratio to the next one, and least mean ratio of a common rank; test
+    clear = clear or distinct
     ordered = np.sort(ratios, axis=1)
-    least = clear if ratios.shape[1] == 1 else np.maximum(clear, DISTINCT_RATIO * ordered[:, -2])
+    least = clear if ratios.shape[1] == 1 else np.maximum(clear, distinct * ordered[:, -2])
     return ordered[:, -1] >= least

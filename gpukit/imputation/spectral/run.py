@@ -19,8 +19,8 @@ from gpukit.timing import work_clock
 class Place(NamedTuple):
     """Graph and device of a completion: basis (basis.GraphBasis), device (device.Device), dtype.
 
-    workspace: of the current run (device.workspace.Workspace), None between runs; worker: distributed.worker.Worker of
-    the ranks that share large tensors, None: this process only.
+    workspace: of the current run (device.workspace.Workspace), None between runs; worker: distributed.completion.Worker
+    of the ranks that share large tensors, None: this process only.
     """
 
     basis: object

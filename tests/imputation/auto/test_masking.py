@@ -43,7 +43,7 @@ def test_few_vertices_are_hidden_one_by_one_and_each_of_them():
 def test_where_runs_are_few_folds_are_more():
     seen = np.ones((6, 1000), bool)
     seen[:, -20:] = False
-    assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.MOST_FOLDS
+    assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == 12
     seen[np.random.default_rng(0).random(seen.shape) < 0.2] = False
     assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.FOLDS
 

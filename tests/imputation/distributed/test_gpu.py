@@ -14,8 +14,7 @@ from gpukit import device as devices
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import Basis
 from gpukit.imputation.distributed import gpu as shared_gpu
-from gpukit.imputation.distributed.completion import END, DistributedCompletion, serve
-from gpukit.imputation.distributed.worker import Worker
+from gpukit.imputation.distributed.completion import END, DistributedCompletion, Worker, serve
 from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.cpu import TensorCompletion
 from imputation import naive_algorithm

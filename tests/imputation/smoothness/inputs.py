@@ -22,4 +22,4 @@ def observed(vertices=5, columns=17, lags=(1, 4), seed=0, isolated=True):
     gaps = np.append(np.median(np.diff(at)) / np.diff(at), 0).astype(np.float32) if columns > 1 else np.zeros(1, "f4")
     edges = rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data.astype(np.float32)
     values = np.where(seen, rng.normal(size=seen.shape), 0).astype(np.float32)
-    return Observed(values, seen, gaps, np.array(lags, np.int32), *edges, L.diagonal().astype(np.float32)), L, at
+    return Observed(values, seen, gaps, np.array(lags, np.int32), edges, L.diagonal().astype(np.float32)), L, at

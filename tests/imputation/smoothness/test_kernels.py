@@ -28,7 +28,7 @@ def test_spread(vertices, columns, blocks):
     observed = inputs.observed(vertices, columns, (1,))[0]
     rng = np.random.default_rng(2)
     shared, own, direction = (rng.normal(size=(vertices, columns)).astype(np.float32) for _ in range(3))
-    edges = observed.first, observed.neighbors, observed.weights
+    edges = observed.edges
     images, sums = [np.full_like(own, np.nan) for _ in range(2)], [np.full(blocks, np.nan) for _ in range(2)]
     twins.spread(shared, own, *edges, direction, images[0], sums[0])
     launch_repeatably(kernels.spread, blocks, kernels.THREADS, shared, own, *edges, direction, images[1], sums[1])

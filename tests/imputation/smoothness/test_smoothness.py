@@ -10,8 +10,7 @@ from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
 from gpukit.imputation.problem import Problem
 from gpukit.imputation.smoothness import method
-from gpukit.imputation.smoothness.cpu import ConjugateGradients
-from gpukit.imputation.smoothness.method import Weights
+from gpukit.imputation.smoothness.method import ConjugateGradients, Weights
 from gpukit.persist import load_model
 from imputation.auto.test_auto import N, T, ring, waves
 from imputation.smoothness import inputs, naive
@@ -26,14 +25,14 @@ def test_the_answer_is_that_of_a_dense_solve(lags, repeats):
     expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
     np.testing.assert_allclose(method.diagonal(observed, near, steady, together).ravel(), np.diag(whole), rtol=1e-5)
     for start in (np.zeros(observed.values.shape), 3.0 * np.ones(observed.values.shape)):
-        solver = ConjugateGradients(observed, start)
-        steps = method.solve(solver, observed, weights, 1e-6)
+        solver = ConjugateGradients(resolve("cpu"), observed, start)
+        steps = method.solve(solver, weights, 1e-6)
         assert 3 < steps < 200
         np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
-    assert method.solve(solver, observed, weights, 1e-4) == 0
+    assert method.solve(solver, weights, 1e-4) == 0
     near, steady, together = method.laws(weights._replace(steady=0.01))
     whole = naive.matrix(L, observed.seen, at, lags, near, steady, together)
-    method.solve(solver, observed, weights._replace(steady=0.01), 1e-6)
+    method.solve(solver, weights._replace(steady=0.01), 1e-6)
     expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
     np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
 

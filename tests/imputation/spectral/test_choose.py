@@ -125,7 +125,7 @@ def test_the_splits_decide_together(monkeypatch):
     assert chosen.trials[0].error == pytest.approx((5.1 + 3 * 6.0) / 4)
 
 
-@pytest.mark.parametrize("last, splits", [(5.0, 1), (8.5, choose.SPLITS)])
+@pytest.mark.parametrize("last, splits", [(5.0, 1), (8.5, 4)])
 def test_where_nothing_is_in_question_one_split_is_enough(monkeypatch, last, splits):
     place, _, _, tensor, mask = road(False)
 
@@ -171,12 +171,12 @@ def test_data_are_solved_where_the_first_split_recovers_them():
     assert not choose.is_solved([Trial(phase, two), Trial(phase, one)])
 
 
-@pytest.mark.parametrize("weights, least_steps", [("slice", 20 + choose.PATIENCE), ("common", 10)])
+@pytest.mark.parametrize("weights, least_steps", [("slice", 26), ("common", 10)])
 def test_a_phase_of_ranks_is_begun_before_a_path_is_given_up(weights, least_steps):
     """The patience starts after the path; for other weightings half-way."""
     setting = choose.with_path(Setting(weights, 1.0, "none", Options()))
     stopping = choose.early_stopping(setting, 0.0)
-    assert (stopping.least_steps, stopping.patience) == (least_steps, choose.PATIENCE)
+    assert (stopping.least_steps, stopping.patience) == (least_steps, 6)
 
 
 def test_a_path_that_rises_ends_before_its_last_step():
@@ -185,7 +185,7 @@ def test_a_path_that_rises_ends_before_its_last_step():
     papers = next(trial for trial in chosen.trials if trial.setting.weights == "slice")
     steps = len(papers.curves[0])
     assert steps < papers.setting.options.iterations + papers.setting.options.rank_iterations
-    assert steps == max(20 + choose.PATIENCE, int(papers.curves[0].argmin()) + choose.PATIENCE) + 1
+    assert steps == max(26, int(papers.curves[0].argmin()) + 6) + 1
 
 
 def test_the_mean_is_the_one_that_predicts_best():
@@ -203,7 +203,7 @@ def test_the_mean_is_the_one_that_predicts_best():
 def test_as_large_a_share_is_hidden_as_is_missing_but_most_stays(missing, hidden):
     mask = np.arange(1000) >= missing * 1000
     folds = choose.splits(np.arange(1000.0).reshape(1000, 1, 1), mask, 3)
-    assert [fold.hidden.sum() for fold in folds] == [round(hidden * mask.sum())] * choose.SPLITS
+    assert [fold.hidden.sum() for fold in folds] == [round(hidden * mask.sum())] * 4
     assert all(
         ((fold.observed | fold.hidden) == mask).all() and not (fold.observed & fold.hidden).any() for fold in folds
     )

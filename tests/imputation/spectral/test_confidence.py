@@ -6,7 +6,7 @@ import pytest
 from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
-from gpukit.imputation.spectral.confidence import STEEP, missing_shares, slice_scores, vertex_confidence
+from gpukit.imputation.spectral.confidence import missing_shares, slice_scores, vertex_confidence
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place, Setting, impute
 from imputation import naive_baselines as naive
@@ -35,7 +35,7 @@ def test_it_is_the_formula(shape, size):
     scores = [sum(share[i] * basis.vectors[i, k] ** 2 for i in range(N)) for k in range(size)]
     np.testing.assert_allclose(slice_scores(basis, missing_shares(mask)), scores, rtol=1e-12)
     for i, found in enumerate(vertex_confidence(basis, missing_shares(mask))):
-        kept = sum(basis.vectors[i, k] ** 2 * (1.0 - scores[k] ** STEEP) for k in range(size))
+        kept = sum(basis.vectors[i, k] ** 2 * (1.0 - scores[k] ** 16) for k in range(size))
         assert found == pytest.approx(1.0 - share[i] * (1.0 - kept), abs=1e-12)
 
 
