@@ -32,12 +32,11 @@ from gpukit.evaluation.lists.judge import FEW, judge
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization.answers import judging, similarity
-from gpukit.factorization.implicit.start import start_state
+from gpukit.factorization.implicit.states import start_state
 from gpukit.factorization.lists.head import Head
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease import training
 from gpukit.factorization.solvers.ease.baseline import Ease
-from gpukit.factorization.solvers.ease.lists import solve_weights
 from gpukit.persist import load_model
 from gpukit.ratings import synth
 
@@ -241,7 +240,7 @@ def rank_by_weights(conditions):
     relevant = clicks_of(users, items, table.shape)
     for size in (None, *(size for size in SIZES if size < n_items)):
         if size:
-            ease.weights = solve_weights(table, ridge, size, conditions.device).toarray()
+            ease.weights = training.solve_lists(table, ridge, size, conditions.device).toarray()
         values = judge(ease.name, ease.lists(users, k), relevant, ease.counts, (k,)).values[k]
         what = f"EASE, {size} neighbours" if size else "EASE, all weights"
         whole = values if whole is None else whole

@@ -144,11 +144,6 @@ class Settings(NamedTuple):
     influence_decay: float | None = None
 
     @property
-    def factors_share(self):
-        """Share of the factors in the score, next to popularity."""
-        return max(0.0, 1.0 - self.popular)
-
-    @property
     def item_decay(self):
         """Regularization lambda of the item weights."""
         return self.regularization if self.solver == "ease" else self.ease_decay

@@ -28,7 +28,7 @@ from gpukit.bench.clicks import ncf_data
 from gpukit.bench.measurement import Row, check_learned
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization.answers import judging
-from gpukit.factorization.implicit.hold_out import Judges, times_differ
+from gpukit.factorization.implicit.evaluator import Judges, times_differ
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.settings import check
 

@@ -1,18 +1,59 @@
-"""Train candidates on clicks; measure their lists by held-out clicks."""
+"""Hold out a share of each user's clicks; train candidates on the others and measure their lists by them."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.evaluation.lists.judge import metrics_of_hits
+from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.item_weights import matrix_of, solve
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.implicit.states import combine_states, with_popularity
 from gpukit.factorization.model.state import with_weights
 from gpukit.factorization.solvers.ease.training import best_columns
 from gpukit.model_selection.trial import EarlyStopping, Trial
+from gpukit.streams import Numpy
 
 REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
 ADDED = ("counted", "recency", "popular", "mixed", "ease", "ease_decay")
+
+
+def times_differ(clicks):
+    """Return True if times order most clicks of the users."""
+    if clicks.times is None:
+        return False
+    order = np.lexsort((clicks.times, clicks.users))
+    users, times = clicks.users[order], clicks.times[order]
+    pairs = users[1:] == users[:-1]
+    return bool(pairs.any() and (times[1:] > times[:-1])[pairs].mean() > 0.5)
+
+
+class Judges(NamedTuple):
+    """Held-out clicks: user rows (n,) int32 and item rows (n,) int32; whether they are the latest."""
+
+    users: np.ndarray
+    items: np.ndarray
+    latest: bool
+
+
+def hold_out_draws(clicks, seed, draws):
+    """Return a list of (training clicks, Judges): one by time if clicks have times, else `draws` at random."""
+    return [hold_out(clicks, seed, draw) for draw in range(1 if times_differ(clicks) else draws)]
+
+
+def hold_out(clicks, seed, draw):
+    """Return (training clicks, Judges): the last held_out_share of each user's clicks, by time if they have times.
+
+    Without times they are in a random order; draw: its number. RULES.ranked_pairs limits the Judges.
+    """
+    latest = times_differ(clicks)
+    seeds = seed, Numpy.CLICK_JUDGES[0], draw
+    ranks = clicks.ranks_in_time("user-time") if latest else clicks.ranks_by_chance(list(seeds))
+    train, held_out = clicks.parted(mask_before_last(*ranks, RULES.held_out_share))
+    users = np.unique(held_out.users)[: max(RULES.least_judges, RULES.ranked_pairs // clicks.shape[1])]
+    chosen = np.isin(held_out.users, users)
+    return train, Judges(held_out.users[chosen], held_out.items[chosen], latest)
 
 
 def measure_lists(lists, judges):
@@ -46,7 +87,7 @@ def units(plan, n_clicks, shape):
 
 
 class Evaluator:
-    """Training clicks and hold_out.Judges on a device, for any number of candidates.
+    """Training clicks and Judges on a device, for any number of candidates.
 
     estimator: finds neighbours and has the order of training; budget: the model_selection Budget that candidates spend.
     """
@@ -115,9 +156,9 @@ class Evaluator:
         state: of least squares; if `mixed` is not 0, a pair of it and of the second model.
         """
         if plan.mixed:
-            state = mix.combine_states(*state, plan.mixed)
+            state = combine_states(*state, plan.mixed)
         elif plan.popular:
-            state = start.with_popularity(state, self.prepared.counts[1], plan.popular)
+            state = with_popularity(state, self.prepared.counts[1], plan.popular)
         if plan.ease:
             state = with_weights(state, self.item_weights(plan.item_decay) * np.float32(plan.ease))
         steps = self.prepared.steps

@@ -1,17 +1,33 @@
-"""Clicks on a device, prepared once for any number of trainings."""
+"""Clicks on a device with their weights, prepared once for any number of trainings."""
 
 import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
-from gpukit.factorization.implicit import start
-from gpukit.factorization.implicit.hold_out import weigh_clicks
+from gpukit.factorization.constants import RULES
+from gpukit.factorization.implicit.states import SCALE, start_state
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.shared.partition import share_of
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
+
+
+def weigh_clicks(clicks, settings):
+    """Return clicks as Ratings whose values are their weights by settings.Settings: 1, more for frequent and late ones.
+
+    counted: 1 + log(count); recency a: multiplied by 1 + a exp(-k / 10) for the k-th last click of a user. Equal times
+    count in their order in the data.
+    """
+    weights = np.ones(len(clicks), np.float32)
+    if settings.counted and clicks.counts is not None:
+        weights += np.log(np.maximum(clicks.counts, 1)).astype(np.float32)
+    if settings.recency and clicks.times is not None:
+        rank, size = clicks.ranks_in_time("user-time")
+        late = np.exp(-(size - 1 - rank) / RULES.recent_clicks)
+        weights *= (1.0 + settings.recency * late).astype(np.float32)
+    return clicks.with_columns(users=clicks.users, items=clicks.items, values=weights)
 
 
 class PreparedClicks:
@@ -72,11 +88,11 @@ def make_training_data(orders, walk, seed, near, steps):
 
     walk, near: see PreparationOptions.
     """
-    history = training_data.history_of(orders, start.SCALE, steps)
-    side = training_data.side_of(orders, walk, start.SCALE, seed, steps)
+    history = training_data.history_of(orders, SCALE, steps)
+    side = training_data.side_of(orders, walk, SCALE, seed, steps)
     query = training_data.training_query(history, orders, side, walk, steps) if near else None
     biases = tuple(steps.zeros(rows, np.float64) for rows in orders.shape)
-    return training_data.TrainingData(history, side, query, start.SCALE, biases)
+    return training_data.TrainingData(history, side, query, SCALE, biases)
 
 
 class Course:
@@ -92,14 +108,14 @@ class Course:
 
     def first(self, neighbors):
         """Return the State at the start of training."""
-        return start.start_state(self.prepared.counts, self.plan.n_factors, neighbors, self.plan.seed)
+        return start_state(self.prepared.counts, self.plan.n_factors, neighbors, self.plan.seed)
 
     def begin(self, state):
         """Return (session, its solver's Training) that continue from a State."""
         prepared, solver = self.prepared, training_of(self.plan.solver)
         where, exact = (self.layout, prepared.steps, prepared.device), prepared.estimator.deterministic
         share = share_of(prepared.clicks, self.plan.n_factors, prepared.team, prepared.device)
-        task = Task(prepared.orders(self.plan), start.SCALE, self.made, self.plan, *where, exact, share)
+        task = Task(prepared.orders(self.plan), SCALE, self.made, self.plan, *where, exact, share)
         arranged = solver.arrange(task)
         session = prepared.steps.DeviceModel(state, self.layout, self.walk, self.made.history)
         return session, solver.begin(session, task, arranged)

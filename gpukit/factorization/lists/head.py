@@ -7,12 +7,13 @@ z, z in deviations from the mean: liked items have more weight. learning.py trai
 it with alternatives.
 """
 
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import start
+from gpukit.factorization.implicit.states import with_popularity
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.solvers.ials.formulas import fold_in, gram_of
@@ -33,14 +34,6 @@ class Head(NamedTuple):
     numbers: np.ndarray
 
 
-class SolvedBy(NamedTuple):
-    """Settings that fold_in reads: lambda, alpha0, nu."""
-
-    regularization: float
-    unobserved_weight: float
-    exponent: float
-
-
 def weights_of(z):
     """Return float32 weights of ratings z, in deviations from the mean."""
     return np.maximum(1 + RULES.rating_slope * z, RULES.least_rating_weight).astype(np.float32)
@@ -48,7 +41,7 @@ def weights_of(z):
 
 def state_of(head):
     """Return the State that ranks by a Head."""
-    return start.set_popularity_bias(state_of_factors(*head[:2]), head.clicks)
+    return with_popularity(state_of_factors(*head[:2]), head.clicks)
 
 
 def folding(head, state):
@@ -57,12 +50,13 @@ def folding(head, state):
     A new user's factors are solved for as in training (solvers/ials/formulas.py). state: that ranks by the Head.
     """
     gram = gram_of(head.item_factors)
-    numbers = SolvedBy(*map(float, head.numbers))
+    names = "regularization", "unobserved_weight", "exponent"
+    settings = SimpleNamespace(**dict(zip(names, map(float, head.numbers))))
     bias = state.item_extras[:, BIAS]
 
     def score(ratings):
         lists = np.array([0, len(ratings.items)]), ratings.items, weights_of(ratings.z)
-        return row_products(head.item_factors, fold_in(head.item_factors, *lists, numbers, gram)[0]) + bias
+        return row_products(head.item_factors, fold_in(head.item_factors, *lists, settings, gram)[0]) + bias
 
     return score
 

@@ -34,7 +34,7 @@ NOT_ALWAYS = {"random_share", "feedback"}  # only of LSHMF; not in files of earl
 
 
 class SecondModel(NamedTuple):
-    """A second model that is mixed in (implicit.mix): its State after epochs_done epochs."""
+    """A second model that is mixed in (implicit.states): its State after epochs_done epochs."""
 
     state: State
     epochs_done: int

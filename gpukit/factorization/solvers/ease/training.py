@@ -11,9 +11,12 @@ score is -(X P)_uj / P_jj, which is -lambda Z_uj / (1 - t_j). X is a scipy.spars
 import numpy as np
 
 from gpukit._pool import single_threaded_blas
+from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
 from gpukit.factorization.arrays import NUMBERS
 from gpukit.factorization.constants import RULES
+from gpukit.neighbors.item_knn import click_neighbors
+from gpukit.ratings.orders.order import order_ratings
 from gpukit.selection.twins import scores as scores_of_keys
 
 BITS = 32  # slots of a word of a mask: see kernels.py
@@ -52,11 +55,6 @@ def memory_of(n_items):
     """Return the bytes of main memory that a solution needs."""
     copies = 3  # matrices of N x N float32 numbers that the solution needs
     return 4 * copies * n_items**2
-
-
-def memory_served(n_items):
-    """Return the bytes of the device's memory that weights need while lists are made."""
-    return 4 * n_items**2
 
 
 def matrix_of(indptr, items, n_items):
@@ -217,3 +215,22 @@ def pair_sums(session, users, items):
         pairs = order[slice(*np.searchsorted(places, (first, first + len(tile)), sorter=order))]
         out[known[pairs]] = sums[places[pairs] - first, items[known[pairs]]]
     return out
+
+
+def solve_lists(clicks, ridge, n_neighbors, device):
+    """Return B (N, N) as a scipy.sparse.csr_array of Ratings: at most n_neighbors weights in a column."""
+    from scipy.sparse import csr_array
+
+    n_items, orders = clicks.shape[1], order_ratings(clicks, device)
+    neighbors, _ = click_neighbors(orders, max(1, min(n_neighbors, n_items - 1)), device)
+    decay = np.float32(ridge * (neighbors.shape[1] / max(1, n_items - 1)) ** (1 / 3))
+    steps = engine(device, "gpukit.factorization.solvers")
+    weights = steps.regress_on_neighbors(neighbors, orders.by_item, len(orders.by_user.indptr), decay)
+    columns, is_used = np.arange(n_items, dtype=np.int32), neighbors >= 0
+    columns = np.repeat(columns, is_used.sum(axis=1))
+    return csr_array((weights[is_used], (neighbors[is_used], columns)), (n_items, n_items))
+
+
+def memory_of_lists(n_items, n_neighbors):
+    """Return the bytes of main memory of neighbours, cosines and weights, and of their copies by row."""
+    return 28 * n_items * n_neighbors
