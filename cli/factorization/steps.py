@@ -9,8 +9,8 @@ import numpy as np
 
 from gpukit._cores import cores
 from gpukit.cli import report
+from gpukit.cli.factorization import judging as judged
 from gpukit.cli.factorization import table
-from gpukit.cli.factorization.judging import lists as judged
 from gpukit.cli.main import set_interrupt_message
 from gpukit.cli.pictures import picture
 from gpukit.device import resolve
@@ -365,7 +365,7 @@ def show_rest(ask, run):
         report.print_json(result(ask, run))
         return
     report.echo(run.stages.line())
-    for text in (*(judged.training_remarks(run) if implicit else remarks(ask, run)), *next_steps(ask, run)):
+    for text in (*(judged.remarks_of(run) if implicit else remarks(ask, run)), *next_steps(ask, run)):
         report.remark(text, ask.quiet)
 
 

@@ -36,7 +36,7 @@ from gpukit.factorization.implicit.states import start_state
 from gpukit.factorization.lists.head import Head
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease import training
-from gpukit.factorization.solvers.ease.baseline import Ease
+from gpukit.factorization.solvers.ease.training import Ease
 from gpukit.persist import load_model
 from gpukit.ratings import synth
 

@@ -7,7 +7,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
-from gpukit.factorization.choose.choice import choose
+from gpukit.factorization.choose import choose
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights

@@ -10,7 +10,7 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization import plan as plans
-from gpukit.factorization.choose.chosen import restore_choice
+from gpukit.factorization.choice import restore_choice
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model import saving
 from gpukit.factorization.model import state as states

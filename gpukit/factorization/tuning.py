@@ -25,7 +25,7 @@ from gpukit import device as devices
 from gpukit.base import check_integer, check_real
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
-from gpukit.factorization.choose.choice import RatingEvaluator, is_doubtful, rms, train_candidate
+from gpukit.factorization.choose import RatingEvaluator, is_doubtful, rms, train_candidate
 from gpukit.factorization.constants import RULES, USUAL
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization
 from gpukit.factorization.settings import MOST_FACTORS, value_or_default

@@ -14,8 +14,7 @@ from gpukit.factorization.answers import explaining, exporting
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
-from gpukit.factorization.lookup import known_rows
-from gpukit.factorization.serve import MOST_ANSWERS
+from gpukit.factorization.serve import MOST_ANSWERS, known_rows
 from gpukit.io.ids import rows_of
 from gpukit.ratings.check import ratings_below
 

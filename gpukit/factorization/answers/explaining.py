@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpukit.factorization.model.layout import BASE, BIAS
+from gpukit.factorization.solvers.ials.formulas import decays_of, gram_of
 
 
 class Rated(NamedTuple):
@@ -171,7 +172,6 @@ def rated_parts(model, head, user_row, item_row):
     There is no expected rating.
     """
     from gpukit.factorization.lists.head import weights_of
-    from gpukit.factorization.solvers.ials.formulas import decays_of, gram_of
 
     items, codes = ratings_of(model, user_row)
     z = model._rated.levels[codes]

@@ -18,9 +18,8 @@ from gpukit.evaluation.lists.clicks import LeftOut, clicks_in_rows, clicks_of, s
 from gpukit.evaluation.lists.judge import check_cuts, judge
 from gpukit.evaluation.lists.significance import Difference, compare
 from gpukit.evaluation.splits import mask_before_last
-from gpukit.factorization.lookup import rows_or_unknown
-from gpukit.factorization.serve import pairs_in_rows
-from gpukit.factorization.solvers.ease.baseline import Ease
+from gpukit.factorization.serve import pairs_in_rows, rows_or_unknown
+from gpukit.factorization.solvers.ease.training import Ease
 from gpukit.io.ids import factorize
 from gpukit.neighbors.item_knn import ItemKNN
 from gpukit.parallel import ALONE

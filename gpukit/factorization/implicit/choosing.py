@@ -13,7 +13,7 @@ import numpy as np
 
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
-from gpukit.factorization.choose.chosen import Choice
+from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.evaluator import (
     Evaluator,

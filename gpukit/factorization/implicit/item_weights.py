@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.device import available_memory, free_memory, require_host
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.state import with_weights
-from gpukit.factorization.solvers.ease import gpu, training
+from gpukit.factorization.solvers.ease import training
 
 
 def matrix_of(clicks):
@@ -31,7 +31,7 @@ def solve(clicks, decay, device):
         require_host(needed, f"Solving for {most} weights of each of {n_items:,} items")
         return training.solve_lists(clicks, decay, most, device)
     matrix = matrix_of(clicks)
-    solved = gpu.solve_weights(matrix, decay, device) if device.is_cuda else None
+    solved = training.solve_on_gpu(matrix, decay, device) if device.is_cuda else None
     return training.solve_weights(matrix, decay) if solved is None else solved
 
 

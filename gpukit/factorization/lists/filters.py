@@ -12,7 +12,7 @@ from gpukit.base.checks import format_value
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.arrays import NUMBERS
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.lookup import first_names, rows_or_unknown
+from gpukit.factorization.serve import first_names, rows_or_unknown
 from gpukit.io.ids import id_array
 
 if TYPE_CHECKING:

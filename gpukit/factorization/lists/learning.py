@@ -1,7 +1,7 @@
 """Training of a lists.head.Head on a model's ratings, on their device.
 
 The usual settings overfit sparse ratings: lists are then worse than the most popular items. So if ratings are few for
-their users and items (choose/choice.py), both numbers are chosen as for clicks (implicit/choosing.py).
+their users and items (choose.py), both numbers are chosen as for clicks (implicit/choosing.py).
 """
 
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.choose.choice import is_doubtful
+from gpukit.factorization.choose import is_doubtful
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.choosing import AXES, make_search, search_settings
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks

@@ -15,16 +15,15 @@ from gpukit.base import check_choice, check_integer
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.lists import filters as filtering
-from gpukit.factorization.lookup import refuse_unknown
 from gpukit.factorization.model.layout import pair_keys
-from gpukit.factorization.serve import MOST_ANSWERS, Serving, in_rows_of
+from gpukit.factorization.serve import MOST_ANSWERS, Serving, in_rows_of, refuse_unknown
 from gpukit.io.ids import id_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpukit.factorization.lists.filters import Filters
-    from gpukit.factorization.lookup import Predicted
+    from gpukit.factorization.serve import Predicted
     from gpukit.typing import Float32, Ids, IdsLike, Int32, RatingsLike
 
 RankedBy = Literal["lists", "rating"]  # rankings of recommendations

@@ -9,7 +9,7 @@ from gpukit import persist
 from gpukit.base.arrays import cast
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization.arrays import History, Scale
-from gpukit.factorization.choose.chosen import check_facts, restore_choice
+from gpukit.factorization.choice import check_facts, restore_choice
 from gpukit.factorization.lists import head
 from gpukit.factorization.model.layout import LEVELS, pair_keys
 from gpukit.factorization.model.state import KEPT, State, from_upper_halves, upper_halves

@@ -17,7 +17,7 @@ from gpukit.timing import Clock
 if TYPE_CHECKING:
     from gpukit.factorization.estimator import LSHMF, MatrixFactorization
     from gpukit.factorization.lists.recommending import UnknownUsers
-    from gpukit.factorization.lookup import Predicted
+    from gpukit.factorization.serve import Predicted
     from gpukit.ratings.repeats import Rule
     from gpukit.typing import ArrayLike, DeviceLike, Float32, Ids, IdsLike, RatingsLike
 

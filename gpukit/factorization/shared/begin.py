@@ -2,10 +2,10 @@
 
 from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
+from gpukit.factorization import choose as rule
 from gpukit.factorization.begin import layout_of, options_of
 from gpukit.factorization.begin import prepare as of_ratings
-from gpukit.factorization.choose import choice as rule
-from gpukit.factorization.choose.choice import choose
+from gpukit.factorization.choose import choose
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.prepare import training_data

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.cli import report
-from gpukit.cli.factorization.table import options_named
+from gpukit.cli.factorization.table import options_named, read_table
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import read_negatives
 from gpukit.ratings.check import are_pairs, clicks_after
@@ -35,7 +35,7 @@ def judge(ask, fitted, other, stages, team):
     tests = read_tests(ask, pairs) if ask.protocol else None
     stages.done("reading")
     models = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
-    given_ratings = read_given(ask)
+    given_ratings = None if ask.given is None else read_table(ask, ask.given)
     baselines = () if ask.no_baselines else judging.listers_of({"": fitted}, given_ratings)[0].baselines()
     full = judging.judge_lists(models, pairs, ask.cuts, baselines, given_ratings, ask.by, team)
     sampled = judging.judge_sampled(models, tests, ask.cuts, baselines, ask.by) if tests else None
@@ -62,29 +62,20 @@ def read_clicks(ask, least):
 
     Of ratings, those of at least `least` are clicks.
     """
-    from gpukit.ratings import read_pairs, read_ratings
+    from gpukit.ratings import read_pairs
 
     if least is None:
         users, items = read_pairs(ask.test, ask.file_format, ask.columns, ask.sep)
         if not len(users):
             raise DataError(f"{ask.test} holds no clicks to judge lists by.")
         return users, items
-    test = read_ratings(ask.test, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+    test = read_table(ask, ask.test)
     if ask.positive_from is None and not are_pairs(test):
         remark = f"Of the test, ratings from {least:g} on are clicks, as in training; --positive-from says otherwise."
         report.remark(remark, ask.quiet or ask.as_json)
     with options_named():
         test = clicks_after(test, least)
     return test.user_ids[test.users], test.item_ids[test.items]
-
-
-def read_given(ask):
-    """Return the Ratings of --given, or None."""
-    from gpukit.ratings import read_ratings
-
-    if ask.given is None:
-        return None
-    return read_ratings(ask.given, ask.file_format, ask.columns, ask.duplicates, ask.sep)
 
 
 def read_tests(ask, pairs):
@@ -111,22 +102,19 @@ def read_tests(ask, pairs):
 
 def show(ask, results):
     """Print the tables and the remarks."""
-    show_report(results.full, f"Lists of {ask.model}")
+    full = results.full
+    for k in full.cuts:
+        rows = [{**row, "popularity": report.Figure(f"{row['popularity']:.0f}")} for row in full.rows(k)]
+        title = f"Lists of {ask.model}, {len(full.users):,} users, all items ranked, k = {k}"
+        report.print_table(rows, COLUMNS, title)
     if results.sampled:
         for k in results.sampled.cuts:
             report.print_table(
                 results.sampled.rows(k), SAMPLED, f"One click among the items of {ask.protocol[1]}, k = {k}"
             )
     show_differences(results.differences, ask)
-    for text in (*remarks(results.full), *(sampled_remarks(results.sampled) if results.sampled else ())):
+    for text in (*remarks(full), *(sampled_remarks(results.sampled) if results.sampled else ())):
         report.remark(text, ask.quiet)
-
-
-def show_report(full, title):
-    """Print a table of lists for each k."""
-    for k in full.cuts:
-        rows = [{**row, "popularity": report.Figure(f"{row['popularity']:.0f}")} for row in full.rows(k)]
-        report.print_table(rows, COLUMNS, f"{title}, {len(full.users):,} users, all items ranked, k = {k}")
 
 
 def remarks(full):
@@ -172,14 +160,10 @@ def sampled_remarks(sampled):
         )
 
 
-def result(ask, results):
+def result(results):
     """Return the --json output."""
-    return {
-        "judged": "lists",
-        "lists": as_json(results.full),
-        "sampled": as_json(results.sampled) if results.sampled else None,
-        "differences": results.differences,
-    }
+    full, sampled = as_json(results.full), as_json(results.sampled) if results.sampled else None
+    return {"judged": "lists", "lists": full, "sampled": sampled, "differences": results.differences}
 
 
 def as_json(report_of_lists):
@@ -267,14 +251,13 @@ def show_training(run):
         report.echo(f"{title}.")
     else:
         k = run.table.cuts[0]
-        rows = [{name: row[name] for name in KEPT} for row in run.table.rows(k)]
-        report.print_table(rows, KEPT, f"{title}; lists of {k} out of all items, {len(run.table.users):,} users")
+        title += f"; lists of {k} out of all items, {len(run.table.users):,} users"
+        report.print_table(run.table.rows(k), KEPT, title)
 
 
-def training_remarks(run):
-    """Yield the settings and the comparison of the lists of steps.Done."""
-    yield chosen_line(run.model.chosen_)
-    yield from () if run.table is None else remarks(run.table)
+def remarks_of(run):
+    """Return the settings and the comparison of the lists of steps.Done."""
+    return [chosen_line(run.model.chosen_), *(() if run.table is None else remarks(run.table))]
 
 
 def chosen_line(chosen):
