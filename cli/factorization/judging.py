@@ -14,7 +14,6 @@ COLUMNS = {"predictor": "", "hr": "HR", "recall": "recall", "precision": "precis
 COLUMNS |= {"mrr": "MRR", "coverage": "coverage", "gini": "Gini", "popularity": "clicks", "few": "few"}
 KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
 DIFFERENCE = {"metric": "", "difference": "difference", "interval": "95 % interval", "p": "p", "users": "users"}
-CUT = 10  # length of the lists that a training evaluates
 SAMPLED = {"predictor": "", "hr": "HR", "ndcg": "NDCG"}
 WINNER = "ndcg"  # the metric that selects the best
 
@@ -221,11 +220,11 @@ def read_line(path, clicks, ratings):
     return f"{path}: {len(clicks):,} clicks (implicit feedback){of}{often}, {users:,} users, {items:,} items"
 
 
-def closing_table(model, test, positive_from=None, split="random", seed=0):
+def closing_table(model, test, positive_from=None, split="random", seed=0, length=10):
     """Return the judging.Report of a trained model's lists on the clicks of a test, next to the baselines.
 
-    None without a test, or if the test cannot be evaluated. If the test's users are new to the model (split 'users'),
-    the first four fifths of their clicks are given.
+    length: of the lists. None without a test, or if the test cannot be evaluated. If the test's users are new to the
+    model (split 'users'), the first four fifths of their clicks are given.
     """
     from gpukit.factorization.answers.judging import split_new_users
 
@@ -235,14 +234,14 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
         given_clicks, later = None, clicks_after(test, positive_from)
         if split == "users":
             given_clicks, later = split_new_users(later, seed=seed)
-        return model.evaluate_lists(later, min(CUT, len(model.item_ids_)), given=given_clicks)
+        return model.evaluate_lists(later, min(length, len(model.item_ids_)), given=given_clicks)
     except DataError as error:
         report.remark(f"The lists were not judged: {error}", False)
         return None
 
 
 def show_training(run):
-    """Print the closing table of steps.Done."""
+    """Print the closing table of a run of train-lshmf."""
     model = run.model
     epochs = f"{len(model.history_)} epochs, " if model.history_ else ""
     learned = f"{epochs}{model.rating_counts()[0].sum():,} clicks"
@@ -256,7 +255,7 @@ def show_training(run):
 
 
 def remarks_of(run):
-    """Return the settings and the comparison of the lists of steps.Done."""
+    """Return the settings and the comparison of the lists of a run of train-lshmf."""
     return [chosen_line(run.model.chosen_), *(() if run.table is None else remarks(run.table))]
 
 

@@ -9,7 +9,7 @@ from gpukit.cli.factorization.table import chosen_line, count_trained, read_tabl
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import NoRowsError, ParameterError
-from gpukit.factorization.online.plan import RETRAINED, ROWS, empty_entry
+from gpukit.factorization.settings import RETRAINED, ROWS
 
 
 @click.command()
@@ -90,6 +90,8 @@ def evaluate_model(fitted, judged, stages):
 
 def learn(ask, fitted, new):
     """Update the model; return its entry of updates_ with the number of unchanged ratings."""
+    from gpukit.factorization.online.inputs import empty_entry
+
     if new is None:
         return {**empty_entry(fitted, ask.rows), "unchanged": 0}
     with report.Progress(ask.quiet or ask.as_json) as progress:

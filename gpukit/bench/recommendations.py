@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.bench import clicks as ncf_data
 from gpukit.bench import shape_name
-from gpukit.bench.clicks import ncf_data
 from gpukit.bench.measurement import MOVIELENS, QUANTILE, Row, check_learned, check_near, milliseconds, seconds
 from gpukit.bench.ratings import drop_unused_ids, generate_split, read_movielens
 from gpukit.evaluation import splits

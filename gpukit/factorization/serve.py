@@ -14,6 +14,7 @@ from gpukit.base import Estimator, check_choice, scikit
 from gpukit.base.arrays import axes
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.factorization.arrays import unscale
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.io.ids import ascending_order, check_fractions, check_types, rows_of
 from gpukit.ratings import Ratings
@@ -193,9 +194,7 @@ class Serving(Estimator):
         DataError
             Ids are neither text nor whole numbers, or the numbers of users and items differ.
         """
-        from gpukit.factorization import run
-
-        return run.unscale(self._z_of(X, items, unknown=unknown), self._scale)
+        return unscale(self._z_of(X, items, unknown=unknown), self._scale)
 
     def _z_of(self, X, items=None, session_of=None, unknown="baseline"):
         """Return predictions (n,) float32 of pairs in the units of training.

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gpukit import bench, device
-from gpukit.bench import Conditions, svt
+from gpukit.bench import Conditions
+from gpukit.bench import sorting as svt
 from gpukit.errors import DataError
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.errors import DataError
 from gpukit.evaluation.metrics import mae, rmse
+from gpukit.factorization.arrays import unscale
 from gpukit.factorization.constants import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.online.inputs import check_near, locate
-from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
 from gpukit.factorization.twins import row_products
 from gpukit.io.ids import check_types, rows_of
@@ -210,23 +210,17 @@ class Sequential(NamedTuple):
 
     def rows(self, truth: np.ndarray) -> list[dict]:
         """Return the report for the true ratings (n,): a row for all of them and one a number of earlier ratings."""
-        parts = [("all", np.ones(len(truth), np.bool_))]
-        earlier = 0, 1, 5, 20, 100  # ratings from which a row of the report begins
+        parts, earlier = [("all", np.ones(len(truth), np.bool_))], (0, 1, 5, 20, 100)  # from which a row begins
         for low, high in zip(earlier, (*earlier[1:], np.inf)):
             name = f"{low}" if high == low + 1 else f"{low} to {high - 1}" if high < np.inf else f"from {low} on"
             parts.append((name, (self.earlier >= low) & (self.earlier < high)))
-        return [
-            {
-                "earlier": name,
-                "ratings": int(chosen.sum()),
-                "rmse": rmse(truth[chosen], self.predicted[chosen]),
-                "mae": mae(truth[chosen], self.predicted[chosen]),
-                "biases_rmse": rmse(truth[chosen], self.by_biases[chosen]),
-                "biases_mae": mae(truth[chosen], self.by_biases[chosen]),
-            }
-            for name, chosen in parts
-            if chosen.any()
-        ]
+        rows, measures = [], {"rmse": rmse, "mae": mae}
+        for name, chosen in ((name, chosen) for name, chosen in parts if chosen.any()):
+            rows.append({"earlier": name, "ratings": int(chosen.sum())})
+            for prefix, values in (("", self.predicted), ("biases_", self.by_biases)):
+                errors = {f"{prefix}{key}": measure(truth[chosen], values[chosen]) for key, measure in measures.items()}
+                rows[-1].update(errors)
+        return rows
 
 
 def predict_sequentially(model, ratings, users, items):

@@ -1,9 +1,9 @@
 """Clicks (implicit feedback): training, model selection and updates.
 
     feedback.py  detection of ratings or clicks
-    evaluator.py held-out clicks, measures of a candidate on them   choosing.py  model selection
-    begin.py     preparation before the first epoch
-    prepared.py  weights of clicks, clicks on a device, trainings   states.py    start, popularity, two models as one
+    begin.py     preparation before the first epoch                 choosing.py  model selection
+    prepared.py  weights of clicks, clicks on a device, trainings, held-out clicks, measures of a candidate on them
+    states.py    start, popularity, two models as one
     item_weights.py  weights between items, added to factors
     fold.py      fold-in of a new user by a list of clicks          update.py    online updates of a fitted model
 

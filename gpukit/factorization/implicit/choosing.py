@@ -15,7 +15,8 @@ from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit.evaluator import (
+from gpukit.factorization.implicit.item_weights import matrix_of
+from gpukit.factorization.implicit.prepared import (
     Evaluator,
     hold_out,
     hold_out_draws,
@@ -24,7 +25,6 @@ from gpukit.factorization.implicit.evaluator import (
     times_differ,
     units,
 )
-from gpukit.factorization.implicit.item_weights import matrix_of
 from gpukit.factorization.implicit.states import deviation, partner
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.settings import goal_of

@@ -9,7 +9,7 @@ from gpukit.factorization.answers.fold_in import neighborhood
 from gpukit.factorization.implicit.states import split_states
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import weights_matrix
-from gpukit.factorization.online.plan import settings_of_model
+from gpukit.factorization.online.inputs import settings_of_model
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ials.formulas import fold_in, gram_of
 from gpukit.factorization.solvers.squares.plan import solve_symmetric

@@ -14,8 +14,9 @@ from gpukit.factorization.implicit import states
 from gpukit.factorization.implicit.item_weights import Resolution, add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks, weigh_clicks
 from gpukit.factorization.model.state import state_of_factors
-from gpukit.factorization.online import learning, merge
-from gpukit.factorization.online.plan import empty_entry, new_entry, settings_of_model
+from gpukit.factorization.online import device_state as merge
+from gpukit.factorization.online import run as learning
+from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.solvers.ials.formulas import fold_in
 from gpukit.ratings.check import clicks_after

@@ -18,7 +18,6 @@ from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.solvers.ials.formulas import fold_in, gram_of
 from gpukit.factorization.twins import row_products
-from gpukit.io import trust
 
 
 class Head(NamedTuple):
@@ -59,21 +58,3 @@ def folding(head, state):
         return row_products(head.item_factors, fold_in(head.item_factors, *lists, settings, gram)[0]) + bias
 
     return score
-
-
-def check_head(head, shape, what="head"):
-    """Raise DataError unless a Head from a file fits the ratings.
-
-    shape: (M, N) of the ratings.
-    """
-    largest, most = 1e15, 1 << 53  # maximum of numbers, of ratings
-    factors = head.item_factors.shape[-1] if head.item_factors.ndim else 0
-    sides = (shape[0], factors), (shape[1], factors)
-    for name, array, wanted in zip(Head._fields, head, sides):
-        trust.check_array(f"{what}.{name}", array, np.float32, wanted)
-        trust.check_finite(f"{what}.{name}", array, largest)
-    trust.check_array(f"{what}.clicks", head.clicks, np.int64, (shape[1],))
-    trust.check_range(f"{what}.clicks", head.clicks, 0, most)
-    trust.check_array(f"{what}.numbers", head.numbers, np.float64, (3,))
-    trust.check_finite(f"{what}.numbers", head.numbers, largest)
-    trust.check_range(f"{what}.numbers", head.numbers, 0, largest)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError, ParameterError
-from gpukit.factorization.online import inputs, merge, plan, run
+from gpukit.factorization.online import device_state as merge
+from gpukit.factorization.online import inputs, run
 from gpukit.factorization.online.device_state import SEARCHES, DeviceState
-from gpukit.factorization.online.inputs import IdLookup
-from gpukit.factorization.online.plan import check_options
+from gpukit.factorization.online.inputs import IdLookup, check_options
 from gpukit.timing import Clock
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ class Live:
 
     def _update(self, state, batch, changes, options, clock):
         """Learn merge.Changes; return the entry of updates_."""
-        full_count = plan.last_full_count(self.updates_, len(state.ratings))
+        full_count = inputs.last_full_count(self.updates_, len(state.ratings))
         if not len(changes):
-            return plan.new_entry((0, 0), (0, 0), options.rows, 0, full_count, clock.seconds)
+            return inputs.new_entry((0, 0), (0, 0), options.rows, 0, full_count, clock.seconds)
         return run.update(state, run.Update(self._model, batch[3:], changes, options, full_count, clock))
 
     def _get_estimator(self):

@@ -141,7 +141,7 @@ def test_neighbours_of_all_ratings_are_found():
 def test_influences_go_with_their_neighbours():
     first, more, _ = parts()
     before = make(LSHMF).fit(first)
-    from gpukit.factorization.online.learning import carry_influence
+    from gpukit.factorization.online.run import carry_influence
 
     after = copy.copy(before).partial_fit(more)
     influence = carry_influence(before._state, after.neighbors_)

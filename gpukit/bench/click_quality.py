@@ -24,12 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import factorization
-from gpukit.bench.clicks import ncf_data
+from gpukit.bench import clicks as ncf_data
 from gpukit.bench.measurement import Row, check_learned
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization.answers import judging
-from gpukit.factorization.implicit.evaluator import Judges, times_differ
-from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.implicit.prepared import Course, Judges, PreparedClicks, times_differ
 from gpukit.factorization.settings import check
 
 SIZE = {"n_factors": 192, "n_epochs": 12}
