@@ -151,7 +151,7 @@ def curve(prepared, judges, plan):
 
 
 def ranks(state, clicks, judges):
-    """(b,) int64: the ranks, from 1, of hold_out.Judges' clicks by the factors of a State, among the items that are not
+    """(b,) int64: the ranks, from 1, of the Judges' clicks by the factors of a State, among the items that are not
     in their users' clicks, Ratings."""
     from scipy import sparse
 

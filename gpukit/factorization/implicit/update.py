@@ -14,7 +14,7 @@ from gpukit.factorization.implicit import states
 from gpukit.factorization.implicit.item_weights import Resolution, add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks, weigh_clicks
 from gpukit.factorization.model.state import state_of_factors
-from gpukit.factorization.online import device_state as merge
+from gpukit.factorization.online import device_state
 from gpukit.factorization.online import run as learning
 from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
@@ -38,7 +38,7 @@ def weights_of(model, ratings):
 def update_clicks(model, clicks, options, progress):
     """Update a fitted model of clicks with Ratings of `weights_of`, each pair once.
 
-    options: online.plan.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
+    options: online.inputs.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
     device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
     with devices.translate_memory_errors(device, "Updating"):
@@ -49,10 +49,10 @@ def update_clicks(model, clicks, options, progress):
                 model.updates_ = [*log, empty_entry(model, options.rows)]
                 return
             before, shape = stored.counts(changes.shape), changes.shape
-            merge.merge_changes(changes, stored)
-            clicks, _ = merge.merged_ratings(changes, stored, ids)
+            device_state.merge_changes(changes, stored)
+            clicks, _ = device_state.merged_ratings(changes, stored, ids)
         fresh = tuple((old == 0) & (now > 0) for old, now in zip(before, stored.counts(shape)))
-        changed, moving = merge.changed_rows(changes, stored.steps), fresh
+        changed, moving = device_state.changed_rows(changes, stored.steps), fresh
         if options.rows != "frozen":
             moving = tuple(np.isin(np.arange(n), rows) for n, rows in zip(shape, changed))
         with clock("orders"):

@@ -44,7 +44,7 @@ def state_of(head):
 
 
 def folding(head, state):
-    """Return a function that scores all items for an update.fold.UserRatings.
+    """Return a function that scores all items for an answers.fold_in.UserRatings.
 
     A new user's factors are solved for as in training (solvers/ials/formulas.py). state: that ranks by the Head.
     """

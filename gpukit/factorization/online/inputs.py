@@ -46,7 +46,7 @@ def read_batch(X, y, options, model):
     """Return (the validated Ratings of fit's arguments (X, y) as a fitted model learns them, each pair once; low).
 
     low: those below positive_from, which are not learned, or None.
-    options: plan.Options. Raises DataError, ParameterError.
+    options: Options. Raises DataError, ParameterError.
     """
     ratings = table_of(X, y)
     if not (options.widen_scale or are_pairs(ratings)):

@@ -14,8 +14,7 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BASE, BIAS, SQUARES, major_first
 from gpukit.factorization.model.state import State, rows_of_side, without_factors
-from gpukit.factorization.online import device_state as merge
-from gpukit.factorization.online import inputs
+from gpukit.factorization.online import device_state, inputs
 from gpukit.factorization.online.device_state import DeviceRatings, DeviceState
 from gpukit.factorization.online.inputs import (
     count_when_chosen,
@@ -43,13 +42,13 @@ class Update(NamedTuple):
     """Inputs of one update, which is then computed by `update`.
 
     model: the fitted estimator, whose settings are used; ids: (user ids, item ids) of the grown model; changes:
-    merge.Changes; options: inputs.Options; settled: number of ratings at the last epoch over the whole history; clock:
-    timing.Clock; progress: see fit; None: epochs are queued on a GPU without waiting.
+    device_state.Changes; options: inputs.Options; settled: number of ratings at the last epoch over the whole history;
+    clock: timing.Clock; progress: see fit; None: epochs are queued on a GPU without waiting.
     """
 
     model: object
     ids: tuple
-    changes: merge.Changes
+    changes: device_state.Changes
     options: object
     settled: int
     clock: object
@@ -77,21 +76,21 @@ def update_model(model, ratings, options, progress):
             model.device_, model.updates_ = str(device), [*log, entry]
             model.set_fitted(state.parameters(), stored.download(), stored.scale, *ids)
             return
-        merge.merge_changes(changes, stored)
-        ratings, _ = merge.merged_ratings(changes, stored, ids)
+        device_state.merge_changes(changes, stored)
+        ratings, _ = device_state.merged_ratings(changes, stored, ids)
     state = stored = None  # frees memory of the device
     replace_model(model, retrain_model(model, ratings, changes.n_corrected, progress))
 
 
 def read_changes(model, ratings, options, device, keep_unchanged=False):
-    """Return (DeviceRatings, (user ids, item ids), merge.Changes or ()) of a fitted model by new Ratings."""
+    """Return (DeviceRatings, (user ids, item ids), device_state.Changes or ()) of a fitted model by new Ratings."""
     ids = model.user_ids_, model.item_ids_
     stored = DeviceRatings(model._rated, model._scale, len(ids[1]), device)
     if not len(ratings):
         return stored, ids, ()
     batch = inputs.in_rows(ratings, ids, stored.steps)
-    new = merge.sort_batch(batch, stored)
-    return stored, batch[3:], merge.find_changes(batch, new, stored, options.duplicates, keep_unchanged)
+    new = device_state.sort_batch(batch, stored)
+    return stored, batch[3:], device_state.find_changes(batch, new, stored, options.duplicates, keep_unchanged)
 
 
 def update(state, request):
@@ -110,11 +109,11 @@ def update(state, request):
         return None
     with clock("merge"):
         state.grow(changes.shape)
-        merged_batch = merge.merge_changes(changes, ratings)
+        merged_batch = device_state.merge_changes(changes, ratings)
         flags = [ratings.steps.fetch(side) for side in merged_batch.fresh] if merged_batch.fresh else []
     with clock("orders"):
         searches = bool(flags) and flags[1].any() and state.layout.slots > 0 and state.hashes is None
-        whole = merge.merged_ratings(changes, ratings, request.ids) if moves or searches else None
+        whole = device_state.merged_ratings(changes, ratings, request.ids) if moves or searches else None
         orders = order_new_ratings(merged_batch, changes, state)
         all_orders = whole and order_ratings(whole[0], state.device)
     with clock("neighbours"):
@@ -137,10 +136,10 @@ def update(state, request):
 
 def find_share(state, changes, before):
     """Return fit_share of Changes in rows with earlier ratings; before: ratings of each row ((M,), (N,))."""
-    users, items = merge.changed_rows(changes, state.ratings.steps)
+    users, items = device_state.changed_rows(changes, state.ratings.steps)
     known = np.flatnonzero((before[0][users] > 0) & (before[1][items] > 0))
     pairs = users[known].astype(np.int32), items[known].astype(np.int32)
-    return fit_share(state, state.parameters(), pairs, merge.changed_values(changes, state.ratings)[known])
+    return fit_share(state, state.parameters(), pairs, device_state.changed_values(changes, state.ratings)[known])
 
 
 def find_new_neighbors(state, model, merged_batch, flags, all_orders):
@@ -171,7 +170,7 @@ def move_baseline(state, request, all_orders, counts, replay, plan):
     base = training_data.baseline_of(all_orders, state.ratings.scale, preparing, plan.damping, trend=plan.trend)
     base = tuple(np.asarray(preparing.fetch(side), np.float32) for side in base)
     touched = np.zeros(len(now[1]), bool)
-    touched[merge.changed_rows(request.changes, state.ratings.steps)[1]] = True
+    touched[device_state.changed_rows(request.changes, state.ratings.steps)[1]] = True
     changed = find_changed_items(before[1], now[1], touched, replay, request.options)
     neighbors = search_neighbors(state, request.model, all_orders, changed, parameters.neighbors.copy())
     set_baseline(state, parameters, base, neighbors, plan.held)
@@ -276,7 +275,7 @@ def find_runs(flags):
 
 
 def order_new_ratings(merged_batch, changes, state):
-    """Return the Orders of the ratings of new rows in a merge.MergedBatch, None without any."""
+    """Return the Orders of the ratings of new rows in a device_state.MergedBatch, None without any."""
     if merged_batch.keys is None:
         return None
     steps, key, n = state.ratings.steps, changes.key, merged_batch.keys.size
