@@ -30,7 +30,7 @@ VERBS = {
     "tune": ("Choose the options of train-lshmf by cross-validation.", "factorization.tune"),
     "update": ("Update a trained model with new ratings.", "factorization.update"),
     "predict": ("Predict the ratings of (user, item) pairs.", "factorization.predict"),
-    "evaluate": ("Evaluate the predictions and lists of a model.", "factorization.judging.evaluate"),
+    "evaluate": ("Evaluate the predictions and lists of a model.", "factorization.evaluate"),
     "recommend": ("List the items that users would rate best.", "factorization.recommend"),
     "similar": ("List the items most similar to an item, or users to a user.", "factorization.similar"),
     "explain": ("Show the terms of a score or a predicted rating.", "factorization.explain"),

@@ -11,7 +11,7 @@ from gpukit.cli.options import option
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
 
-ITEMS = {  # of gpukit.bench.reproduce.papers, which --help does not import
+ITEMS = {  # of gpukit.bench.reproduce, which --help does not import
     "lsh-mf": "Tables 4, 6 to 10, Figs. 6 to 10",
     "imputation": "Tables 2 and 3, Figs. 6 to 10",
     "ranksvm": "Tables 1 to 3, Fig. 1",
@@ -41,7 +41,7 @@ def reproduce(paper, items, output, plot, rows, force, **measured):
     gpukit bench reproduce lsh-mf table7 fig8 --scale 0.01 --output lsh.csv --plot lsh.png
     """
     from gpukit.bench import measurement
-    from gpukit.bench.reproduce import papers
+    from gpukit.bench import reproduce as papers
 
     known = papers.PAPERS[paper]
     names = [item.lower().replace(" ", "").replace(".", "") for item in items]
@@ -88,7 +88,7 @@ def write_table(path, columns, results):
 
 def draw(results, path):
     """Write a picture of the curves of the results, or of their values next to the paper's."""
-    from gpukit.bench.reproduce.papers import curve_of
+    from gpukit.bench.reproduce import curve_of
     from gpukit.cli.pictures import picture
 
     curves = [(result, curve_of(result.row)) for result in results]

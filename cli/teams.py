@@ -196,7 +196,7 @@ def workload_of_ratings(path, estimator):
 
     None if it is unknown or ranks are not supported.
     """
-    from gpukit.factorization.shared.begin import check_parameters
+    from gpukit.factorization.shared.training import check_parameters
 
     settings, count = estimator.check(), entries([path], A_RATING)
     with contextlib.suppress(ParameterError):

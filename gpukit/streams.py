@@ -34,7 +34,7 @@ class Numpy:
     HELD_OUT_RUNS = range(2, 3)  # imputation.auto.masking
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
     JUDGES = range(103, 104)  # factorization.choose.folds
-    CLICK_JUDGES = range(104, 105)  # factorization.implicit.hold_out: held-out clicks
+    CLICK_JUDGES = range(104, 105)  # factorization.implicit.evaluator: held-out clicks
     FOURIER_FEATURES = range(105, 106)  # ranking.feature_map
 
 

@@ -149,34 +149,26 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
         first = next((line.strip() for line in decode(head).splitlines() if line.strip()), "")
         between = SPELLED.get(sep, sep) or next((separator for separator in SEPARATORS if separator in first), ",")
         words = first.split(between)
-        fields = 1 if of_clicks and not names_ratings(words) else 2
+        names = [normalize_name(word) for word in words]
+        rates = len(names) == 2 and names[0] in ITEM and names[1] in RATING | COUNT  # a heading
+        fields = 1 if of_clicks and not rates else 2
         if file_format != "auto" or columns is not None or len(words) != fields:
             return read_ratings(source, file_format, columns, duplicates, sep, bounds=bounds)
         if fields == 2 and has_ids(find_columns(words)):
             raise DataError(
                 f"{source.name} names users and items and no ratings, and the model is of ratings. Give {NEEDED}."
             )
-        file.write(with_user(source, between, fields == 1 and normalize_name(words[0]) in ITEM))
+        stream = source.stream()
+        stream.text_head()
+        lines = [line if line.strip() else "" for line in decode(stream.whole()).splitlines()]
+        if fields == 1 and names[0] in ITEM:
+            lines[next(index for index, line in enumerate(lines) if line)] = ""
+        file.write("\n".join(f"{ONE}{between}{line}" if line else "" for line in lines).encode())
         file.flush()
         with sources.open_source(file.name, NEEDED) as whole:
             whole.name = source.name
             columns = ",".join(("user", "item", "rating")[: 1 + fields])
             return read_ratings(whole, "csv", columns, duplicates, between, bounds=bounds)
-
-
-def names_ratings(words):
-    """Return True if a header names items and their ratings or counts."""
-    return len(words) == 2 and {normalize_name(words[0]) in ITEM, normalize_name(words[1]) in RATING | COUNT} == {True}
-
-
-def with_user(source, between, is_headed):
-    """Return the bytes of a Source with a first column, the user ONE; a heading of one column is left empty."""
-    stream = source.stream()
-    stream.text_head()
-    lines = decode(stream.whole()).splitlines()
-    if is_headed:
-        lines[next(index for index, line in enumerate(lines) if line.strip())] = ""
-    return "\n".join(f"{ONE}{between}{line}" if line.strip() else "" for line in lines).encode()
 
 
 def stamp(path):

@@ -1,16 +1,19 @@
-"""The steps of `gpukit train-lshmf`. ask: its options, by name."""
+"""The steps of `gpukit train-lshmf`.
+
+ask: its options, by name; run: estimator `model`, Ratings `train` and `test` (or None), rows of the closing `table`,
+numbers of `unknown` users and items, texts of `warnings`, Stages `stages`.
+"""
 
 import contextlib
 import shlex
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from gpukit._cores import cores
 from gpukit.cli import report
+from gpukit.cli.factorization import judging as judged
 from gpukit.cli.factorization import table
-from gpukit.cli.factorization.judging import lists as judged
 from gpukit.cli.main import set_interrupt_message
 from gpukit.cli.pictures import picture
 from gpukit.device import resolve
@@ -26,21 +29,6 @@ from gpukit.ratings.parts import RatingsPart, split_by_pair
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
 REFIT = "refit"  # the stage of a second training, on all ratings
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
-
-
-class Done(NamedTuple):
-    """Result of a run: estimator, Ratings (test or None), rows, texts, Stages.
-
-    unknown: numbers of test ratings of unknown users and items, None without a test.
-    """
-
-    model: object
-    train: object
-    test: object
-    table: list
-    warnings: list
-    stages: object
-    unknown: tuple | None
 
 
 def load(ask, stages, described, times=False, team=ALONE):
@@ -221,7 +209,7 @@ def build(ask):
 
 def check_shared(ask):
     """Raise ParameterError for options that ranks do not support, before reading."""
-    from gpukit.factorization.shared.begin import check_parameters
+    from gpukit.factorization.shared.training import check_parameters
 
     model = build(ask)
     with table.options_named():
@@ -365,7 +353,7 @@ def show_rest(ask, run):
         report.print_json(result(ask, run))
         return
     report.echo(run.stages.line())
-    for text in (*(judged.training_remarks(run) if implicit else remarks(ask, run)), *next_steps(ask, run)):
+    for text in (*(judged.remarks_of(run) if implicit else remarks(ask, run)), *next_steps(ask, run)):
         report.remark(text, ask.quiet)
 
 

@@ -5,10 +5,17 @@ import numpy as np
 from gpukit._pool import map_row_blocks
 from gpukit.cli.options import Naming
 from gpukit.errors import DataError
-from gpukit.factorization.choose.chosen import BIASES
+from gpukit.factorization.choice import BIASES
 from gpukit.factorization.serve import in_rows_of
 from gpukit.io.ids import rows_of
 from gpukit.ratings.parts import RatingsPart, reduce_over_ranks, rows_here
+
+
+def read_table(ask, path, times=False, bounds=None):
+    """Return the Ratings of a file, read by the options of a command; bounds: their permitted (low, high)."""
+    from gpukit.ratings import read_ratings
+
+    return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times, bounds=bounds)
 
 
 def closing_table(model, train, test):

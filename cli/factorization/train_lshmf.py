@@ -140,7 +140,8 @@ def train_lshmf(ctx, **values):
         report.compile_ahead(ask, team, steps.job_of(ask, train), capability=capability)
         model, messages = steps.fit(ctx, ask, train, test, stages, team)
         table, unknown = steps.judge(ask, model, train, test, team)
-        run, saved = steps.Done(model, train, test, table, messages, stages, unknown), model
+        run, saved = SimpleNamespace(model=model, train=train, test=test, stages=stages), model
+        run.table, run.unknown, run.warnings = table, unknown, messages
         stages.done("evaluating")
         if not team.rank:
             steps.show_table(ask, run)

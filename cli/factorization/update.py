@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli import models, options, outputs, report
-from gpukit.cli.factorization.table import chosen_line, count_trained, trained_line
+from gpukit.cli.factorization.table import chosen_line, count_trained, read_table, trained_line
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
 from gpukit.errors import NoRowsError, ParameterError
-from gpukit.factorization.online.plan import RETRAINED, ROWS, empty_entry
+from gpukit.factorization.settings import RETRAINED, ROWS
 
 
 @click.command()
@@ -45,9 +45,13 @@ def update(**values):
     gpukit update my.gpukit tonight.csv --model new.gpukit --rows frozen
     """
     ask, stages = SimpleNamespace(**values), Stages()
-    check_target(ask)
+    if ask.target is None:
+        raise ParameterError(
+            f"Say where the updated model goes: --model FILE, or --model {ask.model} --force to replace what is read."
+        )
+    outputs.check_output(ask.target, "--model", [path for path in (ask.new, ask.test) if path], ask.force)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
-    new, judged = read_new(ask, fitted), None if ask.test is None else read(ask, ask.test)
+    new, judged = read_new(ask, fitted), None if ask.test is None else read_table(ask, ask.test)
     stages.done("reading")
     before = evaluate_model(fitted, judged, stages)
     summary = learn(ask, fitted, new)
@@ -61,22 +65,6 @@ def update(**values):
         report.remark(line, ask.quiet or ask.as_json)
 
 
-def check_target(ask):
-    """Raise unless --model names a writable file."""
-    if ask.target is None:
-        raise ParameterError(
-            f"Say where the updated model goes: --model FILE, or --model {ask.model} --force to replace what is read."
-        )
-    outputs.check_output(ask.target, "--model", [path for path in (ask.new, ask.test) if path], ask.force)
-
-
-def read(ask, path, bounds=None):
-    """Return the Ratings of a file; bounds: their permitted (low, high)."""
-    from gpukit.ratings import read_ratings
-
-    return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, bounds=bounds)
-
-
 def read_new(ask, fitted):
     """Return the new Ratings; None for an empty table with a header.
 
@@ -85,7 +73,7 @@ def read_new(ask, fitted):
     from gpukit.factorization.online.inputs import bounds_of
 
     try:
-        return read(ask, ask.new, None if ask.widen_scale else bounds_of(fitted))
+        return read_table(ask, ask.new, bounds=None if ask.widen_scale else bounds_of(fitted))
     except NoRowsError as nothing:
         report.remark(f"{nothing} The model stays as it is.", ask.quiet)
         return None
@@ -102,6 +90,8 @@ def evaluate_model(fitted, judged, stages):
 
 def learn(ask, fitted, new):
     """Update the model; return its entry of updates_ with the number of unchanged ratings."""
+    from gpukit.factorization.online.inputs import empty_entry
+
     if new is None:
         return {**empty_entry(fitted, ask.rows), "unchanged": 0}
     with report.Progress(ask.quiet or ask.as_json) as progress:

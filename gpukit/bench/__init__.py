@@ -9,14 +9,17 @@
 |                   | other packages on real ratings                                                        |
 | recommendations.py | similar items and users; lists; single answers, batches and threads of a fitted model; |
 |                   | loading its file                                                                      |
-| sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
+| sorting.py        | segmented sort and singular-value thresholding compared with torch and numpy          |
 | ranking.py        | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost              |
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
 | deep.py           | imputation compared with networks of PyPOTS                                            |
-| clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
+| clicks.py         | NCF's MovieLens 1M (real): epochs of iALS, Table 10 of Li et al. 2022                |
+| click_quality.py  | quality of iALS and of the selected model; CPU time compared with the package implicit |
 | ranks.py          | two and more GPUs or processes compared with one                                      |
 | roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
-| reproduce/        | tables and figures of the papers                                                      |
+| reproduce.py      | items of each paper by name, and printed values next to ours                          |
+| solvers.py        | Li et al. 2022, sections 5.2 and 5.3: Tables 4, 6 to 8, Figs. 6 to 10                 |
+| online.py         | Li et al. 2022, section 5.3: Table 9 (online learning), and MovieLens 1M as a stream  |
 | plan.py           | cost model of training on many GPUs                                                   |
 | kernels.py, twins.py | kernels as the papers describe them, and their CPU twins                           |
 
@@ -36,18 +39,18 @@ FUNCTIONS = (  # module, functions: their names with - for _ are those of the be
     ("recommendations", ("similar", "lists", "serve")),
     ("sorting", ("sorting", "lengths", "orders")),
     ("ranking", ("ranking", "product", "mq2008", "solvers", "features")),
-    ("svt", ("thresholding",)),
+    ("sorting", ("thresholding",)),
     ("imputation", ("impute_speed",)),
     ("recovery", ("impute_accuracy", "impute_metr_la", "impute_molene", "ends")),
     ("deep", ("deep",)),
     ("ranks", ("ranks",)),
     ("roofline", ("roofline",)),
-    ("reproduce.online", ("stream", "live")),
-    ("reproduce.solvers", ("agreement",)),
-    ("clicks.ncf_data", ("ials",)),
-    ("clicks.table10", ("clicks", "gmf", "mlp", "neumf")),
-    ("clicks.quality", ("implicit",)),
-    ("clicks.quality", ("quality",)),
+    ("online", ("stream", "live")),
+    ("solvers", ("agreement",)),
+    ("clicks", ("ials",)),
+    ("clicks", ("clicks", "gmf", "mlp", "neumf")),
+    ("click_quality", ("implicit",)),
+    ("click_quality", ("quality",)),
     ("recommendations", ("head",)),
     ("ratings", ("defaults", "deterministic")),
 )

@@ -31,22 +31,20 @@ ACCELERATED = PAPER_OPTIONS._replace(decay=None, accelerate=True)
 
 
 class Shape(NamedTuple):
-    """vertices; rows and columns of a slice; rank; the paper's seconds as text; options of the 20 iterations."""
+    """vertices; rows and columns of a slice; the paper's seconds as text; options of the 20 iterations."""
 
     vertices: int
     side: int
-    rank: int
     paper: str
     options: Options = PAPER_OPTIONS
 
 
 SHAPES = {
-    "ego-facebook": Shape(4039, 50, 5, "the paper's RTX6000 6.75 s, its baseline 522 s, MATLAB 1,052 s"),
-    "64x64x2100": Shape(2100, 64, 6, "the paper's RTX6000 2.47 s, its baseline 149.54 s"),
-    "512x512x2600": Shape(2600, 512, 51, "the paper's RTX6000 (24 GB): out of memory", ACCELERATED),
+    "ego-facebook": Shape(4039, 50, "the paper's RTX6000 6.75 s, its baseline 522 s, MATLAB 1,052 s"),
+    "64x64x2100": Shape(2100, 64, "the paper's RTX6000 2.47 s, its baseline 149.54 s"),
+    "512x512x2600": Shape(2600, 512, "the paper's RTX6000 (24 GB): out of memory", ACCELERATED),
 }
 TABLE_3 = {0.1: 0.001, 0.2: 0.008, 0.3: 0.018, 0.4: 0.032, 0.5: 0.038}  # the paper's error by the fraction missing
-LADDERS = ("ego-facebook", "64x64x2100")
 
 
 class Case(NamedTuple):
@@ -90,17 +88,22 @@ def make_graph(name, conditions, vertices):
     return adjacency, data
 
 
-def make_case(name, conditions):
-    """Return the Case of a shape."""
-    missing = 0.2  # fraction of the slices
-    vertices, side, rank, paper, options = SHAPES[name]
-    adjacency, data = make_graph(name, conditions, max(2, round(conditions.scale * vertices)))
+def generate_case(adjacency, side, missing, device, data="generated"):
+    """Return the Case of a graph with generated slices of side x side."""
     workspace = Workspace()
-    basis = fourier_basis(adjacency, device=conditions.device, workspace=workspace)  # the generator reads it from disk
-    graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=rank, missing=missing)
+    basis = fourier_basis(adjacency, device=device, workspace=workspace)  # the generator reads it from disk
+    graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=max(1, side // 10), missing=missing)
+    name = f"{side}x{side}x{adjacency.shape[0]}"
+    return Case(graph, basis, name, data, device, "", PAPER_OPTIONS, workspace)
+
+
+def make_case(name, conditions):
+    """Return the Case of a shape, 20 % of whose slices are missing."""
+    vertices, side, paper, options = SHAPES[name]
+    graph = make_graph(name, conditions, max(2, round(conditions.scale * vertices)))
+    case = generate_case(graph[0], side, 0.2, conditions.device, graph[1])
     title = shape_name(f"{name} {side}x{side}" if "x" not in name else name, conditions.scale)
-    paper = f"; {paper}" if conditions.scale == 1 else ""
-    return Case(graph, basis, title, data, conditions.device, paper, options, workspace)
+    return case._replace(name=title, paper=f"; {paper}" if conditions.scale == 1 else "", options=options)
 
 
 def make_session(case, basis=None, tensor=None):
@@ -181,7 +184,9 @@ def count_runs(device):
 
 def impute_speed(conditions):
     """Time 20 iterations with the basis cached and computed, default fits, and a plain loop."""
-    usual = usual_shapes(conditions.device)
+    large_memory = 30e9  # bytes of a device that the largest shape needs
+    is_large = conditions.device.is_cuda and devices.free_memory(conditions.device) > large_memory
+    usual = tuple(SHAPES)[: 3 if is_large else 2]
     for name in conditions.select(usual, [name for name in SHAPES if name not in usual]):
         case = make_case(name, conditions)
         check_steps(case)
@@ -193,13 +198,6 @@ def impute_speed(conditions):
             yield from loop_rows(case, np.median(samples))
         del case
         release(conditions.device)
-
-
-def usual_shapes(device):
-    """Return the names of the shapes that fit into the device."""
-    large_memory = 30e9  # bytes of a device that the largest shape needs
-    is_large = device.is_cuda and devices.free_memory(device) > large_memory
-    return tuple(SHAPES) if is_large else LADDERS
 
 
 def iteration_rows(case):
@@ -267,22 +265,9 @@ def release(device):
 COUNTS = range(100, 4601, 500)  # vertices k of Figs. 6 to 9
 SIDES = {"Fig. 6": 64, "Fig. 7": 128, "Fig. 8": 512}
 RATES = tuple(0.05 * step for step in range(1, 11))  # missing slices of Fig. 10
-SPEEDUPS = {
-    "Fig. 6": 60.50,
-    "Fig. 7": 15.55,
-    "Fig. 8": 2.46,
-}  # of the paper's optimized code, at most
+SPEEDUPS = {"Fig. 6": 60.50, "Fig. 7": 15.55, "Fig. 8": 2.46}  # of the paper's optimized code, at most
 PRINTED_2 = {"total": 2.47, "thresholding": 1.43, "transform": 0.27, "copy": 0.11}  # seconds of the optimized code
 ALGORITHMS = {"the paper's algorithm": PAPER_OPTIONS, "gpukit's default": Options()}
-
-
-def generate_case(adjacency, side, missing, device, data="generated"):
-    """Return the Case of a graph with generated slices of side x side."""
-    workspace = Workspace()
-    basis = fourier_basis(adjacency, device=device, workspace=workspace)
-    graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=max(1, side // 10), missing=missing)
-    name = f"{side}x{side}x{adjacency.shape[0]}"
-    return Case(graph, basis, name, data, device, "", PAPER_OPTIONS, workspace)
 
 
 def random_cases(conditions, side, counts):
@@ -348,14 +333,9 @@ def table2(conditions):
     for stage, stage_seconds in model.stages_.items():
         printed = f"the paper: {PRINTED_2[stage]} s" if stage in PRINTED_2 else "not in the paper's table"
         yield Row(f"Table 2 {stage}", case.name, case.data, [stage_seconds], "s", printed)
-    times = time_copies(case)
+    arrays = arrays_of(case.device)  # a CPU copies nothing
+    times = seconds(lambda: arrays.fetch(arrays.resident(case.graph.tensor, case.graph.tensor.dtype)), 5)
     yield Row("Table 2 copy", case.name, case.data, times, "s", f"the paper: {PRINTED_2['copy']} s; there and back")
-
-
-def time_copies(case):
-    """Return [seconds] of copying the tensor to the device and back; a CPU copies nothing."""
-    arrays = arrays_of(case.device)
-    return seconds(lambda: arrays.fetch(arrays.resident(case.graph.tensor, case.graph.tensor.dtype)), 5)
 
 
 def table3(conditions):

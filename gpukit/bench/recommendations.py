@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.bench import clicks as ncf_data
 from gpukit.bench import shape_name
-from gpukit.bench.clicks import ncf_data
 from gpukit.bench.measurement import MOVIELENS, QUANTILE, Row, check_learned, check_near, milliseconds, seconds
 from gpukit.bench.ratings import drop_unused_ids, generate_split, read_movielens
 from gpukit.evaluation import splits
@@ -32,12 +32,11 @@ from gpukit.evaluation.lists.judge import FEW, judge
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization.answers import judging, similarity
-from gpukit.factorization.implicit.start import start_state
+from gpukit.factorization.implicit.states import start_state
 from gpukit.factorization.lists.head import Head
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease import training
-from gpukit.factorization.solvers.ease.baseline import Ease
-from gpukit.factorization.solvers.ease.lists import solve_weights
+from gpukit.factorization.solvers.ease.training import Ease
 from gpukit.persist import load_model
 from gpukit.ratings import synth
 
@@ -241,7 +240,7 @@ def rank_by_weights(conditions):
     relevant = clicks_of(users, items, table.shape)
     for size in (None, *(size for size in SIZES if size < n_items)):
         if size:
-            ease.weights = solve_weights(table, ridge, size, conditions.device).toarray()
+            ease.weights = training.solve_lists(table, ridge, size, conditions.device).toarray()
         values = judge(ease.name, ease.lists(users, k), relevant, ease.counts, (k,)).values[k]
         what = f"EASE, {size} neighbours" if size else "EASE, all weights"
         whole = values if whole is None else whole

@@ -7,8 +7,8 @@ operations and float64 are compared with the float32 rate too. Before it is time
 its answer is compared with that of the CPU twins on one thread.
 """
 
-import functools
 import importlib
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +19,7 @@ from gpukit.bench import shape_name
 from gpukit.bench.measurement import Row, arrays_of, check_near, to_host
 from gpukit.bench.ranking import generate_documents, prepare_run, product_step
 from gpukit.bench.ratings import generate_split, model_label
-from gpukit.bench.sorting import time_step, web30k_offsets
-from gpukit.bench.svt import make_slices
+from gpukit.bench.sorting import make_slices, time_step, web30k_offsets
 from gpukit.device.engine import engine
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.run import Judge
@@ -127,7 +126,7 @@ def feature_product(scale, device):
     """The scores X v of all documents."""
     run, v = ranking_run(scale, device)
     session, X = run.session, run.problem.X
-    step = functools.partial(session.matrix.scores, v, session.scores)
+    step = partial(session.matrix.scores, v, session.scores)
     return Work(step, lambda: to_host(session.scores), X.nbytes + 8 * len(X), 2 * X.size)
 
 
@@ -144,15 +143,8 @@ def threshold(scale, device):
     X, lam = make_slices(max(4, round(scale * 8192)), 64, "Gaussian")
     arrays, steps = arrays_of(device), engine(device, "gpukit.svt")
     X, lam, out = (arrays.resident(array, np.float32) for array in (X, lam, np.empty_like(X)))
-    run = steps.Thresholding(X, lam, out).run if device.is_cuda else functools.partial(steps.threshold, X, lam, out)
+    run = steps.Thresholding(X, lam, out).run if device.is_cuda else partial(steps.threshold, X, lam, out)
     return Work(run, lambda: to_host(out), 12 * X.size, 16 * 64 * X.size)
-
-
-def trainings():
-    """Yield (name, builder) of the epochs."""
-    models = *(MatrixFactorization(factors) for factors in (32, 64, 128)), LSHMF(32, n_neighbors=32)
-    for model, name in zip(models, ("CUSGD++",) * 3 + ("CULSH-MF",)):
-        yield f"epoch {model_label(name, model.n_factors)}", functools.partial(epoch, model), "netflix"
 
 
 def peaks(device):
@@ -165,9 +157,9 @@ def peaks(device):
     def copy():
         map_row_blocks(lambda rows: np.copyto(target[rows], source[rows]), source.shape)
 
-    run_copy = functools.partial(xp.copyto, target, source) if device.is_cuda else copy
+    run_copy = partial(xp.copyto, target, source) if device.is_cuda else copy
     rates = [("copy", f"{4 * numbers >> 20} MiB", run_copy, 8 * numbers, "GB/s")]
-    product = functools.partial(xp.matmul, a, b, out=c)
+    product = partial(xp.matmul, a, b, out=c)
     rates += [("product of matrices in float32", f"{side} x {side}", product, 2 * side**3, "Gflop/s")]
     for name, shape, run, amount, unit in rates:
         samples = [1e-6 * amount / sample for sample in time_step(run, device, 11, 5)]
@@ -175,7 +167,8 @@ def peaks(device):
 
 
 KERNELS = (
-    *trainings(),
+    *((f"epoch {model_label('CUSGD++', f)}", partial(epoch, MatrixFactorization(f)), "netflix") for f in (32, 64, 128)),
+    (f"epoch {model_label('CULSH-MF', 32)}", partial(epoch, LSHMF(32, n_neighbors=32)), "netflix"),
     ("simLSH p=3 q=100", simlsh, "netflix"),
     ("Hamming distances", hamming, "netflix items"),
     ("the 32 smallest of each row", top_k, "16384 x netflix items"),

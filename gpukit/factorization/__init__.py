@@ -8,15 +8,14 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022. `MatrixFactorization` is CU
            + |R|^-1/2 sum_R (r_ik - b_ik) w_jk + |N|^-1/2 sum_N c_jk                   LSHMF, Eq. (1)
 
     estimator.py -> session (cpu.py | gpu.py) -> twins | kernels -> formulas
-    settings.py  validated parameters                          prepare/   ratings in the layout that an epoch reads
-    run.py       one training run: epochs, judge, checkpoints  solvers/   SGD, Hogwild, ALS, least squares for clicks
+    settings.py  validated parameters; choice.py: chosen ones   prepare/   ratings in the layout that an epoch reads
+    run.py       one training run, from its preparation on     solvers/   SGD, Hogwild, ALS, least squares for clicks
     model/       a model's numbers, their layout, files        serve.py   predictions, recommendations
     arrays.py    named tuples of arrays                        answers/   similarity, explanations, judging, exports
-    steps.py     common part of cpu.py and gpu.py              choose/    model selection on a hold-out
+    steps.py     common part of cpu.py and gpu.py              choose.py  model selection on a hold-out
     lists/       content and order of recommendations          plan.py    memory that a training needs
     online/      online updates of a fitted model              tuning     hyperparameters by cross-validation
     shared/      training on the ranks of a parallel.Team      kernels.py, twins.py: neighbours' codes, Eq. (1), scores
-    begin.py     preparation before the first epoch            lookup.py  rows of ids, unknown ids included
     constants.py decisions that were found by trial            implicit/  clicks: detection, model selection, updates
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for

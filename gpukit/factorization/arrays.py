@@ -74,6 +74,13 @@ class Scale(NamedTuple):
     high: float
 
 
+def unscale(z, scale):
+    """Return predictions in the units of the ratings, clipped to their range."""
+    with np.errstate(over="ignore"):  # a diverging training may overflow float32; it is clipped
+        value = z * np.float32(scale.deviation) + np.float32(scale.mean)
+    return np.clip(value, np.float32(scale.low), np.float32(scale.high))
+
+
 class Side(NamedTuple):
     """Ratings grouped by the major side, in random order within a row.
 

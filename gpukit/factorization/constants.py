@@ -15,7 +15,7 @@ USUAL = (DAMPING, DAMPING)  # of users and of items; the default
 class Decisions:
     """Values that a choice for the user depends on; see the comments."""
 
-    # Choice for ratings (choose/)
+    # Choice for ratings (choose.py)
     usual_factors: int = 32
     usual_neighbors: int = 32
     ratings_a_row: int = 100  # ratings of a user (or item, if those are more) from which the defaults suit

@@ -214,7 +214,7 @@ class Factorization(Answering, Updating):
     ):
         """Return the run.Run of a training before its first epoch.
 
-        Arguments and errors as fit. resume_from: a checkpoint to resume. choice: the choose.chosen.Choice of another
+        Arguments and errors as fit. resume_from: a checkpoint to resume. choice: the choice.Choice of another
         training to repeat; None: choose what is open.
         """
         from gpukit.factorization.run import FitRequest
@@ -245,16 +245,16 @@ class Factorization(Answering, Updating):
             check_shape(ratings)
         else:
             held_out = None
-        if feedback == "implicit":
-            from gpukit.factorization.implicit import begin
+        if team is not None and team.size > 1:
+            from gpukit.factorization.shared.training import prepare
+        elif feedback == "implicit":
+            from gpukit.factorization.implicit.begin import prepare
         else:
-            from gpukit.factorization import begin
+            from gpukit.factorization.run import prepare
         progress = progress or (lambda *news: None)
         arguments = self, ratings, held_out, device, checked, progress, team or ALONE, choice, resume_from
         with devices.translate_memory_errors(device, "Training"):
-            if team is not None and team.size > 1:
-                from gpukit.factorization.shared import begin
-            return begin.prepare(FitRequest(*arguments))._replace(seen=seen, low=low)
+            return prepare(FitRequest(*arguments))._replace(seen=seen, low=low)
 
     def find_neighbors(self, orders, steps, n_neighbors):
         """Return the neighbours (N, n_neighbors) int32 on the host, best first.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -13,17 +14,18 @@ from gpukit.base import Estimator, check_choice, scikit
 from gpukit.base.arrays import axes
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.factorization.arrays import unscale
 from gpukit.factorization.implicit.feedback import check_test
-from gpukit.factorization.lookup import PREDICTED, report_unknown, rows_or_unknown
 from gpukit.factorization.model.layout import BASE, BIAS
-from gpukit.io.ids import ascending_order
+from gpukit.io.ids import ascending_order, check_fractions, check_types, rows_of
 from gpukit.ratings import Ratings
 from gpukit.ratings.check import check_range
 
 if TYPE_CHECKING:
-    from gpukit.factorization.lookup import Predicted
     from gpukit.typing import ArrayLike, Float32, Ids, IdsLike, Int32, RatingsLike
 
+Predicted = Literal["warn", "baseline", "error"]  # values of `unknown` for pairs to predict
+PREDICTED = get_args(Predicted)
 _making = threading.Lock()  # of sessions: the first threads that use a model share one
 os.register_at_fork(
     after_in_child=lambda: globals().update(_making=threading.Lock())
@@ -193,9 +195,7 @@ class Serving(Estimator):
         DataError
             Ids are neither text nor whole numbers, or the numbers of users and items differ.
         """
-        from gpukit.factorization import run
-
-        return run.unscale(self._z_of(X, items, unknown=unknown), self._scale)
+        return unscale(self._z_of(X, items, unknown=unknown), self._scale)
 
     def _z_of(self, X, items=None, session_of=None, unknown="baseline"):
         """Return predictions (n,) float32 of pairs in the units of training.
@@ -264,8 +264,8 @@ class Serving(Estimator):
         return self._sequential(X, y)[1]
 
     def _sequential(self, X, y=None):
-        """Return (answers.sequential.Sequential, its rows, Ratings of X and y); see evaluate_sequentially."""
-        from gpukit.factorization.answers.sequential import predict_sequentially
+        """Return (answers.fold_in.Sequential, its rows, Ratings of X and y); see evaluate_sequentially."""
+        from gpukit.factorization.answers.fold_in import predict_sequentially
         from gpukit.factorization.online.inputs import bounds_of, check_ratings, locate
         from gpukit.ratings.convert import merge_repeats, table_of
         from gpukit.ratings.repeats import validate
@@ -324,3 +324,63 @@ def pairs_in_rows(X, user_ids, item_ids, find_rows):
         return pairs.users, pairs.items
     users, items = pairs_of(X)
     return find_rows(users, "user"), find_rows(items, "item")
+
+
+def rows_or_unknown(ids, known, what="user", order=None):
+    """Return the rows (n,) int32 of ids in `known`.
+
+    order: as in io.ids.rows_of. The row of an unknown id is len(known). Raises DataError for values that are not ids.
+    """
+    check_types(ids, what)
+    rows = rows_of(ids, known, what, order)
+    if np.asarray(known).dtype.kind in "iu":
+        check_fractions(ids, rows, what)
+    return np.where(rows < 0, np.int32(len(known)), rows).astype(np.int32)
+
+
+def refuse_unknown(ids, rows, count, what, advice):
+    """Raise DataError that names the first unknown ids, if any.
+
+    rows: of ids, `count` for an unknown one; advice: what the user can pass instead.
+    """
+    strange = rows == count
+    if strange.any():
+        ids = np.atleast_1d(np.asarray(ids))
+        names = first_names(ids[strange], ", ...")
+        raise DataError(f"The model does not know {strange.sum():,} of {len(ids):,} {what}s ({names}). {advice}")
+
+
+def first_names(ids, rest=""):
+    """Return the first few ids for a message; rest: is appended if there are more."""
+    most = 5
+    return ", ".join(f"{value!r:.80}" for value in ids[:most].tolist()) + rest * (len(ids) > most)
+
+
+def known_rows(model, ids, what, unknown, fallback):
+    """Return the rows of ids in a model; raise DataError for an unknown id if unknown is 'error'.
+
+    what: 'user' or 'item'; fallback: the other value of `unknown`.
+    """
+    check_choice("unknown", unknown, ("error", fallback))
+    rows = model._rows_of(ids, what)
+    if unknown == "error":
+        count = len(getattr(model, f"{what}_ids_"))
+        refuse_unknown(ids, rows, count, what, f"Pass unknown={fallback!r} to go on with them.")
+    return rows
+
+
+def report_unknown(users, items, shape, unknown, stacklevel):
+    """Warn of pairs with unknown ids, or raise DataError.
+
+    users, items (n,): rows; unknown: a value of PREDICTED.
+    """
+    no_user, no_item = (int((rows == count).sum()) for rows, count in zip((users, items), shape))
+    if unknown == "baseline" or not (no_user or no_item):
+        return
+    line = f"Of {len(users):,} pairs, {no_user:,} have a user and {no_item:,} an item that the model does not know"
+    if unknown == "error":
+        raise DataError(f"{line}. Leave them out, or pass unknown='baseline' to predict them from what is known.")
+    warnings.warn(
+        f"{line}; those are predicted from what is known. unknown='baseline' says nothing of it, 'error' refuses them.",
+        stacklevel=stacklevel + 1,
+    )

@@ -19,6 +19,10 @@ Solver = Literal["auto", "sgd", "hogwild", "als", "ials", "ease", "sampled"]
 NeighborSolver = Literal["auto", "sgd", "ials", "ease", "sampled"]  # solvers that train neighbourhoods
 RowSolver = Literal["auto", "cholesky", "gradients"]  # of ials: solvers.ials.formulas.WAYS
 FEEDBACK, LOSSES, ALL_SOLVERS, ROW_SOLVERS = map(get_args, (Feedback, Loss, Solver, RowSolver))
+Rows = Literal["move", "frozen"]
+Hashes = Literal["recount", "kept"]
+ROWS, HASHES = get_args(Rows), get_args(Hashes)
+RETRAINED = "anew"  # value of "rows" after retraining (online/run.py)
 OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters for clicks only
 
 
@@ -142,11 +146,6 @@ class Settings(NamedTuple):
     beta: float | None = None
     influence_rate: float | None = None
     influence_decay: float | None = None
-
-    @property
-    def factors_share(self):
-        """Share of the factors in the score, next to popularity."""
-        return max(0.0, 1.0 - self.popular)
 
     @property
     def item_decay(self):

@@ -25,7 +25,7 @@ from gpukit import device as devices
 from gpukit.base import check_integer, check_real
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
-from gpukit.factorization.choose.choice import RatingEvaluator, is_doubtful, rms, train_candidate
+from gpukit.factorization.choose import RatingEvaluator, is_doubtful, rms, train_candidate
 from gpukit.factorization.constants import RULES, USUAL
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization
 from gpukit.factorization.settings import MOST_FACTORS, value_or_default
@@ -94,7 +94,7 @@ class Fold:
         self.evaluators = {}
 
     def evaluator(self, model, seed):
-        """Return the choose.choice.RatingEvaluator for the major side of an estimator."""
+        """Return the choose.RatingEvaluator for the major side of an estimator."""
         if model.walk not in self.evaluators:
             most = self.most if model.walk == LSHMF.walk else 0
             self.evaluators[model.walk] = RatingEvaluator(model, self.train, self.test, seed, self.device, most)

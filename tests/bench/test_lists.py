@@ -6,7 +6,7 @@ import pytest
 from bench.clicks.test_table10 import planted
 from gpukit import bench
 from gpukit.bench import Conditions, recommendations
-from gpukit.bench.clicks import ncf_data
+from gpukit.bench import clicks as ncf_data
 from gpukit.device import cpu
 from gpukit.errors import DataError
 from gpukit.ratings import Ratings

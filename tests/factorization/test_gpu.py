@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from factorization.inputs import bias_predictor, make, planted, same_state
-from gpukit.factorization import LSHMF, MatrixFactorization, begin
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import run as begin
 from gpukit.factorization.prepare import training_data
 
 pytestmark = pytest.mark.gpu

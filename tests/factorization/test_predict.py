@@ -10,8 +10,8 @@ import scipy.sparse
 from factorization import naive
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, GpukitError
-from gpukit.factorization import LSHMF, MatrixFactorization, cpu, plan, run
-from gpukit.factorization.arrays import Scale
+from gpukit.factorization import LSHMF, MatrixFactorization, cpu, plan
+from gpukit.factorization.arrays import Scale, unscale
 from gpukit.ratings import as_ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -212,5 +212,5 @@ def test_what_is_beyond_float32_is_at_the_end_of_the_range():
     scale = Scale(3.0, 1e6, 1.0, 5.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = run.unscale(np.array([3e38, -3e38, 0.0], np.float32), scale)
+        found = unscale(np.array([3e38, -3e38, 0.0], np.float32), scale)
     np.testing.assert_array_equal(found, [5, 1, 3])

@@ -4,7 +4,7 @@ import pytest
 from gates import imports
 
 SMALL_MODULES = 1
-LONGEST_CHAIN = 27
+LONGEST_CHAIN = 26
 
 
 @pytest.fixture(scope="module")

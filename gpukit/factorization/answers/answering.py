@@ -15,8 +15,7 @@ from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import judges_of
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
-from gpukit.factorization.lookup import known_rows
-from gpukit.factorization.serve import MOST_ANSWERS
+from gpukit.factorization.serve import MOST_ANSWERS, known_rows
 from gpukit.io.ids import rows_of
 from gpukit.ratings.check import ratings_below
 
@@ -172,12 +171,9 @@ class Answering(Recommending):
         """
         self._check_fitted()
         by = "rating" if check_choice("by", by, RANKED_BY) == "rating" or self.feedback_ != "explicit" else "lists"
-        user_row = int(known_rows(self, [user], "user", unknown, "baseline")[0])
-        item_row = int(known_rows(self, [item], "item", unknown, "baseline")[0])
-        terms_of = explaining.rating_terms
-        if by == "lists":
-            from gpukit.factorization.answers.list_shares import list_terms as terms_of
-        return explaining.explain(self, (user, item), user_row, item_row, by, terms_of)
+        sides = {"user": user, "item": item}
+        rows = [int(known_rows(self, [value], what, unknown, "baseline")[0]) for what, value in sides.items()]
+        return explaining.explain(self, (user, item), rows, by)
 
     def evidence(
         self, users: IdsLike, items: IdsLike, unknown: Literal["error", "zero"] = "error"

@@ -1,10 +1,16 @@
-"""A predicted rating as the sum of the terms of Eq. (1), in rating units."""
+"""A predicted rating as the sum of the terms of Eq. (1), in rating units; a list score as the sum of contributions.
+
+A list score is u_i v_j plus the item's popularity. The user's factors solve A u_i = sum_k w_k v_k over the items k that
+the user has rated (solvers/ials/formulas.py). So rating k adds w_k v_k A^-1 v_j (Hu, Koren, Volinsky 2008, section 5).
+Training solves for them by a few steps of conjugate gradients; the remainder is a separate part.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpukit.factorization.model.layout import BASE, BIAS
+from gpukit.factorization.solvers.ials.formulas import decays_of, gram_of
 
 
 class Rated(NamedTuple):
@@ -63,61 +69,63 @@ def row_of(factors, extras, row):
     return (side[row].astype(np.float64) if row < len(side) else np.zeros(side.shape[1]) for side in sides)
 
 
-def codes_of(near, items, codes):
-    """Return the codes (K,) uint8 of item rows near (K,) in a user's ratings, sorted by item; 0 for unrated."""
-    if not len(items):
-        return np.zeros(len(near), np.uint8)
-    places = np.minimum(np.searchsorted(items, near), len(items) - 1)
-    return np.where(items[places] == near, codes[places], np.uint8(0))
+def ratings_of(model, user_row):
+    """Return (item rows, codes) (n,) of a user's ratings, sorted by item."""
+    entries = slice(*model._rated.indptr[user_row : user_row + 2])
+    return model._rated.items[entries], model._rated.codes[entries]
+
+
+def make_rated(model, items, z, *columns):
+    """Return [Rated] of item rows (n,), their ratings z (n,) and the other columns (n,)."""
+    columns = model.item_ids_[items], as_read(z, model._scale), *columns
+    return [Rated(*row) for row in zip(*(column.tolist() for column in columns))]
+
+
+def largest_first(rated):
+    """Return (Rated, ...) by falling size of the share."""
+    return tuple(sorted(rated, key=lambda rating: -abs(rating.share)))
 
 
 def neighbours(model, item_row, base, items, codes):
-    """Return ((Rated, ...), the share of unrated neighbours, their number) of an item.
+    """Return ([Rated], the share of unrated neighbours, their number) of an item.
 
-    base: baseline bias of the user; items, codes (n,): ratings of the user. The largest share is first.
+    base: baseline bias of the user; items, codes (n,): ratings of the user.
     """
-    state, scale, levels = model._state, model._scale, model._rated.levels
-    is_known = item_row < len(state.neighbors)
-    near = state.neighbors[item_row] if is_known else np.zeros(0, int)
-    w, c = state.influence[item_row] if is_known else np.zeros((2, 0))
-    codes = codes_of(near, items, codes)
-    is_rated = codes > 0
-    n_rated, n_unrated = int(is_rated.sum()), int((~is_rated).sum())
-    z = levels[codes].astype(np.float64)
-    expected = base + state.item_extras[near, BASE].astype(np.float64)
-    weights = w / np.sqrt(max(n_rated, 1))
-    result = []
-    for k in np.flatnonzero(is_rated):
-        usual, rating = float(expected[k]) * scale.deviation + scale.mean, float(as_read(z[k : k + 1], scale)[0])
-        share = float((z[k] - expected[k]) * weights[k]) * scale.deviation
-        result.append(Rated(model.item_ids_[near[k]].item(), rating, usual, float(weights[k]), share))
-    result.sort(key=lambda neighbour: -abs(neighbour.share))
+    state, scale = model._state, model._scale
+    if item_row == len(state.neighbors):
+        return [], 0.0, 0
+    near, (w, c) = state.neighbors[item_row], state.influence[item_row]
+    is_rated = np.isin(near, items)
+    rated, n_unrated = near[is_rated], int((~is_rated).sum())
+    z = model._rated.levels[codes[np.searchsorted(items, rated)]].astype(np.float64)
+    expected = base + state.item_extras[rated, BASE].astype(np.float64)
+    weights = w[is_rated] / np.sqrt(max(len(rated), 1))
+    columns = expected * scale.deviation + scale.mean, weights, (z - expected) * weights * scale.deviation
     silent = float(c[~is_rated].astype(np.float64).sum()) / np.sqrt(max(n_unrated, 1))
-    return tuple(result), float(silent * scale.deviation), n_unrated
+    return make_rated(model, rated, z, *columns), float(silent * scale.deviation), n_unrated
 
 
-def explain(model, pair, user_row, item_row, by, terms_of):
+def explain(model, pair, rows, by):
     """Return the Explanation of a fitted model's score for (user, item).
 
-    pair: (user, item) ids; user_row, item_row: the row behind the last for unknown ids; by: 'lists' or 'rating';
-    terms_of: rating_terms, or list_shares.list_terms.
+    pair: (user, item) ids; rows: theirs, behind the last for unknown ids; by: 'lists' or 'rating'.
     """
     counts = (int(numbers[0]) for numbers in model.evidence(*([value] for value in pair), unknown="zero"))
-    known = user_row < len(model.user_ids_), item_row < len(model.item_ids_)
-    names = (model.user_ids_, user_row), (model.item_ids_, item_row)
-    ids = (ids[row].item() if is_known else value for (ids, row), is_known, value in zip(names, known, pair))
-    return Explanation(*ids, *terms_of(model, user_row, item_row), *known, *counts, by)
+    sides = model.user_ids_, model.item_ids_
+    known = [row < len(ids) for row, ids in zip(rows, sides)]
+    ids = (ids[row].item() if is_known else value for ids, row, is_known, value in zip(sides, rows, known, pair))
+    terms_of = list_terms if by == "lists" else rating_terms
+    return Explanation(*ids, *terms_of(model, *rows), *known, *counts, by)
 
 
 def rating_terms(model, user_row, item_row):
     """Return the fields prediction to n_unrated of a predicted rating's Explanation."""
-    history, scale, state = model._rated, model._scale, model._state
+    scale, state = model._scale, model._state
     u, of_user = row_of(state.user_factors, state.user_extras, user_row)
     v, of_item = row_of(state.item_factors, state.item_extras, item_row)
-    entries = slice(*history.indptr[user_row : user_row + 2])
-    items = history.items[entries]
-    rated, unrated, n_unrated = neighbours(model, item_row, of_user[BASE], items, history.codes[entries])
-    rated = with_item_weights(rated, model, items, item_row)
+    items, codes = ratings_of(model, user_row)
+    rated, unrated, n_unrated = neighbours(model, item_row, of_user[BASE], items, codes)
+    rated = largest_first(with_item_weights(rated, model, items, item_row))
     parts = float(scale.mean), *(float(part * scale.deviation) for part in (of_user[BIAS], of_item[BIAS], u @ v))
     total = sum(parts) + sum(rating.share for rating in rated) + unrated
     prediction = float(np.clip(np.float32(total), np.float32(scale.low), np.float32(scale.high)))
@@ -125,7 +133,7 @@ def rating_terms(model, user_row, item_row):
 
 
 def with_item_weights(rated, model, clicked, item_row):
-    """Return (Rated, ...) with the weights of the user's clicked items added, the largest share first.
+    """Return [Rated] with the weights of the user's clicked items added.
 
     Clicks have no expected value, so that the weights of an item in both are added. rated: those of `neighbours`;
     clicked (n,): item rows of the user.
@@ -140,7 +148,40 @@ def with_item_weights(rated, model, clicked, item_row):
     for item, weight in zip(model.item_ids_[clicked].tolist(), column.tolist()):
         other = result.get(item, Rated(item, 1.0, 0.0, 0.0, 0.0))
         result[item] = other._replace(weight=other.weight + weight, share=other.share + weight)
-    return tuple(sorted(result.values(), key=lambda rating: -abs(rating.share)))
+    return result.values()
+
+
+def list_terms(model, user_row, item_row):
+    """Return the fields prediction to n_unrated of a list score's Explanation."""
+    ranking = model._ranking("lists")
+    head, state = ranking.head, ranking.state
+    if item_row == len(model.item_ids_):
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), 0.0, 0
+    popularity, rated, score = float(state.item_extras[item_row, BIAS]), (), 0.0
+    if user_row < len(model.user_ids_):
+        rated = rated_parts(model, head, user_row, item_row)
+        score = float(head.user_factors[user_row].astype(np.float64) @ head.item_factors[item_row])
+    rest = score - sum(rating.share for rating in rated)
+    total = score + popularity
+    return float(np.float32(total)), total, 0.0, 0.0, popularity, rest, rated, 0.0, 0
+
+
+def rated_parts(model, head, user_row, item_row):
+    """Return (Rated, ...) of a user's ratings for an item's list score, the largest share first.
+
+    There is no expected rating.
+    """
+    from gpukit.factorization.lists.head import weights_of
+
+    items, codes = ratings_of(model, user_row)
+    z = model._rated.levels[codes]
+    factors, weights = head.item_factors[items].astype(np.float64), weights_of(z).astype(np.float64)
+    decay, unobserved, exponent = map(float, head.numbers)
+    ridge = decays_of([len(items)], len(head.item_factors), decay, unobserved, exponent)
+    matrix = unobserved * model._prepare("gram", lambda: gram_of(head.item_factors)) + (factors.T * weights) @ factors
+    matrix += float(ridge[0]) * np.eye(factors.shape[1])
+    shares = weights * (factors @ np.linalg.solve(matrix, head.item_factors[item_row]))
+    return largest_first(make_rated(model, items, z, np.full(len(items), None), weights, shares))
 
 
 def as_read(z, scale):

@@ -4,7 +4,7 @@ Vectors are [u_i, mean + b_i, 1] of users and [v_j, 1, b_j] of items: their prod
 neighbours, in units of the ratings and not clipped, so that an inner-product index finds a user's best items.
 """
 
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -15,19 +15,6 @@ from gpukit.io.records import check_ids
 SUFFIXES = (".npz", ".csv", ".parquet")
 Side = Literal["both", "users", "items"]
 SIDES = get_args(Side)
-
-
-class Table(NamedTuple):
-    """A row for each user or item.
-
-    names: of the columns; ids (n,), sides (n,) str, ratings (n,) int64 and numbers (n, columns) float32.
-    """
-
-    names: list
-    ids: np.ndarray
-    sides: np.ndarray
-    ratings: np.ndarray
-    numbers: np.ndarray
 
 
 def check_export(path):
@@ -42,88 +29,56 @@ def check_export(path):
 
 def export(model, path, side, vectors):
     """Write the file of Answering.export."""
-    suffix = check_export(path)
-    sides = ("users", "items") if side == "both" else (side,)
-    for value in sides:
-        refuse_surrogates(f"{value[:-1]}_ids", getattr(model, f"{value[:-1]}_ids_"))
+    suffix, sides = check_export(path), [one for one in ("user", "item") if side in ("both", f"{one}s")]
+    for one in sides:
+        refuse_surrogates(f"{one}_ids", getattr(model, f"{one}_ids_"))
     with sinks.open_sink(path) as file:
         if suffix == ".npz":
             np.savez(file, **arrays_of(model, sides, vectors))
         else:
-            write_table(table_of(model, sides, vectors), suffix, file)
+            write_table(model, sides, vectors, suffix, file)
 
 
 def vectors_of(model, side):
-    """Return (rows, F + 2) float32 vectors of one side.
-
-    The top of this file defines them.
-    """
-    of_users = side == "users"
-    factors, bias = (getattr(model, f"{side[:-1]}_{name}_") for name in ("factors", "bias"))
+    """Return (rows, F + 2) float32 vectors of one side, as the top of this file defines them."""
+    factors, bias = (getattr(model, f"{side}_{name}_") for name in ("factors", "bias"))
     ones = np.ones_like(bias)
-    ends = (bias + np.float32(model.mean_), ones) if of_users else (ones, bias)
+    ends = (bias + np.float32(model.mean_), ones) if side == "user" else (ones, bias)
     return np.column_stack([factors, *ends])
 
 
 def arrays_of(model, sides, vectors):
     """Return {name: array} of an .npz, with all numbers for predictions except ratings."""
-    arrays = {}
-    for side, counts in _counts(model, sides):
-        value = side[:-1]
-        arrays |= {f"{value}_ids": getattr(model, f"{value}_ids_"), f"{value}_ratings": counts}
-        if vectors:
-            arrays[f"{value}_vectors"] = vectors_of(model, side)
-        else:
-            arrays |= {
-                f"{value}_{name}": getattr(model, f"{value}_{name}_") for name in ("factors", "bias", "baseline")
-            }
-    if not vectors and "items" in sides and model.neighbors_.shape[1]:
-        for name in ("neighbors", "explicit_influences", "implicit_influences"):
-            arrays[name] = getattr(model, f"{name}_")
+    arrays, counts = {}, dict(zip(("user", "item"), model.rating_counts()))
+    kinds = ("ids",) if vectors else ("ids", "factors", "bias", "baseline")
+    names = [f"{side}_{kind}" for side in sides for kind in kinds]
+    if not vectors and "item" in sides and model.neighbors_.shape[1]:
+        names += ["neighbors", "explicit_influences", "implicit_influences"]
+    for side in sides:
+        arrays[f"{side}_ratings"] = counts[side]
+        arrays |= {f"{side}_vectors": vectors_of(model, side)} if vectors else {}
+    arrays |= {name: getattr(model, f"{name}_") for name in names}
     return arrays | {"mean": np.float64(model.mean_), "scale": np.array(model.scale_)}
 
 
-def table_of(model, sides, vectors):
-    """Return the Table of one side, or of users and then items."""
-    parts = []
-    for side, counts in _counts(model, sides):
-        numbers = vectors_of(model, side)
-        if not vectors:
-            bias = getattr(model, f"{side[:-1]}_bias_")
-            numbers = np.column_stack([bias, numbers[:, :-2]])
-        ids = getattr(model, f"{side[:-1]}_ids_")
-        parts.append((ids, np.full(len(ids), side[:-1]), counts, numbers))
-    columns = [list(column) for column in zip(*parts, strict=True)]
-    if len({ids.dtype.kind for ids in columns[0]}) > 1:  # one side has numbers, the other text
-        columns[0] = [ids.astype(str) for ids in columns[0]]
-    size = columns[3][0].shape[1]
-    names = [f"vector_{f}" for f in range(size)] if vectors else ["bias", *(f"factor_{f}" for f in range(size - 1))]
-    return Table(names, *map(np.concatenate, columns))
-
-
-def _counts(model, sides):
-    """Yield (side, ratings of each of its rows)."""
-    for side in sides:
-        yield side, model.rating_counts()[side == "items"]
-
-
-def write_table(table, suffix, file):
-    """Write side, id, ratings and the numbers, in csv as Python spells them."""
+def write_table(model, sides, vectors, suffix, file):
+    """Write side, id, ratings and the numbers of users, items or both, in csv as Python spells them."""
     from gpukit.io import tables
 
-    if suffix == ".csv":
-        check_ids(table.ids, "The id")
-        tables.write_csv(file, _columns(table, tables.spell_as_python), len(table.ids))
-    else:
-        tables.write_parquet(file, _columns(table, np.ascontiguousarray), len(table.ids))
-
-
-def _columns(table, spell):
-    """Return {name: function of a slice of rows} of a Table's columns.
-
-    spell: applied to the numbers.
-    """
-    columns = {"side": table.sides.__getitem__, "id": table.ids.__getitem__, "ratings": table.ratings.__getitem__}
-    for column, name in enumerate(table.names):
-        columns[name] = lambda part, column=column: spell(table.numbers[part, column])
-    return columns
+    ids, counts = [getattr(model, f"{side}_ids_") for side in sides], dict(zip(("user", "item"), model.rating_counts()))
+    if len({known.dtype.kind for known in ids}) > 1:  # one side has numbers, the other text
+        ids = [known.astype(str) for known in ids]
+    numbers = [vectors_of(model, side) for side in sides]
+    if not vectors:
+        numbers = [np.column_stack([getattr(model, f"{side}_bias_"), own[:, :-2]]) for side, own in zip(sides, numbers)]
+    numbers, ids, is_text = np.concatenate(numbers), np.concatenate(ids), suffix == ".csv"
+    size, spell = numbers.shape[1], tables.spell_as_python if is_text else np.ascontiguousarray
+    names = [f"vector_{f}" for f in range(size)] if vectors else ["bias", *(f"factor_{f}" for f in range(size - 1))]
+    whose = np.repeat(sides, [len(counts[side]) for side in sides])
+    columns = {"side": whose, "id": ids, "ratings": np.concatenate([counts[side] for side in sides])}
+    takes = {name: column.__getitem__ for name, column in columns.items()}
+    for column, name in enumerate(names):
+        takes[name] = lambda part, column=column: spell(numbers[part, column])
+    if is_text:
+        check_ids(ids, "The id")
+    (tables.write_csv if is_text else tables.write_parquet)(file, takes, len(ids))

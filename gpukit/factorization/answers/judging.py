@@ -18,9 +18,8 @@ from gpukit.evaluation.lists.clicks import LeftOut, clicks_in_rows, clicks_of, s
 from gpukit.evaluation.lists.judge import check_cuts, judge
 from gpukit.evaluation.lists.significance import Difference, compare
 from gpukit.evaluation.splits import mask_before_last
-from gpukit.factorization.lookup import rows_or_unknown
-from gpukit.factorization.serve import pairs_in_rows
-from gpukit.factorization.solvers.ease.baseline import Ease
+from gpukit.factorization.serve import pairs_in_rows, rows_or_unknown
+from gpukit.factorization.solvers.ease.training import Ease
 from gpukit.io.ids import factorize
 from gpukit.neighbors.item_knn import ItemKNN
 from gpukit.parallel import ALONE
@@ -107,10 +106,8 @@ class Newcomers(Lister):
 
     def rows(self, X):
         """Return rows as in Lister."""
-        return pairs_in_rows(X, self.user_ids, self.item_ids, self._rows_of)
-
-    def _rows_of(self, ids, what):
-        return rows_or_unknown(ids, getattr(self, f"{what}_ids"), what)
+        ids = {"user": self.user_ids, "item": self.item_ids}
+        return pairs_in_rows(X, *ids.values(), lambda values, what: rows_or_unknown(values, ids[what], what))
 
     def tiles(self, users, n):
         """Yield tiles as in Lister."""
@@ -191,18 +188,6 @@ class Report(NamedTuple):
         return int(np.argmax([predictor.values[k][metric].mean() for predictor in self.judged]))
 
 
-class Common(NamedTuple):
-    """Pairs that all models can judge.
-
-    kept (n,) bool; sides: their (user rows, item rows) for each model; left_out, strange: as in Report.
-    """
-
-    kept: np.ndarray
-    sides: list
-    left_out: LeftOut
-    strange: int
-
-
 def listers_of(models, given=None, by="lists"):
     """Return the Listers of models {name: fitted estimator}.
 
@@ -223,19 +208,16 @@ def judge_lists(models, X, k=10, baselines=True, given=None, by="lists", team=AL
     listers = listers_of(models, given, by)
     lead = listers[0]
     cuts = check_cuts(k, min(len(lister.item_ids) for lister in listers))
-    common = common_pairs(listers, X)
-    users = np.unique(common.sides[0][0])
+    _, sides, lost = common_pairs(listers, X)
+    users = np.unique(sides[0][0])
     ids, judged = lead.user_ids[users], []
-    for name, lister, side in zip(models, listers, common.sides):
-        judged.append(
-            judge(
-                name, lists_by(team, lister.lists, ids, cuts[-1]), clicks_of(*side, lister.shape), lister.counts, cuts
-            )
-        )
-    relevant = clicks_of(*common.sides[0], lead.shape)
+    for name, lister, side in zip(models, listers, sides):
+        lists = lists_by(team, lister.lists, ids, cuts[-1])
+        judged.append(judge(name, lists, clicks_of(*side, lister.shape), lister.counts, cuts))
+    relevant = clicks_of(*sides[0], lead.shape)
     for result in resolve_baselines(baselines, lead):
         judged.append(judge(result.name, lists_by(team, result.lists, users, cuts[-1]), relevant, lead.counts, cuts))
-    return Report(judged, cuts, ids, common.left_out, common.strange)
+    return Report(judged, cuts, ids, *lost)
 
 
 def resolve_baselines(baselines, lister):
@@ -244,20 +226,19 @@ def resolve_baselines(baselines, lister):
 
 
 def common_pairs(listers, X, every_item=False):
-    """Return the Common of pairs X; every_item: as select_judged_pairs.
+    """Return (mask, sides, (left_out, strange)) of the pairs X that all models can judge.
 
-    Raises DataError if none is left.
+    mask (n,) bool of X; sides: (user rows, item rows) of each Lister; left_out, strange: see Report; every_item: as
+    select_judged_pairs. Raises DataError if none is left.
     """
     sides = [lister.rows(X) for lister in listers]
-    masks = [
-        select_judged_pairs(*side, lister.known, len(lister.item_ids), every_item)
-        for lister, side in zip(listers, sides)
-    ]
+    facts = ((lister.known, len(lister.item_ids), every_item) for lister in listers)
+    masks = [select_judged_pairs(*side, *own) for side, own in zip(sides, facts)]
     is_common, (is_judged, left_out) = np.logical_and.reduce([mask for mask, _ in masks]), masks[0]
     strange = int(is_judged.sum()) - int(is_common.sum())
     if not is_common.any():
         raise DataError(no_pairs_message(left_out, strange))
-    return Common(is_common, [tuple(rows[is_common] for rows in side) for side in sides], left_out, strange)
+    return is_common, [tuple(rows[is_common] for rows in side) for side in sides], (left_out, strange)
 
 
 def no_pairs_message(left_out, strange):
@@ -279,19 +260,19 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
     """
     listers = listers_of(models, by=by)
     cuts, lead = check_cuts(k, 1 + tests.items.shape[1], "a line has {:,} candidates"), listers[0]
-    common = common_pairs(listers, (tests.users, tests.clicks), every_item=True)
-    candidates, n_items = Asked(tests, common.kept), len(lead.item_ids)
+    is_kept, sides, lost = common_pairs(listers, (tests.users, tests.clicks), every_item=True)
+    candidates, n_items = Asked(tests, is_kept), len(lead.item_ids)
     rows = candidates.rows(lead)
     item_rows = np.where(rows < n_items, rows, n_items + candidates.codes)
-    users, is_present = common.sides[0][0], tests.there[common.kept]
+    users, is_present = sides[0][0], tests.there[is_kept]
     result, dropped = sampled.candidates(users, item_rows[:, 0], item_rows[:, 1:], is_present, lead.known, n_items)
     scores = {
         name: model_scores(lister, lister.user_ids[side[0]], candidates.rows(lister))
-        for name, lister, side in zip(models, listers, common.sides)
+        for name, lister, side in zip(models, listers, sides)
     }
     scores |= {baseline.name: baseline_scores(baseline, result) for baseline in resolve_baselines(baselines, lead)}
     judged = [sampled.judge_sampled(name, values, result.there, cuts) for name, values in scores.items()]
-    return Report(judged, cuts, lead.user_ids[result.users], common.left_out, common.strange, dropped)
+    return Report(judged, cuts, lead.user_ids[result.users], *lost, dropped)
 
 
 class Asked:

@@ -1,10 +1,9 @@
 """Clicks (implicit feedback): training, model selection and updates.
 
     feedback.py  detection of ratings or clicks
-    hold_out.py  weights of clicks, held-out clicks                 evaluator.py measures of a candidate on them
     begin.py     preparation before the first epoch                 choosing.py  model selection
-    prepared.py  clicks on a device, trainings over them            mix.py       two models as one
-    start.py     the State at the start of training
+    prepared.py  weights of clicks, clicks on a device, trainings, held-out clicks, measures of a candidate on them
+    states.py    start, popularity, two models as one
     item_weights.py  weights between items, added to factors
     fold.py      fold-in of a new user by a list of clicks          update.py    online updates of a fitted model
 

@@ -2,10 +2,10 @@
 
 from gpukit.errors import ModelError
 from gpukit.factorization import run as runs
-from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.choosing import choose
 from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.implicit.states import SCALE, combine_states, partner, with_popularity
 from gpukit.factorization.model import saving
 from gpukit.timing import Clock
 
@@ -17,7 +17,7 @@ def train_second(prepared, plan, progress, resumed, checkpoints):
     run.Checkpoints, which keep the first model's State. Raises ModelError if the sizes differ.
     """
     estimator = prepared.estimator
-    other = mix.partner(estimator, plan, len(prepared.clicks), prepared.clicks.shape)
+    other = partner(estimator, plan, len(prepared.clicks), prepared.clicks.shape)
     course, done = Course(prepared, other), resumed.epochs_done if resumed else 0
     if resumed:
         result, wanted = saving.sizes_of(resumed.state), (other.n_factors, other.learned_neighbors)
@@ -28,7 +28,7 @@ def train_second(prepared, plan, progress, resumed, checkpoints):
                 "begin anew."
             )
     session, training = course.begin(resumed.state if resumed else course.first(prepared.neighbors(other, progress)))
-    judge = runs.Judge(session, None, start.SCALE, 0)
+    judge = runs.Judge(session, None, SCALE, 0)
     return runs.run(session, training, other, judge, checkpoints, [], done, progress)
 
 
@@ -56,9 +56,9 @@ def prepare(request):
             checkpoints.first, second = state, resumed.second if resumed else None
             with clock("training"):
                 other = train_second(prepared, plan, progress, second, checkpoints)
-            state = mix.combine_states(state, other, plan.mixed)
+            state = combine_states(state, other, plan.mixed)
         state = add_item_weights(state, clicks, plan, device)
-        return start.with_popularity(state, prepared.counts[1], plan.popular)
+        return with_popularity(state, prepared.counts[1], plan.popular)
 
-    facts = clock, start.SCALE, resumed, choice
+    facts = clock, SCALE, resumed, choice
     return request._replace(held_out=None).run(session, training, *facts, complete=complete)

@@ -13,11 +13,19 @@ import numpy as np
 
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
-from gpukit.factorization.choose.chosen import Choice
+from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import hold_out, mix, start
-from gpukit.factorization.implicit.evaluator import Evaluator, make_trial, measure_lists, units
 from gpukit.factorization.implicit.item_weights import matrix_of
+from gpukit.factorization.implicit.prepared import (
+    Evaluator,
+    hold_out,
+    hold_out_draws,
+    make_trial,
+    measure_lists,
+    times_differ,
+    units,
+)
+from gpukit.factorization.implicit.states import deviation, partner
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.settings import goal_of
 from gpukit.factorization.solvers import solver_defaults
@@ -71,7 +79,7 @@ def summarize(plan, results):
 
 
 def choose(estimator, clicks, settings, device, progress):
-    """Return the choose.chosen.Choice for an estimator and clicks.
+    """Return the choice.Choice for an estimator and clicks.
 
     settings: its settings.Settings; clicks: Ratings whose values are 1.
     """
@@ -143,14 +151,14 @@ def make_searches(estimator, free, clicks, settings, device, report):
         larger = make_search(estimator, free, large, settings, device, report, 1)
     else:
         sample = draw_sample(sample, settings.seed, sizes[2], RULES.least_users)
-    parts = hold_out.hold_out(sample, settings.seed, RULES.click_draws)
+    parts = hold_out(sample, settings.seed, RULES.click_draws)
     unseen = Evaluator(estimator, *parts, device, larger.budget)
     return larger, search, ClickSearch(estimator, free, [unseen], settings.patience, report)
 
 
 def make_search(estimator, free, sample, settings, device, report, draws=RULES.click_draws):
     """Return the ClickSearch on a sample, Ratings; None if too few users have held-out clicks."""
-    parts = hold_out.hold_out_draws(sample, settings.seed, draws)
+    parts = hold_out_draws(sample, settings.seed, draws)
     if len(np.unique(parts[0][1].users)) < RULES.least_users:
         return None
     budget = Budget.of_trainings(work_of_training(sample, settings))
@@ -264,7 +272,7 @@ def click_weights(clicks):
     """Yield changes of settings: weights of clicks by their counts or times, if these are known."""
     if clicks.counts is not None and np.ptp(clicks.counts) > 0:
         yield {"counted": True}
-    if hold_out.times_differ(clicks):
+    if times_differ(clicks):
         yield {"recency": RULES.recency}
 
 
@@ -364,8 +372,9 @@ class Additions:
 
     def add_popularity(self):
         """Return the Trial of popularity alone, of the model, or of their sum."""
-        popularity = start.deviation(np.bincount(self.search.clicks.items))
-        ratio = RULES.popularity_ratio * mix.deviation(self.base) / popularity
+        clicks = np.bincount(self.search.clicks.items)
+        popularity = float(np.sqrt(np.mean((clicks / max(1, clicks.max())) ** 2)))
+        ratio = RULES.popularity_ratio * deviation(self.base) / popularity
         popular = self.measure("ials and popularity", self.base, popular=round_digits(ratio / (1.0 + ratio)))
         alone = self.measure("popularity alone", self.base, popular=1.0)
         return simplest_of([alone, self.measure("ials", self.base), popular])
@@ -376,7 +385,7 @@ class Additions:
         Item weights alone are taken if they are clearly better than the best sum. The more users, the more factors and
         their sum gain; a sample has few.
         """
-        unit, trials = mix.deviation(self.base) / self.evaluator.deviation_of_weights(ridge), []
+        unit, trials = deviation(self.base) / self.evaluator.deviation_of_weights(ridge), []
         for ratio in RULES.item_weight_ratios:
             changes = {"ease": round_digits(ratio * unit), "ease_decay": ridge}
             trials.append(self.measure("ials and ease", self.base, best, **changes))
@@ -391,11 +400,11 @@ class Additions:
         The more clicks, the more it adds; a sample has few. second: clicks for which its weight is chosen.
         """
         clicks = self.search.clicks
-        partner = mix.partner(self.search.estimator, self.plan, len(clicks), clicks.shape)
-        if trial_work(self.search, partner) > self.search.budget.left:
+        second_plan = partner(self.search.estimator, self.plan, len(clicks), clicks.shape)
+        if trial_work(self.search, second_plan) > self.search.budget.left:
             return best
-        *_, other = self.evaluator.train(partner)
-        ratio = RULES.second_ratio * mix.deviation(self.base) / mix.deviation(other)
+        *_, other = self.evaluator.train(second_plan)
+        ratio = RULES.second_ratio * deviation(self.base) / deviation(other)
         ratio *= (len(clicks) / second) ** RULES.addition_growth
         changes = {"mixed": round_digits(ratio), "popular": 0.0}
         mixed = self.measure("ials and sampled", (self.base, other), best, **changes)

@@ -6,10 +6,10 @@ The problem is that of training, with fixed item parameters. On the host, in flo
 import numpy as np
 
 from gpukit.factorization.answers.fold_in import neighborhood
-from gpukit.factorization.implicit.mix import split_states
+from gpukit.factorization.implicit.states import split_states
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import weights_matrix
-from gpukit.factorization.online.plan import settings_of_model
+from gpukit.factorization.online.inputs import settings_of_model
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ials.formulas import fold_in, gram_of
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
@@ -69,7 +69,7 @@ def squares_scorer(state, plan):
     def products(clicks, near):
         indptr = np.array([0, len(clicks.items)])
         user = fold_in(state.item_factors, indptr, clicks.items, clicks.z, plan, gram)[0]
-        return plan.factors_share * row_products(state.item_factors, user).astype(np.float64)
+        return (1.0 - plan.popular) * row_products(state.item_factors, user).astype(np.float64)
 
     return products
 

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.device import available_memory, free_memory, require_host
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.state import with_weights
-from gpukit.factorization.solvers.ease import gpu, lists, training
+from gpukit.factorization.solvers.ease import training
 
 
 def matrix_of(clicks):
@@ -16,7 +16,7 @@ def matrix_of(clicks):
 def fits(n_items, device):
     """Return True if all weights between items fit main memory, and half of a GPU's for the lists."""
     free = free_memory(device)
-    is_served = free is None or 2 * training.memory_served(n_items) <= free
+    is_served = free is None or 2 * 4 * n_items**2 <= free
     return is_served and training.memory_of(n_items) <= available_memory()
 
 
@@ -27,10 +27,11 @@ def solve(clicks, decay, device):
     """
     n_items, most = clicks.shape[1], RULES.weight_neighbors
     if not fits(n_items, device):
-        require_host(lists.memory_of(n_items, most), f"Solving for {most} weights of each of {n_items:,} items")
-        return lists.solve_weights(clicks, decay, most, device)
+        needed = training.memory_of_lists(n_items, most)
+        require_host(needed, f"Solving for {most} weights of each of {n_items:,} items")
+        return training.solve_lists(clicks, decay, most, device)
     matrix = matrix_of(clicks)
-    solved = gpu.solve_weights(matrix, decay, device) if device.is_cuda else None
+    solved = training.solve_on_gpu(matrix, decay, device) if device.is_cuda else None
     return training.solve_weights(matrix, decay) if solved is None else solved
 
 
@@ -44,30 +45,25 @@ def add_item_weights(state, clicks, plan, device, solve=solve):
 class Resolution:
     """Solution of an update, by a correction of the inverse that the last update has left if that is less work.
 
-    inverse: (P (n, n), lambda) of the last update, or None; X (M, n): the clicks before this one; users: rows with new
-    clicks. Afterwards `inverse` is that of the new clicks, None if it has not been needed.
+    inverse: (P (n, n), lambda) of the last update, or None; users: rows with new clicks. Afterwards `inverse` is that
+    of the new clicks, None if it has not been needed.
     """
 
-    def __init__(self, inverse, X, users):
-        self.inverse, self.X, self.users = inverse, X, users
+    def __init__(self, model, users, inverse=None):
+        self.inverse, self.users, rated = inverse, np.unique(users), model._rated
+        self.X = training.matrix_of(rated.indptr[:-1], rated.items, len(model.item_ids_))  # the clicks before
 
     def solve(self, clicks, decay, device):
         """Return the weights of `solve`."""
-        before, self.inverse = self.inverse, None
-        matrix = matrix_of(clicks)
+        (inverse, known_decay), self.inverse = self.inverse or (None, None), None
+        matrix, result = matrix_of(clicks), None
         if device.is_cuda or not fits(clicks.shape[1], device) or training.uses_users(matrix.shape, matrix.nnz):
             return solve(clicks, decay, device)
-        result = self.corrected(*before, matrix) if before and before[1] == decay else None
+        old = self.users[self.users < self.X.shape[0]]
+        work = training.work_of_correction(len(self.users) + len(old), matrix.shape[1])
+        if known_decay == decay and work <= training.work_of(matrix.shape, matrix.nnz):
+            result = training.correct_inverse(inverse, self.X[old], matrix[self.users], decay)
         if result is None or training.inverse_error(matrix.T.tocsr(), result, decay) > RULES.inverse_error:
             result = training.inverse_of(matrix.T.tocsr(), decay)
         self.inverse = result, decay
         return training.weights_of(result.copy())
-
-    def corrected(self, inverse, decay, matrix):
-        """Return P for new clicks (M, N); None if a new solution is less work."""
-        old = self.users[self.users < self.X.shape[0]]
-        if training.work_of_correction(len(self.users) + len(old), matrix.shape[1]) > training.work_of(
-            matrix.shape, matrix.nnz
-        ):
-            return None
-        return training.correct_inverse(inverse, self.X[old], matrix[self.users], decay)

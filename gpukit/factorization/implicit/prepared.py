@@ -1,17 +1,42 @@
-"""Clicks on a device, prepared once for any number of trainings."""
+"""Clicks on a device with their weights; trainings over them; candidates judged by a held-out share of each user's."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.device.engine import engine
+from gpukit.evaluation.lists.judge import metrics_of_hits
+from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization import run as runs
-from gpukit.factorization.implicit import start
-from gpukit.factorization.implicit.hold_out import weigh_clicks
+from gpukit.factorization.constants import RULES
+from gpukit.factorization.implicit.item_weights import matrix_of, solve
+from gpukit.factorization.implicit.states import SCALE, combine_states, start_state, with_popularity
 from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.model.state import with_weights
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.shared.partition import share_of
 from gpukit.factorization.solvers import Task, training_of
+from gpukit.factorization.solvers.ease.training import best_columns
+from gpukit.model_selection.trial import EarlyStopping, Trial
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
+from gpukit.streams import Numpy
+
+
+def weigh_clicks(clicks, settings):
+    """Return clicks as Ratings whose values are their weights by settings.Settings: 1, more for frequent and late ones.
+
+    counted: 1 + log(count); recency a: multiplied by 1 + a exp(-k / 10) for the k-th last click of a user. Equal times
+    count in their order in the data.
+    """
+    weights = np.ones(len(clicks), np.float32)
+    if settings.counted and clicks.counts is not None:
+        weights += np.log(np.maximum(clicks.counts, 1)).astype(np.float32)
+    if settings.recency and clicks.times is not None:
+        rank, size = clicks.ranks_in_time("user-time")
+        late = np.exp(-(size - 1 - rank) / RULES.recent_clicks)
+        weights *= (1.0 + settings.recency * late).astype(np.float32)
+    return clicks.with_columns(users=clicks.users, items=clicks.items, values=weights)
 
 
 class PreparedClicks:
@@ -72,11 +97,11 @@ def make_training_data(orders, walk, seed, near, steps):
 
     walk, near: see PreparationOptions.
     """
-    history = training_data.history_of(orders, start.SCALE, steps)
-    side = training_data.side_of(orders, walk, start.SCALE, seed, steps)
+    history = training_data.history_of(orders, SCALE, steps)
+    side = training_data.side_of(orders, walk, SCALE, seed, steps)
     query = training_data.training_query(history, orders, side, walk, steps) if near else None
     biases = tuple(steps.zeros(rows, np.float64) for rows in orders.shape)
-    return training_data.TrainingData(history, side, query, start.SCALE, biases)
+    return training_data.TrainingData(history, side, query, SCALE, biases)
 
 
 class Course:
@@ -92,14 +117,168 @@ class Course:
 
     def first(self, neighbors):
         """Return the State at the start of training."""
-        return start.start_state(self.prepared.counts, self.plan.n_factors, neighbors, self.plan.seed)
+        return start_state(self.prepared.counts, self.plan.n_factors, neighbors, self.plan.seed)
 
     def begin(self, state):
         """Return (session, its solver's Training) that continue from a State."""
         prepared, solver = self.prepared, training_of(self.plan.solver)
         where, exact = (self.layout, prepared.steps, prepared.device), prepared.estimator.deterministic
         share = share_of(prepared.clicks, self.plan.n_factors, prepared.team, prepared.device)
-        task = Task(prepared.orders(self.plan), start.SCALE, self.made, self.plan, *where, exact, share)
+        task = Task(prepared.orders(self.plan), SCALE, self.made, self.plan, *where, exact, share)
         arranged = solver.arrange(task)
         session = prepared.steps.DeviceModel(state, self.layout, self.walk, self.made.history)
         return session, solver.begin(session, task, arranged)
+
+
+REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
+ADDED = ("counted", "recency", "popular", "mixed", "ease", "ease_decay")
+
+
+def times_differ(clicks):
+    """Return True if times order most clicks of the users."""
+    if clicks.times is None:
+        return False
+    order = np.lexsort((clicks.times, clicks.users))
+    users, times = clicks.users[order], clicks.times[order]
+    pairs = users[1:] == users[:-1]
+    return bool(pairs.any() and (times[1:] > times[:-1])[pairs].mean() > 0.5)
+
+
+class Judges(NamedTuple):
+    """Held-out clicks: user rows (n,) int32 and item rows (n,) int32; whether they are the latest."""
+
+    users: np.ndarray
+    items: np.ndarray
+    latest: bool
+
+
+def hold_out_draws(clicks, seed, draws):
+    """Return a list of (training clicks, Judges): one by time if clicks have times, else `draws` at random."""
+    return [hold_out(clicks, seed, draw) for draw in range(1 if times_differ(clicks) else draws)]
+
+
+def hold_out(clicks, seed, draw):
+    """Return (training clicks, Judges): the last held_out_share of each user's clicks, by time if they have times.
+
+    Without times they are in a random order; draw: its number. RULES.ranked_pairs limits the Judges.
+    """
+    latest = times_differ(clicks)
+    seeds = seed, Numpy.CLICK_JUDGES[0], draw
+    ranks = clicks.ranks_in_time("user-time") if latest else clicks.ranks_by_chance(list(seeds))
+    train, held_out = clicks.parted(mask_before_last(*ranks, RULES.held_out_share))
+    users = np.unique(held_out.users)[: max(RULES.least_judges, RULES.ranked_pairs // clicks.shape[1])]
+    chosen = np.isin(held_out.users, users)
+    return train, Judges(held_out.users[chosen], held_out.items[chosen], latest)
+
+
+def measure_lists(lists, judges):
+    """Return (3, users) float64: NDCG, and HR and NDCG of the first ten items, of lists (users, n).
+
+    judges: Judges, whose users in rising order have the lists.
+    """
+    users, owners, counts = np.unique(judges.users, return_inverse=True, return_counts=True)
+    hits, depth = np.zeros(lists.shape, np.bool_), lists.shape[1]
+    rows, places = np.nonzero(lists[owners] == judges.items[:, None])
+    hits[owners[rows], places] = True
+    whole, short = (metrics_of_hits(hits, counts, min(k, depth)) for k in (RULES.judged_length, RULES.reported_length))
+    return np.stack((whole["ndcg"], short["hr"], short["ndcg"]))
+
+
+def make_trial(settings, values, curve, predictor):
+    """Return the Trial of settings.Settings, None for a baseline; values (3, users): see `measures_of`."""
+    plan = {**settings._asdict(), "n_epochs": settings.epochs} if settings else {}
+    row = {"predictor": predictor, **{name: plan.get(name) for name in (*REPORTED, "n_epochs")}}
+    row |= {name: plan[name] for name in ADDED if plan.get(name)}
+    row |= zip(("ndcg", "hr@10", "ndcg@10"), values.mean(axis=1).tolist())
+    row |= {"users": values.shape[1], "curve": curve}
+    return Trial(settings, values[0], row)
+
+
+def units(plan, n_clicks, shape):
+    """Return the work of an epoch, in multiplications; one takes about 2.5 ns on a core."""
+    if plan.solver == "sampled":
+        return 1.5 * n_clicks * (1 + plan.n_negatives) * (plan.n_factors + 3 * plan.learned_neighbors)
+    return n_clicks * plan.n_factors + 0.65 * sum(shape) * plan.n_factors**2
+
+
+class Evaluator:
+    """Training clicks and Judges on a device, for any number of candidates.
+
+    estimator: finds neighbours and has the order of training; budget: the model_selection Budget that candidates spend.
+    """
+
+    def __init__(self, estimator, clicks, judges, device, budget):
+        self.prepared, self.judges = PreparedClicks(estimator, clicks, device), judges
+        self.users, self.budget, self.states, self.weights = np.unique(judges.users), budget, {}, {}
+
+    def measure(self, session):
+        """Return the measures of a session's lists."""
+        depth, step, lists = min(RULES.judged_length, session.item_rows), session.tile_users(), []
+        worth = np.zeros(session.item_rows, np.float32)
+        for first in range(0, len(self.users), step):
+            rows, scores = session.best(self.users[first : first + step], depth, worth, True)
+            lists.append(np.where(np.isnan(scores), -1, rows))
+        self.budget.spend(RULES.ranking_work * len(self.users) * session.item_rows)
+        return measure_lists(np.concatenate(lists), self.judges)
+
+    def measure_scores(self, scores):
+        """Return the measures of lists by scores (users, N) float32, which are changed; known clicks are left out."""
+        clicks = self.prepared.clicks
+        is_judged = np.isin(clicks.users, self.users)
+        scores[np.searchsorted(self.users, clicks.users[is_judged]), clicks.items[is_judged]] = -np.inf
+        best, values = best_columns(scores, min(RULES.judged_length, scores.shape[1]))
+        self.budget.spend(RULES.ranking_work * scores.size)
+        return measure_lists(np.where(np.isneginf(values), -1, best), self.judges)
+
+    def train(self, plan, patience=0):
+        """Return (measures, epochs, curve, State) of settings.Settings.
+
+        patience: epochs without a better one that end the training; the measures are then those of the best epoch. 0:
+        all epochs are trained, and the measures are those of the last. A training of fewer epochs is continued. There
+        are at most as many neighbours as other items in these clicks.
+        """
+        plan = plan._replace(n_neighbors=min(plan.n_neighbors, self.prepared.clicks.shape[1] - 1))
+        course, bare = Course(self.prepared, plan), plan._replace(epochs=0)
+        done, state = (0, None) if patience else self.states.get(bare, (0, None))
+        if done >= plan.epochs:
+            done, state = 0, None
+        session, training = course.begin(state or course.first(self.prepared.neighbors(plan)))
+        curve, stopping = [], EarlyStopping(-(-patience // 2))  # every second epoch is judged
+        for epoch in range(done, plan.epochs):
+            training.epoch(epoch)
+            self.budget.spend(units(plan, len(self.prepared.clicks), self.prepared.clicks.shape))
+            if epoch + 1 < plan.epochs and (not patience or epoch % 2 == 0):  # judging takes about as long
+                continue
+            values = self.measure(session)
+            curve.append({"epoch": epoch + 1, "ndcg": float(values[0].mean())})
+            if stopping.is_over(-curve[-1]["ndcg"], values):
+                break
+        self.states[bare] = epoch + 1, session.state()
+        return stopping.result, curve[stopping.best]["epoch"], curve, self.states[bare][1]
+
+    def item_weights(self, decay):
+        """Return the weights between items, see item_weights.solve, for a regularization; the last ones are kept."""
+        if decay not in self.weights:
+            self.weights = {decay: solve(self.prepared.clicks, decay, self.prepared.device)}
+        return self.weights[decay]
+
+    def deviation_of_weights(self, decay):
+        """Return the root mean square of the judged users' scores by item weights."""
+        scores = matrix_of(self.prepared.clicks)[self.users] @ self.item_weights(decay)
+        return float(np.sqrt((scores * scores).sum(dtype=np.float64) / np.prod(scores.shape)))
+
+    def measure_with_additions(self, plan, state):
+        """Return the measures of a trained State with the additions of settings.Settings.
+
+        state: of least squares; if `mixed` is not 0, a pair of it and of the second model.
+        """
+        if plan.mixed:
+            state = combine_states(*state, plan.mixed)
+        elif plan.popular:
+            state = with_popularity(state, self.prepared.counts[1], plan.popular)
+        if plan.ease:
+            state = with_weights(state, self.item_weights(plan.item_decay) * np.float32(plan.ease))
+        steps = self.prepared.steps
+        layout = steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])
+        history = self.prepared.ready(plan, "users", False).history
+        return self.measure(steps.DeviceModel(state, layout, "items", history))

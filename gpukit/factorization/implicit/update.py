@@ -10,16 +10,15 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.device import cpu
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import mix, start
+from gpukit.factorization.implicit import states
 from gpukit.factorization.implicit.feedback import later_clicks
-from gpukit.factorization.implicit.hold_out import weigh_clicks
 from gpukit.factorization.implicit.item_weights import Resolution, add_item_weights
-from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.implicit.prepared import Course, PreparedClicks, weigh_clicks
 from gpukit.factorization.model.state import state_of_factors
-from gpukit.factorization.online import learning, merge
-from gpukit.factorization.online.plan import empty_entry, new_entry, settings_of_model
+from gpukit.factorization.online import device_state
+from gpukit.factorization.online import run as learning
+from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
-from gpukit.factorization.solvers.ease.training import matrix_of
 from gpukit.factorization.solvers.ials.formulas import fold_in
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -39,7 +38,7 @@ def weights_of(model, ratings):
 def update_clicks(model, clicks, options, progress):
     """Update a fitted model of clicks with Ratings of `weights_of`, each pair once.
 
-    options: online.plan.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
+    options: online.inputs.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
     device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
     with devices.translate_memory_errors(device, "Updating"):
@@ -50,17 +49,16 @@ def update_clicks(model, clicks, options, progress):
                 model.updates_ = [*log, empty_entry(model, options.rows)]
                 return
             before, shape = stored.counts(changes.shape), changes.shape
-            merge.merge_changes(changes, stored)
-            clicks, _ = merge.merged_ratings(changes, stored, ids)
+            device_state.merge_changes(changes, stored)
+            clicks, _ = device_state.merged_ratings(changes, stored, ids)
         fresh = tuple((old == 0) & (now > 0) for old, now in zip(before, stored.counts(shape)))
-        moving = fresh if options.rows == "frozen" else tuple(np.zeros(n, bool) for n in shape)
+        changed, moving = device_state.changed_rows(changes, stored.steps), fresh
         if options.rows != "frozen":
-            for side, rows in zip(moving, merge.changed_rows(changes, stored.steps)):
-                side[rows] = True
+            moving = tuple(np.isin(np.arange(n), rows) for n, rows in zip(shape, changed))
         with clock("orders"):
             orders = order_ratings(clicks, device)
         plan = settings_of_model(model, len(clicks))
-        resolution = resolution_of(model, merge.changed_rows(changes, stored.steps)[0])
+        resolution = Resolution(model, changed[0], vars(model).get("_prepared", {}).get(INVERSE))
         with clock("training"):
             least_squares = solve_rows if plan.solver == "ials" else update_item_weights
             learn = update_both if plan.mixed else train_epochs if plan.solver == "sampled" else least_squares
@@ -70,31 +68,24 @@ def update_clicks(model, clicks, options, progress):
     counts = (changes.n_new, changes.n_corrected), [side.sum() for side in fresh]
     entry = new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
     model.device_, model.updates_ = str(device), [*log, entry]
-    model.set_fitted(state, stored.download(), start.SCALE, *ids)
+    model.set_fitted(state, stored.download(), states.SCALE, *ids)
     model._prepare(INVERSE, lambda: resolution.inverse)
-
-
-def resolution_of(model, users):
-    """Return the Resolution of a fitted model for users (rows) with new clicks."""
-    rated, n_items = model._rated, len(model.item_ids_)
-    X, users = matrix_of(rated.indptr[:-1], rated.items, n_items), np.unique(users)
-    return Resolution(vars(model).get("_prepared", {}).get(INVERSE), X, users)
 
 
 def update_item_weights(state, prepared, plan, which, _):
     """Return (the State of a model of item weights alone, number of clicks read); arguments as `solve_rows`."""
     grown = state_of_factors(*(np.zeros((rows, 1), np.float32) for rows in prepared.clicks.shape))
-    return start.set_popularity_bias(grown, prepared.counts[1], plan.popular), len(prepared.clicks)
+    return states.with_popularity(grown, prepared.counts[1], plan.popular), len(prepared.clicks)
 
 
 def update_both(state, prepared, plan, which, rows):
     """Update two models in one; return as `solve_rows`, with the same arguments."""
-    one, other = mix.split_states(state, plan)
-    partner = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
+    one, other = states.split_states(state, plan)
+    partner = states.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
     one, read = solve_rows(one, prepared, plan._replace(mixed=0.0), which, rows)
     partner = partner._replace(n_factors=other.user_factors.shape[1])
     other, count = train_epochs(other, prepared, partner, which, rows)
-    return mix.combine_states(one, other, plan.mixed), read + count
+    return states.combine_states(one, other, plan.mixed), read + count
 
 
 def solve_rows(state, prepared, plan, which, rows):
@@ -103,18 +94,15 @@ def solve_rows(state, prepared, plan, which, rows):
     which: ((M,), (N,)) bool of new rows, and of rows that may change.
     """
     (fresh, moving), clicks = which, prepared.clicks
-    share = plan.factors_share
     users, items = (with_rows(old, len(new)) for old, new in zip(learning.factors_of(state), fresh))
-    if share:
-        users /= np.float32(share)
+    if plan.popular < 1:
+        users /= np.float32(1.0 - plan.popular)
     tables, count = (clicks.csr(), clicks.csc()), 0
     count += solve(items, users, tables[1], fresh[1], plan)
     for _ in range(RULES.solve_rounds):
         count += solve(users, items, tables[0], moving[0], plan)
         count += solve(items, users, tables[1], moving[1], plan)
-    users *= np.float32(share)
-    grown = state_of_factors(users, items)
-    grown = start.set_popularity_bias(grown, prepared.counts[1], plan.popular)
+    grown = states.with_popularity(state_of_factors(users, items), prepared.counts[1], plan.popular)
     return restore_rows(grown, state, fresh) if rows.rows == "frozen" else grown, count
 
 
@@ -154,7 +142,7 @@ def train_epochs(state, prepared, plan, which, rows):
     neighbors = prepared.neighbors(plan)
     if rows.hashes == "kept":
         neighbors[: len(state.neighbors)] = state.neighbors
-    begin = restore_rows(start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed), state, fresh)
+    begin = restore_rows(states.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed), state, fresh)
     influence = learning.carry_influence(state, neighbors)
     session, training = Course(prepared, plan).begin(begin._replace(influence=influence))
     epochs = range(max(0, plan.epochs - RULES.late_click_epochs), max(plan.epochs, 1))

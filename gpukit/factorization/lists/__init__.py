@@ -1,7 +1,7 @@
 """Recommendation lists: ranking, filters and diversity.
 
-    filters.py      Filters: items to show, additions to scores   recommending.py  recommend, for known users
-    diversity.py    diversity among the best items                files.py         items and categories, from files
+    filters.py      Filters: items to show, additions to scores, diversity among the best items
+    files.py        items and categories, from files              recommending.py  recommend, for known users
     head.py         ranking head of a model of ratings            learning.py      training and settings of the head
 
 Source of the diversity: Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents

@@ -7,17 +7,17 @@ z, z in deviations from the mean: liked items have more weight. learning.py trai
 it with alternatives.
 """
 
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import start
+from gpukit.factorization.implicit.states import with_popularity
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.solvers.ials.formulas import fold_in, gram_of
 from gpukit.factorization.twins import row_products
-from gpukit.io import trust
 
 
 class Head(NamedTuple):
@@ -33,14 +33,6 @@ class Head(NamedTuple):
     numbers: np.ndarray
 
 
-class SolvedBy(NamedTuple):
-    """Settings that fold_in reads: lambda, alpha0, nu."""
-
-    regularization: float
-    unobserved_weight: float
-    exponent: float
-
-
 def weights_of(z):
     """Return float32 weights of ratings z, in deviations from the mean."""
     return np.maximum(1 + RULES.rating_slope * z, RULES.least_rating_weight).astype(np.float32)
@@ -48,38 +40,21 @@ def weights_of(z):
 
 def state_of(head):
     """Return the State that ranks by a Head."""
-    return start.set_popularity_bias(state_of_factors(*head[:2]), head.clicks)
+    return with_popularity(state_of_factors(*head[:2]), head.clicks)
 
 
 def folding(head, state):
-    """Return a function that scores all items for an update.fold.UserRatings.
+    """Return a function that scores all items for an answers.fold_in.UserRatings.
 
     A new user's factors are solved for as in training (solvers/ials/formulas.py). state: that ranks by the Head.
     """
     gram = gram_of(head.item_factors)
-    numbers = SolvedBy(*map(float, head.numbers))
+    names = "regularization", "unobserved_weight", "exponent"
+    settings = SimpleNamespace(**dict(zip(names, map(float, head.numbers))))
     bias = state.item_extras[:, BIAS]
 
     def score(ratings):
         lists = np.array([0, len(ratings.items)]), ratings.items, weights_of(ratings.z)
-        return row_products(head.item_factors, fold_in(head.item_factors, *lists, numbers, gram)[0]) + bias
+        return row_products(head.item_factors, fold_in(head.item_factors, *lists, settings, gram)[0]) + bias
 
     return score
-
-
-def check_head(head, shape, what="head"):
-    """Raise DataError unless a Head from a file fits the ratings.
-
-    shape: (M, N) of the ratings.
-    """
-    largest, most = 1e15, 1 << 53  # maximum of numbers, of ratings
-    factors = head.item_factors.shape[-1] if head.item_factors.ndim else 0
-    sides = (shape[0], factors), (shape[1], factors)
-    for name, array, wanted in zip(Head._fields, head, sides):
-        trust.check_array(f"{what}.{name}", array, np.float32, wanted)
-        trust.check_finite(f"{what}.{name}", array, largest)
-    trust.check_array(f"{what}.clicks", head.clicks, np.int64, (shape[1],))
-    trust.check_range(f"{what}.clicks", head.clicks, 0, most)
-    trust.check_array(f"{what}.numbers", head.numbers, np.float64, (3,))
-    trust.check_finite(f"{what}.numbers", head.numbers, largest)
-    trust.check_range(f"{what}.numbers", head.numbers, 0, largest)

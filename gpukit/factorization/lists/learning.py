@@ -1,19 +1,19 @@
 """Training of a lists.head.Head on a model's ratings, on their device.
 
 The usual settings overfit sparse ratings: lists are then worse than the most popular items. So if ratings are few for
-their users and items (choose/choice.py), both numbers are chosen as for clicks (implicit/choosing.py).
+their users and items (choose.py), both numbers are chosen as for clicks (implicit/choosing.py).
 """
 
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.choose.choice import is_doubtful
+from gpukit.factorization.choose import is_doubtful
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import start
 from gpukit.factorization.implicit.choosing import AXES, make_search, search_settings
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.implicit.states import start_state
 from gpukit.factorization.lists.head import Head, weights_of
 from gpukit.factorization.model.layout import LEVELS
 from gpukit.factorization.settings import Settings
@@ -41,16 +41,9 @@ def chosen(plan, estimator, history, shape, device):
 def rated_pairs(history, shape, device):
     """Return Ratings of ones, the pairs of a History."""
     steps = engine(device, "gpukit.ratings.orders")
-    indptr, items = (part if isinstance(part, np.ndarray) else steps.fetch(part) for part in history[:2])
+    indptr, items = map(steps.fetch, history[:2])
     users = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(indptr)[: shape[0]])
     return Ratings(users, items, np.ones(len(users), np.float32), *(np.arange(rows) for rows in shape))
-
-
-class Walked(NamedTuple):
-    """Attributes of an estimator that a PreparedClicks reads."""
-
-    deterministic: bool
-    walk: str = "users"
 
 
 def learn_head(history, shape, device):
@@ -58,11 +51,12 @@ def learn_head(history, shape, device):
 
     The History is on the host or on the device. The result is the same on every run. Raises DeviceMemoryError.
     """
-    walked, orders = Walked(True), orders_of(history, shape, device)
+    walked = SimpleNamespace(deterministic=True, walk="users")  # as an estimator
+    orders = orders_of(history, shape, device)
     plan = chosen(plan_of(shape), walked, history, shape, device)
     course = Course(PreparedClicks(walked, orders, device, orders), plan)
     clicks = tuple(np.diff(order.indptr[: rows + 1]) for order, rows in zip((orders.by_user, orders.by_item), shape))
-    first = start.start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), plan.seed)
+    first = start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), plan.seed)
     session, training = course.begin(first)
     for epoch in range(plan.epochs):
         training.epoch(epoch)
@@ -89,10 +83,9 @@ def orders_of(history, shape, device):
     The History is sorted by user already, and codes are kept.
     """
     steps = engine(device, "gpukit.ratings.orders")
-    indptr, levels = (array if isinstance(array, np.ndarray) else steps.fetch(array) for array in history[::3])
-    host = (isinstance(array, np.ndarray) for array in history)
-    columns = [steps.resident(array, array.dtype) if on_host else array for array, on_host in zip(history, host)]
-    starts, items, codes, _ = columns
+    indptr, levels = map(steps.fetch, history[::3])
+    on_host = [isinstance(array, np.ndarray) for array in history[:3]]
+    starts, items, codes = (steps.resident(a, a.dtype) if host else a for a, host in zip(history, on_host))
     size = items.size
     key, keys, users = key_of(shape, LEVELS), steps.empty(size, np.uint64), steps.empty(size, np.int32)
     wrong = steps.resident(np.array([size]), np.int64)

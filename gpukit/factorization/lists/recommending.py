@@ -15,17 +15,15 @@ from gpukit.base import check_choice, check_integer
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.lists import filters as filtering
-from gpukit.factorization.lists.diversity import directions, diversify, pool_size
-from gpukit.factorization.lookup import refuse_unknown
 from gpukit.factorization.model.layout import pair_keys
-from gpukit.factorization.serve import MOST_ANSWERS, Serving, in_rows_of
+from gpukit.factorization.serve import MOST_ANSWERS, Serving, in_rows_of, refuse_unknown
 from gpukit.io.ids import id_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpukit.factorization.lists.filters import Filters
-    from gpukit.factorization.lookup import Predicted
+    from gpukit.factorization.serve import Predicted
     from gpukit.typing import Float32, Ids, IdsLike, Int32, RatingsLike
 
 RankedBy = Literal["lists", "rating"]  # rankings of recommendations
@@ -344,7 +342,7 @@ class Recommending(Serving):
         else:
             filters, counts = filtering.check_filters(filters), lambda: self.rating_counts()[1]
             worth = filtering.worth_of(filters, self.item_ids_, counts, ranking.scale.deviation)
-        pool = pool_size(n, filters.diversity, n_items)
+        pool = filtering.pool_size(n, filters.diversity, n_items)
         return Request(ranking, min(n, n_items), pool, worth, filters.diversity, hide)
 
     def _listed(self, items, z, request):
@@ -353,8 +351,8 @@ class Recommending(Serving):
             return items, z
         ranking = request.ranking
         name = "directions" if ranking.head is None else "directions of lists"
-        vectors = self._prepare(name, lambda: directions(ranking.state.item_factors))
-        return diversify(items, z, request.n, vectors, request.diversity)
+        vectors = self._prepare(name, lambda: filtering.directions(ranking.state.item_factors))
+        return filtering.diversify(items, z, request.n, vectors, request.diversity)
 
     def _named(self, items, z, request, n):
         """Return item ids and scores, padded to n columns.

@@ -9,11 +9,11 @@ from gpukit import persist
 from gpukit.base.arrays import cast
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization.arrays import History, Scale
-from gpukit.factorization.choose.chosen import check_facts, restore_choice
-from gpukit.factorization.lists import head
+from gpukit.factorization.choice import check_facts, restore_choice
+from gpukit.factorization.lists.head import Head
 from gpukit.factorization.model.layout import LEVELS, pair_keys
 from gpukit.factorization.model.state import KEPT, State, from_upper_halves, upper_halves
-from gpukit.factorization.online import plan
+from gpukit.factorization.online.inputs import check_entries
 from gpukit.factorization.settings import FEEDBACK, MOST_FACTORS
 from gpukit.io import trust
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
@@ -34,7 +34,7 @@ NOT_ALWAYS = {"random_share", "feedback"}  # only of LSHMF; not in files of earl
 
 
 class SecondModel(NamedTuple):
-    """A second model that is mixed in (implicit.mix): its State after epochs_done epochs."""
+    """A second model that is mixed in (implicit.states): its State after epochs_done epochs."""
 
     state: State
     epochs_done: int
@@ -44,7 +44,7 @@ class Checkpoint(NamedTuple):
     """Progress of a training.
 
     state: the State after epochs_done epochs; history: epochs so far; best: the best State (None: not kept); choice:
-    choose.choice.Choice of the settings; second: a SecondModel once its training has begun, else None.
+    choice.Choice of the settings; second: a SecondModel once its training has begun, else None.
     """
 
     state: State
@@ -229,11 +229,11 @@ def unpack(model, facts, arrays):
     for name, value in training.items():
         setattr(model, f"{name}_", value)
     if "updates" in facts:
-        model.updates_ = plan.check_entries(facts["updates"])
+        model.updates_ = check_entries(facts["updates"])
     model.set_fitted(state, rated, scale, *ids.values())
     if any(name.startswith(f"{HEAD}.") for name in arrays):
-        result = arrays.gathered(head.Head, HEAD)
-        head.check_head(result, shape)
+        result = arrays.gathered(Head, HEAD)
+        check_head(result, shape)
         model._head = result
     for name in MARKED:
         if name in arrays:
@@ -274,6 +274,15 @@ def sizes_of(state):
     return sizes
 
 
+def check_numbers(name, array, dtype, shape, *bounds):
+    """Raise DataError unless an array has a dtype, a shape and numbers within bounds.
+
+    bounds: the largest size of floats; the least integer and the one after the largest.
+    """
+    trust.check_array(name, array, dtype, shape)
+    (trust.check_finite if len(bounds) == 1 else trust.check_range)(name, array, *bounds)
+
+
 def check_state(state, shape, sizes, what="state"):
     """Raise DataError unless a State has valid shapes, dtypes and values.
 
@@ -281,41 +290,45 @@ def check_state(state, shape, sizes, what="state"):
     """
     (users, items), (f, k) = shape, sizes
     shapes = ((users, f), (users, KEPT), (items, f), (items, KEPT), (items, 2, k))
-    for name, wanted in zip(state._fields, shapes):
-        trust.check_array(f"{what}.{name}", getattr(state, name), np.float32, wanted)
-        trust.check_finite(f"{what}.{name}", getattr(state, name), LARGEST)
+    for name, array, wanted in zip(state._fields, state, shapes):
+        check_numbers(f"{what}.{name}", array, np.float32, wanted, LARGEST)
     if state.item_weights.size or state.weight_starts.size:
         check_weights(state, items, what)
-    trust.check_array(f"{what}.neighbors", state.neighbors, np.int32, (items, k))
-    trust.check_range(f"{what}.neighbors", state.neighbors, 0, items)
+    check_numbers(f"{what}.neighbors", state.neighbors, np.int32, (items, k), 0, items)
 
 
 def check_weights(state, items, what):
     """Raise DataError unless the weights between items of a State have valid shapes, dtypes and values."""
     has_lists, weights = state.weight_starts.size > 0, state.item_weights
-    trust.check_array(f"{what}.item_weights", weights, np.float32, (None,) if has_lists else (items, items))
-    trust.check_finite(f"{what}.item_weights", weights, LARGEST)
+    wanted = (None,) if has_lists else (items, items)
+    check_numbers(f"{what}.item_weights", weights, np.float32, wanted, LARGEST)
     if has_lists:
         trust.check_array(f"{what}.weight_starts", state.weight_starts, np.int64, (items + 1,))
         trust.check_pointers(f"{what}.weight_starts", state.weight_starts, items, len(weights))
-        trust.check_array(f"{what}.weight_items", state.weight_items, np.int32, (len(weights),))
-        trust.check_range(f"{what}.weight_items", state.weight_items, 0, items)
+        check_numbers(f"{what}.weight_items", state.weight_items, np.int32, (len(weights),), 0, items)
 
 
-def check_history(history, shape, what="rated"):
+def check_head(head, shape):
+    """Raise DataError unless a lists.head.Head from a file fits ratings of shape (M, N)."""
+    factors = head.item_factors.shape[-1] if head.item_factors.ndim else 0
+    for name, array, rows in zip(head._fields, head, shape):
+        check_numbers(f"head.{name}", array, np.float32, (rows, factors), LARGEST)
+    check_numbers("head.clicks", head.clicks, np.int64, (shape[1],), 0, 1 << 53)
+    check_numbers("head.numbers", head.numbers, np.float64, (3,), LARGEST)
+    trust.check_range("head.numbers", head.numbers, 0, LARGEST)
+
+
+def check_history(history, shape):
     """Raise DataError unless a History on the host fits shape (M, N)."""
-    count = len(history.items)
-    trust.check_array(f"{what}.indptr", history.indptr, np.int64, (shape[0] + 2,))
-    trust.check_pointers(f"{what}.indptr", history.indptr, shape[0] + 1, count)
+    (users, items), count = shape, len(history.items)
+    trust.check_array("rated.indptr", history.indptr, np.int64, (users + 2,))
+    trust.check_pointers("rated.indptr", history.indptr, users + 1, count)
     nobody = count - history.indptr[-2]
     if nobody:
-        raise DataError(f"{what}.indptr gives {nobody:,} ratings to the row of unknown users.")
-    trust.check_array(f"{what}.items", history.items, np.int32, (count,))
-    trust.check_range(f"{what}.items", history.items, 0, shape[1])
-    trust.check_array(f"{what}.codes", history.codes, np.uint8, (count,))
-    trust.check_range(f"{what}.codes", history.codes, 1, LEVELS - 1)
-    trust.check_array(f"{what}.levels", history.levels, np.float32, (LEVELS,))
-    trust.check_finite(f"{what}.levels", history.levels, LARGEST)
+        raise DataError(f"rated.indptr gives {nobody:,} ratings to the row of unknown users.")
+    check_numbers("rated.items", history.items, np.int32, (count,), 0, items)
+    check_numbers("rated.codes", history.codes, np.uint8, (count,), 1, LEVELS - 1)
+    check_numbers("rated.levels", history.levels, np.float32, (LEVELS,), LARGEST)
 
 
 def check_seen(seen, shape, what):

@@ -7,12 +7,12 @@ one (Ash and Adams, "On Warm-Starting Neural Network Training", NeurIPS 2020).
 
     updating.py      partial_fit, live: a mixin of the estimators
     session.py       Live: a model that stays on its device between updates
-    run.py           one update of a DeviceState, for both; when a model is retrained: growth and drift
-    plan.py          validated options; replayed history and learning rates; entries of updates_
-    inputs.py        new ratings, validated, and their rows; new ids are appended
-    device_state.py  ratings, parameters and additive sums of simLSH of a model on its device
-    merge.py         new ratings sorted, compared with the stored ones and merged into them
-    learning.py      training of rows without earlier ratings, with the others fixed; training of all rows
+    run.py           one update of a DeviceState, for both: training of rows without earlier ratings, with the others
+                     fixed, and of all rows; when a model is retrained: growth and drift
+    inputs.py        new ratings, validated, and their rows; new ids are appended; options, replayed history and
+                     learning rates, entries of updates_
+    device_state.py  ratings, parameters and additive sums of simLSH of a model on its device; new ratings sorted,
+                     compared with the stored ones and merged into them
     cpu.py | gpu.py -> twins.py | kernels.py
 
 `partial_fit` uploads the model, updates it and downloads it; `Live` keeps it on the device, with the sums of Eq. (3).

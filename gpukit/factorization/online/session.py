@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError, ParameterError
-from gpukit.factorization.online import inputs, merge, plan, run
+from gpukit.factorization.online import device_state, inputs, run
 from gpukit.factorization.online.device_state import SEARCHES, DeviceState
-from gpukit.factorization.online.inputs import IdLookup
-from gpukit.factorization.online.plan import check_options
+from gpukit.factorization.online.inputs import IdLookup, check_options
 from gpukit.timing import Clock
 
 if TYPE_CHECKING:
     from gpukit.factorization.estimator import LSHMF, MatrixFactorization
     from gpukit.factorization.lists.recommending import UnknownUsers
-    from gpukit.factorization.lookup import Predicted
+    from gpukit.factorization.serve import Predicted
     from gpukit.ratings.repeats import Rule
     from gpukit.typing import ArrayLike, DeviceLike, Float32, Ids, IdsLike, RatingsLike
 
@@ -115,7 +114,7 @@ class Live:
             state.keep_hashes(self._model._hashing(state.neighbors.all.shape[1]))
 
     def _find_changes(self, arguments, options, state, clock):
-        """Return (NewRatings, merge.Changes) of the arguments of `add`; (None, None) without ratings."""
+        """Return (NewRatings, device_state.Changes) of the arguments of `add`; (None, None) without ratings."""
         known, stored, new = (self.user_ids_, self.item_ids_), state.ratings, None
         where = known, stored.steps, self._lookups
         with clock("reading"):
@@ -123,15 +122,15 @@ class Live:
         if batch is not None and not len(batch):
             return None, None
         with clock("orders"):
-            new = batch and merge.sort_batch(batch, stored)
+            new = batch and device_state.sort_batch(batch, stored)
         if new is None or new.has_repeats or new.has_unknown:
             with clock("reading"):
                 batch = inputs.in_rows(inputs.read_batch(*arguments, options, self._model)[0], *where)
             with clock("orders"):
-                new = merge.sort_batch(batch, stored)
+                new = device_state.sort_batch(batch, stored)
         levels = stored.levels
         with clock("orders"):
-            changes = merge.find_changes(batch, new, stored, options.duplicates)
+            changes = device_state.find_changes(batch, new, stored, options.duplicates)
         if stored.levels is not levels:  # other codes, and sums of other weights
             self._serving = None
             self._model._scale, self._model.scale_ = stored.scale, (stored.scale.low, stored.scale.high)
@@ -139,10 +138,10 @@ class Live:
         return batch, changes
 
     def _update(self, state, batch, changes, options, clock):
-        """Learn merge.Changes; return the entry of updates_."""
-        full_count = plan.last_full_count(self.updates_, len(state.ratings))
+        """Learn device_state.Changes; return the entry of updates_."""
+        full_count = inputs.last_full_count(self.updates_, len(state.ratings))
         if not len(changes):
-            return plan.new_entry((0, 0), (0, 0), options.rows, 0, full_count, clock.seconds)
+            return inputs.new_entry((0, 0), (0, 0), options.rows, 0, full_count, clock.seconds)
         return run.update(state, run.Update(self._model, batch[3:], changes, options, full_count, clock))
 
     def _get_estimator(self):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from gpukit.factorization.online.plan import check_options
 from gpukit.factorization.serve import Serving
 
 if TYPE_CHECKING:
-    from gpukit.factorization.online.plan import Hashes, Rows
     from gpukit.factorization.online.session import Live
+    from gpukit.factorization.settings import Hashes, Rows
     from gpukit.ratings.repeats import Rule
     from gpukit.typing import ArrayLike, DeviceLike, Progress, RatingsLike
 
@@ -79,6 +78,8 @@ class Updating(Serving):
         >>> model.partial_fit(([1, 10_000], [5, 6], [4.0, 2.5])).updates_[-1]["users"]
         1
         """
+        from gpukit.factorization.online.inputs import check_options
+
         options = check_options(rows, hashes, duplicates, replay, widen_scale)
         if not hasattr(self, self._fitted_by):
             return self._first_fit(X, y, options, progress)

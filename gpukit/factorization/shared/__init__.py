@@ -1,9 +1,8 @@
 """Training over the ranks of a parallel.Team. Each rank has the ratings of some users; ranks exchange rows of items.
 
-    begin.py           checks, and everything before the first epoch
     partition.py       partition of users and items; blocks of each rank at each step; weights of the ranks' changes to
                        copied rows; means of all ratings, chunk tables; least squares over ranks
-    training.py        an epoch, for either device; validation, the whole model
+    training.py        checks, preparation, an epoch, for either device; validation, the whole model
     frames.py          training on the partitions of a Dask DataFrame
     cpu.py | gpu.py    an epoch's part of a rank, transfers
     kernels.py, twins.py   changes of rows

@@ -8,7 +8,7 @@ import warnings
 
 from gpukit import factorization, persist
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.shared.begin import check_parameters
+from gpukit.factorization.shared.training import check_parameters
 from gpukit.io.arrays import is_partitioned
 from gpukit.parallel import TeamError, dask_cluster
 from gpukit.ratings import formats

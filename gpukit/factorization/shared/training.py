@@ -1,4 +1,4 @@
-"""Training over ranks, for either device."""
+"""Training over ranks, for either device: preparation and epochs; without ranks: gpukit.factorization.run."""
 
 import sys
 import tempfile
@@ -6,9 +6,149 @@ import tempfile
 import numpy as np
 
 from gpukit.device.engine import engine
+from gpukit.errors import ParameterError
+from gpukit.factorization import choose as rule
 from gpukit.factorization.arrays import History
-from gpukit.factorization.shared.partition import Copies, Lap, plan_moves
+from gpukit.factorization.choose import choose
+from gpukit.factorization.constants import RULES
+from gpukit.factorization.implicit.begin import prepare as of_clicks
+from gpukit.factorization.prepare import training_data
+from gpukit.factorization.run import layout_of, options_of
+from gpukit.factorization.run import prepare as of_ratings
+from gpukit.factorization.settings import goal_of
+from gpukit.factorization.shared.partition import (
+    Copies,
+    Lap,
+    chunk_tables,
+    parts_of,
+    plan_moves,
+    rank_means,
+    scale_over_ranks,
+)
 from gpukit.factorization.solvers.sgd import schedule
+from gpukit.model_selection.splits import MANY_TIMES, thinned_users
+from gpukit.neighbors.shared import find_shared
+from gpukit.parallel.devices import check_distinct_gpus
+from gpukit.ratings.orders.order import order_ratings
+from gpukit.ratings.parts import RatingsPart
+from gpukit.timing import Clock
+
+REMEDY = "Leave --ranks and --gpus (team) out"
+LEAST_SQUARES = ("als", "ials")
+
+
+def check_supported(estimator, ratings, checked, device):
+    """Raise ParameterError for options and ratings that need a single process."""
+    check_parameters(estimator, checked, device.is_cuda)
+    if checked.solver not in LEAST_SQUARES and ratings.weights is not None:
+        raise ParameterError(f"Ratings with weights are not trained over ranks. {REMEDY}, or drop the weights.")
+    options = {"early_stopping": checked.patience, "validation_fraction": estimator.validation_fraction}
+    options[f"solver={checked.solver!r}"] = checked.solver != "sgd"
+    if isinstance(ratings, RatingsPart) and (name := next(filter(options.get, options), None)):
+        raise ParameterError(f"{name} does not work on ratings in parts. Read them on one rank, or leave it out.")
+
+
+def check_parameters(estimator, checked, on_gpus):
+    """Raise ParameterError for parameters of an estimator that need a single process."""
+    if checked.feedback == "implicit" and (checked.solver != "ials" or goal_of(estimator, "implicit").open):
+        raise ParameterError(
+            f"Clicks are learned over ranks by solver='ials' alone; got solver={estimator.solver!r}. Name it, or leave "
+            "--ranks and --gpus (team) out."
+        )
+    if checked.solver in LEAST_SQUARES:
+        return
+    if checked.solver != "sgd":
+        raise ParameterError(f"solver={checked.solver!r} does not work over ranks; 'sgd' and 'als' do. {REMEDY}.")
+    if estimator.deterministic and on_gpus:
+        raise ParameterError(
+            "deterministic=True works over ranks on CPUs alone: on a GPU it trains in batches of all ratings. "
+            f"{REMEDY}, or deterministic."
+        )
+    if checked.n_neighbors and estimator.hash != "simlsh":
+        raise ParameterError(f"hash={estimator.hash!r} is not computed over ranks; hash='simlsh' is. {REMEDY}.")
+    if checked.n_neighbors and estimator.search == "exact":
+        raise ParameterError(f"search='exact' reads all ratings in one place: {REMEDY[0].lower()}{REMEDY[1:]}.")
+
+
+def prepare(request):
+    """Return the run.Run of a rank of a parallel.Team; all ranks get the same run.FitRequest.
+
+    See gpukit.factorization.run.prepare.
+    """
+    estimator, ratings, device, checked = request.estimator, request.ratings, request.device, request.settings
+    team, progress = request.team, request.progress
+    check_supported(estimator, ratings, checked, device)
+    check_distinct_gpus(team, device)
+    if checked.solver in LEAST_SQUARES:  # each rank solves for some rows and has all ratings
+        return of_clicks(request) if checked.feedback == "implicit" else of_ratings(request)
+    clock, steps, own_steps = Clock(), engine(device, "gpukit.factorization"), engine(device, __package__)
+    sample = sample_to_choose(estimator, ratings, checked)
+    options = estimator, sample, checked, device, request.held_out is not None, progress
+    resumed, choice = request.resume_or_choose(clock, lambda: choose(*options))
+    plan = choice.settings
+    progress("preparing", 0, 1, {})
+    with clock("prepare"):
+        options = options_of(estimator, plan, device)
+        parts = parts_of(ratings, team.size, options, steps.preparing)
+        for divided in (ratings, request.held_out):
+            if isinstance(divided, RatingsPart):
+                divided.move(parts.owner)
+        count = int(parts.counts[0][parts.users_of(team.rank)].sum())
+        layout = layout_of(estimator, plan, ratings, device, steps, count)
+        is_packed = isinstance(ratings, RatingsPart) and not device.is_cuda
+        release = ratings.release if is_packed else None
+        orders = order_ratings(ratings_of_rank(ratings, parts.owner, team.rank), device, team, release)
+        if is_packed and orders.levels.exact:
+            ratings.pack(orders)
+        scale = scale_over_ranks(orders, ratings)
+        ranks = rank_means(orders, parts, team)
+        means = {"ranks": ranks, "assignment": parts.assignment}
+        data = training_data.prepare_ratings(orders, scale, options, steps.preparing, **means)
+        scale = data.scale
+    with clock("neighbours"):
+        search = SharedSearch(team, device)
+        wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)
+        orders = None  # a training needs less memory without them
+    with clock("prepare"):
+        *tables, laps = chunk_tables(data.side, parts, options, plan, layout, steps, own_steps)
+    with clock("neighbours"):
+        neighbors, wait = wait and wait(), None
+    with clock("prepare"):
+        session = request.begin_model(steps, layout, data, plan, resumed, neighbors)
+        session.train_on(data.side, data.query, *tables, parts.order_of_minor(estimator.walk))
+        training = training_of(plan, session, parts, laps, team, device)
+        shared = SharedModel(session, training, parts, team, isinstance(ratings, RatingsPart))
+    return request.run(shared, training, clock, scale, resumed, choice)
+
+
+def sample_to_choose(estimator, ratings, settings):
+    """Return Ratings by which rank 0 chooses open settings; of a RatingsPart a sample with the users that it draws."""
+    n, shape = len(ratings), ratings.shape
+    is_read = rule.open_parameters(estimator) and (rule.is_doubtful(n, shape) or n < RULES.very_many_ratings)
+    if not (isinstance(ratings, RatingsPart) and is_read):
+        return ratings
+    return ratings.sample(thinned_users(n, shape[0], settings.seed, MANY_TIMES * RULES.choice_sample))
+
+
+def ratings_of_rank(ratings, owner, rank):
+    """Return the Ratings of a rank's users, in the rows of all; ratings in parts have moved to their owners."""
+    if isinstance(ratings, RatingsPart):
+        return ratings.local
+    return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values).take(
+        owner[ratings.users] == rank
+    )
+
+
+class SharedSearch:
+    """The find_neighbors of factorization/cpu.py for items whose ratings are on all ranks."""
+
+    def __init__(self, team, device):
+        self.team, self.device = team, device
+
+    def find_neighbors(self, table, settings):
+        """Return the lists of all ratings, on the host of every rank."""
+        lists, random_slots = find_shared(table, settings, self.team, self.device)
+        return lambda: (lists, random_slots)
 
 
 class Training:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bench.clicks.test_table10 import planted
-from gpukit.bench.clicks import quality
+from gpukit.bench import click_quality as quality
 from gpukit.device import cpu
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.implicit.hold_out import Judges
+from gpukit.factorization.implicit.prepared import Judges
 from gpukit.ratings import Ratings
 
 

@@ -5,8 +5,9 @@ import pytest
 
 from bench.clicks.test_table10 import planted
 from gpukit.bench import Conditions
-from gpukit.bench.clicks import ncf_data, quality
-from gpukit.bench.clicks.ncf_data import LearningCurve
+from gpukit.bench import click_quality as quality
+from gpukit.bench import clicks as ncf_data
+from gpukit.bench.clicks import LearningCurve
 from gpukit.device import cpu
 from gpukit.errors import DataError
 

@@ -5,8 +5,8 @@ import pytest
 
 from gpukit import bench
 from gpukit.bench import Conditions
-from gpukit.bench.clicks import ncf_data, table10
-from gpukit.bench.clicks.ncf_data import LearningCurve
+from gpukit.bench import clicks as ncf_data
+from gpukit.bench.clicks import LearningCurve
 from gpukit.bench.measurement import record_epochs
 from gpukit.device import cpu
 from gpukit.errors import DataError
@@ -78,8 +78,8 @@ def test_evaluations_are_not_timed():
 
 def test_training_ends_if_hr_does_not_rise():
     hits = [(hit, 0.0) for hit in (0.1, 0.3, 0.2, 0.3, 0.25, 0.9)]
-    assert [table10.is_over(hits[:count], 1.0, 9.0) for count in range(1, 7)] == [False] * 4 + [True, False]
-    assert table10.is_over(hits[:1], 9.0, 9.0)
+    assert [ncf_data.is_over(hits[:count], 1.0, 9.0) for count in range(1, 7)] == [False] * 4 + [True, False]
+    assert ncf_data.is_over(hits[:1], 9.0, 9.0)
 
 
 def test_rows_of_learning_curves():
@@ -87,14 +87,14 @@ def test_rows_of_learning_curves():
         LearningCurve([(0.5, 0.2), (0.66, 0.3)], [1.0, 2.0], {"prepare": 0.25}, (0.7, 0.4, 0.08, 0.04)),
         LearningCurve([(0.65, 0.3), (0.66, 0.3)], [1.5, 3.0], {"prepare": 0.25}, (0.6, 0.3, 0.06, 0.02)),
     ]
-    time, hit, ndcg = table10.rows("NeuMF", curves, "where")
+    time, hit, ndcg = ncf_data.rows("NeuMF", curves, "where")
     assert time.what == "Table 10 time to HR 0.65 NeuMF" and time.samples == [2000, 1500] and time.unit == "ms"
     assert "reached in epoch 2 of 2, 2 s" in time.note and "the paper: 308.5 s" in time.note
     assert "before: prepare 250 ms" in time.note
     assert hit.samples == [0.7, 0.6] and ndcg.samples == [0.4, 0.3]
     assert "HR 0.6500, NDCG 0.3500, full HR 0.0700, full NDCG 0.0300" in hit.note
     slow = LearningCurve([(0.5, 0.2)], [9.0], {}, (0.5, 0.2, None, None))
-    rows = list(table10.rows("implicit's ALS", [slow], "where", "64 factors"))
+    rows = list(ncf_data.rows("implicit's ALS", [slow], "where", "64 factors"))
     assert len(rows) == 2 and "HR 0.65 not reached" in rows[0].note and "full" not in rows[0].note
     assert rows[0].note.endswith("64 factors")
 
@@ -108,8 +108,8 @@ def test_our_models_are_trained_and_evaluated(ncf, monkeypatch):
 
 def test_the_benchmark_runs(ncf, monkeypatch):
     monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
-    monkeypatch.setattr(ncf_data, "MODELS", {})
-    monkeypatch.setattr(table10.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(ncf_data, "make_models", lambda device, seed=0: {})
+    monkeypatch.setattr(ncf_data.importlib.util, "find_spec", lambda name: None)
     for name in ("clicks", "gmf", "mlp", "neumf"):
         assert list(bench.find(name)(Conditions(cpu()))) == []
 

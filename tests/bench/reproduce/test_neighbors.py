@@ -6,8 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from gpukit.bench import Conditions
-from gpukit.bench.reproduce import solvers
+from gpukit.bench import Conditions, solvers
 from gpukit.device import cpu
 from gpukit.neighbors import SimLSH
 from gpukit.neighbors.plan import Found, Settings

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from factorization.inputs import planted
 
-from gpukit.bench import Conditions
-from gpukit.bench.reproduce import solvers
+from gpukit.bench import Conditions, solvers
 from gpukit.device import cpu
 
 

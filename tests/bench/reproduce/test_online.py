@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from factorization.inputs import planted
 
-from gpukit.bench import Conditions
+from gpukit.bench import Conditions, online
 from gpukit.bench.ratings import drop_unused_ids
-from gpukit.bench.reproduce import online
 from gpukit.device import cpu
 from gpukit.ratings import synth_ratings
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gpukit.bench import Conditions, imputation, ranking
+from gpukit.bench import reproduce as papers
 from gpukit.bench.measurement import Row
-from gpukit.bench.reproduce import papers
 from gpukit.device import cpu
 
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from gpukit.bench import Conditions
+from gpukit.bench import Conditions, solvers
 from gpukit.bench.measurement import Curve
-from gpukit.bench.reproduce import solvers
 from gpukit.device import cpu
 from gpukit.device.place import Device
 from gpukit.errors import DataError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import data
 
-from gpukit.bench.clicks import ncf_data
+from gpukit.bench import clicks as ncf_data
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.answers.judging import baseline_scores

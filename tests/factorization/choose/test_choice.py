@@ -10,8 +10,8 @@ from factorization.inputs import planted, same_state
 from gpukit import persist
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.choose import choice
-from gpukit.factorization.choose.choice import RatingEvaluator, folds, held_out_biases, make_trial
+from gpukit.factorization import choose as choice
+from gpukit.factorization.choose import RatingEvaluator, folds, held_out_biases, make_trial
 from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 
@@ -94,7 +94,7 @@ def test_what_is_named_is_obeyed(named):
 
 
 def test_nothing_is_tried_where_all_is_named_or_ratings_are_plenty(monkeypatch):
-    monkeypatch.setattr("gpukit.factorization.choose.choice.folds", lambda *_: pytest.fail("something is tried"))
+    monkeypatch.setattr("gpukit.factorization.choose.folds", lambda *_: pytest.fail("something is tried"))
     ratings = sparse()[0]
     named = make(MatrixFactorization, n_factors=2, n_epochs=1, regularization=0.1).fit(ratings)
     paper = make(MatrixFactorization, n_factors=2, n_epochs=1, rates="paper").fit(ratings)
@@ -166,7 +166,7 @@ def test_going_on_does_not_choose_again(tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         make(MatrixFactorization).fit(train, progress=stop, checkpoint=tmp_path / "point")
-    monkeypatch.setattr("gpukit.factorization.choose.choice.folds", lambda *_: pytest.fail("it chooses again"))
+    monkeypatch.setattr("gpukit.factorization.choose.folds", lambda *_: pytest.fail("it chooses again"))
     resumed = make(MatrixFactorization).fit(train, checkpoint=tmp_path / "point", resume=True)
     assert resumed.chosen_ == whole.chosen_ and len(resumed.trials_) == len(whole.trials_)
     assert same_state(resumed, whole)
@@ -249,7 +249,7 @@ def test_judges_are_many_and_nobody_judges_twice():
 
 def test_candidates_share_what_is_prepared(monkeypatch):
     """Ordering of ratings and neighbour search run once per part, not per candidate."""
-    from gpukit.factorization.choose import choice
+    from gpukit.factorization import choose as choice
 
     calls = []
     original = choice.order_ratings

@@ -7,8 +7,8 @@ import pytest
 
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.choose import choice
-from gpukit.factorization.choose.choice import curve_of, rms, train_candidate, work_of_epoch
+from gpukit.factorization import choose as choice
+from gpukit.factorization.choose import curve_of, rms, train_candidate, work_of_epoch
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers import rates
 from gpukit.model_selection import trial

@@ -6,7 +6,7 @@ import pytest
 from factorization.inputs import planted
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.choose import choice
+from gpukit.factorization import choose as choice
 from gpukit.factorization.constants import RULES
 from gpukit.ratings import Ratings
 

@@ -11,10 +11,9 @@ from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import choosing, hold_out, mix, start
-from gpukit.factorization.implicit.evaluator import measure_lists, units
-from gpukit.factorization.implicit.hold_out import weigh_clicks
-from gpukit.factorization.implicit.prepared import PreparedClicks
+from gpukit.factorization.implicit import choosing, states
+from gpukit.factorization.implicit import prepared as evaluator
+from gpukit.factorization.implicit.prepared import PreparedClicks, measure_lists, units, weigh_clicks
 from gpukit.factorization.settings import check
 from gpukit.model_selection import trial
 from gpukit.model_selection.splits import draw_sample
@@ -68,8 +67,9 @@ def test_epochs_are_those_of_the_best_trial_unless_they_are_passed(passed):
 def test_additions_are_judged_by_clicks_that_the_search_has_not_used(monkeypatch):
     """Unless clicks have times: the latest are held out then."""
     drawn, estimator = [], MatrixFactorization(device="cpu")
-    hold_out_share = hold_out.hold_out
-    monkeypatch.setattr(hold_out, "hold_out", lambda *it: drawn.append(it[2]) or hold_out_share(*it))
+    hold_out_share = evaluator.hold_out
+    for module in (evaluator, choosing):
+        monkeypatch.setattr(module, "hold_out", lambda *it: drawn.append(it[2]) or hold_out_share(*it))
     for table, draws in ((clicks()[0], [0, 1, 2]), (timed(), [0, 2])):
         drawn.clear()
         estimator.fit(table)
@@ -196,13 +196,13 @@ def test_longer_trainings_continue_shorter_ones():
     ],
 )
 def test_patience_counts_epochs_of_which_every_second_is_judged(monkeypatch, patience, scores, trained, best):
-    train, judges = hold_out.hold_out(clicks()[0], 0, 0)
-    evaluator = choosing.Evaluator(MatrixFactorization(device="cpu"), train, judges, cpu(), trial.Budget(1e12))
+    train, judges = evaluator.hold_out(clicks()[0], 0, 0)
+    one = choosing.Evaluator(MatrixFactorization(device="cpu"), train, judges, cpu(), trial.Budget(1e12))
     values = iter(scores)
-    monkeypatch.setattr(evaluator, "measure", lambda session: np.full((3, 2), next(values)))
+    monkeypatch.setattr(one, "measure", lambda session: np.full((3, 2), next(values)))
     settings = plan(solver="ials", n_factors=2, epochs=11)
-    measures, epochs, curve, _ = evaluator.train(settings, patience)
-    assert evaluator.states[settings._replace(epochs=0)][0] == trained
+    measures, epochs, curve, _ = one.train(settings, patience)
+    assert one.states[settings._replace(epochs=0)][0] == trained
     assert epochs == best and measures[0, 0] == max(scores[: len(curve)])
 
 
@@ -229,7 +229,7 @@ def test_too_few_to_hold_any_out():
 
 def test_the_latest_share_is_held_out():
     whole = timed()
-    (train, judges), *more = hold_out.hold_out_draws(whole, 0, 3)
+    (train, judges), *more = evaluator.hold_out_draws(whole, 0, 3)
     expected = naive.latest(whole.users.tolist(), whole.times.tolist(), RULES.held_out_share)
     pairs = {(int(whole.users[k]), int(whole.items[k])) for k in expected}
     assert not more and judges.latest
@@ -239,7 +239,7 @@ def test_the_latest_share_is_held_out():
 
 def test_draws_of_clicks_without_times():
     plain, _ = clicks()
-    draws = hold_out.hold_out_draws(plain, 0, 3)
+    draws = evaluator.hold_out_draws(plain, 0, 3)
     assert len(draws) == 3 and not any(judges.latest for _, judges in draws)
     first, second, _ = (set(zip(judges.users.tolist(), judges.items.tolist())) for _, judges in draws)
     sizes = np.bincount(plain.users)
@@ -253,7 +253,7 @@ def test_users_with_too_few_clicks_judge_nothing():
     items = np.concatenate([np.arange(count) for count in (1, 2, 3, 3, 4, 5)])
     few = as_ratings((users, items, np.ones(len(users), np.float32)))
     for seed in range(20):
-        for _, judges in hold_out.hold_out_draws(few, seed, 3):
+        for _, judges in evaluator.hold_out_draws(few, seed, 3):
             assert judges.users.tolist() == [2, 3, 4, 5]
 
 
@@ -261,7 +261,7 @@ def test_fewer_users_judge_among_many_items(monkeypatch):
     plain, _ = clicks()
     monkeypatch.setattr(RULES, "ranked_pairs", 25 * plain.shape[1])
     monkeypatch.setattr(RULES, "least_judges", 2)
-    train, judges = hold_out.hold_out(plain, 0, 0)
+    train, judges = evaluator.hold_out(plain, 0, 0)
     assert np.unique(judges.users).tolist() == list(range(25)) and len(train) < 0.9 * len(plain)
 
 
@@ -308,7 +308,7 @@ def test_the_choice_does_not_depend_on_the_order_of_ids():
 def test_times_that_do_not_tell():
     same = timed()
     same.times[:] = 7
-    assert not hold_out.times_differ(same)
+    assert not evaluator.times_differ(same)
 
 
 def test_weights_of_clicks_are_tried_if_something_is_known():
@@ -336,7 +336,7 @@ def test_what_lists_are_worth():
     lists[2, 5:] = -1  # a user has clicked everything else
     held = [(user, item) for user in range(7) for item in random.permutation(40)[: 1 + 2 * user]]
     users, items = random.permutation(held).T
-    found = measure_lists(lists, hold_out.Judges(users, items, False))
+    found = measure_lists(lists, evaluator.Judges(users, items, False))
     for user in range(7):
         own = {item for one, item in held if one == user}
         worth = [naive.ndcg(lists[user].tolist(), own, k) for k in (RULES.judged_length, RULES.reported_length)]
@@ -347,8 +347,7 @@ def test_what_lists_are_worth():
 def test_the_deviation_of_scores():
     state = random_state((12, 9), 4, 0, 1)
     scores = state.user_factors.astype(float) @ state.item_factors.T
-    assert mix.deviation(state) == pytest.approx(np.sqrt((scores**2).mean()), rel=1e-6)
-    assert start.deviation(np.array([4, 2, 0])) == pytest.approx(np.sqrt((1 + 0.25) / 3))
+    assert states.deviation(state) == pytest.approx(np.sqrt((scores**2).mean()), rel=1e-6)
 
 
 def random_state(shape, n_factors, k, seed):
@@ -385,9 +384,9 @@ def test_two_models_in_one_score_as_both():
     history = History(np.append(indptr, indptr[-1]), items, None, None)
     one, other = random_state((12, 9), 4, 0, 1), random_state((12, 9), 3, 2, 2)
     one.user_extras[:], one.item_extras[:] = 0, 0
-    both = mix.combine_states(one, other, 0.25)
+    both = states.combine_states(one, other, 0.25)
     np.testing.assert_allclose(scores(both, history), scores(one, history) + 0.25 * scores(other, history), atol=1e-5)
-    first, second = mix.split_states(both, plan(n_factors=4, mixed=0.25))
+    first, second = states.split_states(both, plan(n_factors=4, mixed=0.25))
     for found, expected in ((first, one), (second, other)):
         for own, known in zip(found, expected):
             np.testing.assert_allclose(own, known, atol=1e-6)
@@ -435,7 +434,7 @@ def test_popularity_beside_the_factors(share):
     counts = np.bincount(train.items, minlength=60)
     plain = state.user_factors.astype(float) @ state.item_factors.T
     bare = state._replace(item_extras=np.zeros_like(state.item_extras))
-    mixed = start.with_popularity(bare, counts, share)
+    mixed = states.with_popularity(bare, counts, share)
     fitted.set_fitted(mixed, fitted._rated, fitted._scale, *ids_of(train))
     expected = (1 - share) * plain + share * counts / counts.max()
     np.testing.assert_allclose(fitted.predict(pairs_of(train)), expected.ravel(), atol=1e-5)
@@ -446,7 +445,7 @@ def test_lists_of_users_who_are_not_known_with_popularity_beside():
     fitted = LSHMF(n_factors=4, n_epochs=30, solver="ials", regularization=0.01, unobserved_weight=0.3, device="cpu")
     fitted.fit(train)
     bare = fitted._state._replace(item_extras=np.zeros_like(fitted._state.item_extras))
-    fitted._state = start.with_popularity(bare, np.bincount(train.items, minlength=60), 0.3)
+    fitted._state = states.with_popularity(bare, np.bincount(train.items, minlength=60), 0.3)
     fitted.chosen_["popular"] = 0.3
     known, _ = fitted.recommend(train.user_ids[:10], n=5)
     mine = train.take(train.users < 10)

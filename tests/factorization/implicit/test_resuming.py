@@ -10,7 +10,7 @@ from factorization.implicit.planted import clicks
 from gpukit import persist
 from gpukit.errors import ModelError
 from gpukit.factorization import LSHMF
-from gpukit.factorization.choose.chosen import Choice
+from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import begin
 from gpukit.runtime.thread_count import limit_threads

@@ -196,8 +196,8 @@ def added_to(worth, monkeypatch, second=50_000, sizes=(1.0, 1.0)):
 
     sizes: of the scores of both models.
     """
-    monkeypatch.setattr(choosing.mix, "deviation", lambda state: sizes[state == "partner"])
-    monkeypatch.setattr(choosing.mix, "partner", lambda estimator, plan, *size: plan._replace(solver="sampled"))
+    monkeypatch.setattr(choosing, "deviation", lambda state: sizes[state == "partner"])
+    monkeypatch.setattr(choosing, "partner", lambda estimator, plan, *size: plan._replace(solver="sampled"))
     search = search_of(worth)
     search.clicks.items = np.array([0, 0, 1, 1])
     base = plan(n_factors=64)
@@ -257,7 +257,7 @@ def test_every_candidate_is_reported():
 def weighted(worth, monkeypatch, size=0.5):
     """Return the chosen settings for prescribed scores, if item weights may be added; size: of their scores."""
     monkeypatch.setattr(choosing, "without_factors", lambda state: state)
-    monkeypatch.setattr(choosing.mix, "deviation", lambda state: 1.0)
+    monkeypatch.setattr(choosing, "deviation", lambda state: 1.0)
     search = search_of(lambda one: 0.1 * (one.popular < 1) + worth(one))
     search.clicks.items = np.array([0, 0, 1, 1])
     search.draws[0].deviation_of_weights = lambda decay: size

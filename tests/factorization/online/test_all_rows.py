@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.factorization.model.layout import SQUARES
 from gpukit.factorization.model.state import State
-from gpukit.factorization.online.learning import shrink_factors
+from gpukit.factorization.online.run import shrink_factors
 
 
 def test_factors_shrink_and_grown_rows_learn_faster():

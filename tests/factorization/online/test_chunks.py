@@ -7,7 +7,7 @@ import pytest
 
 from gpukit.device.engine import common_steps
 from gpukit.factorization import cpu as steps
-from gpukit.factorization.online import learning
+from gpukit.factorization.online import run as learning
 from gpukit.factorization.solvers import rates
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.schedule import cut_table

@@ -8,7 +8,8 @@ from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.online import inputs, merge, run
+from gpukit.factorization.online import device_state as merge
+from gpukit.factorization.online import inputs, run
 from gpukit.factorization.online.device_state import DeviceState
 
 

@@ -11,7 +11,8 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.online import inputs as reading
-from gpukit.factorization.online import learning, twins
+from gpukit.factorization.online import run as learning
+from gpukit.factorization.online import twins
 from gpukit.factorization.prepare import twins as preparing
 from gpukit.factorization.prepare.formulas import ASIDE, KNOWN, FirstRows
 from gpukit.factorization.solvers import rates

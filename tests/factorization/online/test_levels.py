@@ -15,7 +15,8 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import BASE
 from gpukit.factorization.model.state import start_factors
-from gpukit.factorization.online import merge, twins
+from gpukit.factorization.online import device_state as merge
+from gpukit.factorization.online import twins
 from gpukit.factorization.online.inputs import NewRatings
 from gpukit.neighbors.hashes import cpu as simlsh
 from gpukit.neighbors.hashes import plan as work

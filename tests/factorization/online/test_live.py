@@ -340,7 +340,7 @@ def test_weights_and_clicks_are_refused():
 
 def test_a_part_that_fails_midway(monkeypatch):
     """An incomplete update is not used."""
-    from gpukit.factorization.online import learning
+    from gpukit.factorization.online import run as learning
 
     live, (_, _, parts) = fitted(MatrixFactorization).live("cpu"), whole_and_parts()
     monkeypatch.setattr(learning, "learn", lambda *arguments: 1 / 0)

@@ -9,7 +9,8 @@ from gpukit.device.engine import common_steps
 from gpukit.errors import DataError
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.arrays import Scale
-from gpukit.factorization.online import inputs, merge
+from gpukit.factorization.online import device_state as merge
+from gpukit.factorization.online import inputs
 from gpukit.factorization.online.device_state import DeviceRatings, restore_values
 from gpukit.ratings import Ratings
 from gpukit.ratings.convert import table_of

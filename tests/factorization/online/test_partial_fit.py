@@ -141,7 +141,7 @@ def test_neighbours_of_all_ratings_are_found():
 def test_influences_go_with_their_neighbours():
     first, more, _ = parts()
     before = make(LSHMF).fit(first)
-    from gpukit.factorization.online.learning import carry_influence
+    from gpukit.factorization.online.run import carry_influence
 
     after = copy.copy(before).partial_fit(more)
     influence = carry_influence(before._state, after.neighbors_)
@@ -327,7 +327,7 @@ def test_new_rows_learn_their_factors(early, rows, monkeypatch):
     """Biases alone predict nearly as well, so factors are compared with their initial values."""
     model, still = (copy.deepcopy(early) for _ in range(2))
     model.partial_fit(parts()[1], rows=rows)
-    monkeypatch.setattr(run.learning, "run_epochs", lambda *arguments: None)
+    monkeypatch.setattr(run, "run_epochs", lambda *arguments: None)
     still.partial_fit(parts()[1], rows=rows)
     assert (model.user_factors_[340:] != still.user_factors_[340:]).all()
     if rows == "frozen":
@@ -426,13 +426,13 @@ def test_an_interrupt_leaves_the_model_unchanged(early, rows, monkeypatch):
 
 def test_others_are_fixed_while_new_rows_learn(early, monkeypatch):
     """In the tables of the training, not only in the model."""
-    sessions, begin_training = [], run.learning.begin_training
+    sessions, begin_training = [], run.begin_training
 
     def begin(session, *arguments):
         sessions.append(session)
         return begin_training(session, *arguments)
 
-    monkeypatch.setattr(run.learning, "begin_training", begin)
+    monkeypatch.setattr(run, "begin_training", begin)
     live = early.live("cpu")
     live.add(parts()[1])
     (session,) = sessions

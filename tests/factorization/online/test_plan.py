@@ -5,8 +5,8 @@ import pytest
 
 from gpukit.factorization import settings as of_training
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.online.learning import find_changed_items
-from gpukit.factorization.online.plan import Options, late_epochs, plan_replay
+from gpukit.factorization.online.inputs import Options, late_epochs, plan_replay
+from gpukit.factorization.online.run import find_changed_items
 from gpukit.factorization.solvers.rates import sgd_defaults
 
 

@@ -12,8 +12,9 @@ from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization, settings
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.online import plan, run
-from gpukit.factorization.online.plan import Options
+from gpukit.factorization.online import inputs as plan
+from gpukit.factorization.online import run
+from gpukit.factorization.online.inputs import Options
 from gpukit.persist import load_model
 from gpukit.ratings import Ratings
 

@@ -7,13 +7,12 @@ from factorization import naive
 from factorization.inputs import ordered, planted, ratings_of
 from gpukit.evaluation import metrics
 from gpukit.factorization import constants, cpu
-from gpukit.factorization.arrays import Scale
+from gpukit.factorization.arrays import Scale, unscale
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import NO_NEIGHBOR, major_first
 from gpukit.factorization.model.state import State
 from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.run import unscale
 from gpukit.ratings import Ratings
 
 MANY = np.random.default_rng(5).random(600) * 9 - 4  # more values than levels

@@ -13,7 +13,8 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encounte
 
 from gpukit.base import arrays
 from gpukit.device import Device
-from gpukit.factorization import LSHMF, MatrixFactorization, begin
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import run as begin
 from gpukit.factorization.implicit import begin as begin_implicit
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders import resident

@@ -8,7 +8,7 @@ from ratings.test_read_parts import frame, pieces
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.shared import begin
+from gpukit.factorization.shared import training as begin
 from gpukit.model_selection import splits
 from gpukit.ratings import read_ratings, synth_ratings
 from gpukit.ratings.parts import RatingsPart, part_of, split_by_pair

@@ -19,8 +19,8 @@ from gpukit.factorization.prepare.training_data import (
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu as own_steps
 from gpukit.factorization.shared import partition
-from gpukit.factorization.shared.begin import ratings_of_rank
 from gpukit.factorization.shared.partition import Copies, Parts, Ring, parts_of
+from gpukit.factorization.shared.training import ratings_of_rank
 from gpukit.ratings.orders.order import order_ratings
 
 WAY = PreparationOptions("users", 3, False, False, USUAL)

@@ -15,7 +15,7 @@ def samples(name):
     """A function that makes checkpoints of a class, with and without a best state."""
 
     def make():
-        from gpukit.factorization.choose.chosen import Choice
+        from gpukit.factorization.choice import Choice
         from gpukit.factorization.model import saving
 
         model = copy.deepcopy(models.fitted(name))

@@ -52,7 +52,7 @@ def joined(**how):
     from unittest import mock
 
     import gpukit
-    from gpukit.factorization.choose.chosen import Choice
+    from gpukit.factorization.choice import Choice
     from gpukit.factorization.implicit import begin
 
     def choose(estimator, clicks, settings, device, progress):
@@ -64,7 +64,7 @@ def joined(**how):
 
 def checkpoints():
     """Samples of checkpoints of both solvers."""
-    from gpukit.factorization.choose.chosen import Choice
+    from gpukit.factorization.choice import Choice
     from gpukit.factorization.model import saving
 
     data, made = saving.fingerprint(clicks()), []

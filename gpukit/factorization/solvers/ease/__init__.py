@@ -5,10 +5,9 @@
 B minimizes |X - X B|^2 + lambda |B|^2 with a diagonal of 0. The scores of a user are the sum of B's rows of the items
 that the user has clicked, so a new user needs no training.
 
-baseline.py    EASE as a baseline of lists, with its default regularization
-gpu.py         B by cuBLAS and cuSOLVER
-lists.py       where B does not fit: regressions of each item on its neighbours; kernels.py, twins.py
-training.py    B, and scores without B, by the inverse of the smaller side, and its correction; there are no epochs
+training.py    B, and scores without B, by the inverse of the smaller side, and its correction; on a GPU B by cuBLAS
+               and cuSOLVER; where B does not fit, regressions of each item on its neighbours (kernels.py, twins.py);
+               EASE as a baseline of lists, with its default regularization. There are no epochs
 
 Paper: Steck, "Embarrassingly Shallow Autoencoders for Sparse Data", WWW 2019 (arXiv:1905.03375).
 Cost, n = min(M, N): the sums of squares of the clicks per row (of the larger side), n^3 for the inverse, and with fewer

@@ -11,9 +11,16 @@ score is -(X P)_uj / P_jj, which is -lambda Z_uj / (1 - t_j). X is a scipy.spars
 import numpy as np
 
 from gpukit._pool import single_threaded_blas
+from gpukit.device import available_memory, free_memory
+from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
+from gpukit.evaluation.lists.baselines import Popularity
+from gpukit.evaluation.lists.clicks import Clicks
 from gpukit.factorization.arrays import NUMBERS
 from gpukit.factorization.constants import RULES
+from gpukit.factorization.solvers import solver_defaults
+from gpukit.neighbors.item_knn import click_neighbors
+from gpukit.ratings.orders.order import order_ratings
 from gpukit.selection.twins import scores as scores_of_keys
 
 BITS = 32  # slots of a word of a mask: see kernels.py
@@ -52,11 +59,6 @@ def memory_of(n_items):
     """Return the bytes of main memory that a solution needs."""
     copies = 3  # matrices of N x N float32 numbers that the solution needs
     return 4 * copies * n_items**2
-
-
-def memory_served(n_items):
-    """Return the bytes of the device's memory that weights need while lists are made."""
-    return 4 * n_items**2
 
 
 def matrix_of(indptr, items, n_items):
@@ -217,3 +219,118 @@ def pair_sums(session, users, items):
         pairs = order[slice(*np.searchsorted(places, (first, first + len(tile)), sorter=order))]
         out[known[pairs]] = sums[places[pairs] - first, items[known[pairs]]]
     return out
+
+
+def solve_lists(clicks, ridge, n_neighbors, device):
+    """Return B (N, N) as a scipy.sparse.csr_array of Ratings: at most n_neighbors weights in a column."""
+    from scipy.sparse import csr_array
+
+    n_items, orders = clicks.shape[1], order_ratings(clicks, device)
+    neighbors, _ = click_neighbors(orders, max(1, min(n_neighbors, n_items - 1)), device)
+    decay = np.float32(ridge * (neighbors.shape[1] / max(1, n_items - 1)) ** (1 / 3))
+    steps = engine(device, "gpukit.factorization.solvers")
+    weights = steps.regress_on_neighbors(neighbors, orders.by_item, len(orders.by_user.indptr), decay)
+    columns, is_used = np.arange(n_items, dtype=np.int32), neighbors >= 0
+    columns = np.repeat(columns, is_used.sum(axis=1))
+    return csr_array((weights[is_used], (neighbors[is_used], columns)), (n_items, n_items))
+
+
+def memory_of_lists(n_items, n_neighbors):
+    """Return the bytes of main memory of neighbours, cosines and weights, and of their copies by row."""
+    return 28 * n_items * n_neighbors
+
+
+BLOCK = 1 << 28  # numbers of a dense block of users, in half precision
+
+
+def solve_on_gpu(X, ridge, device):
+    """Return B (N, N) float32 on the host with a diagonal of 0; arguments as weights.solve_weights.
+
+    None without cupy or the memory for it, and if single precision is not accurate.
+    """
+    copies = 4  # matrices of N x N float32 numbers that the solution needs at once
+    n_items = X.shape[1]
+    if 4 * copies * n_items**2 + 2 * BLOCK > free_memory(device):
+        return None
+    try:
+        import cupy
+        from cupyx import lapack
+    except ImportError:
+        return None
+    with cupy.cuda.Device(device.index):
+        gram = cublas_gram(X, cupy)
+        gram.ravel()[:: n_items + 1] += np.float32(ridge)
+        try:
+            inverse = lapack.posv(gram, cupy.eye(n_items, dtype=np.float32))
+        except np.linalg.LinAlgError:
+            return None
+        ones = cupy.ones(n_items, np.float32)
+        error = float(cupy.linalg.norm(gram @ (inverse @ ones) - ones)) / n_items**0.5
+        inverse /= -cupy.diag(inverse)
+        cupy.fill_diagonal(inverse, 0)
+        return cupy.ascontiguousarray(inverse).get() if error <= RULES.inverse_error else None
+
+
+def cublas_gram(X, cupy):
+    """Return X'X (N, N) float32 on the GPU.
+
+    Blocks of rows are dense in half precision, and products are added in single precision: all numbers are exact up to
+    2**24 users.
+    """
+    from cupy.cuda import cublas, device, runtime
+
+    n_users, n_items = X.shape
+    step, value = max(1, min(n_users, BLOCK // n_items)), np.ones(1, np.float32)
+    gram, dense = cupy.zeros((n_items, n_items), np.float32), cupy.empty((step, n_items), np.float16)
+    items = cupy.asarray(X.indices)
+    half, single = (dense.data.ptr, runtime.CUDA_R_16F, n_items), (gram.data.ptr, runtime.CUDA_R_32F, n_items)
+    transposed, rule = (cublas.CUBLAS_OP_N, cublas.CUBLAS_OP_T), (cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_GEMM_DEFAULT)
+    shape, scale = (n_items, n_items, step), value.ctypes.data
+    for first in range(0, n_users, step):
+        starts = X.indptr[first : first + step + 1]
+        lines = cupy.asarray(np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts)))
+        dense.fill(0)
+        dense[lines, items[starts[0] : starts[-1]]] = 1
+        handle = device.get_cublas_handle()
+        cublas.gemmEx(handle, *transposed, *shape, scale, *half, *half, scale, *single, *rule)
+    return gram
+
+
+class Ease(Popularity):
+    """Recommend the items with the highest positive scores of EASE; others by popularity."""
+
+    name = "EASE"
+
+    def __init__(self, learned, n_items, known=None):
+        """Arguments as Popularity."""
+        super().__init__(learned, n_items, known)
+        decay = solver_defaults("ease", "adaptive", len(learned.items))["regularization"]
+        self.weights = solve_weights(matrix_of(*learned, n_items), decay)
+        self.clicked = matrix_of(*self.known, n_items)
+
+    @staticmethod
+    def is_affordable(learned: Clicks, n_items):
+        """Return True if the solution takes a few seconds and half of the main memory at most."""
+        most_work = 4e9  # in multiplications of training: about 8,000 items
+        work = work_of((len(learned.indptr) - 1, n_items), len(learned.items))
+        return work <= most_work and 2 * memory_of(n_items) <= available_memory()
+
+    def pair_scores(self, rows, items):
+        """Return scores (B, C) float32 of items (B, C) for users (B,), known clicks included."""
+        out, step = np.empty(items.shape, np.float32), max(1, NUMBERS // self.n_items)
+        for first in range(0, len(rows), step):
+            tile = slice(first, first + step)
+            out[tile] = np.take_along_axis(self.clicked[rows[tile]] @ self.weights, items[tile], 1)
+        return out
+
+    def best(self, rows, n):
+        """Return the items (b, n) int32 with the best positive scores, -1 after the last."""
+        lists, step = np.empty((len(rows), n), np.int32), max(1, NUMBERS // self.n_items)
+        for first in range(0, len(rows), step):
+            tile = slice(first, first + step)
+            clicked = self.clicked[rows[tile]]
+            scores = clicked @ self.weights
+            scores[np.repeat(np.arange(len(scores)), np.diff(clicked.indptr)), clicked.indices] = -np.inf
+            best, values = best_columns(scores, n)
+            lists[tile] = np.where(values > 0, best, -1)
+        return lists

@@ -99,17 +99,6 @@ def pack_numbers(start, stop, chunks, slots, numbers, packed):
 CHUNK_BYTES = 24
 
 
-class StreamOrder(NamedTuple):
-    """Chunks and rating levels of a streamed training, before it begins.
-
-    pace: schedule.Pace; levels: number of rating levels; exact: ratings are their levels.
-    """
-
-    pace: object
-    levels: int
-    exact: bool
-
-
 class Block(NamedTuple):
     """Block of ratings.
 
@@ -207,7 +196,7 @@ def send_block(blocks, buffers, stream, number, buffer):
 class StreamTraining(schedule.Epochs):
     """Epochs of a session on ratings that travel in blocks, at the rates of settings.Settings.
 
-    task: solvers.Task with data on the host; order: StreamOrder.
+    task: solvers.Task with data on the host; order: see sgd.training.arrange.
     """
 
     def __init__(self, session, task, order):
@@ -215,10 +204,11 @@ class StreamTraining(schedule.Epochs):
         self.computing = cuda.stream()
         side, z = task.data.side, session.levels.copy_to_host()[1:]
         self.n_ratings, self.rows = len(side.minor), session.parameters.Q.shape[0] - 1
-        self.packing = packing_of(self.rows, order.levels, order.exact, session.layout.slots, side.weights is not None)
-        self.z, self.host_z = to_device(np.append(z, np.float32(0))), z[: order.levels]
+        pace, levels, exact = order
+        self.packing = packing_of(self.rows, levels, exact, session.layout.slots, side.weights is not None)
+        self.z, self.host_z = to_device(np.append(z, np.float32(0))), z[:levels]
         session.looks_up_on_host = True
-        self.workers, tables, is_kept, largest = self.plan(side, order.pace, task)
+        self.workers, tables, is_kept, largest = self.plan(side, pace, task)
         counts = np.diff(side.minor_starts[: self.rows + 1])
         session.place_minor(side, np.argsort(-counts, kind="stable").astype(np.uint32))
         source = self.source(task, session.places.copy_to_host())

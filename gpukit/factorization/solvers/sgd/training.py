@@ -138,16 +138,14 @@ class BatchTraining(schedule.Epochs):
 def arrange(task):
     """Return (chunk tables, workers) of a solvers.Task.
 
-    Batches if it is deterministic without strata; StreamOrder if its ratings are streamed.
+    Batches if it is deterministic without strata; (Pace, levels, whether they are exact) if its ratings are streamed.
     """
     if task.deterministic and task.data.side.strata is None:
         return arrange_batches(task)
     settings, counts = task.settings, np.diff(task.data.side.indptr)
     pace = schedule.Pace(default_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
     if task.streamed:
-        from gpukit.factorization.solvers.sgd.stream_training import StreamOrder
-
-        return StreamOrder(pace, len(task.orders.levels.values), task.orders.levels.exact)
+        return pace, len(task.orders.levels.values), task.orders.levels.exact
     return chunk_tables(task.data.side, pace, settings.seed, task.steps)
 
 

@@ -286,10 +286,10 @@ def test_a_gpu_solves_for_weights_unless_it_cannot(monkeypatch):
     table, given = clicks()[0], []
     n_items = table.shape[1]
     gpu, solved = Device("cuda", 0, "GPU", (9, 0)), np.full((n_items, n_items), 7.0, np.float32)
-    monkeypatch.setattr(item_weights.gpu, "solve_weights", lambda *arguments: given.append(arguments[1:]) or solved)
+    monkeypatch.setattr(item_weights.training, "solve_on_gpu", lambda *arguments: given.append(arguments[1:]) or solved)
     monkeypatch.setattr(item_weights, "free_memory", lambda device: 1 << 30)
     assert item_weights.solve(table, RIDGE, gpu) is solved and given == [(RIDGE, gpu)]
     expected = item_weights.solve(table, RIDGE, cpu())
     assert len(given) == 1 and expected.shape == solved.shape and (expected != solved).all()
-    monkeypatch.setattr(item_weights.gpu, "solve_weights", lambda *arguments: None)
+    monkeypatch.setattr(item_weights.training, "solve_on_gpu", lambda *arguments: None)
     assert np.array_equal(item_weights.solve(table, RIDGE, gpu), expected)

@@ -7,7 +7,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.factorization.implicit.prepared import make_training_data
-from gpukit.factorization.implicit.start import SCALE, start_state
+from gpukit.factorization.implicit.states import SCALE, start_state
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.ials import training
 from gpukit.ratings import Ratings

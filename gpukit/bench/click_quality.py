@@ -24,12 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import factorization
-from gpukit.bench.clicks import ncf_data
+from gpukit.bench import clicks as ncf_data
 from gpukit.bench.measurement import Row, check_learned
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization.answers import judging
-from gpukit.factorization.implicit.hold_out import Judges, times_differ
-from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.implicit.prepared import Course, Judges, PreparedClicks, times_differ
 from gpukit.factorization.settings import check
 
 SIZE = {"n_factors": 192, "n_epochs": 12}
@@ -152,7 +151,7 @@ def curve(prepared, judges, plan):
 
 
 def ranks(state, clicks, judges):
-    """(b,) int64: the ranks, from 1, of hold_out.Judges' clicks by the factors of a State, among the items that are not
+    """(b,) int64: the ranks, from 1, of the Judges' clicks by the factors of a State, among the items that are not
     in their users' clicks, Ratings."""
     from scipy import sparse
 

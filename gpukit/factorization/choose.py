@@ -1,5 +1,8 @@
 """Choose the open settings of an estimator on a hold-out, unless the defaults suit a sample of users.
 
+Otherwise a part of the ratings is held out, damped biases and a few settings are tried on the others, and the best is
+trained again on all ratings. The folds are deterministic, the rest as training is.
+
 Many ratings of a user help only if there are preferences to learn; with noise the default settings overfit. Users of
 the sample have all their ratings, items only a few. So if factors improve on damped biases in the sample, they improve
 more on all ratings. The density is the number of ratings per user and item. A large number of ratings alone is not
@@ -16,12 +19,12 @@ An RatingEvaluator computes orders, histories and neighbours once for all candid
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.choose.chosen import Choice
+from gpukit.factorization.arrays import unscale
+from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES, USUAL
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
-from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.splits import draw_sample

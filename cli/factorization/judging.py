@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.cli import report
-from gpukit.cli.factorization.table import options_named
+from gpukit.cli.factorization.table import options_named, read_table
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import read_negatives
 from gpukit.ratings.check import are_pairs, clicks_after
@@ -14,7 +14,6 @@ COLUMNS = {"predictor": "", "hr": "HR", "recall": "recall", "precision": "precis
 COLUMNS |= {"mrr": "MRR", "coverage": "coverage", "gini": "Gini", "popularity": "clicks", "few": "few"}
 KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
 DIFFERENCE = {"metric": "", "difference": "difference", "interval": "95 % interval", "p": "p", "users": "users"}
-CUT = 10  # length of the lists that a training evaluates
 SAMPLED = {"predictor": "", "hr": "HR", "ndcg": "NDCG"}
 WINNER = "ndcg"  # the metric that selects the best
 
@@ -35,7 +34,7 @@ def judge(ask, fitted, other, stages, team):
     tests = read_tests(ask, pairs) if ask.protocol else None
     stages.done("reading")
     models = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
-    given_ratings = read_given(ask)
+    given_ratings = None if ask.given is None else read_table(ask, ask.given)
     baselines = () if ask.no_baselines else judging.listers_of({"": fitted}, given_ratings)[0].baselines()
     full = judging.judge_lists(models, pairs, ask.cuts, baselines, given_ratings, ask.by, team)
     sampled = judging.judge_sampled(models, tests, ask.cuts, baselines, ask.by) if tests else None
@@ -62,29 +61,20 @@ def read_clicks(ask, least):
 
     Of ratings, those of at least `least` are clicks.
     """
-    from gpukit.ratings import read_pairs, read_ratings
+    from gpukit.ratings import read_pairs
 
     if least is None:
         users, items = read_pairs(ask.test, ask.file_format, ask.columns, ask.sep)
         if not len(users):
             raise DataError(f"{ask.test} holds no clicks to judge lists by.")
         return users, items
-    test = read_ratings(ask.test, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+    test = read_table(ask, ask.test)
     if ask.positive_from is None and not are_pairs(test):
         remark = f"Of the test, ratings from {least:g} on are clicks, as in training; --positive-from says otherwise."
         report.remark(remark, ask.quiet or ask.as_json)
     with options_named():
         test = clicks_after(test, least)
     return test.user_ids[test.users], test.item_ids[test.items]
-
-
-def read_given(ask):
-    """Return the Ratings of --given, or None."""
-    from gpukit.ratings import read_ratings
-
-    if ask.given is None:
-        return None
-    return read_ratings(ask.given, ask.file_format, ask.columns, ask.duplicates, ask.sep)
 
 
 def read_tests(ask, pairs):
@@ -111,22 +101,19 @@ def read_tests(ask, pairs):
 
 def show(ask, results):
     """Print the tables and the remarks."""
-    show_report(results.full, f"Lists of {ask.model}")
+    full = results.full
+    for k in full.cuts:
+        rows = [{**row, "popularity": report.Figure(f"{row['popularity']:.0f}")} for row in full.rows(k)]
+        title = f"Lists of {ask.model}, {len(full.users):,} users, all items ranked, k = {k}"
+        report.print_table(rows, COLUMNS, title)
     if results.sampled:
         for k in results.sampled.cuts:
             report.print_table(
                 results.sampled.rows(k), SAMPLED, f"One click among the items of {ask.protocol[1]}, k = {k}"
             )
     show_differences(results.differences, ask)
-    for text in (*remarks(results.full), *(sampled_remarks(results.sampled) if results.sampled else ())):
+    for text in (*remarks(full), *(sampled_remarks(results.sampled) if results.sampled else ())):
         report.remark(text, ask.quiet)
-
-
-def show_report(full, title):
-    """Print a table of lists for each k."""
-    for k in full.cuts:
-        rows = [{**row, "popularity": report.Figure(f"{row['popularity']:.0f}")} for row in full.rows(k)]
-        report.print_table(rows, COLUMNS, f"{title}, {len(full.users):,} users, all items ranked, k = {k}")
 
 
 def remarks(full):
@@ -172,14 +159,10 @@ def sampled_remarks(sampled):
         )
 
 
-def result(ask, results):
+def result(results):
     """Return the --json output."""
-    return {
-        "judged": "lists",
-        "lists": as_json(results.full),
-        "sampled": as_json(results.sampled) if results.sampled else None,
-        "differences": results.differences,
-    }
+    full, sampled = as_json(results.full), as_json(results.sampled) if results.sampled else None
+    return {"judged": "lists", "lists": full, "sampled": sampled, "differences": results.differences}
 
 
 def as_json(report_of_lists):
@@ -237,11 +220,11 @@ def read_line(path, clicks, ratings):
     return f"{path}: {len(clicks):,} clicks (implicit feedback){of}{often}, {users:,} users, {items:,} items"
 
 
-def closing_table(model, test, positive_from=None, split="random", seed=0):
+def closing_table(model, test, positive_from=None, split="random", seed=0, length=10):
     """Return the judging.Report of a trained model's lists on the clicks of a test, next to the baselines.
 
-    None without a test, or if the test cannot be evaluated. If the test's users are new to the model (split 'users'),
-    the first four fifths of their clicks are given.
+    length: of the lists. None without a test, or if the test cannot be evaluated. If the test's users are new to the
+    model (split 'users'), the first four fifths of their clicks are given.
     """
     from gpukit.factorization.answers.judging import split_new_users
 
@@ -251,14 +234,14 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
         given_clicks, later = None, clicks_after(test, positive_from)
         if split == "users":
             given_clicks, later = split_new_users(later, seed=seed)
-        return model.evaluate_lists(later, min(CUT, len(model.item_ids_)), given=given_clicks)
+        return model.evaluate_lists(later, min(length, len(model.item_ids_)), given=given_clicks)
     except DataError as error:
         report.remark(f"The lists were not judged: {error}", False)
         return None
 
 
 def show_training(run):
-    """Print the closing table of steps.Done."""
+    """Print the closing table of a run of train-lshmf."""
     model = run.model
     epochs = f"{len(model.history_)} epochs, " if model.history_ else ""
     learned = f"{epochs}{model.rating_counts()[0].sum():,} clicks"
@@ -267,14 +250,13 @@ def show_training(run):
         report.echo(f"{title}.")
     else:
         k = run.table.cuts[0]
-        rows = [{name: row[name] for name in KEPT} for row in run.table.rows(k)]
-        report.print_table(rows, KEPT, f"{title}; lists of {k} out of all items, {len(run.table.users):,} users")
+        title += f"; lists of {k} out of all items, {len(run.table.users):,} users"
+        report.print_table(run.table.rows(k), KEPT, title)
 
 
-def training_remarks(run):
-    """Yield the settings and the comparison of the lists of steps.Done."""
-    yield chosen_line(run.model.chosen_)
-    yield from () if run.table is None else remarks(run.table)
+def remarks_of(run):
+    """Return the settings and the comparison of the lists of a run of train-lshmf."""
+    return [chosen_line(run.model.chosen_), *(() if run.table is None else remarks(run.table))]
 
 
 def chosen_line(chosen):

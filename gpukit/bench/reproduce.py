@@ -9,17 +9,17 @@ from gpukit.bench import find
 
 PAPERS = {  # paper: {item: module.function of gpukit.bench}
     "lsh-mf": {
-        "table4": "reproduce.solvers.table4",
-        "table6": "reproduce.solvers.table6",
-        "table7": "reproduce.solvers.table7",
-        "table8": "reproduce.solvers.table8",
-        "table9": "reproduce.online.table9",
-        "table10": "clicks.table10.clicks",
-        "fig6": "reproduce.solvers.fig6",
-        "fig7": "reproduce.solvers.fig7",
-        "fig8": "reproduce.solvers.fig8",
-        "fig9": "reproduce.solvers.fig9",
-        "fig10": "reproduce.solvers.fig10",
+        "table4": "solvers.table4",
+        "table6": "solvers.table6",
+        "table7": "solvers.table7",
+        "table8": "solvers.table8",
+        "table9": "online.table9",
+        "table10": "clicks.clicks",
+        "fig6": "solvers.fig6",
+        "fig7": "solvers.fig7",
+        "fig8": "solvers.fig8",
+        "fig9": "solvers.fig9",
+        "fig10": "solvers.fig10",
     },
     "imputation": {
         name: f"imputation.{name}" for name in ("table2", "table3", "fig6", "fig7", "fig8", "fig9", "fig10")

@@ -1,4 +1,4 @@
-"""`Choice`: the settings of one training, the trials and the reason."""
+"""`Choice`: the settings of one training, the trials and the reason; its contents in files."""
 
 from typing import NamedTuple
 
@@ -10,9 +10,9 @@ from gpukit.factorization.solvers import LOSSES_OF
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
 BIASES = "damped biases"  # name of the predictor in chosen_
-# Fields of settings.Settings in a checkpoint, and those for clicks.
+# Fields of Settings in a checkpoint, and those for clicks.
 KEPT = "n_factors n_neighbors epochs regularization damping trend held patience".split()
-OF_CLICKS = "solver loss n_negatives unobserved_weight exponent counted recency popular mixed ease ease_decay".split()
+CLICKS = "solver loss n_negatives unobserved_weight exponent counted recency popular mixed ease ease_decay".split()
 LATER = {"ease": 0.0, "ease_decay": 0.0}  # not in files of earlier versions
 FORMER = {"blend", "share"}  # in files of earlier versions
 FACTS = {  # of `Choice.facts`
@@ -65,7 +65,7 @@ def click_settings(settings):
     """Return the settings.Settings for clicks alone, as a dict; empty for ratings."""
     if settings.feedback == "explicit":
         return {}
-    return {name: getattr(settings, name) for name in OF_CLICKS}
+    return {name: getattr(settings, name) for name in CLICKS}
 
 
 def restore_choice(entries, settings, n_epochs):
@@ -74,7 +74,7 @@ def restore_choice(entries, settings, n_epochs):
     settings: settings.Settings of the same estimator; n_epochs: the estimator's own, or None. Raises DataError for
     entries that are not valid.
     """
-    kinds = {**kinds_of(KEPT), **(kinds_of(OF_CLICKS) if settings.feedback == "implicit" else {})}
+    kinds = {**kinds_of(KEPT), **(kinds_of(CLICKS) if settings.feedback == "implicit" else {})}
     facts = {name: persist.entry_of({**LATER, **entries}, name, kind) for name, kind in kinds.items()}
     others = (persist.entry_of(entries, name, kind) for name, kind in (("trials", list), ("why", str)))
     try:
@@ -101,7 +101,7 @@ def check_facts(stored, feedback, n_factors):
     Updates depend on it. feedback: kind of feedback; n_factors: of the model.
     """
     most_epochs = 1 << 53
-    kinds = {**FACTS, **({"feedback": str, **kinds_of(OF_CLICKS)} if feedback == "implicit" else {})}
+    kinds = {**FACTS, **({"feedback": str, **kinds_of(CLICKS)} if feedback == "implicit" else {})}
     if beyond := sorted(set(stored) - {*kinds, *FORMER}):
         raise DataError(f"{beyond[0]!r:.80} is nothing that is chosen for a training.")
     facts = {name: persist.entry_of({"trend": [], **LATER, **stored}, name, kind) for name, kind in kinds.items()}

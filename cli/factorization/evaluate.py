@@ -1,0 +1,188 @@
+"""`gpukit evaluate`: evaluate a model's predictions and lists on a test, with baselines."""
+
+from types import SimpleNamespace
+
+import click
+import numpy as np
+
+from gpukit.cli import models, options, report
+from gpukit.cli.factorization import judging
+from gpukit.cli.factorization.judging import difference_row, show_differences
+from gpukit.cli.factorization.table import (
+    closing_table,
+    count_trained,
+    read_table,
+    trained_line,
+    unknown_line,
+    unknown_pairs,
+)
+from gpukit.cli.options import option
+from gpukit.cli.report import Stages
+from gpukit.cli.sections import Sectioned
+from gpukit.cli.teams import run_as_team
+from gpukit.errors import DataError, ParameterError
+from gpukit.evaluation.lists.significance import compare
+from gpukit.factorization.lists.recommending import BY
+
+COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}
+SEQUENTIAL = {"earlier": "earlier ratings of the user", "ratings": "ratings", "rmse": "RMSE", "mae": "MAE"}
+SEQUENTIAL |= {"biases_rmse": "RMSE of biases", "biases_mae": "MAE of biases"}
+
+
+@click.command(cls=Sectioned)
+@click.argument("model")
+@click.argument("test")
+@option("--lists of_lists", "Judge lists; a model of clicks is judged so in any case.", bool)
+@option("-k cuts", "Length of the lists; may be given several times.", click.IntRange(min=1), (10,), multiple=True)
+@option(
+    "--protocol",
+    "Besides, rank each click of TEST among the items of its line in this file, as NCF's authors do.",
+    click.Tuple([click.Choice(["ncf"]), str]),
+    metavar="ncf NEGATIVES",
+)
+@option("--against MODEL", "Another model: is the difference more than chance?")
+@option("--given FILE", "Judge these users, whom MODEL need not know, by lists made from FILE.")
+@option(
+    "--sequential", "Predict each rating from the user's earlier ones, new users included, and learn it then.", bool
+)
+@option("--positive-from RATING", "In lists, only what is rated so or better counts.", float)
+@option("--by", "What ranks, as in recommend.", BY)
+@option("--no-baselines", "Leave popularity, item kNN and EASE out.", bool)
+@options.table_file
+@options.duplicates
+@options.shared_options
+@options.ranks
+@options.gpus
+@click.pass_context
+def evaluate(ctx, **values):
+    """Judge MODEL by TEST: ratings, or clicks, that it was not trained on.
+
+    Predicted ratings are judged by RMSE and MAE. Lists are judged by what their users clicked later, over all items,
+    without those that they are known to have clicked.
+
+    \b
+    gpukit evaluate my.gpukit later.csv
+    gpukit evaluate my.gpukit later.csv --lists -k 10 -k 50 --against other.gpukit
+    gpukit evaluate my.gpukit later.csv --sequential
+    gpukit evaluate my.gpukit later.csv --lists --gpus 2
+    gpukit evaluate ncf.gpukit ml-1m.test.rating --protocol ncf ml-1m.test.negative
+    """
+    ask, stages = SimpleNamespace(**values), Stages()
+    if ask.against == ask.model:
+        raise ParameterError(f"--against {ask.against} is the model that is judged: name another one.")
+    sources = (ask.model, ask.test, ask.against, ask.given, *(ask.protocol or ())[1:])
+    with run_as_team(ctx, ask, [path for path in sources if path]) as team:
+        run(ask, stages, team)
+
+
+def run(ask, stages, team):
+    """Run one rank of a Team: all evaluate, the first one prints."""
+    fitted, chosen = models.open_model(ask.model, ask.device, stages)
+    other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
+    ask.of_lists = bool(ask.of_lists or ask.protocol or fitted.feedback_ == "implicit")
+    check(ask, other)
+    if team.size > 1 and not ask.of_lists:
+        raise ParameterError(
+            "Ranks (--ranks, --gpus, mpiexec) share lists out, and predicted ratings are judged here: add --lists, or "
+            "start one."
+        )
+    judge = judging.judge if ask.of_lists else judge_sequentially if ask.sequential else judge_ratings
+    result = judge(ask, fitted, other, stages, team)
+    if team.rank:
+        return
+    if ask.as_json:
+        facts = {"command": "evaluate", "model": ask.model, "test": ask.test, "device": str(chosen)}
+        report.print_json({**facts, **(judging.result(result) if ask.of_lists else result), "seconds": stages.seconds})
+        return
+    (judging.show if ask.of_lists else show_ratings)(ask, result)
+    models.closing_remark(chosen, stages, ask.quiet)
+
+
+def check(ask, other):
+    """Raise for list options without --lists, for --sequential with it, and for a protocol with --given.
+
+    other: the model of --against or None; without --lists it must predict ratings.
+    """
+    if ask.of_lists:
+        if ask.sequential:
+            raise ParameterError("--sequential is about predicted ratings, and lists are judged here: leave it out.")
+        if ask.given and ask.protocol:
+            raise ParameterError("--protocol ncf is for users of MODEL, not for those of --given: leave one out.")
+        return
+    options = {"--given": ask.given, "--positive-from": ask.positive_from, "--no-baselines": ask.no_baselines or None}
+    for name, value in options.items():
+        if value is not None:
+            raise ParameterError(f"{name} is about lists, and predicted ratings are judged here: add --lists.")
+    if other is not None and other.feedback_ == "implicit":
+        raise ParameterError(
+            f"--against {ask.against} is a model of clicks, which predicts no ratings: add --lists to compare lists."
+        )
+
+
+def read_test(ask, stages):
+    """Return the Ratings of the test, with times for --sequential."""
+    test = read_table(ask, ask.test, times="auto" if ask.sequential else False)
+    stages.done("reading")
+    if not len(test):
+        raise DataError(f"{ask.test} holds no ratings to judge by.")
+    return test
+
+
+def judge_ratings(ask, fitted, other, stages, team):
+    """Return the --json output of predicted ratings.
+
+    unknown: numbers of ratings of unknown users and of unknown items. trained: {model: number of ratings that it was
+    trained on}.
+    """
+    from gpukit.factorization.online.inputs import check_ratings
+
+    test = check_ratings(read_test(ask, stages), fitted._scale)
+    rows, pairs = closing_table(fitted, None, test), (test.user_ids[test.users], test.item_ids[test.items])
+    unknown = dict(zip(("users", "items"), unknown_pairs(fitted, *pairs)))
+    trained, differences = {ask.model: count_trained(fitted, test)}, []
+    if other is not None:
+        trained[ask.against] = count_trained(other, test)
+        predicted = [model.predict(test, unknown="baseline") for model in (fitted, other)]
+        rows.append({**closing_table(other, None, test)[-1], "predictor": ask.against})
+        differences = [difference_of(test, predicted, ask)]
+    stages.done("evaluating")
+    facts = {"judged": "ratings", "rows": rows, "ratings": len(test), "unknown": unknown}
+    return {**facts, "differences": differences, "trained": trained}
+
+
+def judge_sequentially(ask, fitted, other, stages, team):
+    """Return the --json output of ratings that are predicted one after the other; by_time: whether they have times."""
+    sequence, rows, test = fitted._sequential(read_test(ask, stages))
+    differences = []
+    if other is not None:
+        predicted = [predictions.predicted for predictions in (sequence, other._sequential(test)[0])]
+        differences = [difference_of(test, predicted, ask)]
+    stages.done("evaluating")
+    facts = {"judged": "ratings in sequence", "rows": rows, "ratings": len(test)}
+    return {**facts, "by_time": test.times is not None, "differences": differences}
+
+
+def difference_of(test, predicted, ask):
+    """Return the row of the mean squared error per user of two models' predictions.
+
+    The difference is the other model's error less the model's: positive if the model is better.
+    """
+    counts = np.bincount(test.users)
+    sums = (np.bincount(test.users, (values - test.values) ** 2)[counts > 0] for values in predicted)
+    ours, other_means = (squares / counts[counts > 0] for squares in sums)
+    return difference_row("squared error a user, less", compare(other_means, ours, ask.seed))
+
+
+def show_ratings(ask, results):
+    """Print the table and the remarks."""
+    columns, title = COLUMNS, f"{ask.model} on {results['ratings']:,} ratings of {ask.test}"
+    if ask.sequential:
+        columns, title = SEQUENTIAL, f"{ask.model} on {ask.test}, each rating before it is learned"
+        lines = [f"{ask.test} has no times: a user's ratings are in the order of the file."][results["by_time"] :]
+    else:
+        lines = [unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
+        lines += [trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
+    report.print_table(results["rows"], columns, title)
+    show_differences(results["differences"], ask)
+    for line in filter(None, lines):
+        report.remark(line, ask.quiet)
