@@ -11,7 +11,7 @@
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
 | copies.py              | `write_letor`: .gkl copies, svmlight text, Parquet                          |
 | trec.py                | TREC runs and qrels                                                         |
-| synth.py, planted.py   | synthetic documents with LETOR's shapes                                     |
+| synth.py               | synthetic documents with LETOR's shapes                                     |
 """
 
 from gpukit._lazy import on_demand

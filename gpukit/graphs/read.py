@@ -24,9 +24,8 @@ from gpukit.graphs.convert import (
     validate_tensor,
 )
 from gpukit.graphs.labels import list_names
-from gpukit.graphs.table import Values, read_table
+from gpukit.graphs.table import Values, read_graph_text, read_table
 from gpukit.graphs.tensor import Graph
-from gpukit.graphs.text import read_graph_text
 from gpukit.graphs.time_parsing import check_times, read_times
 from gpukit.io import archives, container, sources, trust
 from gpukit.io.sheet import open_table

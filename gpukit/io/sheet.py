@@ -11,12 +11,13 @@ import numpy as np
 from gpukit._pool import in_order
 from gpukit.errors import DataError
 from gpukit.io import sources
-from gpukit.io.blank_lines import content_end, cut_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, lines, rows_end, whole_rows
 from gpukit.io.records import QUOTED, hidden
 from gpukit.io.words import (
     comma_error,
     commas_are_decimal,
+    content_end,
+    cut_blank_end,
     decimal_commas,
     decode,
     is_integer,

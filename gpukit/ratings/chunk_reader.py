@@ -14,7 +14,6 @@ import numpy as np
 
 from gpukit._pool import in_order, parallel_map
 from gpukit.errors import DataError
-from gpukit.io.blank_lines import strip_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
 from gpukit.io.ids import factorize, take_values, whole_ids
 from gpukit.io.records import hidden
@@ -27,6 +26,7 @@ from gpukit.io.words import (
     is_decimal_comma,
     is_integer,
     is_number,
+    strip_blank_end,
     text_array,
     with_point,
 )
