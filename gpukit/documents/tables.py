@@ -278,10 +278,8 @@ class CsvFile(TableFile):
 
     def _texts(self, role):
         """Return (index (l,), distinct words [str]) of a column, with the file's decimal commas."""
-        import pandas
-
-        index, words = pandas.factorize(self.frame[self.at[role]])
-        return index, [*map(with_comma, words)] if self.table.commas else list(words)
+        index, words = self.table.distinct_words(self.frame[self.at[role]])
+        return index, [*map(with_comma, words)] if self.table.commas else words
 
     def _labels(self):
         """Return the labels (l,), int64 if all are whole and float64 does not hold them."""

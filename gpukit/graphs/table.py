@@ -22,7 +22,7 @@ from gpukit.graphs.column_types import (
     types_of_frame,
 )
 from gpukit.graphs.columns import columns_of, labels_of, refuse_words, role_of, sensors_of, warn_of_kept, words_of
-from gpukit.io.sheet import FrameTable, Table, open_table
+from gpukit.io.sheet import MISSING, FrameTable, Table, open_table
 from gpukit.io.words import as_ids, is_integer, is_number, quote, refuse_repeated, text_array
 
 ENDS = {  # names of the ends of an edge in headers
@@ -281,9 +281,9 @@ def type_of_long(table, long):
     if isinstance(table, FrameTable):
         kind = type_of_column(column)
     else:
-        numbers = table.numbers(column.to_frame()).ravel()
-        seen = ~np.isnan(numbers)
-        kind = type_of_words(column[seen]) if (numbers[seen] % 1 == 0).all() else FLOAT
+        are_whole = (long.values[~np.isnan(long.values)] % 1 == 0).all()
+        words = column.drop_duplicates()
+        kind = type_of_words(words[~words.str.strip().str.lower().isin(MISSING)]) if are_whole else FLOAT
     return None if kind == FLOAT else single_type(kind)
 
 

@@ -229,16 +229,24 @@ class Table:
         """Return a column of a frame as numbers (rows,), NaN for missing; DataError for text."""
         if column.dtype.kind in "biuf":
             return column.to_numpy()
-        words = self.words(column)
-        missing = [word.strip().lower() in MISSING for word in words]
-        if {word.lower() for word, gap in zip(words, missing) if not gap} <= {"false", "true"}:
-            words = [str(int(word.lower() == "true")) for word in words]
-        for row, word in enumerate(words):
-            if not missing[row] and not _is_number(word):
-                advice = EMPTY if len(words) == 1 or any(map(is_number, words)) else NO_NUMBERS
-                wrong = f"has {what}" if (what := comma_error(word)) else f"is not a number. {advice}"
-                raise DataError(f"{self.path}, {self.place(row)}: {quote(word)} (column {column.name + 1}) {wrong}")
-        return np.array([np.nan if gap else float(word) for gap, word in zip(missing, words)])
+        index, words = self.distinct_words(column)
+        given = [word for word in words if word.strip().lower() not in MISSING]
+        if {word.lower() for word in given} <= {"false", "true"}:
+            return np.array([{"false": 0.0, "true": 1.0}.get(word.lower(), np.nan) for word in words])[index]
+        wrong = next((word for word in given if not _is_number(word)), None)  # in the order of the rows
+        if wrong is not None:
+            row = int(np.argmax(index == words.index(wrong)))
+            advice = EMPTY if len(index) == 1 or any(map(is_number, words)) else NO_NUMBERS
+            why = f"has {what}" if (what := comma_error(wrong)) else f"is not a number. {advice}"
+            raise DataError(f"{self.path}, {self.place(row)}: {quote(wrong)} (column {column.name + 1}) {why}")
+        return np.array([np.nan if word.strip().lower() in MISSING else float(word) for word in words])[index]
+
+    def distinct_words(self, column):
+        """Return (index (rows,), distinct words [str] by first row) of a column of a frame, '' where missing."""
+        import pandas
+
+        index, words = pandas.factorize(np.array(self.words(column), dtype=object))
+        return index, words.tolist()
 
 
 class FrameTable(Table):
