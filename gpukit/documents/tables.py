@@ -189,8 +189,13 @@ class TableFile:
         """
         self.X = np.empty((rows, len(features)), dtype) if self.X is None else self.X
         is_missing = np.zeros(len(features[0]), np.bool_)
+        largest = min(float(np.finfo(self.X.dtype).max), 1e308)  # larger ones may be marks of missing values
         for place, values in enumerate(features):
-            gaps, column = np.isnan(values) | parse.is_unknown(values), self.X[start : start + len(values), place]
+            column = self.X[start : start + len(values), place]
+            if -largest <= float(values.min(initial=0)) and float(values.max(initial=0)) <= largest:  # not if NaN
+                column[:] = values
+                continue
+            gaps = np.isnan(values) | parse.is_unknown(values)
             with np.errstate(over="ignore"):
                 column[:] = values
             column[gaps] = 0
