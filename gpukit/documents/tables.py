@@ -183,7 +183,7 @@ class TableFile:
         self.roles, self.features = roles_of(names, name)
 
     def fill(self, start, features, rows, dtype):
-        """Write features [(batch,) numbers, NaN where missing] of the rows from `start` on to X of so many rows.
+        """Write features [(batch,) numbers, NaN where missing] of the rows from `start` on to X (rows, n).
 
         Raises DataError for a missing one if the rule forbids it, and for one that is not finite in dtype.
         """
