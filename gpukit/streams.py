@@ -11,7 +11,7 @@ class Keyed:
     """Numbers of gpukit.random.key: below 2**32."""
 
     RATINGS_SYNTH = range(0, 11)  # ratings.synth: what generated ratings are made of
-    DOCUMENTS_SYNTH = range(20, 25)  # documents.planted
+    DOCUMENTS_SYNTH = range(20, 25)  # documents.synth
     ROW_SHUFFLE = range(103, 104)  # factorization.prepare: the ratings of a row
     CHUNK_ORDER = range(106, 108)  # factorization.solvers.sgd.chunks: among all chunks, in a worker's hand
     SAMPLES = range(108, 109)  # factorization.solvers.hogwild: the order of all ratings

@@ -12,7 +12,7 @@
 | positions.py           | `position_weights`: clicks weighted by their position                       |
 | copies.py              | `write_letor`: .gkl copies, svmlight text, Parquet                          |
 | trec.py                | TREC runs and qrels                                                         |
-| synth.py, planted.py   | synthetic documents with LETOR's shapes                                     |
+| synth.py               | synthetic documents with LETOR's shapes                                     |
 """
 
 from gpukit._lazy import on_demand

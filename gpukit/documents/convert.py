@@ -117,8 +117,7 @@ def _features(X):
         X = as_numbers("X", X)
     if not hasattr(X, "indptr"):
         X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
-    if len(X.shape) != 2 or not X.shape[0] or not X.shape[1]:
-        raise DataError(f"X must be a table, documents x features, at least one of each; its shape is {X.shape}.")
+    _check_features(X)
     return X
 
 
@@ -154,9 +153,7 @@ def _from_frame(frame):
 def _relevance(y, count):
     if y is None:
         raise DataError("Documents need a relevance each: give y.")
-    if hasattr(y, "isna"):
-        y = whole_column(y, "relevance")
-    y = as_labels("y", y)
+    y = as_labels("y", whole_column(y, "relevance") if hasattr(y, "isna") else y)
     if y.shape != (count,):
         raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
     return y
@@ -173,8 +170,6 @@ def _queries(qid, group, count):
     if group is not None:
         return None, _group_offsets(group, count), np.arange(1, len(group) + 1, dtype=np.int64)
     qid = whole_column(qid, "query id") if hasattr(qid, "isna") else as_array(qid, "qid")
-    if qid.shape != (count,):
-        raise DataError(f"qid must hold one query id a document, {count:,}; its shape is {qid.shape}.")
     number, ids = factorize(qid, "query")
     order, offsets, numbers = group_rows(number, count)
     return order, offsets, ids[numbers]
@@ -213,9 +208,6 @@ def _group_offsets(group, count):
     return np.concatenate(([0], np.cumsum(group))).astype(np.int64)
 
 
-FLOATS = (np.float32, np.float64)
-
-
 def validate_documents(documents):
     """Return documents, or raise DataError for an invalid table.
 
@@ -243,8 +235,8 @@ def _check_features(X):
     if len(shape) != 2 or not shape[0] or not shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of each; its shape is {shape}.")
     if isinstance(X, np.ndarray):
-        trust.check_array("X", X, FLOATS, (None, None))
-    elif getattr(X, "format", None) != "csr" or X.dtype not in FLOATS:
+        trust.check_array("X", X, (np.float32, np.float64), (None, None))
+    elif getattr(X, "format", None) != "csr" or X.dtype not in (np.float32, np.float64):
         raise DataError(
             f"X must be an array or CSR of float32 or float64; got {type(X).__name__}. as_documents converts."
         )

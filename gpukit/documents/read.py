@@ -21,8 +21,7 @@ from gpukit.documents.table import Documents
 from gpukit.documents.tables import places_of, take_columns
 from gpukit.errors import DataError
 from gpukit.io import sources
-from gpukit.io.blank_lines import strip_blank_end
-from gpukit.io.words import decode, is_number, quote
+from gpukit.io.words import decode, is_number, quote, strip_blank_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,13 +3,14 @@
 In Parquet the features are separate columns, or one column of lists.
 """
 
+import itertools
 from collections import Counter
 
 import numpy as np
 
-from gpukit.base.arrays import as_labels
+from gpukit.base.arrays import EXACT, as_labels
 from gpukit.documents import parse
-from gpukit.documents.convert import check_names, validate_documents
+from gpukit.documents.convert import check_names, group_rows, validate_documents
 from gpukit.documents.gather import MANY
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
@@ -32,33 +33,28 @@ NUMBERED = b"gpukit.numbered"  # metadata of a file with unnamed features f1 to 
 NO_VALUE = "feature's value (choose its meaning with --null)"
 
 
-class Columns:
-    """Columns of a table by name: roles {label, qid, weight, comment: name}, as far as there are any, and features.
+def roles_of(names, file):
+    """Return ({role: column name}, names of the features) of a table; roles: label, qid and, if there, weight, comment.
 
-    Unnamed columns, such as an index that pandas wrote, are ignored. Raises DataError for a
-    table without label, qid or features, and for several candidates of one role.
+    Unnamed columns, such as an index that pandas wrote, are ignored. names: [str] of the columns; file: its name, for
+    the DataError for a table without label, qid or features, and for several candidates of one role.
     """
-
-    def __init__(self, names, file):
-        """names: [str] of the columns; file: its name, for messages."""
-        result = {role: _known_names(names, known) for role, known in NAMES.items()}
-        self.features = [
-            name for name in names if not is_index(name) and not any(name in matches for matches in result.values())
-        ]
-        if not result["label"] or not result["qid"] or not self.features:
-            listing = ", ".join(name[:SHOWN] for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-            raise DataError(
-                f"{file} has the columns {listing}: documents need label (relevance), qid, and features in columns of "
-                "their own or, in Parquet, as lists in one."
-            )
-        twice = next((name for name, count in Counter(self.features).items() if count > 1), None)
-        if twice is not None:
-            raise DataError(f"{file} has several columns named {quote(twice)}. Rename them, or leave all but one out.")
-        for role, matches in result.items():
-            if len(matches) > 1:
-                two = " and ".join(map(quote, matches[:2]))
-                raise DataError(f"{file} has several columns that could be the {role}: {two}. Leave one.")
-        self.roles = {role: matches[0] for role, matches in result.items() if matches}
+    result = {role: _known_names(names, known) for role, known in NAMES.items()}
+    features = [name for name in names if not is_index(name) and not any(name in known for known in result.values())]
+    if not result["label"] or not result["qid"] or not features:
+        listing = ", ".join(name[:SHOWN] for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+        raise DataError(
+            f"{file} has the columns {listing}: documents need label (relevance), qid, and features in columns of "
+            "their own or, in Parquet, as lists in one."
+        )
+    twice = next((name for name, count in Counter(features).items() if count > 1), None)
+    if twice is not None:
+        raise DataError(f"{file} has several columns named {quote(twice)}. Rename them, or leave all but one out.")
+    for role, matches in result.items():
+        if len(matches) > 1:
+            two = " and ".join(map(quote, matches[:2]))
+            raise DataError(f"{file} has several columns that could be the {role}: {two}. Leave one.")
+    return {role: matches[0] for role, matches in result.items() if matches}, features
 
 
 def places_of(known, names, what):
@@ -143,21 +139,19 @@ def is_parquet(source):
     return are_documents(parquet.Reader(source).names)
 
 
-def queries_of(qids, place):
-    """Return (offsets (m+1,) int64, ids (m,)) of the query ids of rows (l,).
+def queries_of(rows, ids, place):
+    """Return (offsets (m+1,) int64, ids (m,)) of documents (l,) whose query ids are ids[rows].
 
     Raises DataError for a query whose rows are not adjacent. place: function that describes a row.
     """
-    rows, ids = factorize(qids, "query")
-    starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
-    _, first = np.unique(rows[starts], return_index=True)
-    if len(first) < len(starts):
-        again = starts[np.setdiff1d(np.arange(len(starts)), first)[0]]
+    order, offsets, queries = group_rows(rows, len(rows))
+    if order is not None:
+        again = int(np.argmax(np.diff(np.argsort(order)) < 0)) + 1
         raise DataError(
             f"{place(again)}: query {ids[rows[again]]} comes back after others. Sort the rows so that each query's "
             "documents are together."
         )
-    return np.append(starts, len(rows)).astype(np.int64), ids[rows[starts]]
+    return offsets, ids[queries]
 
 
 def weights_of(weights, offsets, qids, place):
@@ -176,20 +170,74 @@ def weights_of(weights, offsets, qids, place):
     return each
 
 
-def _documents(file, null, X, labels, qids, weights, comments, names):
-    """Return the Documents of a CsvFile's or ParquetFile's arrays; X is NaN where a value is missing."""
-    offsets, qids = queries_of(qids, file.place)
-    missing = np.isnan(X) if file.has_missing else np.False_
-    if missing.any():
-        X[missing] = parse.NULL if null == parse.NULL_KEPT else 0
-        if null == parse.NULL_KEPT:
-            parse.fill_nulls(X, offsets)
-    weights = None if weights is None else weights_of(weights, offsets, qids, file.place)
-    comments = None if comments is None else text_array(comments, f"{file.name}: a comment")
-    names = None if names is None else text_array(names, f"{file.name}: a column's name")
-    return validate_documents(
-        Documents(X, as_labels(f"{file.name}: label", labels), offsets, qids, comments, weights, names)
-    )
+class TableFile:
+    """Documents of a table by batches of rows: columns by role, and X (l, n), filled in place.
+
+    has_missing: True after a batch with missing features, which are NULL in X (or 0, by the rule `null`).
+    """
+
+    X, has_missing = None, False
+
+    def __init__(self, name, names, null):
+        self.name, self.null = name, null
+        self.roles, self.features = roles_of(names, name)
+
+    def fill(self, start, features, rows, dtype):
+        """Write features [(batch,) numbers, NaN where missing] of the rows from `start` on to X (rows, n).
+
+        Raises DataError for a missing one if the rule forbids it, and for one that is not finite in dtype.
+        """
+        self.X = np.empty((rows, len(features)), dtype) if self.X is None else self.X
+        is_missing = np.zeros(len(features[0]), np.bool_)
+        largest = min(float(np.finfo(self.X.dtype).max), 1e308)  # larger ones may be marks of missing values
+        for place, values in enumerate(features):
+            column = self.X[start : start + len(values), place]
+            if -largest <= float(values.min(initial=0)) and float(values.max(initial=0)) <= largest:  # not if NaN
+                column[:] = values
+                continue
+            gaps = np.isnan(values) | parse.is_unknown(values)
+            with np.errstate(over="ignore"):
+                column[:] = values
+            column[gaps] = 0
+            if not np.isfinite(column).all():
+                self._refuse_infinite(start, column, values, place)
+            if gaps.any():
+                column[gaps] = parse.NULL if self.null == parse.NULL_KEPT else 0
+                is_missing |= gaps
+        if is_missing.any():
+            self.has_missing = True
+            if self.null == parse.NULL_ERROR:
+                raise DataError(
+                    f"{self.place(start + np.argmax(is_missing))} has no {NO_VALUE}. Remove such rows first."
+                )
+
+    def _refuse_infinite(self, start, column, values, place):
+        """Raise DataError for the first infinite entry of a feature's column, whose numbers were `values`."""
+        row, names = int(np.argmin(np.isfinite(column))), self.features
+        name = quote(names[place]) if len(names) == self.X.shape[1] else f"number {place + 1}"
+        raise DataError(
+            f"{self.place(start + row)} has a feature that is not finite in {column.dtype}: {name} is {values[row]:g}. "
+            "Correct or remove it."
+        )
+
+    def documents(self, labels, queries, weights, comments, names):
+        """Return the Documents of all rows; weights, comments and names of features may be None.
+
+        queries: (index (l,), ids) of the documents' queries.
+        """
+        for role, values in (("label", labels), ("weight", weights)):
+            if values is not None and not (is_finite := np.isfinite(values)).all():
+                row = int(np.argmin(is_finite))
+                why = f"no {role}" if np.isnan(values[row]) else f"a {role} that is infinite. Correct or remove it"
+                raise DataError(f"{self.place(row)} has {why}.")
+        offsets, qids = queries_of(*queries, self.place)
+        if self.has_missing and self.null == parse.NULL_KEPT:
+            parse.fill_nulls(self.X, offsets)
+        weights = None if weights is None else weights_of(weights, offsets, qids, self.place)
+        comments = None if comments is None else text_array(comments, f"{self.name}: a comment")
+        names = None if names is None else text_array(names, f"{self.name}: a column's name")
+        labels = as_labels(f"{self.name}: label", labels)
+        return validate_documents(Documents(self.X, labels, offsets, qids, comments, weights, names))
 
 
 def read_csv(raw, name, null, dtype):
@@ -200,77 +248,55 @@ def read_csv(raw, name, null, dtype):
     file's, for messages. dtype: of X; None: float64, or float32 for more than 2^27 numbers. Raises DataError with the
     line.
     """
-    return CsvFile(raw, name).documents(null, dtype)
+    return CsvFile(raw, name, null).read(dtype)
 
 
-class CsvFile:
+class CsvFile(TableFile):
     """Documents in a csv with a header."""
 
-    def __init__(self, raw, name):
-        self.name, self.table = name, Table(raw, name)
+    def __init__(self, raw, name, null):
+        self.table = Table(raw, name)
         names = self.table.first
-        self.columns = Columns(names, name)
-        self.at = {role: names.index(name) for role, name in self.columns.roles.items()}
-        text_columns = [self.at[role] for role in ("qid", "comment") if role in self.at]
-        self.frame = self.table.frame(True, text_columns, ids=[self.at["label"]])  # whole labels stay exact
+        super().__init__(name, names, null)
+        self.at = {role: names.index(column) for role, column in self.roles.items()}
+        self.frame = self.table.frame(True, [self.at[role] for role in ("qid", "comment") if role in self.at])
 
     def place(self, row):
         """Return the position of a document, for messages."""
         return f"{self.name}, {self.table.place(int(row))}"
 
-    def documents(self, null, dtype):
-        """Return the Documents; arguments as in read_csv."""
-        X = self._features(dtype)
-        missing = np.isnan(X).any(axis=1)
-        self.has_missing = bool(missing.any())
-        if self.has_missing and null == parse.NULL_ERROR:
-            raise DataError(f"{self.place(np.argmax(missing))} has no {NO_VALUE}. Remove such rows first.")
-        words = self._texts("qid")
+    def read(self, dtype):
+        """Return the Documents; dtype as in read_csv."""
+        features = {*self.features}
+        places = [place for place, name in enumerate(self.table.first) if name in features]
+        size = len(places) * len(self.frame)
+        columns = [self.table.column(self.frame[place]) for place in places]
+        self.fill(0, columns, len(self.frame), dtype or (np.float32 if size > MANY else np.float64))
+        index, words = self._texts("qid")
         if "" in words:
-            raise DataError(f"{self.place(words.index(''))} has no query id.")
-        qids, weights = as_ids(words, f"{self.name}: query"), self._whole("weight")
-        return _documents(
-            self, null, X, self._whole("label"), qids, weights, self._texts("comment"), self.columns.features
-        )
+            raise DataError(f"{self.place(np.argmax(index == words.index('')))} has no query id.")
+        queries, comments = (index, as_ids(words, f"{self.name}: query")), None
+        if "comment" in self.at:
+            index, words = self._texts("comment")
+            comments = [words[place] for place in index.tolist()]
+        return self.documents(self._labels(), queries, self._numbers("weight"), comments, self.features)
 
     def _texts(self, role):
-        """Return a column as [str], with the file's decimal commas; None if it is missing."""
-        if role not in self.at:
-            return None
-        words = self.table.words(self.frame[self.at[role]])
-        return [*map(with_comma, words)] if self.table.commas else words
+        """Return (index (l,), distinct words [str]) of a column, with the file's decimal commas."""
+        index, words = self.table.distinct_words(self.frame[self.at[role]])
+        return index, [*map(with_comma, words)] if self.table.commas else words
 
-    def _whole(self, role):
-        """Return a column without missing values as (l,) numbers; None if it is missing."""
-        if role not in self.at:
-            return None
-        column = self.frame[[self.at[role]]]
-        if role == "label" and column.dtypes.iloc[0].kind in "iu":
-            return column.to_numpy()[:, 0]
-        values = self.table.numbers(column)[:, 0]
-        wrong = ~np.isfinite(values)
-        if wrong.any():
-            row = np.argmax(wrong)
-            why = f"no {role}" if np.isnan(values[row]) else f"a {role} that is infinite. Correct or remove it"
-            raise DataError(f"{self.place(row)} has {why}.")
-        return values
+    def _labels(self):
+        """Return the labels (l,), int64 if all are whole and float64 does not hold them."""
+        values, place = self._numbers("label"), self.at["label"]
+        if not (np.abs(values) >= EXACT).any():
+            return values
+        exact = self.table.frame(True, ids=[place], others=False)[place].to_numpy()
+        return exact if exact.dtype.kind == "i" else values
 
-    def _features(self, dtype):
-        """Return the feature columns (l, n), NaN where missing."""
-        names, features = self.table.first, {*self.columns.features}
-        places = [index for index, name in enumerate(names) if name in features]
-        X = self.table.numbers(self.frame[places])
-        unknown = parse.is_unknown(X)
-        X = np.where(unknown, np.nan, X) if unknown.any() else X
-        with np.errstate(over="ignore"):
-            out = X.astype(dtype or (np.float32 if X.size > MANY else np.float64), copy=False)
-        if np.isinf(out).any():
-            row, column = np.argwhere(np.isinf(out))[0]
-            raise DataError(
-                f"{self.place(row)} has a feature that is not finite in {out.dtype}: {quote(names[places[column]])} is "
-                f"{X[row, column]:g}. Correct or remove it."
-            )
-        return out
+    def _numbers(self, role):
+        """Return a column as (l,) float64, NaN where missing; None without this column."""
+        return self.table.column(self.frame[self.at[role]]) if role in self.at else None
 
 
 def read_parquet(source, null, dtype):
@@ -280,52 +306,56 @@ def read_parquet(source, null, dtype):
     (read_letor). dtype: of X; None: float32 if all features are, or for more than 2^27 numbers; else float64. Raises
     DataError with the row.
     """
-    file = ParquetFile(source, null, dtype)
-    for start, batch in file.reader.batches(file.reader.names):
-        file.add(start, batch)
-    if not file.qids:
+    file = ParquetFile(source, null)
+    batches = [file.add(start, batch, dtype) for start, batch in file.reader.batches(file.reader.names)]
+    if not batches:
         raise DataError(f"{source.name} holds no documents.")
-    return file.documents()
+    labels, qids, weights, comments = zip(*batches)
+    names, queries = file.features, factorize(np.concatenate(qids), "query")
+    if file.listed or (NUMBERED in file.reader.metadata and names == numbered_names(file.X.shape[1])):
+        names = None
+    weights = None if weights[0] is None else np.concatenate(weights).astype(np.float64)
+    comments = None if comments[0] is None else list(itertools.chain(*comments))
+    return file.documents(np.concatenate(labels), queries, weights, comments, names)
 
 
-class ParquetFile:
-    """Documents in Parquet; arrays are filled by batches of rows."""
+class ParquetFile(TableFile):
+    """Documents in Parquet. listed: True if one column has lists of features."""
 
-    def __init__(self, source, null, dtype):
+    listed = False
+
+    def __init__(self, source, null):
         from gpukit.io import parquet
 
-        self.name, self.reader, self.null, self.dtype = source.name, parquet.Reader(source), null, dtype
-        self.columns = Columns(self.reader.names, source.name)
-        self.X, self.listed, self.has_missing = None, False, False
-        self.labels, self.qids, self.weights, self.comments = [], [], [], []
+        self.reader = parquet.Reader(source)
+        super().__init__(source.name, self.reader.names, null)
 
     def place(self, row):
         """Return the position of a row, for messages."""
         return f"{self.name}, row {row + 1:,}"
 
-    def add(self, start, batch):
-        """Append a batch of columns that begins at row `start`."""
-        reader, roles = self.reader, {role: batch[name] for role, name in self.columns.roles.items()}
-        self.labels.append(reader.numbers(roles["label"], start, "label"))
-        self.qids.append(reader.ids(roles["qid"], start, "query id").to_numpy(zero_copy_only=False))
-        if "weight" in roles:
-            self.weights.append(reader.numbers(roles["weight"], start, "weight").astype(np.float64))
-        if "comment" in roles:
-            self.comments += reader.text(roles["comment"], "comment")
+    def add(self, start, batch, dtype):
+        """Read a batch of columns from row `start` on; return its (labels, query ids, weights, comments)."""
+        reader, roles = self.reader, {role: batch[name] for role, name in self.roles.items()}
+        labels = reader.numbers(roles["label"], start, "label")
+        qids = reader.ids(roles["qid"], start, "query id").to_numpy(zero_copy_only=False)
+        weights = reader.numbers(roles["weight"], start, "weight") if "weight" in roles else None
+        comments = reader.text(roles["comment"], "comment") if "comment" in roles else None
         features = [self._numbers(column, start) for column in self._features(batch, start)]
-        if self.X is None:
-            self.X = np.empty((reader.rows, len(features)), dtype=self._kind(features))
-        for place, values in enumerate(features):
-            self.X[start : start + len(values), place] = values
+        if dtype is None:
+            is_single = all(values.dtype == np.float32 for values in features) or reader.rows * len(features) > MANY
+            dtype = np.float32 if is_single else np.float64
+        self.fill(start, features, reader.rows, dtype)
+        return labels, qids, weights, comments
 
     def _features(self, batch, start):
         """Return the features of a batch as pyarrow columns."""
         import pyarrow
         from pyarrow import compute
 
-        first = batch[self.columns.features[0]]
-        if len(self.columns.features) > 1 or not self.reader.is_list(first):
-            return [batch[name] for name in self.columns.features]
+        first = batch[self.features[0]]
+        if len(self.features) > 1 or not self.reader.is_list(first):
+            return [batch[name] for name in self.features]
         self.listed = True
         self.reader.refuse_missing(first, start, "features")
         sizes = np.array(compute.list_value_length(first))
@@ -337,38 +367,14 @@ class ParquetFile:
         return [flat.take(pyarrow.array(np.arange(place, len(flat), n))) for place in range(n)]
 
     def _numbers(self, column, start):
-        """Return a feature's column (rows,) of numbers, NaN where a value may be missing."""
-        if column.null_count and self.null != parse.NULL_ERROR:
-            import pyarrow
+        """Return a feature's column (rows,) of numbers, NaN where a value is missing."""
+        import pyarrow
 
-            if not pyarrow.types.is_null(column.type):
-                self.reader.numbers(column.drop_null(), start, NO_VALUE)  # raises for values that are not numbers
-            self.has_missing = True
-            column = column.cast(pyarrow.float64()).fill_null(np.nan)
-        numbers = self.reader.numbers(column, start, NO_VALUE)
-        unknown = parse.is_unknown(numbers)
-        if not unknown.any():
-            return numbers
-        if self.null == parse.NULL_ERROR:
-            raise DataError(f"{self.place(start + int(np.argmax(unknown)))} has no {NO_VALUE}. Remove such rows first.")
-        self.has_missing = True
-        return np.where(unknown, np.nan, numbers)
-
-    def _kind(self, features):
-        if self.dtype is not None:
-            return np.dtype(self.dtype)
-        single = all(value.dtype == np.float32 for value in features) or self.reader.rows * len(features) > MANY
-        return np.dtype(np.float32 if single else np.float64)
-
-    def documents(self):
-        """Return all rows as Documents."""
-        names = self.columns.features
-        if self.listed or (NUMBERED in self.reader.metadata and names == numbered_names(self.X.shape[1])):
-            names = None
-        weights = np.concatenate(self.weights) if self.weights else None
-        comments = self.comments if "comment" in self.columns.roles else None
-        labels, qids = np.concatenate(self.labels), np.concatenate(self.qids)
-        return _documents(self, self.null, self.X, labels, qids, weights, comments, names)
+        if not column.null_count:
+            return self.reader.numbers(column, start, NO_VALUE)
+        if not pyarrow.types.is_null(column.type):
+            self.reader.numbers(column.drop_null(), start, NO_VALUE)  # raises for values that are not numbers
+        return column.cast(pyarrow.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
 
 
 def write_parquet(documents, file):

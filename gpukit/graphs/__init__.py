@@ -11,7 +11,7 @@
 | convert.py               | `as_graph_tensor`: arrays and data frames, validated                      |
 | labels.py                | data frames aligned with the vertices by label                            |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
-| text.py, table.py        | edge lists, adjacencies and tables of values in text and Parquet          |
+| table.py                 | edge lists, adjacencies and tables of values in text and Parquet          |
 | columns.py               | column roles by name                                                      |
 | time_parsing.py          | times of tables, in any spelling                                          |
 | completed.py             | write the input table with imputed values                                 |

@@ -338,7 +338,7 @@ def labels_of(table, frame, roles):
     """Return the labels of the lines, [str]; empty without label columns."""
     columns = [frame[index] for index in roles.labels]
     words = [words_of(value).tolist() if value.dtype.kind in "biuf" else table.words(value) for value in columns]
-    return [", ".join(filter(None, names)) for names in zip(*words)]
+    return words[0] if len(words) == 1 else [", ".join(filter(None, names)) for names in zip(*words)]
 
 
 def words_of(column):
@@ -346,7 +346,8 @@ def words_of(column):
     wholest = 2.0**53  # smaller whole floats are exact
     if column.dtype.kind == "f" and ((known := column.dropna()) % 1 == 0).all() and (known.abs() < wholest).all():
         column = column.astype("Int64")
-    return column.astype(object).where(column.notna(), "").map(lambda word: str(word).strip())
+    words = column.astype(object).where(column.notna(), "")
+    return words.map({word: str(word).strip() for word in words.unique()})
 
 
 def sensors_of(table, roles):

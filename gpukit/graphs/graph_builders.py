@@ -11,9 +11,9 @@ from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
 from gpukit.graphs.columns import is_called
 from gpukit.graphs.convert import numbers
+from gpukit.graphs.table import pairs_of as pairs_in
+from gpukit.graphs.table import square_of as square_in
 from gpukit.graphs.tensor import Graph
-from gpukit.graphs.text import pairs_of as pairs_in
-from gpukit.graphs.text import square_of as square_in
 from gpukit.io.arrays import as_frame, is_frame, normalize_name
 from gpukit.io.sheet import open_table
 from gpukit.io.words import as_ids, quote, refuse_repeated

@@ -24,9 +24,8 @@ from gpukit.graphs.convert import (
     validate_tensor,
 )
 from gpukit.graphs.labels import list_names
-from gpukit.graphs.table import Values, read_table
+from gpukit.graphs.table import Values, read_graph_text, read_table
 from gpukit.graphs.tensor import Graph
-from gpukit.graphs.text import read_graph_text
 from gpukit.graphs.time_parsing import check_times, read_times
 from gpukit.io import archives, container, sources, trust
 from gpukit.io.sheet import open_table
@@ -102,9 +101,7 @@ def read_graph(
     ParameterError
         The request is ambiguous.
     """
-    if slice_shape is not None:
-        slice_shape = check_slice(slice_shape)
-    options = TableOptions(layout, columns, slice_shape, times)
+    options = TableOptions(layout, columns, None if slice_shape is None else check_slice(slice_shape), times)
     if sum(value is not None for value in (edges, coordinates, distances)) > 1:
         raise ParameterError("the graph is of edges, of coordinates or of distances: give one of the three.")
     if (path is None) == (tensor is None):
@@ -120,8 +117,7 @@ def read_graph(
         values = _read_values(source, None, ids, options)
         if values.ids is not None and ids is not None:
             _warn_of_absent(name, ids, values.ids, source.name)
-        graph = _graph_of_series(values, neighbors) if graph_of is None else graph_of(values)
-        return options.graph_tensor(graph.adjacency, values, values.ids)
+        return options.graph_tensor(graph_of(values).adjacency, values, values.ids)
 
 
 class TableOptions(NamedTuple):
@@ -143,14 +139,14 @@ class TableOptions(NamedTuple):
             raise ParameterError(f"{path} has times of its own: leave times (--times) out.")
         return read_times(self.times)
 
-    def graph_tensor(self, graph, values, vertices):
+    def graph_tensor(self, graph, values, vertices, truth=None):
         """Return the GraphTensor of a graph and Values."""
-        also = {"mask": values.mask, "slice_shape": self.slice_shape, "times": values.times, "types": values.types}
-        return as_graph_tensor(graph, values.values, vertices=vertices, **also)
+        numbers, mask, _, times, types = values
+        return as_graph_tensor(graph, numbers, mask, vertices, truth, self.slice_shape, times, types)
 
 
 def _graph_source(coordinates, distances, neighbors):
-    """Return (labels or None, function of Values that returns their Graph, name) of a file; (None, None, '') without.
+    """Return (labels or None, function of Values that returns their Graph, name) of a file, or of the series.
 
     The file is read once, because it may be a pipe.
     """
@@ -158,17 +154,15 @@ def _graph_source(coordinates, distances, neighbors):
     def vertices(values):
         return np.arange(len(values.values)) if values.ids is None else values.ids
 
+    def graph_by_coordinates(values):
+        return graph_builders.knn_graph(graph_builders.select(coordinates, vertices(values)), neighbors)
+
     if coordinates is not None:
         if not isinstance(coordinates, graph_builders.Coordinates):
             coordinates = graph_builders.read_coordinates(coordinates)
-        select, make = graph_builders.select, graph_builders.graph_from_coordinates
-        return (
-            coordinates.ids,
-            lambda values: make(select(coordinates, vertices(values)), neighbors),
-            coordinates.source,
-        )
+        return coordinates.ids, graph_by_coordinates, coordinates.source
     if distances is None:
-        return None, None, ""
+        return None, lambda values: _graph_of_series(values, neighbors), ""
     frame, make = graph_builders.read_distances(distances), graph_builders.graph_from_distances
     return make(frame).vertices, lambda values: make(frame, neighbors, vertices(values)), str(distances)
 
@@ -195,13 +189,23 @@ def _warn_of_absent(name, ids, present, path):
 
 def _read_archive(source, options):
     """Return the GraphTensor of an archive with graph and values."""
-    arrays, path = _read_arrays(source, {"tensor", *GRAPH, *OPTIONAL}), source.name
-    _check_tensor(path, arrays, f"Needed: {NEEDED}")
     if options.layout is not None or options.columns is not None:
         raise ParameterError("layout is for a table of values (columns too), not for an .npz with its graph.")
-    optional = {name: arrays.get(name) for name in OPTIONAL}
-    optional["times"] = options.times_of(check_times(optional["times"], path), path)
-    return as_graph_tensor(_graph(arrays, path), arrays["tensor"], slice_shape=options.slice_shape, **optional)
+    arrays, values = _read_npz(source, GRAPH, f"Needed: {NEEDED}")
+    values = values._replace(times=options.times_of(values.times, source.name))
+    return options.graph_tensor(_graph(arrays, source.name), values, values.ids, arrays.get("truth"))
+
+
+def _read_npz(source, more, needed):
+    """Return ({name: array}, Values) of an .npz; DataError without values, whose message ends in `needed`.
+
+    Arrays named in `more` are read too; of others the names are kept.
+    """
+    arrays = _read_arrays(source, {"tensor", *OPTIONAL, *more})
+    if "tensor" not in arrays:
+        raise DataError(f"{source.name} has no array named tensor. Found: {_join_names(arrays)}. {needed}.")
+    times = check_times(arrays.get("times"), source.name)
+    return arrays, Values(arrays["tensor"], arrays.get("mask"), arrays.get("vertices"), times)
 
 
 def read_edges(path):
@@ -243,12 +247,9 @@ def _read_values(source, graph, ids, options):
     if source.format == "npy":
         values = Values(archives.read_npy(source))
     elif source.format == "npz":
-        arrays = _read_arrays(source, {"tensor", *OPTIONAL})
-        _check_tensor(source.name, arrays, "Optional: mask, vertices, times")
+        arrays, values = _read_npz(source, (), "Optional: mask, vertices, times")
         if (GRAPH - {"weights"}) & arrays.keys():
             raise ParameterError(f"{source.name} brings its graph: leave edges, coordinates and distances out.")
-        times = check_times(arrays.get("times"), source.name)
-        values = Values(arrays["tensor"], arrays.get("mask"), arrays.get("vertices"), times)
     else:
         count = None if graph is None else _count(graph) if ids is None else len(ids)
         values = read_table(open_table(source), count, ids, options.layout, options.columns)
@@ -286,12 +287,6 @@ def _count(graph):
         return graph.shape[0]
     edges = graph[0] if isinstance(graph, tuple) else graph
     return int(np.max(edges, initial=-1)) + 1 if is_list(graph) else len(edges)
-
-
-def _check_tensor(path, arrays, needed):
-    """Raise DataError for an archive without values."""
-    if "tensor" not in arrays:
-        raise DataError(f"{path} has no array named tensor. Found: {_join_names(arrays)}. {needed}.")
 
 
 def _form(arrays, path):

@@ -5,10 +5,9 @@
 | sources.py     | files, pipes and standard input, opened once; decompressed, in whole lines       |
 | sinks.py       | files written atomically, pipes and standard output                              |
 | delimited.py   | a block of lines to columns, by pyarrow or line by line                          |
-| blank_lines.py | lines of empty fields at the end of a text, removed and counted                  |
 | records.py     | csv lines to words and back, with quoted fields                                  |
 | notes.py       | notes of readers on merged or skipped rows, for the command line                 |
-| words.py       | words to numbers and ids                                                         |
+| words.py       | words to numbers and ids; blank lines at the end of a text                       |
 | sheet.py       | a whole text or Parquet file as a data frame; ids and labels keep their spelling |
 | ids.py         | external ids to rows 0, 1, ..., and back                                         |
 | times.py       | dates and numbers to seconds since 1970                                          |

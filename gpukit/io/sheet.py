@@ -9,14 +9,16 @@ import warnings
 
 import numpy as np
 
+from gpukit._pool import in_order
 from gpukit.errors import DataError
 from gpukit.io import sources
-from gpukit.io.blank_lines import content_end, cut_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, lines, rows_end, whole_rows
 from gpukit.io.records import QUOTED, hidden
 from gpukit.io.words import (
     comma_error,
     commas_are_decimal,
+    content_end,
+    cut_blank_end,
     decimal_commas,
     decode,
     is_integer,
@@ -25,6 +27,7 @@ from gpukit.io.words import (
     separator_of,
     with_point,
 )
+from gpukit.runtime.thread_count import get_num_threads
 
 SEPARATORS = (",", "\t", ";")
 SIGNS = {"?", "-", "--", "---"}  # marks of missing values
@@ -170,13 +173,23 @@ class Table:
 
     def _parts(self, wanted, words):
         """Return [{position: array or Words}] of row blocks, one kind per column."""
-        parts, position = [], self._begin
-        for block in whole_rows(self._blocks(), self.separator):
-            parts.append(columns_of(block, wanted, words) or self._by_lines(block, wanted, words, position))
-            position += len(block)
+        parts = []
+        in_order(
+            lambda task: columns_of(task[0], wanted, words) or self._by_lines(*task, wanted, words),
+            self._located_blocks(),
+            parts.append,
+            get_num_threads(),
+        )
         kinds = {place: {isinstance(part[place], Words) for part in parts} for place in parts[0]}
         mixed = {place for place, kind in kinds.items() if len(kind) > 1}
         return self._parts(wanted, words | mixed) if mixed else parts
+
+    def _located_blocks(self):
+        """Yield (whole rows, their offset in bytes)."""
+        position = self._begin
+        for block in whole_rows(self._blocks(), self.separator):
+            yield block, position
+            position += len(block)
 
     def _blocks(self):
         """Yield uint8 arrays of whole lines."""
@@ -186,7 +199,7 @@ class Table:
             yield letters[begin:end]
             begin = end
 
-    def _by_lines(self, raw, wanted, spelled, begin):
+    def _by_lines(self, raw, begin, wanted, spelled):
         """Return {position: Words} of rows from a byte offset on.
 
         Raises DataError for a row with too many fields.
@@ -213,22 +226,31 @@ class Table:
         """Return a frame as float64, NaN for missing; DataError for text."""
         out = np.empty(frame.shape)
         for place, name in enumerate(frame.columns):
-            column = frame[name]
-            out[:, place] = column if column.dtype.kind in "biuf" else self._numbers(column)
+            out[:, place] = self.column(frame[name])
         return out
 
-    def _numbers(self, column):
-        """Return a column of words and numbers as float64."""
-        words = self.words(column)
-        missing = [word.strip().lower() in MISSING for word in words]
-        if {word.lower() for word, gap in zip(words, missing) if not gap} <= {"false", "true"}:
-            words = [str(int(word.lower() == "true")) for word in words]
-        for row, word in enumerate(words):
-            if not missing[row] and not _is_number(word):
-                advice = EMPTY if len(words) == 1 or any(map(is_number, words)) else NO_NUMBERS
-                wrong = f"has {what}" if (what := comma_error(word)) else f"is not a number. {advice}"
-                raise DataError(f"{self.path}, {self.place(row)}: {quote(word)} (column {column.name + 1}) {wrong}")
-        return [np.nan if gap else float(word) for gap, word in zip(missing, words)]
+    def column(self, column):
+        """Return a column of a frame as numbers (rows,), NaN for missing; DataError for text."""
+        if column.dtype.kind in "biuf":
+            return column.to_numpy()
+        index, words = self.distinct_words(column)
+        given = [word for word in words if word.strip().lower() not in MISSING]
+        if {word.lower() for word in given} <= {"false", "true"}:
+            return np.array([{"false": 0.0, "true": 1.0}.get(word.lower(), np.nan) for word in words])[index]
+        wrong = next((word for word in given if not _is_number(word)), None)  # in the order of the rows
+        if wrong is not None:
+            row = int(np.argmax(index == words.index(wrong)))
+            advice = EMPTY if len(index) == 1 or any(map(is_number, words)) else NO_NUMBERS
+            why = f"has {what}" if (what := comma_error(wrong)) else f"is not a number. {advice}"
+            raise DataError(f"{self.path}, {self.place(row)}: {quote(wrong)} (column {column.name + 1}) {why}")
+        return np.array([np.nan if word.strip().lower() in MISSING else float(word) for word in words])[index]
+
+    def distinct_words(self, column):
+        """Return (index (rows,), distinct words [str] by first row) of a column of a frame, '' where missing."""
+        import pandas
+
+        index, words = pandas.factorize(np.array(self.words(column), dtype=object))
+        return index, words.tolist()
 
 
 class FrameTable(Table):
@@ -265,7 +287,7 @@ def _clean(raw, inside=rb"|(?<=[ \t])#"):
 
     inside: pattern of the beginning of a comment behind the start of a line.
     """
-    if b'"' not in raw:
+    if b"\r" in raw and b'"' not in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not any(mark in raw for mark in (b"\r", b"#", b"%")):
         return raw

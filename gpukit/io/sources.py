@@ -430,7 +430,7 @@ class Stream:
     def whole(self):
         """Return all bytes of a small text behind its byte-order marks; DataError for a zero byte."""
         with translate_errors(self.name):
-            raw = self.raw.read()
+            raw = b"".join(iter(lambda: self.raw.read(CHUNK), b""))  # read() alone takes 8 KiB at a time
         self._refuse_zero(np.frombuffer(raw, np.uint8), 0)
         return raw[count_marks(raw) :]
 

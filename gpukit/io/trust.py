@@ -83,13 +83,11 @@ def check_pointers(name, pointers, rows, end):
         raise DataError(f"{name}[{fall[0] + 1}] is {pointers[fall[0] + 1]:,}, less than what comes before it.")
 
 
-def check_ids(name, ids, rows=None):
-    """Raise DataError unless ids are unique int64 or text, one per row."""
+def check_ids(name, ids):
+    """Raise DataError unless ids are unique int64 or text."""
     if not isinstance(ids, np.ndarray) or ids.ndim != 1 or not (ids.dtype == np.int64 or ids.dtype.kind == "U"):
         shape = f", {ids.ndim}-D" if isinstance(ids, np.ndarray) else ""
         raise DataError(f"{name} must be a one-dimensional array of int64 or text; got {_kind_of(ids)}{shape}.")
-    if rows is not None and len(ids) != rows:
-        raise DataError(f"{name} has {len(ids):,} ids for {rows:,} rows; there must be one a row.")
     twice = first_repeated(ids)
     if twice is not None:
         raise DataError(f"{name} has {twice} twice; each id stands for one row.")

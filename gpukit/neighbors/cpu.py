@@ -8,12 +8,13 @@ from gpukit.device.cpu_arrays import fetch, resident  # noqa: F401  (steps)
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import cpu as hashes
 from gpukit.neighbors.hashes import plan as work
-from gpukit.neighbors.search import CARDS, host
+from gpukit.neighbors.search import CARDS
 from gpukit.neighbors.search import cpu as searches
+from gpukit.neighbors.search import plan as search_plan
 from gpukit.timing import work_clock
 
-search = functools.partial(host.search, searches)
-search_rows = functools.partial(host.search_rows, searches)
+search = functools.partial(search_plan.search, searches)
+search_rows = functools.partial(search_plan.search_rows, searches)
 
 
 def find(columns, settings):

@@ -10,11 +10,12 @@ from gpukit.device.upload import to_device
 from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import gpu as hashes
 from gpukit.neighbors.hashes import plan as work
-from gpukit.neighbors.search import CARDS, host
+from gpukit.neighbors.search import CARDS
 from gpukit.neighbors.search import gpu as searches
+from gpukit.neighbors.search import plan as search_plan
 
-search = functools.partial(host.search, searches)
-search_rows = functools.partial(host.search_rows, searches)
+search = functools.partial(search_plan.search, searches)
+search_rows = functools.partial(search_plan.search_rows, searches)
 
 
 def start(columns, settings):

@@ -2,7 +2,7 @@
 
     cosine(i, j) = c_ij / (sqrt(c_i c_j) + 10)        c_ij users clicked both, c_i one
 
-`click_neighbors` searches on a device (search/exact_plan.py). `ItemKNN` makes lists on the CPU: it reads the lists that
+`click_neighbors` searches on a device (search/plan.py). `ItemKNN` makes lists on the CPU: it reads the lists that
 name an item which the user clicked.
 """
 
@@ -13,7 +13,7 @@ from gpukit.device import cpu
 from gpukit.device.engine import engine
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.neighbors.plan import columns_of
-from gpukit.neighbors.search.exact_twins import entry_of
+from gpukit.neighbors.search.twins import entry_of
 from gpukit.primitives.keys import descending_key
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.table import Ratings

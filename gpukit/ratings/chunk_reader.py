@@ -15,7 +15,6 @@ import numpy as np
 from gpukit._pool import in_order, parallel_map
 from gpukit.errors import DataError
 from gpukit.io.arrays import from_arrow
-from gpukit.io.blank_lines import strip_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
 from gpukit.io.ids import factorize, take_values, whole_ids
 from gpukit.io.records import hidden
@@ -29,6 +28,7 @@ from gpukit.io.words import (
     is_integer,
     is_number,
     number_fault,
+    strip_blank_end,
     text_array,
     with_point,
 )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.arrays import normalize_name
-from gpukit.io.blank_lines import cut_blank_end
 from gpukit.io.records import lines_of, words_of
-from gpukit.io.words import decode, is_integer
+from gpukit.io.words import cut_blank_end, decode, is_integer
 from gpukit.ratings.formats import ITEM
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from numba.core import types
 from gpukit.neighbors.hashes import kernels as simlsh
 from gpukit.neighbors.plan import Compressed, Lists, PairLists
 from gpukit.neighbors.search import kernels as hamming
-from gpukit.neighbors.search.exact_kernels import count_pairs, make_list_pairs
+from gpukit.neighbors.search.kernels import count_pairs, make_list_pairs
 
 HASH = (
     "int32[::1], uint8[::1], int64[::1], uint32[::1], int64[:, ::1], int64, uint32[:, ::1], uint32[:, :, ::1], "

@@ -108,7 +108,7 @@ REFUSED = {
     "no column": (dict(y="rel"), "'rel' names no column"),
     "neither": (dict(qid=None), "Neither qid nor group"),
     "both": (dict(group=[6]), "Both qid and group"),
-    "short qid": (dict(qid=[1, 2]), r"one query id a document, 6; its shape is \(2,\)"),
+    "short qid": (dict(qid=[1, 2]), r"one query id a document, 6; it has shape \(2,\)"),
     "qid NA": (dict(qid=pandas.Series([1, None, 3, 3, 5, 6], dtype="Int64")), "Row 2 has no query id"),
     "qid NaN": (dict(qid=[1, np.nan, 3, 3, 5, 6]), "Row 2 has no query id"),
     "groups": (dict(qid=None, group=[3, 2]), "6 in all; they add up to 5"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit import random
-from gpukit.documents import planted, synth, synth_letor
+from gpukit.documents import synth, synth_letor
 from gpukit.documents.synth import SHAPES
 from gpukit.errors import ParameterError
 
@@ -36,7 +36,7 @@ def made():
 
 def labels(shape, offsets):
     keys = np.array(
-        [random.key(0, getattr(planted, name)) for name in ("QUERIES", "TRAITS", "RELEVANCE")], dtype=np.uint32
+        [random.key(0, getattr(synth, name)) for name in ("QUERIES", "TRAITS", "RELEVANCE")], dtype=np.uint32
     )
     return synth._labels(shape, keys, offsets)
 
@@ -125,13 +125,13 @@ def test_a_seed_gives_the_same_documents_everywhere():
 
 def test_power_of_two():
     x = np.linspace(-40, 40, 4001).astype(np.float32)
-    values = np.array([planted.power_of_two(one) for one in x])
+    values = np.array([synth.power_of_two(one) for one in x])
     assert np.allclose(values, 2.0 ** np.clip(x.astype(np.float64), -32, 31), rtol=2e-6)
 
 
 def test_coarse_normal():
     key = random.key(0, 99)
-    values = np.array([planted.coarse_normal(key, index) for index in range(50_000)])
+    values = np.array([synth.coarse_normal(key, index) for index in range(50_000)])
     assert abs(values.mean()) < 0.02 and abs(values.std() - 1) < 0.02 and 3 < np.abs(values).max() < 3.5
 
 

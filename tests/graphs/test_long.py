@@ -231,3 +231,13 @@ def test_a_line_a_unit_and_a_year(tmp_path, header):
     data = read_graph(tmp_path / "panel.csv")
     assert data.vertices.tolist() == ["a", "b", "c"] and data.times.tolist() == list(range(1990, 1995))
     assert data.tensor[2, 0].tolist() == [0, 1, 2, 3, 4] and (~data.mask).sum() == 1 and not data.mask[1].all()
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "n/a"])
+@pytest.mark.parametrize("values, dtype", [("true False TRUE", bool), ("1 2 3", np.float64), ("1 2.0 3", None)])
+def test_types_of_values_next_to_missing_ones(tmp_path, values, dtype, missing):
+    first, second, third = values.replace("False", "false").replace("TRUE", "true").split()
+    lines = [f"1,a,{first}", f"1,b,{second}", f"2,a,{third}", f"2,b,{missing}"]
+    (tmp_path / "t.csv").write_text("\n".join(["time,sensor,value", *lines]) + "\n")
+    types = read_graph(tensor=tmp_path / "t.csv").types
+    assert types is None if dtype is None else types.types[0].dtype == dtype and types.types[0].is_whole

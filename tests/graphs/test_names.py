@@ -10,7 +10,7 @@ from gpukit.errors import DataError
 from gpukit.graphs import read_graph
 from gpukit.graphs.completed import write_completed
 from gpukit.graphs.graph_builders import read_coordinates, read_distances, select
-from gpukit.graphs.text import read_graph_text
+from gpukit.graphs.table import read_graph_text
 from gpukit.io.records import csv_line
 
 TIMES = [f"2020-01-01T{hour:02}:00:00" for hour in range(12)]

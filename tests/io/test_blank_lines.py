@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.io import blank_lines
+from gpukit.io import words
 
 SEPARATORS = [",", ";", "\t", "|", "::", " ", "/"]
 
@@ -24,9 +24,9 @@ def test_which_lines_have_content(sep, end):
     for blank in lines_without_content(sep):
         for full in lines_with_content(sep):
             text = f"1{sep}2{end}{blank}{end}{full}{end}".encode()
-            assert blank_lines.content_end(text + f"{blank}{end}".encode() * 2, sep) == len(text), (blank, full)
-            assert blank_lines.content_end(text + blank.encode(), sep) == len(text), (blank, full)
-    assert blank_lines.content_end(f"{blank}{end}".encode(), sep) == 0
+            assert words.content_end(text + f"{blank}{end}".encode() * 2, sep) == len(text), (blank, full)
+            assert words.content_end(text + blank.encode(), sep) == len(text), (blank, full)
+    assert words.content_end(f"{blank}{end}".encode(), sep) == 0
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 5000])
@@ -38,7 +38,7 @@ def test_blocks_of_any_size(count):
     for size in (1, 2, 3, len(ends)):
         chosen = [0, *sorted(random.choice(ends[:-1], min(size, len(ends)) - 1, replace=False)), len(raw)]
         blocks = [np.frombuffer(raw[one:two], np.uint8).copy() for one, two in zip(chosen, chosen[1:])]
-        found = b"".join(block.tobytes() for block in blank_lines.strip_blank_end(blocks, ",", "x"))
+        found = b"".join(block.tobytes() for block in words.strip_blank_end(blocks, ",", "x"))
         assert found == text
 
 
@@ -47,5 +47,5 @@ def test_a_last_line_that_is_wider_than_the_window():
     for first in (b"", b"x"):
         raw = b"a,b\n" + first + wide + b"\n"
         blocks = [np.frombuffer(raw, np.uint8)]
-        found = b"".join(block.tobytes() for block in blank_lines.strip_blank_end(blocks, ",", "x"))
+        found = b"".join(block.tobytes() for block in words.strip_blank_end(blocks, ",", "x"))
         assert found == (raw if first else b"a,b\n")

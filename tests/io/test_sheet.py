@@ -75,3 +75,19 @@ def test_control_letters_are_no_blanks():
     table = sheet.Table(b"a,b\n1,0.5\x1c\n2,3\n", "t.csv")
     with pytest.raises(DataError, match=r"line 2: '0.5\\x1c' \(column 2\) is not a number"):
         table.numbers(table.frame(True))
+
+
+@pytest.mark.parametrize("size", [1, 8, 100])
+def test_errors_of_later_blocks_have_their_line(monkeypatch, size):
+    monkeypatch.setattr(sheet, "BLOCK", size)
+    lines = ["a,b", *(f"{row},{row}" for row in range(9)), '"9"x,9']
+    with pytest.raises(DataError, match="t.csv, line 11 opens a quote"):
+        frame("\n".join(lines) + "\n")
+
+
+def test_a_column_of_words_as_numbers():
+    table = sheet.Table(b"a,b\n1,true\n2,\n3,False\n4,TRUE\n5,NA\n", "t.csv")
+    assert np.array_equal(table.column(table.frame(True)[1]), [1, np.nan, 0, 1, np.nan], equal_nan=True)
+    table = sheet.Table(b"a,b\n1,2.5\n2,x\n3,NA\n4,x\n5,y\n", "t.csv")
+    with pytest.raises(DataError, match=r"t.csv, line 3: 'x' .column 2. is not a number"):
+        table.column(table.frame(True)[1])

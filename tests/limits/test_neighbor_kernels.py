@@ -15,10 +15,10 @@ from gpukit.neighbors.hashes import plan
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.hashes.plan import direction_keys, hashing_keys
 from gpukit.neighbors.plan import Compressed, PairLists, Settings
-from gpukit.neighbors.search import exact_twins
+from gpukit.neighbors.search import twins
 from gpukit.neighbors.search.cpu import select_pairs
-from gpukit.neighbors.search.exact_kernels import count_pairs, make_list_pairs
-from gpukit.neighbors.search.exact_plan import whole_numbers
+from gpukit.neighbors.search.kernels import count_pairs, make_list_pairs
+from gpukit.neighbors.search.plan import whole_numbers
 
 FAR, MANY, BLOCK, U32, U64 = 2**32 - 9, 2**26, 32, np.uint32, np.uint64
 
@@ -62,7 +62,7 @@ def test_counts_of_pairs_of_the_last_items(table):
     found = sparse(MANY + 4, np.int64)
     by_item = with_tail(MANY, table.indptr + FAR), with_tail(FAR, table.users)
     run_blocks(count_pairs, MANY + 4, BLOCK, [(MANY + j, 0, 0) for j in range(4)], *by_item, rows + FAR, found)
-    exact_twins.count_pairs(table.indptr, table.users, rows, pairs)
+    twins.count_pairs(table.indptr, table.users, rows, pairs)
     np.testing.assert_array_equal(found[-4:], pairs)
 
 

@@ -7,7 +7,7 @@ from gpukit.documents import read_letor
 from gpukit.errors import DataError
 from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.graphs.graph_builders import read_coordinates
-from gpukit.graphs.text import read_graph_text
+from gpukit.graphs.table import read_graph_text
 from gpukit.io import notes
 from gpukit.ratings import read_pairs, read_ratings, read_titles
 

@@ -167,8 +167,8 @@ CASES = {
     "neighbors.search.kernels.fill": MISSED,
     "neighbors.search.kernels.table_hashes": MISSED,
     "neighbors.search.kernels.bucket_matches": MISSED,
-    "neighbors.search.exact_kernels.count_pairs": f"{EXACT}pairs_of_clicks[few meet-32]",
-    "neighbors.search.exact_kernels.list_pairs": (
+    "neighbors.search.kernels.count_pairs": f"{EXACT}pairs_of_clicks[few meet-32]",
+    "neighbors.search.kernels.list_pairs": (
         f"{EXACT}pairs_of_ratings[half stars, sparse-128]",
         f"{EXACT}pairs_of_clicks[few meet-32]",
     ),

@@ -3,8 +3,7 @@
 from gpukit.errors import DataError
 from gpukit.io import records, sources
 from gpukit.io.arrays import normalize_name
-from gpukit.io.blank_lines import cut_blank_end
-from gpukit.io.words import decode
+from gpukit.io.words import cut_blank_end, decode
 from gpukit.ratings.formats import ITEM
 from gpukit.ratings.titles import TITLE
 

@@ -8,7 +8,7 @@ slots.
     buckets   number of the q fine hashings that differ. A pair shares a fine hashing when all its p * G bits agree.
               Each of q tables is sorted by a hash of 24 bits; items with equal hashes are adjacent, and their bits are
               compared. O(q (N + shared pairs))
-    exact     shrunk Pearson correlations (exact_plan.py, exact_kernels.py | exact_twins.py)
+    exact     shrunk Pearson correlations (plan.py)
     random    the paper's control group. O(N K)
 
 All are exact. A sparse search lists pairs instead of keys of all of them (select_pairs of cpu.py and gpu.py). STRIPES
@@ -18,7 +18,7 @@ of cpu.py and gpu.py has for each other search but `random`
     first + 1, ..., first + B - 1 from all items. items: gpukit.neighbors.plan.Items
     rows_together() -> number of query rows processed together; B is a multiple of it, except for the last rows
 
-host.py has the steps of both devices.
+plan.py has the steps of both devices.
 """
 
 from collections.abc import Callable

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from gpukit.device.cpu_arrays import empty, zeros  # noqa: F401  (of host.search)
+from gpukit.device.cpu_arrays import empty, zeros  # noqa: F401  (of plan.search)
 from gpukit.neighbors import formulas
 from gpukit.neighbors.plan import Compressed, PairLists
-from gpukit.neighbors.search import exact_plan, exact_twins, twins
+from gpukit.neighbors.search import plan, twins
 from gpukit.runtime.thread_count import get_num_threads
-from gpukit.selection.twins import smallest, smallest_listed  # noqa: F401  (of host.select_keys)
+from gpukit.selection.twins import smallest, smallest_listed  # noqa: F401  (of plan.select_keys)
 from gpukit.sorting import cpu as sorting
 
 
@@ -25,10 +25,10 @@ def select_pairs(table, numbers, n_neighbors, runs):
     by_item, by_user = Compressed(table.indptr, table.users, table.levels), Compressed(*table.by_user[1:])
     n_items = len(table.indptr) - 1
     pairs, most = np.empty(n_items, np.int64), max(stripe, 2 * get_num_threads() * n_items)
-    exact_twins.count_pairs(*by_item[:2], by_user.starts, pairs)
-    for first, begins in exact_plan.stripes(pairs, runs, n_neighbors, most):
+    twins.count_pairs(*by_item[:2], by_user.starts, pairs)
+    for first, begins in plan.stripes(pairs, runs, n_neighbors, most):
         lists = PairLists(begins, np.empty(begins[-1], np.uint64), np.zeros(len(begins) - 1, np.int32))
-        exact_twins.list_pairs(by_item, by_user, numbers, first, lists)
+        twins.list_pairs(by_item, by_user, numbers, first, lists)
         yield first, smallest_listed(begins, lists.sizes, lists.entries, n_neighbors)
 
 

@@ -4,12 +4,12 @@ import numpy as np
 
 from gpukit._driver import device_array, launch
 from gpukit.device import memory
-from gpukit.device.gpu_arrays import empty, resident, zeros  # noqa: F401  (of host.search)
+from gpukit.device.gpu_arrays import empty, resident, zeros  # noqa: F401  (of plan.search)
 from gpukit.device.upload import to_device
 from gpukit.neighbors import formulas
 from gpukit.neighbors.plan import STRIPE_BYTES, Compressed, PairLists, blocks
-from gpukit.neighbors.search import exact_kernels, exact_plan, kernels
-from gpukit.selection.kernels import smallest, smallest_listed  # noqa: F401  (of host.select_keys)
+from gpukit.neighbors.search import kernels, plan
+from gpukit.selection.kernels import smallest, smallest_listed  # noqa: F401  (of plan.select_keys)
 from gpukit.sorting import gpu as sorting
 
 ROWS = 1024  # query rows of a stripe that keep all multiprocessors busy
@@ -21,16 +21,16 @@ def select_pairs(table, numbers, n_neighbors, runs):
     """See cpu.select_pairs; table: users, levels and by_user on the device."""
     list_block = 512
     n_items, per_thread = len(table.indptr) - 1, RATINGS if len(numbers) else CLICKS
-    list_pairs = exact_kernels.make_list_pairs(list_block, per_thread, len(numbers) > 0)
+    list_pairs = kernels.make_list_pairs(list_block, per_thread, len(numbers) > 0)
     by_item, by_user = Compressed(to_device(table.indptr), table.users, table.levels), Compressed(*table.by_user[1:4])
     numbers = resident(numbers, np.uint32)
     pairs, tiles = device_array(n_items, np.int64), blocks(n_items, list_block * per_thread)
-    warps = exact_kernels.WARP * n_items
+    warps = kernels.WARP * n_items
     counted = *by_item[:2], by_user.starts, pairs
-    launch(exact_kernels.count_pairs, blocks(warps, list_block), list_block, *counted)
+    launch(kernels.count_pairs, blocks(warps, list_block), list_block, *counted)
     pairs = pairs.copy_to_host()
     most = room_for(8 * (int(np.minimum(pairs, n_items).sum()) + n_items * n_neighbors)) // 8
-    for first, begins in exact_plan.stripes(pairs, runs, n_neighbors, most):
+    for first, begins in plan.stripes(pairs, runs, n_neighbors, most):
         n_rows, entries = len(begins) - 1, device_array(max(1, int(begins[-1])), np.uint64)
         lists = PairLists(to_device(begins), entries, zeros(n_rows, np.int32))
         launch(list_pairs, (n_rows, tiles), list_block, by_item, by_user, numbers, first, lists)

@@ -147,7 +147,7 @@ def from_files(path, use):
 
 def edges(path, use):
     """read_graph_text: a list of edges or an adjacency."""
-    from gpukit.graphs.text import read_graph_text
+    from gpukit.graphs.table import read_graph_text
 
     A, ids = read_graph_text(path)
     wrong = tables.csr("adjacency", A.data, A.indices, A.indptr, A.shape)

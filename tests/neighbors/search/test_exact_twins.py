@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit.neighbors.formulas import NOBODY
-from gpukit.neighbors.search import cpu, exact_plan, exact_twins
+from gpukit.neighbors.search import cpu, plan, twins
 from gpukit.ratings import Ratings
 from gpukit.runtime import thread_count
 from gpukit.selection.twins import scores
@@ -19,7 +19,7 @@ WORST, NO_LEVELS = 1 << 31, np.empty(0, np.uint32)
 
 def similarity(made, table):
     """Return the oracle's matrix, of ratings as levels."""
-    whole = exact_plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
+    whole = plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
     values = whole[np.searchsorted(table.values, made.values)].astype(float)
     return naive.gsm(made.users, made.items, values, made.shape[1])
 
@@ -27,7 +27,7 @@ def similarity(made, table):
 def keys_of(table, first, n_rows, numbers=None):
     """Return the keys (n_rows, N) of query rows, NOBODY for pairs that are not listed; numbers: see select_pairs."""
     if numbers is None:
-        numbers = exact_plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
+        numbers = plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
     return whole_keys(cpu.select_pairs(table, numbers, len(table.indptr) - 1, [(first, first + n_rows)]), first)
 
 
@@ -82,7 +82,7 @@ def test_keys_of_clicks_are_damped_cosines(name):
 def test_counts_of_pairs():
     made, table = clicked("some meet few").astype(int), columns(clicks("some meet few"))
     pairs = np.full(made.shape[1], -1)
-    exact_twins.count_pairs(table.indptr, table.users, table.by_user.starts, pairs)
+    twins.count_pairs(table.indptr, table.users, table.by_user.starts, pairs)
     np.testing.assert_array_equal(pairs, made.T @ made.sum(axis=1))
 
 
@@ -92,7 +92,7 @@ def test_the_best_of_clicks_in_any_stripes(n_neighbors, monkeypatch):
     table, selections = columns(clicks("no clicks on some")), []
     for most, threads in ((1 << 21, 1), (1, 2), (300, 3)):
         with monkeypatch.context() as patch:
-            patch.setattr(exact_plan, "stripes", functools.partial(of_size, exact_plan.stripes, most))
+            patch.setattr(plan, "stripes", functools.partial(of_size, plan.stripes, most))
             patch.setattr(thread_count._setting, "count", threads)
             parts = list(cpu.select_pairs(table, NO_LEVELS, n_neighbors, [(0, 9), (9, 65)]))
         assert len(parts) == 65 if most == 1 else len(parts) >= 2

@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 from gpukit._cuda import cuda
 from gpukit.neighbors.plan import Lists
 from gpukit.neighbors.search import gpu
-from gpukit.neighbors.search.host import empty_lists
+from gpukit.neighbors.search.plan import empty_lists
 from neighbors.inputs import selection_of
 from neighbors.search.test_supplement_twins import CASES, check
 

@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.neighbors.plan import Items, Settings
 from gpukit.neighbors.search import cpu
-from gpukit.neighbors.search.host import empty_lists, search
+from gpukit.neighbors.search.plan import empty_lists, search
 from neighbors import naive
 from neighbors.inputs import random_orders, selection_of
 
