@@ -5,6 +5,8 @@ import gc
 import os
 import re
 import resource
+import shutil
+import warnings
 from pathlib import Path
 
 from gpukit.errors import DeviceMemoryError
@@ -69,11 +71,13 @@ def _free_in_group():
 
 
 def _free_to_process():
-    """Return the bytes that `ulimit -v` leaves."""
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY:
-        return float("inf")
-    return most - (_numbers("/proc/self/status").get("VmSize", 0) << 10)
+    """Return the bytes that `ulimit -v` and `ulimit -d` leave."""
+    left = [float("inf")]
+    for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        most, _ = resource.getrlimit(limit)
+        if most != resource.RLIM_INFINITY:
+            left.append(most - (_numbers("/proc/self/status").get(used, 0) << 10))
+    return min(left)
 
 
 def _number(path):
@@ -120,6 +124,35 @@ def require_host(needed, what):
             f"{what} needs {needed / 2**30:.2f} GiB of main memory; {free / 2**30:.2f} GiB are free. Use less data or "
             "a smaller model, or raise the limit (ulimit -v, a container's)."
         )
+
+
+def is_large(size):
+    """Return True if an array of `size` bytes belongs in a file: it would take a quarter of the main memory left."""
+    return size > SMALL and 4 * size > available_memory()
+
+
+def temporary_folder():
+    """Return the folder of large arrays: TMPDIR, or the one that is on a disk on all systems."""
+    return os.environ.get("TMPDIR") or "/var/tmp"
+
+
+def require_room(needed, what):
+    """Raise DeviceMemoryError if `needed` bytes exceed main memory and the disk; warn if they exceed main memory."""
+    free = available_memory() if needed > SMALL else float("inf")
+    if needed <= free:
+        return
+    folder, gib = temporary_folder(), 2**30
+    disk = shutil.disk_usage(folder).free
+    if needed > free + disk:
+        raise DeviceMemoryError(
+            f"{what} needs {needed / gib:.2f} GiB; {free / gib:.2f} GiB of main memory and {disk / gib:.2f} GiB of the "
+            f"disk of {folder} are free. Use less data, or set TMPDIR to a folder on a larger disk."
+        )
+    warnings.warn(
+        f"{what} needs {needed / gib:.2f} GiB, more than the main memory that is free: large arrays are in temporary "
+        f"files in {folder} (TMPDIR).",
+        stacklevel=2,
+    )
 
 
 SIGNS = (  # in messages of the loader, the kernel and numba that are not MemoryErrors

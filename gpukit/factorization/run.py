@@ -251,20 +251,23 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
 
 
 def check_memory(device, n_ratings, sides, layout, extra=0):
-    """Raise DeviceMemoryError if GPU or main memory is too small for training.
+    """Raise DeviceMemoryError if the GPU, main memory or the disk is too small for training.
 
     The message has both sizes. extra: additional bytes that a solver needs on the device.
     """
     what = f"Training on {n_ratings:,} ratings"
     devices.require_memory(device, plans.memory_needed(n_ratings, sides, layout) + extra, what)
     devices.require_host(plans.memory_on_host(sides, layout), what)
+    if not device.is_cuda:
+        devices.require_room(plans.host_memory(n_ratings, sides, layout), what)
 
 
 def check_streaming(device, ratings, sides, layout):
-    """Raise DeviceMemoryError if GPU or main memory is too small even for a training whose Ratings are streamed.
+    """Raise DeviceMemoryError if a GPU, main memory or the disk is too small even if the Ratings are streamed.
 
     sides: number of rows of the major and of the minor side.
     """
     what = f"Training on {len(ratings):,} ratings, streamed from main memory,"
     devices.require_memory(device, plans.memory_streamed(len(ratings), sides, layout), what)
-    devices.require_host(plans.host_memory_streamed(len(ratings), sides, layout), what)
+    devices.require_host(plans.memory_on_host(sides, layout), what)
+    devices.require_room(plans.host_memory(len(ratings), sides, layout), what)

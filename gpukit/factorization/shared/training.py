@@ -1,10 +1,10 @@
 """Training over ranks, for either device."""
 
 import sys
-import tempfile
 
 import numpy as np
 
+from gpukit.device.cpu_arrays import array_in_file
 from gpukit.device.engine import engine
 from gpukit.factorization.arrays import History
 from gpukit.factorization.shared.partition import Copies, Lap, plan_moves
@@ -117,7 +117,7 @@ class SharedModel:
                 for column in (local.items, local.codes):
                     self.team.send(0, column[first:last])
             return local
-        counts, size, empty = self.parts.counts[0], int(local.indptr[-1]), empty_file if self.is_divided else np.empty
+        counts, size, empty = self.parts.counts[0], int(local.indptr[-1]), array_in_file if self.is_divided else np.empty
         indptr = np.zeros(len(counts) + 2, np.int64)
         indptr[1:-1] = np.cumsum(counts)
         indptr[-1] = indptr[-2]
@@ -148,13 +148,6 @@ class SharedModel:
             if len(rows):
                 counts = self.parts.counts[0][users[rows]]
                 yield int(ends[rows[0]] - counts[0]), int(ends[rows[-1]]), users[rows]
-
-
-def empty_file(size, dtype):
-    """Return an array (size,) in an unnamed temporary file, whose pages need not stay in memory."""
-    with tempfile.TemporaryFile() as file:
-        file.truncate(max(1, size) * np.dtype(dtype).itemsize)
-        return np.memmap(file, dtype)[:size]
 
 
 def fetch_array(array):
