@@ -117,7 +117,8 @@ class SharedModel:
                 for column in (local.items, local.codes):
                     self.team.send(0, column[first:last])
             return local
-        counts, size, empty = self.parts.counts[0], int(local.indptr[-1]), array_in_file if self.is_divided else np.empty
+        counts, size = self.parts.counts[0], int(local.indptr[-1])
+        empty = array_in_file if self.is_divided else np.empty
         indptr = np.zeros(len(counts) + 2, np.int64)
         indptr[1:-1] = np.cumsum(counts)
         indptr[-1] = indptr[-2]

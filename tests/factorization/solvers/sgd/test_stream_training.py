@@ -111,14 +111,17 @@ CASES = {
 }
 
 
-STREAMED = [("users", 0), ("users", 3), ("users", 8), *((case, 3) for case in list(CASES)[1:])]
+STREAMED = [("users", 0, False), ("users", 3, False), ("users", 8, False), ("users", 3, True)]
+STREAMED += [(case, 3, case == "neighbours, weights, many values") for case in list(CASES)[1:]]
 TIERS = {("users", 0): (), **dict.fromkeys(STREAMED[1:], pytest.mark.slow)}
 
 
-@pytest.mark.parametrize("in_file", [False, True], ids=["memory", "file"])
 @pytest.mark.parametrize(
-    "case, kept",
-    [pytest.param(*pair, marks=TIERS.get(pair, pytest.mark.nightly)) for pair in itertools.product(CASES, [0, 3, 8])],
+    "case, kept, in_file",
+    [
+        pytest.param(*each, marks=TIERS.get(each, pytest.mark.nightly))
+        for each in itertools.product(CASES, [0, 3, 8], [False, True])
+    ],
 )
 def test_streamed_epochs_are_resident_epochs(case, kept, in_file, monkeypatch):
     """In two epochs: the second starts with blocks that were sent during the first."""
@@ -188,8 +191,9 @@ class Event:
 
 
 @pytest.mark.simulator  # whose copies and launches take place at once
-@pytest.mark.parametrize("in_file", [False, True], ids=["memory", "file"])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize(
+    "seed, in_file", [(0, False), *(pytest.param(seed, seed == 2, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 def test_any_order_that_events_allow(seed, in_file, monkeypatch):
     """A buffer, on the device or in page-locked memory, is neither read before it is filled nor filled before."""
     ratings, machine = ratings_of(), Machine(seed)
