@@ -103,8 +103,9 @@ def prepare(request):
         session = request.begin_model(steps, layout, data, plan, resumed, neighbors)
         session.train_on(data.side, data.query, *tables, parts.order_of_minor(estimator.walk))
         training = training_of(plan, session, parts, laps, team, device)
-        shared = SharedModel(session, training, parts, team, isinstance(ratings, RatingsPart))
-    return request.run(shared, training, clock, scale, resumed, choice)
+        own_users = parts.users_of(team.rank) if isinstance(ratings, RatingsPart) else None
+        shared = SharedModel(session, training, parts, team, own_users)
+    return request.run(shared, training, clock, scale, resumed, choice, own_users=own_users)
 
 
 def sample_to_choose(estimator, ratings, settings):
