@@ -113,7 +113,7 @@ def begins_with(path, magic):
 def header_checksum(path):
     """Return the checksum of a file's header, which contains those of the arrays."""
     with open(path, "rb") as file:
-        return START.unpack(file.read(START.size))[-1]
+        return START.unpack(file.read(START.size).ljust(START.size, b"\0"))[-1]
 
 
 def read_header(path, kind):

@@ -1,4 +1,4 @@
-"""Free and required memory of a GPU and of the host, and the errors if it is too small."""
+"""Free and required memory of a GPU and of the host, and the errors if it is too small; large arrays in files."""
 
 import contextlib
 import gc
@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import shutil
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -153,6 +154,43 @@ def require_room(needed, what):
         f"files in {folder} (TMPDIR).",
         stacklevel=2,
     )
+
+
+def empty(shape, dtype):
+    """Return an uninitialized array; one that is large for the main memory left is an array_in_file."""
+    return _allocate("empty", shape, dtype)
+
+
+def zeros(shape, dtype):
+    """Return an array of zeros; see `empty`."""
+    return _allocate("zeros", shape, dtype)
+
+
+def _allocate(name, shape, dtype):
+    import numpy as np
+
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    return array_in_file(size).view(dtype).reshape(shape) if is_large(size) else getattr(np, name)(shape, dtype)
+
+
+def array_in_file(size):
+    """Return `size` bytes of zeros in an unnamed temporary file, whose pages need not stay in memory.
+
+    The file ends with the array, also if the process is killed. Its space is reserved, since a disk that is full at a
+    later write would end the process. Raises DeviceMemoryError.
+    """
+    import numpy as np
+
+    folder = temporary_folder()
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            os.posix_fallocate(file.fileno(), 0, max(1, size))
+            return np.memmap(file, np.uint8)[:size].view(np.ndarray)
+    except OSError as error:
+        raise DeviceMemoryError(
+            f"An array of {size / 2**30:.2f} GiB fits neither in main memory nor in {folder} ({error.strerror}). Use "
+            "less data, or set TMPDIR to a folder on a larger disk."
+        ) from error
 
 
 SIGNS = (  # in messages of the loader, the kernel and numba that are not MemoryErrors

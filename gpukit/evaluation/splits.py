@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._pool import parallel_map
-from gpukit.device.cpu_arrays import empty
+from gpukit.device.memory import empty
 
 ALONE = 1 << 20  # numbers that a thread draws or copies at once
 

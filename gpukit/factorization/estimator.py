@@ -14,6 +14,7 @@ from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import judges_of, resolve_feedback, warn_of_columns
+from gpukit.factorization.model import parts
 from gpukit.factorization.online.updating import Updating
 from gpukit.factorization.serve import in_rows_of
 from gpukit.neighbors.estimator import SimLSH, warn_if_random
@@ -107,14 +108,13 @@ class Factorization(Answering, Updating):
         """
         arguments = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
         if client is not None:
-            from gpukit.factorization.model.parts import join_models
             from gpukit.factorization.shared.frames import fit_frame
 
             others = {"y": y, **arguments, "checkpoint": checkpoint, "resume": resume}
             models = fit_frame(self, X, client, others)
             for name in (*PASSING, "_choice", "_ended"):
                 vars(self).pop(name, None)
-            join_models(self, models)
+            parts.join_models(self, models)
             return self
         check_checkpoint(checkpoint, resume)
         run = self.prepare(X, y, **arguments, resume_from=checkpoint if resume else None)
@@ -193,8 +193,6 @@ class Factorization(Answering, Updating):
         ParameterError
             The model has the users of one rank, and there is no team.
         """
-        from gpukit.factorization.model import parts
-
         self._check_fitted()
         team, is_part = team or ALONE, hasattr(self, "_is_part")
         if is_part and team.size == 1:

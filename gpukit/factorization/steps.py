@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.device.cpu_arrays import empty
+from gpukit.device.memory import empty
 from gpukit.factorization.arrays import USERS, Pairs, Parameters, Tables, WeightLists, batch_of
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import in_order, parallel_map
-from gpukit.device.cpu_arrays import empty
+from gpukit.device.memory import empty
 from gpukit.errors import DataError
 from gpukit.io.blank_lines import strip_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows

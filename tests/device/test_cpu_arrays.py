@@ -27,7 +27,7 @@ def test_ulimit_of_data_counts(monkeypatch):
 @pytest.mark.parametrize("make", [cpu_arrays.empty, cpu_arrays.zeros])
 def test_a_large_array_is_in_a_file_without_a_name(make, monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(cpu_arrays, "is_large", lambda size: size == 24)
+    monkeypatch.setattr(memory, "is_large", lambda size: size == 24)
     array = make((3, 2), np.float32)
     assert type(array) is np.ndarray and array.shape == (3, 2) and array.dtype == np.float32 and not array.any()
     assert array.flags.writeable and array.flags.c_contiguous
@@ -52,11 +52,11 @@ def test_a_full_disk_is_one_line(monkeypatch, tmp_path):
     with pytest.raises(
         DeviceMemoryError, match=rf"0.50 GiB fits neither .* nor in {tmp_path} \(No space left"
     ) as error:
-        cpu_arrays.array_in_file(1 << 27, np.float32)
+        memory.array_in_file(1 << 29)
     assert "\n" not in str(error.value) and not list(tmp_path.iterdir())
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
     with pytest.raises(DeviceMemoryError, match=r"none \(No such file or directory\). Use less data, or set TMPDIR"):
-        cpu_arrays.array_in_file(1, np.int8)
+        memory.array_in_file(1)
 
 
 def test_more_than_memory_and_disk_is_refused_before_the_work(monkeypatch):

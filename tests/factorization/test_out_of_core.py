@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* neighbour slots are random")
 
-from gpukit.device import cpu_arrays
+from gpukit.device import memory
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.ratings import Ratings, copies, read_ratings, synth_ratings
 from gpukit.ratings.copies import write_ratings
@@ -46,7 +46,7 @@ def test_arrays_in_files(kind, named, values, tmp_path, monkeypatch):
         ratings = ratings.with_columns(**columns)
     write_ratings(ratings, tmp_path / "a.gkr")
     model = kind(**NAMED, **named, device="cpu").fit(read_ratings(tmp_path / "a.gkr"))
-    for module in (cpu_arrays, copies):
+    for module in (memory, copies):
         monkeypatch.setattr(module, "is_large", lambda size: size > 0)
     mapped = read_ratings(tmp_path / "a.gkr")
     assert not mapped.users.flags.writeable

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from gpukit import arrayfile, persist
-from gpukit.device.cpu_arrays import empty
+from gpukit.device.memory import empty
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.io import trust
 
@@ -66,34 +66,45 @@ def _names_in(target):
 def remove_parts(path, kept=()):
     """Remove the parts of earlier models at path, except those that are kept."""
     target = Path(path).resolve()
-    is_part = re.compile(re.escape(target.name) + r"\.[0-9a-f]{8}-\d+").fullmatch
     with contextlib.suppress(OSError):
         for file in target.parent.iterdir():
-            if is_part(file.name) and file.name not in kept:
+            if is_part_name(file.name, target.name) and file.name not in kept:
                 file.unlink()
+
+
+def is_part_name(name, of=None):
+    """Return True for the name of a part, of the index with a name or of any."""
+    match = re.fullmatch(r"([^/]+)\.[0-9a-f]{8}-\d+", name)
+    return match is not None and of in (None, match[1])
+
+
+def check_entries(entries):
+    """Return the entries of PARTS, or raise DataError."""
+    is_list = isinstance(entries, list) and all(isinstance(entry, list) and len(entry) == 2 for entry in entries)
+    if not is_list or not all(isinstance(name, str) and is_part_name(name) for name, _ in entries) or not entries:
+        raise DataError(f"{PARTS!r} in its header is {entries!r:.80}.")
+    return entries
 
 
 def load_parts(model, path, entries):
     """Restore a model from the parts in an index at path; entries: of PARTS."""
     models = []
-    for name, checksum in entries:
-        file = Path(path).resolve().with_name(str(name))
+    for name, checksum in check_entries(entries):
+        file = Path(path).resolve().with_name(name)
         if not file.is_file():
             raise ModelError(
                 f"{path} lacks {file.name}, one of its {len(entries)} parts. Copy them all to the folder of {path}."
             )
-        models.append(type(model).load(file))
         if arrayfile.header_checksum(file) != checksum:
             raise ModelError(
                 f"{file} is a part of another model than {path}. Copy the parts of one model, or train again."
             )
+        models.append(type(model).load(file))
     join_models(model, models)
 
 
 def join_models(model, models):
     """Restore a model from those of the users of each rank; users are in the order of their ids."""
-    from gpukit.factorization.model.saving import FACTS
-
     first, states = models[0], [part._state for part in models]
     if not all(np.array_equal(state.item_factors, states[0].item_factors) for state in states):
         raise ModelError("The parts are of different models. Train again.")
@@ -105,21 +116,20 @@ def join_models(model, models):
     rows = np.split(rows, np.cumsum([len(part.user_ids_) for part in models])[:-1])
     sides = {name: _in_rows([getattr(state, name) for state in states], rows, len(order)) for name in USERS}
     history = join_histories([part._rated for part in models], rows, order)
+    vars(model).update({name: value for name, value in vars(first).items() if name.endswith("_")})
     model.set_fitted(states[0]._replace(**sides), history, first._scale, user_ids[order], first.item_ids_)
-    for name in (f"{fact}_" for fact in FACTS if hasattr(first, f"{fact}_")):
-        setattr(model, name, getattr(first, name))
 
 
 def join_histories(histories, rows, order):
     """Return the History of all users; rows: those of each History's users; order: of the users by row."""
     counts = np.concatenate([np.diff(history.indptr[:-1]) for history in histories])[order]
     indptr = np.concatenate([[0], np.cumsum(counts), [counts.sum()]]).astype(np.int64)
-    positions = [row_positions(own, indptr) for own in rows]
-    columns = zip(*((history.items, history.codes) for history in histories))
-    return histories[0]._replace(
-        indptr=indptr,
-        **{name: _in_rows(parts, positions, indptr[-1]) for name, parts in zip(("items", "codes"), columns)},
-    )
+
+    def joined(columns):
+        return _in_rows(columns, (row_positions(own, indptr) for own in rows), indptr[-1])
+
+    items, codes = zip(*((history.items, history.codes) for history in histories))
+    return histories[0]._replace(indptr=indptr, items=joined(items), codes=joined(codes))
 
 
 def _in_rows(parts, rows, count):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.device.cpu_arrays import empty
+from gpukit.device.memory import empty
 from gpukit.primitives.group import formulas, twins
 from gpukit.runtime.thread_count import get_num_threads
 

@@ -102,6 +102,16 @@ def test_a_wrong_part_is_one_line(folder, tmp_path, fault):  # noqa: F811
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "entries", [[], [[]], "words", [["my.gpukit", 1]], [["../my.gpukit.01234567-0", 1]], [[1, 1]], {"a": 1}], ids=str
+)
+def test_a_wrong_index_is_one_line(tmp_path, entries):
+    path = tmp_path / "my.gpukit"
+    parts.persist.save_model(path, MatrixFactorization(), {parts.PARTS: entries}, {})
+    with pytest.raises(ModelError, match=r"^.*my\.gpukit is damaged: 'parts' in its header is [^\n]*$"):
+        load_model(path)
+
+
 @pytest.mark.parametrize("failing", ["a rank", "the index"])
 def test_a_failure_keeps_the_model_of_before(folder, tmp_path, monkeypatch, failing):  # noqa: F811
     path, write = tmp_path / "my.gpukit", parts.persist.save_model

@@ -16,7 +16,7 @@ from gpukit import device as devices
 from gpukit._cuda import cuda
 from gpukit._driver import copy_page_locked, device_array, launch, zeros
 from gpukit.device import gpu_arrays, is_large, processors
-from gpukit.device.cpu_arrays import array_in_file
+from gpukit.device.memory import array_in_file
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, WeightedBatch
 from gpukit.factorization.constants import RULES
@@ -227,7 +227,7 @@ class Sender(NamedTuple):
 
 def allocator_in_file(size):
     """Return a function (n, dtype) that allocates consecutive arrays, at most 64 bytes apart, in a file of `size`."""
-    memory, position = array_in_file(size, np.uint8), 0
+    memory, position = array_in_file(size), 0
 
     def allocate(n, dtype):
         nonlocal position
