@@ -223,7 +223,7 @@ def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
 def _room(file, entry, mmap):
     """Return an entry's array: uninitialized, or mapped from the file."""
     if mmap and entry.nbytes:
-        return np.memmap(file, entry.dtype, "r", entry.offset, entry.shape).view(np.ndarray)
+        return np.memmap(file, entry.dtype, "r", entry.offset, entry.shape)
     return np.empty(entry.shape, entry.dtype)
 
 

@@ -87,7 +87,7 @@ def read_gkr(source, request):
     if lacking or beyond:
         what = f"it lacks {min(lacking)!r}" if lacking else f"{min(beyond)!r:.80} is no column of ratings"
         raise KIND.refuse(name, what)
-    ratings = Ratings(**arrays)
+    ratings = Ratings(**{name: np.asarray(array) for name, array in arrays.items()})  # no np.memmap
     wrong = check.fault(ratings, bounds)
     if wrong:
         raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")
