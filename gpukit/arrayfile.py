@@ -110,6 +110,12 @@ def begins_with(path, magic):
         return file.read(len(magic)) == magic
 
 
+def header_checksum(path):
+    """Return the checksum of a file's header, which contains those of the arrays."""
+    with open(path, "rb") as file:
+        return START.unpack(file.read(START.size).ljust(START.size, b"\0"))[-1]
+
+
 def read_header(path, kind):
     """Return the Header of a file, whose size must match it.
 

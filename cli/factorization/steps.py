@@ -83,6 +83,7 @@ def can_be_in_parts(ask):
         "--early-stop": ask.early_stop is not None,
         "--checkpoint": ask.checkpoint is not None,
         "--no-refit": ask.no_refit and ask.model is not None,
+        "--lists": ask.lists,
         "--duplicates": ask.duplicates == "error",
     }
     if (name := next(filter(wrong.get, wrong), None)) is not None:
@@ -257,17 +258,17 @@ def concatenate_ratings(first, other):
     return first.with_columns(**{name: concatenate([*own, other.columns()[name]]) for name, own in parts})
 
 
-def save(ask, run, saved):
-    """Save the refitted model, or the reported one.
+def save(ask, run, saved, team):
+    """Save the refitted model, or the reported one; of ratings in parts every rank saves its part.
 
     Lists of the reported model omit the held-out items.
     """
-    if ask.test_fraction and saved is run.model:
+    if not team.rank and ask.test_fraction and saved is run.model:
         saved.mark_seen(run.test)
-    if ask.lists:
+    if ask.lists and not team.rank:
         saved.fit_lists()
         run.stages.done("learning lists")
-    saved.save(ask.model)
+    saved.save(ask.model, team)
     run.stages.done("writing")
 
 

@@ -147,10 +147,10 @@ def train_lshmf(ctx, **values):
             steps.show_table(ask, run)
         if ask.model is not None and ask.test_fraction and not ask.no_refit:
             saved = steps.refit(ctx, ask, model, steps.concatenate_ratings(train, test), stages, team)
-    if team.rank:  # the first rank prints and writes
+        if ask.model is not None:
+            steps.save(ask, run, saved, team)
+    if team.rank:  # the first rank prints and draws
         return
-    if ask.model is not None:
-        steps.save(ask, run, saved)
     if ask.plot is not None:
         steps.draw(ask, run)
         stages.done("writing")

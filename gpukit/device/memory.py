@@ -1,10 +1,13 @@
-"""Free and required memory of a GPU and of the host, and the errors if it is too small."""
+"""Free and required memory of a GPU and of the host, and the errors if it is too small; large arrays in files."""
 
 import contextlib
 import gc
 import os
 import re
 import resource
+import shutil
+import tempfile
+import warnings
 from pathlib import Path
 
 from gpukit.errors import DeviceMemoryError
@@ -69,11 +72,13 @@ def _free_in_group():
 
 
 def _free_to_process():
-    """Return the bytes that `ulimit -v` leaves."""
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY:
-        return float("inf")
-    return most - (_numbers("/proc/self/status").get("VmSize", 0) << 10)
+    """Return the bytes that `ulimit -v` and `ulimit -d` leave."""
+    left = [float("inf")]
+    for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        most, _ = resource.getrlimit(limit)
+        if most != resource.RLIM_INFINITY:
+            left.append(most - (_numbers("/proc/self/status").get(used, 0) << 10))
+    return min(left)
 
 
 def _number(path):
@@ -120,6 +125,72 @@ def require_host(needed, what):
             f"{what} needs {needed / 2**30:.2f} GiB of main memory; {free / 2**30:.2f} GiB are free. Use less data or "
             "a smaller model, or raise the limit (ulimit -v, a container's)."
         )
+
+
+def is_large(size):
+    """Return True if an array of `size` bytes belongs in a file: it would take a quarter of the main memory left."""
+    return size > SMALL and 4 * size > available_memory()
+
+
+def temporary_folder():
+    """Return the folder of large arrays: TMPDIR, or the one that is on a disk on all systems."""
+    return os.environ.get("TMPDIR") or "/var/tmp"
+
+
+def require_room(needed, what):
+    """Raise DeviceMemoryError if `needed` bytes exceed main memory and the disk; warn if they exceed main memory."""
+    free = available_memory() if needed > SMALL else float("inf")
+    if needed <= free:
+        return
+    folder, gib = temporary_folder(), 2**30
+    disk = shutil.disk_usage(folder).free
+    if needed > free + disk:
+        raise DeviceMemoryError(
+            f"{what} needs {needed / gib:.2f} GiB; {free / gib:.2f} GiB of main memory and {disk / gib:.2f} GiB of the "
+            f"disk of {folder} are free. Use less data, or set TMPDIR to a folder on a larger disk."
+        )
+    warnings.warn(
+        f"{what} needs {needed / gib:.2f} GiB, more than the main memory that is free: large arrays are in temporary "
+        f"files in {folder} (TMPDIR).",
+        stacklevel=2,
+    )
+
+
+def empty(shape, dtype):
+    """Return an uninitialized array; one that is large for the main memory left is an array_in_file."""
+    return _allocate("empty", shape, dtype)
+
+
+def zeros(shape, dtype):
+    """Return an array of zeros; see `empty`."""
+    return _allocate("zeros", shape, dtype)
+
+
+def _allocate(name, shape, dtype):
+    import numpy as np
+
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    return array_in_file(size).view(dtype).reshape(shape) if is_large(size) else getattr(np, name)(shape, dtype)
+
+
+def array_in_file(size):
+    """Return `size` bytes of zeros in an unnamed temporary file, whose pages need not stay in memory.
+
+    The file ends with the array, also if the process is killed. Its space is reserved, since a disk that is full at a
+    later write would end the process. Raises DeviceMemoryError.
+    """
+    import numpy as np
+
+    folder = temporary_folder()
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            os.posix_fallocate(file.fileno(), 0, max(1, size))
+            return np.memmap(file, np.uint8)[:size].view(np.ndarray)
+    except OSError as error:
+        raise DeviceMemoryError(
+            f"An array of {size / 2**30:.2f} GiB fits neither in main memory nor in {folder} ({error.strerror}). Use "
+            "less data, or set TMPDIR to a folder on a larger disk."
+        ) from error
 
 
 SIGNS = (  # in messages of the loader, the kernel and numba that are not MemoryErrors

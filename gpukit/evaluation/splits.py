@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._pool import parallel_map
+from gpukit.device.memory import empty
 
 ALONE = 1 << 20  # numbers that a thread draws or copies at once
 
@@ -72,7 +73,7 @@ def rows_where(columns, mask):
     stops = [*firsts[1:], None]  # not len(mask): a column of another length fails
     pieces = [slice(first, stop) for first, stop in zip(firsts, stops)]
     ends = np.cumsum([0, *parallel_map(lambda piece: np.count_nonzero(mask[piece]), pieces)])
-    out = {name: np.empty(ends[-1], column.dtype) for name, column in columns.items()}
+    out = {name: empty(ends[-1], column.dtype) for name, column in columns.items()}
 
     def move(number):
         piece, part = pieces[number], slice(ends[number], ends[number + 1])
@@ -98,7 +99,7 @@ def part_columns(columns, mask):
             raise IndexError(f"a mask of {len(mask):,} rows cannot split the {len(column):,} of {name}.")
         sizes = kept[-1], len(mask) - kept[-1]
         for part, size in zip(parts, sizes):
-            part[name] = np.empty(size, column.dtype)
+            part[name] = empty(size, column.dtype)
         bits = f"u{column.itemsize}"  # one compiled function for whole numbers and others
         move_rows(column.view(bits), mask, ALONE, kept[:-1], *(part[name].view(bits) for part in parts))
     return parts

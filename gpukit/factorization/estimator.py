@@ -14,6 +14,7 @@ from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import judges_of, resolve_feedback, warn_of_columns
+from gpukit.factorization.model import parts
 from gpukit.factorization.online.updating import Updating
 from gpukit.factorization.serve import in_rows_of
 from gpukit.neighbors.estimator import SimLSH, warn_if_random
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from gpukit.parallel import Team
     from gpukit.typing import ArrayLike, DaskClient, DaskFrame, DeviceLike, Float32, Path, Progress, RatingsLike
 
-PASSING = ("updates_", "_seen", "_low")  # attributes of a model that the next fit drops
+PASSING = ("updates_", "_seen", "_low", "_is_part")  # attributes of a model that the next fit drops
 
 
 class Factorization(Answering, Updating):
@@ -87,8 +88,8 @@ class Factorization(Answering, Updating):
         resume : bool
             Continue from the checkpoint, default False.
         team : parallel.Team or None
-            All ranks call this with the same arguments and all get the model (gpukit.factorization.shared lists what is
-            supported).
+            All ranks call this with the same arguments and all get the model; of a RatingsPart each gets that of its
+            users (gpukit.factorization.shared lists what is supported).
         client : distributed.Client or None
             Train on all workers of its cluster, each with the partitions of X that it holds. Only X and y=None are
             supported with it.
@@ -110,10 +111,10 @@ class Factorization(Answering, Updating):
             from gpukit.factorization.shared.frames import fit_frame
 
             others = {"y": y, **arguments, "checkpoint": checkpoint, "resume": resume}
-            facts, arrays = fit_frame(self, X, client, others)
+            models = fit_frame(self, X, client, others)
             for name in (*PASSING, "_choice", "_ended"):
                 vars(self).pop(name, None)
-            self._unpack(facts, arrays)
+            parts.join_models(self, models)
             return self
         check_checkpoint(checkpoint, resume)
         run = self.prepare(X, y, **arguments, resume_from=checkpoint if resume else None)
@@ -173,6 +174,39 @@ class Factorization(Answering, Updating):
         run = fitted.prepare(X, y, **arguments, resume_from=checkpoint if again else None)
         return fitted._train(run, progress, checkpoint, team, before)
 
+    def save(self, path: Path, team: Team | None = None) -> None:
+        """Write the fitted model to a file, atomically and without pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+            gpukit.persist describes the format.
+        team : parallel.Team or None
+            All ranks call this. They write the model that they all have to one file. Of ratings in parts each writes
+            the model of its users to a file of its own, next to the index at path. load reads both.
+
+        Raises
+        ------
+        NotFittedError
+        DataError
+            The file cannot be written.
+        ParameterError
+            The model has the users of one rank, and there is no team.
+        """
+        self._check_fitted()
+        team, is_part = team or ALONE, hasattr(self, "_is_part")
+        if is_part and team.size == 1:
+            raise ParameterError(
+                f"This model has {len(self.user_ids_):,} users, those of one rank. Call save(path, team=team) on all "
+                "ranks."
+            )
+        if is_part:
+            parts.save_parts(self, path, team)
+        elif team.rank == 0:
+            super().save(path)
+            parts.remove_parts(path)
+        team.barrier()
+
     def _train(self, run, progress, checkpoint, team, before=None):
         """Train a run.Run to its end and keep the result; before: see run.Checkpoints."""
         from gpukit.factorization import run as runs
@@ -189,9 +223,12 @@ class Factorization(Answering, Updating):
             state = run.complete(state, checkpoints)
         self.timings_, self.device_, self.feedback_ = run.clock.seconds, str(run.device), run.settings.feedback
         self.chosen_, self.trials_ = run.choice.facts(type(self).__name__), run.choice.trials
-        self.set_fitted(state, run.session.history, run.scale, ratings.user_ids, ratings.item_ids)
+        users = ratings.user_ids if run.own_users is None else ratings.user_ids[run.own_users]
+        self.set_fitted(state, run.session.history, run.scale, users, ratings.item_ids)
         for name in PASSING:
             vars(self).pop(name, None)
+        if run.own_users is not None:
+            self._is_part = True
         self._choice, self._ended = run.choice, checkpoints.ended
         if run.seen is not None:
             self.mark_seen(run.seen)

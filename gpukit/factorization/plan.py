@@ -61,10 +61,10 @@ def memory_streamed(n_ratings, sides, layout):
     return rows + least_memory(n_ratings, packing, sides[0])
 
 
-def host_memory_streamed(n_ratings, sides, layout):
-    """Return the bytes of main memory of a training whose ratings stream, arguments as memory_kept.
+def host_memory(n_ratings, sides, layout):
+    """Return the bytes on the host of a training there, or of one whose ratings stream; arguments as memory_kept.
 
-    These are sorted ratings, codes of neighbours, packed ratings and a State.
+    These are sorted ratings, codes of neighbours, packed ratings and a State. Large arrays may be in files.
     """
     return n_ratings * (SORTED + 2 * layout.slots) + memory_on_host(sides, layout)
 

@@ -36,7 +36,8 @@ class Run(NamedTuple):
     session; training: the solver's Training; settings: settings.Settings; clock: Clock; scale: Scale; start: the first
     epoch; history; best: the best state; ratings: Ratings to train on; held_out: Ratings to judge by, or None; device:
     Device; choice: choose.Choice; complete: a function of the trained State and of Checkpoints or None that returns the
-    final State; seen, low: Ratings of the input that are held out or below positive_from, which lists exclude, or None.
+    final State; seen, low: Ratings of the input that are held out or below positive_from, which lists exclude, or None;
+    own_users (rows,): those whose model this rank gets, None: all.
     """
 
     session: object
@@ -54,6 +55,7 @@ class Run(NamedTuple):
     complete: object = lambda state, checkpoints=None: state
     seen: object = None
     low: object = None
+    own_users: object = None
 
 
 class FitRequest(NamedTuple):
@@ -256,13 +258,15 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
 
 
 def check_memory(device, n_ratings, sides, layout, extra=0):
-    """Raise DeviceMemoryError if GPU or main memory is too small for training.
+    """Raise DeviceMemoryError if the GPU, main memory or the disk is too small for training.
 
     The message has both sizes. extra: additional bytes that a solver needs on the device.
     """
     what = f"Training on {n_ratings:,} ratings"
     devices.require_memory(device, plans.memory_needed(n_ratings, sides, layout) + extra, what)
     devices.require_host(plans.memory_on_host(sides, layout), what)
+    if not device.is_cuda:
+        devices.require_room(plans.host_memory(n_ratings, sides, layout), what)
 
 
 COLUMNS = ("starts", np.int64), ("others", np.int32), ("codes", np.uint8)  # of ratings.orders.order.Order
@@ -352,7 +356,7 @@ def fitting_layout(estimator, plan, ratings, device, steps):
     """Return (layout.Layout, True if the ratings stream from host memory), see `layout_of`.
 
     They do if they do not fit on a GPU and the solver is SGD, unless it trains in batches. Raises DeviceMemoryError if
-    that does not fit either.
+    that does not fit either, in the GPU's memory, main memory or the disk's.
     """
     try:
         return layout_of(estimator, plan, ratings, device, steps), False
@@ -363,7 +367,8 @@ def fitting_layout(estimator, plan, ratings, device, steps):
     facts = len(ratings), major_first(estimator.walk, *ratings.shape), layout
     what = f"Training on {len(ratings):,} ratings, streamed from main memory,"
     devices.require_memory(device, plans.memory_streamed(*facts), what)
-    devices.require_host(plans.host_memory_streamed(*facts), what)
+    devices.require_host(plans.memory_on_host(*facts[1:]), what)
+    devices.require_room(plans.host_memory(*facts), what)
     return layout, True
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit.device.memory import empty
 from gpukit.factorization.arrays import USERS, Pairs, Parameters, Tables, WeightLists, batch_of
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
@@ -76,7 +77,7 @@ class DeviceModel:
 
     def host_codes(self, query, count):
         """Return (count, slots) uint8 lines of neighbor_codes on the host; query and history are there."""
-        out = np.empty((count, self.layout.slots), np.uint8)
+        out = empty((count, self.layout.slots), np.uint8)
         if out.size:
             near = self.preparing.fetch(self.near)
             neighbor_codes(self.history, query, near, out, np.zeros((get_num_threads(), len(near)), np.uint8))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import in_order, parallel_map
+from gpukit.device.memory import empty
 from gpukit.errors import DataError
 from gpukit.io.arrays import from_arrow
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
@@ -307,7 +308,7 @@ def _rows_of_declared(index, words, what, count, title):
 def concatenate(chunks):
     """Concatenate arrays to their widest dtype; empties the list to save memory."""
     stops = np.cumsum([len(chunk) for chunk in chunks])
-    out = np.empty(stops[-1], dtype=np.result_type(*chunks))
+    out = empty(stops[-1], np.result_type(*chunks))
 
     def move(position):
         out[stops[position] - len(chunks[position]) : stops[position]] = chunks[position]

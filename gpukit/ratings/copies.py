@@ -13,6 +13,7 @@ import numpy as np
 
 from gpukit import arrayfile
 from gpukit.arrayfile import refuse_surrogates
+from gpukit.device import is_large
 from gpukit.errors import DataError
 from gpukit.io import archives, container, sinks, trust
 from gpukit.io.records import check_ids
@@ -75,15 +76,18 @@ def check_copy(path):
 
 
 def read_gkr(source, request):
-    """Return the Ratings of a binary copy in an open Source. request: formats.Request; times are read on request."""
+    """Return the Ratings of a binary copy in an open Source; one that is large for main memory stays on disk.
+
+    request: formats.Request; times are read on request.
+    """
     bounds, left = {}, () if request.times else ("times",)
-    name, (_, arrays) = source.name, container.read_arrays(source, KIND, leave=left, bounds=bounds)
+    name, (_, arrays) = source.name, container.read_arrays(source, KIND, is_large(source.size), left, bounds)
     lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
     beyond = set(arrays) - {field.name for field in fields(Ratings) if field.init}
     if lacking or beyond:
         what = f"it lacks {min(lacking)!r}" if lacking else f"{min(beyond)!r:.80} is no column of ratings"
         raise KIND.refuse(name, what)
-    ratings = Ratings(**arrays)
+    ratings = Ratings(**{name: np.asarray(array) for name, array in arrays.items()})  # no np.memmap
     wrong = check.fault(ratings, bounds)
     if wrong:
         raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")

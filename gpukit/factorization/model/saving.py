@@ -11,6 +11,7 @@ from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization.arrays import History, Scale
 from gpukit.factorization.choice import check_facts, restore_choice
 from gpukit.factorization.lists.head import Head
+from gpukit.factorization.model import parts
 from gpukit.factorization.model.layout import LEVELS, pair_keys
 from gpukit.factorization.model.state import KEPT, State, from_upper_halves, upper_halves
 from gpukit.factorization.online.inputs import check_entries
@@ -207,6 +208,8 @@ def unpack(model, facts, arrays):
 
     Raises DataError if it is not valid.
     """
+    if parts.PARTS in facts:
+        return parts.load_parts(model, arrays.path, facts[parts.PARTS])
     standard = persist.entry_of(facts, "standard", list)
     if len(standard) != len(Scale._fields):
         raise DataError(f"'standard' in its header has {len(standard)} numbers, not {len(Scale._fields)}.")

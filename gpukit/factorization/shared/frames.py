@@ -6,6 +6,8 @@ import sys
 import tempfile
 import warnings
 
+import numpy as np
+
 from gpukit import factorization, persist
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.shared.training import check_parameters
@@ -19,7 +21,7 @@ FUNCTION = f"{__name__}:fit_partitions"
 
 
 def fit_frame(estimator, frame, client, others):
-    """Train an estimator on a Dask DataFrame on the workers of a client; return (facts, arrays) of the fitted model.
+    """Train an estimator on a Dask DataFrame on the workers of a client; return the models of each worker's users.
 
     others: {name: value} of fit's arguments that must be None or False.
     """
@@ -38,11 +40,14 @@ def fit_frame(estimator, frame, client, others):
         raise (DataError if code == DataError.exit_code else TeamError)(err.rpartition("Error: ")[2].strip())
     for line in err.splitlines():
         warnings.warn(line, stacklevel=3)
+    models = []
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "model")
-        with open(path, "wb") as file:
-            dask_cluster.fetch_file(client, next(iter(partitions)), out.strip(), file)
-        return persist.read_model(path, type(estimator))[1:]
+        for worker, source in zip(partitions, out.splitlines(), strict=True):
+            path = os.path.join(folder, f"{len(models)}")
+            with open(path, "wb") as file:
+                dask_cluster.fetch_file(client, worker, source, file)
+            models.append(type(estimator).load(path))
+    return models
 
 
 def names_of_columns(frame):
@@ -58,14 +63,15 @@ def names_of_columns(frame):
 
 
 def fit_partitions(team, name, parameters):
-    """Fit an estimator of a class to the partitions of all ranks; rank 0 saves it and prints the file's name."""
+    """Fit an estimator of a class to the partitions of all ranks; each saves its part, rank 0 prints their names."""
     warnings.showwarning = lambda message, *_, **__: print(message, file=sys.stderr)
     part = part_of_frames(dask_cluster.read_objects(), team)
     if part.merged:
         warnings.warn(f"{merged_line(part, 'last')}.", stacklevel=2)
     model = getattr(factorization, name)(**json.loads(parameters)).fit(part, team=team)
+    file, path = tempfile.mkstemp(suffix=".gpukit")
+    os.close(file)
+    persist.save_model(path, model, *model._packed())
+    paths = team.allgather(np.frombuffer(path.encode(), np.uint8))
     if team.rank == 0:
-        file, path = tempfile.mkstemp(suffix=".gpukit")
-        os.close(file)
-        model.save(path)
-        print(path)
+        print(*(bytes(name).decode() for name in paths), sep="\n")

@@ -1,7 +1,6 @@
 """Training over ranks, for either device: preparation and epochs; without ranks: gpukit.factorization.run."""
 
 import sys
-import tempfile
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.choose import choose
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.begin import prepare as of_clicks
+from gpukit.factorization.model.parts import row_positions
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.run import layout_of, options_of
 from gpukit.factorization.run import prepare as of_ratings
@@ -117,8 +117,9 @@ def prepare(request):
         session = request.begin_model(steps, layout, data, plan, resumed, neighbors)
         session.train_on(data.side, data.query, *tables, parts.order_of_minor(estimator.walk))
         training = training_of(plan, session, parts, laps, team, device)
-        shared = SharedModel(session, training, parts, team, isinstance(ratings, RatingsPart))
-    return request.run(shared, training, clock, scale, resumed, choice)
+        own_users = parts.users_of(team.rank) if isinstance(ratings, RatingsPart) else None
+        shared = SharedModel(session, training, parts, team, own_users)
+    return request.run(shared, training, clock, scale, resumed, choice, own_users=own_users)
 
 
 def sample_to_choose(estimator, ratings, settings):
@@ -209,12 +210,13 @@ def training_of(settings, session, parts, laps, team, device):
 class SharedModel:
     """The DeviceModel (factorization/cpu.py) of a team, as far as training needs it.
 
-    local: that of this rank; is_divided: the ratings are in parts, so only rank 0 gets the history of all users.
+    local: that of this rank; own_users: rows of the users whose model a rank gets, those of its ratings in parts; None:
+    all ranks get that of all users.
     """
 
-    def __init__(self, local, training, parts, team, is_divided=False):
+    def __init__(self, local, training, parts, team, own_users=None):
         self.local, self.training, self.parts, self.team = local, training, parts, team
-        self.is_divided = is_divided
+        self.own_users = own_users
 
     def pairs_at_once(self):
         """See cpu.DeviceModel; the same on all ranks."""
@@ -236,9 +238,12 @@ class SharedModel:
         return tuple(map(float, self.team.allreduce(np.array(sums))))
 
     def state(self):
-        """Return the current State, complete on every rank."""
+        """Return the current State of all users, or of own_users."""
         self.training.gather()
         state = self.local.state()
+        if self.own_users is not None:
+            sides = state.user_factors[self.own_users], state.user_extras[self.own_users]
+            return state._replace(user_factors=sides[0], user_extras=sides[1])
         for rank in range(self.team.size):
             users = self.parts.users_of(rank)
             for side in (state.user_factors, state.user_extras):
@@ -247,63 +252,21 @@ class SharedModel:
 
     @property
     def history(self):
-        """Return the arrays.History of all users on the host of every rank, gathered on each access.
-
-        Of ratings in parts rank 0 gets it in temporary files, other ranks have that of their users.
-        """
+        """Return the arrays.History of all users, or of own_users, on the host; gathered on each access."""
         local = History(*(fetch_array(array) for array in self.local.history))
-        if self.is_divided and self.team.rank:
-            for first, last, _ in self._history_pieces(self.team.rank):
-                for column in (local.items, local.codes):
-                    self.team.send(0, column[first:last])
-            return local
-        counts, size, empty = self.parts.counts[0], int(local.indptr[-1]), empty_file if self.is_divided else np.empty
-        indptr = np.zeros(len(counts) + 2, np.int64)
-        indptr[1:-1] = np.cumsum(counts)
-        indptr[-1] = indptr[-2]
-        items, codes = empty(indptr[-1], np.int32), empty(indptr[-1], np.uint8)
-        if self.is_divided:
-            self._receive_history(local, indptr, items, codes)
-            return History(indptr, items, codes, local.levels)
+        size = int(local.indptr[-1])
+        if self.own_users is not None:  # the others have no ratings here
+            indptr = np.append(local.indptr[self.own_users], [size, size])
+            return History(indptr, local.items[:size], local.codes[:size], local.levels)
+        counts = self.parts.counts[0]
+        indptr = np.concatenate([[0], np.cumsum(counts), [counts.sum()]]).astype(np.int64)
+        items, codes = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.uint8)
         for column, whole in ((local.items, items), (local.codes, codes)):
             for rank, part in enumerate(self.team.allgather(column[:size])):
                 whole[row_positions(self.parts.users_of(rank), indptr)] = part
         return History(indptr, items, codes, local.levels)
 
-    def _receive_history(self, local, indptr, items, codes):
-        """Fill items and codes with the histories of all ranks, a piece at a time."""
-        for rank in range(self.team.size):
-            for first, last, users in self._history_pieces(rank):
-                places = row_positions(users, indptr)
-                for column, whole in ((local.items, items), (local.codes, codes)):
-                    whole[places] = self.team.receive(rank) if rank else column[first:last]
-
-    def _history_pieces(self, rank):
-        """Yield (first, last + 1, users) of pieces of a rank's history, of 2**18 ratings or a user's."""
-        piece = 1 << 18
-        users = self.parts.users_of(rank)
-        ends = np.cumsum(self.parts.counts[0][users])
-        cuts = np.unique(np.searchsorted(ends, np.arange(piece, ends[-1], piece))) if len(users) else []
-        for rows in np.split(np.arange(len(users)), cuts):
-            if len(rows):
-                counts = self.parts.counts[0][users[rows]]
-                yield int(ends[rows[0]] - counts[0]), int(ends[rows[-1]]), users[rows]
-
-
-def empty_file(size, dtype):
-    """Return an array (size,) in an unnamed temporary file, whose pages need not stay in memory."""
-    with tempfile.TemporaryFile() as file:
-        file.truncate(max(1, size) * np.dtype(dtype).itemsize)
-        return np.memmap(file, dtype)[:size]
-
 
 def fetch_array(array):
     """Return an array on the host."""
     return array if isinstance(array, np.ndarray) else array.copy_to_host()
-
-
-def row_positions(rows, indptr):
-    """Return the positions of the ratings of rows, row by row, in the order given by indptr."""
-    counts = np.diff(indptr)[rows]
-    before = np.cumsum(counts) - counts
-    return np.repeat(indptr[rows] - before, counts) + np.arange(int(counts.sum()))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpukit.device.memory import empty
 from gpukit.primitives.group import formulas, twins
 from gpukit.runtime.thread_count import get_num_threads
 
@@ -15,7 +16,7 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
     them; the answer lies in spare or in what was given, the other pair is free again: (keys, payload, spare).
     """
     payload = NOTHING if payload is None else payload
-    other = (np.empty_like(keys), np.empty_like(payload)) if spare is None else spare
+    other = tuple(empty(array.shape, array.dtype) for array in (keys, payload)) if spare is None else spare
     arrays = keys, payload
     tiles, blocks = formulas.tiles_a_block(len(keys), twins.TILE, get_num_threads())
     for shift, width in formulas.digits(begin, end) if len(keys) else ():

@@ -8,6 +8,8 @@ from ratings.test_read_parts import frame, pieces
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.constants import RULES
+from gpukit.factorization.model.parts import join_models
+from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.shared import training as begin
 from gpukit.model_selection import splits
 from gpukit.ratings import read_ratings, synth_ratings
@@ -26,6 +28,18 @@ def folder(tmp_path_factory):
         for name, part in zip(order, pieces(frame(3000, 80, 60), 2)):
             part.to_parquet(folder / order / f"{name}.parquet", row_group_size=500)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Every rank has some of the users, also in strata."""
+    monkeypatch.setattr(preparing, "GRAIN", 100)
+
+
+def whole(models):
+    """Return the model of all users from those of each rank."""
+    join_models(model := type(models[0])(**models[0].get_params()), models)
+    return model
 
 
 def trained(folder, size, make, order="ab", work=lambda model, part, team: model.fit(part, team=team)):
@@ -48,12 +62,14 @@ def test_the_model_of_one_process(folder, size, order):
 
     expected = make().fit(read_ratings(folder / "ab" / "*.parquet"))
     models = trained(folder, size, make, order)
-    for model in models:
-        assert_same_models(model, expected)
+    model = whole(models)
+    assert_same_models(model, expected)
     for name, array in expected._rated._asdict().items():
-        np.testing.assert_array_equal(getattr(models[0]._rated, name), array, name)
-    own = [len(np.asarray(model._history.items)[: model._history.indptr[-1]]) for model in models[1:]]
-    assert sum(own) < 3000  # other ranks have the histories of their users
+        np.testing.assert_array_equal(getattr(model._rated, name), array, name)
+    for part in models:  # no rank has the rows or the ratings of others
+        assert len(part._state.user_factors) == len(part.user_ids_) < len(expected.user_ids_)
+        assert len(part._rated.items) == part._rated.indptr[-1] < 3000
+    assert sum(len(part._rated.items) for part in models) == 3000
 
 
 def test_lshmf_does_not_depend_on_the_order_of_parts(folder):
@@ -61,8 +77,7 @@ def test_lshmf_does_not_depend_on_the_order_of_parts(folder):
         return LSHMF(**NAMED, n_neighbors=4, deterministic=True)
 
     one, other = (trained(folder, 2, make, order) for order in ("ab", "ba"))
-    assert_same_models(one[0], other[0])
-    assert_same_models(one[1], one[0])
+    assert_same_models(whole(one), whole(other))
 
 
 def test_held_out_ratings_judge_every_epoch(folder):
@@ -85,8 +100,9 @@ def test_a_second_training_on_all_ratings(folder):
         return model.fit(train, validation=test, team=team).refit(train.together(test), team=team)
 
     expected = MatrixFactorization(**NAMED, deterministic=True).fit(read_ratings(folder / "ab" / "*.parquet"))
-    for model in trained(folder, 2, lambda: MatrixFactorization(**NAMED, deterministic=True), work=work):
-        assert_same_models(model, expected)
+    assert_same_models(
+        whole(trained(folder, 2, lambda: MatrixFactorization(**NAMED, deterministic=True), work=work)), expected
+    )
 
 
 @pytest.mark.parametrize("most", [10**9, 400], ids=["all ratings", "a sample"])
@@ -113,9 +129,9 @@ def test_ratings_of_many_values_have_the_moments_of_all(tmp_path):
     (tmp_path / "ab").mkdir()
     table.to_parquet(tmp_path / "ab" / "a.parquet", row_group_size=300)
     expected = MatrixFactorization(**NAMED, deterministic=True).fit(read_ratings(tmp_path / "ab" / "a.parquet"))
-    for model in trained(tmp_path, 2, lambda: MatrixFactorization(**NAMED, deterministic=True)):
-        np.testing.assert_allclose(model._scale, expected._scale, rtol=1e-12)
-        np.testing.assert_allclose(model.user_factors_, expected.user_factors_, atol=1e-4)
+    model = whole(trained(tmp_path, 2, lambda: MatrixFactorization(**NAMED, deterministic=True)))
+    np.testing.assert_allclose(model._scale, expected._scale, rtol=1e-12)
+    np.testing.assert_allclose(model.user_factors_, expected.user_factors_, atol=1e-4)
 
 
 @pytest.mark.parametrize(

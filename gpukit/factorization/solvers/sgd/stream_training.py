@@ -1,11 +1,12 @@
-"""Epochs on a GPU whose memory is too small for the ratings: packed blocks travel from page-locked host memory.
+"""Epochs on a GPU whose memory is too small for the ratings: packed blocks travel from the host.
 
 The chunk table is that of an epoch in several parts (schedule.cut_table); a block is the ratings of a part, in the
 order of its chunks. All epochs take the blocks in the same order, so that the first blocks of the next epoch travel
 during the last ones of this. A block is unpacked to the arrays that sgd_epoch reads, which are used for all blocks.
+Packed blocks are in page-locked memory or, if they are large for main memory, in a temporary file. From there each is
+copied to page-locked memory while the GPU processes the block before.
 """
 
-import functools
 import warnings
 from typing import NamedTuple
 
@@ -14,7 +15,8 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._cuda import cuda
 from gpukit._driver import copy_page_locked, device_array, launch, zeros
-from gpukit.device import gpu_arrays, processors
+from gpukit.device import gpu_arrays, is_large, processors
+from gpukit.device.memory import array_in_file
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, WeightedBatch
 from gpukit.factorization.constants import RULES
@@ -103,7 +105,7 @@ class Block(NamedTuple):
     """Block of ratings.
 
     n: ratings; chunks: its chunk table on the device; planes {name: packed array (any,)}: on the device if the block
-    stays there, else in page-locked memory; kept: whether it stays.
+    stays there, else in page-locked memory or in a file; kept: whether it stays.
     """
 
     n: int
@@ -187,10 +189,42 @@ class Source(NamedTuple):
         return planes
 
 
-def send_block(blocks, buffers, stream, number, buffer):
-    """Queue the transfer of a Block to a buffer on a stream."""
-    for name, plane in blocks[number].planes.items():
-        copy_page_locked(plane, buffers[buffer][name], 0, stream)
+class Sender(NamedTuple):
+    """Transfers of Blocks to the device.
+
+    blocks; buffers, staging [{name: array}] on the device and in page-locked memory, the latter [] unless blocks are in
+    a file; stream; sent: an event for each buffer.
+    """
+
+    blocks: list
+    buffers: list
+    staging: list
+    stream: object
+    sent: list
+
+    def send(self, number, buffer):
+        """Queue the transfer of a Block to a buffer."""
+        if self.staging:
+            self.sent[buffer].synchronize()  # the block before has left
+        for name, plane in self.blocks[number].planes.items():
+            if self.staging:
+                plane, in_file = self.staging[buffer][name][: plane.size], plane
+                plane[...] = in_file
+            copy_page_locked(plane, self.buffers[buffer][name], 0, self.stream)
+        self.sent[buffer].record(self.stream)
+
+
+def allocator_in_file(size):
+    """Return a function (n, dtype) that allocates consecutive arrays, at most 64 bytes apart, in a file of `size`."""
+    memory, position = array_in_file(size), 0
+
+    def allocate(n, dtype):
+        nonlocal position
+        first, position = position, position + n * np.dtype(dtype).itemsize
+        array, position = memory[first:position].view(dtype), -(-position // 64) * 64
+        return array
+
+    return allocate
 
 
 class StreamTraining(schedule.Epochs):
@@ -212,7 +246,9 @@ class StreamTraining(schedule.Epochs):
         counts = np.diff(side.minor_starts[: self.rows + 1])
         session.place_minor(side, np.argsort(-counts, kind="stable").astype(np.uint32))
         source = self.source(task, session.places.copy_to_host())
-        self.hold([block_of(table, source, stays) for table, stays in zip(tables, is_kept)], largest)
+        self.in_file, allocate = self.place_of(tables, is_kept)
+        blocks = [block_of(table, source, None if stays else allocate) for table, stays in zip(tables, is_kept)]
+        self.hold(blocks, largest)
         self.move_minor()
 
     def source(self, task, places):
@@ -220,20 +256,28 @@ class StreamTraining(schedule.Epochs):
         codes = self.session.host_codes(task.data.query, self.n_ratings)
         return Source(self.packing, task.data.side, places, self.host_z, codes)
 
+    def place_of(self, tables, is_kept):
+        """Return (True if the blocks that travel are in a file, function that allocates their planes)."""
+        sizes = [int(table[:, 2].sum()) * self.packing.packed for table, stays in zip(tables, is_kept) if not stays]
+        in_file = is_large(sum(sizes))
+        planes = len(planes_of(self.packing))
+        return in_file, allocator_in_file(sum(sizes) + 64 * planes * len(sizes)) if in_file else cuda.pinned_array
+
     def hold(self, blocks, largest):
         """Store blocks of up to `largest` ratings, allocate the buffers and start the transfers."""
         is_kept, n, packing = [block.kept for block in blocks], largest, self.packing
         planes, n_buffers, self.blocks = planes_of(packing).items(), 0 if all(is_kept) else BUFFERS, blocks
-        self.buffers = [
-            {name: device_array(n * count, dtype) for name, (dtype, count) in planes} for _ in range(n_buffers)
-        ]
+        self.buffers, staging = (
+            [{name: make(n * count, dtype) for name, (dtype, count) in planes} for _ in range(number)]
+            for make, number in ((device_array, n_buffers), (cuda.pinned_array, n_buffers * self.in_file))
+        )
         self.minor, self.values = zeros(n, np.int32), device_array(n if packing.level_bits else 1, np.float32)
         self.codes = device_array((n, packing.slots // 4) if packing.slots else (1, 1), np.uint32)
         self.of_buffers = [self.batch_of(planes) for planes in self.buffers]
         self.of_blocks = [self.batch_of(block.planes) if block.kept else None for block in blocks]
         sending = cuda.stream()
-        send = functools.partial(send_block, blocks, self.buffers, sending)  # no cycle, which would keep memory
-        self.queue = BlockQueue(is_kept, send, sending, self.computing, cuda.event)
+        sender = Sender(blocks, self.buffers, staging, sending, [cuda.event() for _ in range(n_buffers)])
+        self.queue = BlockQueue(is_kept, sender.send, sending, self.computing, cuda.event)
         self.report()
 
     def batch_of(self, planes):
@@ -329,17 +373,13 @@ class StreamTraining(schedule.Epochs):
         self.computing.synchronize()
 
 
-def block_of(table, source, stays):
-    """Return the Block of a part (n, 3) of the chunk table; stays: whether it stays on the device."""
+def block_of(table, source, allocate):
+    """Return the Block of a part (n, 3) of the chunk table; allocate: of its planes on the host, None: it stays."""
     chunks = np.ascontiguousarray(table[table[:, 2] > 0])
     slots = np.cumsum(chunks[:, 2]) - chunks[:, 2]
     device_table = table.copy()
     device_table[:, 1] = 0
     device_table[table[:, 2] > 0, 1] = slots
-    return Block(int(chunks[:, 2].sum()), to_device(device_table), store_block(source, chunks, slots, stays), stays)
-
-
-def store_block(source, chunks, slots, stays):
-    """Return {name: packed array} of chunks, on the device if the block stays there, else in page-locked memory."""
-    planes = source.packed(chunks, slots, np.empty if stays else cuda.pinned_array)
-    return {name: to_device(plane) for name, plane in planes.items()} if stays else planes
+    planes, stays = source.packed(chunks, slots, allocate or np.empty), allocate is None
+    planes = {name: to_device(plane) for name, plane in planes.items()} if stays else planes
+    return Block(int(chunks[:, 2].sum()), to_device(device_table), planes, stays)

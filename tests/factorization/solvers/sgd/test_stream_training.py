@@ -57,12 +57,13 @@ class Resident(NamedTuple):
     side: object
 
 
-def streamed(estimator, ratings, kept, monkeypatch):
-    """Return a Run with ratings in blocks; `kept` blocks stay on the device."""
+def streamed(estimator, ratings, kept, monkeypatch, in_file=False):
+    """Return a Run with ratings in blocks; `kept` blocks stay on the device, the others are in memory or in a file."""
     with monkeypatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         patch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given)[0], True))
         patch.setattr(stream_training, "kept_blocks", lambda blocks, *others: min(kept, blocks))
+        patch.setattr(stream_training, "is_large", lambda size: in_file)
         run = estimator.prepare(ratings)
     sent = [str(entry.message) for entry in caught if "stream from host memory" in str(entry.message)]
     assert len(sent) == (kept < len(run.training.blocks))
@@ -111,19 +112,23 @@ CASES = {
 }
 
 
-STREAMED = [("users", 0), ("users", 3), ("users", 8), *((case, 3) for case in list(CASES)[1:])]
+STREAMED = [("users", 0, False), ("users", 3, False), ("users", 8, False), ("users", 3, True)]
+STREAMED += [(case, 3, case == "neighbours, weights, many values") for case in list(CASES)[1:]]
 TIERS = {("users", 0): (), **dict.fromkeys(STREAMED[1:], pytest.mark.slow)}
 
 
 @pytest.mark.parametrize(
-    "case, kept",
-    [pytest.param(*pair, marks=TIERS.get(pair, pytest.mark.nightly)) for pair in itertools.product(CASES, [0, 3, 8])],
+    "case, kept, in_file",
+    [
+        pytest.param(*each, marks=TIERS.get(each, pytest.mark.nightly))
+        for each in itertools.product(CASES, [0, 3, 8], [False, True])
+    ],
 )
-def test_streamed_epochs_are_resident_epochs(case, kept, monkeypatch):
+def test_streamed_epochs_are_resident_epochs(case, kept, in_file, monkeypatch):
     """In two epochs: the second starts with blocks that were sent during the first."""
     kind, named, levels, weighted = CASES[case]
     estimator, ratings = kind(**NAMED, **named), ratings_of(levels, weighted)
-    expected, run = resident(estimator, ratings, monkeypatch), streamed(estimator, ratings, kept, monkeypatch)
+    expected, run = resident(estimator, ratings, monkeypatch), streamed(estimator, ratings, kept, monkeypatch, in_file)
     blocks = run.training.blocks
     assert len(blocks) == (7 if kind is MatrixFactorization else 6)  # a quad of chunks or more each
     assert sum(block.kept for block in blocks) == min(kept, len(blocks))
@@ -150,8 +155,11 @@ class Machine:
 
     def run_until_empty(self, stream):
         while stream.operations:
-            ready = [one for one in self.streams if one.operations and one.operations[0][0]()]
-            self.random.choice(ready).operations.pop(0)[1]()
+            self.run_one()
+
+    def run_one(self):
+        ready = [one for one in self.streams if one.operations and one.operations[0][0]()]
+        self.random.choice(ready).operations.pop(0)[1]()
 
 
 class Stream:
@@ -172,17 +180,23 @@ class Event:
         self.recorded = self.reached = 0
 
     def record(self, stream):
-        self.recorded += 1
+        self.recorded, self.stream = self.recorded + 1, stream
         stream.queue(lambda number=self.recorded: setattr(self, "reached", number))
 
     def wait(self, stream):
         stream.queue(lambda: None, lambda number=self.recorded: self.reached >= number)
 
+    def synchronize(self):
+        while self.reached < self.recorded:
+            self.stream.machine.run_one()
+
 
 @pytest.mark.simulator  # whose copies and launches take place at once
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
-def test_any_order_that_events_allow(seed, monkeypatch):
-    """A buffer is neither read before its block has arrived nor filled before it was read."""
+@pytest.mark.parametrize(
+    "seed, in_file", [(0, False), *(pytest.param(seed, seed == 2, marks=pytest.mark.slow) for seed in (1, 2))]
+)
+def test_any_order_that_events_allow(seed, in_file, monkeypatch):
+    """A buffer, on the device or in page-locked memory, is neither read before it is filled nor filled before."""
     ratings, machine = ratings_of(), Machine(seed)
     estimator = MatrixFactorization(**NAMED)
     expected = streamed(estimator, ratings, 2, monkeypatch)
@@ -200,7 +214,7 @@ def test_any_order_that_events_allow(seed, monkeypatch):
 
     monkeypatch.setattr(stream_training, "launch", launch_later)
     monkeypatch.setattr(stream_training, "copy_page_locked", copy_later)
-    run = streamed(estimator, ratings, 2, monkeypatch)
+    run = streamed(estimator, ratings, 2, monkeypatch, in_file)
     for number in range(2):
         run.training.epoch(number)
     assert_same(run.session.state(), expected.session.state())

@@ -1,0 +1,147 @@
+"""Models in parts: a rank's file has the model of its users, and an index has the names and checksums of the files.
+
+No rank gets the users of others. The index is a model file without arrays. It is written last, so a model that it
+replaces stays complete until then.
+"""
+
+import contextlib
+import re
+import secrets
+from pathlib import Path
+
+import numpy as np
+
+from gpukit import arrayfile, persist
+from gpukit.device.memory import empty
+from gpukit.errors import DataError, ModelError, ParameterError
+from gpukit.io import trust
+
+PARTS = "parts"  # the fact of an index: [[name, checksum of the header]] of the files
+USERS = "user_factors", "user_extras"
+
+
+def save_parts(model, path, team):
+    """Write the part of each rank of a parallel.Team, then their index at path; call it on all ranks.
+
+    Raises DataError for files that cannot be written or that rank 0 does not see, ParameterError for a pipe.
+    """
+    target = persist.check_writable(path)
+    if target.exists() and not target.is_file():
+        raise ParameterError(f"{path} is not a file, and a model in parts needs several. Name a file.")
+    token = bytes(team.broadcast(np.frombuffer(secrets.token_bytes(4), np.uint8))).hex()
+    names = [f"{target.name}.{token}-{rank}" for rank in range(team.size)]
+    own = target.with_name(names[team.rank])
+    try:
+        persist.save_model(own, model, *model._packed())
+        team.barrier()
+        if team.rank == 0:
+            persist.save_model(target, model, {PARTS: [[name, _checksum(target, name)] for name in names]}, {})
+        team.barrier()
+    except BaseException:
+        if own.name not in _names_in(target):  # it may be complete already, where a later rank has failed
+            own.unlink(missing_ok=True)
+        raise
+    if team.rank == 0:
+        remove_parts(target, names)
+
+
+def _checksum(target, name):
+    """Return the checksum of the header of a part that was just written."""
+    try:
+        return arrayfile.header_checksum(target.with_name(name))
+    except OSError as error:
+        raise DataError(
+            f"Rank 0 does not see {target.with_name(name)} ({error.strerror}), which another rank has written. Save to "
+            "a folder that all ranks share."
+        ) from error
+
+
+def _names_in(target):
+    """Return the names of the parts in an index; none of any other file."""
+    with contextlib.suppress(DataError, ModelError):
+        return [name for name, _ in persist.load_header(target).get("facts", {}).get(PARTS, ())]
+    return []
+
+
+def remove_parts(path, kept=()):
+    """Remove the parts of earlier models at path, except those that are kept."""
+    target = Path(path).resolve()
+    with contextlib.suppress(OSError):
+        for file in target.parent.iterdir():
+            if is_part_name(file.name, target.name) and file.name not in kept:
+                file.unlink()
+
+
+def is_part_name(name, of=None):
+    """Return True for the name of a part, of the index with a name or of any."""
+    match = re.fullmatch(r"([^/]+)\.[0-9a-f]{8}-\d+", name)
+    return match is not None and of in (None, match[1])
+
+
+def check_entries(entries):
+    """Return the entries of PARTS, or raise DataError."""
+    is_list = isinstance(entries, list) and all(isinstance(entry, list) and len(entry) == 2 for entry in entries)
+    if not is_list or not all(isinstance(name, str) and is_part_name(name) for name, _ in entries) or not entries:
+        raise DataError(f"{PARTS!r} in its header is {entries!r:.80}.")
+    return entries
+
+
+def load_parts(model, path, entries):
+    """Restore a model from the parts in an index at path; entries: of PARTS."""
+    models = []
+    for name, checksum in check_entries(entries):
+        file = Path(path).resolve().with_name(name)
+        if not file.is_file():
+            raise ModelError(
+                f"{path} lacks {file.name}, one of its {len(entries)} parts. Copy them all to the folder of {path}."
+            )
+        if arrayfile.header_checksum(file) != checksum:
+            raise ModelError(
+                f"{file} is a part of another model than {path}. Copy the parts of one model, or train again."
+            )
+        models.append(type(model).load(file))
+    join_models(model, models)
+
+
+def join_models(model, models):
+    """Restore a model from those of the users of each rank; users are in the order of their ids."""
+    first, states = models[0], [part._state for part in models]
+    if not all(np.array_equal(state.item_factors, states[0].item_factors) for state in states):
+        raise ModelError("The parts are of different models. Train again.")
+    user_ids = np.concatenate([part.user_ids_ for part in models])
+    order = np.argsort(user_ids, kind="stable")
+    trust.check_ids("user_ids", user_ids[order])
+    rows = np.empty_like(order)
+    rows[order] = np.arange(len(order))
+    rows = np.split(rows, np.cumsum([len(part.user_ids_) for part in models])[:-1])
+    sides = {name: _in_rows([getattr(state, name) for state in states], rows, len(order)) for name in USERS}
+    history = join_histories([part._rated for part in models], rows, order)
+    vars(model).update({name: value for name, value in vars(first).items() if name.endswith("_")})
+    model.set_fitted(states[0]._replace(**sides), history, first._scale, user_ids[order], first.item_ids_)
+
+
+def join_histories(histories, rows, order):
+    """Return the History of all users; rows: those of each History's users; order: of the users by row."""
+    counts = np.concatenate([np.diff(history.indptr[:-1]) for history in histories])[order]
+    indptr = np.concatenate([[0], np.cumsum(counts), [counts.sum()]]).astype(np.int64)
+
+    def joined(columns):
+        return _in_rows(columns, (row_positions(own, indptr) for own in rows), indptr[-1])
+
+    items, codes = zip(*((history.items, history.codes) for history in histories))
+    return histories[0]._replace(indptr=indptr, items=joined(items), codes=joined(codes))
+
+
+def _in_rows(parts, rows, count):
+    """Return an array (count, ...) with parts[i] in rows[i]."""
+    out = empty((count, *parts[0].shape[1:]), parts[0].dtype)
+    for part, own in zip(parts, rows):
+        out[own] = part
+    return out
+
+
+def row_positions(rows, indptr):
+    """Return the positions of the ratings of rows, row by row, in the order given by indptr."""
+    counts = np.diff(indptr)[rows]
+    before = np.cumsum(counts) - counts
+    return np.repeat(indptr[rows] - before, counts) + np.arange(int(counts.sum()))
