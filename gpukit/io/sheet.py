@@ -232,7 +232,7 @@ class Table:
     def column(self, column):
         """Return a column of a frame as numbers (rows,), NaN for missing; DataError for text."""
         if column.dtype.kind in "biuf":
-            return column.to_numpy()
+            return column.to_numpy(np.float64, na_value=np.nan)
         index, words = self.distinct_words(column)
         given = [word for word in words if word.strip().lower() not in MISSING]
         if {word.lower() for word in given} <= {"false", "true"}:

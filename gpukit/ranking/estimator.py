@@ -277,10 +277,12 @@ class RankSVM(Estimator):
             self.evals_result_ = {f"validation_{number}": serve.measure(self, pair) for number, pair in enumerate(sets)}
         return self
 
-    def prepare(self, *given, team=None, choose=True, validation=None, metric="pa", eval_sets=(), **named):
+    def prepare(
+        self, X, y=None, qid=None, *more, team=None, choose=True, validation=None, metric="pa", eval_sets=(), **named
+    ):
         """Return run.Run: all that does not depend on C, with complete settings.
 
-        given, named: arguments of inputs.read. choose: choose C "auto" from the data. eval_sets: [inputs.Inputs]. Other
+        more, named: further arguments of inputs.read. choose: choose C "auto" from the data. eval_sets: [inputs.Inputs]. Other
         arguments and errors as fit.
         """
         from gpukit.ranking import inputs, path, run, selection
@@ -289,7 +291,7 @@ class RankSVM(Estimator):
         metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
         is_open = choose and settings.C == "auto"
         held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
-        read = inputs.narrow_inputs(inputs.read(*given, **named, may_stay=team.size == 1))
+        read = inputs.narrow_inputs(inputs.read(X, y, qid, *more, **named, may_stay=team.size == 1))
         settings = selection.choose_settings(read, settings, team, choose, held_out, metric)
         return run.Run(read, settings, team)
 

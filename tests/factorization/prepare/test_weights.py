@@ -180,7 +180,7 @@ def test_weights_are_routed():
     ratings, weights = table()
     X = np.column_stack((ratings.users, ratings.items))
     with sklearn.config_context(enable_metadata_routing=True):
-        model = make(MatrixFactorization).set_fit_request(sample_weight=True)
+        model = make(MatrixFactorization).set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
         wanted = cross_val_score(model, X, ratings.values, params={"sample_weight": weights + 1}, cv=3)
         plain = cross_val_score(make(MatrixFactorization), X, ratings.values, cv=3)
     assert np.isfinite(wanted).all() and not (wanted == plain).any()
