@@ -282,8 +282,8 @@ class RankSVM(Estimator):
     ):
         """Return run.Run: all that does not depend on C, with complete settings.
 
-        more, named: further arguments of inputs.read. choose: choose C "auto" from the data. eval_sets: [inputs.Inputs]. Other
-        arguments and errors as fit.
+        more, named: further arguments of inputs.read. choose: choose C "auto" from the data. eval_sets:
+        [inputs.Inputs]. Other arguments and errors as fit.
         """
         from gpukit.ranking import inputs, path, run, selection
 
