@@ -2,9 +2,8 @@
 
 import numpy as np
 
+from gpukit._pool import MOST
 from gpukit.scheduler import by_block
-
-PARTS = 64  # sums, for any number of threads
 
 
 def bias_errors(ratings, biases, mean, scale):
@@ -13,7 +12,7 @@ def bias_errors(ratings, biases, mean, scale):
     ratings: Ratings, at least one; biases: (users (M,), items (N,)) float64 of their rows; mean: pair, the first one
     alone, the second one with biases; scale: (lowest, highest) prediction with biases.
     """
-    sums, numbers = np.empty((PARTS, 4)), np.array([*mean, *scale], np.float64)
+    sums, numbers = np.empty((4 * MOST, 4)), np.array([*mean, *scale], np.float64)  # for any number of threads
     _sum_parts(ratings.users, ratings.items, ratings.values, *biases, numbers, sums)
     squares, sizes = (sums.sum(axis=0) / len(ratings)).reshape(2, 2).T
     return [{"rmse": float(square**0.5), "mae": float(size)} for square, size in zip(squares, sizes)]
@@ -24,7 +23,7 @@ def _sum_parts(start, stop, users, items, values, of_users, of_items, numbers, s
     alone, mean, low, high = numbers
     for part in range(start, stop):
         mean_square = mean_size = square = size = 0.0
-        first, last = users.size * part // PARTS, users.size * (part + 1) // PARTS
+        first, last = users.size * part // len(sums), users.size * (part + 1) // len(sums)
         for t in range(first, last):
             value = np.float64(values[t])
             error = value - alone
