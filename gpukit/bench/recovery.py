@@ -54,7 +54,7 @@ def impute_accuracy(conditions):
 def measure_error(adjacency, case, missing, seed, device):
     """Return the relative error of the defaults on one generated tensor with the slices of an imputation.Shape."""
     sides = case.side, case.side
-    graph = synth_graph(adjacency=adjacency, shape=sides, rank=case.side // 10, missing=missing, seed=seed)
+    graph = synth_graph(adjacency=adjacency, shape=sides, rank=max(1, case.side // 10), missing=missing, seed=seed)
     model = GraphImputer(device=str(device).split()[0]).fit(adjacency, graph.tensor, graph.mask)
     return check_completed(model.completed_, graph)
 

@@ -32,7 +32,7 @@ def small(monkeypatch, tmp_path):
     """Use small shapes, and a cache of bases for each test."""
     monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: tmp_path / "bases")
     monkeypatch.setattr(
-        imputation, "SHAPES", {"ego-facebook": Shape(60, 8, 1, "paper 1 s"), "64x64x2100": Shape(40, 8, 1, "paper 2 s")}
+        imputation, "SHAPES", {"ego-facebook": Shape(60, 8, "paper 1 s"), "64x64x2100": Shape(40, 8, "paper 2 s")}
     )
     monkeypatch.setattr(imputation, "TABLE_3", {0.2: 0.008, 0.4: 0.032})
     monkeypatch.setattr(recovery, "SEEDS", range(2))
