@@ -203,8 +203,9 @@ class Factorization(Answering, Updating):
         if is_part:
             parts.save_parts(self, path, team)
         elif team.rank == 0:
+            former = parts.names_at(path)
             super().save(path)
-            parts.remove_parts(path)
+            parts.remove_parts(path, former)
         team.barrier()
 
     def _train(self, run, progress, checkpoint, team, before=None):

@@ -30,7 +30,7 @@ def save_parts(model, path, team):
         raise ParameterError(f"{path} is not a file, and a model in parts needs several. Name a file.")
     token = bytes(team.broadcast(np.frombuffer(secrets.token_bytes(4), np.uint8))).hex()
     names = [f"{target.name}.{token}-{rank}" for rank in range(team.size)]
-    own = target.with_name(names[team.rank])
+    own, former = target.with_name(names[team.rank]), names_at(target)
     try:
         persist.save_model(own, model, *model._packed())
         team.barrier()
@@ -38,11 +38,11 @@ def save_parts(model, path, team):
             persist.save_model(target, model, {PARTS: [[name, _checksum(target, name)] for name in names]}, {})
         team.barrier()
     except BaseException:
-        if own.name not in _names_in(target):  # it may be complete already, where a later rank has failed
+        if own.name not in names_at(target):  # it may be complete already, where a later rank has failed
             own.unlink(missing_ok=True)
         raise
     if team.rank == 0:
-        remove_parts(target, names)
+        remove_parts(target, former)
 
 
 def _checksum(target, name):
@@ -56,20 +56,20 @@ def _checksum(target, name):
         ) from error
 
 
-def _names_in(target):
-    """Return the names of the parts in an index; none of any other file."""
+def names_at(path):
+    """Return the names of the parts that the index at path lists for itself; none of any other file."""
+    target = Path(path).resolve()
     with contextlib.suppress(DataError, ModelError):
-        return [name for name, _ in persist.load_header(target).get("facts", {}).get(PARTS, ())]
+        entries = check_entries(persist.load_header(target).get("facts", {}).get(PARTS))
+        return [name for name, _ in entries if is_part_name(name, target.name)]
     return []
 
 
-def remove_parts(path, kept=()):
-    """Remove the parts of earlier models at path, except those that are kept."""
-    target = Path(path).resolve()
-    with contextlib.suppress(OSError):
-        for file in target.parent.iterdir():
-            if is_part_name(file.name, target.name) and file.name not in kept:
-                file.unlink()
+def remove_parts(path, names):
+    """Remove the parts of a model that was replaced, by the names that its index listed."""
+    for name in names:
+        with contextlib.suppress(OSError):
+            Path(path).resolve().with_name(name).unlink()
 
 
 def is_part_name(name, of=None):

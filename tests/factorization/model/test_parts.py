@@ -44,8 +44,9 @@ def test_the_index_opens_as_the_model_of_one_process(folder, tmp_path, size):  #
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), name)
     pieces = [load_model(path.with_name(name)) for name in names(path) if name != path.name]
     assert sum(len(piece.user_ids_) for piece in pieces) == len(model.user_ids_)
+    path.with_name("my.gpukit.20261130-1").write_text("a copy of the user's")
     model.save(path)  # as one file, which replaces the parts
-    assert names(path) == ["my.gpukit"]
+    assert names(path) == ["my.gpukit", "my.gpukit.20261130-1"]
     np.testing.assert_array_equal(load_model(path)._rated.items, expected._rated.items)
 
 
