@@ -143,7 +143,7 @@ def require_room(needed, what):
     if needed <= free:
         return
     folder, gib = temporary_folder(), 2**30
-    disk = shutil.disk_usage(folder).free
+    disk = shutil.disk_usage(folder).free if os.path.isdir(folder) else 0
     if needed > free + disk:
         raise DeviceMemoryError(
             f"{what} needs {needed / gib:.2f} GiB; {free / gib:.2f} GiB of main memory and {disk / gib:.2f} GiB of the "

@@ -68,3 +68,6 @@ def test_more_than_memory_and_disk_is_refused_before_the_work(monkeypatch):
         device.require_room(2 << 30, "It")
     with pytest.raises(DeviceMemoryError, match=r"It needs 2.00 GiB; 1.00 GiB of main memory and 1.00 GiB of the disk"):
         device.require_room((2 << 30) + 1, "It")
+    monkeypatch.setenv("TMPDIR", "/no/folder")
+    with pytest.raises(DeviceMemoryError, match="0.00 GiB of the disk of /no/folder are free"):
+        device.require_room(2 << 30, "It")
