@@ -32,6 +32,8 @@ def test_no_more_is_there_at_once_than_was_asked_for(documents, features, dtype,
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 16)
     with counting(monkeypatch, lambda *arguments, **options: None) as counter:
         run = RankSVM(device=GPU, scale="none", precondition=False).prepare(X, y, np.arange(documents) // 50)
+        run.session.move(np.ones(features))
+        run.session.walk(np.ones(features), 1.0)  # wide features are stored by columns too, from here on
         if features < 1_024:  # wider ones have no preconditioner
             run.session.gram()
         assert 0.6 < counter.most / gpu.memory_needed(run.problem) < 1.15
