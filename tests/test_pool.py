@@ -3,12 +3,13 @@
 import os
 import signal
 import threading
+import time
 
 import numpy as np  # noqa: F401  (its BLAS is limited)
 import pytest
 from threadpoolctl import threadpool_info
 
-from gpukit import _pool
+from gpukit import _pool, timing
 
 
 def blas():
@@ -114,6 +115,17 @@ def test_the_next_is_made_meanwhile():
     assert [next(found), next(found), next(found)] == [1, 2, 3]
     with pytest.raises(ZeroDivisionError):
         next(found)
+
+
+def test_compiling_ahead_counts_for_who_takes_the_items():
+    def items():
+        for item in range(2):
+            with timing.compiling():
+                time.sleep(0.02)
+            yield item
+
+    before = timing.compile_seconds()
+    assert list(_pool.read_ahead(items())) == [0, 1] and timing.compile_seconds() - before >= 0.04
 
 
 def test_what_is_made_ahead_ends_before_it_is_closed():
