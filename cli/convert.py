@@ -47,7 +47,7 @@ def convert(source, output, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     outputs.takes_stdout(output, ask.as_json)
     outputs.check_output(output, "OUT", [source], ask.force, text=True)
-    import_reader()
+    import_reader(source)
     with contextlib.nullcontext(source) if Path(source).is_dir() else sources.open_source(source) as source:
         if _are_documents(source, output, ask.file_format):
             kind, described = "documents", describe_documents(_convert_documents(source, output, stages, ask))

@@ -122,7 +122,7 @@ def train_lshmf(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     start_driver(ask.device)
     check(ask)
-    import_reader()
+    import_reader(ask.ratings)
     capability = capability_of(ask.device)
     start_warm_up(ask.device)
     with options_named():

@@ -67,7 +67,7 @@ def tune(ctx, **values):
     ask, stages = SimpleNamespace(**values, test=None, test_fraction=0.0), Stages()
     ask.grid = parse_grid(" ".join(ask.grid)) if ask.grid else None
     outputs.check_output(ask.model, "--model", [ask.ratings], ask.force)
-    import_reader()
+    import_reader(ask.ratings)
     report.compile_ahead(ask, ALONE, "ratings", capability=capability_of(ask.device), reads=(ask.ratings,))
     stages.done("start")
     train, _ = steps.load(ask, stages, steps.describe_as_ratings)

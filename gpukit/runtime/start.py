@@ -62,8 +62,13 @@ def defer_unused_modules():
             defer_import(name)
 
 
-def import_reader():
-    """Import what reads text on a thread, while the command loads numba; who needs it waits, and gets its error."""
+def import_reader(path):
+    """Import what reads a text or Parquet file on a thread, while the command loads numba.
+
+    Who needs it waits, and gets its error. path: of the file; a binary copy needs no reader.
+    """
+    if str(path).lower().endswith((".gkr", ".npz")):
+        return
 
     def load():
         with contextlib.suppress(ImportError):

@@ -3,6 +3,7 @@
 import gc
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -59,3 +60,11 @@ def test_a_wrong_limit_is_one_line(text):
     with pytest.raises(ParameterError, match="is not a size of GPU memory. Set a positive number of bytes") as refused:
         start.gpu_memory_limit({"GPUKIT_GPU_MEMORY": text})
     assert str(refused.value).startswith(f"GPUKIT_GPU_MEMORY={text!r}") and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name, is_read", [("a.csv", True), ("a.GKR", False)])
+def test_the_reader_is_imported_for_text(monkeypatch, name, is_read):
+    loaded = threading.Event()
+    monkeypatch.setattr(start.importlib, "import_module", lambda module: loaded.set())
+    start.import_reader(name)
+    assert loaded.wait(5 if is_read else 0.1) == is_read

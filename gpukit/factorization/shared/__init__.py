@@ -7,7 +7,7 @@
     cpu.py | gpu.py    an epoch's part of a rank, transfers
     kernels.py, twins.py   changes of rows
 
-Every rank receives all ratings and keeps those of its users, or gets these alone (ratings in parts, of which it returns
+Every rank receives all ratings and keeps those of its users, or gets only these (ratings in parts, of which it returns
 the model of its users); least squares keeps all. Parameter tables have all rows on
 every rank, numbered as without ranks. A user's row is current on the rank of the user, an item's on the rank that
 processed its block last. Mean, deviation, levels, baselines and counts are those of all ratings.

@@ -63,9 +63,10 @@ def test_predictions_of_lshmf_are_those_of_its_ranks(folder, tmp_path):  # noqa:
 
 def test_a_second_model_replaces_the_first(folder, tmp_path):  # noqa: F811
     path = tmp_path / "my.gpukit"
+    path.with_name("my.gpukit.20261130-1").write_text("a copy of the user's")
     for _ in range(2):
         save(folder, path)
-    assert len(names(path)) == 3
+    assert len(names(path)) == 4 and "my.gpukit.20261130-1" in names(path)
     assert load_model(path).item_ids_.size
 
 
