@@ -58,20 +58,29 @@ class BlockFunction:
 
     def __init__(self, body, rows, heavy, blas, options):
         functools.update_wrapper(self, body)
-        names = list(inspect.signature(body).parameters)
-        self.__signature__ = inspect.Signature(list(inspect.signature(body).parameters.values())[2:])
-        self.rows, self.places = rows, [names.index(name) - 2 for name in inspect.signature(rows).parameters]
+        self.names, self.options = list(_names_of(body)[2:]), options
+        self.rows, self.places = rows, [self.names.index(name) for name in _names_of(rows)]
         self.guard = _pool.single_threaded_blas if blas else None
         self.heavy, self.pace = heavy, workers.keep_forever(np.array([0, blas], np.int64))  # see workers.run
-        self.loop, self.addresses = _loop_of(body, names[2:], options), {}
-        self.is_compiled = isinstance(self.loop, Function)
+        self.addresses = {}
+
+    @property
+    def __signature__(self):
+        return inspect.Signature(list(inspect.signature(self.__wrapped__).parameters.values())[2:])
+
+    @property
+    def loop(self):
+        """The compiled function of rows, made on first use: most functions are not used in most processes."""
+        if "_loop" not in vars(self):  # the lock of functools.cached_property might be held in a fork
+            vars(self).setdefault("_loop", _loop_of(self.__wrapped__, self.names, self.options))
+        return self._loop
 
     def __call__(self, *arguments):
         """Process all rows. The first exception of any block is raised when all blocks have ended."""
         count = self.rows(*[arguments[place] for place in self.places])
         if count <= 0:
             return
-        if not self.is_compiled:  # NUMBA_DISABLE_JIT
+        if not isinstance(self.loop, Function):  # NUMBA_DISABLE_JIT
             self.__wrapped__(0, count, *arguments)
         elif self.guard is None:
             self._run(count, arguments)
@@ -97,6 +106,11 @@ class BlockFunction:
         """Return the address of the compiled loop for the kinds of arguments that these are."""
         self.addresses[kinds] = self.loop.address((WORD, WORD, Frame(tuple(map(typeof, arguments)))))
         return self.addresses[kinds]
+
+
+def _names_of(function):
+    """Return the names of a function's arguments; inspect.signature takes fifty times as long."""
+    return function.__code__.co_varnames[: function.__code__.co_argcount]
 
 
 def _pack_arguments(arguments):
