@@ -1,4 +1,4 @@
-"""Find, reject or merge repeated (user, item) pairs in O(n) by radix sort."""
+"""Find, reject or merge repeated (user, item) pairs."""
 
 from typing import Literal, NamedTuple, get_args
 
@@ -6,16 +6,14 @@ import numpy as np
 
 from gpukit._pool import parallel_map
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import trust
 from gpukit.io.times import MISSING
-from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 from gpukit.ratings.check import are_clicks, validate_ratings
-from gpukit.ratings.orders.compressed import pack_pairs, sort_pairs
+from gpukit.ratings.orders.compressed import bits_of, pack_pairs, sort_pairs
 from gpukit.ratings.table import DISTINCT, as_counts, set_state
 
 Rule = Literal["last", "mean", "error"]
 RULES = get_args(Rule)
-PART = 1 << 16  # keys per part, to fit the cache
+PIECE, SAMPLES = 1 << 20, 64  # keys that a thread sorts at once, and how many of them estimate the quantiles
 
 
 def validate(ratings, repeats=True):
@@ -63,10 +61,9 @@ def without_repeats(ratings, rule):
     validate_ratings(ratings)
     if ratings._state == DISTINCT:
         return ratings
-    keys, shift = pack_pairs(ratings.users, ratings.items, ratings.shape)
-    has_order = trust.first_wrong(np.less_equal, keys[1:], keys[:-1]) is None  # many files are sorted
-    if has_order or not _has_repeats(keys, shift):
+    if not _has_repeats(ratings):
         return set_state(ratings, DISTINCT)
+    keys, _ = pack_pairs(ratings.users, ratings.items, ratings.shape)
     keys, places = sort_pairs(keys, ratings.shape, np.arange(len(ratings), dtype=np.uint32))
     is_repeat = np.append(False, keys[1:] == keys[:-1])
     if rule == "error":
@@ -144,20 +141,27 @@ def _insert_totals(counts, rows, totals):
     return sums.astype(np.float32) if counts.dtype == np.float32 else as_counts(sums)
 
 
-def _has_repeats(keys, shift):
-    """Return True if a key of pack_pairs occurs twice.
+def _has_repeats(ratings):
+    """Return True if a pair of valid Ratings occurs twice.
 
-    Keys are sorted in parts that agree in the lowest bits of the user and the highest of the item. A single user or
-    item thus also gives many parts.
+    numpy sorts pieces of the pairs, then ranges of pairs from all pieces; nothing is compiled for it.
     """
-    most_bits = 8  # of the part number
-    bits = min(most_bits, (len(keys) // PART).bit_length())
-    first = max(0, shift - bits // 2)
-    keys_by_bits, _, _ = sort_by_bits(keys, first, first + bits)
-    starts = row_starts(keys_by_bits, first, bits, 1 << bits)
+    width = np.uint64(bits_of(ratings.shape[1]))
 
-    def is_repeated(part):
-        part_keys = np.sort(keys_by_bits[starts[part] : starts[part + 1]])
-        return (part_keys[1:] == part_keys[:-1]).any()
+    def sort_piece(first):
+        rows = slice(first, first + PIECE)
+        keys = ratings.users[rows].astype(np.uint64) << width | ratings.items[rows].astype(np.uint64)
+        keys.sort()
+        return keys
 
-    return any(parallel_map(is_repeated, range(1 << bits)))
+    pieces = parallel_map(sort_piece, range(0, max(1, len(ratings)), PIECE))
+    samples = np.sort(np.concatenate([keys[:: PIECE // SAMPLES] for keys in pieces]))
+    ends = [np.append(np.searchsorted(keys, samples[SAMPLES::SAMPLES]), len(keys)) for keys in pieces]
+
+    def is_repeated(number):
+        starts = [int(end[number - 1]) if number else 0 for end in ends]
+        keys = np.concatenate([keys[start : end[number]] for keys, start, end in zip(pieces, starts, ends)])
+        keys.sort()
+        return (keys[1:] == keys[:-1]).any()
+
+    return any(parallel_map(is_repeated, range(len(ends[0]))))

@@ -11,7 +11,6 @@ import pytest
 from gpukit.io import notes, sources
 from gpukit.ratings import Ratings, as_ratings, read_ratings, repeats
 from gpukit.ratings.convert import ratings_of
-from gpukit.ratings.orders.compressed import pack_pairs
 
 ROWS = [("1", "7", 5, 300), ("2", "7", 1, 50), ("1", "7", 2, 100), ("1", "8", 3, 10), ("1", "7", 4, 200)]
 BEST = {(1, 7): 5, (2, 7): 1, (1, 8): 3}  # the later rating of each pair
@@ -143,18 +142,20 @@ def test_a_copy_of_repeated_clicks_is_written_merged(tmp_path):
 @pytest.mark.parametrize("shape", [(1, 3000), (3000, 1), (3, 5), (70, 70), (4000, 5), (1 << 20, 1 << 12)])
 @pytest.mark.parametrize("n", [0, 1, 2, 15, 16, 33, 3000])
 def test_one_repeated_pair_among_parts(monkeypatch, shape, n):
-    monkeypatch.setattr(repeats, "PART", 16)
+    monkeypatch.setattr(repeats, "PIECE", 16)
+    monkeypatch.setattr(repeats, "SAMPLES", 4)
     rng = np.random.default_rng(n)
     pairs = np.unique(rng.integers(0, shape[0] * shape[1], n))
     rng.shuffle(pairs)
     users, items = (rows.astype(np.int32) for rows in np.divmod(pairs, shape[1]))
-    keys, shift = pack_pairs(users, items, shape)
-    before = keys.copy()
-    assert not repeats._has_repeats(keys, shift) and np.array_equal(keys, before)
-    if len(keys) > 1:
-        one, other = rng.choice(len(keys), 2, replace=False)
-        keys[one] = keys[other]
-        assert repeats._has_repeats(keys, shift)
+    ratings = Ratings(users, items, np.ones(len(users), np.float32), np.arange(shape[0]), np.arange(shape[1]))
+    before = users.copy(), items.copy()
+    assert not repeats._has_repeats(ratings)
+    assert np.array_equal(users, before[0]) and np.array_equal(items, before[1])
+    if len(users) > 1:
+        one, other = rng.choice(len(users), 2, replace=False)
+        users[one], items[one] = users[other], items[other]
+        assert repeats._has_repeats(ratings)
 
 
 UNKNOWN = [("12/31/2020", "01/31/2020"), ("1:00 PM", "2:00 AM"), ("Feb 2 2020", "Jan 1 2020")]
