@@ -68,16 +68,14 @@ def count_unknown(train, test):
     """Return the numbers of test ratings of users, and of items, without a training rating."""
     from gpukit.evaluation.ratings import rated_rows
 
-    sides = zip(("user", "item"), (train.users, train.items), train.shape, (test.users, test.items))
-    known = (
-        _known_values(
-            getattr(test, f"{side}_ids"),
-            getattr(train, f"{side}_ids"),
-            reduce_over_ranks(train, rated_rows(rows, count), "max"),
-        )[tested]
-        for side, rows, count, tested in sides
-    )
-    return tuple(len(test) - int(reduce_over_ranks(test, np.count_nonzero(values))) for values in known)
+    def count_of(side):
+        rows, known = getattr(train, f"{side}s"), getattr(train, f"{side}_ids")
+        rated = reduce_over_ranks(train, rated_rows(rows, len(known)), "max")
+        values, tested = _known_values(getattr(test, f"{side}_ids"), known, rated), getattr(test, f"{side}s")
+        counts = map_row_blocks(lambda part: np.count_nonzero(values[tested[part]]), (len(tested), 1))
+        return len(test) - int(reduce_over_ranks(test, sum(counts)))
+
+    return count_of("user"), count_of("item")
 
 
 def unknown_pairs(fitted, users, items):
