@@ -1,11 +1,11 @@
-"""Compiled code on disk: a file for each function and types, found by what the code depends on (_dependencies.py).
+"""Cache of compiled code on disk: a file per function and argument types, keyed by dependencies (_dependencies.py).
 
-numba's own cache looks at the file of a function alone: after an edit, stale code is served to callers in other files
-and the rest of the same file is compiled anew. Its folder is set for a whole process, other packages' functions
-included. So gpukit's functions get a cache of their own here, and numba's settings stay the user's.
+numba's own cache checks only the source file of a function. After an edit it returns stale code for callers in other
+files, and recompiles everything in the same file. Its folder is a setting of the whole process. Therefore gpukit has a
+cache of its own and does not change numba's settings.
 
-This file uses private names of numba and numba-cuda, which are pinned. Should they be others than expected, code is
-compiled anew in each process and nothing else changes.
+This file uses private names of numba and numba-cuda, whose versions are pinned. If a name is missing, code is compiled
+again in each process.
 """
 
 import contextlib
@@ -29,8 +29,8 @@ from numba.core.registry import cpu_target
 from gpukit import _dependencies, timing
 from gpukit.runtime import private
 
-UNUSED = 30 * 24 * 3600  # seconds after which a file that nobody has loaded is removed
-SETTINGS = (  # of numba, that change the code
+UNUSED = 30 * 24 * 3600  # seconds without a load after which a file is removed
+SETTINGS = (  # settings of numba that change the code
     "OPT",
     "BOUNDSCHECK",
     "DEBUGINFO_DEFAULT",
@@ -43,12 +43,12 @@ FOLDER = "code"
 DIGEST = hashlib.sha256().digest_size
 COMPILERS = re.compile(r"python\d[\w.+]*(-[a-z-]+\d[\w.+]*)+")  # names of folders, see compilers()
 ENTRY = re.compile(r".+-[0-9a-f]{32}(-[0-9a-f]{32}\.nbc|\.lcs)", re.DOTALL)  # names of files, see _OnDisk
-LINKED = "by numbers drawn"  # how functions in a file are identified: files of other methods are not mixed with these
+LINKED = "by numbers drawn"  # version of _randomize_identities, part of the key
 
 
 @functools.cache
 def compilers():
-    """The versions of all that makes code, as a folder's name."""
+    """Return the versions of the compilers as a folder name."""
     names = ("numba", "numba-cuda", "llvmlite", "numpy")
     versions = []
     for name in names:
@@ -68,7 +68,10 @@ def processor():
 
 
 def attach(dispatcher):
-    """Give a dispatcher of numba or numba-cuda its cache on disk; returns it. Without a compiler nothing is done."""
+    """Attach the cache on disk to a dispatcher of numba or numba-cuda, and return it.
+
+    A function that is not compiled is returned unchanged.
+    """
     if not hasattr(dispatcher, "_cache"):  # plain Python: NUMBA_DISABLE_JIT
         return dispatcher
     with contextlib.suppress(ImportError, AttributeError):
@@ -77,19 +80,18 @@ def attach(dispatcher):
     return dispatcher
 
 
-def _number_apart(identity):
-    """Let numba's FunctionIdentity draw the numbers that identify compiled functions.
+def _randomize_identities(identity):
+    """Let numba's FunctionIdentity number compiled functions at random.
 
-    In the names by which they are linked, functions of one maker differ by that number alone, and numba counts from 1
-    in each process: of two, one loaded from disk and one compiled here, the second was called as the first, or called
-    itself without end.
+    Linker names of functions from one factory differ only by this number, which numba counts from 1 in each process.
+    Otherwise a function that is loaded from disk and one that is compiled here may get the same name.
     """
-    next(identity._unique_ids)  # AttributeError: numba does otherwise now
+    next(identity._unique_ids)  # AttributeError if numba has changed
     identity._unique_ids = iter(lambda: secrets.randbits(64), None)
 
 
 class _OnDisk:
-    """What is ours in a cache: where a function's code lies. What is in a file, and when, stays numba's."""
+    """Location of a function's code on disk; numba defines the content of the files."""
 
     def __init__(self, dispatcher):
         self._dispatcher, self._launch_config_key, self._launch_config_sensitive_flag = dispatcher, None, None
@@ -119,20 +121,20 @@ class _OnDisk:
         return self._start() is not None and super().mark_launch_config_sensitive()
 
     def flush(self):
-        """Remove what is kept of this function as it is."""
+        """Remove the files of this function in its current version."""
         if start := self._start():
             for file in cache_folder().glob(Path(start).name + "*"):
                 file.unlink(missing_ok=True)
 
     def _start(self):
-        """How the paths of this function's files begin: its name and stamp. None: it cannot be kept."""
+        """Return the common start of the paths of this function's files; None if it cannot be cached."""
         stamp = _dependencies.stamp(self._dispatcher, self._target)
         function = self._dispatcher.py_func
         name = f"{function.__module__}.{function.__qualname__}".replace("<locals>.", "").replace("<lambda>", "lambda")
         return stamp and str(cache_folder() / f"{name[:120]}-{stamp}")
 
     def _file(self, signature, machine):
-        """The path of the code for these types and a machine; None when there can be none."""
+        """Return the path of the code for these types and a machine; None if it cannot be cached."""
         start, types = self._start(), _types_text(getattr(signature, "args", signature), self._target)
         if start is None or types is None:
             return None
@@ -142,7 +144,7 @@ class _OnDisk:
         return f"{start}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.nbc"
 
     def lacks(self, types, capability=None):
-        """Return True if code for these types can be kept and there is none for this processor.
+        """Return True if code for these types can be cached and is not, for this processor.
 
         capability: compute capability of the GPU that a kernel is for; None: of the current one.
         """
@@ -150,8 +152,10 @@ class _OnDisk:
         return file is not None and not os.path.exists(file)
 
     def load_overload(self, signature, context):
-        """As numba's, without first learning all that can be compiled, which takes longer than loading what a command
-        runs: what is loaded asks for none of it, and compiling begins with it anyway."""
+        """Load code as numba does, without registering numba's implementations first.
+
+        Registering takes longer than loading the code of a command, and only compiling needs it.
+        """
         self._prepare(context)
         loaded = self._load_overload(signature, context)
         if loaded is None:
@@ -164,7 +168,7 @@ class _OnDisk:
         try:
             file = self._file(signature, self._machine(context.codegen()))
             return file and self._impl.rebuild(context, pickle.loads(_read(file)))
-        except Exception:  # not there, or damaged: compiling replaces it
+        except Exception:  # missing or damaged: it will be compiled
             return None
 
     def _save_overload(self, signature, data):
@@ -174,7 +178,7 @@ class _OnDisk:
             if file := self._file(signature, self._machine(data.codegen)):
                 _write(Path(file), self._dumps(self._impl.reduce(data)))
                 _remove_unused()
-        except PermissionError as error:  # others may write there, which is said by then, or this user may not
+        except PermissionError as error:  # writable by others, which was reported, or not writable by this user
             if error.errno is not None:
                 _warn(error.strerror)
         except Exception as error:
@@ -183,18 +187,18 @@ class _OnDisk:
 
 @functools.cache
 def _cpu_cache():
-    """The class of CPU functions' caches."""
+    """Return the class of the caches of CPU functions."""
     from numba.core import bytecode, caching, serialize
     from numba.core.runtime import rtsys
 
-    _number_apart(bytecode.FunctionIdentity)
+    _randomize_identities(bytecode.FunctionIdentity)
 
     class Content(caching.CompileResultCacheImpl):
         __init__ = object.__init__
 
     class Cache(_OnDisk, caching.FunctionCache):
         _content, _target, _dumps = Content, "cpu", staticmethod(serialize.dumps)
-        _prepare = staticmethod(rtsys.initialize)  # loaded code counts references by it
+        _prepare = staticmethod(rtsys.initialize)  # reference counts of loaded code
 
         @staticmethod
         def _machine(codegen, capability=None):
@@ -205,7 +209,7 @@ def _cpu_cache():
 
 @functools.cache
 def _gpu_cache():
-    """The class of kernels' caches."""
+    """Return the class of the caches of kernels."""
     from numba.cuda import dispatcher, serialize
     from numba.cuda.cudadrv import devices, runtime
 
@@ -226,7 +230,7 @@ def _gpu_cache():
 
 
 def _types_text(types, target):
-    """The names of argument types, with their hidden parts: named tuples' fields, functions' stamps; or None."""
+    """Return the names of argument types, with fields of named tuples and stamps of functions; None if unknown."""
     texts = []
     for value in types:
         if hasattr(value, "dispatcher"):
@@ -245,41 +249,41 @@ def _types_text(types, target):
 def _read(file):
     """Return the content of a file and mark it as used.
 
-    Raises ValueError when it is damaged or another entry's, PermissionError when others may have written it.
+    Raises ValueError if it is damaged or belongs to another entry, PermissionError if other users may have written it.
     """
     with private.open_private_file(file) as stream:
         whole = stream.read()
         content = whole[DIGEST:]
         if _digest(file, content) != whole[:DIGEST]:
             raise ValueError(f"{file} is damaged")
-        with contextlib.suppress(OSError):  # the folder may be another's
+        with contextlib.suppress(OSError):  # the folder may belong to another user
             os.utime(stream.fileno())
     return content
 
 
 def _write(file, content):
-    """Write a file whole or not at all: others may read, and write the same, meanwhile."""
+    """Write a file atomically: other processes may read or write it at the same time."""
     with private.replace_private_file(file) as place:
         place.write_bytes(_digest(file, content) + content)
 
 
 def _digest(file, content):
-    """Return the digest of an entry: of its name too, so that no entry is taken for another."""
+    """Return the digest of an entry's name and content."""
     return hashlib.sha256(os.fsencode(os.path.basename(file)) + b"\0" + content).digest()
 
 
 @functools.cache
 def _remove_unused():
-    """Once a process that compiles, remove what nobody has loaded for long, of these and of other compilers.
+    """Remove files that were not loaded for UNUSED seconds, of all compilers; once in a process.
 
-    After a time without compilation, as in a container image, all files count as loaded now.
+    If nothing was compiled for that time, as in a container image, all files count as loaded now.
     """
     oldest = time.time() - UNUSED
-    if private.folder_fault(cache_folder()):  # others could lead it elsewhere
+    if private.folder_fault(cache_folder()):  # other users could redirect it
         return
     mark = cache_folder().parent / "last-compilation"
     was_idle = mark.exists() and mark.stat().st_mtime < oldest
-    with contextlib.suppress(OSError):  # the folder may be another's
+    with contextlib.suppress(OSError):  # the folder may belong to another user
         mark.touch(0o600)
     for folder in _entries(cache_folder().parent, COMPILERS, stat.S_ISDIR):
         for entry in _entries(folder, ENTRY, stat.S_ISREG):
@@ -292,7 +296,7 @@ def _remove_unused():
 
 
 def _entries(folder, name, is_kind):
-    """Return the entries of a folder with such names that are this user's own, of a kind, and no links."""
+    """Return the entries of a folder by name and kind that belong to this user and are not links."""
     result = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -305,7 +309,7 @@ def _entries(folder, name, is_kind):
 
 @functools.cache
 def _warn(reason):
-    """Say once a process that code is not kept; Python's own count of warnings starts anew at each compilation."""
+    """Warn once in a process that code is not cached; numba resets Python's own registry of warnings."""
     warnings.warn(
         f"compiled code cannot be kept in {cache_folder()} ({reason}), so each process compiles it anew. "
         "Set GPUKIT_CACHE to a folder that can be written.",

@@ -1,12 +1,13 @@
-"""What compiled code depends on, as one hash: `stamp` of a function follows everything that it refers to.
+"""Hash of everything that a compiled function depends on: `stamp`.
 
-A function counts with its bytecode and constants (not its docstring, its line numbers or its file's time), its options,
-and the values of the globals, closure cells and modules' attributes that it names; other functions among them are
-followed in turn, cycles included. Intrinsics and overloads run as Python while their callers compile: they count with
-the whole source file besides. Modules of FOREIGN count by name: their versions name the folder of the cache.
+The hash covers the bytecode, constants and options of a function, and the values of the globals, closure cells and
+module attributes that it names. Docstrings, line numbers and file times are ignored. Functions among these values are
+followed recursively; cycles are allowed. Intrinsics and overloads run in Python while their callers are compiled, so
+their whole source file is included. Modules of FOREIGN are included by name only, because their versions are in the
+name of the cache folder.
 
-What a function does not name is not seen: getattr with a computed name, say. A value whose content is unknown makes
-the stamp None, and the function is compiled anew in each process.
+A reference by a computed name, as by getattr, is not detected. If the content of a value is unknown, the stamp is None,
+and the function is compiled again in each process.
 """
 
 import functools
@@ -21,16 +22,16 @@ FOREIGN = sys.stdlib_module_names | {"numba", "numba_cuda", "numpy", "llvmlite",
 SCALARS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 _overloads = {}  # function: [(implementation, options)]
-_first_seen = {}  # (id, target): (node, its text, what it refers to), kept alive so that an id stays its own
+_first_seen = {}  # (id, target): (node, its text, its references); keeps the nodes alive, so that ids are unique
 _codes = {}  # id: (code, its text)
 
 
 class UnknownContentError(Exception):
-    """A value that no hash stands for, or one that has changed since code was compiled with it."""
+    """A value that cannot be hashed, or that has changed since code was compiled with it."""
 
 
 def wrap_overload(overload):
-    """numba's `overload`, noting who implements which of gpukit's own functions."""
+    """Return numba's `overload`, which also records the implementations of gpukit's functions."""
 
     @functools.wraps(overload)
     def record(function, **options):
@@ -46,8 +47,8 @@ def wrap_overload(overload):
 def stamp(root, target):
     """Return a hash (32 hex digits) of the dependencies of a dispatcher or Python function; None if unknown.
 
-    target: "cpu" or "cuda", whose overloads count. A graph's nodes are numbered in the order in which they are met, so
-    that graphs are equal exactly when their hashes are.
+    target: "cpu" or "cuda", whose overloads are included. Nodes are numbered in order of discovery, so that equal
+    graphs have equal hashes.
     """
     order, number, digest = [root], {id(root): 0}, hashlib.sha256(target.encode())
     try:
@@ -64,9 +65,9 @@ def stamp(root, target):
 
 
 def _describe(node, target):
-    """(text, nodes referred to); UnknownContentError when they are not what they were when first asked for.
+    """Return (text, referenced nodes); UnknownContentError if they have changed since the first call.
 
-    Compilers take globals for constants: after a change, old and new values may both be in compiled code.
+    Compilers treat globals as constants: after a change, compiled code may contain both values.
     """
     facts = _Facts(target)
     text = facts.node(node)
@@ -77,13 +78,13 @@ def _describe(node, target):
 
 
 class _Facts:
-    """One node's own text, and the nodes that it refers to, which stand as # in it."""
+    """Text of one node, with # for each referenced node, and the list of these."""
 
     def __init__(self, target):
         self.target, self.others, self.modules = target, [], set()
 
     def node(self, node):
-        """The text of a dispatcher, an intrinsic or a function."""
+        """Return the text of a dispatcher, an intrinsic or a function."""
         if isinstance(node, FunctionType):
             return self.function(node)
         if hasattr(node, "_defn"):
@@ -91,7 +92,7 @@ class _Facts:
         return f"dispatcher {self.value(dict(node.targetoptions))} {self.value(node.py_func)}"
 
     def function(self, function):
-        """The text of a Python function: its name, its code, and the values of all names in it."""
+        """Return the text of a Python function: its name, its code, and the values of all names in it."""
         names = _names(function.__code__)
         scope = {name: function.__globals__[name] for name in names if name in function.__globals__}
         cells = zip(function.__code__.co_freevars, function.__closure__ or ())
@@ -102,13 +103,16 @@ class _Facts:
         return f"{function.__module__}.{function.__qualname__} {_code_text(function)} {values}"
 
     def overload(self, implementation, options):
-        """The text of an overload; None of another target's."""
+        """Return the text of an overload; None for another target."""
         if options.get("target", self.target) not in (self.target, "generic"):
             return None
         return f"overload {_source_hash(implementation)} {self.value(options)} {self.value(implementation)}"
 
     def value(self, value, names=()):
-        """The text of any value; names: the attributes by which a function may have meant a module's content."""
+        """Return the text of any value.
+
+        names: names in the function, which may be attributes of a module.
+        """
         kind = type(value)
         if kind in SCALARS:
             return f"{kind.__name__}:{value!r}"
@@ -125,7 +129,7 @@ class _Facts:
             return f"{kind.__name__}:{sorted(map(self.value, value))}"
         if isinstance(value, dict):
             return f"dict:{sorted((self.value(key), self.value(item)) for key, item in value.items())}"
-        return self.thing(value)
+        return self.foreign(value)
 
     def module(self, module, names):
         """Return the text of the named objects of a module; for a foreign module, its name."""
@@ -135,8 +139,8 @@ class _Facts:
         result = [name for name in names if name in vars(module)]
         return f"module {module.__name__} {[f'{name}={self.value(vars(module)[name], names)}' for name in result]}"
 
-    def thing(self, value):
-        """The text of an array, a number of numpy, a foreign function or object, or a wrapped function."""
+    def foreign(self, value):
+        """Return the text of an array, a number of numpy, a foreign function or object, or a wrapped function."""
         if isinstance(value, (np.ndarray, np.generic)):
             if value.dtype.hasobject:
                 raise UnknownContentError("an array of Python objects")
@@ -153,7 +157,7 @@ class _Facts:
 
 
 def class_text(cls):
-    """What a class is to compiled code: a named tuple's fields; the source file of any other class of one's own."""
+    """Return the text of a class: the fields of a named tuple, the source file of another class of gpukit."""
     return _class_text(cls, _Facts("cpu"))
 
 
@@ -175,12 +179,12 @@ def _is_own_function(value):
 def _content(cell):
     try:
         return cell.cell_contents
-    except ValueError:  # a name that has no value yet
+    except ValueError:  # not assigned yet
         return None
 
 
 def _source_hash(result):
-    """The hash of the source file that defines a function or a class."""
+    """Return the hash of the source file that defines a function or a class."""
     path = result.__code__.co_filename if isinstance(result, FunctionType) else sys.modules[result.__module__].__file__
     return _file_hash(path)
 
@@ -195,13 +199,13 @@ def _file_hash(path):
 
 
 def _names(code):
-    """The names in a function and in those inside it, each once: globals, attributes, methods."""
+    """Return the names of globals, attributes and methods in a function and in its inner functions, each once."""
     inner = [name for const in code.co_consts if isinstance(const, CodeType) for name in _names(const)]
     return dict.fromkeys([*code.co_names, *inner])
 
 
 def _code_text(function):
-    """The hash of a function's code, made once: without its docstring and its line numbers."""
+    """Return the hash of a function's code without docstring and line numbers; cached."""
     code = function.__code__
     if id(code) not in _codes:
         consts = code.co_consts

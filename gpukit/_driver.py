@@ -1,9 +1,9 @@
-"""What numba-cuda does in Python, by the driver's own calls where its time matters: memory, copies, launches.
+"""Device memory, copies and kernel launches by direct calls of the CUDA driver.
 
-Allocating by numba takes 20 to 200 microseconds and freeing waits for the GPU; a small copy takes 100 and waits for
-all kernels before it; a launch takes 30 to 100. A run of little data makes a hundred of each. The calls here take a
-few and wait for nothing. Like _cache.py this uses private names of numba-cuda, which is pinned. The simulator has none
-of this.
+numba-cuda takes 20 to 200 microseconds for an allocation, 100 for a small copy and 30 to 100 for a launch; freeing and
+small copies also wait for all earlier kernels. A run on little data makes a hundred of each. The calls here take a few
+microseconds and do not wait. Like _cache.py, this file uses private names of numba-cuda, whose version is pinned. The
+simulator uses numba's calls.
 """
 
 import contextlib
@@ -29,18 +29,18 @@ if not SIMULATED:
     from numba.cuda.cudadrv.devicearray import DeviceNDArray
     from numba.np.numpy_support import from_dtype
 
-DEFAULT = 0  # the stream that launches are on
+DEFAULT = 0  # the default stream
 
 
 class Pool:
-    """Memory of one GPU, taken and given back in the order of its default stream.
+    """Memory pool of one GPU; allocations and frees are ordered by its default stream.
 
-    What is given back serves the next who takes; the driver gets it with `trim`, and when nothing is taken any more.
+    Freed memory serves later allocations. `trim` returns it to the driver, and so does the last free.
     """
 
     def __init__(self, context):
         self.context, self._process = context, os.getpid()
-        self._taken = {}  # {address: bytes}, whose changes no thread sees half done
+        self._sizes = {}  # {address: bytes}; a dict changes atomically
         properties = api.binding.CUmemPoolProps()
         properties.allocType = api.binding.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
         properties.location.type = api.binding.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
@@ -56,22 +56,22 @@ class Pool:
         Raises the driver's error, also beyond the limit of GPUKIT_GPU_MEMORY.
         """
         try:
-            address = self._asked(size)
+            address = self._allocate(size)
         except api.CudaAPIError:
             gc.collect()  # arrays in cycles, such as tracebacks within a first compilation
             self.context.deallocations.clear()
             self.trim()
-            address = self._asked(size)
-        self._taken[int(address)] = size
-        memory = api.MemoryPointer(self.context, address, size, finalizer=functools.partial(self._give, address))
+            address = self._allocate(size)
+        self._sizes[int(address)] = size
+        memory = api.MemoryPointer(self.context, address, size, finalizer=functools.partial(self._free, address))
         memory._finalizer.atexit = False  # the driver may be gone by then, and takes everything anyway
         return memory
 
     def taken(self):
         """Return the bytes that are in use."""
-        return sum(list(self._taken.values()))
+        return sum(list(self._sizes.values()))
 
-    def _asked(self, size):
+    def _allocate(self, size):
         """Return the address of `size` bytes; an error has `bytes_asked`, for device.memory.translate_memory_errors."""
         limit = gpu_memory_limit()
         try:
@@ -82,8 +82,8 @@ class Pool:
             error.bytes_asked = size
             raise
 
-    def _give(self, address):
-        self._taken.pop(int(address), None)
+    def _free(self, address):
+        self._sizes.pop(int(address), None)
         if os.getpid() != self._process:  # a forked child, whose parent's memory it is
             return
         elsewhere = int(call_driver("cuCtxGetCurrent")) != int(self.context.handle)
@@ -91,7 +91,7 @@ class Pool:
             api.driver.cuCtxPushCurrent(self.context.handle)
         try:
             call_driver("cuMemFreeAsync", address, DEFAULT)
-            if not self._taken:
+            if not self._sizes:
                 self.trim()
         finally:
             if elsewhere:
@@ -104,7 +104,7 @@ class Pool:
 
 
 def pool():
-    """The Pool of the calling thread's current GPU; None where its driver has none, as in the simulator."""
+    """Return the Pool of the current GPU; None if the driver has no pools, and in the simulator."""
     if SIMULATED:
         return None
     extras = cuda.current_context().extras
@@ -117,12 +117,15 @@ def pool():
 
 
 def attached():
-    """A context within which numba does not ask the driver again and again which GPU is current; it must stay so."""
+    """Return a context in which numba assumes that the current GPU does not change, instead of asking the driver."""
     return contextlib.nullcontext() if SIMULATED else devices._runtime.ensure_context()
 
 
 def device_array(shape, dtype):
-    """numba's device array of a shape (a number or a tuple) and dtype, C-contiguous, its numbers whatever they are."""
+    """Return an uninitialized C-contiguous device array.
+
+    shape: number or tuple.
+    """
     shape, dtype = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),), np.dtype(dtype)
     size, memory_pool = math.prod(shape), pool()
     if memory_pool is None or not size:
@@ -134,7 +137,7 @@ def device_array(shape, dtype):
 
 @functools.lru_cache(1 << 12)
 def _strides(shape, itemsize):
-    """Bytes from one element to the next along each axis."""
+    """Return the strides of a C-contiguous array, in bytes."""
     return tuple(itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
@@ -145,15 +148,17 @@ def memory_in_use():
 
 
 def release():
-    """Give memory of the current GPU that nobody uses back to the driver: numba's, and the Pool's."""
+    """Return unused memory of the current GPU, of numba and of the Pool, to the driver."""
     cuda.current_context().deallocations.clear()
     if memory_pool := pool():
         memory_pool.trim()
 
 
 def copy_in(array, target):
-    """target = array, of the same shape, in target's dtype. array may be changed as soon as this returns: what is not
-    page-locked the driver takes over at once."""
+    """Copy a host array to a device array of the same shape, converted to its dtype.
+
+    The array may be changed once this returns, because the driver buffers pageable memory at once.
+    """
     array = np.ascontiguousarray(array, target.dtype)
     if array.shape != target.shape:
         raise ValueError(f"an array of shape {array.shape} does not fit one of shape {target.shape}")
@@ -164,7 +169,7 @@ def copy_in(array, target):
 
 
 def copy_out(array):
-    """A C-contiguous device array on the host, once the default stream has come to here."""
+    """Return a host copy of a C-contiguous device array, after all earlier work on the default stream."""
     if SIMULATED:
         return array.copy_to_host()
     out = np.empty(array.shape, array.dtype)
@@ -174,8 +179,10 @@ def copy_out(array):
 
 
 def copy_page_locked(memory, array, first, stream):
-    """array[first : first + memory.size] = memory (page-locked, of array's dtype) in the order of a stream; memory must
-    not be changed before."""
+    """Queue array[first : first + memory.size] = memory on a stream.
+
+    memory: page-locked, of array's dtype; it must not change until the copy is done.
+    """
     if SIMULATED:
         array[first : first + memory.size].copy_to_device(memory, stream=stream)
         return
@@ -184,7 +191,7 @@ def copy_page_locked(memory, array, first, stream):
 
 
 def copy_to_page_locked(array, first, memory):
-    """memory (page-locked, of array's dtype) = array[first : first + memory.size], on the default stream."""
+    """Queue memory[:] = array[first : first + memory.size] on the default stream; memory is page-locked."""
     if SIMULATED:
         array[first : first + memory.size].copy_to_host(memory)
         return
@@ -193,7 +200,7 @@ def copy_to_page_locked(array, first, memory):
 
 
 def copy_rows(source, target, stream):
-    """target = source in the order of a stream: numpy's in page-locked memory or cupy's, rows of contiguous numbers."""
+    """Queue target[...] = source on a stream; each is page-locked numpy or cupy, with contiguous rows."""
     if SIMULATED:
         target[...] = source
     elif source.size:
@@ -206,12 +213,12 @@ def copy_rows(source, target, stream):
 
 
 def address_of(array):
-    """The address of a numpy or cupy array."""
+    """Return the address of a numpy or cupy array."""
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
 
 def zeros(shape, dtype):
-    """A device array whose bytes are all zero."""
+    """Return a device array of zeros."""
     out = device_array(shape, dtype)
     if SIMULATED:
         out.copy_to_device(np.zeros(out.shape, dtype))
@@ -220,7 +227,7 @@ def zeros(shape, dtype):
     return out
 
 
-NUMBERS = {  # how struct writes them, eight bytes each
+NUMBERS = {  # formats of struct, padded to eight bytes
     **{f"int{8 * 2**n}": code + "x" * (8 - 2**n) for n, code in enumerate("bhiq")},
     **{f"uint{8 * 2**n}": code + "x" * (8 - 2**n) for n, code in enumerate("BHIQ")},
     "float32": "f4x",
@@ -230,10 +237,13 @@ NUMBERS = {  # how struct writes them, eight bytes each
 
 
 class Plan:
-    """How a kernel compiled for certain arguments is launched: where its numbers stand in memory. For one thread."""
+    """Launch buffer of a kernel that is compiled for certain argument types; not for several threads.
+
+    compiled: kernel of numba-cuda, which must outlive its code.
+    """
 
     def __init__(self, compiled):
-        self.compiled = compiled  # which lives as long as its code
+        self.compiled = compiled
         self.layout = struct.Struct("<" + "".join(map(struct_format, compiled.argument_types)))
         self.numbers = ctypes.create_string_buffer(self.layout.size)
         first = ctypes.addressof(self.numbers)
@@ -243,7 +253,7 @@ class Plan:
         self.function = api.binding.CUfunction(int(compiled._codelibrary.get_cufunc().handle))
 
     def launch(self, grid, block, numbers, stream=DEFAULT):
-        """Queue the kernel on a stream, as the driver numbers it."""
+        """Queue the kernel on a stream (its handle) with these numbers as arguments."""
         self.layout.pack_into(self.numbers, 0, *numbers)
         self.repeat(grid, block, stream)
 
@@ -253,14 +263,14 @@ class Plan:
 
 
 def call_driver(name, *arguments):
-    """What a call of the driver's gives that every launch or array makes; numba's way to it takes as long again."""
+    """Return the result of a driver call; numba's wrapper takes twice as long."""
     answer = getattr(api.binding, name)(*arguments)
     return api.driver._check_cuda_python_error(name, answer) if answer[0] else answer[-1]
 
 
 def struct_format(kind):
-    """How struct writes an argument of a numba type, as numba-cuda hands it over; KeyError where this is not known."""
-    if hasattr(kind, "ndim"):  # an array: two pointers of numba's, elements, bytes of one, address, shape, strides
+    """Return the format of struct for a kernel argument of a numba type; KeyError for an unsupported type."""
+    if hasattr(kind, "ndim"):  # an array: two pointers of numba, size, itemsize, address, shape, strides
         return "qqqqQ" + "qq" * kind.ndim
     if hasattr(kind, "types"):  # a tuple
         return "".join(map(struct_format, kind))
@@ -272,7 +282,7 @@ _loading, _loads = threading.Lock(), weakref.WeakKeyDictionary()  # {kernel: a l
 
 
 def launch(kernel, grid, block, *arguments, stream=None):
-    """kernel[grid, block](*arguments) on a stream of numba's; None: on the default stream."""
+    """Launch kernel[grid, block](*arguments) on a stream of numba; None is the default stream."""
     plan, numbers = (None, ()) if SIMULATED else _plan_launch(kernel, arguments)
     if plan is not None:
         plan.launch(as_dim3(grid), as_dim3(block), numbers, DEFAULT if stream is None else int(stream))
@@ -283,24 +293,27 @@ def launch(kernel, grid, block, *arguments, stream=None):
 
 
 class Repeated:
-    """kernel[grid, block](*arguments) on a stream, None: the default one, at every call: what the arguments are is read
-    once, which takes longer than a launch. For one GPU, and one thread at a time."""
+    """Launch with fixed arguments, repeated at every call.
+
+    The types of the arguments are read once, because that takes longer than a launch. For one GPU, and one thread at a
+    time. Arguments as of `launch`.
+    """
 
     def __init__(self, kernel, grid, block, *arguments, stream=None):
-        self.asked, self.stream, self.plan = (kernel, grid, block, *arguments), stream, None
+        self.call, self.stream, self.plan = (kernel, grid, block, *arguments), stream, None
         self.shape = as_dim3(grid), as_dim3(block), DEFAULT if stream is None or SIMULATED else int(stream)
 
     def __call__(self):
         if self.plan is not None:
             self.plan.repeat(*self.shape)
             return
-        launch(*self.asked, stream=self.stream)  # the first time numba may have to compile
-        kernel, _, _, *arguments = self.asked
+        launch(*self.call, stream=self.stream)  # the first launch may compile
+        kernel, _, _, *arguments = self.call
         self.plan = fixed_plan(kernel, *arguments)
 
 
 def fixed_plan(kernel, *arguments):
-    """A Plan that has a launch's arguments for good, None where numba has to launch."""
+    """Return a Plan with the arguments of a launch stored; None if only numba can launch it."""
     known, numbers = (None, ()) if SIMULATED else _plan_launch(kernel, arguments)
     if known is None:
         return None
@@ -310,14 +323,16 @@ def fixed_plan(kernel, *arguments):
 
 
 def _lock_of(kernel):
-    """The lock of a kernel: numba-cuda fails where two threads load one kernel's code at once."""
+    """Return the lock of a kernel: numba-cuda fails if two threads load one kernel at once."""
     with _loading:
         return _loads.setdefault(kernel, threading.RLock())
 
 
 def _plan_launch(kernel, arguments):
-    """(the Plan of a launch, its numbers), or (None, anything) where numba has to launch: the first time, and for
-    arguments that only numba can hand over."""
+    """Return (Plan, numbers) of a launch.
+
+    The Plan is None if numba has to launch: the first time, and for unsupported arguments.
+    """
     kinds, numbers = [kernel, int(call_driver("cuCtxGetCurrent"))], []
     if not _read(arguments, kinds, numbers):
         return None, ()
@@ -332,7 +347,7 @@ def _plan_launch(kernel, arguments):
 
 
 def _plan(compiled):
-    """A Plan, or None where numba has to launch."""
+    """Return a Plan; None if numba has to launch."""
     try:
         return None if compiled.debug or compiled.cooperative else Plan(compiled)
     except KeyError:
@@ -343,7 +358,7 @@ def _read(arguments, kinds, numbers):
     """Append the types and values of the arguments; return False for an unsupported one."""
     for argument in arguments:
         if isinstance(argument, DeviceNDArray):
-            code, own = argument.__dict__.get("_gpukit_handed") or _array_words(argument)
+            code, own = argument.__dict__.get("_gpukit_words") or _array_words(argument)
             kinds.append(code)
             numbers += own
         elif isinstance(argument, tuple):
@@ -359,49 +374,48 @@ def _read(arguments, kinds, numbers):
 
 
 def _array_words(array):
-    """(the number of an array's numba type, what numba-cuda hands over of it); kept with it, since neither changes."""
-    array.__dict__["_gpukit_handed"] = result = _code_of(array), _numbers_of(array)
+    """Return (code of an array's numba type, its words as a kernel argument); cached in the array."""
+    array.__dict__["_gpukit_words"] = result = _code_of(array), _numbers_of(array)
     return result
 
 
 def _code_of(array):
-    """The number of an array's numba type; not made anew for each array, which takes numba ten microseconds and
-    more."""
+    """Return the code of an array's numba type, from a cache: numba takes ten microseconds to create the type."""
     plain = array.flags["C_CONTIGUOUS"] and 0 not in array.strides
     return (_type(array.dtype, array.ndim) if plain else array._numba_type_)._code
 
 
 @functools.cache
 def _type(dtype, axes):
-    """The numba type of C-contiguous arrays; kept, since numba gives a type that nobody has another number."""
+    """Return the numba type of C-contiguous arrays; cached, because an unreferenced type gets a new code."""
     return types.Array(from_dtype(dtype), axes, "C")
 
 
 def _numbers_of(array):
-    """What numba-cuda hands over of an array."""
+    """Return the words that numba-cuda passes for an array."""
     address = array.device_ctypes_pointer.value or 0
     return 0, 0, array.size, array.dtype.itemsize, address, *array.shape, *array.strides
 
 
 def as_dim3(shape):
-    """A grid or a block of one to three numbers as three."""
+    """Return a grid or block of one to three numbers as three."""
     numbers = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
     return (*numbers, 1, 1)[:3]
 
 
 class Mark:
-    """A moment of the default stream. Seconds between two of them are the GPU's, without compiling in between."""
+    """Time stamp on the default stream; compile time between two stamps is not counted."""
 
     def __init__(self):
         self.event, self.compiled = cuda.event(), 0.0
 
     def record(self):
-        """Queue the moment behind all work on the default stream."""
+        """Queue the time stamp after all earlier work on the default stream."""
         self.event.record()
         self.compiled = compile_seconds()
         return self
 
     def seconds_to(self, later):
-        """Return the seconds from this moment to a later one, for which this waits."""
+        """Wait for a later Mark; return the seconds from this one to it."""
         later.event.synchronize()
         return max(self.event.elapsed_time(later.event) / 1e3 - (later.compiled - self.compiled), 0.0)

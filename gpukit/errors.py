@@ -1,15 +1,16 @@
-"""One family of errors; every message says what is wrong, the value, and what to do next.
+"""Exceptions of gpukit: every message states the problem, the value and the remedy.
 
-The command line turns a `GpukitError` into one line on stderr and its `exit_code`; nothing else is caught there.
+The command line prints a `GpukitError` as one line on stderr and exits with its `exit_code`. It catches nothing else.
 """
 
-HEAD, TAIL = 500, 300  # letters that are kept of a longer message: where it happened, and what to do
+HEAD, TAIL = 500, 300  # characters kept of a longer message: the place, and the remedy
 
 
 class GpukitError(Exception):
-    """Base of all that gpukit raises on purpose. exit_code 1: the work failed; 2: the request or its data is wrong.
+    """Base class of the exceptions of gpukit.
 
-    The message is one readable line whatever it quotes: see one_line.
+    exit_code: 1 if the computation failed, 2 if the request or its data are invalid. The message is one printable line,
+    see one_line.
     """
 
     exit_code = 1
@@ -19,49 +20,49 @@ class GpukitError(Exception):
 
 
 class ParameterError(GpukitError, ValueError):
-    """A parameter has a value that cannot work (factors=0, a negative rate)."""
+    """A parameter has an invalid value, such as factors=0 or a negative rate."""
 
     exit_code = 2
 
 
 class DataError(GpukitError, ValueError):
-    """The input cannot be used: missing, malformed, empty, not finite."""
+    """The input is missing, malformed, empty or not finite."""
 
     exit_code = 2
 
 
 class NoRowsError(DataError):
-    """The input is sound and holds nothing, as a night's export may, where something is needed."""
+    """The input is valid but has no rows, as a daily export may."""
 
 
 class ModelError(GpukitError, ValueError):
-    """A file is not a gpukit model, is damaged, or is from a version this one cannot read."""
+    """A file is not a gpukit model, is damaged, or has an unsupported version."""
 
     exit_code = 2
 
 
 class DeviceError(GpukitError, RuntimeError):
-    """The device asked for is not there, or cannot hold the work."""
+    """The requested device does not exist or is too small."""
 
     exit_code = 2
 
 
 class DeviceMemoryError(DeviceError, MemoryError):
-    """The device has less free memory than the work needs; the message names both sizes."""
+    """The device has less free memory than is needed; the message names both sizes."""
 
     exit_code = 1
 
 
 class NotFittedError(GpukitError, ValueError, AttributeError):
-    """A fitted attribute was asked for before fit."""
+    """A fitted attribute was read before fit."""
 
 
 def one_line(text):
-    """text as one line: letters that do not print are escaped, what is very long is cut in its middle."""
+    """Return text as one line: unprintable characters are escaped, and a long text loses its middle."""
     line = "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
     return line if len(line) <= HEAD + TAIL else f"{line[:HEAD]} ... {line[-TAIL:]}"
 
 
 def _escape(letter):
-    """A line's end as a blank, any other letter as Python spells it."""
+    """Return a line feed as a blank, another character as Python's escape."""
     return " " if letter == "\n" else repr(letter)[1:-1]

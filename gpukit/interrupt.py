@@ -1,9 +1,9 @@
-"""Requests to stop (Ctrl-C, and in a command SIGTERM and SIGHUP too), answered at a safe moment.
+"""Stop requests (Ctrl-C; in a command also SIGTERM and SIGHUP), handled at a safe point.
 
-undisturbed      a function in which a command's requests wait, for some milliseconds
-deferred()       within it a request is noted; who asks raises Interrupted when all is safe
-answered()       what is still to be done before a request is answered; it is, whatever becomes of that
-heed(), over()   the whole life of a command: an Interrupted wherever one may be raised, once
+undisturbed                 decorator: requests wait while the function runs, for some milliseconds
+defer()                     context that records a request; the code in it raises Interrupted at a safe point
+raise_at_end()              context that is completed before Interrupted is raised
+heed(), ignore_requests()   begin and end of a command: a request raises Interrupted once, at any safe point
 """
 
 import contextlib
@@ -15,15 +15,15 @@ from gpukit.errors import GpukitError
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 OF_RANKS = [getattr(signal, name) for name in ("SIGUSR1", "SIGUSR2") if hasattr(signal, name)]  # see current_team.py
-# C code calls Python in these: an exception there is lost, or ends in a crash. Imports: a module half made is an error
-# of its own.
+# C code calls Python in these: an exception there is lost or ends in a crash. An interrupted import leaves an
+# incomplete module.
 UNSAFE = ("_frozen_importlib", "importlib._bootstrap", "numba.", "llvmlite.", "weakref")
-UNDISTURBED = set()  # code of functions, in which a thing would be half done
-SOON, AGAIN = 0.02, 2.0  # seconds until the next attempt: after an unsafe moment; after one that nobody caught
+UNDISTURBED = set()  # code of functions that must not be interrupted
+SOON, AGAIN = 0.02, 2.0  # seconds until the next attempt: at an unsafe point; if Interrupted was lost
 
 
 class Interrupted(KeyboardInterrupt):
-    """A request to stop; number: of the signal."""
+    """Stop request; number: of the signal."""
 
     def __init__(self, number=signal.SIGINT):
         super().__init__()
@@ -31,18 +31,18 @@ class Interrupted(KeyboardInterrupt):
 
 
 def undisturbed(function):
-    """A decorator of functions that return soon: a request that comes while one runs is answered soon after."""
+    """Decorate a short function: a request during a call is handled after it."""
     UNDISTURBED.add(function.__code__)
     return function
 
 
 def exit_code(stop):
-    """What a command that an exception has stopped leaves with: 128 and the signal's number, as shells say it."""
+    """Return the exit code of an interrupted command: 128 plus the number of the signal, as in shells."""
     return 128 + getattr(stop, "number", int(signal.SIGINT))
 
 
 class Interrupt:
-    """requested: the number of the signal that has come since `defer` began, or None."""
+    """Deferred request; requested: number of the signal since `defer` began, or None."""
 
     requested = None
 
@@ -52,10 +52,10 @@ class Interrupt:
 
 @contextlib.contextmanager
 def defer():
-    """Within it a request sets `requested` of the Interrupt it yields; who asks raises Interrupted(requested) when all
-    is safe. What nobody asked for is answered at the end.
+    """Yield an Interrupt, whose `requested` a stop request sets.
 
-    Outside the main thread signals cannot be caught, and a job in the background ignores Ctrl-C: both stay as they are.
+    The caller raises Interrupted(requested) at a safe point; otherwise the request is raised at the end. Nothing
+    changes outside the main thread, where signals cannot be caught, and for signals that the process ignores.
     """
     interrupt, before = Interrupt(), {}
     if threading.current_thread() is threading.main_thread():
@@ -74,8 +74,10 @@ def defer():
 
 @contextlib.contextmanager
 def raise_at_end(number):
-    """Raises Interrupted(number) at its end; a GpukitError within it is the cause of that then. number None: nothing
-    was requested, and nothing is changed."""
+    """Raise Interrupted(number) at the end of the context; a GpukitError in it becomes its cause.
+
+    number: of the signal; None: no request, nothing is raised.
+    """
     try:
         yield
     except GpukitError as error:
@@ -92,18 +94,18 @@ def _restore(handlers):
 
 
 class _Command:
-    """The requests of this process: number, of the signal that is to be answered, or None."""
+    """Stop requests of this process; number: of the pending signal, or None."""
 
     number = None
 
     def request(self, number, frame):
-        """The handler of a signal. Further ones, while the first is being answered, change nothing."""
+        """Handle a signal; further ones are ignored while the first is pending."""
         if self.number is None:
             self.number = number
             self._answer(frame)
 
     def again(self, _, frame):
-        """The handler of the timer: the request goes to who is in charge now, which may be `defer`."""
+        """Handle the timer: pass the request to the current handler, which may be that of `defer`."""
         number, self.number = self.number, None
         if number is not None:
             signal.getsignal(number)(number, frame)
@@ -115,7 +117,7 @@ class _Command:
             raise Interrupted(self.number)
 
     def lost(self, unraisable):
-        """sys.unraisablehook: an Interrupted that had nowhere to go is raised again, soon."""
+        """Raise a lost Interrupted again later; a hook for sys.unraisablehook."""
         if issubclass(unraisable.exc_type, Interrupted):
             signal.setitimer(signal.ITIMER_REAL, SOON)
         else:
@@ -123,7 +125,7 @@ class _Command:
 
 
 def is_unsafe(frame):
-    """Whether an exception, raised in this frame, might not reach the command."""
+    """Return True if an exception that is raised in this frame may be lost."""
     while frame is not None:
         code = frame.f_code
         if code.co_name == "__del__" or code in UNDISTURBED or frame.f_globals.get("__name__", "").startswith(UNSAFE):
@@ -133,7 +135,7 @@ def is_unsafe(frame):
 
 
 def heed():
-    """From now on SIGINT, SIGTERM and SIGHUP, those that are not ignored, raise Interrupted in the main thread."""
+    """Let SIGINT, SIGTERM and SIGHUP raise Interrupted in the main thread, except ignored ones."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGALRM) == _command.again:
         return
     sys.unraisablehook = _command.lost
@@ -144,14 +146,14 @@ def heed():
 
 
 def ignore_requests():
-    """The command has ended: what comes now changes nothing any more."""
+    """Ignore all requests from now on, at the end of a command."""
     if signal.getsignal(signal.SIGALRM) == _command.again:
         for number in (*SIGNALS, signal.SIGALRM, *filter(is_heeded, OF_RANKS)):
             signal.signal(number, signal.SIG_IGN)
 
 
 def is_heeded(number):
-    """Whether a function of this process answers a signal."""
+    """Return True if this process has a handler for a signal."""
     return callable(signal.getsignal(number))
 
 

@@ -1,4 +1,4 @@
-"""Normal numbers made of counter-based random bits: the same on every machine, in every order."""
+"""Normal variates from counter-based random bits: equal on every machine and in every order."""
 
 from statistics import NormalDist
 
@@ -14,7 +14,7 @@ SPREAD = np.float32(np.sqrt(3.0) * 2.0**-16)  # four 16-bit uniforms have the va
 
 @njit(fastmath=False)
 def normal(key, index):
-    """A float32 of mean 0 and variance 1, within 3.5: the sum of four 16-bit uniforms (Irwin-Hall)."""
+    """Return a float32 of mean 0, variance 1 and size below 3.5: the sum of four 16-bit uniforms (Irwin-Hall)."""
     first, second = random.bits(key, 2 * index), random.bits(key, 2 * index + 1)
     total = np.int64(first & np.uint32(0xFFFF)) + np.int64(first >> np.uint32(16))
     total += np.int64(second & np.uint32(0xFFFF)) + np.int64(second >> np.uint32(16))
@@ -22,7 +22,7 @@ def normal(key, index):
 
 
 def normals(key, shape):
-    """float32 array (rows, columns) of normals."""
+    """Return an array (rows, columns) float32 of normal variates."""
     out = np.empty(shape, dtype=np.float32)
     _fill(key, out)
     return out
@@ -38,7 +38,7 @@ def _fill(start, stop, key, out):
 
 @njit
 def bits(key, count):
-    """random.bits(key, 0..count-1), uint32."""
+    """Return random.bits(key, 0..count-1), (count,) uint32."""
     out = np.empty(count, dtype=np.uint32)
     for index in range(count):
         out[index] = random.bits(key, index)
@@ -46,7 +46,7 @@ def bits(key, count):
 
 
 def shuffled_normals(key, count):
-    """The quantiles of the normal distribution (count,) float64, tails and all, in random order."""
+    """Return the quantiles of the normal distribution in random order, (count,) float64."""
     inverse = NormalDist().inv_cdf
     quantiles = np.array([inverse((rank + 0.5) / count) for rank in range(count)])
     return quantiles[np.argsort(bits(key, count), kind="stable")]

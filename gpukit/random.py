@@ -17,7 +17,7 @@ UNIT = np.float32(2.0**-24)
 
 @njit
 def mix(x):
-    """lowbias32: uint32 -> uint32, a bijection in which every input bit moves every output bit."""
+    """Apply lowbias32, a bijection of uint32 in which every input bit changes every output bit."""
     x = U32(x)
     x = U32(x ^ (x >> U32(16)))
     x = U32(x * FIRST)
@@ -28,7 +28,7 @@ def mix(x):
 
 @njit
 def key(seed, stream):
-    """The 32-bit key of one stream of a seed (any integers up to 64 bits)."""
+    """Return the 32-bit key of a stream of a seed; both are integers of at most 64 bits."""
     low = U32(seed & 0xFFFFFFFF)
     high = U32((seed >> 32) & 0xFFFFFFFF)
     return mix(U32(mix(U32(mix(U32(low + GOLDEN)) ^ high)) + U32(U32(stream) * GOLDEN)))
@@ -36,32 +36,32 @@ def key(seed, stream):
 
 @njit
 def bits(key, index):
-    """32 random bits for (key, index)."""
+    """Return 32 random bits for (key, index)."""
     return mix(U32(U32(U32(index) * GOLDEN) + U32(key)))
 
 
 @njit
 def long_bits(key, index):
-    """`bits` for an index of up to 63 bits: the same below 2**32, above it the counter walks in another stride."""
+    """Return `bits` for an index of at most 63 bits: equal below 2**32, with another stride of the counter above."""
     stride = U32(mix(index >> 32) | U32(1))  # mix(0) is 0
     return mix(U32(U32(U32(U32(index & 0xFFFFFFFF) * GOLDEN) + U32(key)) * stride))
 
 
 @njit
 def uniform(key, index):
-    """A float32 in [0, 1), never 1: the top 24 bits of `bits`."""
+    """Return a float32 in [0, 1) from the top 24 bits of `bits`."""
     return np.float32(np.float32(bits(key, index) >> U32(8)) * UNIT)
 
 
 @njit
 def integer_below(key, index, n):
-    """An integer in [0, n), n < 2**31, by the high half of a 32 x 32 bit product."""
+    """Return an integer in [0, n), n < 2**31: the high half of a 32 x 32 bit product."""
     return np.int64((np.uint64(bits(key, index)) * np.uint64(n)) >> np.uint64(32))
 
 
 @njit
 def permute(key, x, half):
-    """Where a four-round Feistel permutation of the numbers of 2 * half bits puts x."""
+    """Return the image of x under a four-round Feistel permutation of the numbers of 2 * half bits."""
     mask = U32((1 << half) - 1)
     left = U32(x >> U32(half))
     right = U32(x & mask)
@@ -72,9 +72,9 @@ def permute(key, x, half):
 
 @njit
 def shuffle_index(key, index, half, n):
-    """Entry `index` of a random order of 0..n-1 that is a function of key (n <= 4**half).
+    """Return entry `index` of a random order of 0..n-1 that is a function of key; n <= 4**half.
 
-    `permute`, walked until it falls below n (Black and Rogaway, 2002).
+    Applies `permute` until the result is below n (Black and Rogaway, 2002).
     """
     x = permute(key, U32(index), half)
     while x >= n:

@@ -1,7 +1,8 @@
-"""Sums and running sums over a block of whole warps, by shuffles and one row of shared memory, `parts`.
+"""Sums and exclusive prefix sums over a block of whole warps, by shuffles and shared memory, `parts`.
 
-All threads of the block must arrive; between two calls with one `parts` there must be a barrier. The kernel declares
-parts: shared arrays of two device functions would get one name. `warps` is constant at compile time in the caller.
+All threads of the block must call them, with a barrier between two calls with the same `parts`. The kernel declares
+parts, because shared arrays of two device functions would get the same name. `warps` is a compile-time
+constant of the caller.
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ from gpukit.primitives.warp import FULL, group_sum
 
 @device
 def block_prefix(value, warps, parts):
-    """The sum of value (float64) over the block's threads before this one; parts (warps,) float64 in shared memory."""
+    """Return the sum of value (float64) over the block's earlier threads; parts (warps,) float64 in shared memory."""
     lane, warp = cuda.laneid, cuda.threadIdx.x // 32
     running, reach = value, 1
     while reach < 32:
@@ -31,7 +32,7 @@ def block_prefix(value, warps, parts):
 
 @device
 def block_sum(value, warps, parts):
-    """The sum of value (float64) over the block, for every thread; parts (warps,) float64 in shared memory."""
+    """Return the sum of value (float64) over the block; parts (warps,) float64 in shared memory."""
     value = group_sum(value, 32)
     if cuda.laneid == 0:
         parts[cuda.threadIdx.x // 32] = value

@@ -14,7 +14,7 @@ LAST_64 = U64((1 << 64) - 1)
 
 @njit
 def turned(pattern):
-    """The bit patterns of floats in falling order as rising integers, and back (its own inverse)."""
+    """Map bit patterns of floats in descending order to ascending integers, and back (an involution)."""
     if pattern & SIGN:
         return U32(pattern)
     return U32(U32(~pattern) & U32(0x7FFFFFFF))
@@ -22,7 +22,7 @@ def turned(pattern):
 
 @njit
 def descending_key(score):
-    """float32 -> uint32: a larger score has a smaller key; -0 and 0 are equal; NaN comes last (key 2**32 - 1)."""
+    """Map float32 to uint32: larger scores get smaller keys, -0 equals 0, NaN is last (2**32 - 1)."""
     pattern = np.float32(score).view(U32)
     size = pattern & U32(0x7FFFFFFF)
     if size > U32(0x7F800000):
@@ -34,15 +34,15 @@ def descending_key(score):
 
 @njit
 def score_of_key(key):
-    """The inverse of `descending_key` (0 for either zero, NaN for the last key)."""
+    """Invert `descending_key`: 0 for either zero, NaN for the last key."""
     return U32(turned(U32(key))).view(np.float32)
 
 
 @njit
 def ascending_key(pattern):
-    """The bits of a float64 as uint64 -> uint64 in the order of the numbers: -inf < -1 < -0 = 0 < 1 < inf.
+    """Map the bits of a float64 (uint64) to a uint64 in the order of the numbers; -0 equals 0.
 
-    A float32's bits belong in the upper half; the lower half of its key is then without meaning.
+    The bits of a float32 go into the upper half, and the lower half of its key is meaningless.
     """
     key = U64(~pattern) if pattern & SIGN_64 else U64(pattern | SIGN_64)
     return SIGN_64 if key == U64(SIGN_64 - U64(1)) else key

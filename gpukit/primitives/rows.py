@@ -1,9 +1,8 @@
-"""A row of a matrix held in the registers of a group of lanes, in quads: lane l has the numbers 4 l .. 4 l + 3, then
-those 4 lanes further on, and so on.
+"""Matrix rows in the registers of a group of lanes.
 
-`count`, the numbers a lane has (a multiple of 4), is constant at compile time in the caller, so that the loops unroll
-and the local arrays become registers. Indices are unsigned because the compiler then drops Python's test for negative
-ones.
+Lane l has the numbers 4 l to 4 l + 3, then those at a distance of 4 * lanes, and so on. `count`, the numbers per lane
+(a multiple of 4), is a compile-time constant of the caller: loops unroll, and local arrays become registers. Unsigned
+indices avoid the check for negative ones.
 """
 
 import numpy as np
@@ -16,7 +15,7 @@ U32 = np.uint32
 
 @device
 def load_row(matrix, row, first, lane, lanes, count, out):
-    """out = the lane's numbers of matrix[row, first:]."""
+    """Load the lane's numbers of matrix[row, first:] into out."""
     for i in range(count // 4):
         a, b, c, d = load4(matrix, U32(row), U32(first + U32(4) * U32(lane + U32(i * lanes))))
         out[4 * i], out[4 * i + 1], out[4 * i + 2], out[4 * i + 3] = a, b, c, d
@@ -24,15 +23,17 @@ def load_row(matrix, row, first, lane, lanes, count, out):
 
 @device
 def load_scalars(matrix, row, lane, lanes, count, out):
-    """out[i] = matrix[row, lane + i lanes], a number a lane in turn, through the L1 cache."""
+    """Load out[i] = matrix[row, lane + i * lanes] through the L1 cache."""
     for i in range(count):
         out[i] = np.float32(matrix[row, U32(lane + U32(i * lanes))])
 
 
 @device
 def add_row(matrix, row, first, lane, lanes, count, vector, change):
-    """The lane's numbers of matrix[row, first:] += change, atomically; vector: by the quad instruction of capability
-    9.0."""
+    """Add change atomically to the lane's numbers of matrix[row, first:].
+
+    vector: use the 128-bit atomic addition of compute capability 9.0.
+    """
     for i in range(count // 4):
         index = U32(first + U32(4) * U32(lane + U32(i * lanes)))
         if vector:
@@ -44,7 +45,7 @@ def add_row(matrix, row, first, lane, lanes, count, vector, change):
 
 @device
 def load_stored(matrix, row, lane, lanes, count, half, stored):
-    """stored = the lane's numbers of a row as they stand there; half: float16, two to a number of the matrix."""
+    """Load the lane's numbers of a row without conversion; half: two float16 in each number of the matrix."""
     if half:
         for i in range(count // 4):
             a, b = load2(matrix, U32(row), U32(U32(2) * U32(lane + U32(i * lanes))))
@@ -55,7 +56,7 @@ def load_stored(matrix, row, lane, lanes, count, half, stored):
 
 @device
 def as_floats(stored, count, half, out):
-    """out = what load_stored has read, as float32. Apart from it because it has to wait until the numbers are there."""
+    """Convert the numbers of load_stored to float32; a separate step, because it waits for the loads."""
     if half:
         for i in range(count // 2):
             out[2 * i], out[2 * i + 1] = widen(stored[i])
@@ -66,7 +67,7 @@ def as_floats(stored, count, half, out):
 
 @device
 def add_stored(matrix, row, lane, lanes, count, half, vector, change):
-    """The lane's numbers of a row, stored as load_stored says, += change, atomically."""
+    """Add change atomically to the lane's numbers of a row in the storage format of load_stored."""
     if half:
         for i in range(count // 4):
             index = U32(U32(2) * U32(lane + U32(i * lanes)))
@@ -78,7 +79,7 @@ def add_stored(matrix, row, lane, lanes, count, half, vector, change):
 
 @device
 def partial_dot(a, b, count):
-    """The lane's part of the dot product of two rows."""
+    """Return the lane's part of the dot product of two rows."""
     total = a[0] * b[0]
     for i in range(1, count):
         total += a[i] * b[i]
@@ -87,7 +88,7 @@ def partial_dot(a, b, count):
 
 @device
 def store_row(matrix, row, first, lane, lanes, count, numbers):
-    """The lane's numbers of matrix[row, first:] = numbers."""
+    """Store numbers as the lane's numbers of matrix[row, first:]."""
     for i in range(count // 4):
         index = U32(first + U32(4) * U32(lane + U32(i * lanes)))
         for j in range(4):

@@ -1,4 +1,4 @@
-"""Bisection, compiled for both devices: where, in an order, what was true ceases to be. O(log n)."""
+"""Binary search for both devices: the first position where a monotone condition is false. O(log n)."""
 
 import functools
 
@@ -11,14 +11,17 @@ I64 = np.int64
 
 @functools.cache
 def make_partition_point(holds, number=I64):
-    """partition_point for a compiled question holds(data, key, position), with positions of the type `number`."""
+    """Return partition_point for a compiled condition holds(data, key, position).
+
+    number: integer type of the positions.
+    """
 
     @njit
     def partition_point(data, key, low, high):
         """Return the first position of low:high at which holds(data, key, position) is false, else high.
 
-        It must be true up to some position and false from there on. data: an array, or a tuple that holds reads;
-        key: the key of the search; low, high: integers, low at most high, whose sum `number` can hold.
+        The condition must be true before some position and false from it on. data: an array or a tuple that `holds`
+        reads; key: sought value; low, high: integers, low <= high, whose sum fits `number`.
         """
         low, high = number(low), number(high)
         while low < high:
@@ -34,16 +37,16 @@ def make_partition_point(holds, number=I64):
 
 @njit
 def is_below(values, key, position):
-    """Whether the value at a position comes before key."""
+    """Return values[position] < key."""
     return values[np.uint64(position)] < key
 
 
 @njit
 def is_not_above(values, key, position):
-    """Whether the value at a position comes before key or equals it."""
+    """Return values[position] <= key."""
     return values[np.uint64(position)] <= key
 
 
-# (values, key, low, high): the first position of the rising values[low:high] whose value is not below key; is above it.
+# (values, key, low, high): first position in ascending values[low:high] with a value >= key; with a value > key.
 lower_bound = make_partition_point(is_below)
 upper_bound = make_partition_point(is_not_above)

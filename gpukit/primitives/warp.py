@@ -1,4 +1,4 @@
-"""Sums and maxima over aligned groups of lanes of a warp, by butterfly shuffles: every lane gets the result.
+"""Sums and maxima over aligned groups of lanes by butterfly shuffles; every lane gets the result.
 
 `lanes` is a power of two, 1 to 32, constant at compile time in the caller. All 32 lanes of the warp must arrive.
 """
@@ -13,7 +13,7 @@ WARP = 32  # lanes
 
 @device
 def group_sum(value, lanes):
-    """The sum of value over the lane's group."""
+    """Return the sum of value over the lane's group."""
     offset = 1
     while offset < lanes:
         value += cuda.shfl_xor_sync(FULL, value, offset)
@@ -23,7 +23,7 @@ def group_sum(value, lanes):
 
 @device
 def group_max(value, lanes):
-    """The largest value of the lane's group."""
+    """Return the maximum of value over the lane's group."""
     offset = 1
     while offset < lanes:
         value = max(value, cuda.shfl_xor_sync(FULL, value, offset))
@@ -33,14 +33,14 @@ def group_max(value, lanes):
 
 @device
 def group_pick(value, source, lanes):
-    """The value of lane number `source` of the lane's group."""
+    """Return the value of lane `source` of the lane's group."""
     first = cuda.laneid & ~(lanes - 1)
     return cuda.shfl_sync(FULL, value, first + source)
 
 
 @device
 def sum_of_groups(value, lanes):
-    """The sum of value over the warp's groups, of the lanes with the lane's number in theirs."""
+    """Return the sum of value over the lanes with the same position in their groups."""
     offset = lanes
     while offset < 32:
         value += cuda.shfl_xor_sync(FULL, value, offset)

@@ -1,15 +1,15 @@
-"""Four neighbouring numbers at once: loads and additions of 128 bits, or of 64 where the numbers are halves.
+"""Loads and atomic additions of four adjacent numbers: 128 bits, or 64 for float16.
 
-read4 reads what no kernel in flight writes, through the L1 cache, float32 or float64; read4_hinted does so with a
-policy of the L2 cache: keep_policy for what is soon read again, leave_policy for what is not. load4 (float32) reads
-from L2, where other blocks' additions land: a line kept in L1 would go stale. add4 is one `red.global.add.v4.f32`,
-which needs compute capability 9.0; `add_row` in rows.py uses four plain additions below that.
-pick4 reads, and put4 writes, four numbers of a one-dimensional float32 array in shared memory, made with alignment=16.
-Policies need capability 8.0: on older devices read4_hinted is read4.
-A float32 matrix may hold two float16 numbers in each of its own: load2 reads two such words from L2, widen makes
-float32 numbers of one, and add_halves adds to four; what is added is rounded to the nearest float16, and so is each
-sum.
-Addresses must be multiples of 16 bytes, of 8 for halves. Under the simulator all are plain Python.
+read4         load float32 or float64 through the L1 cache; for data that no running kernel writes
+read4_hinted  the same with a policy of the L2 cache, from capability 8.0 on: keep_policy if the data is soon read
+              again, leave_policy if not
+load4         load float32 from L2, because a line in L1 does not see the additions of other blocks
+add4          `red.global.add.v4.f32`, from capability 9.0 on; `add_row` of rows.py uses four additions below
+pick4, put4   load and store four float32 numbers in shared memory that was allocated with alignment=16
+load2, widen, add_halves   for a float32 matrix with two float16 numbers in each entry: load two entries from L2,
+              convert one to two float32 numbers, add to four; summands and sums are rounded to the nearest float16
+
+Addresses are multiples of 16 bytes, of 8 for float16. In the simulator all functions are plain Python.
 """
 
 import numpy as np
@@ -19,52 +19,52 @@ from gpukit._cuda import SIMULATED, cuda, device
 if SIMULATED:
 
     def load4(matrix, row, column):
-        """(matrix[row, column], ..., matrix[row, column + 3])."""
+        """Return (matrix[row, column], ..., matrix[row, column + 3])."""
         return tuple(matrix[int(row), int(column) + i] for i in range(4))
 
     read4 = load4
 
     def read4_hinted(matrix, row, column, policy):
-        """(matrix[row, column], ..., matrix[row, column + 3]); a policy changes nothing but speed."""
+        """Return (matrix[row, column], ..., matrix[row, column + 3]); a policy only affects speed."""
         return load4(matrix, row, column)
 
     def keep_policy():
-        """No policy."""
+        """Return no policy."""
         return 0
 
     leave_policy = keep_policy
 
-    @device  # so that the simulator lends it the kernel's `cuda`
+    @device  # gets the kernel's `cuda` from the simulator
     def add4(matrix, row, column, a, b, c, d):
-        """matrix[row, column : column + 4] += (a, b, c, d), each number atomically."""
+        """Add (a, b, c, d) to matrix[row, column : column + 4], each number atomically."""
         for i, value in enumerate((a, b, c, d)):
             cuda.atomic.add(matrix, (int(row), int(column) + i), value)
 
     def pick4(array, index):
-        """(array[index], ..., array[index + 3]); index: a multiple of 4."""
+        """Return (array[index], ..., array[index + 3]); index: a multiple of 4."""
         assert int(index) % 4 == 0
         return tuple(array[int(index) + i] for i in range(4))
 
     def put4(array, index, a, b, c, d):
-        """array[index : index + 4] = (a, b, c, d); index: a multiple of 4."""
+        """Store (a, b, c, d) in array[index : index + 4]; index: a multiple of 4."""
         assert int(index) % 4 == 0
         for i, value in enumerate((a, b, c, d)):
             array[int(index) + i] = value
 
     def _halves(matrix, row, column):
-        """The four halves in two numbers of a matrix, (4,) float16."""
+        """Return the four float16 numbers in two entries of a matrix, (4,)."""
         return np.array([matrix[int(row), int(column) + i] for i in range(2)], np.float32).view(np.float16)
 
     def load2(matrix, row, column):
-        """(matrix[row, column], matrix[row, column + 1])."""
+        """Return (matrix[row, column], matrix[row, column + 1])."""
         return tuple(_halves(matrix, row, column).view(np.float32))
 
     def widen(word):
-        """The two float16 numbers in a word, as float32."""
+        """Return the two float16 numbers in a word as float32."""
         return tuple(np.array([word], np.float32).view(np.float16).astype(np.float32))
 
     def add_halves(matrix, row, column, a, b, c, d, vector):
-        """The four halves in matrix[row, column : column + 2] += (a, b, c, d), rounded."""
+        """Add (a, b, c, d) to the four float16 numbers in matrix[row, column : column + 2], rounded."""
         sums = (_halves(matrix, row, column) + np.array([a, b, c, d]).astype(np.float16)).view(np.float32)
         matrix[int(row), int(column)], matrix[int(row), int(column) + 1] = sums
 
@@ -78,7 +78,7 @@ else:
     WIDEN = "{ .reg .f16 l, h; mov.b32 {l, h}, $2; cvt.f32.f16 $0, l; cvt.f32.f16 $1, h; }"
 
     def _address(context, builder, array_type, array, row, column):
-        """The address of array[row, column] as a 64-bit integer; row and column are unsigned 32-bit."""
+        """Return the address of array[row, column] as a 64-bit integer; row and column are unsigned 32-bit."""
         shift = array_type.dtype.bitwidth.bit_length() - 4  # log2 of the bytes of a number
         data = context.make_array(array_type)(context, builder, value=array)
         stride = builder.extract_value(data.strides, 0)
@@ -95,7 +95,7 @@ else:
             raise TypeError(f"loads and additions of four take uint32 indices, not {indices}")
 
     def _is_newer(context, builder):
-        """True where the device has compute capability 8.0 or above.
+        """Return True for a device of compute capability 8.0 or above.
 
         The compiler knows it when it knows the device, and leaves out what is not needed.
         """
@@ -107,15 +107,15 @@ else:
 
     @intrinsic
     def is_since_8_0(context):
-        """True where the device has compute capability 8.0 or above."""
+        """Return True for a device of compute capability 8.0 or above."""
         return types.boolean(), lambda context, builder, signature, arguments: _is_newer(context, builder)
 
     def _since_8_0(context, builder, newer, older):
-        """newer, a value made by instructions of compute capability 8.0, or older where the device is older."""
+        """Return newer, which uses instructions of compute capability 8.0, or older on older devices."""
         return builder.select(_is_newer(context, builder), newer, older)
 
     def _load_vector(builder, arguments, count, number, instruction, constraints, fresh):
-        """`count` numbers by one vector load, as a list; arguments: address (and policy) as 64-bit integers.
+        """Return `count` numbers of one vector load as a list; arguments: address (and policy) as 64-bit integers.
 
         fresh: others may write them meanwhile.
         """
@@ -125,7 +125,7 @@ else:
         return [builder.extract_value(loaded, i) for i in range(count)]
 
     def _quad(builder, dtype, address, *policy):
-        """The four read-only numbers of dtype at an address."""
+        """Return the four read-only numbers of dtype at an address."""
         hint, operand, letters = (".L2::cache_hint", ", ${0}", ",l") if policy else ("", "", "")
         if dtype == types.float32:
             text = f"ld.global.nc{hint}.v4.f32 {{$0, $1, $2, $3}}, [$4]{operand.format(5)};"
@@ -139,7 +139,7 @@ else:
         ]
 
     def _policy(name):
-        """An intrinsic that makes a policy of the L2 cache for all lines."""
+        """Return an intrinsic that creates a policy of the L2 cache for all lines."""
 
         @intrinsic
         def make(context):
@@ -156,7 +156,7 @@ else:
 
     @intrinsic
     def load4(context, matrix, row, column):
-        """(matrix[row, column], ..., matrix[row, column + 3])."""
+        """Return (matrix[row, column], ..., matrix[row, column + 3])."""
         _check(matrix, row, column)
 
         def generate(context, builder, signature, arguments):
@@ -169,7 +169,7 @@ else:
 
     @intrinsic
     def read4(context, matrix, row, column):
-        """(matrix[row, column], ..., matrix[row, column + 3]) of a matrix that nothing writes meanwhile."""
+        """Return (matrix[row, column], ..., matrix[row, column + 3]) of a matrix that no running kernel writes."""
         _check(matrix, row, column, dtypes=(types.float32, types.float64))
 
         def generate(context, builder, signature, arguments):
@@ -181,7 +181,7 @@ else:
 
     @intrinsic
     def read4_hinted(context, matrix, row, column, policy):
-        """read4 with a policy of the L2 cache."""
+        """Return the numbers of read4, loaded with a policy of the L2 cache."""
         _check(matrix, row, column, dtypes=(types.float32, types.float64))
 
         def generate(context, builder, signature, arguments):
@@ -194,7 +194,7 @@ else:
 
     @intrinsic
     def add4(context, matrix, row, column, a, b, c, d):
-        """matrix[row, column : column + 4] += (a, b, c, d), each number atomically."""
+        """Add (a, b, c, d) to matrix[row, column : column + 4], each number atomically."""
         _check(matrix, row, column)
         if any(value != types.float32 for value in (a, b, c, d)):
             raise TypeError("add4 adds float32 numbers")
@@ -211,7 +211,7 @@ else:
         return types.void(matrix, row, column, a, b, c, d), generate
 
     def _quad_at(context, builder, array_type, array, index):
-        """A pointer to the four numbers from array[at] on."""
+        """Return a pointer to array[at : at + 4]."""
         if not (isinstance(array_type, types.Array) and array_type.ndim == 1 and array_type.dtype == types.float32):
             raise TypeError(f"pick4 and put4 want a 1-D array of float32, not {array_type}")
         data = context.make_array(array_type)(context, builder, value=array).data
@@ -220,7 +220,7 @@ else:
 
     @intrinsic
     def pick4(context, array, at):
-        """(array[at], ..., array[at + 3]); at: a multiple of 4."""
+        """Return (array[at], ..., array[at + 3]); at: a multiple of 4."""
 
         def generate(context, builder, signature, arguments):
             quad = builder.load(_quad_at(context, builder, signature.args[0], *arguments), align=16)
@@ -231,7 +231,7 @@ else:
 
     @intrinsic
     def put4(context, array, at, a, b, c, d):
-        """array[at : at + 4] = (a, b, c, d); at: a multiple of 4."""
+        """Store (a, b, c, d) in array[at : at + 4]; at: a multiple of 4."""
 
         def generate(context, builder, signature, arguments):
             quad = ir.Constant(ir.VectorType(FLOAT, 4), ir.Undefined)
@@ -244,7 +244,7 @@ else:
 
     @intrinsic
     def load2(context, matrix, row, column):
-        """(matrix[row, column], matrix[row, column + 1])."""
+        """Return (matrix[row, column], matrix[row, column + 1])."""
         _check(matrix, row, column)
 
         def generate(context, builder, signature, arguments):
@@ -256,7 +256,7 @@ else:
 
     @intrinsic
     def widen(context, word):
-        """The two float16 numbers in a word, as float32."""
+        """Return the two float16 numbers in a word as float32."""
         if word != types.float32:
             raise TypeError(f"widen takes a float32 word of two float16 numbers, not {word}")
 
@@ -270,7 +270,7 @@ else:
         return types.UniTuple(types.float32, 2)(word), generate
 
     def _narrow(context, builder, low, high):
-        """Two float32 numbers as halves in one word, rounded to the nearest."""
+        """Return two float32 numbers as float16 in one word, rounded to the nearest."""
         kind = ir.FunctionType(WORD, [FLOAT] * 2)
         newer, older = (
             builder.call(ir.InlineAsm(kind, text, "=r,f,f", side_effect=False), [low, high])
@@ -279,11 +279,11 @@ else:
         return _since_8_0(context, builder, newer, older)
 
     def _halves_adder(instruction, constraints, words):
-        """add_halves by one instruction for each `words` words."""
+        """Return add_halves with one instruction for each `words` words."""
 
         @intrinsic
         def add(context, matrix, row, column, a, b, c, d):
-            """The four halves in matrix[row, column : column + 2] += (a, b, c, d)."""
+            """Add (a, b, c, d) to the four float16 numbers in matrix[row, column : column + 2]."""
             _check(matrix, row, column)
 
             def generate(context, builder, signature, arguments):
@@ -305,7 +305,7 @@ else:
 
     @device
     def add_halves(matrix, row, column, a, b, c, d, vector):
-        """The four halves in matrix[row, column : column + 2] += (a, b, c, d), each atomically, rounded.
+        """Add (a, b, c, d) atomically to the float16 numbers in matrix[row, column : column + 2], rounded.
 
         vector: by one instruction of compute capability 9.0, else by two.
         """

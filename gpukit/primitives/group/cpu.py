@@ -10,10 +10,10 @@ NOTHING = np.empty(0, np.uint32)
 
 
 def sort_by_bits(keys, begin, end, payload=None, spare=None):
-    """(keys, payload) in order of the keys' bits begin to end (not included), stably.
+    """Sort keys by their bits begin to end (exclusive), stably; return (keys, payload, spare).
 
-    keys (n,) uint64; payload (n,) uint32 or None. spare: (keys, payload) of the same sizes to work in, or None to make
-    them; the answer lies in spare or in what was given, the other pair is free again: (keys, payload, spare).
+    keys (n,) uint64; payload (n,) uint32 or None. spare: scratch (keys, payload) of the same sizes; None allocates it.
+    The result is in one of the two pairs of arrays; the other pair is returned as spare.
     """
     payload = NOTHING if payload is None else payload
     other = tuple(empty(array.shape, array.dtype) for array in (keys, payload)) if spare is None else spare
@@ -29,8 +29,7 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
 
 
 def scan_parts(counts):
-    """counts (parts, share) int64, in place: of each the sum of those before it in its part; (parts,) int64: of each
-    part the sum of all parts before it."""
+    """Replace counts (parts, n) int64 by exclusive sums within each part; return those of the parts (parts,) int64."""
     totals = np.empty(len(counts), np.int64)
     twins.scan_digits(counts, totals)
     twins.scan_digits(totals.reshape(1, -1), np.empty(1, np.int64))
@@ -38,7 +37,10 @@ def scan_parts(counts):
 
 
 def row_starts(keys, shift, width, n_rows):
-    """(n_rows + 1,) int64: where each row begins in keys (n,) uint64, in order of the `width` bits from `shift` on."""
+    """Return the first position of each row (n_rows + 1,) int64 in keys (n,) uint64.
+
+    Keys are sorted by the `width` bits from `shift` on, which contain the row.
+    """
     starts = np.zeros(n_rows + 1, np.int64)
     if len(keys):
         twins.row_starts(keys, shift, width, starts)

@@ -1,4 +1,4 @@
-"""CPU twins of kernels.py: the same names, the same arguments in the same order; a block's tiles are a thread's."""
+"""CPU twins of kernels.py: the same names and arguments; a thread processes the tiles of a block."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ TILE = 2048
 
 @njit
 def _range(block, tiles, size):
-    """(first, last) record of a block."""
+    """Return the records of a block, (first, end)."""
     return min(block * tiles * TILE, size), min((block + 1) * tiles * TILE, size)
 
 
@@ -42,7 +42,7 @@ def scan_digits(counts, totals):
 
 @by_block(lambda counts: counts.shape[1])
 def scatter_digits(start, stop, keys, payload, shift, width, tiles, counts, totals, out_keys, out_payload):
-    """Twin of kernels.scatter_digits; paired where payload is not empty."""
+    """Twin of kernels.scatter_digits; without payload if it is empty."""
     mask = U64((U64(1) << U64(width)) - U64(1))
     paired = payload.size > 0
     for block in range(start, stop):
