@@ -81,7 +81,7 @@ def test_help_loads_next_to_nothing():
     loaded = done.stdout.splitlines()[-1].split()
     assert "numpy" not in loaded and "click" in loaded
     own = {name for name in loaded if name.split(".")[0] == "gpukit"}
-    rooms = {
+    packages = {
         "",
         "._lazy",
         "._version",
@@ -95,7 +95,8 @@ def test_help_loads_next_to_nothing():
         ".cli.standard",
     }
     assert own == {
-        f"gpukit{room}" for room in rooms | {".io", ".io.notes", ".runtime", ".runtime.start", ".runtime.launcher_env"}
+        f"gpukit{name}"
+        for name in packages | {".io", ".io.notes", ".runtime", ".runtime.start", ".runtime.launcher_env"}
     }
 
 

@@ -70,8 +70,8 @@ def twin_file(path):
     return path.with_name(path.name.replace("kernels", "twins"))
 
 
-def kernels_by_room(package):
-    """Return [(room, {name: kernel}, {name: twin})] of every file of kernels; the room is the folder that it serves."""
+def kernels_by_folder(package):
+    """Return [(folder, {name: kernel}, {name: twin})] of every file of kernels; folder: that it serves."""
     files = sorted(path for path in Path(package).rglob("*.py") if holds_kernels(path))
     return [(room_of(f), jitted(f, KERNEL_DECORATORS), twins_of(f)) for f in files]
 
@@ -96,15 +96,15 @@ def twins_match(package):
     Launch scratch is last in a kernel and may be missing in the twin.
     """
     faults = []
-    for room, kernels, twins in kernels_by_room(package):
+    for owner, kernels, twins in kernels_by_folder(package):
         for name, kernel in kernels.items():
             if name not in twins:
-                faults.append(f"{room}: kernel {name} has no twin")
+                faults.append(f"{owner}: kernel {name} has no twin")
                 continue
             mine, other = arguments(kernel), arguments(twins[name])
             spare = mine[len(other) :] if mine[: len(other)] == other else None
             if spare is None or not all(SCRATCH.search(argument) for argument in spare):
-                faults.append(f"{room}: {name}({', '.join(mine)}) but its twin takes ({', '.join(other)})")
+                faults.append(f"{owner}: {name}({', '.join(mine)}) but its twin takes ({', '.join(other)})")
     return faults
 
 
@@ -121,7 +121,7 @@ def kernels_live_in_kernels(package):
 def kernels_are_documented(package):
     """Every kernel's docstring names shapes and dtypes of its arrays, Launch, Deterministic and Source."""
     faults = []
-    for room, kernels, _ in kernels_by_room(package):
+    for owner, kernels, _ in kernels_by_folder(package):
         for name, kernel in kernels.items():
             text = ast.get_docstring(kernel) or ""
             lacking = [line for line in ("Launch:", "Deterministic:", "Source:") if line not in text]
@@ -131,15 +131,15 @@ def kernels_are_documented(package):
                 lacking.append("a dtype such as float32")
             lacking += [f"argument {a}" for a in arguments(kernel) if not re.search(rf"\b{re.escape(a)}\b", text)]
             if lacking:
-                faults.append(f"{room}: the docstring of kernel {name} lacks {', '.join(lacking)}")
+                faults.append(f"{owner}: the docstring of kernel {name} lacks {', '.join(lacking)}")
     return faults
 
 
 def kernels_have_cases(package, cases):
     """Every kernel has a compile case that builds it and no other of its name; a case is named after its kernel.
 
-    cases: [(name, module, function)], the name "room.kernel" or "room.kernel[variant]", module and function of the
-    kernel that is built.
+    cases: [(name, module, function)], the name "package.kernel" or "package.kernel[variant]", module and function of
+    the kernel that is built.
     """
     built = {(module, function) for _, module, function in cases}
     faults = [
@@ -156,7 +156,7 @@ def kernels_have_cases(package, cases):
 
 
 def kernels_are_sanitized(package, cases):
-    """Every kernel has a test that launches it under compute-sanitizer. cases: {"room.kernels.kernel": test}."""
+    """Every kernel has a test that launches it under compute-sanitizer. cases: {"package.kernels.kernel": test}."""
     there = [f"{module.partition('.')[2]}.{name}" for module, names in kernels_by_module(package) for name in names]
     return [f"kernel {name} has no line in tests/sanitize/cases.py" for name in there if name not in cases] + [
         f"tests/sanitize/cases.py names {name}, which is no kernel" for name in cases if name not in there
@@ -164,10 +164,10 @@ def kernels_are_sanitized(package, cases):
 
 
 def case_names(module, function):
-    """Return the possible case names of a kernel: room.kernel, and room.folder.kernel for a kernel in a subfolder."""
-    room, *folders = module.split(".")[1:-1]
+    """Return the possible case names of a kernel: package.kernel, and package.folder.kernel in a subfolder."""
+    owner, *folders = module.split(".")[1:-1]
     folders = [folder for folder in folders if folder != "kernels"]
-    return [f"{room}.{function}", *(f"{room}.{folder}.{function}" for folder in folders[-1:])]
+    return [f"{owner}.{function}", *(f"{owner}.{folder}.{function}" for folder in folders[-1:])]
 
 
 def kernels_by_module(package):

@@ -96,7 +96,7 @@ class House:
 
 
 def module_of(path, root):
-    """Return gpukit.room.file of a file; cli/ is gpukit.cli."""
+    """Return gpukit.package.file of a file; cli/ is gpukit.cli."""
     parts = list(path.relative_to(root).with_suffix("").parts)
     parts = parts if parts[0] == "gpukit" else ["gpukit", *parts]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -175,33 +175,33 @@ def circles(edges):
 
 
 def order_of_rooms(page):
-    """Return {room: its line} of the list of rooms in docs/architecture.md, counted from below."""
+    """Return {package: its line} of the list in docs/architecture.md, counted from below."""
     text = Path(page).read_text(encoding="utf-8")
-    lines = re.search(r"^## The order of rooms$[\s\S]*?\n\n((?:    .*\n)+)", text, re.M).group(1).splitlines()
-    return {room: len(lines) - at for at, line in enumerate(lines) for room in line.split()}
+    lines = re.search(r"^## The import order$[\s\S]*?\n\n((?:    .*\n)+)", text, re.M).group(1).splitlines()
+    return {owner: len(lines) - at for at, line in enumerate(lines) for owner in line.split()}
 
 
 def imports_go_down(root, order):
-    """A room imports only rooms on lower lines of the order, and every room is in it.
+    """A package imports only packages on lower lines of the order, and every package is in it.
 
     Files called __main__.py start what is above them.
     """
     house = House(root)
-    rooms = {room_of(module) for module in house.files} - {""}
-    faults = [f"{room} is missing in the order of rooms" for room in sorted(rooms - set(order))]
-    faults += [f"the order of rooms has {room}, which is not there" for room in sorted(set(order) - rooms)]
+    packages = {owner_of(module) for module in house.files} - {""}
+    faults = [f"{owner} is missing in the import order" for owner in sorted(packages - set(order))]
+    faults += [f"the import order has {owner}, which is not there" for owner in sorted(set(order) - packages)]
     if faults:
         return faults
     return [
         f"{one.importer}:{one.line} imports {one.module}, which is not below it"
         for one in (one for found in house.imports.values() for one in found if not is_start(one.importer))
-        if room_of(one.module) in order
-        and room_of(one.importer) not in ("", room_of(one.module))
-        and order[room_of(one.module)] >= order[room_of(one.importer)]
+        if owner_of(one.module) in order
+        and owner_of(one.importer) not in ("", owner_of(one.module))
+        and order[owner_of(one.module)] >= order[owner_of(one.importer)]
     ]
 
 
-def room_of(module):
+def owner_of(module):
     """Return the file or folder of gpukit/ of a module; "" for gpukit itself, its starters and others."""
     parts = module.split(".")
     return "" if parts[0] != "gpukit" or is_start(module) or len(parts) == 1 else parts[1]
@@ -279,7 +279,7 @@ def longest_chain(root):
     return max(map(chain, edges), key=len, default=())
 
 
-OF_THE_HOUSE = {"compile", "cudasim", "fuzz", "gates", "golden", "limits", "reliability", "sanitize"}  # of all rooms
+OF_THE_HOUSE = {"compile", "cudasim", "fuzz", "gates", "golden", "limits", "reliability", "sanitize"}  # of all packages
 
 
 def tests_lie_as_what_they_test(root, of_the_house=OF_THE_HOUSE):
@@ -297,7 +297,7 @@ def tests_lie_as_what_they_test(root, of_the_house=OF_THE_HOUSE):
 
 
 STEPS = {"cpu", "gpu", "steps"}  # files that have the same classes, one per device, and the Protocols of both
-ALIKE = {  # (room, class): kinds of one concept, each in the part of the room that has that kind
+ALIKE = {  # (package, class): kinds of one concept, each in the part that has that kind
     ("factorization", "Contest"),  # data for trials of candidates: ratings, clicks
     ("factorization", "Rating"),  # a lane's data of the current rating: single, in a batch
     ("factorization", "Registers"),  # a lane's local arrays: single, in a batch
@@ -306,16 +306,16 @@ ALIKE = {  # (room, class): kinds of one concept, each in the part of the room t
 
 
 def names_mean_one_thing(package, alike=ALIKE):
-    """Public classes of one room with the same name are in files of one meaning: of one name, or a device's steps."""
+    """Public classes of one package with the same name are in files of one name, or of a device's steps."""
     homes, package = {}, Path(package)
     for path in sorted(package.glob("*/**/*.py")):
-        room = path.relative_to(package).parts[0]
+        owner = path.relative_to(package).parts[0]
         for node in tree_of(path).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and (room, node.name) not in alike:
-                homes.setdefault((room, node.name), []).append(path)
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and (owner, node.name) not in alike:
+                homes.setdefault((owner, node.name), []).append(path)
     return [
-        f"{room}: {name} means several things: " + ", ".join(f.relative_to(package / room).as_posix() for f in files)
-        for (room, name), files in homes.items()
+        f"{owner}: {name} means several things: " + ", ".join(f.relative_to(package / owner).as_posix() for f in files)
+        for (owner, name), files in homes.items()
         if len({"steps" if f.stem in STEPS else f.stem for f in files}) > 1
     ]
 
@@ -346,7 +346,7 @@ def at_import(node):
         yield from at_import(child)
 
 
-STANDARD = {  # a room's files whose meaning docs/architecture.md defines for all rooms
+STANDARD = {  # files whose meaning docs/architecture.md defines for all packages
     *("__init__", "__main__", "formulas", "kernels", "twins", "gpu", "cpu", "steps", "plan", "inputs", "run"),
     *("estimator", "serve", "saving"),
 }
@@ -355,8 +355,8 @@ STANDARD = {  # a room's files whose meaning docs/architecture.md defines for al
 def cards_name_their_files(package):
     """A folder's __init__.py, its card, names the files and folders in it.
 
-    Exceptions are files with the same meaning in all rooms, twins (named like their kernels), and files directly in the
-    package.
+    Exceptions are files with the same meaning in all packages, twins (named like their kernels), and files directly in
+    the package.
     """
     faults, package = [], Path(package)
     for card in sorted(package.glob("*/**/__init__.py")):

@@ -42,8 +42,8 @@ def test_kernels_and_twins_have_equal_files(root):
 
 def test_names_mean_one_thing(root):
     assert imports.names_mean_one_thing(root / "gpukit") == []
-    used = {room for room, name in imports.ALIKE if len(list((root / "gpukit" / room).rglob("*.py"))) > 1}
-    assert used == {room for room, _ in imports.ALIKE}
+    used = {owner for owner, name in imports.ALIKE if len(list((root / "gpukit" / owner).rglob("*.py"))) > 1}
+    assert used == {owner for owner, _ in imports.ALIKE}
 
 
 def test_names_mean_one_thing_bites(tmp_path):
@@ -71,7 +71,7 @@ def test_environment_is_read_when_asked_bites(tmp_path):
 
 
 def test_cards_name_their_files_bites(tmp_path):
-    text = '"""A room: one.py, part/."""\n'
+    text = '"""A package: one.py, part/."""\n'
     files = {"a/__init__.py": text, "a/one.py": "", "a/gpu.py": "", "a/part/__init__.py": "", "top.py": ""}
     assert imports.cards_name_their_files(write(tmp_path, files)) == []
     write(tmp_path, {"a/on.py": "", "a/part/two.py": "", "a/twins/__init__.py": "", "a/twins/three.py": ""})
@@ -138,14 +138,12 @@ def test_rooms_on_one_line_leave_each_other_alone(tmp_path):
 
 
 def test_every_room_has_its_place(tmp_path):
-    assert imports.imports_go_down(house(tmp_path), {"b": 1, "a": 2}) == ["cli is missing in the order of rooms"]
-    assert imports.imports_go_down(house(tmp_path), ORDER | {"c": 9}) == [
-        "the order of rooms has c, which is not there"
-    ]
+    assert imports.imports_go_down(house(tmp_path), {"b": 1, "a": 2}) == ["cli is missing in the import order"]
+    assert imports.imports_go_down(house(tmp_path), ORDER | {"c": 9}) == ["the import order has c, which is not there"]
 
 
 def test_the_order_is_read_from_below(tmp_path):
-    text = "# A\n\n## The order of rooms\n\nText.\n\n    c d\n    b\n    a\n\nMore.\n"
+    text = "# A\n\n## The import order\n\nText.\n\n    c d\n    b\n    a\n\nMore.\n"
     page = write(tmp_path, {"a.md": text}) / "a.md"
     assert imports.order_of_rooms(page) == {"c": 3, "d": 3, "b": 2, "a": 1}
 
