@@ -15,8 +15,7 @@ from gpukit.graphs.graph_builders import graph_from_series
 from gpukit.graphs.labels import check_same, vertices_of_graph
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.imputation.centering import spread
-from gpukit.imputation.tables import bare
-from gpukit.imputation.tables.clock import clock_of
+from gpukit.imputation.tables import forms
 from gpukit.imputation.tables.forms import form_of, refuse_datasets
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.times import exact_seconds
@@ -44,12 +43,44 @@ class Data(NamedTuple):
         return bool(self.mask.all())
 
 
+class Clock(NamedTuple):
+    """Times and order of the columns.
+
+    at     (T,) float64 seconds since 1970, rising, of the sorted columns; None if no times are known, or all are equal
+    order  (T,) int64: positions of the sorted columns in the user's order; None if they are sorted
+    notes  [text], messages for the user
+    """
+
+    at: object
+    order: object
+    notes: list
+
+    def forth(self, data):
+        """Return Data with sorted columns."""
+        if self.order is None:
+            return data
+        tensor, original = self.moved(data.tensor), self.moved(data.given)
+        return data._replace(
+            tensor=tensor, given=original, mask=data.mask if data.mask.ndim == 1 else self.moved(data.mask)
+        )
+
+    def moved(self, array):
+        """Return an array (N, ...) with sorted columns."""
+        return array.reshape(len(array), -1)[:, arrays.place_like(self.order, array)].reshape(array.shape)
+
+    def back(self, array):
+        """Return an array (N, ...) of sorted columns in the user's order."""
+        if self.order is None:
+            return array
+        out = np.empty_like(array).reshape(len(array), -1)
+        out[:, arrays.place_like(self.order, array)] = array.reshape(len(array), -1)
+        return out.reshape(array.shape)
+
+
 class Taken(NamedTuple):
     """Validated input of GraphImputer.fit.
 
-    adjacency  csr (N, N); data: Data, its columns in order of time; clock: tables.clock.Clock
-    data
-    clock
+    adjacency  csr (N, N); data: Data, its columns in order of time; clock: Clock
     vertices   (N,) ids, or None
     give       see tables.forms.Form; None: as arrays
     notes      [text], messages for the user
@@ -102,6 +133,34 @@ class Taken(NamedTuple):
         if known and self.types is not None:
             array = self.types.restore(array, self.missing)
         return array if self.give is None else self.give(array, known)
+
+
+def clock_of(times):
+    """Return the Clock of times (T,) in seconds, or of None.
+
+    Times are in the order of the columns. They are sorted, and repeated ones are moved apart, by at most half a step,
+    in their order.
+    """
+    if times is None or (len(times) > 1 and (np.asarray(times) == times[0]).all()):
+        return Clock(None, None, [])
+    seconds = np.asarray(times, np.float64)
+    if (np.diff(seconds) > 0).all():
+        return Clock(seconds, None, [])
+    order = np.argsort(seconds, kind="stable")
+    notes = [] if (np.diff(seconds[order]) > 0).all() else ["times repeat: their columns count as next to each other."]
+    order = None if (order == np.arange(len(order))).all() else order
+    return Clock(spread_repeated(np.sort(seconds)), order, notes)
+
+
+def spread_repeated(times):
+    """Return sorted times with repeated ones moved apart.
+
+    They are moved up to half a step.
+    """
+    values, first, counts = np.unique(times, return_index=True, return_counts=True)
+    steps = np.diff(values, append=values[-1] + (np.median(np.diff(values)) if len(values) > 1 else 1.0))
+    within = np.arange(len(times)) - np.repeat(first, counts)
+    return times + 0.5 * np.repeat(steps / counts, counts) * within
 
 
 def check_bound(name, bound, side, values, is_fit):
@@ -177,7 +236,7 @@ def take(graph, tensor, mask, times):
         refuse_datasets(graph)
     frame = as_frame(graph) if tensor is None else None
     labelled = is_frame(frame) or is_series(frame)
-    is_table = tensor is None and not labelled and bare.is_table(graph)
+    is_table = tensor is None and not labelled and forms.is_table(graph)
     if labelled or is_table:
         graph, tensor = None, graph
     if tensor is None:
@@ -194,7 +253,7 @@ def take(graph, tensor, mask, times):
         tensor, mask = arrays.align_rows(tensor=tensor, mask=mask)
         graph = reorder_graph(graph, arrays.labels(tensor))
     else:
-        form = bare.table_form(tensor, mask) if is_table else bare.form_without_graph(tensor, mask, times)
+        form = forms.table_form(tensor, mask) if is_table else forms.form_without_graph(tensor, mask, times)
         tensor, mask = (tensor, mask) if form is None else (form.tensor, form.mask)
     names = names if form is None else form.vertices
     if graph is None:
@@ -203,7 +262,7 @@ def take(graph, tensor, mask, times):
         seen = np.broadcast_to(spread(result.data.mask), result.data.tensor.shape)
         graph = graph_from_series(np.where(seen, result.data.tensor, np.nan))  # of the most similar series
         return result._replace(adjacency=as_adjacency(graph), is_table=is_table)
-    convert.refuse_turned_list(graph, bare.shape_of(tensor))
+    convert.refuse_turned_list(graph, forms.shape_of(tensor))
     shape = getattr(graph, "shape", None)
     is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
     adjacency = as_adjacency(graph, vertices=None if is_square or not arrays.axes(tensor) else len(tensor))
@@ -225,7 +284,7 @@ def take_accessible(model, tensor, mask, times):
         result = order_by_time(adjacency, read(tensor, mask, count), times, known, types=types)
         return result if order is None else result._replace(give=lambda array, known: array[np.argsort(order)])
     form = form_of(tensor, mask, count if known is None else known)
-    form = bare.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
+    form = forms.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
     data = read(tensor, mask, count)

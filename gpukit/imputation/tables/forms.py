@@ -1,19 +1,20 @@
-"""Frames and labelled arrays as arrays by vertex, and back; the time axis of a frame."""
+"""Tables of users as arrays by vertex, and back: frames with their time axis, and arrays without labels."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.base.arrays import align_rows as matched
+from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError
 from gpukit.graphs import labels, time_parsing
-from gpukit.graphs.column_types import refill, refill_frame, types_of_frame
-from gpukit.graphs.columns import REPEATED, Columns, has_names, long_by_name, role_of, times_in
-from gpukit.graphs.completed import completed_as, completed_frame
+from gpukit.graphs.column_types import refill_frame, types_of, types_of_frame
+from gpukit.graphs.columns import REPEATED, has_names, is_called, role_of, times_in
+from gpukit.graphs.convert import is_list, to_real
 from gpukit.graphs.labels import is_default_index
-from gpukit.graphs.table import long_of, type_of_long
+from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame, is_series
-from gpukit.io.sheet import MISSING, FrameTable
+from gpukit.io.sheet import MISSING
 from gpukit.io.times import exact_seconds
 from gpukit.io.words import as_ids, is_number, quote
 
@@ -42,9 +43,9 @@ class Form(NamedTuple):
 def form_of(tensor, mask, vertices, labelled=False):
     """Return the Form of a frame, Series or object with to_pandas.
 
-    A DataFrame is wide, either way, or long. Other arrays return None. vertices: (N,) labels of the graph, N if it has
-    none, None without a graph; vertices are sorted then. labelled: whether the graph is a frame, which must have labels
-    then. Raises DataError for labels that are not the graph's, and for tables whose vertex axis is ambiguous.
+    Other arrays return None. vertices: (N,) labels of the graph, N if it has none, None without a graph; vertices are
+    sorted then. labelled: whether the graph is a frame, which must have labels then. Raises DataError for labels that
+    are not the graph's, for a row per reading, and for tables whose vertex axis is ambiguous.
     """
     refuse_datasets(tensor)
     frame = as_frame(tensor)
@@ -55,11 +56,7 @@ def form_of(tensor, mask, vertices, labelled=False):
     if frame is not tensor and hasattr(tensor, "dims"):  # xarray's
         form = form_of(frame, mask, vertices, labelled)
         return form._replace(give=lambda array, known: tensor.copy(data=np.asarray(form.give(array, known))))
-    if frame.columns.nlevels > 1:
-        return leveled_form(frame, mask, vertices, labelled)
-    readings = as_readings(frame, vertices)
-    if readings is not None:
-        return long_form(frame, readings, mask, vertices)
+    refuse_readings(frame, set(map(str, vertices)) if isinstance(vertices, np.ndarray) else ())
     return wide_form(frame, mask, vertices, labelled)
 
 
@@ -89,154 +86,42 @@ def series_form(series, mask, vertices, labelled):
     return form._replace(give=lambda array, known: form.give(array, known).iloc[:, 0].rename(series.name))
 
 
-def leveled_form(frame, mask, vertices, labelled):
-    """Return the Form of a frame whose columns have levels.
-
-    If the columns differ in one level only, it has their labels.
-    """
-    levels = [frame.columns.get_level_values(index) for index in range(frame.columns.nlevels)]
-    differing = [level for level in levels if level.nunique() > 1]
-    timed = [index for index, level in enumerate(levels) if has_times(level)]
-    if len(differing) > 1 and timed:
-        raise DataError(f"the table's columns have times in level {timed[0]}: give frame.stack({timed[0]}).")
-    names = differing[0] if len(differing) == 1 else [str(value) for value in frame.columns]
-    form = form_of(frame.set_axis(names, axis=1), mask, vertices, labelled)
-    return form._replace(give=lambda array, known: form.give(array, known).set_axis(frame.columns, axis=1))
-
-
 def is_numbered(index):
     """Return True for row numbers; some may be missing or repeat."""
     return index.name is None and index.dtype.kind in "iu"
 
 
-def as_readings(frame, vertices):
-    """Return (flat frame, its Columns, is_part) of readings, else None.
+def refuse_readings(frame, known):
+    """Raise DataError for a row per reading, and for times in columns, which would be read as sensors.
 
-    The flat frame has its index as columns. is_part: whether the index had the sensor or the time.
+    known: labels [str] of the graph.
     """
-    known = frozenset(map(str, vertices.tolist())) if isinstance(vertices, np.ndarray) else frozenset()
     if frame.index.nlevels > 1:
-        return in_levels(frame, known)
-    is_part = not is_numbered(frame.index)
-    if not len(frame) or (is_part and (frame.index.is_unique or frame.shape[1] < 2)):
-        return None
-    name = frame.index.name or ("time" if has_times(frame.index) else "sensor")
-    if is_part and name in frame.columns:
-        return None
-    flat = frame.reset_index(names=[name]) if is_part else frame
-    table = FrameTable("the table", flat)
-    if not has_names(table.first) or flat.shape[1] < 3:
-        return None
-    layout = long_by_name(table, True, None)
-    if layout is None or (is_part and 0 not in (*layout.time, *layout.labels)):
-        return None
-    return with_times(flat, layout, flat.iloc[:, layout.time[0]] if len(layout.time) == 1 else None), layout, is_part
-
-
-def in_levels(frame, known):
-    """Return as_readings of a frame with sensors and times in index levels."""
-    time = level_of_time(frame.index, known)
-    if frame.shape[1] > 1:
-        names = [index if name is None else name for index, name in enumerate(frame.index.names) if index != time]
+        names = ", ".join(map(str, frame.index.names))
         raise DataError(
-            f"the table has a row a reading and {frame.shape[1]:,} columns: fill in one at a time, "
-            f"frame[[{frame.columns[0]!r}]], or each column of each sensor as a series, frame.unstack({names})."
+            f"the index has {frame.index.nlevels} levels ({names}), a row per reading: give a column per sensor, "
+            "frame[NAME_OF_THE_VALUES].unstack(NAME_OF_THE_SENSORS)."
         )
-    levels = range(frame.index.nlevels)
-    flat = frame.reset_index(names=[f"level {index}" for index in levels])
-    layout = Columns(True, "long", (time,), tuple(index for index in levels if index != time), (len(levels),))
-    return with_times(flat, layout, frame.index.get_level_values(time)), layout, True
-
-
-def with_times(flat, layout, times):
-    """Return a frame of readings whose one column of times has dates.
-
-    Times are dates, periods or durations before.
-    """
-    import pandas
-
-    if times is None:
-        return flat
-    side = plain_side(pandas.Index(times))
-    if side.dtype.kind == "m":
-        side = pandas.Timestamp(0) + side
-    if side.isna().any():
-        place = FrameTable("the table", flat).place(int(np.argmax(side.isna())))
-        raise DataError(f"the table, {place}: this reading has no time.")
-    flat = flat.copy(deep=False)
-    flat.isetitem(layout.time[0], side)
-    return flat
-
-
-def level_of_time(index, known):
-    """Return the position of the level of times.
-
-    It is the only one without labels of the graph, with dates, with a name of times, or without a name of sensors.
-    Raises DataError if that is ambiguous.
-    """
-    levels = [plain_side(index.get_level_values(level).unique()) for level in range(index.nlevels)]
-    roles = [role_of(name) for name in index.names]
-    signs = (
-        [not (known and set(map(str, level)) <= known) for level in levels],
-        [has_times(level) for level in levels],
-        [role == "time" for role in roles],
-        [role != "sensor" for role in roles],
-    )
-    layout = next((sign for sign in signs if sum(sign) == 1), None)
-    if layout is None:
+    names = ["" if name in known else name for name in map(str, frame.columns)] if is_numbered(frame.index) else []
+    time = [names[place] for place in times_in(names)] or names[: bool(names) and role_of(names[0]) == "time"]
+    if has_names(names):
+        sensor = next(name for name in names if is_called(name, "sensor"))
         raise DataError(
-            f"the index has {len(levels)} levels ({', '.join(map(str, index.names))}), and which one says when is not "
-            "clear. Name them: frame.rename_axis(['sensor', 'time']), in their order; make one of times in several."
+            "the table has a row per reading: give a column per sensor, "
+            f"frame.pivot(index={time[0]!r}, columns={sensor!r}, values=NAME_OF_THE_VALUES)."
         )
-    return layout.index(True)
-
-
-def long_form(frame, readings, mask, vertices):
-    """Return the Form of rows of readings.
-
-    A frame with row numbers gets a row for each missing pair.
-    """
-    if mask is not None:
-        raise DataError("a table of readings has no mask: leave out the readings that are missing, or their values.")
-    flat, layout, is_part = readings
-    table = FrameTable("the table", flat)
-    known = vertices if isinstance(vertices, np.ndarray) else None
-    long = long_of(table, layout, table.frame(), known)
-    count = len(vertices) if known is not None else vertices
-    if count is not None and len(long.ids) > count:
+    if len(time) == 1 < len(names):
+        raise DataError(f"the table has times in {time[0]!r}: make them the index, frame.set_index({time[0]!r}).")
+    if len(time) > 1:
+        day = ".assign(day=1)" * (len(time) == 2)
         raise DataError(
-            f"readings are of {len(long.ids):,} sensors, {str(long.ids[-1])!r} among them, which the graph has not. "
-            "Leave them out, or give the graph these labels."
+            f"the table has times in {', '.join(time)}, and as columns they would be sensors: frame.index = "
+            f"pandas.to_datetime(frame[{time}]{day}), and leave the columns out, frame.drop(columns={time})."
         )
-    if known is None:
-        order = np.argsort(long.ids, kind="stable")
-        long = long._replace(ids=long.ids[order], values=long.values[order], vertex=np.argsort(order)[long.vertex])
-    column = flat.iloc[:, layout.values[0]]
-
-    def give_rows(array, known):
-        out, filled = frame.copy(), array[long.vertex, long.time]
-        out[column.name] = refill(frame[column.name], filled, column.isna().to_numpy()) if known else filled
-        return out
-
-    def give(array, known):
-        if known:
-            result = completed_as(long, array, np.isfinite(long.values))
-        else:
-            result = completed_frame(long, array, np.zeros(long.values.shape, bool), list).infer_objects()
-        result = result.set_axis(frame.columns, axis=1)
-        return result.set_axis(frame.index) if len(result) == len(frame) else result
-
-    lacking = long.values.size - len(np.unique(long.vertex * len(long.moments) + long.time))
-    note = f"{lacking:,} pairs of a sensor and a time have no row, and get none: frame.unstack() has them all."
-    values = long.values.astype(np.float32) if column.dtype == np.float32 and is_part else long.values
-    notes = [note] * bool(lacking and is_part)
-    return Form(values, None, long.seconds, long.ids, give_rows if is_part else give, notes, type_of_long(table, long))
 
 
 def wide_form(frame, mask, vertices, labelled):
     """Return the Form of times by sensors, or sensors by times."""
-    original, clock = frame, clock_in(frame, vertices)
-    frame = frame if clock is None else frame.set_index(clock)
     turned = are_columns(frame, vertices)
     side, other = (frame.columns, frame.index) if turned else (frame.index, frame.columns)
     if labelled and not isinstance(vertices, np.ndarray) and not labels.is_default_index(side):
@@ -244,7 +129,6 @@ def wide_form(frame, mask, vertices, labelled):
     axis = "columns" if turned else "rows"
     order, ids = order_of(side, vertices, axis)
     refuse_repeats(other, "rows" if turned else "columns")
-    refuse_calendar(frame)
     array, seen = numbers_of(frame, turned)[order], mask_of(mask, frame, turned, order)
     array = np.ascontiguousarray(array)
     types, observed = types_of_frame(frame, turned), is_observed(array, seen)
@@ -257,10 +141,8 @@ def wide_form(frame, mask, vertices, labelled):
     def give(array, known):
         cells = as_frame_lies(array)
         if known:
-            result = refill_frame(frame, cells, ~as_frame_lies(observed))
-        else:
-            result = frame.__class__(cells, index=frame.index, columns=frame.columns)
-        return result if clock is None else result.reset_index()[[*original.columns]].set_axis(original.index)
+            return refill_frame(frame, cells, ~as_frame_lies(observed))
+        return frame.__class__(cells, index=frame.index, columns=frame.columns)
 
     types = None if types is None else types.at(order)
     return Form(array, seen, times_of(other), ids, give, notes_on(other), types)
@@ -285,60 +167,23 @@ def numbers_of(frame, turned):
     """
     out = frame.copy(deep=False)
     for index, kind in enumerate(frame.dtypes):
-        if kind.kind in "cmM":
-            name = frame.columns[index]
+        name, what, word = frame.columns[index], str(kind) if kind.kind in "cmM" else "", None
+        if kind.kind not in "biufcmM":
+            column = frame.iloc[:, index].map(lambda value: np.nan if says_nothing(value) else value)
+            word = next((value for value in column if isinstance(value, str) and not is_number(value, False)), None)
+            out.isetitem(index, column)
+        if what or word is not None:
+            shown = "" if what else f" ({quote(word)})"
             raise DataError(
-                f"the table has {kind}, no readings, in {str(name)!r}: leave such columns out, frame.drop(columns="
-                f"[{name!r}]); times belong in the index, frame.index = pandas.to_datetime(...)."
+                f"the table has {what or 'words'}, no readings, in {str(name)!r}{shown}: leave such columns out, "
+                f"frame.drop(columns=[{name!r}]); times belong in the index, frame.index = pandas.to_datetime(...)."
             )
-        if kind.kind not in "biuf":
-            out.isetitem(index, frame.iloc[:, index].map(lambda value: np.nan if says_nothing(value) else value))
-            word = next(
-                (value for value in out.iloc[:, index] if isinstance(value, str) and not is_number(value, False)), None
-            )
-            if word is not None:
-                name = frame.columns[index]
-                raise DataError(
-                    f"the table has words, no readings, in {str(name)!r} ({quote(word)}): leave such columns out, "
-                    f"frame.drop(columns=[{name!r}]); times belong in the index, frame.index = pandas.to_datetime(...)."
-                )
     return labels.numbers(out, "tensor", turned)
 
 
 def says_nothing(cell):
     """Return True for a word for a missing value."""
     return isinstance(cell, str) and cell.strip().lower() in MISSING
-
-
-def refuse_calendar(frame):
-    """Raise DataError for columns of times, such as year and month.
-
-    They would be read as sensors.
-    """
-    names = list(map(str, frame.columns))
-    places = times_in(names) if is_numbered(frame.index) else ()
-    if len(places) > 1:
-        columns, first = [names[place] for place in places], ".assign(day=1)" * (len(places) == 2)
-        raise DataError(
-            f"the table has times in {', '.join(columns)}, and as columns they would be sensors: frame.index = "
-            f"pandas.to_datetime(frame[{columns}]{first}), and leave the columns out, frame.drop(columns={columns})."
-        )
-
-
-def clock_in(frame, vertices):
-    """Return the name of a frame's column of times, or None.
-
-    Only frames with row numbers have one: a column named as times that is not a vertex, or the first one if it has
-    dates.
-    """
-    if not is_numbered(frame.index) or frame.shape[1] < 2:
-        return None
-    known = set(map(str, vertices)) if isinstance(vertices, np.ndarray) else set()
-    names = ["" if name in known else name for name in map(str, frame.columns)]
-    if frame.dtypes.iloc[0].kind == "M" or role_of(names[0]) == "time":
-        return frame.columns[0]
-    places = times_in(names)
-    return frame.columns[places[0]] if len(places) == 1 else None
 
 
 def order_of(side, vertices, axis):
@@ -438,7 +283,7 @@ def refuse_repeats(side, where):
     if different > 1 and len(side) >= REPEATED * different:
         raise DataError(
             f"the table has {len(side):,} {where} at {different:,} times ({named(side.unique())}). If each is a "
-            "reading of one of several sensors, add them: frame.set_index(NAME_OF_THE_SENSOR_COLUMN, append=True). "
+            "reading of one of several sensors, give a column per sensor: frame.pivot(columns=NAME_OF_THE_SENSORS). "
             "If they follow each other in time, leave the labels out: frame.reset_index(drop=True)."
         )
 
@@ -446,14 +291,12 @@ def refuse_repeats(side, where):
 def plain_side(side):
     """Return an index with its labels in their plain dtype.
 
-    Dates and periods become datetime64 without a zone; there are no categories, intervals or objects.
+    Dates and periods become datetime64 without a zone; there are no categories or objects.
     """
     import pandas
 
     if isinstance(side, pandas.MultiIndex):
         return side
-    if isinstance(side, pandas.IntervalIndex):
-        side = side.left.rename(side.name)
     if isinstance(side.dtype, pandas.CategoricalDtype) or side.dtype == object:
         side = pandas.Index(list(side), name=side.name)
     if side.dtype == object and pandas.api.types.infer_dtype(side, skipna=False) in ("date", "datetime"):
@@ -486,3 +329,96 @@ def times_of(side):
     if side.dtype.kind in "iuf" and (role_of(side.name) == "time" or time_parsing.has_unequal_steps(side.to_numpy())):
         return exact_seconds(side.to_numpy()) if side.dtype.kind == "f" else time_parsing.seconds([*map(str, side)])
     return time_parsing.seconds(list(side)) if are_texts_of_dates(side) else None
+
+
+def shape_of(values):
+    """Return the shape of an array, () for another object."""
+    return np.shape(values) if axes(values) else ()
+
+
+def is_table(values):
+    """Return True for an array alone, fit(X), of up to three axes, that is not a graph.
+
+    Raises DataError for words, dates and objects.
+    """
+    from scipy import sparse
+
+    if isinstance(values, tuple | dict | Graph) or sparse.issparse(values) or not axes(values):
+        return False
+    array = as_array(values, "the table")
+    if array.ndim > 3:
+        return False
+    array = to_real(array, "the table")
+    is_adjacency = array.ndim == 2 and np.isfinite(array).all() and np.array_equal(array, array.T)
+    return not is_adjacency and not (is_list(array) and np.array_equal(array, np.abs(np.floor(array))))
+
+
+def table_form(array, mask):
+    """Return the Form of a series (T,) or a table (T, N).
+
+    The table has times by sensors; mask: of its shape, or None.
+    """
+    types, array = types_of(array), as_array(array, "the table")
+    if array.ndim > 2:
+        refuse_samples(array.shape)
+    if types is not None and types.original is not None:
+        types = types._replace(original=np.ascontiguousarray(np.atleast_2d(types.original.T)))
+    mask = None if mask is None else as_array(mask, "the mask")
+    if array.ndim == 1:
+        return Form(
+            array[None], mask if mask is None else mask[None], None, None, lambda out, known: out[0], types=types
+        )
+    mask = mask.T if mask is not None and mask.shape == array.shape else mask
+    return Form(np.ascontiguousarray(array.T), mask, None, None, lambda out, known: out.T, types=types)
+
+
+def form_without_graph(tensor, mask, times):
+    """Return the Form of an array without a graph; None if vertices come first.
+
+    Times that fit one axis, or a mask of whole sensors, determine the axes. Otherwise DataError is raised.
+    """
+    shape, length = shape_of(tensor), axes(times) and np.size(times)
+    if len(shape) == 1:
+        return table_form(tensor, mask)
+    are_columns = length == int(np.prod(shape[1:])) and (length != shape[0] or len(shape) == 3)
+    if len(shape) not in (2, 3) or are_columns or (axes(mask) == 1 and len(mask) == shape[0]):
+        return None
+    if len(shape) == 3:
+        refuse_samples(shape)
+    if length == shape[0] != shape[1]:
+        return table_form(tensor, mask)
+    raise DataError(
+        f"an array of shape {shape} without a graph does not say which axis is time. A table of times by sensors "
+        "is given alone, fit(X); sensors by times are fit(X.T), or fit(graph_from_series(X), X)."
+    )
+
+
+def refuse_samples(shape):
+    """Raise DataError for samples or matrices without a graph.
+
+    Samples are (samples, steps, features).
+    """
+    raise DataError(
+        f"an array of shape {shape} without a graph could be (samples, steps, features) or matrices on vertices. "
+        "Samples that follow each other are fit(X.reshape(-1, X.shape[2])), others are filled in one by one, "
+        "fit(X[0]). Matrices need a graph, fit(graph_from_series(X), X)."
+    )
+
+
+def form_again(tensor, mask, count, was_table):
+    """Return the Form of an array for a fitted imputer.
+
+    None if vertices come first. count: number of sensors; was_table: whether fit took a table of times by sensors.
+    """
+    shape = shape_of(tensor)
+    if len(shape) == 1 and count == 1:
+        return table_form(tensor, mask)
+    if not was_table:
+        return None
+    if len(shape) != 2 or shape[1] != count:
+        turned = " Give X.T." if len(shape) == 2 and shape[0] == count else ""
+        raise DataError(
+            f"the imputer was fitted on a table of {count:,} columns, a sensor each; the shape of this one is {shape}."
+            f"{turned}"
+        )
+    return table_form(tensor, mask)
