@@ -258,7 +258,8 @@ class GraphImputer(Estimator):
             table of times by sensors (T, N), or a series (T,).
         tensor : (N, m, n), (N, n), (N,) or frame
             Vertex axis first, NaN (masked, pandas' NA) where missing; it is not changed. Or a DataFrame, or xarray's
-            DataArray, of times by vertices or vertices by times: labels are matched with the graph's, in any order. A Series is a table of one column.
+            DataArray, of times by vertices or vertices by times: labels are matched with the graph's, in any order. A
+            Series is a table of one column.
         mask : (N,) or the tensor's shape, bool, or None
             True = observed; values that are NaN or masked are missing; pandas' masks are matched by label.
         progress : callable or None
