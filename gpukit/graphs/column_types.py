@@ -7,7 +7,6 @@ import numpy as np
 
 from gpukit.base.arrays import EXACT, as_array, ensure_host, is_on_gpu
 from gpukit.errors import ParameterError
-from gpukit.io.arrays import is_frame
 
 
 class ColumnType(NamedTuple):
@@ -140,9 +139,6 @@ def types_of(values):
 
     None for float32, float64 and non-tensors.
     """
-    if is_frame(values):
-        result = types_of_frame(values, True)
-        return result if result is None or len(result.types) == 1 else None
     if is_on_gpu(values):
         if getattr(values, "dtype", None) in (np.float32, np.float64):
             return None
@@ -150,9 +146,6 @@ def types_of(values):
         dtype = values.dtype
     elif isinstance(values, np.ma.MaskedArray):
         dtype, values = values.dtype, values.data
-    elif hasattr(values, "iloc"):
-        dtype = type_of_column(values).dtype
-        values = values.to_numpy(dtype=dtype, na_value=0) if dtype.kind in "iu" else None
     else:
         values = as_array(values, "the tensor")
         dtype = values.dtype

@@ -1,4 +1,4 @@
-"""Labels of vertices and data frames; align values with the vertices."""
+"""Labels of vertices, and numbers of data frames."""
 
 import sys
 
@@ -7,8 +7,7 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.graphs.column_types import is_object
 from gpukit.graphs.tensor import Graph
-from gpukit.io.arrays import as_frame, is_frame
-from gpukit.io.times import exact_seconds
+from gpukit.io.arrays import is_frame
 
 
 def vertices_of_graph(graph):
@@ -40,38 +39,6 @@ def square(frame):
     check_same(columns, rows, "the adjacency's columns", "row")
     places = {name: place for place, name in enumerate(columns)}
     return frame.to_numpy()[:, [places[name] for name in rows]]
-
-
-def align_frame(values, vertices, what):
-    """Return (values, times or None), with a DataFrame as an array of vertices.
-
-    vertices: (N,) ids of the graph, or None; what: name of the frame in errors. A frame whose index, or else whose
-    columns, are the vertices' labels is put in their order. A frame without labels, or with a graph without, keeps its
-    order, a vertex per row. Other values are returned unchanged. times: the dates of the other axis, in seconds.
-    Raises DataError with labels that do not match.
-    """
-    values = as_frame(values)
-    if hasattr(values, "to_frame") and hasattr(values, "index"):  # a Series: one value per vertex
-        array, _ = align_frame(values.to_frame(), vertices, what)
-        return array[:, 0], None
-    if not is_frame(values):
-        return values, None
-    for frame, turned in ((values, False), (values.T, True)):
-        order = _order(frame.index, vertices)
-        if order is not None:
-            return numbers(values, what, turned)[order], _times(frame.columns)
-    if vertices is not None and not (is_default_index(values.index) and len(values) == len(vertices)):
-        check_same(list(map(str, values.index)), list(map(str, vertices)), f"the {what}'s rows", "vertex")
-    return numbers(values, what, False), _times(values.columns)
-
-
-def _order(index, vertices):
-    """Return the vertices' positions in an index, or None."""
-    if vertices is None or len(index) != len(vertices):
-        return None
-    places = {str(label): place for place, label in enumerate(index)}
-    order = [places.get(str(vertex), -1) for vertex in vertices.tolist()]
-    return None if -1 in order or len(places) < len(index) else order
 
 
 def check_same(ids, expected, what, label):
@@ -131,8 +98,3 @@ def numbers(frame, what, turned):
         except (TypeError, ValueError) as error:
             raise DataError(f"the {what} holds what is no number ({error}).") from error
     return array.T if turned else array
-
-
-def _times(index):
-    """Return an index of dates as seconds, else None."""
-    return exact_seconds(index.to_numpy(dtype="datetime64[ns]")) if index.dtype.kind == "M" else None

@@ -1,6 +1,5 @@
 """Validation of user input: a graph and a tensor with NaN for missing, a mask, or both."""
 
-import sys
 import warnings
 from typing import NamedTuple
 
@@ -249,10 +248,7 @@ def take(graph, tensor, mask, times):
     form = form_of(tensor, mask, known, is_frame(graph))
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
-    elif graph is not None:
-        tensor, mask = arrays.align_rows(tensor=tensor, mask=mask)
-        graph = reorder_graph(graph, arrays.labels(tensor))
-    else:
+    elif graph is None:
         form = forms.table_form(tensor, mask) if is_table else forms.form_without_graph(tensor, mask, times)
         tensor, mask = (tensor, mask) if form is None else (form.tensor, form.mask)
     names = names if form is None else form.vertices
@@ -331,27 +327,6 @@ def find_sentinels(data):
                 )
 
 
-def reorder_graph(graph, order):
-    """Return the graph with vertices in the order of labels.
-
-    order: a pandas index of the tensor, or None. A graph without labels is matched by position. A DataFrame's columns
-    are brought to the order of its index. Raises DataError where the labels differ.
-    """
-    networkx = sys.modules.get("networkx")
-    if networkx is not None and isinstance(graph, networkx.Graph) and order is not None:
-        if set(graph) != set(order):
-            unmatched = next(iter(set(graph) ^ set(order)))
-            raise DataError(
-                f"the tensor's labels (index) are not the graph's vertices: {unmatched!r} is in one of the two. Label "
-                "the rows by vertex, or use the graph's order: .to_numpy()."
-            )
-        return networkx.to_scipy_sparse_array(graph, nodelist=list(order), dtype=np.float64)
-    if arrays.labels(graph) is None or not hasattr(graph, "columns"):
-        return arrays.as_plain(graph)
-    rows = graph if order is None else arrays.align_rows(tensor=order.to_series(), graph=graph)[1]
-    return arrays.as_plain(arrays.align_rows(rows=rows, columns=rows.T)[1].T)
-
-
 def read(tensor, mask, vertices=None):
     """Return Data of a tensor and a mask.
 
@@ -362,7 +337,6 @@ def read(tensor, mask, vertices=None):
     """
     if isinstance(tensor, GraphTensor):
         tensor, mask = as_given(convert.validate_tensor(tensor), mask)
-    tensor, mask = arrays.align_rows(tensor=tensor, mask=mask)
     values = (convert.to_real if arrays.is_on_gpu(tensor) else convert.numbers)(tensor, "the tensor")
     check_shape(values, (*values.shape, 0)[0] if vertices is None else vertices)
     whole = convert.to_slices(values)

@@ -198,7 +198,7 @@ def test_fit_saves_labels_and_times(frame, expected, tmp_path):
     np.testing.assert_allclose(again.completed_, expected, rtol=1e-12)
     mixed = frame.iloc[:, ::-1]
     check(again.transform(mixed), mixed, expected)
-    data = as_graph_tensor(graph(), mixed)
+    data = as_graph_tensor(graph(), mixed[NAMES].to_numpy().T, times=mixed.index)
     turned = data._replace(vertices=data.vertices[::-1], tensor=data.tensor[::-1], mask=data.mask[::-1])
     np.testing.assert_allclose(again.transform(turned)[::-1], expected, rtol=1e-12)
 
