@@ -130,8 +130,8 @@ class GraphImputer(Estimator):
     ranks_ : (K,) int32
         Of 'spectral': ranks of the spectral slices.
     rank_phase_, weights_, exponent_, center_, options_, trials_
-        Of 'spectral': as selected (path.Fit, path.Options), and the trials of the selection (choose.Trial). All are
-        empty if another method was used.
+        Of 'spectral': as selected (path.Fit, path.Options), and the trials of the selection (choose.Trial). Trials,
+        ranks_ and histories are empty if another method was used, and after load.
 
     Examples
     --------
