@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit.base import check_integer
-from gpukit.base.arrays import as_array, axes, place_like
+from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import labels
 from gpukit.graphs.adjacency import as_adjacency
@@ -187,10 +187,7 @@ def observed_mask(values, mask, original, strict=True):
 
 
 def _expand_mask(mask, original, values):
-    """Return a mask of any valid shape as bool (N, m, n).
-
-    It is on the device of values.
-    """
+    """Return a mask of any valid shape as bool (N, m, n)."""
     mask, shape = as_array(mask, "the mask"), values.shape
     if mask.dtype != bool:
         if mask.dtype.kind not in "iuf" or not np.isin(mask, (0, 1)).all():
@@ -201,7 +198,6 @@ def _expand_mask(mask, original, values):
             f"the mask has the shape {mask.shape}; it needs ({shape[0]},), for whole slices, or the tensor's, "
             f"{original}."
         )
-    mask = place_like(mask, values)
     return np.broadcast_to(mask[:, None, None], shape) if mask.shape == shape[:1] else mask.reshape(shape)
 
 

@@ -9,7 +9,6 @@ from typing import Literal, get_args
 import numpy as np
 
 from gpukit.base import check_choice
-from gpukit.base.arrays import ensure_host, place_like
 from gpukit.errors import DataError
 
 Center = Literal["none", "global", "entry"]
@@ -42,14 +41,13 @@ def mean_of(tensor, mask, how):
 
 def centre_tensor(tensor, mask, mean):
     """Return a new (N, m, n) of the tensor's type: observed values minus mean (m, n), 0 where missing."""
-    out = tensor - place_like(mean.astype(tensor.dtype), tensor) if mean.any() else tensor.copy()
-    np.copyto(out, 0, where=place_like(~spread(mask), tensor))
+    out = tensor - mean.astype(tensor.dtype) if mean.any() else tensor.copy()
+    np.copyto(out, 0, where=~spread(mask))
     return out
 
 
 def _sums(tensor, mask):
     """Return (m, n) counts and (m, n) float64 sums of observed values."""
-    observed = place_like(mask, tensor)
     if mask.ndim == 1:
-        return np.full(tensor.shape[1:], mask.sum()), ensure_host(tensor[observed].sum(axis=0, dtype=np.float64))
-    return mask.sum(axis=0), ensure_host(np.where(observed, tensor, 0).sum(axis=0, dtype=np.float64))
+        return np.full(tensor.shape[1:], mask.sum()), tensor[mask].sum(axis=0, dtype=np.float64)
+    return mask.sum(axis=0), np.where(mask, tensor, 0).sum(axis=0, dtype=np.float64)

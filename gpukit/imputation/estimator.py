@@ -275,10 +275,8 @@ class GraphImputer(Estimator):
         Returns
         -------
         self
-            For an array on a GPU, completed_, deviation_ and results of transform are on its GPU too, as arrays of its
-            library (cupy, torch, numba; numpy's for others). On the GPU of `device`, method 'spectral' uses it without
-            a host copy, except for the mask and, if weights or center is 'auto', a sample of two million numbers. Other
-            methods, which are compared on the host, copy it there.
+            For an array on a GPU, which is copied to the host, completed_, deviation_ and results of transform are on
+            its GPU too, as arrays of its library (cupy, torch, numba; numpy's for others).
 
         Raises
         ------
@@ -369,8 +367,7 @@ class GraphImputer(Estimator):
             And the errors of fit.
         """
         self._check_fitted()
-        device = self.place_.device if self.plan_ is None else None
-        taken = inputs.take_transform_inputs(self, tensor, mask, times, device)
+        taken = inputs.take_transform_inputs(self, tensor, mask, times)
         taken.check_bounds(self._fitted_options)
         return in_container(self, taken.back(taken.fit_types(serve.transform(self, taken), self._fitted_options)))
 

@@ -27,8 +27,7 @@ class Data(NamedTuple):
     """Validated tensor (N, m, n) and its mask.
 
     The tensor is float, 0 where missing. mask: (N,) or (N, m, n) bool, (N,) if only whole slices are missing; shape: of
-    the user's tensor; given: the user's tensor as an array. tensor and given are cupy's if they are on the GPU that
-    processes them.
+    the user's tensor; given: the user's tensor as an array.
     """
 
     tensor: np.ndarray
@@ -65,14 +64,14 @@ class Clock(NamedTuple):
 
     def moved(self, array):
         """Return an array (N, ...) with sorted columns."""
-        return array.reshape(len(array), -1)[:, arrays.place_like(self.order, array)].reshape(array.shape)
+        return array.reshape(len(array), -1)[:, self.order].reshape(array.shape)
 
     def back(self, array):
         """Return an array (N, ...) of sorted columns in the user's order."""
         if self.order is None:
             return array
         out = np.empty_like(array).reshape(len(array), -1)
-        out[:, arrays.place_like(self.order, array)] = array.reshape(len(array), -1)
+        out[:, self.order] = array.reshape(len(array), -1)
         return out.reshape(array.shape)
 
 
@@ -109,7 +108,7 @@ class Taken(NamedTuple):
         """
         if self.types is not None:
             self.types.check_bounds(self.missing, settings.minimum, settings.maximum)
-        if arrays.is_on_gpu(self.data.tensor) or self.data.complete:
+        if self.data.complete:
             return
         values = self.data.tensor[np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)]
         for name, bound, side in (("minimum", settings.minimum, -1), ("maximum", settings.maximum, 1)):
@@ -183,34 +182,14 @@ def check_bound(name, bound, side, values, is_fit):
     )
 
 
-def take_fit_inputs(graph, tensor=None, mask=None, times=None, device=None):
-    """Return the Taken of GraphImputer.fit's arguments.
-
-    device: a tensor on this device stays there, as cupy's; None: all tensors are copied to the host.
-    """
-    accessible = to_accessible(tensor, None if graph is None else device)
-    return place_results(graph if tensor is None else tensor, take(graph, accessible, mask, times))
+def take_fit_inputs(graph, tensor=None, mask=None, times=None):
+    """Return the Taken of GraphImputer.fit's arguments."""
+    return place_results(graph if tensor is None else tensor, take(graph, tensor, mask, times))
 
 
-def take_transform_inputs(model, tensor, mask=None, times=None, device=None):
-    """Return the Taken of GraphImputer.transform's arguments; device: see taken."""
-    accessible = to_accessible(tensor, device)
-    return place_results(tensor, take_accessible(model, accessible, mask, times))
-
-
-def to_accessible(tensor, device):
-    """Return a tensor in memory that the device can process.
-
-    A tensor on the device becomes cupy's, one on another GPU a host copy; others are unchanged.
-    """
-    if not arrays.is_on_gpu(tensor):
-        return tensor
-    location = arrays.as_resident(tensor)
-    return (
-        location.as_cupy()
-        if device is not None and device.is_cuda and location.gpu == device.index
-        else arrays.to_host(tensor)
-    )
+def take_transform_inputs(model, tensor, mask=None, times=None):
+    """Return the Taken of GraphImputer.transform's arguments."""
+    return place_results(tensor, take_again(model, tensor, mask, times))
 
 
 def place_results(tensor, result):
@@ -223,7 +202,7 @@ def place_results(tensor, result):
 
 
 def take(graph, tensor, mask, times):
-    """Run taken() on a tensor with accessible memory; results stay there."""
+    """Return the Taken of GraphImputer.fit's arguments, with results on the host."""
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
@@ -266,8 +245,8 @@ def take(graph, tensor, mask, times):
     return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 
 
-def take_accessible(model, tensor, mask, times):
-    """Run take_transform_inputs() on a tensor with accessible memory; results stay there."""
+def take_again(model, tensor, mask, times):
+    """Return the Taken of GraphImputer.transform's arguments, with results on the host."""
     count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
         data = convert.validate_tensor(tensor)
@@ -313,8 +292,6 @@ def find_sentinels(data):
 
     It is a least or greatest value, frequent and far from all others.
     """
-    if arrays.is_on_gpu(data.tensor):
-        return
     count, distance = 3, 3.0  # least number of a code, and its distance from other values in their ranges; test
     values = data.tensor[np.broadcast_to(spread(data.mask), data.tensor.shape)]
     for end in (values.min(initial=np.inf), values.max(initial=-np.inf)):
@@ -331,18 +308,18 @@ def read(tensor, mask, vertices=None):
     """Return Data of a tensor and a mask.
 
     tensor (N, m, n), (N, n) or (N,); mask (N,) or of the tensor's shape, or None; vertices: N, if known. It may be a
-    GraphTensor, whose graph is ignored, or cupy's; the Data's tensor is then cupy's, its mask is on the host. Integers
+    GraphTensor, whose graph is ignored. Integers
     become float64, float16 float32. Raises DataError for another shape, for values that are not real numbers, for
     infinities and when nothing is observed; ParameterError for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
         tensor, mask = as_given(convert.validate_tensor(tensor), mask)
-    values = (convert.to_real if arrays.is_on_gpu(tensor) else convert.numbers)(tensor, "the tensor")
+    values = convert.numbers(tensor, "the tensor")
     check_shape(values, (*values.shape, 0)[0] if vertices is None else vertices)
     whole = convert.to_slices(values)
     seen = convert.observed_mask(whole, mask, values.shape, strict=False)
-    mask = arrays.ensure_host(convert.reduce_mask(seen))
-    return Data(np.where(seen, whole, whole.dtype.type(0)), mask, values.shape, values)
+    tensor = np.where(seen, whole, whole.dtype.type(0))
+    return Data(tensor, convert.reduce_mask(seen), values.shape, values)
 
 
 def as_given(graph_tensor, mask=None):

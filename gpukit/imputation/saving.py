@@ -10,7 +10,6 @@ import numpy as np
 
 from gpukit import persist
 from gpukit.base import check_choice, check_integer, check_real
-from gpukit.base.arrays import ensure_host
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import Basis, GraphBasis
@@ -107,7 +106,7 @@ def read_checked(arrays, name, shape, wrong, rule):
 
 def pack_plan(model):
     """Return (facts, arrays) of the plan of a fitted GraphImputer."""
-    plan, arrays = model.plan_, {"deviation": ensure_host(model._held.spread)}
+    plan, arrays = model.plan_, {"deviation": model._held.spread}
     options = model._fitted_options._asdict()
     if plan is None:
         adjacency = {} if model._basis.is_made else adjacency_arrays(model.adjacency_)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from gpukit.base.arrays import place_like
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.column_types import inner_limits
 from gpukit.imputation.auto.plan import combine_members, estimates_of
@@ -89,7 +88,7 @@ def clip_to_bounds(values, data, settings):
     """
     minimum = settings.minimum if settings.minimum is not None or not ends_at_zero(data) else 0.0
     if minimum is not None or settings.maximum is not None:
-        missing = place_like(np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape), values)
+        missing = np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape)
         values[missing] = values[missing].clip(*inner_limits(np.dtype(values.dtype), minimum, settings.maximum))
     return values
 
@@ -114,5 +113,5 @@ def fill_estimate(data, estimate):
     """
     out = data.given.copy()
     if not data.complete:
-        out.reshape(data.tensor.shape)[place_like(~data.mask, out)] = estimate
+        out.reshape(data.tensor.shape)[~data.mask] = estimate
     return out

@@ -27,7 +27,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import ensure_host, place_like
 from gpukit.imputation.auto.judging import finite_estimate
 from gpukit.imputation.centering import CENTERS, centre_tensor, mean_of, spread
 from gpukit.imputation.constants import (
@@ -138,21 +137,20 @@ def choose(place, setting, data, seed, progress=None):
 
 
 def reduce_size(tensor, mask, seed):
-    """Return tensor and mask on the host, sampled if large.
+    """Return tensor and mask, sampled if large.
 
     Rows and columns of the slices are sampled.
     """
     narrow = 16  # least rows and columns of a sampled slice
     count, m, n = tensor.shape
     if tensor.size <= SAMPLE_NUMBERS:
-        return ensure_host(tensor), mask
+        return tensor, mask
     share = (SAMPLE_NUMBERS / tensor.size) ** 0.5
     rows = min(m, max(narrow, int(m * share)))
     columns = min(n, max(narrow, SAMPLE_NUMBERS // (count * rows)))
     rng = np.random.default_rng(seed)
     sample = np.ix_(range(count), *(np.sort(rng.permutation(side)[:size]) for side, size in ((m, rows), (n, columns))))
-    part = ensure_host(tensor[tuple(place_like(side, tensor) for side in sample)])
-    return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
+    return np.ascontiguousarray(tensor[sample]), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
 
 
 def splits(tensor, mask, seed):

@@ -219,7 +219,7 @@ class TensorCompletion:
         return out_of_units(self.given_back(result), self.unit, self.observed.dtype)
 
     def given_back(self, result):
-        """Return a copy where the observed tensor is: on the host, or on the GPU."""
+        """Return a copy on the host."""
         return result.copy()
 
 

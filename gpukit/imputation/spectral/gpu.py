@@ -11,7 +11,6 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._cuda import cuda
 from gpukit._driver import Mark, address_of, launch
-from gpukit.base.arrays import is_on_gpu
 from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import vectors_on_gpu
@@ -68,7 +67,7 @@ def place_arrays(sizes, shape, dtype, has_mask):
 class TensorCompletion(cpu.TensorCompletion):
     """Computation of one tensor on one basis; arguments, methods and results as cpu.TensorCompletion.
 
-    observed may be cupy's on this device; missing() is then cupy's too. Memory: see `memory_needed`.
+    Memory: see `memory_needed`.
     workspace: of the run (device.workspace.Workspace), whose basis and gpukit.svt buffers are reused by the run's next
     completion; None: own buffers.
     """
@@ -124,8 +123,6 @@ class TensorCompletion(cpu.TensorCompletion):
 
     def given_back(self, result):
         """See cpu.TensorCompletion."""
-        if is_on_gpu(self.observed):
-            return self.xp.array(result)
         return result.get() if hasattr(result, "get") else result.copy()
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.base import check_real
-from gpukit.base.arrays import place_like
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.imputation.centering import centre_tensor, mean_of
@@ -70,9 +69,8 @@ def start(place, setting, observed, mask, known=None):
 def impute(place, setting, tensor, mask, hidden=None, progress=None):
     """Complete one tensor: an Outcome.
 
-    tensor (N, m, n), 0 where missing, on the host or, as cupy's, on the place's GPU, where the estimate is then too;
-    mask (N,) or (N, m, n) bool, on the host. hidden: a mask of additional entries to hide: the history then has the
-    error there, and the estimate covers the missing entries of both masks.
+    tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n) bool. hidden: a mask of additional entries to hide: the
+    history then has the error there, and the estimate covers the missing entries of both masks.
     """
     parts = Split(mask, None) if hidden is None else Split(mask & ~hidden, hidden)
     mean = mean_of(tensor, parts.observed, setting.center)
@@ -89,10 +87,9 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
 
 def add_mean(estimate, mean, mask):
     """Return the estimate plus the mean (m, n)."""
-    mean = place_like(mean, estimate)
     if mask.ndim == 1:
         return estimate + mean
-    return estimate + np.broadcast_to(mean, mask.shape)[place_like(~mask, estimate)]
+    return estimate + np.broadcast_to(mean, mask.shape)[~mask]
 
 
 def stop_by_holdout(place, setting, data, share, seed, progress=None):
@@ -148,5 +145,5 @@ def watcher(tensor, parts):
 
     tensor (N, m, n): centred like the completion's tensor.
     """
-    truth, hidden_missing = tensor[place_like(parts.hidden, tensor)], place_like(parts.hidden[~parts.observed], tensor)
+    truth, hidden_missing = tensor[parts.hidden], parts.hidden[~parts.observed]
     return lambda completion: float(np.abs(completion.missing()[hidden_missing] - truth).mean(dtype=np.float64))

@@ -6,7 +6,6 @@ import numpy as np
 
 from gpukit import persist
 from gpukit.base import check_integer
-from gpukit.base.arrays import ensure_host
 from gpukit.errors import DataError
 from gpukit.imputation.centering import spread as entries
 from gpukit.io import trust
@@ -36,7 +35,7 @@ class Held(NamedTuple):
         values, seen (N, H); times (H,) or None. times: times of the new columns, or None. With times these are the
         columns before times[0], otherwise all; most: the last ones.
         """
-        values = ensure_host(self.filled).reshape(len(self.filled), -1)
+        values = self.filled.reshape(len(self.filled), -1)
         mask = self.mask[:, None] if self.mask.ndim == 1 else self.mask.reshape(values.shape)
         seen = np.broadcast_to(mask, values.shape)
         end = values.shape[1] if times is None or self.at is None else int(np.searchsorted(self.at, times[0]))
@@ -90,7 +89,7 @@ def pack_held(model):
     """Return (facts, {name: array}) of a fitted GraphImputer."""
     held = model._held
     result = {
-        "completed": ensure_host(held.filled),
+        "completed": held.filled,
         "held.mask": held.mask,
         "held.at": held.at,
         "vertices": model.vertices_,
