@@ -9,7 +9,6 @@
 | tensor.py                | `GraphTensor` (graph, tensor, mask)                                       |
 | column_types.py          | dtypes of the input: whole numbers, booleans, floats, bounds              |
 | convert.py               | `as_graph_tensor`: arrays, validated                                      |
-| labels.py                | labels of vertices; numbers of data frames                                |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
 | table.py                 | edge lists, adjacencies and tables of values in text and Parquet          |
 | columns.py               | column roles by name                                                      |

@@ -13,8 +13,7 @@ import numpy as np
 from gpukit.base import check_integer
 from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs import labels
-from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.adjacency import as_adjacency, vertices_of_graph
 from gpukit.graphs.column_types import ColumnTypes, types_of
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.io import trust
@@ -59,7 +58,7 @@ def as_graph_tensor(
     No input is changed. Raises DataError for data frames, infinities, NaN where the mask is True, a wrong N, wrong
     shapes, and no observed value; as as_adjacency does; ParameterError for slice_shape.
     """
-    names = labels.vertices_of_graph(graph) if vertices is None else _ids(vertices)
+    names = vertices_of_graph(graph) if vertices is None else _ids(vertices)
     if any(hasattr(value, "iloc") or hasattr(value, "to_pandas") for value in (tensor, mask, truth)):
         raise DataError(
             "a GraphTensor has no data frames: give arrays with a row per vertex, frame.to_numpy(), and the labels as "

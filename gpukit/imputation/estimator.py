@@ -11,12 +11,11 @@ from gpukit import device as devices
 from gpukit.base import Estimator, check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.imputation import inputs, saving, serve
-from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.forms import check_output, feature_names, in_container
 from gpukit.imputation.options import METRICS, bounds, check_method
-from gpukit.imputation.spectral.confidence import vertex_confidence
+from gpukit.imputation.problem import CENTERS
 from gpukit.imputation.spectral.path import WEIGHTS, Options
-from gpukit.imputation.spectral.run import Place
-from gpukit.imputation.tables.output import check_output, feature_names, in_container
+from gpukit.imputation.spectral.run import Place, vertex_confidence
 from gpukit.parallel import ALONE
 from gpukit.timing import COMPILING, compile_seconds
 
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
     from gpukit.graphs.basis import Basis
     from gpukit.imputation.auto.judging import Row
     from gpukit.imputation.auto.plan import Plan
-    from gpukit.imputation.centering import Center
+    from gpukit.imputation.forms import Output
     from gpukit.imputation.options import Method, Metric
+    from gpukit.imputation.problem import Center
     from gpukit.imputation.spectral.choose import Trial
     from gpukit.imputation.spectral.path import History, Weights
-    from gpukit.imputation.tables.output import Output
     from gpukit.parallel import Team
     from gpukit.typing import ArrayLike, DeviceLike, Float64, GraphLike, Ids, Int32, Progress, Table
 

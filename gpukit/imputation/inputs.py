@@ -8,14 +8,13 @@ import numpy as np
 from gpukit.base import arrays
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import convert
-from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.adjacency import as_adjacency, check_same, vertices_of_graph
 from gpukit.graphs.column_types import types_of
 from gpukit.graphs.graph_builders import graph_from_series
-from gpukit.graphs.labels import check_same, vertices_of_graph
 from gpukit.graphs.tensor import GraphTensor
-from gpukit.imputation.centering import spread
-from gpukit.imputation.tables import forms
-from gpukit.imputation.tables.forms import form_of, refuse_datasets
+from gpukit.imputation import forms
+from gpukit.imputation.forms import form_of, refuse_datasets
+from gpukit.imputation.problem import spread
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.times import exact_seconds
 from gpukit.svt.plan import MOST
@@ -80,7 +79,7 @@ class Taken(NamedTuple):
 
     adjacency  csr (N, N); data: Data, its columns in order of time; clock: Clock
     vertices   (N,) ids, or None
-    give       see tables.forms.Form; None: as arrays
+    give       see forms.Form; None: as arrays
     notes      [text], messages for the user
     types      graphs.column_types.ColumnTypes of the tensor in the user's order, or None
     is_table   True for an array of times by sensors

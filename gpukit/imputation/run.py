@@ -15,11 +15,18 @@ from gpukit.imputation.auto.uncertainty import least_of
 from gpukit.imputation.distributed.completion import Worker
 from gpukit.imputation.options import FittedOptions
 from gpukit.imputation.problem import as_problem, in_units, units_for
+from gpukit.imputation.serve import Held
 from gpukit.imputation.spectral import choose
-from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
-from gpukit.imputation.spectral.method import competes, pack_setting, unpack_setting
-from gpukit.imputation.spectral.run import Outcome, Place, Setting, impute, stop_by_holdout
-from gpukit.imputation.tables.window import Held
+from gpukit.imputation.spectral.choose import competes, pack_setting, unpack_setting
+from gpukit.imputation.spectral.run import (
+    Outcome,
+    Place,
+    Setting,
+    impute,
+    missing_shares,
+    stop_by_holdout,
+    vertex_confidence,
+)
 from gpukit.parallel import ALONE
 from gpukit.timing import work_clock
 

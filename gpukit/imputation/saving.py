@@ -14,19 +14,15 @@ from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import Basis, GraphBasis
 from gpukit.imputation import options as fitted
-from gpukit.imputation.auto.ensemble import KNOTS
-from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.judging import KINDS, Row
-from gpukit.imputation.auto.plan import BY_NAME, Plan, attributes_of
-from gpukit.imputation.auto.uncertainty import Deviations
-from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.auto.plan import BY_NAME, KNOTS, Plan, attributes_of
+from gpukit.imputation.auto.uncertainty import FEATURES, Deviations
 from gpukit.imputation.constants import MOST_SERIES
-from gpukit.imputation.problem import Units
-from gpukit.imputation.serve import empty_fit
-from gpukit.imputation.spectral import method as spectral
+from gpukit.imputation.problem import CENTERS, Units
+from gpukit.imputation.serve import Held, empty_fit
+from gpukit.imputation.spectral import choose as spectral
 from gpukit.imputation.spectral.path import WEIGHTS, Options
 from gpukit.imputation.spectral.run import Setting
-from gpukit.imputation.tables import window as holdings
 from gpukit.io import trust
 
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
@@ -45,7 +41,7 @@ def pack_model(model):
         "dtype": model._dtype.name,
         "basis": None if basis is None else {name: getattr(basis, name) for name in BASIS},
     }
-    labels, known = holdings.pack_held(model)
+    labels, known = pack_held(model)
     arrays = {"lacking": model._lacking} | known
     if basis is not None:
         arrays |= {"basis.values": basis.values, "basis.vectors": basis.vectors}
@@ -78,7 +74,7 @@ def unpack(model, facts, arrays):
     wrong = lambda block: ~((block >= 0) & (block <= 1))  # noqa: E731
     model._lacking = read_checked(arrays, "lacking", shape[:1], wrong, "a number from 0 to 1")
     model._confidence = model.holdout_history_ = None
-    holdings.unpack(model, facts, arrays)
+    unpack_held(model, facts, arrays)
     fit = empty_fit()
     model.history_, model.ranks_, model.trials_ = fit.history, fit.ranks, []
 
@@ -102,6 +98,45 @@ def read_checked(arrays, name, shape, wrong, rule):
     if place is not None:
         raise DataError(f"{name}{list(place)} is {arrays[name][place]}; it is {rule}.")
     return arrays[name]
+
+
+def pack_held(model):
+    """Return (facts, {name: array}) of a fitted GraphImputer."""
+    held = model._held
+    result = {
+        "completed": held.filled,
+        "held.mask": held.mask,
+        "held.at": held.at,
+        "vertices": model.vertices_,
+    }
+    known = {name: array for name, array in result.items() if array is not None}
+    return {"labels": sorted(set(known) & {"held.at", "vertices"}), "table": getattr(model, "_is_table", False)}, known
+
+
+def unpack_held(model, facts, arrays):
+    """Restore the stored series of a GraphImputer from `pack_held` contents.
+
+    Its completed tensor and deviations are set before. Raises DataError for invalid contents.
+    """
+    known = persist.entry_of(facts, "labels", list)
+    model.vertices_ = vertices_of(arrays["vertices"], len(model.completed_)) if "vertices" in known else None
+    model._is_table = facts.get("table") is True
+    mask, times = arrays["held.mask"], arrays["held.at"] if "held.at" in known else None
+    shape = model.completed_.shape
+    trust.check_array("held.mask", mask, np.bool_, shape[:1] if np.ndim(mask) == 1 else shape)
+    if times is not None:
+        trust.check_array("held.at", times, np.float64, (int(np.prod(shape[1:])),))
+        trust.check_finite("held.at", times)
+        if not (np.diff(times) > 0).all():
+            raise DataError("held.at does not rise.")
+    model._held = Held(model.completed_, model.deviation_, mask, times)
+
+
+def vertices_of(ids, count):
+    """Return the validated ids of a file."""
+    if ids.shape != (count,) or ids.dtype.kind not in "iuU" or trust.first_repeated(ids) is not None:
+        raise DataError(f"vertices are not {count:,} different ids.")
+    return ids
 
 
 def pack_plan(model):

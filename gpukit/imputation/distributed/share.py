@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.svt.products import Resident
+from gpukit.svt.plan import Resident
 
 FEWEST = 1 << 16  # numbers in a tensor; smaller ones cost more to send than to compute
 LEAST = 2  # columns, and slices, of a rank

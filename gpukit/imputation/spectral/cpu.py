@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation.spectral import twins
-from gpukit.svt.products import Resident, parts_of
+from gpukit.svt.plan import Resident
+from gpukit.svt.products import parts_of
 from gpukit.svt.subspace import WarmThresholding
 from gpukit.timing import work_clock
 
@@ -23,7 +24,7 @@ class Known(NamedTuple):
     """Data common to all completions of one tensor.
 
     unit: scale of its numbers; C (K, m n): transform of observed values; largest (K,) float64 on the host, or None;
-    arrays: where C and the other large arrays are, a svt.products.Resident or svt.blocks.Travelling.
+    arrays: where C and the other large arrays are, a svt.plan.Resident or svt.gpu.Travelling.
     """
 
     unit: float

@@ -1,7 +1,7 @@
 """TensorCompletion of a graph tensor on a GPU. Transforms use cuBLAS through cupy.
 
 If the tensor does not fit in the GPU's memory, C, Z, the estimate and the missing entries are in page-locked memory.
-Blocks of columns travel for the transforms, blocks of slices for the thresholding (svt/blocks.py).
+Blocks of columns travel for the transforms, blocks of slices for the thresholding (svt.gpu.Travelling).
 """
 
 import warnings
@@ -16,8 +16,9 @@ from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import vectors_on_gpu
 from gpukit.imputation.constants import BLOCKS
 from gpukit.imputation.spectral import cpu, kernels
-from gpukit.svt.blocks import BUFFERS, Travelling
-from gpukit.svt.products import GpuTools, Resident, array_library
+from gpukit.svt.gpu import BUFFERS, Travelling
+from gpukit.svt.plan import Resident
+from gpukit.svt.products import GpuTools, array_library
 from gpukit.svt.subspace import work_of
 
 SCRATCH = 256 << 20  # bytes of the estimate per inverse transform

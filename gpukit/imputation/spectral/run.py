@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
+from gpukit._pool import map_row_blocks
 from gpukit.base import check_real
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
-from gpukit.imputation.centering import centre_tensor, mean_of
 from gpukit.imputation.distributed.share import can_share
+from gpukit.imputation.problem import centre_tensor, mean_of, spread
 from gpukit.imputation.spectral.path import Fit, Options, best_options, first_thresholds, fit_path
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
@@ -147,3 +148,43 @@ def watcher(tensor, parts):
     """
     truth, hidden_missing = tensor[parts.hidden], parts.hidden[~parts.observed]
     return lambda completion: float(np.abs(completion.missing()[hidden_missing] - truth).mean(dtype=np.float64))
+
+
+def slice_scores(basis, lacking):
+    """Return (K,) float64, 0 to 1: the missing share of each spectral slice.
+
+    basis: basis.Basis, N vertices and K slices; lacking (N,): missing_shares of a mask.
+    """
+    rows = np.flatnonzero(lacking)
+    result = map_squares(basis.vectors, rows, lambda batch, squares: lacking[batch] @ squares)
+    return np.clip(sum(result, np.zeros(len(basis.values))), 0.0, 1.0)
+
+
+def map_squares(vectors, rows, work):
+    """Return [work(rows, squares of their vectors)] for blocks of rows, in parallel."""
+
+    def part(few):
+        return work(rows[few], np.square(vectors[rows[few]]))
+
+    return map_row_blocks(part, (len(rows), vectors.shape[1]))
+
+
+def vertex_confidence(basis, lacking):
+    """Return (N,) float64, 0 to 1: confidence of each vertex; 1 for complete vertices.
+
+    It depends on the graph and the mask alone: 1 - w_i (1 - sum over k of U_ik^2 (1 - score_k^16)). A slice of low rank
+    is recovered well if a part of it is missing, but not if its basis vector is concentrated on missing vertices. The
+    power 16 had the best mean rank correlation with actual errors of 15 such models. basis, lacking: as slice_scores
+    takes them.
+    """
+    rows = np.flatnonzero(lacking)
+    result = 1.0 - slice_scores(basis, lacking) ** 16
+    confidence = np.ones(len(lacking))
+    for batch, share in map_squares(basis.vectors, rows, lambda batch, squares: (batch, squares @ result)):
+        confidence[batch] -= lacking[batch] * (1.0 - share)
+    return np.clip(confidence, 0.0, 1.0)
+
+
+def missing_shares(mask):
+    """Return (N,) float64: the missing share of each vertex; mask (N,) or (N, m, n) bool, True = observed."""
+    return 1.0 - spread(mask).mean(axis=(1, 2))

@@ -15,8 +15,10 @@ from gpukit.graphs.basis import Basis
 from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place, Setting, impute
-from gpukit.svt import blocks, subspace
-from gpukit.svt.products import CpuTools, GpuTools, Resident
+from gpukit.svt import gpu as blocks
+from gpukit.svt import subspace
+from gpukit.svt.plan import Resident
+from gpukit.svt.products import CpuTools, GpuTools
 from imputation import naive_algorithm
 from imputation.distributed.test_gpu import GPU, walked
 from imputation.inputs import problem

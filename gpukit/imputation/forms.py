@@ -1,17 +1,19 @@
 """Tables of users as arrays by vertex, and back: frames with their time axis, and arrays without labels."""
 
-from typing import NamedTuple
+import sys
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from gpukit.base import check_choice
 from gpukit.base.arrays import align_rows as matched
-from gpukit.base.arrays import as_array, axes
+from gpukit.base.arrays import as_array, axes, ensure_host
 from gpukit.errors import DataError
-from gpukit.graphs import labels, time_parsing
+from gpukit.graphs import time_parsing
+from gpukit.graphs.adjacency import check_same, first_repeated, is_default_index, numbers_of_frame
 from gpukit.graphs.column_types import refill_frame, types_of, types_of_frame
 from gpukit.graphs.columns import REPEATED, has_names, is_called, role_of, times_in
 from gpukit.graphs.convert import is_list, to_real
-from gpukit.graphs.labels import is_default_index
 from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.sheet import MISSING
@@ -124,7 +126,7 @@ def wide_form(frame, mask, vertices, labelled):
     """Return the Form of times by sensors, or sensors by times."""
     turned = are_columns(frame, vertices)
     side, other = (frame.columns, frame.index) if turned else (frame.index, frame.columns)
-    if labelled and not isinstance(vertices, np.ndarray) and not labels.is_default_index(side):
+    if labelled and not isinstance(vertices, np.ndarray) and not is_default_index(side):
         raise DataError("the tensor has labels and the graph's are not the same on both sides. Label rows and columns.")
     axis = "columns" if turned else "rows"
     order, ids = order_of(side, vertices, axis)
@@ -178,7 +180,7 @@ def numbers_of(frame, turned):
                 f"the table has {what or 'words'}, no readings, in {str(name)!r}{shown}: leave such columns out, "
                 f"frame.drop(columns=[{name!r}]); times belong in the index, frame.index = pandas.to_datetime(...)."
             )
-    return labels.numbers(out, "tensor", turned)
+    return numbers_of_frame(out, "tensor", turned)
 
 
 def says_nothing(cell):
@@ -193,15 +195,13 @@ def order_of(side, vertices, axis):
     """
     names = list(map(str, side))
     if isinstance(vertices, np.ndarray):
-        if not (labels.is_default_index(side) and len(side) == len(vertices)):
-            labels.check_same(names, list(map(str, vertices.tolist())), f"the tensor's {axis}", "vertex")
+        if not (is_default_index(side) and len(side) == len(vertices)):
+            check_same(names, list(map(str, vertices.tolist())), f"the tensor's {axis}", "vertex")
         places = {name: place for place, name in enumerate(names)}
         return [places.get(str(value), index) for index, value in enumerate(vertices.tolist())], vertices
     ids = as_ids(names)
     if len(set(names)) < len(names):
-        raise DataError(
-            f"the tensor's {axis} have the label {labels.first_repeated(names)!r} twice; labels must differ."
-        )
+        raise DataError(f"the tensor's {axis} have the label {first_repeated(names)!r} twice; labels must differ.")
     order = np.argsort(ids, kind="stable") if vertices is None else np.arange(len(ids))
     return order, ids[order]
 
@@ -422,3 +422,54 @@ def form_again(tensor, mask, count, was_table):
             f"{turned}"
         )
     return table_form(tensor, mask)
+
+
+Output = Literal["default", "pandas"]
+
+
+def check_output(transform):
+    """Return the value of set_output; raise ParameterError for another library."""
+    return check_choice("transform", transform, get_args(Output))
+
+
+def output_of(estimator):
+    """Return the value of set_output; without it that of sklearn.set_config, if scikit-learn is loaded."""
+    known = getattr(estimator, "_sklearn_output_config", None)  # the name that sklearn.base.clone copies
+    sklearn = sys.modules.get("sklearn")
+    if known is None and sklearn:
+        return check_output(sklearn.get_config()["transform_output"])
+    return known["transform"] if known else "default"
+
+
+def in_container(model, completed):
+    """Return a completed table as the DataFrame that set_output requests.
+
+    Results for data frames are data frames already. Raises DataError for tensors with the vertices first.
+    """
+    if output_of(model) == "default":
+        return completed
+    result = as_frame(completed)
+    if is_frame(result) or is_series(result):
+        return result
+    if not model._is_table:
+        raise DataError(
+            f"transform='pandas' is for tables of times by sensors; this tensor has the vertices first, shape "
+            f"{completed.shape}. Pass a DataFrame, or call set_output(transform='default')."
+        )
+    import pandas
+
+    return pandas.DataFrame(ensure_host(completed).reshape(len(completed), -1), columns=feature_names(model))
+
+
+def feature_names(model, names=None):
+    """Return the names (N,) of the columns of a completed table, as objects.
+
+    names: those passed, otherwise those of fit's frame, or x0, x1, ... Raises DataError for another number of names.
+    """
+    count = model._basis.count
+    if names is None:
+        names = getattr(model.completed_, "columns", model.vertices_)
+        return np.asarray([f"x{index}" for index in range(count)] if names is None else names, object)
+    if len(names) != count:
+        raise DataError(f"input_features has {len(names):,} names; the model was fitted on {count:,} columns.")
+    return np.asarray(names, object)

@@ -5,9 +5,9 @@ import pandas
 import pytest
 
 from gpukit import GraphImputer, read_graph
+from gpukit.imputation import forms
 from gpukit.imputation.inputs import clock_of
 from gpukit.imputation.periods import HOUR
-from gpukit.imputation.tables import forms
 
 START = 1_583_000_000
 
