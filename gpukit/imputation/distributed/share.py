@@ -67,7 +67,7 @@ class Share:
 
     def __init__(self, worker, shape, rows):
         self.workspace, self.arrays = worker.workspace, Resident(self.xp)
-        self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
+        self.shape, self.rows, self.unit = shape, rows, 1.0
 
     def join(self, worker, parts, vectors, hidden, dtype):
         """Initialize the share of a rank.

@@ -20,7 +20,6 @@ not by vertices: graph and ranks are unchanged.
 `compare` compares the paper's algorithm with simple methods on hidden values.
 """
 
-import contextlib
 import itertools
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -43,8 +42,8 @@ from gpukit.imputation.inputs import Data
 from gpukit.imputation.problem import CENTERS, Method, Problem, centre_tensor, mean_of, spread
 from gpukit.imputation.simple import METHODS
 from gpukit.imputation.spectral import run
-from gpukit.imputation.spectral.path import Options, best_options, fit_path
-from gpukit.imputation.spectral.run import Setting, impute, start
+from gpukit.imputation.spectral.path import Options, best_options
+from gpukit.imputation.spectral.run import Setting, impute
 from gpukit.model_selection.splits import order_by_values
 from gpukit.model_selection.trial import EarlyStopping, finalists
 from gpukit.svt.plan import MOST
@@ -81,14 +80,10 @@ class Trial(NamedTuple):
         return float(self.curve.min())
 
 
-class PathEnd(Exception):
-    """Signal to end a path on hidden data."""
-
-
 class Search(NamedTuple):
     """Trials on one tensor: place (run.Place), tensor, mask, splits of it; progress: see choose.
 
-    numbers: of trials, from 1; cache: {(split number, center): CentredSplit} of the last trial.
+    numbers: of trials, from 1.
     """
 
     place: object
@@ -97,18 +92,6 @@ class Search(NamedTuple):
     splits: list
     progress: object
     numbers: object
-    cache: dict
-
-
-class CentredSplit(NamedTuple):
-    """A centred split, shared by all weightings: observed (N, m, n), 0 where missing or hidden.
-
-    judge: of a completion (run.watcher); known: spectral.cpu.Known of its completions, None before the first.
-    """
-
-    observed: np.ndarray
-    judge: object
-    known: object = None
 
 
 def choose(place, setting, data, seed, progress=None):
@@ -122,7 +105,7 @@ def choose(place, setting, data, seed, progress=None):
     if np.count_nonzero(data.mask) < FEWEST_OBSERVED:
         return Chosen(without_auto(setting), [])
     tensor, mask = reduce_size(data.tensor, data.mask, seed)
-    search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1), {})
+    search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1))
     centers = select_centers(tensor, search.splits[0], setting.center)
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
     for number, trial in enumerate(trials):
@@ -212,20 +195,9 @@ def with_path(setting):
 
 def run_trial(search, trial):
     """Run a Trial on its next split; append its errors."""
-    setting, number = trial.setting, len(trial.curves)
-    split, centred_split = search.splits[number], centre_split(search, number, setting.center)
-    completion, first = start(search.place, setting, centred_split.observed, split.observed, centred_split.known)
-    search.cache[number, setting.center] = centred_split._replace(known=completion.known())
+    setting, split = trial.setting, search.splits[len(trial.curves)]
     stopping = early_stopping(setting, goal(setting, search.tensor, split))
-
-    def watch(completion):
-        error = centred_split.judge(completion)
-        if stopping.is_over(error):
-            raise PathEnd
-        return error
-
-    with contextlib.suppress(PathEnd):
-        fit_path(completion, first, setting.options, watch)
+    impute(search.place, setting, search.tensor, search.mask, split.hidden, stopping=stopping)
     trial.curves.append(np.array(stopping.errors))
     if search.progress:
         law = f"{setting.weights} {setting.exponent:g}" if setting.weights == "frequency" else setting.weights
@@ -240,17 +212,6 @@ def early_stopping(setting, error):
     """
     steps, patience = setting.options.iterations, 6  # steps without a new least error that end it; chosen
     return EarlyStopping(patience, steps + patience if setting.options.rank_phase else steps // 2, error)
-
-
-def centre_split(search, number, center):
-    """Return the CentredSplit of a split and a center; release the previous one, which uses device memory."""
-    if (number, center) not in search.cache:
-        search.cache.clear()
-        split = search.splits[number]
-        mean = mean_of(search.tensor, split.observed, center)
-        judge = run.watcher(centre_tensor(search.tensor, search.mask, mean), split)
-        search.cache[number, center] = CentredSplit(centre_tensor(search.tensor, split.observed, mean), judge)
-    return search.cache[number, center]
 
 
 def goal(setting, tensor, split):
@@ -273,7 +234,7 @@ def run_finals(search, trials):
     final = [trials[index] for index in finalists([trial.error for trial in trials], near, FINALISTS)]
     is_decided = len(final) == 1 and stop_at_best(final[0]) == final[0].setting
     for _ in search.splits[:0] if is_decided else search.splits[1:]:
-        for trial in sorted(final, key=lambda trial: trial.setting.center):  # shares the centred splits
+        for trial in final:
             run_trial(search, trial)
     return sorted(final, key=lambda trial: trial.error)
 

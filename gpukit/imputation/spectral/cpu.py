@@ -6,7 +6,6 @@ computed once. An iteration transforms the incomplete vertices: Z = C + U_mis' x
 
 import itertools
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,42 +19,28 @@ COLUMNS = 4096  # of the estimate per inverse transform
 BLOCKS = 64  # of the sums, so that results do not depend on the number of threads
 
 
-class Known(NamedTuple):
-    """Data common to all completions of one tensor.
-
-    unit: scale of its numbers; C (K, m n): transform of observed values; largest (K,) float64 on the host, or None;
-    arrays: where C and the other large arrays are, a svt.plan.Resident or svt.gpu.Travelling.
-    """
-
-    unit: float
-    C: object
-    largest: object
-    arrays: object
-
-
 class TensorCompletion:
     """Computation of one tensor on one basis.
 
     rounding: negligible relative error; seconds: {part of a step: seconds}.
 
     basis: basis.Basis. observed (N, m, n): centred, 0 where missing. mask: (N,) or (N, m, n) bool, True = observed.
-    dtype: float32 or float64. workspace: of the run, for GPU buffers; unused here. known: Known of an earlier
-    completion with the same arguments, or None. Memory: C and Z, a copy of the tensor each, and the estimate and its
-    last step, two copies of the incomplete vertices.
+    dtype: float32 or float64. workspace: of the run, for GPU buffers; unused here. Memory: C and Z, a copy of the
+    tensor each, and the estimate and its last step, two copies of the incomplete vertices.
 
     xp: the device's array library, numpy or cupy.
     """
 
     xp, on_gpu, n_sums = np, False, BLOCKS
 
-    def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
+    def __init__(self, basis, observed, mask, dtype, workspace=None):
         self.workspace, self.mask, self.observed, self.shape = workspace, mask, observed, observed.shape[1:]
         self.rows = lacking(mask)
         hidden, vectors = hidden_entries(mask, self.rows), self.vectors_of(basis, dtype)
         sizes = *vectors.shape, len(self.rows)
-        self.arrays = known.arrays if known else self.place_arrays(sizes, self.shape, dtype, hidden is not None)
+        self.arrays = self.place_arrays(sizes, self.shape, dtype, hidden is not None)
         self.hidden = None if hidden is None else self.arrays.place(hidden)
-        self.unit, self.C, self.leading, _ = known or self.transform_tensor(vectors)
+        self.unit, self.C = self.transform_tensor(vectors)
         self.U = vectors if len(self.rows) == len(vectors) else vectors[self.xp.asarray(self.rows)]
         self.allocate_buffers(self.C.shape[1])
 
@@ -75,7 +60,7 @@ class TensorCompletion:
             target[...] = observed
 
     def transform_tensor(self, vectors):
-        """Return Known: the unit of the observed values, and C = U' P_Omega(G) in it; vectors on the device."""
+        """Return (unit of the observed values, C = U' P_Omega(G) in it); vectors on the device."""
         unit, observed = 1.0, self.observed
         C = self.arrays.empty((vectors.shape[1], observed[0].size), vectors.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -84,7 +69,7 @@ class TensorCompletion:
             unit = unit_of(observed)
             if unit != 1:
                 self.fill(C, vectors, in_units(observed, unit))
-        return Known(unit, C, None, self.arrays)
+        return unit, C
 
     def fill(self, C, vectors, observed):
         """Compute C = U' observed; return the largest absolute value of observed, in C's type."""
@@ -119,15 +104,9 @@ class TensorCompletion:
 
     def largest(self):
         """Return (K,) float64: the largest singular value of each slice of the zero-filled tensor."""
-        if self.leading is None or self.thresholds.is_warm:  # this also initializes the subspace
-            self.Z[...] = self.C
-            values = self.thresholds.leading() if self.thresholds.is_warm else self.thresholds.all_values()
-            self.leading = values[:, 0].astype(np.float64) / self.unit
-        return self.leading
-
-    def known(self):
-        """Return Known for the next completion of the same tensor."""
-        return Known(self.unit, self.C, self.leading, self.arrays)
+        self.Z[...] = self.C
+        values = self.thresholds.leading() if self.thresholds.is_warm else self.thresholds.all_values()
+        return values[:, 0].astype(np.float64) / self.unit
 
     def spectrum(self, count):
         """Return (K, count) float64: leading singular values of the slices, the estimate filled in.

@@ -11,7 +11,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.imputation.distributed.share import can_share
 from gpukit.imputation.problem import centre_tensor, mean_of, spread
-from gpukit.imputation.spectral.path import Fit, Options, best_options, first_thresholds, fit_path
+from gpukit.imputation.spectral.path import Fit, Options, PathEnd, best_options, first_thresholds, fit_path
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 
@@ -52,10 +52,10 @@ class Outcome(NamedTuple):
     seconds: dict
 
 
-def start(place, setting, observed, mask, known=None):
+def start(place, setting, observed, mask):
     """Return (completion, first thresholds) of a centred tensor (N, m, n).
 
-    It is 0 where the mask is False. known: of an earlier completion.
+    It is 0 where the mask is False.
     """
     if place.worker is not None and can_share(observed.shape, place.basis.size, place.worker.team.size):
         from gpukit.imputation.distributed.completion import DistributedCompletion
@@ -63,19 +63,20 @@ def start(place, setting, observed, mask, known=None):
         completion = DistributedCompletion(place.worker, place.basis, observed, mask, place.dtype)
     else:
         steps = engine(place.device, "gpukit.imputation.spectral")
-        completion = steps.TensorCompletion(place.basis, observed, mask, place.dtype, place.workspace, known)
+        completion = steps.TensorCompletion(place.basis, observed, mask, place.dtype, place.workspace)
     return completion, first_thresholds(setting.weights, setting.exponent, place.basis.values, completion.largest())
 
 
-def impute(place, setting, tensor, mask, hidden=None, progress=None):
+def impute(place, setting, tensor, mask, hidden=None, progress=None, stopping=None):
     """Complete one tensor: an Outcome.
 
     tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n) bool. hidden: a mask of additional entries to hide: the
-    history then has the error there, and the estimate covers the missing entries of both masks.
+    history then has the error there, and the estimate covers the missing entries of both masks. stopping: EarlyStopping
+    by these errors, or None.
     """
     parts = Split(mask, None) if hidden is None else Split(mask & ~hidden, hidden)
     mean = mean_of(tensor, parts.observed, setting.center)
-    watch = None if hidden is None else watcher(centre_tensor(tensor, mask, mean), parts)
+    watch = None if hidden is None else watcher(centre_tensor(tensor, mask, mean), parts, stopping)
     sizes = "{:,} slices of {} x {}".format(*tensor.shape)
     with devices.translate_memory_errors(place.device, f"Imputing {sizes}"):
         started = work_clock()
@@ -141,13 +142,20 @@ def split(mask, share, seed, order=None):
     return Split(mask & ~hidden, hidden)
 
 
-def watcher(tensor, parts):
+def watcher(tensor, parts, stopping=None):
     """Return a function of a completion over parts.observed: the mean absolute error on hidden values.
 
-    tensor (N, m, n): centred like the completion's tensor.
+    tensor (N, m, n): centred like the completion's tensor. stopping: see impute; PathEnd is raised where it ends.
     """
     truth, hidden_missing = tensor[parts.hidden], parts.hidden[~parts.observed]
-    return lambda completion: float(np.abs(completion.missing()[hidden_missing] - truth).mean(dtype=np.float64))
+
+    def watch(completion):
+        error = float(np.abs(completion.missing()[hidden_missing] - truth).mean(dtype=np.float64))
+        if stopping is not None and stopping.is_over(error):
+            raise PathEnd
+        return error
+
+    return watch
 
 
 def slice_scores(basis, lacking):

@@ -141,20 +141,6 @@ def test_both_devices_agree(kind, scratch, scale, stand_in, monkeypatch):
     np.testing.assert_allclose(completed(there), completed(here), atol=1e-10 * scale)
 
 
-@pytest.mark.slow
-def test_known_data_of_another_completion(stand_in):
-    case = problem_of("entries")
-    observed = naive_algorithm.observed_only(case.truth, case.mask)
-    arguments = Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64), None
-    first = gpu.TensorCompletion(*arguments)
-    first.step(0.3 * first.largest())
-    second, alone = gpu.TensorCompletion(*arguments, first.known()), gpu.TensorCompletion(*arguments)
-    assert second.C is first.C and second.largest() is first.largest()
-    for completion in (second, alone):
-        completion.step(0.3 * completion.largest())
-    np.testing.assert_array_equal(second.missing(), alone.missing())
-
-
 def held(references):
     gc.collect()
     return [reference for reference in references if reference() is not None]

@@ -155,19 +155,6 @@ def test_kernels_threshold_blocks():
     assert_same(walked(streamed), walked(resident), np.float64)
 
 
-def test_known_data_stay_where_they_are(lapack, monkeypatch):
-    """The estimate is updated by two columns at once."""
-    monkeypatch.setattr(gpu, "SCRATCH", 160)
-    case = problem((7, 3), "entries", 10)
-    first, resident = completions(case, np.float64, 5, 4)
-    first.step(0.3 * first.largest())
-    second = gpu.TensorCompletion(
-        Basis(case.mu, case.U, True), first.observed, case.mask, np.dtype(np.float64), None, first.known()
-    )
-    assert second.C is first.C and second.arrays is first.arrays
-    assert_same(walked(second), walked(resident), np.float64)
-
-
 def imputed(case, limit, monkeypatch):
     """Return the estimate of a short path with a limit of the GPU's memory, in bytes."""
     monkeypatch.setenv("GPUKIT_GPU_MEMORY", str(limit))
