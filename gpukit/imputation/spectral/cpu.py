@@ -5,7 +5,6 @@ computed once. An iteration transforms the incomplete vertices: Z = C + U_mis' x
 """
 
 import itertools
-import math
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class TensorCompletion:
         sizes = *vectors.shape, len(self.rows)
         self.arrays = self.place_arrays(sizes, self.shape, dtype, hidden is not None)
         self.hidden = None if hidden is None else self.arrays.place(hidden)
-        self.unit, self.C = self.transform_tensor(vectors)
+        self.C = self.transform_tensor(vectors)
         self.U = vectors if len(self.rows) == len(vectors) else vectors[self.xp.asarray(self.rows)]
         self.allocate_buffers(self.C.shape[1])
 
@@ -55,25 +54,13 @@ class TensorCompletion:
 
     @staticmethod
     def copy_to_device(observed, target):
-        """Copy observed values, flat, to the device; numbers too large for its type become infinite."""
-        with np.errstate(over="ignore"):
-            target[...] = observed
+        """Copy observed values, flat, to the device."""
+        target[...] = observed
 
     def transform_tensor(self, vectors):
-        """Return (unit of the observed values, C = U' P_Omega(G) in it); vectors on the device."""
-        unit, observed = 1.0, self.observed
-        C = self.arrays.empty((vectors.shape[1], observed[0].size), vectors.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            largest = self.fill(C, vectors, observed)
-        if not is_usual(largest):
-            unit = unit_of(observed)
-            if unit != 1:
-                self.fill(C, vectors, in_units(observed, unit))
-        return unit, C
-
-    def fill(self, C, vectors, observed):
-        """Compute C = U' observed; return the largest absolute value of observed, in C's type."""
-        flat, xp, largest = observed.reshape(len(observed), -1), self.xp, 0.0
+        """Return C = U' P_Omega(G); vectors on the device."""
+        flat, xp = self.observed.reshape(len(self.observed), -1), self.xp
+        C = self.arrays.empty((vectors.shape[1], flat.shape[1]), vectors.dtype)
         for part, target in self.arrays.each(column_parts(flat.shape[1], self.arrays), (), (C,)):
             block = flat[part]
             if isinstance(block, xp.ndarray):
@@ -81,9 +68,8 @@ class TensorCompletion:
             else:
                 block = xp.empty(block.shape, C.dtype)
                 self.copy_to_device(flat[part], block)
-            largest = max(largest, float(max(block.max(), -block.min())))
             xp.matmul(vectors.T, block, out=target)
-        return largest
+        return C
 
     def allocate_buffers(self, columns):
         """Allocate the buffers of steps for an estimate of a number of columns, which is zero."""
@@ -106,7 +92,7 @@ class TensorCompletion:
         """Return (K,) float64: the largest singular value of each slice of the zero-filled tensor."""
         self.Z[...] = self.C
         values = self.thresholds.leading() if self.thresholds.is_warm else self.thresholds.all_values()
-        return values[:, 0].astype(np.float64) / self.unit
+        return values[:, 0].astype(np.float64)
 
     def spectrum(self, count):
         """Return (K, count) float64: leading singular values of the slices, the estimate filled in.
@@ -114,7 +100,7 @@ class TensorCompletion:
         The next step has no momentum.
         """
         self.transform(0.0)
-        return self.thresholds.all_values()[:, :count].astype(np.float64) / self.unit
+        return self.thresholds.all_values()[:, :count].astype(np.float64)
 
     def step(self, lam, cap=None, momentum=0.0):
         """Run one iteration and return (change, size, ranks).
@@ -127,7 +113,7 @@ class TensorCompletion:
         marks = [self.mark()]
         self.transform(momentum)
         marks.append(self.mark())
-        self.thresholds.run(lam * self.unit, cap, self.expected())
+        self.thresholds.run(lam, cap, self.expected())
         marks.append(self.mark())
         change, size = self.transform_back()
         marks.append(self.mark())
@@ -196,7 +182,7 @@ class TensorCompletion:
             result = self.slices(self.now)
         else:
             result = self.now.ravel() if self.hidden is None else self.now[self.hidden]
-        return out_of_units(self.given_back(result), self.unit, self.observed.dtype)
+        return self.given_back(result)
 
     def given_back(self, result):
         """Return a copy on the host."""
@@ -211,31 +197,6 @@ def column_parts(columns, arrays):
 def lacking(mask):
     """Return indices of the incomplete vertices."""
     return np.flatnonzero(~(mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)))
-
-
-def unit_of(observed):
-    """Return the power of two that scales observed numbers: 1 except for very large and very small ones."""
-    largest = float(max(observed.max(), -observed.min()))
-    if largest == 0 or is_usual(largest):
-        return 1.0
-    most = np.finfo(observed.dtype).maxexp - 2
-    return 2.0 ** -max(-most, min(most, math.frexp(largest)[1]))
-
-
-def is_usual(largest):
-    """Return True if numbers up to `largest` need no scaling."""
-    most = 2.0**40
-    return 1 / most <= largest <= most
-
-
-def in_units(observed, unit):
-    """Return the observed numbers times their unit; the array itself for 1."""
-    return observed if unit == 1 else observed * observed.dtype.type(unit)
-
-
-def out_of_units(result, unit, dtype):
-    """Return an estimate without its unit."""
-    return result if unit == 1 else result.astype(dtype) / dtype.type(unit)
 
 
 def hidden_entries(mask, rows, columns=slice(None)):

@@ -1,5 +1,6 @@
 """Completion of tensors on one graph and one device, with given settings; values hidden to measure errors."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -76,15 +77,43 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None, stopping=No
     """
     parts = Split(mask, None) if hidden is None else Split(mask & ~hidden, hidden)
     mean = mean_of(tensor, parts.observed, setting.center)
-    watch = None if hidden is None else watcher(centre_tensor(tensor, mask, mean), parts, stopping)
+    observed = centre_tensor(tensor, parts.observed, mean)
+    unit = unit_of(observed)
+    watch = None if hidden is None else watcher(centre_tensor(tensor, mask, mean), parts, unit, stopping)
     sizes = "{:,} slices of {} x {}".format(*tensor.shape)
     with devices.translate_memory_errors(place.device, f"Imputing {sizes}"):
         started = work_clock()
-        completion, first = start(place, setting, centre_tensor(tensor, parts.observed, mean), parts.observed)
+        completion, first = start(place, setting, in_units(observed, unit), parts.observed)
         fit = fit_path(completion, first, setting.options, watch, progress)
-        estimate = completion.missing()
+        estimate = out_of_units(completion.missing(), unit, tensor.dtype)
+    history = fit.history._replace(threshold=fit.history.threshold / unit)
     seconds = {"iterations": work_clock() - started, **getattr(completion, "seconds", {})}
-    return Outcome(add_mean(estimate, mean, parts.observed), fit, seconds)
+    return Outcome(add_mean(estimate, mean, parts.observed), fit._replace(history=history), seconds)
+
+
+def unit_of(observed):
+    """Return the power of two that scales observed numbers: 1 except for very large and very small ones."""
+    largest = float(max(observed.max(), -observed.min()))
+    if largest == 0 or is_usual(largest):
+        return 1.0
+    most = np.finfo(observed.dtype).maxexp - 2
+    return 2.0 ** -max(-most, min(most, math.frexp(largest)[1]))
+
+
+def is_usual(largest):
+    """Return True if numbers up to `largest` need no scaling."""
+    most = 2.0**40
+    return 1 / most <= largest <= most
+
+
+def in_units(observed, unit):
+    """Return the observed numbers times their unit; the array itself for 1."""
+    return observed if unit == 1 else observed * observed.dtype.type(unit)
+
+
+def out_of_units(result, unit, dtype):
+    """Return an estimate without its unit."""
+    return result if unit == 1 else result.astype(dtype) / dtype.type(unit)
 
 
 def add_mean(estimate, mean, mask):
@@ -142,15 +171,17 @@ def split(mask, share, seed, order=None):
     return Split(mask & ~hidden, hidden)
 
 
-def watcher(tensor, parts, stopping=None):
+def watcher(tensor, parts, unit, stopping=None):
     """Return a function of a completion over parts.observed: the mean absolute error on hidden values.
 
-    tensor (N, m, n): centred like the completion's tensor. stopping: see impute; PathEnd is raised where it ends.
+    tensor (N, m, n): centred like the completion's tensor, which is in a unit. stopping: see impute; PathEnd is raised
+    where it ends.
     """
     truth, hidden_missing = tensor[parts.hidden], parts.hidden[~parts.observed]
 
     def watch(completion):
-        error = float(np.abs(completion.missing()[hidden_missing] - truth).mean(dtype=np.float64))
+        estimate = out_of_units(completion.missing(), unit, tensor.dtype)[hidden_missing]
+        error = float(np.abs(estimate - truth).mean(dtype=np.float64))
         if stopping is not None and stopping.is_over(error):
             raise PathEnd
         return error
