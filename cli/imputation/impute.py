@@ -16,8 +16,8 @@ from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.errors import ModelError, ParameterError
 from gpukit.graphs.graph_builders import select
 from gpukit.graphs.tensor import Graph
-from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.options import METHODS, METRICS
+from gpukit.imputation.problem import CENTERS
 from gpukit.imputation.spectral.path import WEIGHTS
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)

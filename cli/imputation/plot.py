@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.cli.imputation.table import lacking_vertices, vertex_name
 from gpukit.cli.pictures import canvas, limits_of
 from gpukit.imputation import scans
-from gpukit.imputation.centering import spread
+from gpukit.imputation.problem import spread
 
 SIGMAS = 1.645  # either way of 90 % of a normal distribution
 

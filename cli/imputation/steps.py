@@ -15,7 +15,7 @@ from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_complete
 from gpukit.graphs.convert import reduce_mask, validate_tensor
 from gpukit.graphs.graph_builders import read_coordinates
 from gpukit.graphs.read import check_copy
-from gpukit.imputation.centering import spread
+from gpukit.imputation.problem import spread
 from gpukit.imputation.serve import setting_of
 from gpukit.imputation.spectral.choose import compare, sample_of
 from gpukit.io import sinks

@@ -8,8 +8,7 @@
 | basis.py                 | the graph Fourier basis, cached on disk; a partial one of a large graph   |
 | tensor.py                | `GraphTensor` (graph, tensor, mask)                                       |
 | column_types.py          | dtypes of the input: whole numbers, booleans, floats, bounds              |
-| convert.py               | `as_graph_tensor`: arrays and data frames, validated                      |
-| labels.py                | data frames aligned with the vertices by label                            |
+| convert.py               | `as_graph_tensor`: arrays, validated                                      |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
 | table.py                 | edge lists, adjacencies and tables of values in text and Parquet          |
 | columns.py               | column roles by name                                                      |

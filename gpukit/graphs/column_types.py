@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import EXACT, as_array, ensure_host, is_on_gpu
+from gpukit.base.arrays import EXACT, as_array
 from gpukit.errors import ParameterError
-from gpukit.io.arrays import is_frame
 
 
 class ColumnType(NamedTuple):
@@ -119,7 +118,7 @@ class ColumnTypes(NamedTuple):
 
         missing: (N, entries).
         """
-        array = ensure_host(array).copy()
+        array = array.copy()
         cells = array.reshape(len(array), -1)
         for kind, where in self.of_cells(missing):
             cells[where] = kind.fit(cells[where], minimum, maximum)
@@ -140,22 +139,10 @@ def types_of(values):
 
     None for float32, float64 and non-tensors.
     """
-    if is_frame(values):
-        result = types_of_frame(values, True)
-        return result if result is None or len(result.types) == 1 else None
-    if is_on_gpu(values):
-        if getattr(values, "dtype", None) in (np.float32, np.float64):
-            return None
-        values = ensure_host(values)
-        dtype = values.dtype
-    elif isinstance(values, np.ma.MaskedArray):
-        dtype, values = values.dtype, values.data
-    elif hasattr(values, "iloc"):
-        dtype = type_of_column(values).dtype
-        values = values.to_numpy(dtype=dtype, na_value=0) if dtype.kind in "iu" else None
-    else:
-        values = as_array(values, "the tensor")
-        dtype = values.dtype
+    if getattr(values, "dtype", None) in (np.float32, np.float64):
+        return None
+    values = values.data if isinstance(values, np.ma.MaskedArray) else as_array(values, "the tensor")
+    dtype = values.dtype
     if dtype.kind not in "biuf" or dtype in (np.float32, np.float64) or dtype.itemsize > 8:
         return None
     is_long = dtype.kind in "iu" and dtype.itemsize == 8 and values.size

@@ -1,4 +1,4 @@
-"""Convert arrays and data frames to a validated GraphTensor.
+"""Convert arrays to a validated GraphTensor.
 
 `validate_tensor` validates graph tensors of users; as_graph_tensor and the readers return valid ones.
 """
@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit.base import check_integer
-from gpukit.base.arrays import as_array, axes, place_like
+from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs import labels
-from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.adjacency import as_adjacency, vertices_of_graph
 from gpukit.graphs.column_types import ColumnTypes, types_of
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.io import trust
 from gpukit.io.times import exact_seconds
 
 if TYPE_CHECKING:
-    from gpukit.typing import ArrayLike, GraphLike, Table
+    from gpukit.typing import ArrayLike, GraphLike
 
 
 def as_graph_tensor(
     graph: GraphLike,
-    tensor: Table,
+    tensor: ArrayLike,
     mask: ArrayLike | None = None,
     vertices: ArrayLike | None = None,
     truth: ArrayLike | None = None,
@@ -42,8 +41,7 @@ def as_graph_tensor(
         Any form that as_adjacency takes.
     tensor : (N, m, n), (N, n) or (N,)
         Real numbers; the latter two are slices of 1 x n and 1 x 1. float32 stays, other types become float64 (float16
-        float32). NaN and masked entries are missing. A DataFrame has a vertex per row or column; if it and the graph (a
-        DataFrame, networkx, or vertices) have labels, they determine the axis and the order.
+        float32). NaN and masked entries are missing.
     mask : bool or 0 and 1, (N,) or the tensor's shape, or None
         True is observed; other values are not kept. None: all but NaN. A mask of whole slices becomes (N,).
     vertices : (N,) or None
@@ -53,17 +51,20 @@ def as_graph_tensor(
     slice_shape : (m, n) or None
         Reshape (N, m n) to (N, m, n).
     times
-        Times of the last axis of the input tensor, seconds or dates; a DataFrame has its own.
+        Times of the last axis of the input tensor, seconds or dates.
     types : column_types.ColumnTypes or None
         Types of the input tensor; None takes those of its dtype.
 
-    No input is changed. Raises DataError for infinities, NaN where the mask is True, a wrong N, labels that differ from
-    the graph's, wrong shapes, and no observed value; as as_adjacency does; ParameterError for slice_shape.
+    No input is changed. Raises DataError for data frames, infinities, NaN where the mask is True, a wrong N, wrong
+    shapes, and no observed value; as as_adjacency does; ParameterError for slice_shape.
     """
-    names = labels.vertices_of_graph(graph) if vertices is None else _ids(vertices)
+    names = vertices_of_graph(graph) if vertices is None else _ids(vertices)
+    if any(hasattr(value, "iloc") or hasattr(value, "to_pandas") for value in (tensor, mask, truth)):
+        raise DataError(
+            "a GraphTensor has no data frames: give arrays with a row per vertex, frame.to_numpy(), and the labels as "
+            "vertices=frame.index. GraphImputer().fit(graph, frame) takes the frame itself."
+        )
     types = types_of(tensor) if types is None else types
-    tensor, when = labels.align_frame(tensor, names, "tensor")
-    mask, truth = (labels.align_frame(value, names, what)[0] for value, what in ((mask, "mask"), (truth, "truth")))
     original = numbers(tensor, "the tensor")
     if original.ndim == 0 or not original.size:
         raise DataError(
@@ -82,7 +83,7 @@ def as_graph_tensor(
     seen = reduce_mask(observed_mask(values, mask, original.shape))
     if truth is not None:
         truth = _truth(numbers(truth, "truth"), original.shape, values)
-    times = _times(when if times is None else times, original.shape, values.shape)
+    times = _times(times, original.shape, values.shape)
     shape = values.shape if slice_shape is not None else original.shape
     return GraphTensor(adjacency, _zero_missing(values, seen), seen, names, truth, times, types, shape)
 
@@ -185,10 +186,7 @@ def observed_mask(values, mask, original, strict=True):
 
 
 def _expand_mask(mask, original, values):
-    """Return a mask of any valid shape as bool (N, m, n).
-
-    It is on the device of values.
-    """
+    """Return a mask of any valid shape as bool (N, m, n)."""
     mask, shape = as_array(mask, "the mask"), values.shape
     if mask.dtype != bool:
         if mask.dtype.kind not in "iuf" or not np.isin(mask, (0, 1)).all():
@@ -199,7 +197,6 @@ def _expand_mask(mask, original, values):
             f"the mask has the shape {mask.shape}; it needs ({shape[0]},), for whole slices, or the tensor's, "
             f"{original}."
         )
-    mask = place_like(mask, values)
     return np.broadcast_to(mask[:, None, None], shape) if mask.shape == shape[:1] else mask.reshape(shape)
 
 

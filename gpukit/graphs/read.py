@@ -13,7 +13,7 @@ import numpy as np
 from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import graph_builders
-from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.adjacency import as_adjacency, list_names
 from gpukit.graphs.convert import (
     as_graph_tensor,
     check_slice,
@@ -23,7 +23,6 @@ from gpukit.graphs.convert import (
     to_slices,
     validate_tensor,
 )
-from gpukit.graphs.labels import list_names
 from gpukit.graphs.table import Values, read_graph_text, read_table
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.time_parsing import check_times, read_times

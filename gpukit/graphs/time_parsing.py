@@ -18,17 +18,8 @@ FORMS = {  # of days and months, by their order if both are numbers
     "mdy": ("%m/%d/%Y", "%m/%d/%y"),
     "dmy": ("%d/%m/%Y", "%d/%m/%y"),
     None: (
-        "%Y/%m/%d",
-        "%d.%m.%Y",
-        "%d.%m.%y",
-        "%d %b %Y",
-        "%d %b %y",
-        "%b %d %Y",
-        "%b %Y",
-        "%b %y",
-        "%Y-%m",
-        "%Y/%m",
-        "%m/%Y",
+        *("%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%d %b %Y", "%d %b %y", "%b %d %Y"),
+        *("%b %Y", "%b %y", "%Y-%m", "%Y/%m", "%m/%Y"),
     ),
 }
 COMPACT = {6: "%Y%m", 8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits

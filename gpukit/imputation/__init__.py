@@ -8,11 +8,12 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
     G_impute = P_Omega(G) + P_missing(G_est),  Z = U' G_impute,  Z_est(k) = S_lambda_k(Z(k)),  G_est = U Z_est
 
     estimator.py   GraphImputer                                run.py         settings and completion of one tensor
-    inputs.py      validation of user input                    tables/        tables and times of user input
+    inputs.py      validation of user input                    forms.py       tables of users as arrays, and back
     options.py     values of parameters, fitted options        saving.py      model files
-    serve.py       other tensors on the same graph             constants.py   constants that decide results
-    problem.py     series on a graph; definition of a method   scans.py       passes along the rows of a table
-    periods.py     order and period of columns                 centering.py   subtraction and addition of means
+    serve.py       other tensors on the same graph, later columns
+    problem.py     series on a graph; definition of a method; centering, units
+    periods.py     order and period of columns                 scans.py       passes along the rows of a table
+    constants.py   constants that decide results
     auto/          comparison of methods on hidden values, ensembles, standard deviations
     simple.py      means, interpolation, seasonal means, trends beyond the ends of series
     kriging.py     a Gaussian process on the graph             regularized_em.py   joint distribution of the vertices

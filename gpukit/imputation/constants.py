@@ -10,15 +10,15 @@ FEW_UNITS = 20  # vertices are hidden one by one, and a trial uses all folds; ab
 LEAST_SHARE = 0.05  # of the observed values to hide; chosen
 FEWEST_OBSERVED = 5  # vertices or values needed to hide any; test
 
-# Finalists and their weights (auto/run.py, auto/ensemble.py)
+# Finalists and their weights (auto/run.py, auto/plan.py)
 NEAR = 1.5  # largest error of a finalist, relative to the least one; ablated
 FINALISTS = 3  # for each group of values; ablated
 ROUNDING = 1e-6  # relative: smaller differences and spreads are rounding
 
-# Correction of estimates (auto/ensemble.py), ablated as a whole
+# Correction of estimates (auto/plan.py), ablated as a whole
 KNOTS = 16
 
-# Standard deviations (auto/uncertainty.py, auto/error_features.py), ablated as a whole
+# Standard deviations (auto/uncertainty.py), ablated as a whole
 COVERED = 0.9  # share of left-out errors within the 90 % intervals; ablated
 ENOUGH_VALUES = 50  # errors for a scale of a kind, and for beta of a group; ablated
 ERROR_FLOOR = 0.1  # of an error, relative to the mean |error|: in logarithms, and in weights of a reweighted regression

@@ -11,12 +11,11 @@ from gpukit import device as devices
 from gpukit.base import Estimator, check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.imputation import inputs, saving, serve
-from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.forms import check_output, feature_names, in_container
 from gpukit.imputation.options import METRICS, bounds, check_method
-from gpukit.imputation.spectral.confidence import vertex_confidence
+from gpukit.imputation.problem import CENTERS
 from gpukit.imputation.spectral.path import WEIGHTS, Options
-from gpukit.imputation.spectral.run import Place
-from gpukit.imputation.tables.output import check_output, feature_names, in_container
+from gpukit.imputation.spectral.run import Place, vertex_confidence
 from gpukit.parallel import ALONE
 from gpukit.timing import COMPILING, compile_seconds
 
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
     from gpukit.graphs.basis import Basis
     from gpukit.imputation.auto.judging import Row
     from gpukit.imputation.auto.plan import Plan
-    from gpukit.imputation.centering import Center
+    from gpukit.imputation.forms import Output
     from gpukit.imputation.options import Method, Metric
+    from gpukit.imputation.problem import Center
     from gpukit.imputation.spectral.choose import Trial
     from gpukit.imputation.spectral.path import History, Weights
-    from gpukit.imputation.tables.output import Output
     from gpukit.parallel import Team
     from gpukit.typing import ArrayLike, DeviceLike, Float64, GraphLike, Ids, Int32, Progress, Table
 
@@ -130,8 +129,8 @@ class GraphImputer(Estimator):
     ranks_ : (K,) int32
         Of 'spectral': ranks of the spectral slices.
     rank_phase_, weights_, exponent_, center_, options_, trials_
-        Of 'spectral': as selected (path.Fit, path.Options), and the trials of the selection (choose.Trial). All are
-        empty if another method was used.
+        Of 'spectral': as selected (path.Fit, path.Options), and the trials of the selection (choose.Trial). Trials,
+        ranks_ and histories are empty if another method was used, and after load.
 
     Examples
     --------
@@ -258,8 +257,8 @@ class GraphImputer(Estimator):
             table of times by sensors (T, N), or a series (T,).
         tensor : (N, m, n), (N, n), (N,) or frame
             Vertex axis first, NaN (masked, pandas' NA) where missing; it is not changed. Or a DataFrame, or xarray's
-            DataArray, of times by vertices or vertices by times, or with a row per reading (time, sensor, value):
-            labels are matched with the graph's, in any order. A Series is a table of one column.
+            DataArray, of times by vertices or vertices by times: labels are matched with the graph's, in any order. A
+            Series is a table of one column.
         mask : (N,) or the tensor's shape, bool, or None
             True = observed; values that are NaN or masked are missing; pandas' masks are matched by label.
         progress : callable or None
@@ -275,10 +274,8 @@ class GraphImputer(Estimator):
         Returns
         -------
         self
-            For an array on a GPU, completed_, deviation_ and results of transform are on its GPU too, as arrays of its
-            library (cupy, torch, numba; numpy's for others). On the GPU of `device`, method 'spectral' uses it without
-            a host copy, except for the mask and, if weights or center is 'auto', a sample of two million numbers. Other
-            methods, which are compared on the host, copy it there.
+            For an array on a GPU, which is copied to the host, completed_, deviation_ and results of transform are on
+            its GPU too, as arrays of its library (cupy, torch, numba; numpy's for others).
 
         Raises
         ------
@@ -369,8 +366,7 @@ class GraphImputer(Estimator):
             And the errors of fit.
         """
         self._check_fitted()
-        device = self.place_.device if self.plan_ is None else None
-        taken = inputs.take_transform_inputs(self, tensor, mask, times, device)
+        taken = inputs.take_transform_inputs(self, tensor, mask, times)
         taken.check_bounds(self._fitted_options)
         return in_container(self, taken.back(taken.fit_types(serve.transform(self, taken), self._fitted_options)))
 

@@ -1,6 +1,5 @@
 """Validation of user input: a graph and a tensor with NaN for missing, a mask, or both."""
 
-import sys
 import warnings
 from typing import NamedTuple
 
@@ -9,15 +8,13 @@ import numpy as np
 from gpukit.base import arrays
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import convert
-from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.adjacency import as_adjacency, check_same, vertices_of_graph
 from gpukit.graphs.column_types import types_of
 from gpukit.graphs.graph_builders import graph_from_series
-from gpukit.graphs.labels import check_same, vertices_of_graph
 from gpukit.graphs.tensor import GraphTensor
-from gpukit.imputation.centering import spread
-from gpukit.imputation.tables import bare
-from gpukit.imputation.tables.clock import clock_of
-from gpukit.imputation.tables.forms import form_of, refuse_datasets
+from gpukit.imputation import forms
+from gpukit.imputation.forms import form_of, refuse_datasets
+from gpukit.imputation.problem import spread
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.times import exact_seconds
 from gpukit.svt.plan import MOST
@@ -29,8 +26,7 @@ class Data(NamedTuple):
     """Validated tensor (N, m, n) and its mask.
 
     The tensor is float, 0 where missing. mask: (N,) or (N, m, n) bool, (N,) if only whole slices are missing; shape: of
-    the user's tensor; given: the user's tensor as an array. tensor and given are cupy's if they are on the GPU that
-    processes them.
+    the user's tensor; given: the user's tensor as an array.
     """
 
     tensor: np.ndarray
@@ -44,14 +40,46 @@ class Data(NamedTuple):
         return bool(self.mask.all())
 
 
+class Clock(NamedTuple):
+    """Times and order of the columns.
+
+    at     (T,) float64 seconds since 1970, rising, of the sorted columns; None if no times are known, or all are equal
+    order  (T,) int64: positions of the sorted columns in the user's order; None if they are sorted
+    notes  [text], messages for the user
+    """
+
+    at: object
+    order: object
+    notes: list
+
+    def forth(self, data):
+        """Return Data with sorted columns."""
+        if self.order is None:
+            return data
+        tensor, original = self.moved(data.tensor), self.moved(data.given)
+        return data._replace(
+            tensor=tensor, given=original, mask=data.mask if data.mask.ndim == 1 else self.moved(data.mask)
+        )
+
+    def moved(self, array):
+        """Return an array (N, ...) with sorted columns."""
+        return array.reshape(len(array), -1)[:, self.order].reshape(array.shape)
+
+    def back(self, array):
+        """Return an array (N, ...) of sorted columns in the user's order."""
+        if self.order is None:
+            return array
+        out = np.empty_like(array).reshape(len(array), -1)
+        out[:, self.order] = array.reshape(len(array), -1)
+        return out.reshape(array.shape)
+
+
 class Taken(NamedTuple):
     """Validated input of GraphImputer.fit.
 
-    adjacency  csr (N, N); data: Data, its columns in order of time; clock: tables.clock.Clock
-    data
-    clock
+    adjacency  csr (N, N); data: Data, its columns in order of time; clock: Clock
     vertices   (N,) ids, or None
-    give       see tables.forms.Form; None: as arrays
+    give       see forms.Form; None: as arrays
     notes      [text], messages for the user
     types      graphs.column_types.ColumnTypes of the tensor in the user's order, or None
     is_table   True for an array of times by sensors
@@ -79,7 +107,7 @@ class Taken(NamedTuple):
         """
         if self.types is not None:
             self.types.check_bounds(self.missing, settings.minimum, settings.maximum)
-        if arrays.is_on_gpu(self.data.tensor) or self.data.complete:
+        if self.data.complete:
             return
         values = self.data.tensor[np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)]
         for name, bound, side in (("minimum", settings.minimum, -1), ("maximum", settings.maximum, 1)):
@@ -104,6 +132,34 @@ class Taken(NamedTuple):
         return array if self.give is None else self.give(array, known)
 
 
+def clock_of(times):
+    """Return the Clock of times (T,) in seconds, or of None.
+
+    Times are in the order of the columns. They are sorted, and repeated ones are moved apart, by at most half a step,
+    in their order.
+    """
+    if times is None or (len(times) > 1 and (np.asarray(times) == times[0]).all()):
+        return Clock(None, None, [])
+    seconds = np.asarray(times, np.float64)
+    if (np.diff(seconds) > 0).all():
+        return Clock(seconds, None, [])
+    order = np.argsort(seconds, kind="stable")
+    notes = [] if (np.diff(seconds[order]) > 0).all() else ["times repeat: their columns count as next to each other."]
+    order = None if (order == np.arange(len(order))).all() else order
+    return Clock(spread_repeated(np.sort(seconds)), order, notes)
+
+
+def spread_repeated(times):
+    """Return sorted times with repeated ones moved apart.
+
+    They are moved up to half a step.
+    """
+    values, first, counts = np.unique(times, return_index=True, return_counts=True)
+    steps = np.diff(values, append=values[-1] + (np.median(np.diff(values)) if len(values) > 1 else 1.0))
+    within = np.arange(len(times)) - np.repeat(first, counts)
+    return times + 0.5 * np.repeat(steps / counts, counts) * within
+
+
 def check_bound(name, bound, side, values, is_fit):
     """Warn of observed values beyond a bound; raise ParameterError if all values of a fit are.
 
@@ -125,34 +181,14 @@ def check_bound(name, bound, side, values, is_fit):
     )
 
 
-def take_fit_inputs(graph, tensor=None, mask=None, times=None, device=None):
-    """Return the Taken of GraphImputer.fit's arguments.
-
-    device: a tensor on this device stays there, as cupy's; None: all tensors are copied to the host.
-    """
-    accessible = to_accessible(tensor, None if graph is None else device)
-    return place_results(graph if tensor is None else tensor, take(graph, accessible, mask, times))
+def take_fit_inputs(graph, tensor=None, mask=None, times=None):
+    """Return the Taken of GraphImputer.fit's arguments."""
+    return place_results(graph if tensor is None else tensor, take(graph, tensor, mask, times))
 
 
-def take_transform_inputs(model, tensor, mask=None, times=None, device=None):
-    """Return the Taken of GraphImputer.transform's arguments; device: see taken."""
-    accessible = to_accessible(tensor, device)
-    return place_results(tensor, take_accessible(model, accessible, mask, times))
-
-
-def to_accessible(tensor, device):
-    """Return a tensor in memory that the device can process.
-
-    A tensor on the device becomes cupy's, one on another GPU a host copy; others are unchanged.
-    """
-    if not arrays.is_on_gpu(tensor):
-        return tensor
-    location = arrays.as_resident(tensor)
-    return (
-        location.as_cupy()
-        if device is not None and device.is_cuda and location.gpu == device.index
-        else arrays.to_host(tensor)
-    )
+def take_transform_inputs(model, tensor, mask=None, times=None):
+    """Return the Taken of GraphImputer.transform's arguments."""
+    return place_results(tensor, take_again(model, tensor, mask, times))
 
 
 def place_results(tensor, result):
@@ -165,7 +201,7 @@ def place_results(tensor, result):
 
 
 def take(graph, tensor, mask, times):
-    """Run taken() on a tensor with accessible memory; results stay there."""
+    """Return the Taken of GraphImputer.fit's arguments, with results on the host."""
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
@@ -177,7 +213,7 @@ def take(graph, tensor, mask, times):
         refuse_datasets(graph)
     frame = as_frame(graph) if tensor is None else None
     labelled = is_frame(frame) or is_series(frame)
-    is_table = tensor is None and not labelled and bare.is_table(graph)
+    is_table = tensor is None and not labelled and forms.is_table(graph)
     if labelled or is_table:
         graph, tensor = None, graph
     if tensor is None:
@@ -190,11 +226,8 @@ def take(graph, tensor, mask, times):
     form = form_of(tensor, mask, known, is_frame(graph))
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
-    elif graph is not None:
-        tensor, mask = arrays.align_rows(tensor=tensor, mask=mask)
-        graph = reorder_graph(graph, arrays.labels(tensor))
-    else:
-        form = bare.table_form(tensor, mask) if is_table else bare.form_without_graph(tensor, mask, times)
+    elif graph is None:
+        form = forms.table_form(tensor, mask) if is_table else forms.form_without_graph(tensor, mask, times)
         tensor, mask = (tensor, mask) if form is None else (form.tensor, form.mask)
     names = names if form is None else form.vertices
     if graph is None:
@@ -203,7 +236,7 @@ def take(graph, tensor, mask, times):
         seen = np.broadcast_to(spread(result.data.mask), result.data.tensor.shape)
         graph = graph_from_series(np.where(seen, result.data.tensor, np.nan))  # of the most similar series
         return result._replace(adjacency=as_adjacency(graph), is_table=is_table)
-    convert.refuse_turned_list(graph, bare.shape_of(tensor))
+    convert.refuse_turned_list(graph, forms.shape_of(tensor))
     shape = getattr(graph, "shape", None)
     is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
     adjacency = as_adjacency(graph, vertices=None if is_square or not arrays.axes(tensor) else len(tensor))
@@ -211,8 +244,8 @@ def take(graph, tensor, mask, times):
     return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 
 
-def take_accessible(model, tensor, mask, times):
-    """Run take_transform_inputs() on a tensor with accessible memory; results stay there."""
+def take_again(model, tensor, mask, times):
+    """Return the Taken of GraphImputer.transform's arguments, with results on the host."""
     count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
         data = convert.validate_tensor(tensor)
@@ -225,7 +258,7 @@ def take_accessible(model, tensor, mask, times):
         result = order_by_time(adjacency, read(tensor, mask, count), times, known, types=types)
         return result if order is None else result._replace(give=lambda array, known: array[np.argsort(order)])
     form = form_of(tensor, mask, count if known is None else known)
-    form = bare.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
+    form = forms.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
     data = read(tensor, mask, count)
@@ -258,8 +291,6 @@ def find_sentinels(data):
 
     It is a least or greatest value, frequent and far from all others.
     """
-    if arrays.is_on_gpu(data.tensor):
-        return
     count, distance = 3, 3.0  # least number of a code, and its distance from other values in their ranges; test
     values = data.tensor[np.broadcast_to(spread(data.mask), data.tensor.shape)]
     for end in (values.min(initial=np.inf), values.max(initial=-np.inf)):
@@ -272,44 +303,22 @@ def find_sentinels(data):
                 )
 
 
-def reorder_graph(graph, order):
-    """Return the graph with vertices in the order of labels.
-
-    order: a pandas index of the tensor, or None. A graph without labels is matched by position. A DataFrame's columns
-    are brought to the order of its index. Raises DataError where the labels differ.
-    """
-    networkx = sys.modules.get("networkx")
-    if networkx is not None and isinstance(graph, networkx.Graph) and order is not None:
-        if set(graph) != set(order):
-            unmatched = next(iter(set(graph) ^ set(order)))
-            raise DataError(
-                f"the tensor's labels (index) are not the graph's vertices: {unmatched!r} is in one of the two. Label "
-                "the rows by vertex, or use the graph's order: .to_numpy()."
-            )
-        return networkx.to_scipy_sparse_array(graph, nodelist=list(order), dtype=np.float64)
-    if arrays.labels(graph) is None or not hasattr(graph, "columns"):
-        return arrays.as_plain(graph)
-    rows = graph if order is None else arrays.align_rows(tensor=order.to_series(), graph=graph)[1]
-    return arrays.as_plain(arrays.align_rows(rows=rows, columns=rows.T)[1].T)
-
-
 def read(tensor, mask, vertices=None):
     """Return Data of a tensor and a mask.
 
     tensor (N, m, n), (N, n) or (N,); mask (N,) or of the tensor's shape, or None; vertices: N, if known. It may be a
-    GraphTensor, whose graph is ignored, or cupy's; the Data's tensor is then cupy's, its mask is on the host. Integers
+    GraphTensor, whose graph is ignored. Integers
     become float64, float16 float32. Raises DataError for another shape, for values that are not real numbers, for
     infinities and when nothing is observed; ParameterError for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
         tensor, mask = as_given(convert.validate_tensor(tensor), mask)
-    tensor, mask = arrays.align_rows(tensor=tensor, mask=mask)
-    values = (convert.to_real if arrays.is_on_gpu(tensor) else convert.numbers)(tensor, "the tensor")
+    values = convert.numbers(tensor, "the tensor")
     check_shape(values, (*values.shape, 0)[0] if vertices is None else vertices)
     whole = convert.to_slices(values)
     seen = convert.observed_mask(whole, mask, values.shape, strict=False)
-    mask = arrays.ensure_host(convert.reduce_mask(seen))
-    return Data(np.where(seen, whole, whole.dtype.type(0)), mask, values.shape, values)
+    tensor = np.where(seen, whole, whole.dtype.type(0))
+    return Data(tensor, convert.reduce_mask(seen), values.shape, values)
 
 
 def as_given(graph_tensor, mask=None):

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base.arrays import place_like
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import GraphBasis
 from gpukit.imputation import inputs, serve
@@ -16,11 +15,18 @@ from gpukit.imputation.auto.uncertainty import least_of
 from gpukit.imputation.distributed.completion import Worker
 from gpukit.imputation.options import FittedOptions
 from gpukit.imputation.problem import as_problem, in_units, units_for
+from gpukit.imputation.serve import Held
 from gpukit.imputation.spectral import choose
-from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
-from gpukit.imputation.spectral.method import competes, pack_setting, unpack_setting
-from gpukit.imputation.spectral.run import Outcome, Place, Setting, impute, stop_by_holdout
-from gpukit.imputation.tables.window import Held
+from gpukit.imputation.spectral.choose import competes, pack_setting, unpack_setting
+from gpukit.imputation.spectral.run import (
+    Outcome,
+    Place,
+    Setting,
+    impute,
+    missing_shares,
+    stop_by_holdout,
+    vertex_confidence,
+)
 from gpukit.parallel import ALONE
 from gpukit.timing import work_clock
 
@@ -140,9 +146,7 @@ class Run(NamedTuple):
 def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
     """Return the Run of GraphImputer.fit's arguments on a device, see device.resolve; over ranks, on rank 0."""
     device, workspace = devices.resolve(device), Workspace()
-    taken = inputs.take_fit_inputs(
-        graph, tensor, mask, times, device if settings.method == SPECTRAL and team.size == 1 else None
-    )
+    taken = inputs.take_fit_inputs(graph, tensor, mask, times)
     taken.check_bounds(settings, is_fit=True)
     basis = GraphBasis(taken.adjacency, settings.basis_size, device)
     if settings.method == SPECTRAL:
@@ -153,7 +157,7 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
 
 def attributes_without_plan(data, trials):
     """Return a plan's attributes for the paper's algorithm alone; the deviation is that of its trials."""
-    known = data.tensor[place_like(data.mask, data.tensor)]
+    known = data.tensor[data.mask]
     error = max(NORMAL * trials[0].error, least_of(known, known.size)) if trials else np.nan
     return {"deviation_": place_values(data, error), "plan_": None, **planned.attributes_of(None)}
 
@@ -164,7 +168,7 @@ def place_values(data, values):
     They are in the user's shape.
     """
     out = np.zeros_like(data.tensor, dtype=np.float64, order="C")
-    out[place_like(~data.mask, out)] = values
+    out[~data.mask] = values
     return out.reshape(data.shape)
 
 

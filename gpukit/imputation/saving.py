@@ -1,7 +1,7 @@
 """Contents of the model file of a fitted GraphImputer (gpukit.persist writes it).
 
-The basis, which is not unique, is included if fit has used it. Settings are validated before loops and array sizes use
-them.
+The basis, which is not unique, is included if fit has used it; histories, trials and ranks are not. Settings are
+validated before loops and array sizes use them.
 """
 
 from functools import partial
@@ -10,24 +10,19 @@ import numpy as np
 
 from gpukit import persist
 from gpukit.base import check_choice, check_integer, check_real
-from gpukit.base.arrays import ensure_host
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import Basis, GraphBasis
 from gpukit.imputation import options as fitted
-from gpukit.imputation.auto.ensemble import KNOTS
-from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.judging import KINDS, Row
-from gpukit.imputation.auto.plan import BY_NAME, Plan, attributes_of
-from gpukit.imputation.auto.uncertainty import Deviations
-from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.auto.plan import BY_NAME, KNOTS, Plan, attributes_of
+from gpukit.imputation.auto.uncertainty import FEATURES, Deviations
 from gpukit.imputation.constants import MOST_SERIES
-from gpukit.imputation.problem import Units
-from gpukit.imputation.spectral import method as spectral
-from gpukit.imputation.spectral.choose import Trial
-from gpukit.imputation.spectral.path import WEIGHTS, History, Options
+from gpukit.imputation.problem import CENTERS, Units
+from gpukit.imputation.serve import Held, empty_fit
+from gpukit.imputation.spectral import choose as spectral
+from gpukit.imputation.spectral.path import WEIGHTS, Options
 from gpukit.imputation.spectral.run import Setting
-from gpukit.imputation.tables import window as holdings
 from gpukit.io import trust
 
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
@@ -44,18 +39,12 @@ def pack_model(model):
     more = {
         "options": model.options_._asdict(),
         "dtype": model._dtype.name,
-        "has_confidence": model._confidence is not None,
         "basis": None if basis is None else {name: getattr(basis, name) for name in BASIS},
-        "trials": [pack_trial(trial) for trial in model.trials_],
     }
-    labels, known = holdings.pack_held(model)
-    arrays = {"ranks": model.ranks_, "lacking": model._lacking} | known | persist.spread("history", model.history_)
-    if model._confidence is not None:
-        arrays["confidence"] = model._confidence
+    labels, known = pack_held(model)
+    arrays = {"lacking": model._lacking} | known
     if basis is not None:
         arrays |= {"basis.values": basis.values, "basis.vectors": basis.vectors}
-    if model.holdout_history_ is not None:
-        arrays |= persist.spread("holdout", model.holdout_history_)
     plan, parts = pack_plan(model)
     return {**facts, **more, **plan, **labels}, arrays | parts
 
@@ -73,21 +62,21 @@ def unpack(model, facts, arrays):
     decided = Setting(model.weights_, model.exponent_, model.center_, persist.entry_of(facts, "options", dict))
     model.options_ = spectral_of(decided._asdict(), type(model)).options
     model._dtype = np.dtype(check_choice("dtype in its header", facts.get("dtype"), ("float32", "float64")))
-    model.trials_ = [read(trial, type(model)) for trial in persist.entry_of(facts, "trials", list)]
     result = _basis(facts["basis"], arrays) if facts.get("basis") is not None else None
-    model.completed_, model.ranks_ = arrays["completed"], arrays["ranks"]
+    model.completed_ = arrays["completed"]
     unpack_plan(model, facts, arrays)
     if result is None and (model.adjacency_ is None or (model.plan_ is not None and uses_basis(model))):
         raise DataError("it does not contain the Fourier basis of the fit.")
     model._basis = GraphBasis(model.adjacency_, model.check().basis_size, made=result)
-    known, count = persist.entry_of(facts, "has_confidence", bool), model._basis.count
-    _check_fitted(count, model._basis.size, model.completed_, model.ranks_)
-    model._lacking = _shares("lacking", arrays, count)
-    model._confidence = _shares("confidence", arrays, count) if known else None
-    holdings.unpack(model, facts, arrays)
-    model.history_, model.holdout_history_ = _history(arrays, "history"), None
-    if any(name.startswith("holdout.") for name in arrays):
-        model.holdout_history_ = _history(arrays, "holdout")
+    shape = (model._basis.count, *[None] * min(model.completed_.ndim - 1, 2))
+    trust.check_array("completed", model.completed_, (np.float32, np.float64), shape)
+    trust.check_finite("completed", model.completed_)
+    wrong = lambda block: ~((block >= 0) & (block <= 1))  # noqa: E731
+    model._lacking = read_checked(arrays, "lacking", shape[:1], wrong, "a number from 0 to 1")
+    model._confidence = model.holdout_history_ = None
+    unpack_held(model, facts, arrays)
+    fit = empty_fit()
+    model.history_, model.ranks_, model.trials_ = fit.history, fit.ranks, []
 
 
 def _basis(facts, arrays):
@@ -102,19 +91,6 @@ def _basis(facts, arrays):
     return Basis(values, vectors, **{name: facts[name] for name in BASIS})
 
 
-def _check_fitted(count, size, completed, ranks):
-    """Raise DataError unless the fitted arrays match the vertices and the size of a basis."""
-    trust.check_array("completed", completed, (np.float32, np.float64), (count, *[None] * min(completed.ndim - 1, 2)))
-    trust.check_finite("completed", completed)
-    trust.check_array("ranks", ranks, np.int32, (size if ranks.size else 0,))
-    trust.check_range("ranks", ranks, 0, 1 + (min(completed.shape[1:]) if completed.ndim == 3 else 1))
-
-
-def _shares(name, arrays, count):
-    """Return the validated shares (N,) of a name in a file."""
-    return read_checked(arrays, name, (count,), lambda block: ~((block >= 0) & (block <= 1)), "a number from 0 to 1")
-
-
 def read_checked(arrays, name, shape, wrong, rule):
     """Return a float64 array of a file; wrong(block): mask of invalid numbers; rule: what they must be."""
     trust.check_array(name, arrays[name], np.float64, shape)
@@ -124,34 +100,48 @@ def read_checked(arrays, name, shape, wrong, rule):
     return arrays[name]
 
 
-def _history(arrays, prefix):
-    """Return the validated History under a prefix: arrays of one length."""
-    history = arrays.gathered(History, prefix)
-    for name, array in history._asdict().items():
-        kind = {"phase": np.dtype("<U4"), "max_rank": np.int64}.get(name, np.float64)
-        trust.check_array(f"{prefix}.{name}", array, kind, (len(history.scale),))
-    return history
+def pack_held(model):
+    """Return (facts, {name: array}) of a fitted GraphImputer."""
+    held = model._held
+    result = {
+        "completed": held.filled,
+        "held.mask": held.mask,
+        "held.at": held.at,
+        "vertices": model.vertices_,
+    }
+    known = {name: array for name, array in result.items() if array is not None}
+    return {"labels": sorted(set(known) & {"held.at", "vertices"}), "table": getattr(model, "_is_table", False)}, known
 
 
-def pack_trial(trial):
-    """Return a Trial as a JSON object."""
-    return {"setting": spectral.pack_setting(trial.setting), "curves": [curve.tolist() for curve in trial.curves]}
+def unpack_held(model, facts, arrays):
+    """Restore the stored series of a GraphImputer from `pack_held` contents.
+
+    Its completed tensor and deviations are set before. Raises DataError for invalid contents.
+    """
+    known = persist.entry_of(facts, "labels", list)
+    model.vertices_ = vertices_of(arrays["vertices"], len(model.completed_)) if "vertices" in known else None
+    model._is_table = facts.get("table") is True
+    mask, times = arrays["held.mask"], arrays["held.at"] if "held.at" in known else None
+    shape = model.completed_.shape
+    trust.check_array("held.mask", mask, np.bool_, shape[:1] if np.ndim(mask) == 1 else shape)
+    if times is not None:
+        trust.check_array("held.at", times, np.float64, (int(np.prod(shape[1:])),))
+        trust.check_finite("held.at", times)
+        if not (np.diff(times) > 0).all():
+            raise DataError("held.at does not rise.")
+    model._held = Held(model.completed_, model.deviation_, mask, times)
 
 
-def read(stored, estimator):
-    """Return the Trial that `pack_trial` wrote, of an estimator class; raise DataError or ParameterError if invalid."""
-    trial = persist.entry_of({"trial": stored}, "trial", dict)
-    setting, curves = persist.entry_of(trial, "setting", dict), persist.entry_of(trial, "curves", list)
-    try:
-        curves = [np.array(curve, np.float64) for curve in curves]
-    except (TypeError, ValueError):
-        raise DataError(f"{curves!r:.80} in its header are not error curves.") from None
-    return Trial(spectral_of(setting, estimator), curves)
+def vertices_of(ids, count):
+    """Return the validated ids of a file."""
+    if ids.shape != (count,) or ids.dtype.kind not in "iuU" or trust.first_repeated(ids) is not None:
+        raise DataError(f"vertices are not {count:,} different ids.")
+    return ids
 
 
 def pack_plan(model):
     """Return (facts, arrays) of the plan of a fitted GraphImputer."""
-    plan, arrays = model.plan_, {"deviation": ensure_host(model._held.spread)}
+    plan, arrays = model.plan_, {"deviation": model._held.spread}
     options = model._fitted_options._asdict()
     if plan is None:
         adjacency = {} if model._basis.is_made else adjacency_arrays(model.adjacency_)

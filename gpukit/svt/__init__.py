@@ -5,7 +5,6 @@
     threshold.py     singular_value_threshold
     subspace.py      slices along a path of thresholds, by the fastest method: in a subspace reused between calls, or
     products.py      by matrix products alone; array operations of a device
-    blocks.py        blocks of arrays that travel to a GPU from page-locked memory
     formulas.py      scalar formulas with sources           plan.py        layout by shape
 
 The result is exact, and U is not computed. B (q, p) is a slice or its transpose, whichever is tall. Reflections from

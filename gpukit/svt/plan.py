@@ -1,4 +1,4 @@
-"""Layout of slices by shape: GPU lanes and blocks, shared memory, batch sizes."""
+"""Layout of slices by shape: GPU lanes and blocks, shared memory, batch sizes; where arrays are."""
 
 from typing import NamedTuple
 
@@ -152,3 +152,21 @@ def workspace_of(p, q, dtype, how=None):
     copies = q * (p + 64) if how is None else 0 if how.shared else q * how.pitch
     numbers = copies + p * p + 2 * turns + 4 * p
     return numbers * np.dtype(dtype).itemsize + 4 * (spans + p + 4)
+
+
+class Resident:
+    """Arrays on the device; library: numpy or cupy. columns, slices: the most of a block, None: all."""
+
+    columns = slices = None
+
+    def __init__(self, library):
+        self.empty, self.zeros, self.place = library.empty, library.zeros, library.asarray
+
+    def views(self, number, part, *arrays):
+        """Return the part of each array on the device; number: of the block."""
+        return [array[part] for array in arrays]
+
+    def each(self, parts, reads=(), writes=()):
+        """Yield (part, blocks of reads, blocks of writes), all on the device, for each part, an index."""
+        for number, part in enumerate(parts):
+            yield part, *self.views(number, part, *reads, *writes)

@@ -30,7 +30,7 @@ from gpukit.device.memory import spare_memory
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
 from gpukit.runtime.start import gpu_memory_limit
-from gpukit.svt.plan import CPU_BATCH, LARGE_ON_GPU, buffers, bytes_of_whiten, sides
+from gpukit.svt.plan import CPU_BATCH, LARGE_ON_GPU, Resident, buffers, bytes_of_whiten, sides
 
 SCRATCH = 512 << 20  # bytes: 64 slices of 512 x 512 in float32 fill a GPU
 
@@ -55,24 +55,6 @@ def parts_of(total, most=None):
     count = -(-total // most) if most and total else 1
     edges = [-(-total * number // count) for number in range(count + 1)]
     return [slice(*pair) for pair in zip(edges, edges[1:])]
-
-
-class Resident:
-    """Arrays on the device; library: numpy or cupy. columns, slices: the most of a block, None: all."""
-
-    columns = slices = None
-
-    def __init__(self, library):
-        self.empty, self.zeros, self.place = library.empty, library.zeros, library.asarray
-
-    def views(self, number, part, *arrays):
-        """Return the part of each array on the device; number: of the block."""
-        return [array[part] for array in arrays]
-
-    def each(self, parts, reads=(), writes=()):
-        """Yield (part, blocks of reads, blocks of writes), all on the device, for each part, an index."""
-        for number, part in enumerate(parts):
-            yield part, *self.views(number, part, *reads, *writes)
 
 
 def make_tools(on_gpu, workspace=None):
@@ -291,7 +273,7 @@ class ProductThresholding:
     """Repeated thresholding of the same arrays: run() reads X and lam and writes out, which may be X.
 
     X, out (N, m, n) float32 or float64, C-contiguous; lam (N,) of their type; numpy arrays, or cupy's with on_gpu.
-    arrays: where X and out are, a Resident or blocks.Travelling.
+    arrays: where X and out are, a Resident or gpu.Travelling.
     Memory: eight matrices a slice, up to SCRATCH at a time. Raises DeviceError without cupy.
     """
 

@@ -19,11 +19,12 @@ from gpukit.svt.plan import (
     SHARED,
     SMALL,
     WORKSPACE,
+    Resident,
     sides,
     widest_subspace,
     workspace_of,
 )
-from gpukit.svt.products import Resident, make_tools, parts_of, transpose
+from gpukit.svt.products import make_tools, parts_of, transpose
 
 STEP = 8  # k is a multiple of it
 
@@ -49,7 +50,7 @@ class SubspaceThresholding:
     overflowed, the number of slices that needed more than k vectors and were thresholded whole, exactly.
     float32 numbers must be between 1e-15 and 1e15, because their squares are summed.
 
-    arrays: where X and the basis are, a products.Resident or blocks.Travelling.
+    arrays: where X and the basis are, a plan.Resident or gpu.Travelling.
     Memory: the basis, (N, n, k), and SCRATCH bytes of the tools, or the buffers of one slice if larger.
     Raises DeviceError without cupy, ParameterError for a k that is too large.
     """
@@ -254,7 +255,7 @@ def work_of(shape, dtype):
 class WarmThresholding:
     """Repeated in-place thresholding of X (N, m, n), of large slices in a subspace.
 
-    X is on the host or, with on_gpu, a cupy array, or where `arrays` (a blocks.Travelling) has it. run(lam, cap) takes
+    X is on the host or, with on_gpu, a cupy array, or where `arrays` (a gpu.Travelling) has it. run(lam, cap) takes
     host arrays, lam (N,), cap (N,) int32 or None. The width of the subspace follows the ranks expected from the last
     call's singular values. workspace: of a run on a GPU, see gpu.Thresholding.
     """

@@ -16,7 +16,7 @@ from gpukit.svt.plan import MOST
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, DeviceLike, Int32
 
-RAISE = 2.0**100  # factor of float64 slices near the smallest number
+SMALLEST = 2.0**-900  # of float64 slices: squares of smaller ones underflow
 
 
 @overload
@@ -68,13 +68,12 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     array([[2.5, 0. ],
            [0. , 0.5]])
     """
-    X, largest = check_slices(X)
+    X = check_slices(X)
     lam = check_thresholds(lam, X)
     target = devices.resolve(device)
     if 0 in X.shape:
         out, values, ranks = np.zeros_like(X), np.zeros((len(X), min(X.shape[1:])), X.dtype), np.zeros(len(X), np.int32)
     else:
-        X, lam, scaled = _scale_up(X, lam, largest)
         task = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
         with devices.translate_memory_errors(target, task):
             require = functools.partial(devices.require_memory, target, what=task)
@@ -82,39 +81,12 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
                 threshold_on_host = products.threshold_on_host
             else:
                 from gpukit.svt.cpu import threshold_on_host
-            out, values, ranks = _scale_down(threshold_on_host(X, lam, return_values, require), scaled)
+            out, values, ranks = threshold_on_host(X, lam, return_values, require)
     return (out, values, ranks) if return_values else out
 
 
-def _scale_up(X, lam, largest):
-    """Scale slices near the smallest float64 by RAISE: (X, lam, their indices or None).
-
-    Their squares underflow, and no power of two in float64's range brings them near 1.
-    """
-    small = 2.0**-900
-    indices = np.flatnonzero(largest < small) if X.dtype == np.float64 else ()
-    if not len(indices):
-        return X, lam, None
-    X, lam = X.copy(), lam.copy()
-    X[indices] *= RAISE
-    with np.errstate(over="ignore"):
-        lam[indices] *= RAISE
-    return X, lam, indices
-
-
-def _scale_down(results, scaled):
-    """Undo `_scale_up` in (out, values or None, ranks)."""
-    for array in results[:2]:
-        if scaled is not None and array is not None:
-            array[scaled] /= RAISE
-    return results
-
-
 def check_slices(X):
-    """Return (X, largest absolute value of each slice).
-
-    X is contiguous float32 or float64.
-    """
+    """Return X, contiguous float32 or float64."""
     X = as_array(X, "X")
     if X.ndim != 3:
         raise DataError(f"X must be slices (N, m, n); its shape is {X.shape}. One matrix is X[None].")
@@ -127,14 +99,16 @@ def check_slices(X):
         )
     X = np.ascontiguousarray(X, np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
     if 0 in X.shape:
-        return X, np.zeros(len(X))
+        return X
     largest = np.maximum(X.max(axis=(1, 2)), -X.min(axis=(1, 2)))  # nan and inf stay
     if not np.isfinite(largest).all():
         position = np.unravel_index(np.argmin(np.isfinite(X)), X.shape)
         raise DataError(
             f"X[{', '.join(map(str, position))}] is {X[position]}: fill or remove values that are not finite first."
         )
-    return X, largest
+    if X.dtype == np.float64 and ((largest > 0) & (largest < SMALLEST)).any():
+        raise DataError(f"all values of a slice are below {SMALLEST:.0e}: multiply X and lam by a power of two.")
+    return X
 
 
 def check_thresholds(lam, X):

@@ -167,85 +167,39 @@ def same_graph(found, expected):
     assert np.array_equal(found.tensor, expected.tensor) and np.array_equal(found.mask, expected.mask)
 
 
-def test_frames_are_put_in_the_order_of_the_vertices():
-    expected = as_graph_tensor(PATH, holes((1, 0, 1))[:, 0])
-    table = pandas.DataFrame(holes((1, 0, 1))[:, 0], index=NAMES)
-    days = pandas.to_datetime(["2005-09-06", "2005-09-07", "2005-09-08"])
-    for frame in (table.sort_index(), table.sort_index().T, table.loc[["d", "c", "b", "a"]]):
-        found = as_graph_tensor(SQUARE, frame)
-        same_graph(found, expected)
-        assert found.vertices.tolist() == NAMES and found.times is None
-        same_graph(as_graph_tensor(PATH, frame, vertices=NAMES), expected)
-    for frame in (table.set_axis(days, axis=1).sort_index(), table.set_axis(days, axis=1).sort_index().T):
-        assert as_graph_tensor(SQUARE, frame).times.tolist() == [1125964800, 1126051200, 1126137600]
+def test_labels_of_a_graph_and_its_columns_in_another_order():
+    assert as_graph_tensor(SQUARE, T).vertices.tolist() == NAMES
     turned = SQUARE.sort_index()[["d", "c", "b", "a"]]  # columns in another order than rows
     order = turned.index.tolist()
-    assert np.array_equal(as_graph_tensor(turned, table).adjacency.toarray(), SQUARE.loc[order, order].to_numpy())
-
-
-def test_labels_of_networkx_and_numbers_as_labels():
+    assert np.array_equal(as_graph_tensor(turned, T).adjacency.toarray(), SQUARE.loc[order, order].to_numpy())
     graph = networkx.Graph()
     graph.add_nodes_from([3, 1, 0, 2])
     graph.add_edges_from([(3, 1), (1, 0), (0, 2)])
-    found = as_graph_tensor(graph, pandas.DataFrame(T[:, 0]))  # rows 0 to 3 are the vertices 0 to 3
-    assert np.array_equal(found.tensor[:, 0], T[[3, 1, 0, 2], 0]) and found.vertices.tolist() == [3, 1, 0, 2]
-    assert np.array_equal(as_graph_tensor(graph, T).tensor, T)  # no labels: by position
+    found = as_graph_tensor(graph, T)  # by position
+    assert np.array_equal(found.tensor, T) and found.vertices.tolist() == [3, 1, 0, 2]
     places = networkx.relabel_nodes(graph, {at: (at, at) for at in range(4)})
-    assert as_graph_tensor(places, pandas.DataFrame(T[:, 0])).vertices is None
-
-
-def test_numbers_that_do_not_begin_at_0_are_labels():
+    assert as_graph_tensor(places, T).vertices is None
     graph = pandas.DataFrame(PATH, pandas.RangeIndex(1, 5), pandas.RangeIndex(1, 5))
-    frame = pandas.DataFrame(T[:, 0], pandas.RangeIndex(1, 5))
-    found = as_graph_tensor(graph, frame[::-1])
-    assert found.vertices.tolist() == [1, 2, 3, 4] and np.array_equal(found.tensor[:, 0], T[:, 0])
-
-
-def test_masks_truths_and_series_by_label():
-    mask = pandas.DataFrame(np.arange(12).reshape(4, 3) % 5 != 0, index=NAMES).sort_index()
-    found = as_graph_tensor(SQUARE, TABLE.sort_index(), mask, truth=TABLE.sort_index() + 1)
-    assert np.array_equal(found.mask[:, 0], np.arange(12).reshape(4, 3) % 5 != 0)
-    assert np.array_equal(found.truth[:, 0], T[:, 0] + 1)
-    series = as_graph_tensor(
-        SQUARE, TABLE[1].sort_index(), pandas.Series([True, False, True, True], NAMES).sort_index()
-    )
-    assert series.tensor.ravel().tolist() == [2, 0, 14, 20] and series.mask.tolist() == [True, False, True, True]
+    assert as_graph_tensor(graph, T).vertices.tolist() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
-    "kind, expected", [("Float64", "float64"), ("float32", "float32"), ("Float32", "float32"), ("Int64", "float64")]
-)
-def test_frames_of_any_dtype(kind, expected):
-    frame = TABLE.sort_index().astype(kind)
-    if kind != "float32":
-        frame.loc["a", 1] = pandas.NA
-    found = as_graph_tensor(SQUARE, frame)
-    assert found.tensor.dtype == expected and found.mask.sum() == (4 if kind == "float32" else 11)
-
-
-def test_frames_without_labels_are_taken_as_they_stand():
-    for graph in (PATH, SQUARE, pandas.DataFrame(PATH)):
-        assert np.array_equal(as_graph_tensor(graph, pandas.DataFrame(T[:, 0])).tensor[:, 0], T[:, 0])
-    assert as_graph_tensor(PATH, TABLE).vertices is None
-
-
-@pytest.mark.parametrize(
-    "graph, frame, message",
+    "graph, message",
     [
-        (SQUARE, TABLE.rename({"a": "x"}), "the tensor's rows .*'x' is no vertex of the graph; 'a' is not among them"),
-        (SQUARE, TABLE.drop("b"), "'b' is not among them"),
-        (SQUARE, pandas.concat([TABLE, TABLE.rename(str.upper)]), "'C', 'A', 'D' and 1 others are no vertex"),
-        (SQUARE, pandas.concat([TABLE, TABLE[:1]]), "have the label .* twice"),
-        (SQUARE, TABLE.set_axis([5, 6, 7, 8]), "'5', '6', '7' and 1 others are no vertex"),
-        (SQUARE, TABLE.astype(str) + "x", "holds what is no number"),
-        (SQUARE.rename(columns={"a": "x"}), TABLE, "the adjacency's columns .*'x' is no row"),
-        (SQUARE.set_axis(list("aabc")), TABLE, "names a vertex twice among its rows"),
+        (SQUARE.rename(columns={"a": "x"}), "the adjacency's columns .*'x' is no row"),
+        (SQUARE.set_axis(list("aabc")), "names a vertex twice among its rows"),
     ],
 )
-def test_labels_that_do_not_match(graph, frame, message):
+def test_labels_that_do_not_match(graph, message):
     with pytest.raises(DataError, match=message) as caught:
-        as_graph_tensor(graph, frame)
+        as_graph_tensor(graph, T)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["tensor", "mask", "truth"])
+def test_data_frames_are_refused_with_the_call(name):
+    with pytest.raises(DataError, match=r"frame.to_numpy\(\), .*vertices=frame.index"):
+        as_graph_tensor(**{"graph": SQUARE, "tensor": T, name: TABLE > 0})
 
 
 def test_masked_arrays_and_arrays_of_others():

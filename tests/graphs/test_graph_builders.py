@@ -213,8 +213,7 @@ def test_bad_files(table, tmp_path, name, lines, error):
 
 def test_a_graph_keeps_its_labels():
     graph = graph_from_coordinates(frame())
-    values = pandas.DataFrame([[1.0, 2, 3, np.nan]], columns=["Rome", "Oslo", "Naples", "Bergen"])
-    data = as_graph_tensor(graph, values)
+    data = as_graph_tensor(graph, [[2.0], [np.nan], [1.0], [3.0]])
     assert data.vertices.tolist() == list(CITIES) and data.tensor[:, 0, 0].tolist() == [2, 0, 1, 3]
 
 

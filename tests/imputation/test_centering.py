@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.imputation.centering import CENTERS, centre_tensor, mean_of
+from gpukit.imputation.problem import CENTERS, centre_tensor, mean_of
 from imputation import naive_baselines as naive
 
 SHAPE = 7, 3, 4

@@ -7,7 +7,7 @@ from scipy import sparse
 from gpukit import GraphImputer, load_model
 from gpukit.errors import ParameterError
 from gpukit.graphs import basis as bases
-from gpukit.imputation.spectral import method as spectral
+from gpukit.imputation.spectral import choose as spectral
 
 SIDE, T = 12, 24
 

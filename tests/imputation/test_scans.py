@@ -6,8 +6,8 @@ from scipy.interpolate import Akima1DInterpolator
 
 from gpukit.imputation import scans
 from gpukit.imputation.auto import masking
-from gpukit.imputation.auto.error_features import smooth
 from gpukit.imputation.auto.judging import NEVER, Fold
+from gpukit.imputation.auto.uncertainty import smooth
 from gpukit.imputation.scans import distances
 
 SHAPES = [(1, 1), (3, 2), (7, 33), (5, 100)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit import GraphImputer
+from gpukit import GraphImputer, graph_from_series
 from gpukit.errors import DataError
 from gpukit.imputation import simple
 from imputation.auto.test_auto import asked
@@ -66,7 +66,7 @@ def test_the_last_days_of_all_are_those_of_the_period():
     truth = 10 + 4 * np.sin(2 * np.pi * t / 24 + rng.random((8, 1))) + 0.3 * rng.normal(size=(8, 480))
     seen = np.ones(truth.shape, bool)
     seen[:, -24:] = False
-    model = GraphImputer(device="cpu").fit(None, truth, seen)
+    model = GraphImputer(device="cpu").fit(graph_from_series(np.where(seen, truth, np.nan)), truth, seen)
     assert np.abs(model.completed_ - truth)[~seen].mean() < 0.35
     assert 0.8 < (np.abs(model.completed_ - truth) < 1.645 * model.deviation_)[~seen].mean() <= 1.0
 
@@ -74,4 +74,4 @@ def test_the_last_days_of_all_are_those_of_the_period():
 def test_series_without_a_period_are_refused_by_name():
     walks = np.cumsum(np.random.default_rng(0).normal(size=(6, 80)), axis=1)
     with pytest.raises(DataError, match="'seasonal' has nothing to say about these data"):
-        GraphImputer(method="seasonal", device="cpu").fit(None, walks, np.random.default_rng(1).random((6, 80)) > 0.2)
+        GraphImputer(method="seasonal", device="cpu").fit(walks.T, mask=np.random.default_rng(1).random((80, 6)) > 0.2)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit import GraphImputer, load_model
+from gpukit import GraphImputer, graph_from_series, load_model
 from gpukit.errors import DataError
 from gpukit.imputation.problem import moments, units_of
 from gpukit.imputation.saving import units_in
@@ -81,14 +81,15 @@ def test_a_table_without_order_is_given_back_as_it_was():
 
 
 def fitted(values, seen, **options):
-    return GraphImputer(device="cpu", **options).fit(None, np.where(seen, values, np.nan))
+    given = np.where(seen, values, np.nan)
+    return GraphImputer(device="cpu", **options).fit(graph_from_series(given), given)
 
 
 @pytest.mark.slow
 def test_each_kind_is_filled_in_as_if_it_were_alone_in_its_units():
     values, seen = series()
     given = unlike(values)
-    alike = GraphImputer(device="cpu").prepare(None, np.where(seen, given, np.nan)).problem().units
+    alike = GraphImputer(device="cpu").prepare(graph_from_series(given), np.where(seen, given, np.nan)).problem().units
     model, wanted = fitted(given, seen), fitted(alike.off(given, np.ones_like(seen)), seen)
     estimate, deviation = alike.back(wanted.completed_, wanted.deviation_)
     missing = ~seen

@@ -4,10 +4,8 @@
 |-------------------|---------------------------------------------------------------------|
 | masking.py        | folds of hidden values, also at the ends of series                   |
 | judging.py        | errors of a method on hidden values; kinds of missing values         |
-| ensemble.py       | weights of the methods for each kind; correction of their mean       |
-| uncertainty.py    | standard deviations of imputed values                               |
-| error_features.py | features that predict the size of an error                          |
-| plan.py           | all methods; the plan and its report, imputation by a plan           |
+| uncertainty.py    | standard deviations of imputed values, and their features            |
+| plan.py           | all methods; weights and correction of their mean; imputation by it  |
 | run.py            | trials, finalists and the decision                                  |
 
 A trial finds the methods near the best: a model_selection.Search over the settings of each one. It uses one fold and,

@@ -6,11 +6,11 @@ import warnings
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.imputation.auto import ensemble, judging, masking, uncertainty
+from gpukit.imputation.auto import judging, masking, uncertainty
 from gpukit.imputation.auto.judging import GROUPS, KINDS, Candidate, Fold, error_of, kinds
-from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of, count_units
+from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of, count_units, zero_bends
 from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
-from gpukit.imputation.spectral.method import note_left_out
+from gpukit.imputation.spectral.choose import note_left_out
 from gpukit.model_selection.trial import finalists
 
 
@@ -68,7 +68,7 @@ def plan_without_folds(problem, name):
     values = problem.values[problem.seen]
     method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
-    return Plan(members, np.ones((KINDS, 1)), ensemble.zero_bends(), uncertainty.constant(spread), [], [note])
+    return Plan(members, np.ones((KINDS, 1)), zero_bends(), uncertainty.constant(spread), [], [note])
 
 
 def notes_of(problem):

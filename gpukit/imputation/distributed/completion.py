@@ -107,7 +107,7 @@ class DistributedCompletion(TensorCompletion):
         numbers = describe_tensor(tensor)
         worker.ask(BEGIN, numbers)
         self.part, worker.shared = create_share(worker, numbers, tensor), True
-        self.rounding, self.unit = self.part.rounding, self.part.unit
+        self.rounding = self.part.rounding
 
     @property
     def seconds(self):
@@ -222,7 +222,7 @@ def create_share(worker, numbers, tensor=None):
     worker.lines.broadcast(part.for_transport(vectors))
     hidden = scatter_hidden(team, tensor, parts) if entries else None
     part.join(worker, parts, vectors, hidden, dtype)
-    part.begin(observed_part(part, N, tensor), rows)
+    part.begin(columns_of(part, N, None if tensor is None else tensor.observed), rows)
     return part
 
 
@@ -233,22 +233,6 @@ def scatter_hidden(team, tensor, parts):
     for rank in team.others:
         team.send(rank, tensor.hidden[:, part_of_rank(parts.columns, rank)])
     return tensor.hidden[:, part_of_rank(parts.columns, 0)]
-
-
-def observed_part(part, count, tensor):
-    """Return the own columns of observed values on the device.
-
-    Shape (count, own columns), in the ranks' common unit, part.unit.
-    """
-    observed = None if tensor is None else tensor.observed
-    flat = columns_of(part, count, observed)
-    extremes = np.array([float(flat.max()), -float(flat.min())])
-    largest = float(part.team.allreduce(extremes, "max").max())
-    if cpu.is_usual(largest):
-        return flat
-    unit = part.team.broadcast(None if tensor is None else np.array([cpu.unit_of(observed)]))
-    part.unit = float(unit[0])
-    return columns_of(part, count, None if tensor is None else cpu.in_units(observed, part.unit))
 
 
 def columns_of(part, count, observed):

@@ -10,7 +10,7 @@ from gpukit._cuda import SIMULATED
 from gpukit.imputation.distributed.share import Share
 from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.gpu import shared
-from gpukit.svt.blocks import side_stream
+from gpukit.svt.gpu import side_stream
 from gpukit.svt.products import array_library, pitch, transpose_flag
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.svt.products import Resident
+from gpukit.svt.plan import Resident
 
 FEWEST = 1 << 16  # numbers in a tensor; smaller ones cost more to send than to compute
 LEAST = 2  # columns, and slices, of a rank
@@ -62,12 +62,12 @@ class Share:
     """Common part of completion.Part and gpu.GpuPart.
 
     They define: product(a, b, out, add=False), out = a b or added to out; for_transport; journeys, a stream or None.
-    Other operations of the device are those of their TensorCompletion. unit: scale of all numbers, see spectral.cpu.
+    Other operations of the device are those of their TensorCompletion.
     """
 
     def __init__(self, worker, shape, rows):
         self.workspace, self.arrays = worker.workspace, Resident(self.xp)
-        self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
+        self.shape, self.rows = shape, rows
 
     def join(self, worker, parts, vectors, hidden, dtype):
         """Initialize the share of a rank.
@@ -186,7 +186,7 @@ class Share:
         started = self.mark()
         self.wanted = cap
         if self.thresholds.is_warm and cap is None:
-            self.wanted = self.thresholds.expected_ranks(lam[self.own_slices] * self.unit)
+            self.wanted = self.thresholds.expected_ranks(lam[self.own_slices])
             if self.agreed:
                 self.wanted = np.concatenate(self.team.allgather(self.wanted))
         self.waits.append((started, self.mark()))

@@ -2,8 +2,7 @@
 
 Steps: graph Fourier transform, thresholding of every slice, inverse transform.
 
-run.py         one tensor on one device              path.py        the path of thresholds, then fixed ranks
-choose.py      'auto': weights, center, stopping     confidence.py  confidence of each vertex
-method.py      the method 'spectral'
+run.py         one tensor; confidence of vertices    path.py        the path of thresholds, then fixed ranks
+choose.py      'auto': weights, center, stopping; the method 'spectral'
 cpu.py | gpu.py -> twins.py | kernels.py             one tensor on one device
 """

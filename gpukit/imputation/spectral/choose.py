@@ -20,16 +20,14 @@ not by vertices: graph and ranks are unchanged.
 `compare` compares the paper's algorithm with simple methods on hidden values.
 """
 
-import contextlib
 import itertools
 from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import ensure_host, place_like
+from gpukit.graphs.convert import reduce_mask
 from gpukit.imputation.auto.judging import finite_estimate
-from gpukit.imputation.centering import CENTERS, centre_tensor, mean_of, spread
 from gpukit.imputation.constants import (
     FEWEST_OBSERVED,
     FINALISTS,
@@ -40,13 +38,15 @@ from gpukit.imputation.constants import (
     PATH_END,
     SAMPLE_NUMBERS,
 )
-from gpukit.imputation.problem import Problem
+from gpukit.imputation.inputs import Data
+from gpukit.imputation.problem import CENTERS, Method, Problem, centre_tensor, mean_of, spread
 from gpukit.imputation.simple import METHODS
 from gpukit.imputation.spectral import run
-from gpukit.imputation.spectral.path import best_options, fit_path
-from gpukit.imputation.spectral.run import impute, start
+from gpukit.imputation.spectral.path import Options, best_options
+from gpukit.imputation.spectral.run import Setting, impute
 from gpukit.model_selection.splits import order_by_values
 from gpukit.model_selection.trial import EarlyStopping, finalists
+from gpukit.svt.plan import MOST
 
 LAWS = (("slice", 1.0), ("common", 1.0), ("frequency", 0.5), ("frequency", 1.0), ("frequency", 2.0))
 DEEP = 4 * PATH_END  # end of a path under 'common'; 'frequency' starts above the smoothest slices and ends lower
@@ -80,14 +80,10 @@ class Trial(NamedTuple):
         return float(self.curve.min())
 
 
-class PathEnd(Exception):
-    """Signal to end a path on hidden data."""
-
-
 class Search(NamedTuple):
     """Trials on one tensor: place (run.Place), tensor, mask, splits of it; progress: see choose.
 
-    numbers: of trials, from 1; cache: {(split number, center): CentredSplit} of the last trial.
+    numbers: of trials, from 1.
     """
 
     place: object
@@ -96,18 +92,6 @@ class Search(NamedTuple):
     splits: list
     progress: object
     numbers: object
-    cache: dict
-
-
-class CentredSplit(NamedTuple):
-    """A centred split, shared by all weightings: observed (N, m, n), 0 where missing or hidden.
-
-    judge: of a completion (run.watcher); known: spectral.cpu.Known of its completions, None before the first.
-    """
-
-    observed: np.ndarray
-    judge: object
-    known: object = None
 
 
 def choose(place, setting, data, seed, progress=None):
@@ -121,7 +105,7 @@ def choose(place, setting, data, seed, progress=None):
     if np.count_nonzero(data.mask) < FEWEST_OBSERVED:
         return Chosen(without_auto(setting), [])
     tensor, mask = reduce_size(data.tensor, data.mask, seed)
-    search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1), {})
+    search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1))
     centers = select_centers(tensor, search.splits[0], setting.center)
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
     for number, trial in enumerate(trials):
@@ -138,21 +122,20 @@ def choose(place, setting, data, seed, progress=None):
 
 
 def reduce_size(tensor, mask, seed):
-    """Return tensor and mask on the host, sampled if large.
+    """Return tensor and mask, sampled if large.
 
     Rows and columns of the slices are sampled.
     """
     narrow = 16  # least rows and columns of a sampled slice
     count, m, n = tensor.shape
     if tensor.size <= SAMPLE_NUMBERS:
-        return ensure_host(tensor), mask
+        return tensor, mask
     share = (SAMPLE_NUMBERS / tensor.size) ** 0.5
     rows = min(m, max(narrow, int(m * share)))
     columns = min(n, max(narrow, SAMPLE_NUMBERS // (count * rows)))
     rng = np.random.default_rng(seed)
     sample = np.ix_(range(count), *(np.sort(rng.permutation(side)[:size]) for side, size in ((m, rows), (n, columns))))
-    part = ensure_host(tensor[tuple(place_like(side, tensor) for side in sample)])
-    return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
+    return np.ascontiguousarray(tensor[sample]), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
 
 
 def splits(tensor, mask, seed):
@@ -212,20 +195,9 @@ def with_path(setting):
 
 def run_trial(search, trial):
     """Run a Trial on its next split; append its errors."""
-    setting, number = trial.setting, len(trial.curves)
-    split, centred_split = search.splits[number], centre_split(search, number, setting.center)
-    completion, first = start(search.place, setting, centred_split.observed, split.observed, centred_split.known)
-    search.cache[number, setting.center] = centred_split._replace(known=completion.known())
+    setting, split = trial.setting, search.splits[len(trial.curves)]
     stopping = early_stopping(setting, goal(setting, search.tensor, split))
-
-    def watch(completion):
-        error = centred_split.judge(completion)
-        if stopping.is_over(error):
-            raise PathEnd
-        return error
-
-    with contextlib.suppress(PathEnd):
-        fit_path(completion, first, setting.options, watch)
+    impute(search.place, setting, search.tensor, search.mask, split.hidden, stopping=stopping)
     trial.curves.append(np.array(stopping.errors))
     if search.progress:
         law = f"{setting.weights} {setting.exponent:g}" if setting.weights == "frequency" else setting.weights
@@ -240,17 +212,6 @@ def early_stopping(setting, error):
     """
     steps, patience = setting.options.iterations, 6  # steps without a new least error that end it; chosen
     return EarlyStopping(patience, steps + patience if setting.options.rank_phase else steps // 2, error)
-
-
-def centre_split(search, number, center):
-    """Return the CentredSplit of a split and a center; release the previous one, which uses device memory."""
-    if (number, center) not in search.cache:
-        search.cache.clear()
-        split = search.splits[number]
-        mean = mean_of(search.tensor, split.observed, center)
-        judge = run.watcher(centre_tensor(search.tensor, search.mask, mean), split)
-        search.cache[number, center] = CentredSplit(centre_tensor(search.tensor, split.observed, mean), judge)
-    return search.cache[number, center]
 
 
 def goal(setting, tensor, split):
@@ -273,7 +234,7 @@ def run_finals(search, trials):
     final = [trials[index] for index in finalists([trial.error for trial in trials], near, FINALISTS)]
     is_decided = len(final) == 1 and stop_at_best(final[0]) == final[0].setting
     for _ in search.splits[:0] if is_decided else search.splits[1:]:
-        for trial in sorted(final, key=lambda trial: trial.setting.center):  # shares the centred splits
+        for trial in final:
             run_trial(search, trial)
     return sorted(final, key=lambda trial: trial.error)
 
@@ -352,3 +313,78 @@ def compare(adjacency, place, setting, sample):
         if method.suits(problem)
     ]
     return sorted(rows, key=lambda row: row.error)
+
+
+MOST_VERTICES = 8_000  # LAPACK takes minutes for the whole basis of more, on two cores
+PROBE = ("frequency", 1.0, "entry")
+
+
+def competes(problem):
+    """Return True if 'spectral' is named, or is a candidate whose Fourier basis takes at most minutes."""
+    method, basis = problem.options.method, problem.place.basis
+    return method == "spectral" or (method == "auto" and (not basis.exact or basis.count <= MOST_VERTICES))
+
+
+def note_left_out(problem):
+    """Return [note] for a problem whose graph is too large for the whole basis, else []."""
+    if problem.options.method != "auto" or competes(problem):
+        return []
+    return [
+        f"the method spectral was not tried: the whole Fourier basis of {problem.place.basis.count:,} vertices would "
+        "take long. basis_size=K (--basis-size K) tries it with the K smoothest eigenvectors."
+    ]
+
+
+def settings(problem):
+    """Return a setting that suffices for a trial; choose.py finds the others."""
+    return [pack_setting(with_path(Setting(*PROBE, problem.options.options)))]
+
+
+def pack_setting(setting):
+    """Return a Setting as a dict of plain values."""
+    return setting._asdict() | {"options": setting.options._asdict()}
+
+
+def unpack_setting(setting):
+    """Return the Setting of `pack_setting`."""
+    return Setting(**{**setting, "options": Options(**setting["options"])})
+
+
+def fill(problem, setting):
+    """Return the estimate of missing values, zeros elsewhere."""
+    data, columns = as_data(problem), slices_of(problem)[0]
+    out = np.zeros(data.tensor.shape)
+    out[~data.mask] = impute(problem.place, unpack_setting(setting), data.tensor, data.mask).estimate
+    result = np.empty(problem.values.shape)
+    result[:, columns] = out.reshape(len(out), -1)
+    return result
+
+
+def as_data(problem):
+    """Return inputs.Data of a problem, in slices."""
+    columns, shape = slices_of(problem)
+    tensor = problem.values[:, columns].reshape(len(problem.values), *shape).astype(problem.place.dtype)
+    return Data(tensor, reduce_mask(problem.seen[:, columns].reshape(tensor.shape)), tensor.shape, tensor)
+
+
+def slices_of(problem):
+    """Return (columns, (m, n)) of the slices; vectors are cut into periods.
+
+    An incomplete last row starts earlier, so some columns are in two rows.
+    """
+    columns, period = problem.values.shape[1], problem.period
+    rows = -(-columns // period) if period else 0
+    if 1 not in problem.shape or not 1 < rows or max(rows, period) > MOST:
+        return np.arange(columns), problem.shape
+    last = np.arange(columns - period, columns)
+    return np.concatenate((np.arange((rows - 1) * period), last)), (rows, period)
+
+
+def decide(problem, progress):
+    """Return the setting selected by choose.py."""
+    options = problem.options
+    setting = Setting(options.weights, options.exponent, options.center, options.options)
+    return pack_setting(choose(problem.place, setting, as_data(problem), options.seed, progress).setting)
+
+
+METHOD = Method("spectral", competes, settings, fill, decide=decide)

@@ -5,31 +5,17 @@ computed once. An iteration transforms the incomplete vertices: Z = C + U_mis' x
 """
 
 import itertools
-import math
-from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.imputation.spectral import twins
-from gpukit.svt.products import Resident, parts_of
+from gpukit.svt.plan import Resident
+from gpukit.svt.products import parts_of
 from gpukit.svt.subspace import WarmThresholding
 from gpukit.timing import work_clock
 
 COLUMNS = 4096  # of the estimate per inverse transform
 BLOCKS = 64  # of the sums, so that results do not depend on the number of threads
-
-
-class Known(NamedTuple):
-    """Data common to all completions of one tensor.
-
-    unit: scale of its numbers; C (K, m n): transform of observed values; largest (K,) float64 on the host, or None;
-    arrays: where C and the other large arrays are, a svt.products.Resident or svt.blocks.Travelling.
-    """
-
-    unit: float
-    C: object
-    largest: object
-    arrays: object
 
 
 class TensorCompletion:
@@ -38,23 +24,22 @@ class TensorCompletion:
     rounding: negligible relative error; seconds: {part of a step: seconds}.
 
     basis: basis.Basis. observed (N, m, n): centred, 0 where missing. mask: (N,) or (N, m, n) bool, True = observed.
-    dtype: float32 or float64. workspace: of the run, for GPU buffers; unused here. known: Known of an earlier
-    completion with the same arguments, or None. Memory: C and Z, a copy of the tensor each, and the estimate and its
-    last step, two copies of the incomplete vertices.
+    dtype: float32 or float64. workspace: of the run, for GPU buffers; unused here. Memory: C and Z, a copy of the
+    tensor each, and the estimate and its last step, two copies of the incomplete vertices.
 
     xp: the device's array library, numpy or cupy.
     """
 
     xp, on_gpu, n_sums = np, False, BLOCKS
 
-    def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
+    def __init__(self, basis, observed, mask, dtype, workspace=None):
         self.workspace, self.mask, self.observed, self.shape = workspace, mask, observed, observed.shape[1:]
         self.rows = lacking(mask)
         hidden, vectors = hidden_entries(mask, self.rows), self.vectors_of(basis, dtype)
         sizes = *vectors.shape, len(self.rows)
-        self.arrays = known.arrays if known else self.place_arrays(sizes, self.shape, dtype, hidden is not None)
+        self.arrays = self.place_arrays(sizes, self.shape, dtype, hidden is not None)
         self.hidden = None if hidden is None else self.arrays.place(hidden)
-        self.unit, self.C, self.leading, _ = known or self.transform_tensor(vectors)
+        self.C = self.transform_tensor(vectors)
         self.U = vectors if len(self.rows) == len(vectors) else vectors[self.xp.asarray(self.rows)]
         self.allocate_buffers(self.C.shape[1])
 
@@ -69,25 +54,13 @@ class TensorCompletion:
 
     @staticmethod
     def copy_to_device(observed, target):
-        """Copy observed values, flat, to the device; numbers too large for its type become infinite."""
-        with np.errstate(over="ignore"):
-            target[...] = observed
+        """Copy observed values, flat, to the device."""
+        target[...] = observed
 
     def transform_tensor(self, vectors):
-        """Return Known: the unit of the observed values, and C = U' P_Omega(G) in it; vectors on the device."""
-        unit, observed = 1.0, self.observed
-        C = self.arrays.empty((vectors.shape[1], observed[0].size), vectors.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            largest = self.fill(C, vectors, observed)
-        if not is_usual(largest):
-            unit = unit_of(observed)
-            if unit != 1:
-                self.fill(C, vectors, in_units(observed, unit))
-        return Known(unit, C, None, self.arrays)
-
-    def fill(self, C, vectors, observed):
-        """Compute C = U' observed; return the largest absolute value of observed, in C's type."""
-        flat, xp, largest = observed.reshape(len(observed), -1), self.xp, 0.0
+        """Return C = U' P_Omega(G); vectors on the device."""
+        flat, xp = self.observed.reshape(len(self.observed), -1), self.xp
+        C = self.arrays.empty((vectors.shape[1], flat.shape[1]), vectors.dtype)
         for part, target in self.arrays.each(column_parts(flat.shape[1], self.arrays), (), (C,)):
             block = flat[part]
             if isinstance(block, xp.ndarray):
@@ -95,9 +68,8 @@ class TensorCompletion:
             else:
                 block = xp.empty(block.shape, C.dtype)
                 self.copy_to_device(flat[part], block)
-            largest = max(largest, float(max(block.max(), -block.min())))
             xp.matmul(vectors.T, block, out=target)
-        return largest
+        return C
 
     def allocate_buffers(self, columns):
         """Allocate the buffers of steps for an estimate of a number of columns, which is zero."""
@@ -118,15 +90,9 @@ class TensorCompletion:
 
     def largest(self):
         """Return (K,) float64: the largest singular value of each slice of the zero-filled tensor."""
-        if self.leading is None or self.thresholds.is_warm:  # this also initializes the subspace
-            self.Z[...] = self.C
-            values = self.thresholds.leading() if self.thresholds.is_warm else self.thresholds.all_values()
-            self.leading = values[:, 0].astype(np.float64) / self.unit
-        return self.leading
-
-    def known(self):
-        """Return Known for the next completion of the same tensor."""
-        return Known(self.unit, self.C, self.leading, self.arrays)
+        self.Z[...] = self.C
+        values = self.thresholds.leading() if self.thresholds.is_warm else self.thresholds.all_values()
+        return values[:, 0].astype(np.float64)
 
     def spectrum(self, count):
         """Return (K, count) float64: leading singular values of the slices, the estimate filled in.
@@ -134,7 +100,7 @@ class TensorCompletion:
         The next step has no momentum.
         """
         self.transform(0.0)
-        return self.thresholds.all_values()[:, :count].astype(np.float64) / self.unit
+        return self.thresholds.all_values()[:, :count].astype(np.float64)
 
     def step(self, lam, cap=None, momentum=0.0):
         """Run one iteration and return (change, size, ranks).
@@ -147,7 +113,7 @@ class TensorCompletion:
         marks = [self.mark()]
         self.transform(momentum)
         marks.append(self.mark())
-        self.thresholds.run(lam * self.unit, cap, self.expected())
+        self.thresholds.run(lam, cap, self.expected())
         marks.append(self.mark())
         change, size = self.transform_back()
         marks.append(self.mark())
@@ -216,10 +182,10 @@ class TensorCompletion:
             result = self.slices(self.now)
         else:
             result = self.now.ravel() if self.hidden is None else self.now[self.hidden]
-        return out_of_units(self.given_back(result), self.unit, self.observed.dtype)
+        return self.given_back(result)
 
     def given_back(self, result):
-        """Return a copy where the observed tensor is: on the host, or on the GPU."""
+        """Return a copy on the host."""
         return result.copy()
 
 
@@ -231,31 +197,6 @@ def column_parts(columns, arrays):
 def lacking(mask):
     """Return indices of the incomplete vertices."""
     return np.flatnonzero(~(mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)))
-
-
-def unit_of(observed):
-    """Return the power of two that scales observed numbers: 1 except for very large and very small ones."""
-    largest = float(max(observed.max(), -observed.min()))
-    if largest == 0 or is_usual(largest):
-        return 1.0
-    most = np.finfo(observed.dtype).maxexp - 2
-    return 2.0 ** -max(-most, min(most, math.frexp(largest)[1]))
-
-
-def is_usual(largest):
-    """Return True if numbers up to `largest` need no scaling."""
-    most = 2.0**40
-    return 1 / most <= largest <= most
-
-
-def in_units(observed, unit):
-    """Return the observed numbers times their unit; the array itself for 1."""
-    return observed if unit == 1 else observed * observed.dtype.type(unit)
-
-
-def out_of_units(result, unit, dtype):
-    """Return an estimate without its unit."""
-    return result if unit == 1 else result.astype(dtype) / dtype.type(unit)
 
 
 def hidden_entries(mask, rows, columns=slice(None)):

@@ -1,7 +1,7 @@
 """TensorCompletion of a graph tensor on a GPU. Transforms use cuBLAS through cupy.
 
 If the tensor does not fit in the GPU's memory, C, Z, the estimate and the missing entries are in page-locked memory.
-Blocks of columns travel for the transforms, blocks of slices for the thresholding (svt/blocks.py).
+Blocks of columns travel for the transforms, blocks of slices for the thresholding (svt.gpu.Travelling).
 """
 
 import warnings
@@ -11,14 +11,14 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._cuda import cuda
 from gpukit._driver import Mark, address_of, launch
-from gpukit.base.arrays import is_on_gpu
 from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import vectors_on_gpu
 from gpukit.imputation.constants import BLOCKS
 from gpukit.imputation.spectral import cpu, kernels
-from gpukit.svt.blocks import BUFFERS, Travelling
-from gpukit.svt.products import GpuTools, Resident, array_library
+from gpukit.svt.gpu import BUFFERS, Travelling
+from gpukit.svt.plan import Resident
+from gpukit.svt.products import GpuTools, array_library
 from gpukit.svt.subspace import work_of
 
 SCRATCH = 256 << 20  # bytes of the estimate per inverse transform
@@ -68,7 +68,7 @@ def place_arrays(sizes, shape, dtype, has_mask):
 class TensorCompletion(cpu.TensorCompletion):
     """Computation of one tensor on one basis; arguments, methods and results as cpu.TensorCompletion.
 
-    observed may be cupy's on this device; missing() is then cupy's too. Memory: see `memory_needed`.
+    Memory: see `memory_needed`.
     workspace: of the run (device.workspace.Workspace), whose basis and gpukit.svt buffers are reused by the run's next
     completion; None: own buffers.
     """
@@ -124,8 +124,6 @@ class TensorCompletion(cpu.TensorCompletion):
 
     def given_back(self, result):
         """See cpu.TensorCompletion."""
-        if is_on_gpu(self.observed):
-            return self.xp.array(result)
         return result.get() if hasattr(result, "get") else result.copy()
 
 

@@ -4,6 +4,7 @@ The thresholds of the slices are lambda_k^1 at first, then lambda^(j+1) = c lamb
 clear, is at the largest ratio of adjacent singular values.
 """
 
+import contextlib
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -57,16 +58,21 @@ class Fit(NamedTuple):
     rank_phase: str
 
 
+class PathEnd(Exception):
+    """Signal to end a path on hidden data."""
+
+
 def fit_path(completion, first, options, watch=None, progress=None):
     """Run the path, then the phase of fixed ranks: a Fit.
 
     first (K,): lambda^1. The estimate is in the completion. options: Options. watch: called with the completion after
-    every iteration, returns a hold-out error. progress: called as progress("path" | "rank", done, total, info) with
-    info {"change", "rank"}.
+    every iteration, returns a hold-out error or raises PathEnd. progress: called as progress("path" | "rank", done,
+    total, info) with info {"change", "rank"}.
     """
-    path_run = PathRun(completion, options.accelerate, watch, progress)
-    follow_path(path_run, first, options)
-    outcome = project_to_ranks(path_run, first, options) if options.rank_phase else "off"
+    path_run, outcome = PathRun(completion, options.accelerate, watch, progress), "off"
+    with contextlib.suppress(PathEnd):
+        follow_path(path_run, first, options)
+        outcome = project_to_ranks(path_run, first, options) if options.rank_phase else "off"
     return Fit(path_run.history(), path_run.ranks, outcome)
 
 

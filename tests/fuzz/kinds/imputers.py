@@ -84,7 +84,7 @@ def fitted_members():
 
 def spectral_member():
     """The spectral method as a member of an ensemble."""
-    from gpukit.imputation.spectral.method import pack_setting
+    from gpukit.imputation.spectral.choose import pack_setting
     from gpukit.imputation.spectral.path import Options
     from gpukit.imputation.spectral.run import Setting
 

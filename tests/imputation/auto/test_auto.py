@@ -10,7 +10,7 @@ from support import thinned
 from gpukit import GraphImputer, _pool
 from gpukit.errors import DataError
 from gpukit.imputation import options, scans
-from gpukit.imputation.auto import ensemble, judging, run, uncertainty
+from gpukit.imputation.auto import judging, plan, run, uncertainty
 from gpukit.imputation.auto import plan as methods
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto.judging import Fold, error_of
@@ -65,9 +65,9 @@ def test_a_mean_of_independent_errors_beats_its_parts(metric):
     truth = rng.normal(size=3000)
     estimates = truth + rng.normal(size=(3, 3000)) * [[1.0], [1.0], [9.0]]
     kinds = np.full(3000, judging.ALWAYS, np.int8)
-    shares = ensemble.shares_of(estimates, truth, kinds, metric)
+    shares = plan.shares_of(estimates, truth, kinds, metric)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    mixed = ensemble.weighted_mean(estimates, shares, kinds)
+    mixed = plan.weighted_mean(estimates, shares, kinds)
     assert error_of(mixed - truth, metric) < 0.8 * error_of(estimates[0] - truth, metric)
     assert shares[judging.ALWAYS, 2] <= 0.05
 
@@ -77,10 +77,10 @@ def test_methods_that_few_values_cannot_tell_apart_are_mixed(metric):
     """A hidden value of a large series must not decide: without it the second method is the better one."""
     truth, kinds = np.zeros(30), np.full(30, judging.ALWAYS, np.int8)
     estimates = np.array([np.full(30, 1.1), np.r_[np.full(29, 1.0), 4.5], np.full(30, 9.0)])
-    shares = ensemble.shares_of(estimates, truth, kinds, metric)[judging.ALWAYS]
+    shares = plan.shares_of(estimates, truth, kinds, metric)[judging.ALWAYS]
     assert 0.2 < shares[1] < 0.9 and shares[0] > 0.1 and shares[2] == 0
     order = np.random.default_rng(0).permutation(30)
-    np.testing.assert_array_equal(ensemble.shares_of(estimates[:, order], truth, kinds, metric)[judging.ALWAYS], shares)
+    np.testing.assert_array_equal(plan.shares_of(estimates[:, order], truth, kinds, metric)[judging.ALWAYS], shares)
 
 
 def test_each_kind_has_shares_of_its_own():
@@ -88,9 +88,9 @@ def test_each_kind_has_shares_of_its_own():
     truth, kinds = rng.normal(size=2000), np.repeat([judging.NEVER, judging.ALWAYS], 1000).astype(np.int8)
     good, bad = truth + 0.1 * rng.normal(size=2000), truth + 5 * rng.normal(size=2000)
     estimates = np.where(kinds == judging.NEVER, [good, bad], [bad, good])
-    shares = ensemble.shares_of(estimates, truth, kinds, "absolute")
+    shares = plan.shares_of(estimates, truth, kinds, "absolute")
     assert shares[judging.NEVER, 0] > 0.9 and shares[judging.ALWAYS, 1] > 0.9
-    assert np.abs(ensemble.weighted_mean(estimates, shares, kinds) - truth).mean() < 0.5
+    assert np.abs(plan.weighted_mean(estimates, shares, kinds) - truth).mean() < 0.5
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.97])
@@ -240,29 +240,29 @@ def skewed(seed=0):
 def test_estimates_are_bent_to_the_middle():
     kinds = np.full(4000, judging.ALWAYS, np.int8)
     parts = [(*skewed(seed), kinds) for seed in (0, 1)]
-    bends = ensemble.learn_bends(parts, "absolute")
+    bends = plan.learn_bends(parts, "absolute")
     assert not bends[0].any()
     np.testing.assert_allclose(bends[1, 1], 1.0, atol=1e-9)
     estimate, truth = skewed(2)
-    bent = ensemble.apply_bends(bends, estimate, kinds)
+    bent = plan.apply_bends(bends, estimate, kinds)
     assert np.abs(bent - truth).mean() < 0.8 * np.abs(estimate - truth).mean()
     noise = [(e, e + np.random.default_rng(0).normal(size=e.shape), kinds) for e, _, _ in parts]
-    assert not ensemble.learn_bends(noise, "absolute").any()
+    assert not plan.learn_bends(noise, "absolute").any()
 
 
 def test_few_units_bend_nothing():
     kinds = np.full(4000, judging.ALWAYS, np.int8)
     parts = [(*skewed(seed), kinds) for seed in (0, 1)]
-    assert ensemble.learn_bends(parts, "absolute", (0, ensemble.KNOTS))[1].any()
-    assert not ensemble.learn_bends(parts, "absolute", (ensemble.KNOTS, 5)).any()
+    assert plan.learn_bends(parts, "absolute", (0, plan.KNOTS))[1].any()
+    assert not plan.learn_bends(parts, "absolute", (plan.KNOTS, 5)).any()
 
 
 @pytest.mark.slow
 def test_corrections_are_in_the_estimates_their_errors_and_the_file(filled, monkeypatch, tmp_path):
     truth, seen, plain = filled
-    bends = ensemble.zero_bends()
-    bends[:, 0], bends[:, 1] = np.linspace(-9.0, 9.0, ensemble.KNOTS), 5.0
-    monkeypatch.setattr(ensemble, "learn_bends", lambda *arguments: bends)
+    bends = plan.zero_bends()
+    bends[:, 0], bends[:, 1] = np.linspace(-9.0, 9.0, plan.KNOTS), 5.0
+    monkeypatch.setattr(plan, "learn_bends", lambda *arguments: bends)
     model = GraphImputer(device="cpu").fit(ring(), truth, seen)
     np.testing.assert_allclose((model.completed_ - plain.completed_)[~seen], 5.0, atol=1e-6)
     row = next(row for row in model.report_ if row.name == planned.MIX)
@@ -288,8 +288,8 @@ def test_a_bend_that_costs_squares_is_none():
     for _ in range(2):
         mean = rng.uniform(0.1, 0.3, 4000)
         parts.append((mean, np.where(rng.random(4000) < mean / 10, 10.0, 0.0), kinds))
-    assert ensemble.learn_bends(parts, "squared")[1, 1].max() < 0.05
-    assert not ensemble.learn_bends([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
+    assert plan.learn_bends(parts, "squared")[1, 1].max() < 0.05
+    assert not plan.learn_bends([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
 
 
 def test_deviations_follow_the_signs_and_their_intervals_hold():

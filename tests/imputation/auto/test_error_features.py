@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto.error_features import FEATURES, compute_features
+from gpukit.imputation.auto.uncertainty import FEATURES, compute_features
 
 LINE, ODD = 4, 5  # departures from linear interpolation, and from the neighbours
 N, T = 6, 100

@@ -8,7 +8,7 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.imputation import scans
-from gpukit.imputation.auto import error_features, judging, uncertainty
+from gpukit.imputation.auto import judging, uncertainty
 from gpukit.persist import load_model
 from imputation.auto.test_auto import asked
 
@@ -38,23 +38,23 @@ def test_what_is_beyond_ends():
     expected = np.zeros((3, 6), bool)
     expected[0, [0, 4, 5]] = True
     np.testing.assert_array_equal(scans.beyond_ends(seen), expected)
-    found = error_features.changes_beyond(asked(np.ones((3, 6)), seen), ~seen)
+    found = uncertainty.changes_beyond(asked(np.ones((3, 6)), seen), ~seen)
     assert (found > 0).tolist() == [True, False, True, True] + [False] * 6
-    assert not error_features.changes_beyond(asked(np.ones((3, 6)), seen, False), ~seen).any()
+    assert not uncertainty.changes_beyond(asked(np.ones((3, 6)), seen, False), ~seen).any()
 
 
 def test_changes_grow_as_those_of_a_random_walk():
     rng, seen = np.random.default_rng(0), np.ones((20, 600), bool)
     seen[:, 400:] = False
     values = np.cumsum(3.0 * rng.normal(size=seen.shape), axis=1)
-    found = error_features.usual_change(np.where(seen, values, 0), seen)[:, 399 + np.array([1, 64, 200])].mean(axis=0)
+    found = uncertainty.usual_change(np.where(seen, values, 0), seen)[:, 399 + np.array([1, 64, 200])].mean(axis=0)
     np.testing.assert_allclose(found, 3.0 * (2 / np.pi * np.array([1, 64, 200])) ** 0.5, rtol=0.1)
 
 
 def test_series_too_short_for_changes_have_those_of_others():
     seen = np.zeros((3, 8), bool)
     seen[0, :6], seen[1, 3] = True, True
-    found = error_features.usual_change(np.arange(8.0) * np.ones((3, 8)), seen)
+    found = uncertainty.usual_change(np.arange(8.0) * np.ones((3, 8)), seen)
     assert np.isfinite(found).all() and (found > 0).all() and found[1, 7] > found[1, 4]
 
 

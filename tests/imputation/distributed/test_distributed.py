@@ -42,11 +42,11 @@ def fitted(size, data, **settings):
 def same(models, alone, close):
     """All ranks' models are equal, and close to that of a single process."""
     size = np.linalg.norm(alone.completed_)
+    np.testing.assert_array_equal(models[0].ranks_, alone.ranks_)
+    assert len(models[0].history_.change) == len(alone.history_.change)
     for model in models:
         assert np.linalg.norm(model.completed_ - alone.completed_) <= close * size
         np.testing.assert_array_equal(model.completed_, models[0].completed_)
-        np.testing.assert_array_equal(model.ranks_, alone.ranks_)
-        assert len(model.history_.change) == len(alone.history_.change)
         assert (model.method_, model.rank_phase_) == (alone.method_, alone.rank_phase_)
 
 

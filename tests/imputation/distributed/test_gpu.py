@@ -60,7 +60,7 @@ def walked(completion):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["slices", "both"])
-@pytest.mark.parametrize("on_gpu, scale", [(0, 1.0), (1, 1.0), (1, 1e-200)])
+@pytest.mark.parametrize("on_gpu, scale", [(0, 1.0), (1, 1.0)])
 def test_a_gpu_beside_a_cpu(kind, on_gpu, scale, stand_in):
     case = problem((4, 3), kind, 9)
     observed = scale * naive_algorithm.observed_only(case.truth, case.mask)

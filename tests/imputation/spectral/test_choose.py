@@ -10,7 +10,7 @@ from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
 from gpukit.graphs.synth import synth_graph
 from gpukit.imputation.inputs import Data
-from gpukit.imputation.spectral import choose, cpu
+from gpukit.imputation.spectral import choose
 from gpukit.imputation.spectral.choose import Trial
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place, Setting, Split, impute
@@ -74,22 +74,6 @@ def test_smooth_data_far_from_zero_get_a_mean_and_a_law_that_beats_the_papers(en
     errors = [curve.min() for trial in again.trials for curve in trial.curves]
     assert sorted(stage[3]["error"] for stage in reports) == sorted(errors)
     assert {"slice", "frequency 2"} < {stage[3]["weights"] for stage in reports}
-
-
-@pytest.mark.parametrize("entries", [False, True])
-def test_trials_share_what_they_have_in_common_and_find_the_same(entries, monkeypatch):
-    place, _, _, tensor, mask = road(entries)
-    made, owner, start = [], cpu.TensorCompletion, choose.start
-    transformed = owner.transform_tensor
-    monkeypatch.setattr(owner, "transform_tensor", lambda *arguments: made.append(1) or transformed(*arguments))
-    shared, count = choose.choose(place, AUTO, of(tensor, mask), 0), len(made)
-    monkeypatch.setattr(choose, "start", lambda *arguments: start(*arguments[:4]))  # without observed values
-    alone = choose.choose(place, AUTO, of(tensor, mask), 0)
-    assert shared.setting == alone.setting and len(made) - count == sum(len(trial.curves) for trial in alone.trials)
-    for mine, other in zip(shared.trials, alone.trials, strict=True):
-        for curve, again in zip(mine.curves, other.curves, strict=True):
-            np.testing.assert_array_equal(curve, again)
-    assert count == len({(fold, t.setting.center) for t in shared.trials for fold in range(len(t.curves))})
 
 
 def test_what_is_given_is_kept():

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from gpukit.device import resolve
 from gpukit.graphs.basis import Basis
 from gpukit.imputation.spectral import cpu
 from gpukit.imputation.spectral.cpu import TensorCompletion
+from gpukit.imputation.spectral.path import Options
+from gpukit.imputation.spectral.run import Place, Setting, impute, split, unit_of
 from imputation import naive_algorithm
 from imputation.inputs import KINDS, SHAPES, completed, problem
 
@@ -110,46 +113,30 @@ def test_a_partial_basis_estimates_within_its_span():
 
 
 @pytest.mark.parametrize("kind", ["slices", "entries"])
+@pytest.mark.parametrize("center", ["none", "entry"])
 @pytest.mark.parametrize(
     "given, factor",
     [(np.float32, 1e-37), (np.float32, 1e35), (np.float64, 1e-200), (np.float64, 1e200), (np.float64, 1e10)],
 )
-def test_very_large_and_very_small_numbers(given, factor, kind):
+def test_very_large_and_very_small_numbers(given, factor, center, kind):
     """Their squares exceed single precision, which the completion uses."""
     case = problem((30, 28), kind, rank=2)
     observed = naive_algorithm.observed_only(case.truth, case.mask)
-    one, other = (
-        TensorCompletion(
-            Basis(case.mu, case.U, True), (scale * observed).astype(given), case.mask, np.dtype(np.float32)
-        )
-        for scale in (1, factor)
-    )
-    assert (other.unit == 1) == (factor == 1e10)
-    for share in (0.5, 0.25):
-        lam = share * one.largest()
-        np.testing.assert_allclose(other.largest() / factor, one.largest(), rtol=1e-4)
-        found = [completion.step(scale * lam) for completion, scale in ((one, 1), (other, factor))]
-        np.testing.assert_array_equal(found[0][2], found[1][2])
-        assert found[0][0] / found[0][1] == pytest.approx(found[1][0] / found[1][1], rel=1e-3)
-    size = np.abs(one.missing()).max()
-    assert other.missing().dtype in (given, np.float32)
-    np.testing.assert_allclose(other.missing() / given(factor), one.missing(), atol=1e-4 * size)
+    place = Place(Basis(case.mu, case.U, True), resolve("cpu"), np.dtype(np.float32))
+    setting = Setting("slice", 1.0, center, Options(iterations=3, rank_phase=False))
+    hidden = split(case.mask, 0.2, 0).hidden
+    one, other = (impute(place, setting, (scale * observed).astype(given), case.mask, hidden) for scale in (1, factor))
+    for name in ("threshold", "error"):
+        mine, theirs = (getattr(found.fit.history, name) for found in (one, other))
+        np.testing.assert_allclose(theirs / factor, mine, rtol=1e-3)
+    np.testing.assert_array_equal(one.fit.ranks, other.fit.ranks)
+    size = np.abs(one.estimate).max()
+    assert other.estimate.dtype in (given, np.float64)
+    np.testing.assert_allclose(other.estimate / factor, one.estimate, atol=1e-4 * size)
 
 
-def test_single_precision_is_near_double():
-    case = problem((6, 5), "both", rank=2)
-    single, double = completion_of(case, np.float32), completion_of(case)
-    for share in (0.5, 0.2):
-        lam = share * double.largest()
-        single.step(lam)
-        double.step(lam)
-    size = np.linalg.norm(double.missing())
-    assert np.linalg.norm(single.missing() - double.missing()) < 1e-5 * size
-
-
-def test_seconds_of_the_parts_of_a_step():
-    case, moments = problem((4, 3), "entries"), iter((0.0, 1.0, 3.0, 7.0))
-    found = completion_of(case)
-    found.mark = lambda: next(moments)
-    found.step(np.zeros(len(case.mu)))
-    assert found.seconds == {"transform": 5.0, "thresholding": 2.0}
+@pytest.mark.parametrize("factor, scaled", [(1e200, True), (1e-200, True), (1.0, False), (0.0, False)])
+def test_units_are_powers_of_two(factor, scaled):
+    observed = factor * np.random.default_rng(0).normal(size=(3, 2, 2))
+    unit = unit_of(observed)
+    assert (unit != 1) == scaled and np.frexp(unit)[0] == 0.5 and np.abs(unit * observed).max() <= 4

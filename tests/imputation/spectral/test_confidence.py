@@ -6,9 +6,8 @@ import pytest
 from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
-from gpukit.imputation.spectral.confidence import missing_shares, slice_scores, vertex_confidence
 from gpukit.imputation.spectral.path import Options
-from gpukit.imputation.spectral.run import Place, Setting, impute
+from gpukit.imputation.spectral.run import Place, Setting, impute, missing_shares, slice_scores, vertex_confidence
 from imputation import naive_baselines as naive
 
 N = 60

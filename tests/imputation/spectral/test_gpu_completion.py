@@ -117,7 +117,7 @@ def problem_of(kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("scratch, scale", [(1 << 20, 1.0), (40, 1.0), (40, 1e-200)])
+@pytest.mark.parametrize("scratch, scale", [(1 << 20, 1.0), (40, 1.0)])
 def test_both_devices_agree(kind, scratch, scale, stand_in, monkeypatch):
     monkeypatch.setattr(gpu, "SCRATCH", scratch)
     case = problem_of(kind)
@@ -139,20 +139,6 @@ def test_both_devices_agree(kind, scratch, scale, stand_in, monkeypatch):
     assert not any(np.shares_memory(completion.missing(), completion.now) for completion in (here, there))
     np.testing.assert_allclose(there.spectrum(2), here.spectrum(2), atol=1e-10 * scale)
     np.testing.assert_allclose(completed(there), completed(here), atol=1e-10 * scale)
-
-
-@pytest.mark.slow
-def test_known_data_of_another_completion(stand_in):
-    case = problem_of("entries")
-    observed = naive_algorithm.observed_only(case.truth, case.mask)
-    arguments = Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64), None
-    first = gpu.TensorCompletion(*arguments)
-    first.step(0.3 * first.largest())
-    second, alone = gpu.TensorCompletion(*arguments, first.known()), gpu.TensorCompletion(*arguments)
-    assert second.C is first.C and second.largest() is first.largest()
-    for completion in (second, alone):
-        completion.step(0.3 * completion.largest())
-    np.testing.assert_array_equal(second.missing(), alone.missing())
 
 
 def held(references):
@@ -179,16 +165,6 @@ def test_completions_of_a_run_share_buffers(stand_in):
 def vectors_of(workspace, basis):
     """Return the basis's vectors in the workspace."""
     return vectors_on_gpu(basis.vectors, np.float32, gpu.to_cupy_array, workspace)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("factor", [1e200, 1e-200, 0.0])
-def test_numbers_of_unusual_size_go_up_in_units(factor, dtype, stand_in):
-    observed, basis = factor * np.random.default_rng(0).normal(size=(3, 2, 2)), Basis(np.arange(3.0), np.eye(3), True)
-    completion = gpu.TensorCompletion(basis, observed, np.arange(3) > 0, np.dtype(dtype))
-    C, unit = completion.C, completion.unit
-    assert C.dtype == dtype and np.abs(C).max() <= 1 and (factor == 0) == (unit == 1)
-    np.testing.assert_allclose(C.astype(np.float64) / unit, observed.reshape(3, 4), rtol=1e-6)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

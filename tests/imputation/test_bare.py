@@ -91,7 +91,6 @@ def test_axes_without_order_are_not_guessed(width, times):
 @pytest.mark.slow
 def test_sensors_by_times_stay(X):
     expected = imputer().fit_transform(X)
-    np.testing.assert_allclose(imputer().fit_transform(None, X.T), expected.T)
     np.testing.assert_allclose(imputer().fit_transform(graph_from_series(X.T), X.T), expected.T)
     np.testing.assert_allclose(imputer().fit_transform(None, X.T, times=np.arange(T)), expected.T)
     np.testing.assert_allclose(imputer().fit_transform(None, X, times=np.arange(T)), expected)

@@ -118,16 +118,6 @@ def test_a_column_of_numbers_by_vertex():
     assert got.dtype == "Int8" and got[values.notna()].tolist() == [1, 2, 4, 9, 7, 5]
 
 
-@pytest.mark.parametrize("dtype", thinned(["Int16", "int64[pyarrow]", "Float32", "int32", "object"], share=2))
-def test_readings_keep_their_dtype(dtype):
-    long = whole_frame().reset_index().melt("time", var_name="station", value_name="value").dropna()
-    long = long.reset_index(drop=True).astype({"value": "int64"}).astype({"value": dtype})
-    got = imputer("interpolation").fit(long).completed_
-    assert got["value"].dtype == long["value"].dtype and len(got) == 4 * T
-    if dtype != "Float32":
-        assert all(one % 1 == 0 for one in got["value"])
-
-
 @pytest.mark.parametrize(
     "bounds, dtype",
     thinned(
@@ -210,20 +200,6 @@ def test_types_of_another_shape_are_refused():
     for types in ("x", ColumnTypes((WHOLE,), np.zeros((7, 1), int))):
         with pytest.raises(DataError, match="types are not those of"):
             imputer().fit(data._replace(types=types))
-
-
-@pytest.mark.parametrize("dtype", ["Int16", "boolean", "Float32"])
-def test_readings_in_an_index_and_bare_arrays_keep_their_dtype(dtype):
-    rng = np.random.default_rng(0)
-    index = pandas.MultiIndex.from_product(
-        [list("abcd"), pandas.date_range("2024-01-01", periods=30, freq="h")], names=["site", "time"]
-    )
-    cells = rng.integers(0, 2 if dtype == "boolean" else 9, len(index))
-    series = pandas.Series(cells, index, name="v").astype(dtype)
-    series.iloc[[3, 17, 50]] = None
-    got = imputer("interpolation").fit_transform(series)
-    assert got.dtype == series.dtype and got.index.equals(index) and got.notna().all()
-    assert (got == series)[series.notna()].all()
 
 
 def test_integers_of_a_bare_table_stay_integers():

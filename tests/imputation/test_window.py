@@ -7,7 +7,7 @@ import numpy as np
 import pandas
 import pytest
 
-from gpukit import GraphImputer
+from gpukit import GraphImputer, graph_from_series
 from gpukit.errors import DataError, ParameterError
 
 N, T, NEW = 8, 200, 12
@@ -97,9 +97,9 @@ def test_a_window_moves(model, given, truth, hidden, tmp_path):
 @pytest.mark.slow
 def test_columns_without_times_follow(given):
     values = given.to_numpy().T
-    model = GraphImputer(device="cpu", method="interpolation").fit(None, values[:, :T])
+    model = GraphImputer(device="cpu", method="interpolation").fit(graph_from_series(values[:, :T]), values[:, :T])
     got = model.extend(values[:, T : T + NEW])
-    whole = GraphImputer(device="cpu", method="interpolation").fit(None, values[:, : T + NEW])
+    whole = GraphImputer(device="cpu", method="interpolation").fit(model.adjacency_, values[:, : T + NEW])
     np.testing.assert_allclose(got, whole.completed_[:, T:])
     assert model.completed_.shape == (N, T + NEW)
     assert model.extend(values[:, T + NEW :], window=1).shape == (N, 3 * NEW)  # at least the new ones are kept

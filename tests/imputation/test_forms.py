@@ -111,31 +111,14 @@ def test_columns_in_another_order_give_the_same(frame, method):
     assert any("no graph was passed" in note for note in alone.notes_)
 
 
-@pytest.mark.parametrize("order", ["time", "sensor", "none"])
-def test_readings_come_back_as_readings(frame, expected, order):
-    long = frame.reset_index().melt("time", var_name="station", value_name="speed").dropna()
-    long["lane"] = 1
-    if order == "time":
-        long = long.sort_values("time", kind="stable")
-    if order == "none":
-        long = long.sample(frac=1, random_state=0)
-    long = long.reset_index(drop=True)
-    got = imputer().fit_transform(graph(), long.drop(columns="lane"))
-    assert got.columns.tolist() == ["time", "station", "speed"] and len(got) == N * T
-    assert got["time"].dtype.kind == "M"
-    wide = got.pivot(index="time", columns="station", values="speed").astype(float)
-    check(wide.rename_axis(columns=None), frame, expected)
-    merged = got.merge(long, on=["time", "station"], suffixes=("", "_given"))
-    assert (merged["speed"] == merged["speed_given"]).all() and len(merged) == len(long)
-    with pytest.raises(DataError, match="speed, lane could be the values"):
+def test_readings_and_columns_of_times_are_refused_with_the_call(frame):
+    long = frame.reset_index().melt("time", var_name="station", value_name="speed")
+    with pytest.raises(DataError, match=r"frame.pivot\(index='time', columns='station', values=NAME_OF_THE_VALUES\)"):
         imputer().fit(graph(), long)
-
-
-def test_a_first_column_of_times(frame, expected):
-    given = frame.reset_index()
-    got = imputer().fit_transform(graph(), given)
-    assert got.columns.equals(given.columns) and (got["time"] == TIMES).all()
-    check(got.set_index("time"), frame, expected)
+    for given in (frame.reset_index(), frame.reset_index(drop=True).rename_axis(None).reset_index()):
+        name = given.columns[0]
+        with pytest.raises(DataError, match=rf"the table has times in '{name}': .*frame.set_index\('{name}'\)"):
+            imputer().fit(graph(), given)
 
 
 @pytest.mark.parametrize("kind", ["Float64", "text", "period", "zone", "mask"])
@@ -215,7 +198,7 @@ def test_fit_saves_labels_and_times(frame, expected, tmp_path):
     np.testing.assert_allclose(again.completed_, expected, rtol=1e-12)
     mixed = frame.iloc[:, ::-1]
     check(again.transform(mixed), mixed, expected)
-    data = as_graph_tensor(graph(), mixed)
+    data = as_graph_tensor(graph(), mixed[NAMES].to_numpy().T, times=mixed.index)
     turned = data._replace(vertices=data.vertices[::-1], tensor=data.tensor[::-1], mask=data.mask[::-1])
     np.testing.assert_allclose(again.transform(turned)[::-1], expected, rtol=1e-12)
 
@@ -250,9 +233,8 @@ def test_sensors_without_a_reading_are_filled_in(frame, nothing):
 
 
 @pytest.mark.parametrize("name, place", [("year", 0), ("time", 2), ("step", 0)])
-def test_a_column_of_numbers_that_is_called_a_time_is_the_time(frame, name, place):
+def test_a_column_of_numbers_that_is_called_a_time_is_refused(frame, name, place):
     given = frame.set_axis(range(T)).reset_index(drop=True)
     given.insert(place, name, np.arange(1900, 1900 + T))
-    got = imputer().fit(given)
-    assert got.vertices_.tolist() == NAMES and got.completed_.columns.equals(given.columns)
-    assert got.completed_[name].tolist() == given[name].tolist() and got.completed_.notna().all(axis=None)
+    with pytest.raises(DataError, match=rf"the table has times in '{name}': .*frame.set_index\('{name}'\)"):
+        imputer().fit(given)
