@@ -49,7 +49,7 @@ REPLACED = {  # (verb, removed option): what to use instead
     ("tune", "--plot"): "--json has the curves",
     ("tune", "--repeat"): "--cv N makes more folds",
     ("export", "--side"): "the column side of a table says whose numbers they are",
-    **dict.fromkeys([("update", "--hashes"), ("update", "--replay")], "partial_fit in Python has it"),
+    **dict.fromkeys([("update", "--hashes"), ("update", "--replay")], "an update trains on the new ratings"),
 }
 COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell; see completion.py
 

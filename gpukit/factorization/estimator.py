@@ -15,7 +15,6 @@ from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import judges_of, resolve_feedback, warn_of_columns
 from gpukit.factorization.model import parts
-from gpukit.factorization.online.updating import Updating
 from gpukit.factorization.serve import in_rows_of
 from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.neighbors.plan import columns_of
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 PASSING = ("updates_", "_seen", "_low", "_is_part")  # attributes of a model that the next fit drops
 
 
-class Factorization(Answering, Updating):
+class Factorization(Answering):
     """Base class of both models; not for direct use."""
 
     history_: list[dict[str, Any]]

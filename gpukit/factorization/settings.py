@@ -20,8 +20,7 @@ NeighborSolver = Literal["auto", "sgd", "ials", "ease", "sampled"]  # solvers th
 RowSolver = Literal["auto", "cholesky", "gradients"]  # of ials: solvers.ials.formulas.WAYS
 FEEDBACK, LOSSES, ALL_SOLVERS, ROW_SOLVERS = map(get_args, (Feedback, Loss, Solver, RowSolver))
 Rows = Literal["move", "frozen"]
-Hashes = Literal["recount", "kept"]
-ROWS, HASHES = get_args(Rows), get_args(Hashes)
+ROWS = get_args(Rows)
 RETRAINED = "anew"  # value of "rows" after retraining (online/run.py)
 OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters for clicks only
 

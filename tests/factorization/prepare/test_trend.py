@@ -108,7 +108,7 @@ def test_where_there_is_nothing_to_learn_it_does_no_harm():
 
 
 @pytest.mark.slow
-def test_updates_and_files_keep_the_trend(tmp_path, one_thread, as_of_many):
+def test_updates_and_files_keep_the_trend(tmp_path, one_thread, without_retraining):
     train, more = popular(1).split(0.1, 0)
     fitted = MatrixFactorization(device="cpu").fit(train)
     fitted.save(tmp_path / "model")
