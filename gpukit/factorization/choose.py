@@ -50,7 +50,7 @@ class RatingEvaluator:
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
         self.own = training_data.scale_of(self.orders, train.values, train.weights)
-        self.weights = order_weights(train, self.orders, self.steps.preparing)
+        self.weights = order_weights(train, self.orders, self.steps)
         self.roots = 1.0 if held_out.weights is None else np.sqrt(held_out.weights / held_out.weights.mean())
         self.neighbors = estimator.find_neighbors(self.orders, self.steps, n_neighbors)
 
@@ -63,7 +63,7 @@ class RatingEvaluator:
         facts = self.shape, settings.n_factors, neighbors, self.made.baseline, settings.biases, settings.seed
         beginning = Beginning(*facts)
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
-        minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
+        minor = steps.resident(steps.fetch(side.minor), np.int32)  # training may rename its rows
         data = self.made._replace(side=side._replace(minor=minor))
         task = Task(self.orders, self.scale, data, settings, layout, steps, self.device, self.in_batches)
         training = solver.begin(session, task, solver.arrange(task))
@@ -82,7 +82,7 @@ class RatingEvaluator:
         """
         way = self.way._replace(damping=damping, trend=trend)
         if self.made is None or way != self.way:
-            self.made = training_data.prepare_ratings(self.orders, self.own, way, self.steps.preparing, self.weights)
+            self.made = training_data.prepare_ratings(self.orders, self.own, way, self.steps, self.weights)
             self.way, self.scale = way, self.made.scale
 
     def errors(self, z, scale=None):
@@ -104,7 +104,7 @@ class RatingEvaluator:
 
         They are in z of the training ratings' own Scale.
         """
-        steps, data = self.steps.preparing, (self.orders, self.own)
+        steps, data = self.steps, (self.orders, self.own)
         if not trend:
             return 0.0, *map(steps.fetch, training_data.baseline_of(*data, steps, damping, self.weights))
         z = steps.resident(training_data.z_of_levels(*data), np.float32)

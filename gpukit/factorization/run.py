@@ -293,14 +293,14 @@ def prepare(request):
     plan, solver = choice.settings, training_of(checked.solver)
     layout, streamed = fitting_layout(estimator, plan, ratings, device, steps)
     host = cpu() if streamed else device
-    preparing = engine(host, "gpukit.factorization").preparing
+    host_steps = engine(host, "gpukit.factorization")
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         orders = order_ratings(ratings, host)
-        weights = order_weights(ratings, orders, preparing)
+        weights = order_weights(ratings, orders, host_steps)
         options = options_of(estimator, plan, device)
         scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
-        data = training_data.prepare_ratings(orders, scale, options, preparing, weights)
+        data = training_data.prepare_ratings(orders, scale, options, host_steps, weights)
         scale = data.scale
     with clock("neighbours"):
         compared = searchable(orders, layout, device) if streamed else (orders, steps)
@@ -378,7 +378,7 @@ def searchable(orders, layout, device):
         return orders, engine(cpu(), "gpukit.factorization")
     steps = engine(device, "gpukit.factorization")
     sides = [
-        order._replace(**{name: steps.preparing.resident(getattr(order, name), dtype) for name, dtype in COLUMNS})
+        order._replace(**{name: steps.resident(getattr(order, name), dtype) for name, dtype in COLUMNS})
         for order in (orders.by_item, orders.by_user)
     ]
     return Orders(orders.shape, orders.levels, *sides, None, None), steps

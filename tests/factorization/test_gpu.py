@@ -13,7 +13,7 @@ from gpukit.factorization.prepare import training_data
 pytestmark = pytest.mark.gpu
 
 from gpukit._cuda import cuda
-from gpukit.factorization.solvers.sgd import gpu as batches
+from gpukit.factorization import gpu as batches
 from gpukit.factorization.solvers.sgd import stream_training
 
 

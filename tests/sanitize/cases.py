@@ -112,11 +112,11 @@ CASES = {
         f"{SQUARES}rows_are_solved[8-32-100]",
         f"{SQUARES}several_blocks_share_a_matrix",
     ),
-    "factorization.solvers.hogwild.kernels.hogwild_epoch": (
+    "factorization.solvers.hogwild_kernels.hogwild_epoch": (
         f"{RACES}one_worker[False-33-1000]",
         f"{RACES}workers_without_conflicts[5-3]",
     ),
-    "factorization.solvers.hogwild.kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
+    "factorization.solvers.hogwild_kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
     "factorization.solvers.sampled.kernels.sampled_epoch": (
         f"{SAMPLED}negatives_and_chunks[0-3]",
         f"{SAMPLED}one_worker[3-5-8-True]",

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from gpukit.factorization.answers.explaining import Explanation
     from gpukit.factorization.answers.exporting import Side
     from gpukit.factorization.answers.judging import Report
-    from gpukit.factorization.lists.filters import Filters
-    from gpukit.factorization.lists.recommending import ExcludeSeen, RankedBy
+    from gpukit.factorization.lists.recommending import ExcludeSeen, Filters, RankedBy
     from gpukit.ratings import Ratings
     from gpukit.ratings.repeats import Rule
     from gpukit.typing import ArrayLike, Float32, Ids, IdsLike, Int64, Path, RatingsLike

@@ -73,9 +73,7 @@ class PreparedClicks:
     def ready(self, plan, walk, near):
         """Return TrainingData of the clicks; walk, near: see PreparationOptions."""
         key = "ready", plan.counted, plan.recency, walk, near
-        return self.once(
-            key, lambda: make_training_data(self.orders(plan), walk, plan.seed, near, self.steps.preparing)
-        )
+        return self.once(key, lambda: make_training_data(self.orders(plan), walk, plan.seed, near, self.steps))
 
     def neighbors(self, plan, progress=None):
         """Return (N, K) int32 on the host, K the neighbours in training; the search is run once.

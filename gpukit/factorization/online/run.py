@@ -247,13 +247,13 @@ def sort_both_ways(keys, key, state):
 
     keys (n,) uint64 are overwritten.
     """
-    steps, ordering, preparing = state.ratings.steps, state.ratings.ordering, state.steps.preparing
+    steps, ordering = state.ratings.steps, state.ratings.ordering
     n, no_places = keys.size, steps.empty(0, np.uint32)
     by_user = make_order(keys, key, (key.user, 1), key.item, no_places, ordering, state.deterministic)
-    keys, order, _ = steps.sort_by_bits(keys, 0, key.user.shift, training_data.device_range(n, preparing))
+    keys, order, _ = steps.sort_by_bits(keys, 0, key.user.shift, training_data.device_range(n, state.steps))
     by_item = make_order(keys, key, (key.item, 0), key.user, no_places, ordering)
     places = steps.empty(n, np.uint32)
-    preparing.run("turn_around", order, places)
+    state.steps.run("turn_around", order, places)
     return by_item, by_user, places
 
 
@@ -285,7 +285,7 @@ def pack_near(base, state):
     """Update near and offsets from the neighbours; base (N,) float64: baseline biases of the items."""
     steps, shape = state.ratings.steps, (state.shape[1] + 1, state.layout.slots)
     state.near, state.offsets = steps.empty(shape, np.int32), steps.empty(shape, np.float32)
-    state.steps.preparing.run("pack_near", state.neighbors.all, base, state.near, state.offsets)
+    state.steps.run("pack_near", state.neighbors.all, base, state.near, state.offsets)
 
 
 def learn(orders, flags, state, plan, report):
@@ -334,12 +334,12 @@ def initialize_rows(orders, flags, base, state, plan):
 
 def begin_training(session, orders, state, plan, flags=None):
     """Return the Training of a session on ratings in orders; flags: rows that learn, others are fixed; None: all."""
-    preparing, query, scale = state.steps.preparing, None, state.ratings.scale
+    steps, query, scale = state.steps, None, state.ratings.scale
     in_strata = training_data.uses_strata(state.device, state.deterministic)
-    side = training_data.side_of(orders, state.walk, scale, plan.seed, preparing, in_strata)
+    side = training_data.side_of(orders, state.walk, scale, plan.seed, steps, in_strata)
     if state.layout.slots:
         by_user = History(orders.by_user.starts, orders.by_user.others, None, None)
-        query = training_data.training_query(by_user, orders, side, state.walk, preparing)
+        query = training_data.training_query(by_user, orders, side, state.walk, steps)
     data = training_data.TrainingData(state.ratings.history, side, query, scale, None)
     task = Task(orders, scale, data, plan, state.layout, state.steps, state.device, state.deterministic)
     if flags is None or state.deterministic:
@@ -376,7 +376,7 @@ def cut_chunks(task, flags, steps):
     pace = float(settings.learning_rate), gain, blind, schedule.longest_still(n, workers)
     before = count_chunks_before(starts, flags, pace, steps)
     row_chunks = RowChunks(starts, before, int(steps.fetch(before[flags.size :])[0]))
-    return [table_of(row_chunks, workers, settings.seed, task.steps.chunking)], workers
+    return [table_of(row_chunks, workers, settings.seed, task.steps)], workers
 
 
 def count_chunks_before(starts, flags, pace, steps):

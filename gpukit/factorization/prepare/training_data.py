@@ -1,4 +1,4 @@
-"""Training data from ratings in two orders; `steps` is the module cpu.py or gpu.py of this package.
+"""Training data from ratings in two orders; `steps` is the module factorization/cpu.py or gpu.py.
 
 Damped biases around a fitted level that may depend on a row's number of ratings.
 

@@ -89,7 +89,7 @@ def prepare(request):
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         options = options_of(estimator, plan, device)
-        parts = parts_of(ratings, team.size, options, steps.preparing)
+        parts = parts_of(ratings, team.size, options, steps)
         for divided in (ratings, request.held_out):
             if isinstance(divided, RatingsPart):
                 divided.move(parts.owner)
@@ -103,7 +103,7 @@ def prepare(request):
         scale = scale_over_ranks(orders, ratings)
         ranks = rank_means(orders, parts, team)
         means = {"ranks": ranks, "assignment": parts.assignment}
-        data = training_data.prepare_ratings(orders, scale, options, steps.preparing, **means)
+        data = training_data.prepare_ratings(orders, scale, options, steps, **means)
         scale = data.scale
     with clock("neighbours"):
         search = SharedSearch(team, device)

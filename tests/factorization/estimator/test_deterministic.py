@@ -8,8 +8,8 @@ import pytest
 
 from factorization.inputs import make, planted, same_state
 from gpukit.factorization import LSHMF, MatrixFactorization, cpu
+from gpukit.factorization import cpu as steps
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.prepare import cpu as steps
 from gpukit.runtime.thread_count import get_num_threads
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -18,7 +18,7 @@ import hashlib, gpukit
 from factorization.inputs import make, planted
 from gpukit import factorization
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.prepare import cpu as steps
+from gpukit.factorization import cpu as steps
 
 steps.GRAIN, RULES.ratings_a_thread = 50, 1
 for threads in (1, 2, 4, 16):

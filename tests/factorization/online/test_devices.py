@@ -14,8 +14,8 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit.device import Device, cpu
 from gpukit.factorization import gpu
+from gpukit.factorization import gpu as gpu_steps
 from gpukit.factorization.online import device_state, run
-from gpukit.factorization.prepare import gpu as gpu_steps
 
 
 @pytest.fixture(autouse=True)

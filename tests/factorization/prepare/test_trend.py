@@ -15,7 +15,7 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import order_weights
 from gpukit.ratings import Ratings
 
-steps = cpu.preparing
+steps = cpu
 
 
 def popular(seed=0, slope=0.6, users=1500, items=400, n=6000):

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.device.engine import engine
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.solvers.rates import row_rates
@@ -92,7 +91,7 @@ class Batches(NamedTuple):
 
 def arrange_batches(task):
     """Return the Batches of a solvers.Task."""
-    steps, side, settings = engine(task.device, __package__), task.data.side, task.settings
+    steps, side, settings = task.steps, task.data.side, task.settings
     counts, width = (np.diff(side.indptr), np.diff(steps.fetch(side.minor_starts))), steps.seen_width(task.layout)
     rates = [row_rates(settings.rates, settings.learning_rate, side_counts) for side_counts in counts]
     batches = batch_count(int(counts[0].sum()), 4 * width)
@@ -158,7 +157,7 @@ def chunk_tables(side, pace, seed, steps):
     """Return (tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
     if side.strata is not None:
         return side.strata, len(side.strata)
-    table = chunk_table(side.indptr, side.starts, pace, seed, steps.chunking)
+    table = chunk_table(side.indptr, side.starts, pace, seed, steps)
     return [table], pace.workers
 
 

@@ -13,8 +13,8 @@ from support import launch, launch_repeatably
 from factorization.inputs import lanes_layout, rates
 from factorization.solvers.sgd.batch_inputs import assert_learned, case_of, dealt, learned
 from factorization.test_kernels import words
+from gpukit.factorization import gpu
 from gpukit.factorization.solvers.sgd import batch_kernels as key_kernels
-from gpukit.factorization.solvers.sgd import gpu
 from gpukit.factorization.solvers.sgd.batch_kernels import make_walk_major, make_walk_minor
 
 

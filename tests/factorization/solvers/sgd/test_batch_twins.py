@@ -7,12 +7,12 @@ from support import thinned
 from factorization.inputs import make, planted, rates, same_state
 from factorization.solvers.sgd.batch_inputs import assert_learned, case_of, dealt, learned
 from gpukit.errors import ParameterError
-from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import LSHMF, MatrixFactorization, cpu
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import cpu_layout
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.rates import row_rates
-from gpukit.factorization.solvers.sgd import batch_twins, cpu, schedule, training
+from gpukit.factorization.solvers.sgd import batch_twins, schedule, training
 from gpukit.factorization.solvers.sgd.batch_twins import key_batch
 from gpukit.ratings import as_ratings
 
