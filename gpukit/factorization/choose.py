@@ -39,13 +39,13 @@ class RatingEvaluator:
     """Training and judging ratings on a device, for any number of candidates.
 
     estimator: has the order of training and finds neighbours; train, held_out: Ratings with the same id maps;
-    n_neighbors: the largest number of a candidate. Deterministic training runs in batches on a GPU, and on a CPU in the
+    n_neighbors: the largest number of a candidate. Deterministic training runs in strata on a GPU, and on a CPU in the
     single thread that model selection uses.
     """
 
     def __init__(self, estimator, train, held_out, seed, device, n_neighbors=0):
-        self.way = PreparationOptions(estimator.walk, seed, False, n_neighbors > 0)
-        self.in_batches = estimator.deterministic and device.is_cuda
+        self.in_strata = estimator.deterministic and device.is_cuda
+        self.way = PreparationOptions(estimator.walk, seed, self.in_strata, n_neighbors > 0)
         self.device, self.held_out, self.shape, self.made = device, held_out, train.shape, None
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
@@ -65,7 +65,7 @@ class RatingEvaluator:
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
         minor = steps.resident(steps.fetch(side.minor), np.int32)  # training may rename its rows
         data = self.made._replace(side=side._replace(minor=minor))
-        task = Task(self.orders, self.scale, data, settings, layout, steps, self.device, self.in_batches)
+        task = Task(self.orders, self.scale, data, settings, layout, steps, self.device, self.in_strata)
         training = solver.begin(session, task, solver.arrange(task))
         pairs = session.ask(self.held_out.users, self.held_out.items)
 

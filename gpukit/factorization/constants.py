@@ -98,11 +98,6 @@ class Decisions:
     length_classes: int = 8  # of length per octave; with more, chunks of a row are concurrent more often
     shortest_chunk: int = 4  # ratings of a chunk, at least
     longest_chunk: int = 256  # and at most
-    least_batches: int = 32  # at least; 16 to 256 are as accurate on MovieLens 1M
-    batch_piece: int = 512  # ratings of a major row in one batch; longer rows continue in the next batch
-    seen_bytes: int = 512 << 20  # of the rows stored for the ratings of a batch
-    most_concurrent: int = 32  # concurrent steps of a row, at most
-    long_row: int = 64  # ratings of a row in a batch, at least, for processing by a whole block
     timed_from: int = 1 << 25  # ratings, at least; for fewer, the attempts take longer than they save
     hogwild_batch: int = 256  # ratings that a worker takes at once (Xie et al. 2017)
     hogwild_meetings: float = 1.0  # other workers on a worker's rows, on average; at 2 RMSE increases

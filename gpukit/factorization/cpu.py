@@ -11,9 +11,8 @@ from gpukit.factorization.arrays import WeightLists
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
-from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.prepare import twins as preparing
-from gpukit.factorization.solvers.sgd import batch_twins, schedule
+from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import twins as descent
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins import (
@@ -30,32 +29,12 @@ from gpukit.selection import twins as selection
 
 PARTS = 16  # partial sums of errors, for any number of threads
 GRAIN, MOST_BLOCKS = 6000, 16  # ratings of a block, blocks of a stratum; independent of the number of threads
-layout, run = layouts.cpu_layout, runner(preparing, batch_twins, descent)
+layout, run = layouts.cpu_layout, runner(preparing, descent)
 
 
 def add_errors(*arguments):
     """Run error_sums."""
     run("error_sums", *arguments)
-
-
-def seen_width(layout):
-    """Return the numbers that a batch stores for a rating, for a layout.Layout."""
-    return layout.n_factors + EXTRA
-
-
-def cut(array, position, beyond=0):
-    """Return (array,): on a CPU one thread processes any row."""
-    return (array,)
-
-
-def walk_major(layout, chunks, *arguments):
-    """Run walk_major."""
-    batch_twins.walk_major(*chunks, *arguments)
-
-
-def walk_minor(layout, starts, slots, rows, at_once, *arguments):
-    """Run walk_minor."""
-    batch_twins.walk_minor(*starts, slots, *rows, *at_once, *arguments)
 
 
 def most_workers(layout):

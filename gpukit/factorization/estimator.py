@@ -269,7 +269,7 @@ class Factorization(Answering):
             warn_of_columns(self, ratings)
         check_same_part(ratings, validation, team)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
-        settings.check_weights(checked.solver, self.deterministic and device.is_cuda, ratings)
+        settings.check_weights(checked.solver, ratings)
         check_shape(ratings)
         checked = choice.settings if choice else settings.clamp_settings(self, checked, ratings.shape)
         if validation is not None:
@@ -361,8 +361,8 @@ class MatrixFactorization(Factorization):
         validation_fraction (0.05, if that is 0), then trains on all ratings for the best number of epochs. If fit gets
         a validation, that is used, and the best state is kept.
     deterministic : bool
-        The same result on every run, with any number of threads, by a schedule without conflicts; on a GPU in batches
-        and single precision ('hogwild': by a single worker).
+        The same result on every run, with any number of threads, by a schedule without conflicts; on a GPU in single
+        precision, and many times slower ('hogwild': by a single worker).
     precision : {'auto', 'single', 'half'}
         Of one side's factors in training: 'half' (float16, 'sgd' on a GPU), 'single' or 'auto' (half on a GPU from five
         million ratings on: faster, with the same accuracy).

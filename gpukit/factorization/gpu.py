@@ -33,13 +33,11 @@ from gpukit.factorization.kernels import (
 )
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
-from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.plan import CODE_BLOCKS
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.sgd import batch_kernels, schedule
 from gpukit.factorization.solvers.sgd import kernels as descent
-from gpukit.factorization.solvers.sgd.batch_kernels import make_walk_major, make_walk_minor
+from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.kernels import make_grow_rows, make_sgd_epoch
 from gpukit.factorization.solvers.sgd.schedule import BLOCK
 from gpukit.neighbors import gpu as neighbors
@@ -52,61 +50,15 @@ LEAST_PAIRS = 1 << 16  # predicted at once, within the memory that spare_memory 
 READ_BYTES = 1 << 20  # of parameters that are read from the device at a time
 PARTS = 1024  # partial sums of errors
 GRAIN, MOST_BLOCKS = 32, 1024  # see cpu.py; a stratum is one launch, whose longest block sets its time
-BLOCKS_A_PROCESSOR = 32
 PLACES, APART = 32, 33280  # number of places and bytes between them: over half a page of 2 MiB, all different
 ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt, number of places kept after the round
 TIMED_BLOCKS, TIMED_THREADS = 16, 128  # blocks per processor, threads of a block
-layout, run = layouts.gpu_layout, runner(preparing, batch_kernels, descent)
+layout, run = layouts.gpu_layout, runner(preparing, descent)
 
 
 def add_errors(*arguments):
     """Launch error_sums with one block for each line of sums, the last argument."""
     launch(preparing.error_sums, arguments[-1].shape[0], gpu_arrays.BLOCK, *arguments)
-
-
-def seen_width(layout):
-    """Return the numbers stored for a rating, for a layout.Layout."""
-    return layout.lanes * layout.factors + EXTRA
-
-
-def team_warps(layout):
-    """Return the warps that process a long row, bounded by the memory for their sums.
-
-    It is a function of the layout alone, since it sets the order of additions.
-    """
-    shared_bytes = 32 << 10  # of a team's sums
-    bytes_a_warp = 4 * layout.lanes * (layout.factors + 1 + 2 * layout.near)
-    return max(1, min(BLOCK // 32, shared_bytes // bytes_a_warp))
-
-
-def cut(array, position, beyond=0):
-    """Return (the first `position` rows of an array, for teams of warps; the others, for single warps).
-
-    beyond: numbers of the second part that the first also has. Arrays are cut once, since a slice of a device array
-    takes longer than a launch.
-    """
-    return array[: position + beyond], array[position:]
-
-
-def walk(make, shape, warps, teams, *arguments):
-    """Queue a kernel for `teams` teams of warps; the result does not depend on the number of blocks."""
-    block = 32 * warps if warps > 1 else BLOCK
-    grid = max(1, min(-(-teams * 32 * warps // block), BLOCKS_A_PROCESSOR * processors()))
-    if teams:
-        launch(make(*shape, warps), grid, block, *arguments)
-
-
-def walk_major(layout, chunks, *arguments):
-    """Queue walk_major for both parts of the chunks of a batch."""
-    for warps, part in zip((team_warps(layout), 1), chunks):
-        walk(make_walk_major, (layout.lanes, layout.factors, layout.near), warps, part.shape[0], part, *arguments)
-
-
-def walk_minor(layout, starts, slots, rows, at_once, *arguments):
-    """Queue walk_minor for both parts of the minor rows."""
-    for warps, first, part, most in zip((team_warps(layout), 1), starts, rows, at_once):
-        shape = layout.lanes, layout.factors
-        walk(make_walk_minor, shape, warps, part.shape[0], first, slots, part, most, *arguments)
 
 
 def allocate_table(shape, minor, layout, vector, n_ratings=None):

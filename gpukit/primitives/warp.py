@@ -36,13 +36,3 @@ def group_pick(value, source, lanes):
     """The value of lane number `source` of the lane's group."""
     first = cuda.laneid & ~(lanes - 1)
     return cuda.shfl_sync(FULL, value, first + source)
-
-
-@device
-def sum_of_groups(value, lanes):
-    """The sum of value over the warp's groups, of the lanes with the lane's number in theirs."""
-    offset = lanes
-    while offset < 32:
-        value += cuda.shfl_xor_sync(FULL, value, offset)
-        offset <<= 1
-    return value

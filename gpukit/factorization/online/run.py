@@ -335,8 +335,7 @@ def initialize_rows(orders, flags, base, state, plan):
 def begin_training(session, orders, state, plan, flags=None):
     """Return the Training of a session on ratings in orders; flags: rows that learn, others are fixed; None: all."""
     steps, query, scale = state.steps, None, state.ratings.scale
-    in_strata = training_data.uses_strata(state.device, state.deterministic)
-    side = training_data.side_of(orders, state.walk, scale, plan.seed, steps, in_strata)
+    side = training_data.side_of(orders, state.walk, scale, plan.seed, steps, state.deterministic)
     if state.layout.slots:
         by_user = History(orders.by_user.starts, orders.by_user.others, None, None)
         query = training_data.training_query(by_user, orders, side, state.walk, steps)

@@ -131,14 +131,6 @@ def shrink_to_line(means, line):
     return means - line.own * level + (1.0 - line.own) * (slope * line.x), level
 
 
-def uses_strata(device, deterministic):
-    """Return True if training uses strata: deterministic, on a CPU.
-
-    A GPU has more workers than a stratum has blocks and trains in batches (solvers/sgd/training.py).
-    """
-    return deterministic and not device.is_cuda
-
-
 class BlockAssignment(NamedTuple):
     """Blocks of the rows of both sides, on the host.
 

@@ -60,10 +60,7 @@ def check_parameters(estimator, checked, on_gpus):
     if checked.solver != "sgd":
         raise ParameterError(f"solver={checked.solver!r} does not work over ranks; 'sgd' and 'als' do. {REMEDY}.")
     if estimator.deterministic and on_gpus:
-        raise ParameterError(
-            "deterministic=True works over ranks on CPUs alone: on a GPU it trains in batches of all ratings. "
-            f"{REMEDY}, or deterministic."
-        )
+        raise ParameterError(f"deterministic=True works over ranks on CPUs alone. {REMEDY}, or deterministic.")
     if checked.n_neighbors and estimator.hash != "simlsh":
         raise ParameterError(f"hash={estimator.hash!r} is not computed over ranks; hash='simlsh' is. {REMEDY}.")
     if checked.n_neighbors and estimator.search == "exact":
@@ -88,7 +85,7 @@ def prepare(request):
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        options = options_of(estimator, plan, device)
+        options = options_of(estimator, plan)
         parts = parts_of(ratings, team.size, options, steps)
         for divided in (ratings, request.held_out):
             if isinstance(divided, RatingsPart):
