@@ -285,7 +285,7 @@ class Factorization(Answering):
         if team is not None and team.size > 1:
             from gpukit.factorization.shared.training import prepare
         elif feedback == "implicit":
-            from gpukit.factorization.implicit.begin import prepare
+            from gpukit.factorization.implicit.choosing import prepare
         else:
             from gpukit.factorization.run import prepare
         progress = progress or (lambda *news: None)

@@ -1,7 +1,7 @@
 """Clicks (implicit feedback): training, model selection and updates.
 
     feedback.py  detection of ratings or clicks
-    begin.py     preparation before the first epoch                 choosing.py  model selection
+    choosing.py  model selection; preparation before the first epoch
     prepared.py  weights of clicks, clicks on a device, trainings, held-out clicks, measures of a candidate on them
     states.py    start, popularity, two models as one
     item_weights.py  weights between items, added to factors

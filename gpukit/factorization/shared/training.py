@@ -10,7 +10,7 @@ from gpukit.factorization import choose as rule
 from gpukit.factorization.arrays import History
 from gpukit.factorization.choose import choose
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit.begin import prepare as of_clicks
+from gpukit.factorization.implicit.choosing import prepare as of_clicks
 from gpukit.factorization.model.parts import row_positions
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.run import layout_of, options_of

@@ -13,7 +13,7 @@ from gpukit.errors import ModelError, ParameterError
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization import cpu as cpu_steps
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import begin, choosing, item_weights
+from gpukit.factorization.implicit import choosing, item_weights
 from gpukit.persist import load_arrays, save_arrays
 from gpukit.ratings import Ratings
 
@@ -234,7 +234,7 @@ def test_item_weights_in_addition_to_factors(tmp_path, monkeypatch):
     """The score is the sum, in lists, for new users, in files and in explanations; an update keeps both parts."""
     train, _ = clicks()
     share, decay = 0.5, 9.0
-    choose = begin.choose
+    choose = choosing.choose
 
     def forced(*given):
         found = choose(*given)
@@ -242,7 +242,7 @@ def test_item_weights_in_addition_to_factors(tmp_path, monkeypatch):
 
     plain = LSHMF(solver="ials", n_factors=5, n_epochs=4, device="cpu")
     alone = plain.fit(train).predict((train.user_ids, train.item_ids[np.arange(120) % 60]))
-    monkeypatch.setattr(begin, "choose", forced)
+    monkeypatch.setattr(choosing, "choose", forced)
     model = LSHMF(solver="ials", n_factors=5, n_epochs=4, device="cpu").fit(train)
     _, scores = exact_scores(train, decay)
     users, items = np.arange(120), np.arange(120) % 60
