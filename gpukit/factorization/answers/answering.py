@@ -522,7 +522,7 @@ class Answering(Recommending):
 
             return self._prepare("scorer of lists", lambda: folding(ranking.head, ranking.state))
         if self.feedback_ == "implicit":
-            from gpukit.factorization.implicit.fold import scorer
+            from gpukit.factorization.answers.fold_in import scorer
 
             return self._prepare("scorer", lambda: scorer(self))
         from gpukit.factorization.answers import fold_in

@@ -17,14 +17,15 @@ from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization import run as runs
 from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit.item_weights import add_item_weights, matrix_of
 from gpukit.factorization.implicit.prepared import (
     Course,
     Evaluator,
     PreparedClicks,
+    add_item_weights,
     hold_out,
     hold_out_draws,
     make_trial,
+    matrix_of,
     measure_lists,
     times_differ,
     units,
@@ -326,7 +327,7 @@ def with_ridge(plan, ridge, before, n_clicks):
     """Return settings.Settings with its item weights, if any, for n_clicks.
 
     The regularization grows with the number of clicks, and so does the share of item weights next to factors. ridge:
-    item_weights.Ridge or None; before: clicks for which the share was chosen.
+    Ridge or None; before: clicks for which the share was chosen.
     """
     if not plan.ease:
         return plan

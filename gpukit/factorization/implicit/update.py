@@ -12,8 +12,7 @@ from gpukit.device import cpu
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import states
 from gpukit.factorization.implicit.feedback import later_clicks
-from gpukit.factorization.implicit.item_weights import Resolution, add_item_weights
-from gpukit.factorization.implicit.prepared import Course, PreparedClicks, weigh_clicks
+from gpukit.factorization.implicit.prepared import Course, PreparedClicks, Resolution, add_item_weights, weigh_clicks
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.online import device_state
 from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
