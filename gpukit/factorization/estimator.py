@@ -107,7 +107,7 @@ class Factorization(Answering):
         """
         arguments = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
         if client is not None:
-            from gpukit.factorization.shared.frames import fit_frame
+            from gpukit.factorization.shared.training import fit_frame
 
             others = {"y": y, **arguments, "checkpoint": checkpoint, "resume": resume}
             models = fit_frame(self, X, client, others)
