@@ -22,7 +22,7 @@ def test_they_are_the_hosts(kind, rows, share):
     counts[-1] = max(counts[-1], 1)
     starts, n, most = np.append(0, np.cumsum(np.append(counts, 0))), int(counts.sum()), 4096
     settings = SimpleNamespace(rates=kind, learning_rate=0.15, seed=3)
-    usual = SimpleNamespace(most_workers=lambda layout: most)
+    usual = SimpleNamespace(**{**vars(steps), "most_workers": lambda layout: most})
     task = SimpleNamespace(
         data=SimpleNamespace(side=SimpleNamespace(starts=starts)),
         settings=settings,
