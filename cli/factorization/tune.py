@@ -40,11 +40,6 @@ PASSED = {name: f"--{name}" for name in ("format", "columns", "sep", "duplicates
     click.FloatRange(0),
     900.0,
 )
-@option(
-    "--exhaustive",
-    "Every setting on every fold; else, with many ratings, only those that come near the best on the first.",
-    bool,
-)
 @option("--epochs", "Passes over the ratings, at most; the best number is found.", click.IntRange(min=1))
 @options.split
 @option("--model FILE", "Save the winner, trained on RATINGS, here.")
@@ -118,7 +113,7 @@ def search(ctx, ask, train):
     from gpukit.factorization import LSHMF
     from gpukit.factorization.tuning import Rules, Tuning
 
-    rules = Rules(ask.cv, 1, ask.epochs, ask.budget or None, ask.exhaustive or None, ask.split)
+    rules = Rules(ask.cv, ask.epochs, ask.budget or None, ask.split)
     estimator = LSHMF(device=ask.device, random_state=ask.seed)
     if ask.model is None:  # fit warns
         warn_of_columns(estimator, train)

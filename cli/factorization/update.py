@@ -34,8 +34,8 @@ from gpukit.factorization.settings import RETRAINED, ROWS
 def update(**values):
     """Update the model in the file MODEL with the ratings in the file NEW.
 
-    The model is trained again, with settings chosen again, when its ratings have doubled since the last training. Up to
-    200,000 ratings, growth by 4 % is enough. The output reports it. Not with --rows frozen.
+    A model of ratings is trained again, with settings chosen again, when these have grown by 4 % since the last
+    training. The output reports it. Not with --rows frozen.
 
     New users and items are added. A new rating of a known pair replaces the old one. --model is required: MODEL stays
     unchanged unless --model names it, with --force.

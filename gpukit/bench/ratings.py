@@ -181,7 +181,7 @@ def paper_step(train, device):
     """Return (a function that queues an epoch of the paper's kernel, the device factors Q)."""
     from gpukit._cuda import cuda
     from gpukit.bench.kernels import make_paper_epoch
-    from gpukit.factorization.prepare import gpu
+    from gpukit.factorization import gpu
 
     orders = order_ratings(train, device)
     side = training_data.side_of(orders, "users", training_data.scale_of(orders, train.values), 0, gpu)

@@ -39,18 +39,18 @@ class RatingEvaluator:
     """Training and judging ratings on a device, for any number of candidates.
 
     estimator: has the order of training and finds neighbours; train, held_out: Ratings with the same id maps;
-    n_neighbors: the largest number of a candidate. Deterministic training runs in batches on a GPU, and on a CPU in the
+    n_neighbors: the largest number of a candidate. Deterministic training runs in strata on a GPU, and on a CPU in the
     single thread that model selection uses.
     """
 
     def __init__(self, estimator, train, held_out, seed, device, n_neighbors=0):
-        self.way = PreparationOptions(estimator.walk, seed, False, n_neighbors > 0)
-        self.in_batches = estimator.deterministic and device.is_cuda
+        self.in_strata = estimator.deterministic and device.is_cuda
+        self.way = PreparationOptions(estimator.walk, seed, self.in_strata, n_neighbors > 0)
         self.device, self.held_out, self.shape, self.made = device, held_out, train.shape, None
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
         self.own = training_data.scale_of(self.orders, train.values, train.weights)
-        self.weights = order_weights(train, self.orders, self.steps.preparing)
+        self.weights = order_weights(train, self.orders, self.steps)
         self.roots = 1.0 if held_out.weights is None else np.sqrt(held_out.weights / held_out.weights.mean())
         self.neighbors = estimator.find_neighbors(self.orders, self.steps, n_neighbors)
 
@@ -63,9 +63,9 @@ class RatingEvaluator:
         facts = self.shape, settings.n_factors, neighbors, self.made.baseline, settings.biases, settings.seed
         beginning = Beginning(*facts)
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
-        minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
+        minor = steps.resident(steps.fetch(side.minor), np.int32)  # training may rename its rows
         data = self.made._replace(side=side._replace(minor=minor))
-        task = Task(self.orders, self.scale, data, settings, layout, steps, self.device, self.in_batches)
+        task = Task(self.orders, self.scale, data, settings, layout, steps, self.device, self.in_strata)
         training = solver.begin(session, task, solver.arrange(task))
         pairs = session.ask(self.held_out.users, self.held_out.items)
 
@@ -82,7 +82,7 @@ class RatingEvaluator:
         """
         way = self.way._replace(damping=damping, trend=trend)
         if self.made is None or way != self.way:
-            self.made = training_data.prepare_ratings(self.orders, self.own, way, self.steps.preparing, self.weights)
+            self.made = training_data.prepare_ratings(self.orders, self.own, way, self.steps, self.weights)
             self.way, self.scale = way, self.made.scale
 
     def errors(self, z, scale=None):
@@ -104,7 +104,7 @@ class RatingEvaluator:
 
         They are in z of the training ratings' own Scale.
         """
-        steps, data = self.steps.preparing, (self.orders, self.own)
+        steps, data = self.steps, (self.orders, self.own)
         if not trend:
             return 0.0, *map(steps.fetch, training_data.baseline_of(*data, steps, damping, self.weights))
         z = steps.resident(training_data.z_of_levels(*data), np.float32)

@@ -78,17 +78,12 @@ class Decisions:
     diversity_pool: int = 5  # items of a user that diversity chooses from, per item of the list
 
     # Updates (online/), found on MovieLens 1M, in 20 parts and by the paper's split
-    item_growth: float = 1.1  # growth of an item's ratings that calls for a new search of its neighbours
     most_deviations: float = 1000.0  # standard deviations from the mean; farther ratings are not of the same scale
     least_new: int = 10  # new ratings for a comparison of scales
     least_known: int = 30  # known ratings for it
-    shrinkage: float = 0.5  # factor of the factors before an epoch over the whole history
-    growth_power: int = 3  # power of a row's known share, which scales its sum of squared errors: it learns faster
     late_epochs: int = 2  # epochs of an update: a training's last ones, or earlier ones by late_rate
     late_rate: float = 0.45  # share of the initial rate there; at 100 million ratings the last epochs have 0.005
-    growth_part: int = 25  # the whole history is replayed once it has grown by a 25th since the last time
-    early_retraining: int = 200_000  # ratings up to which that growth calls for retraining, of a second or two
-    least_share: float = 0.7  # smallest share of an update: below it retraining has the lower error
+    growth_part: int = 25  # a model is retrained once its ratings have grown by a 25th since the last training
 
     # Tuning (tuning.py)
     tuning_patience: int = 5  # epochs without a lower RMSE that end a training
@@ -103,11 +98,6 @@ class Decisions:
     length_classes: int = 8  # of length per octave; with more, chunks of a row are concurrent more often
     shortest_chunk: int = 4  # ratings of a chunk, at least
     longest_chunk: int = 256  # and at most
-    least_batches: int = 32  # at least; 16 to 256 are as accurate on MovieLens 1M
-    batch_piece: int = 512  # ratings of a major row in one batch; longer rows continue in the next batch
-    seen_bytes: int = 512 << 20  # of the rows stored for the ratings of a batch
-    most_concurrent: int = 32  # concurrent steps of a row, at most
-    long_row: int = 64  # ratings of a row in a batch, at least, for processing by a whole block
     timed_from: int = 1 << 25  # ratings, at least; for fewer, the attempts take longer than they save
     hogwild_batch: int = 256  # ratings that a worker takes at once (Xie et al. 2017)
     hogwild_meetings: float = 1.0  # other workers on a worker's rows, on average; at 2 RMSE increases

@@ -1,16 +1,19 @@
 """Host steps of factorization on the CPU; gpu.py has the same interface."""
 
+import sys
+
 import numpy as np
 
+from gpukit.device.cpu_arrays import empty, fetch, finish, owned, resident, runner, zeros
 from gpukit.factorization import plan as plans
-from gpukit.factorization import steps
+from gpukit.factorization import steps as steps_of_both
 from gpukit.factorization.arrays import WeightLists
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
-from gpukit.factorization.prepare import cpu as preparing
-from gpukit.factorization.solvers.sgd import cpu as chunking
+from gpukit.factorization.prepare import twins as preparing
 from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd import twins as descent
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins import (
     add_listed_weights,
@@ -20,10 +23,18 @@ from gpukit.factorization.twins import (
     score_rows,
 )
 from gpukit.neighbors.cpu import find
+from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 from gpukit.runtime.thread_count import get_num_threads, limit_threads
 from gpukit.selection import twins as selection
 
-layout = layouts.cpu_layout
+PARTS = 16  # partial sums of errors, for any number of threads
+GRAIN, MOST_BLOCKS = 6000, 16  # ratings of a block, blocks of a stratum; independent of the number of threads
+layout, run = layouts.cpu_layout, runner(preparing, descent)
+
+
+def add_errors(*arguments):
+    """Run error_sums."""
+    run("error_sums", *arguments)
 
 
 def most_workers(layout):
@@ -40,10 +51,11 @@ def find_neighbors(table, settings):
     return lambda: (result.neighbors, result.random_slots)
 
 
-class DeviceModel(steps.DeviceModel):
+class DeviceModel(steps_of_both.DeviceModel):
     """See steps.DeviceModel."""
 
-    preparing, smallest, codes = preparing, staticmethod(selection.smallest), steps.DeviceModel.host_codes
+    steps, smallest = sys.modules[__name__], staticmethod(selection.smallest)
+    codes = steps_of_both.DeviceModel.host_codes
     pair_bytes, tile_bytes = 512 << 20, 32 << 20  # of pairs that are predicted; of keys and tables of a tile: a cache
 
     def start_epoch(self, rates, turn):

@@ -15,7 +15,6 @@ from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import judges_of, resolve_feedback, warn_of_columns
 from gpukit.factorization.model import parts
-from gpukit.factorization.online.updating import Updating
 from gpukit.factorization.serve import in_rows_of
 from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.neighbors.plan import columns_of
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 PASSING = ("updates_", "_seen", "_low", "_is_part")  # attributes of a model that the next fit drops
 
 
-class Factorization(Answering, Updating):
+class Factorization(Answering):
     """Base class of both models; not for direct use."""
 
     history_: list[dict[str, Any]]
@@ -108,7 +107,7 @@ class Factorization(Answering, Updating):
         """
         arguments = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
         if client is not None:
-            from gpukit.factorization.shared.frames import fit_frame
+            from gpukit.factorization.shared.training import fit_frame
 
             others = {"y": y, **arguments, "checkpoint": checkpoint, "resume": resume}
             models = fit_frame(self, X, client, others)
@@ -270,7 +269,7 @@ class Factorization(Answering, Updating):
             warn_of_columns(self, ratings)
         check_same_part(ratings, validation, team)
         checked, device = self.check(len(ratings), feedback), devices.resolve(self.device)
-        settings.check_weights(checked.solver, self.deterministic and device.is_cuda, ratings)
+        settings.check_weights(checked.solver, ratings)
         check_shape(ratings)
         checked = choice.settings if choice else settings.clamp_settings(self, checked, ratings.shape)
         if validation is not None:
@@ -286,7 +285,7 @@ class Factorization(Answering, Updating):
         if team is not None and team.size > 1:
             from gpukit.factorization.shared.training import prepare
         elif feedback == "implicit":
-            from gpukit.factorization.implicit.begin import prepare
+            from gpukit.factorization.implicit.choosing import prepare
         else:
             from gpukit.factorization.run import prepare
         progress = progress or (lambda *news: None)
@@ -362,8 +361,8 @@ class MatrixFactorization(Factorization):
         validation_fraction (0.05, if that is 0), then trains on all ratings for the best number of epochs. If fit gets
         a validation, that is used, and the best state is kept.
     deterministic : bool
-        The same result on every run, with any number of threads, by a schedule without conflicts; on a GPU in batches
-        and single precision ('hogwild': by a single worker).
+        The same result on every run, with any number of threads, by a schedule without conflicts; on a GPU in single
+        precision, and many times slower ('hogwild': by a single worker).
     precision : {'auto', 'single', 'half'}
         Of one side's factors in training: 'half' (float16, 'sgd' on a GPU), 'single' or 'auto' (half on a GPU from five
         million ratings on: faster, with the same accuracy).

@@ -4,18 +4,21 @@ Arrays stay on the device.
 """
 
 import functools
+import sys
 
 import numpy as np
 
 from gpukit._cuda import cuda
-from gpukit._driver import device_array, launch, zeros
-from gpukit.device.gpu_arrays import fetch
+from gpukit._driver import device_array, launch
+from gpukit.device import gpu_arrays
+from gpukit.device.gpu_arrays import empty, fetch, finish, owned, resident, runner, zeros
 from gpukit.device.memory import spare_memory
-from gpukit.device.place import has_quad_additions
+from gpukit.device.place import has_quad_additions, processors
 from gpukit.device.upload import download, to_device
 from gpukit.factorization import plan as plans
-from gpukit.factorization import steps
+from gpukit.factorization import steps as steps_of_both
 from gpukit.factorization.arrays import USERS, History, Query, WeightLists
+from gpukit.factorization.constants import RULES
 from gpukit.factorization.kernels import (
     ITEMS,
     LANES,
@@ -31,20 +34,66 @@ from gpukit.factorization.kernels import (
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.plan import CODE_BLOCKS
-from gpukit.factorization.prepare import gpu as preparing
+from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.sgd import gpu as chunking
+from gpukit.factorization.solvers.sgd import kernels as descent
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.gpu import BLOCK, allocate_table
-from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
+from gpukit.factorization.solvers.sgd.kernels import make_grow_rows, make_sgd_epoch
+from gpukit.factorization.solvers.sgd.schedule import BLOCK
 from gpukit.neighbors import gpu as neighbors
+from gpukit.primitives.group.gpu import row_starts, sort_by_bits
 from gpukit.selection import kernels as selection
 
 MOST_LINES = 65535  # limit of the second dimension of a grid
 SCRATCH = 512 << 20  # bytes of keys and tables of a tile of users, and of pairs that are predicted
 LEAST_PAIRS = 1 << 16  # predicted at once, within the memory that spare_memory keeps for small arrays
 READ_BYTES = 1 << 20  # of parameters that are read from the device at a time
-layout = layouts.gpu_layout
+PARTS = 1024  # partial sums of errors
+GRAIN, MOST_BLOCKS = 32, 1024  # see cpu.py; a stratum is one launch, whose longest block sets its time
+PLACES, APART = 32, 33280  # number of places and bytes between them: over half a page of 2 MiB, all different
+ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt, number of places kept after the round
+TIMED_BLOCKS, TIMED_THREADS = 16, 128  # blocks per processor, threads of a block
+layout, run = layouts.gpu_layout, runner(preparing, descent)
+
+
+def add_errors(*arguments):
+    """Launch error_sums with one block for each line of sums, the last argument."""
+    launch(preparing.error_sums, arguments[-1].shape[0], gpu_arrays.BLOCK, *arguments)
+
+
+def allocate_table(shape, minor, layout, vector, n_ratings=None):
+    """Return an uninitialized float32 device array of a shape (rows, stride) for parameter rows.
+
+    minor (n,) int32 on the device: row of each rating; vector: see make_grow_rows; n_ratings: of an epoch, n by
+    default.
+    """
+    if (n_ratings or minor.size) < RULES.timed_from:
+        return device_array(shape, np.float32)
+    places = places_in(zeros(shape[0] * shape[1] + (PLACES - 1) * APART // 4, np.float32), shape)
+    kernel = make_grow_rows(layout.lanes, layout.factors, layout.minor.half, vector)
+    launch(kernel, 1, TIMED_THREADS, minor[:1], 1, np.float32(0), places[0])  # compile or load
+    for sample, left in ROUNDS:
+        times = attempts(kernel, minor, max(1, minor.size // sample), places)
+        places = [places[number] for number in np.argsort(times, kind="stable")[:left]]
+    return places[0]
+
+
+def places_in(memory, shape):
+    """Return views of a shape on a float32 device array, APART bytes apart."""
+    size = shape[0] * shape[1]
+    return [memory[first : first + size].reshape(*shape) for first in range(0, memory.size - size + 1, APART // 4)]
+
+
+def attempts(kernel, minor, every, places):
+    """Return the milliseconds of adding zeros at each place, (places,), for one rating in `every`; the places hold
+    zeros."""
+    events = [cuda.event() for _ in range(len(places) + 2)]
+    for place, event in zip([places[-1], *places], events[:-1]):  # the first attempt has a cold cache
+        event.record()
+        launch(kernel, TIMED_BLOCKS * processors(), TIMED_THREADS, minor, every, np.float32(0), place)
+    events[-1].record()
+    events[-1].synchronize()
+    return [begin.elapsed_time(end) for begin, end in zip(events[1:], events[2:])]
 
 
 def most_workers(layout):
@@ -68,10 +117,10 @@ def find_neighbors(table, settings):
     return wait
 
 
-class DeviceModel(steps.DeviceModel):
+class DeviceModel(steps_of_both.DeviceModel):
     """See steps.DeviceModel. Epochs are queued."""
 
-    preparing, smallest, fills_codes = preparing, staticmethod(selection.smallest), True
+    steps, smallest, fills_codes = sys.modules[__name__], staticmethod(selection.smallest), True
 
     def __init__(self, state, layout, walk, history, made=None):
         super().__init__(state, layout, walk, history, made)
@@ -112,13 +161,13 @@ class DeviceModel(steps.DeviceModel):
         side: arrays.Side, whose minor rows are renamed.
         """
         self.place_minor(side, order)
-        preparing.run("follow", self.places, side.minor, side.minor)
+        run("follow", self.places, side.minor, side.minor)
         self.move_minor(side.minor)
 
     def place_minor(self, side, order=None):
         """Choose the positions of the minor rows; arguments of `spread_minor`."""
         rows, row_bytes = self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride
-        self.places = training_data.minor_places(side, rows, row_bytes, preparing, order)
+        self.places = training_data.minor_places(side, rows, row_bytes, self.steps, order)
 
     def move_minor(self, minor, n_ratings=None):
         """Move the minor rows to their positions; arguments of allocate_table."""
@@ -127,7 +176,7 @@ class DeviceModel(steps.DeviceModel):
 
     def take_minor(self, table):
         """Store rows of the minor side, in row order, at their positions."""
-        preparing.run("move_rows", table, self.places, self.room)
+        run("move_rows", table, self.places, self.room)
         self.parameters = self.parameters._replace(Q=self.room)
 
     def minor(self):
@@ -135,7 +184,7 @@ class DeviceModel(steps.DeviceModel):
         if self.places is None:
             return self.parameters.Q
         table = device_array(self.parameters.Q.shape, np.float32)
-        preparing.run("take_rows", self.parameters.Q, self.places, table)
+        run("take_rows", self.parameters.Q, self.places, table)
         return table
 
     def restart(self, state):
@@ -159,7 +208,7 @@ class DeviceModel(steps.DeviceModel):
     def stored_rows(self, major, minor):
         """Return the positions of rows."""
         if self.places is not None and minor.size:
-            preparing.run("follow", self.places, minor, minor)
+            run("follow", self.places, minor, minor)
         return major, minor
 
     def add_weights(self, users, keys):
@@ -233,7 +282,7 @@ class DeviceModel(steps.DeviceModel):
         for start in range(0, count, step):
             part, (factors, extras) = table[start : start + step + 1], (own[start : start + step] for own in whole)
             device = [device_array(own.shape, np.float32) for own in (factors, extras)]
-            preparing.run("read_rows", part.view(np.float16) if rows.half else part, part, *device)
+            run("read_rows", part.view(np.float16) if rows.half else part, part, *device)
             for own, values in zip((factors, extras), device):
                 download(values, own)
         return whole

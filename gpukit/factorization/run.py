@@ -22,7 +22,6 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
 from gpukit.factorization.shared.partition import share_of
 from gpukit.factorization.solvers import Task, training_of
-from gpukit.factorization.solvers.sgd import training as batches
 from gpukit.parallel import ALONE
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import Orders, order_ratings
@@ -293,14 +292,14 @@ def prepare(request):
     plan, solver = choice.settings, training_of(checked.solver)
     layout, streamed = fitting_layout(estimator, plan, ratings, device, steps)
     host = cpu() if streamed else device
-    preparing = engine(host, "gpukit.factorization").preparing
+    host_steps = engine(host, "gpukit.factorization")
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         orders = order_ratings(ratings, host)
-        weights = order_weights(ratings, orders, preparing)
-        options = options_of(estimator, plan, device)
+        weights = order_weights(ratings, orders, host_steps)
+        options = options_of(estimator, plan)
         scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
-        data = training_data.prepare_ratings(orders, scale, options, preparing, weights)
+        data = training_data.prepare_ratings(orders, scale, options, host_steps, weights)
         scale = data.scale
     with clock("neighbours"):
         compared = searchable(orders, layout, device) if streamed else (orders, steps)
@@ -319,9 +318,9 @@ def prepare(request):
     return request.run(session, training, clock, scale, resumed, choice)
 
 
-def options_of(estimator, plan, device):
+def options_of(estimator, plan):
     """Return the PreparationOptions of a training by settings.Settings."""
-    in_strata = training_data.uses_strata(device, estimator.deterministic and plan.solver == "sgd")
+    in_strata = estimator.deterministic and plan.solver == "sgd"
     return PreparationOptions(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
 
 
@@ -338,31 +337,32 @@ def layout_of(estimator, plan, ratings, device, steps, n_stored=None):
 
     n_stored: number of ratings stored on this device; None: all. Raises DeviceMemoryError if the training does not fit.
     """
-    layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
-    batch_bytes = batches.memory(len(ratings), layout) if in_batches else 0
+    strata_bytes = 16  # more of a rating, while it is sorted by block
+    layout, in_strata = choose_layout(estimator, plan, ratings, device, steps)
     n_stored = len(ratings) if n_stored is None else n_stored
-    check_memory(device, n_stored, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
+    extra = strata_bytes * n_stored if in_strata else 0
+    check_memory(device, n_stored, major_first(estimator.walk, *ratings.shape), layout, extra)
     return layout
 
 
 def choose_layout(estimator, plan, ratings, device, steps):
-    """Return (layout.Layout, True if a GPU trains in batches) of a training by settings.Settings."""
-    in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
-    half = plan.solver == "sgd" and not in_batches and is_half(estimator.precision, device.is_cuda, len(ratings))
-    return steps.layout(plan.n_factors, plan.n_neighbors, half), in_batches
+    """Return (layout.Layout, True if it trains in strata) of a training by settings.Settings."""
+    in_strata = plan.solver == "sgd" and estimator.deterministic
+    half = plan.solver == "sgd" and not in_strata and is_half(estimator.precision, device.is_cuda, len(ratings))
+    return steps.layout(plan.n_factors, plan.n_neighbors, half), in_strata
 
 
 def fitting_layout(estimator, plan, ratings, device, steps):
     """Return (layout.Layout, True if the ratings stream from host memory), see `layout_of`.
 
-    They do if they do not fit on a GPU and the solver is SGD, unless it trains in batches. Raises DeviceMemoryError if
+    They do if they do not fit on a GPU and the solver is SGD, unless it trains in strata. Raises DeviceMemoryError if
     that does not fit either, in the GPU's memory, main memory or the disk's.
     """
     try:
         return layout_of(estimator, plan, ratings, device, steps), False
     except DeviceMemoryError:
-        layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
-        if not device.is_cuda or plan.solver != "sgd" or in_batches:
+        layout, in_strata = choose_layout(estimator, plan, ratings, device, steps)
+        if not device.is_cuda or plan.solver != "sgd" or in_strata:
             raise
     facts = len(ratings), major_first(estimator.walk, *ratings.shape), layout
     what = f"Training on {len(ratings):,} ratings, streamed from main memory,"
@@ -378,7 +378,7 @@ def searchable(orders, layout, device):
         return orders, engine(cpu(), "gpukit.factorization")
     steps = engine(device, "gpukit.factorization")
     sides = [
-        order._replace(**{name: steps.preparing.resident(getattr(order, name), dtype) for name, dtype in COLUMNS})
+        order._replace(**{name: steps.resident(getattr(order, name), dtype) for name, dtype in COLUMNS})
         for order in (orders.by_item, orders.by_user)
     ]
     return Orders(orders.shape, orders.levels, *sides, None, None), steps

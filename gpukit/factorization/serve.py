@@ -1,11 +1,11 @@
-"""Predictions, evaluation and files of a fitted model; shared by both estimators."""
+"""Predictions, evaluation, updates and files of a fitted model; shared by both estimators."""
 
 from __future__ import annotations
 
 import os
 import threading
 import warnings
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 import numpy as np
 
@@ -22,7 +22,10 @@ from gpukit.ratings import Ratings
 from gpukit.ratings.check import check_range
 
 if TYPE_CHECKING:
-    from gpukit.typing import ArrayLike, Float32, Ids, IdsLike, Int32, RatingsLike
+    from gpukit.factorization.online.session import Live
+    from gpukit.factorization.settings import Rows
+    from gpukit.ratings.repeats import Rule
+    from gpukit.typing import ArrayLike, DeviceLike, Float32, Ids, IdsLike, Int32, Progress, RatingsLike
 
 Predicted = Literal["warn", "baseline", "error"]  # values of `unknown` for pairs to predict
 PREDICTED = get_args(Predicted)
@@ -36,7 +39,7 @@ MOST_ANSWERS = 1_000_000  # for a user, or an item
 class Serving(Estimator):
     """A fitted State on a device.
 
-    A subclass has `walk`, the major side of its sessions, and `device`.
+    A subclass has `walk`, the major side of its sessions, `device`, `check`, `fit`, and the parts of `prepare`.
     """
 
     user_ids_: Ids
@@ -287,6 +290,128 @@ class Serving(Estimator):
         rows = users[ratings.users], items[ratings.items]
         result = predict_sequentially(self, ratings, *rows)
         return result, result.rows(ratings.values), ratings
+
+    def partial_fit(
+        self,
+        X: RatingsLike,
+        y: ArrayLike | None = None,
+        *,
+        rows: Rows = "move",
+        hashes: str = "recount",
+        duplicates: Rule = "last",
+        replay: float | None = None,
+        widen_scale: bool = False,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from new ratings of known and new users and items; the first call fits.
+
+        New ids are appended to user_ids_ and item_ids_; old rows keep their numbers. Ratings that the model has with
+        the same value are ignored, unless duplicates='error'. The ratings' mean and deviation stay those of fit. With
+        rows='move' a model of ratings is retrained on all of them when they have grown by a twenty-fifth since the last
+        training; rows is 'anew' in updates_ then.
+
+        Parameters
+        ----------
+        X : Ratings, matrix, DataFrame, or pairs
+            As in fit.
+        y : (n,) or None
+            Ratings of the pairs X.
+        rows : {'move', 'frozen'}
+            'move' trains all rows of the new ratings on these. 'frozen' leaves rows with earlier ratings bit-identical
+            (the paper's Algorithm 4); ratings of known users for known items only enter the history.
+        duplicates : {'last', 'mean', 'error'}
+            Rule for repeated pairs and pairs in the history; 'last' is the new rating.
+        widen_scale : bool
+            Accept ratings outside scale_, which widens to them; negative counts are then not clicks.
+        hashes, replay
+            Deprecated: they have no effect.
+        progress : callable or None
+            As in fit.
+
+        Returns
+        -------
+        self
+            updates_ has one more dict: ratings, corrected, users, items (numbers of new ones), rows, walked (ratings
+            times epochs), settled (ratings at the last training on all of them), seconds by stage.
+
+        Raises
+        ------
+        ParameterError, DeviceError, DeviceMemoryError
+        DataError
+            A rating is outside scale_, a count is negative, or ids have another type. The model is unchanged after any
+            error.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> model.partial_fit(([1, 10_000], [5, 6], [4.0, 2.5])).updates_[-1]["users"]
+        1
+        """
+        from gpukit.factorization.online.inputs import check_options
+
+        if hashes != "recount" or replay is not None:
+            warnings.warn("hashes= and replay= are deprecated and have no effect.", FutureWarning, stacklevel=2)
+        options = check_options(rows, duplicates, widen_scale)
+        if not hasattr(self, self._fitted_by):
+            return self._first_fit(X, y, options, progress)
+        from gpukit.factorization.online import inputs, run
+
+        self.check()
+        ratings, low = inputs.read_batch(X, y, options, self)
+        if self.feedback_ == "implicit":
+            from gpukit.factorization.implicit.update import update_clicks as update
+        else:
+            update = run.update_model
+        update(self, ratings, options, progress or (lambda *news: None))
+        if low is not None:
+            self._mark_low(low)
+        return self
+
+    def live(self, device: DeviceLike | None = None) -> Live:
+        """Return the model on a device, to which ratings are added in milliseconds.
+
+        They are learned as by partial_fit(rows='frozen'). The model itself is not changed.
+
+        Parameters
+        ----------
+        device : str or None
+            'cpu', 'cuda', 'cuda:N'; None: the device of the model.
+
+        Returns
+        -------
+        gpukit.factorization.online.session.Live
+
+        Raises
+        ------
+        ParameterError
+            The model is of clicks, or its neighbours have no additive sums.
+        DeviceError, DeviceMemoryError
+        """
+        from gpukit.factorization.online.session import Live
+
+        self._check_fitted()
+        return Live(self, self.device if device is None else device)
+
+    def _as_learned(self, ratings, widen_scale=False):
+        """Return Ratings as this model learns them: of clicks, their weights.
+
+        Raises DataError for clicks in a model of ratings and, unless widen_scale, for another scale.
+        """
+        if self.feedback_ == "implicit":
+            from gpukit.factorization.implicit.update import weights_of
+
+            return weights_of(self, ratings)
+        from gpukit.factorization.online import inputs
+
+        return inputs.check_ratings(ratings, self._scale, 0 if widen_scale else len(self._rated.items))
+
+    def _first_fit(self, X, y, options, progress):
+        """Fit on ratings without duplicates."""
+        from gpukit.ratings.convert import merge_repeats, table_of
+
+        ratings = merge_repeats(table_of(X, y), X, options.duplicates, timed=False, stacklevel=3)
+        return self.fit(ratings, progress=progress)
 
     def _packed(self):
         from gpukit.factorization.model import saving

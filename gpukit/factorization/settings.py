@@ -20,8 +20,7 @@ NeighborSolver = Literal["auto", "sgd", "ials", "ease", "sampled"]  # solvers th
 RowSolver = Literal["auto", "cholesky", "gradients"]  # of ials: solvers.ials.formulas.WAYS
 FEEDBACK, LOSSES, ALL_SOLVERS, ROW_SOLVERS = map(get_args, (Feedback, Loss, Solver, RowSolver))
 Rows = Literal["move", "frozen"]
-Hashes = Literal["recount", "kept"]
-ROWS, HASHES = get_args(Rows), get_args(Hashes)
+ROWS = get_args(Rows)
 RETRAINED = "anew"  # value of "rows" after retraining (online/run.py)
 OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters for clicks only
 
@@ -247,14 +246,9 @@ def optional_settings(estimator, standard):
     return result
 
 
-def check_weights(solver, in_batches, ratings):
-    """Raise ParameterError if the solver does not support the ratings' weights.
-
-    in_batches: whether training is deterministic on a GPU.
-    """
+def check_weights(solver, ratings):
+    """Raise ParameterError if the solver does not support the ratings' weights."""
     weighted_solvers = "sgd", "als"
-    if ratings.weights is not None and solver == "sgd" and in_batches:
-        raise ParameterError("deterministic=True takes no weights on a GPU. Train on device='cpu', or leave them out.")
     if ratings.weights is not None and solver not in weighted_solvers:
         raise ParameterError(f"solver={solver!r} takes no weights. Use 'sgd' or 'als', or leave the weights out.")
 

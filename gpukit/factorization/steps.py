@@ -22,7 +22,7 @@ class DeviceModel:
     packed neighborhood or None) in place of a State, P and Q on the device; spread: whether `train_on` may move the
     minor side's rows on a GPU, which takes one pass over them.
 
-    A subclass has preparing (prepare.cpu or prepare.gpu), smallest (selection), codes, predicted, score, add_weights,
+    A subclass has steps (its module, cpu.py or gpu.py), smallest (selection), codes, predicted, score, add_weights,
     start_epoch, state, pairs_at_once and tile_users.
     """
 
@@ -36,7 +36,7 @@ class DeviceModel:
             made = *map(self.held, states.pack_sides(state, layout, walk)), state.neighbors, neighborhood
         *sides, self.neighbors, neighborhood = made
         if not layout.slots:  # not read, but an empty array cannot be uploaded
-            neighborhood = (self.preparing.zeros((1, 1), dtype) for dtype in (np.int32, np.float32, np.float32))
+            neighborhood = (self.steps.zeros((1, 1), dtype) for dtype in (np.int32, np.float32, np.float32))
         self.near, *others = map(self.held, neighborhood)
         self.parameters, self.levels = Parameters(*sides, *others), self.held(history.levels)
         weights = None if state is None else states.weights_between(state)
@@ -54,7 +54,7 @@ class DeviceModel:
 
         It has small random factors, biases at the baseline (or 0), and no influences.
         """
-        steps, sides = cls.preparing, []
+        steps, sides = cls.steps, []
         base = [steps.resident(side, np.float64) for side in beginning.baseline]
         for rows, side_base, stream in zip(beginning.shape, base, Keyed.FIRST_FACTORS):
             kind = states.rows_of_side(layout, walk, stream == Keyed.FIRST_FACTORS[0])
@@ -79,7 +79,7 @@ class DeviceModel:
         """Return (count, slots) uint8 lines of neighbor_codes on the host; query and history are there."""
         out = empty((count, self.layout.slots), np.uint8)
         if out.size:
-            near = self.preparing.fetch(self.near)
+            near = self.steps.fetch(self.near)
             neighbor_codes(self.history, query, near, out, np.zeros((get_num_threads(), len(near)), np.uint8))
         return out
 
@@ -104,7 +104,7 @@ class DeviceModel:
 
     def finish(self):
         """Wait for queued work."""
-        self.preparing.finish()
+        self.steps.finish()
 
     def ask(self, users, items):
         """Return the Pairs of rows (n,) int32 on the host for `predict` and `errors`.
@@ -113,7 +113,7 @@ class DeviceModel:
         """
         users, items, query = self.held(users), self.held(items), None
         if self.layout.slots and users.size:
-            query = training_data.query_of(users, items, self.history.indptr.shape[0] - 2, self.preparing)
+            query = training_data.query_of(users, items, self.history.indptr.shape[0] - 2, self.steps)
         codes = self.codes_of_pairs(query, users.size)
         return Pairs(*self.stored_rows(*major_first(self.walk, users, items)), codes, self.levels)
 
@@ -132,7 +132,7 @@ class DeviceModel:
         must be of single precision, as in serving. Returns (item rows (B, n) int32, scores (B, n) float32 in z); scores
         are NaN where too few items are left.
         """
-        empty, n_items, groups = self.preparing.empty, self.item_rows, -(-len(users) // USERS)
+        empty, n_items, groups = self.steps.empty, self.item_rows, -(-len(users) // USERS)
         others, items = major_first(self.walk, self.parameters.P, self.minor())
         by_item = self.parameters._replace(P=items, Q=others)
         n_coded = n_items + 1 if self.layout.slots or self.fills_codes else 0
@@ -142,21 +142,21 @@ class DeviceModel:
         self.score(users, Tables(rated, codes, self.levels), model, self.held(worth), hide, keys)
         if self.item_weights is not None:
             self.add_weights(users, keys)
-        rows, best = map(self.preparing.fetch, self.smallest(keys, n))
+        rows, best = map(self.steps.fetch, self.smallest(keys, n))
         return rows, scores_of_keys(best)
 
     def weighted(self, users, keys):
         """Add the weights of the users' items to scores, keys (b, N) uint32; return the keys on the host."""
         keys = self.held(keys)
         self.add_weights(self.held(users), keys)
-        return self.preparing.fetch(keys)
+        return self.steps.fetch(keys)
 
     def predict(self, pairs):
         """Return predictions (n,) float32 on the host, in the units of training.
 
         pairs: result of `ask`.
         """
-        fetch = self.preparing.fetch
+        fetch = self.steps.fetch
         predicted = fetch(self.predicted(pairs))
         if self.item_weights is not None:
             predicted += pair_sums(self, *major_first(self.walk, fetch(pairs.major), fetch(pairs.minor)))
@@ -171,7 +171,7 @@ class DeviceModel:
 
         pairs, truth: results of `ask` and `truth`.
         """
-        return training_data.errors(self.predicted(pairs), truth, scale, self.preparing)
+        return training_data.errors(self.predicted(pairs), truth, scale, self.steps)
 
     @property
     def item_rows(self):

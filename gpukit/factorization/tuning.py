@@ -199,10 +199,8 @@ def tune(
     grid: Mapping[str, Sequence[float]] | None = None,
     *,
     cv: int | None = None,
-    repeats: int = 1,
     epochs: int | None = None,
     budget: float | None = RULES.tuning_seconds,
-    exhaustive: bool | None = None,
     by: By = "random",
     estimator: LSHMF | None = None,
     progress: Progress | None = None,
@@ -215,11 +213,8 @@ def tune(
     grid : {name: values} with n_factors, n_neighbors (0: none), regularization, learning_rate; other parameters are the
         estimator's; None: default_grid
     cv : folds; None for 5, or for more than 200,000 ratings 10 folds, 5, 3 or 2 of them judged (FOLDS)
-    repeats : repetitions with other folds
     epochs : the maximum; the number is chosen by the averaged curve
     budget : seconds after which no training begins (None: no limit)
-    exhaustive : every setting on every fold; None: up to 200,000 ratings, otherwise only settings within 1 % of
-        the best on the first fold continue
     by : 'random' folds, or 'time' or 'user-time', where each fold is later than its training ratings
     estimator : an LSHMF with the other parameters; its random_state draws the folds
     progress : called as progress(stage, done, total, info)
@@ -227,7 +222,7 @@ def tune(
     Returns Tuned. Raises ParameterError, DataError, DeviceError, DeviceMemoryError, GpukitError (every setting
     diverged).
     """
-    search = Tuning(ratings, grid, Rules(cv, repeats, epochs, budget, exhaustive, by), estimator, progress)
+    search = Tuning(ratings, grid, Rules(cv, epochs, budget, by), estimator, progress)
     search.run_rounds()
     return search.found()
 
@@ -236,12 +231,10 @@ class Rules(NamedTuple):
     """Rules of a search: see tune."""
 
     cv: int | None = None
-    repeats: int = 1
     epochs: int | None = None
     budget: float | None = RULES.tuning_seconds
-    exhaustive: bool | None = None
     by: str = "random"
-    judges: int | None = None  # folds that judge in each repetition
+    judges: int | None = None  # folds that judge
 
 
 class Tuning(Search):
@@ -266,7 +259,8 @@ class Tuning(Search):
             self.settings[1:1] = open_settings(self.template, self.ratings)
         self.remaining, self.means, self.stopped = self.settings, [], False
         self.finer = RULES.finer_steps if grid is None else ()
-        folds = range(self.rules.judges * self.rules.repeats)
+        self.is_exhaustive = len(self.ratings) <= RULES.few_ratings  # every setting on every fold
+        folds = range(self.rules.judges)
         super().__init__([functools.partial(self.evaluate, number) for number in folds], summarize)
 
     @property
@@ -299,17 +293,16 @@ class Tuning(Search):
         self.progress(f"fold {number + 1} of {len(self.evaluators)}", done, len(self.remaining), {"rmse": rmse})
 
     def folds(self):
-        """Yield (train, test) of every fold of every repetition; only the first few folds judge.
+        """Yield (train, test) of every fold that judges.
 
         Folds by time are judged from the latest on, and trained on all earlier ones.
         """
-        for repeat in range(self.rules.repeats):
-            numbers = self.blocks
-            if numbers is None:
-                numbers = fold_numbers(len(self.ratings), self.rules.cv, self.seed + repeat)
-            for fold in range(self.rules.judges):
-                is_trained = numbers != fold if self.blocks is None else numbers > fold
-                yield self.ratings.take(is_trained), self.ratings.take(numbers == fold)
+        numbers = self.blocks
+        if numbers is None:
+            numbers = fold_numbers(len(self.ratings), self.rules.cv, self.seed)
+        for fold in range(self.rules.judges):
+            is_trained = numbers != fold if self.blocks is None else numbers > fold
+            yield self.ratings.take(is_trained), self.ratings.take(numbers == fold)
 
     def evaluate(self, number, setting):
         """Return the curve of a setting on the current fold, whose number is given.
@@ -318,7 +311,7 @@ class Tuning(Search):
         """
         curves, leader = self.results[setting], None
         self.show(number, summarize(setting, curves).row["rmse"] if curves else None)
-        if self.trials and not number and not self.rules.exhaustive:
+        if self.trials and not number and not self.is_exhaustive:
             leader = min((trial.row["curve"] for trial in self.trials), key=min)
         return self.fold.evaluate(setting, self.rules.epochs, leader, RULES.finalist_margin)
 
@@ -333,7 +326,7 @@ class Tuning(Search):
     def choose_finalists(self):
         """Return the settings that continue on the other folds."""
         tried = self.tried
-        if not self.rules.exhaustive:
+        if not self.is_exhaustive:
             limits = 1.0 + RULES.finalist_margin, RULES.most_finalists
             tried = [tried[index] for index in finalists([trial.row["rmse"] for trial in tried], *limits)]
         return [trial.candidate for trial in tried]
@@ -370,8 +363,6 @@ def blocks_in_time(ratings, rules):
 
     Blocks are of all ratings or of each user's, from the latest, 0, to the earliest.
     """
-    if rules.repeats > 1:
-        raise ParameterError(f"repeats={rules.repeats} deals anew at random, which folds by {rules.by!r} do not.")
     ranks, sizes = ratings.ranks_in_time(rules.by)
     return rules.cv - ranks * (rules.cv + 1) // sizes
 
@@ -390,10 +381,8 @@ def check_rules(rules, ratings):
     epochs = 2 * default_epochs(n) if rules.epochs is None else rules.epochs
     return Rules(
         cv,
-        check_integer("repeats", rules.repeats, 1),
         check_integer("epochs", epochs, 1),
         None if rules.budget is None else check_real("budget", rules.budget, 0.0, strict=True),
-        n <= RULES.few_ratings if rules.exhaustive is None else bool(rules.exhaustive),
         rules.by,
         judges,
     )

@@ -36,13 +36,3 @@ def group_pick(value, source, lanes):
     """Return the value of lane `source` of the lane's group."""
     first = cuda.laneid & ~(lanes - 1)
     return cuda.shfl_sync(FULL, value, first + source)
-
-
-@device
-def sum_of_groups(value, lanes):
-    """Return the sum of value over the lanes with the same position in their groups."""
-    offset = lanes
-    while offset < 32:
-        value += cuda.shfl_xor_sync(FULL, value, offset)
-        offset <<= 1
-    return value

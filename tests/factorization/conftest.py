@@ -13,11 +13,8 @@ def one_thread():
 
 
 @pytest.fixture
-def as_of_many(monkeypatch):
-    """Treat updates of few ratings as of many.
-
-    A model is retrained when its ratings have doubled, and not whenever the whole history would be replayed.
-    """
+def without_retraining(monkeypatch):
+    """Let updates of any size train the rows of new ratings, and never retrain the model."""
     from gpukit.factorization.constants import RULES
 
-    monkeypatch.setattr(RULES, "early_retraining", 0)
+    monkeypatch.setattr(RULES, "growth_part", 1)

@@ -8,24 +8,23 @@ import pytest
 from factorization.inputs import bias_predictor, make, planted, same_state
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization import run as begin
-from gpukit.factorization.prepare import training_data
 
 pytestmark = pytest.mark.gpu
 
 from gpukit._cuda import cuda
-from gpukit.factorization.solvers.sgd import gpu as batches
+from gpukit.factorization import cpu, gpu
 from gpukit.factorization.solvers.sgd import stream_training
 
 
 @pytest.mark.parametrize("precision", ["auto", "half"])
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_the_estimators_on_a_gpu(model, precision, tmp_path, monkeypatch):
-    monkeypatch.setattr(training_data, "uses_strata", lambda device, deterministic: False)
+    for name in ("GRAIN", "MOST_BLOCKS"):  # the same strata on both
+        monkeypatch.setattr(gpu, name, getattr(cpu, name))
     train, test = planted(300, 1500, 0.1, seed=2).split(0.1, 0)
     mean, b, b_hat = bias_predictor(train)
     bias_rmse = np.sqrt(np.mean((mean + b[test.users] + b_hat[test.items] - test.values) ** 2))
     fitted = make(model, deterministic=True, n_epochs=12, device="cuda").fit(train)
-    monkeypatch.setattr(batches, "BLOCKS_A_PROCESSOR", 1)
     same = make(model, deterministic=True, n_epochs=12, device="cuda").fit(train)
     host = make(model, n_epochs=12, deterministic=True).fit(train)
     assert fitted.device_ != host.device_ and same_state(fitted, same)

@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit.device import Device
 from gpukit.factorization import cpu, gpu
-from gpukit.factorization.prepare import cpu as cpu_steps
-from gpukit.factorization.prepare import gpu as gpu_steps
+from gpukit.factorization import cpu as cpu_steps
+from gpukit.factorization import gpu as gpu_steps
 
 GPU = Device("cuda", 0, "")
 SHAPE = 8, 7
@@ -50,14 +50,14 @@ def ordered_on(steps, ratings=None):
     ratings = planted(*SHAPE, 0.5) if ratings is None else ratings
     orders = ordered(ratings, GPU if steps is gpu else None)
     scale = training_data.scale_of(orders, ratings.values)
-    return ratings, orders, scale, training_data.history_of(orders, scale, steps.preparing)
+    return ratings, orders, scale, training_data.history_of(orders, scale, steps)
 
 
 def beginning(kind, orders, scale, steps, biases=True):
     """Return the Beginning of a training."""
     n_factors, n_neighbors, _ = kind
     neighbors = problem(n_factors, n_neighbors, shape=SHAPE, n_ratings=5).state.neighbors
-    baseline = training_data.baseline_of(orders, scale, steps.preparing)
+    baseline = training_data.baseline_of(orders, scale, steps)
     return Beginning(SHAPE, n_factors, neighbors, baseline, biases, 4)
 
 
@@ -85,7 +85,7 @@ def trained(kind, steps, half=False, of_state=True):
     else:
         session = steps.begin(beginning(kind, orders, scale, steps), layout, walk, rated)
     made = training_data.prepare_ratings(
-        orders, scale, training_data.PreparationOptions(walk, 1, True, n_neighbors > 0), steps.preparing
+        orders, scale, training_data.PreparationOptions(walk, 1, True, n_neighbors > 0), steps
     )
     assert (made.query is None) == (n_neighbors == 0)
     session.train_on(made.side, made.query, *chunk_tables(made.side, None, 0, steps))
@@ -116,7 +116,7 @@ def test_the_same_is_prepared(values, walk, deterministic):
         way = training_data.PreparationOptions(
             walk, 5, deterministic, True, trend=(0.3, 0.6) if walk == "items" else ()
         )
-        _, side, query, scale, baseline, _ = training_data.prepare_ratings(orders, scale, way, steps.preparing)
+        _, side, query, scale, baseline, _ = training_data.prepare_ratings(orders, scale, way, steps)
         biases = [on_host(array) for array in baseline]
         strata = side.strata or []
         assert len(strata) == (deterministic and (3 if values == "few" else 12))

@@ -48,17 +48,12 @@ def test_only_so_many_folds_judge(monkeypatch):
     assert len(parts) == 3 and sum(parts) == pytest.approx(0.3 * len(planted()), abs=3)
 
 
-def test_every_rating_judges_once_in_a_repetition():
-    ratings, search = planted(), Tuning(planted(), GRID, Rules(3, 2), TEMPLATE)
+def test_every_rating_judges_once():
+    ratings, search = planted(), Tuning(planted(), GRID, Rules(3), TEMPLATE)
     folds = list(search.folds())
-    assert len(folds) == 6
-    for first in (0, 3):
-        judged = np.concatenate([test.users * 1000 + test.items for _, test in folds[first : first + 3]])
-        assert sorted(judged) == sorted(ratings.users * 1000 + ratings.items)
-        assert all(len(train) + len(test) == len(ratings) for train, test in folds[first : first + 3])
-    assert len(set(folds[0][1].users.tolist()) ^ set(folds[3][1].users.tolist())) or len(folds[0][1]) != len(
-        folds[3][1]
-    )
+    judged = np.concatenate([test.users * 1000 + test.items for _, test in folds])
+    assert len(folds) == 3 and sorted(judged) == sorted(ratings.users * 1000 + ratings.items)
+    assert all(len(train) + len(test) == len(ratings) for train, test in folds)
 
 
 def test_what_settings_share_changes_nothing(one_thread):
@@ -144,7 +139,6 @@ def test_grids_that_cannot_be(grid, words):
     [
         ({"cv": 1}, "cv must be an integer, between 2 and 255; got 1"),
         ({"cv": 256}, "cv must be"),
-        ({"repeats": 0}, "repeats must be"),
         ({"epochs": 0}, "epochs must be"),
         ({"budget": 0}, "budget must be a finite number, more than 0"),
         ({"estimator": 7}, "estimator must be an LSHMF; got int"),
@@ -168,8 +162,6 @@ def test_fewer_folds_of_more_ratings():
     found = [check_rules(Rules(), range(n)) for n in sizes]
     assert [(one.cv, one.judges) for one in found] == [(5, 5), (10, 5), (10, 3), (10, 2)]
     assert check_rules(Rules(4), range(10**7)).judges == 4
-    sizes = RULES.few_ratings, RULES.few_ratings + 1
-    assert [check_rules(Rules(), range(n)).exhaustive for n in sizes] == [True, False]
 
 
 # --- results
@@ -229,15 +221,18 @@ def test_the_table_and_the_choice():
     assert found.estimator(found.simplest).n_epochs == found.simplest["n_epochs"]
 
 
-def test_only_those_near_the_best_go_on_to_other_folds():
-    found = small(exhaustive=False, cv=3)
+def test_only_those_near_the_best_go_on_to_other_folds(monkeypatch):
+    """With many ratings; of few all settings are trained on all folds."""
+    monkeypatch.setattr(RULES, "few_ratings", len(LEARNABLE) - 1)
+    found = small(cv=3)
     assert [row["folds"] for row in found.table if row["regularization"] == 5.0] == [1, 1]
     assert found.table[0]["folds"] == 3 and found.folds == 3
 
 
 @pytest.mark.slow
-def test_the_default_grid_is_refined_around_the_best():
-    search = Tuning(planted(), None, Rules(2, epochs=2, exhaustive=False), TEMPLATE)
+def test_the_default_grid_is_refined_around_the_best(monkeypatch):
+    monkeypatch.setattr(RULES, "few_ratings", 1)
+    search = Tuning(planted(), None, Rules(2, epochs=2), TEMPLATE)
     before = len(search.settings)
     search.run_rounds()
     added = search.settings[before:]
@@ -344,8 +339,6 @@ def test_folds_by_time_that_cannot_be():
     with pytest.raises(DataError, match="no times"):
         small(by="time")
     timed = ratings.with_columns(**ratings.columns(), times=np.arange(len(ratings)))
-    with pytest.raises(ParameterError, match="repeats=2 deals anew at random"):
-        tune(timed, GRID, repeats=2, by="time", estimator=TEMPLATE)
     with pytest.raises(ParameterError, match="by must be one of"):
         tune(timed, GRID, by="date", estimator=TEMPLATE)
     few = Ratings(

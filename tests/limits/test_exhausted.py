@@ -15,7 +15,7 @@ from gpukit.device import Device, gpu_arrays
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization import gpu as factorization
-from gpukit.factorization.prepare import gpu as preparing
+from gpukit.factorization import gpu as preparing
 from gpukit.neighbors import SimLSH
 from gpukit.ranking import RankSVM
 from gpukit.ranking import gpu as ranking

@@ -14,7 +14,7 @@ from gpukit._cuda import cuda
 from gpukit.device import Device
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization import gpu as factorization
-from gpukit.factorization.prepare import gpu as preparing
+from gpukit.factorization import gpu as preparing
 from gpukit.ratings import Ratings
 
 GPU = Device("cuda", 0, "simulator", (9, 0))

@@ -9,8 +9,8 @@ from limits.sparse import sparse, with_tail
 pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from cudasim import run_blocks
-from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch, scatter_ratings
-from gpukit.factorization.solvers.hogwild.training import Samples
+from gpukit.factorization.solvers.hogwild import Samples
+from gpukit.factorization.solvers.hogwild_kernels import make_hogwild_epoch, scatter_ratings
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.kernels import make_gram_of_pieces

@@ -16,7 +16,7 @@ from ratings.test_read_parts import frame, pieces
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.shared.frames import names_of_columns
+from gpukit.factorization.shared.training import names_of_columns
 from gpukit.parallel import TeamError, dask_cluster
 
 SETTINGS = {"n_factors": 6, "learning_rate": 0.2, "regularization": 0.05, "device": "cpu", "deterministic": True}

@@ -11,7 +11,6 @@ PLACES = "factorization/solvers/sgd/test_place_kernels.py::test_"
 CHUNKS = "factorization/solvers/sgd/test_chunk_kernels.py::test_"
 STREAM = "factorization/solvers/sgd/test_stream_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
-BATCHES = "factorization/solvers/sgd/test_batch_kernels.py::test_"
 RACES = "factorization/solvers/hogwild/test_kernels.py::test_"
 EASE = "factorization/solvers/ease/test_kernels.py::test_"
 IALS = "factorization/solvers/ials/test_kernels.py::test_"
@@ -112,11 +111,11 @@ CASES = {
         f"{SQUARES}rows_are_solved[8-32-100]",
         f"{SQUARES}several_blocks_share_a_matrix",
     ),
-    "factorization.solvers.hogwild.kernels.hogwild_epoch": (
+    "factorization.solvers.hogwild_kernels.hogwild_epoch": (
         f"{RACES}one_worker[False-33-1000]",
         f"{RACES}workers_without_conflicts[5-3]",
     ),
-    "factorization.solvers.hogwild.kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
+    "factorization.solvers.hogwild_kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
     "factorization.solvers.sampled.kernels.sampled_epoch": (
         f"{SAMPLED}negatives_and_chunks[0-3]",
         f"{SAMPLED}one_worker[3-5-8-True]",
@@ -131,15 +130,6 @@ CASES = {
     "factorization.solvers.sgd.kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
     "factorization.solvers.sgd.kernels.unpack_ratings": f"{STREAM}ratings[3-33-shape1]",
     "factorization.solvers.sgd.kernels.unpack_codes": f"{STREAM}codes[3-64-33-shape1]",
-    "factorization.solvers.sgd.batch_kernels.key_batch": f"{BATCHES}key_batch[3-64]",
-    "factorization.solvers.sgd.batch_kernels.walk_major": (
-        f"{BATCHES}a_batch[33-5-16-4-2-128]",
-        f"{BATCHES}a_batch[3-31-32-1-2-32]",
-    ),
-    "factorization.solvers.sgd.batch_kernels.walk_minor": (
-        f"{BATCHES}a_batch[33-5-16-4-2-128]",
-        f"{BATCHES}a_batch[3-31-32-1-2-32]",
-    ),
     "factorization.solvers.sgd.kernels.sgd_epoch": (
         f"{FACTORS}sgd_epoch[33-5-16-False]",
         f"{FACTORS}sgd_epoch_with_halves[130-5-32-items-False]",

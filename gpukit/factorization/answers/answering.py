@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from gpukit.factorization.answers.explaining import Explanation
     from gpukit.factorization.answers.exporting import Side
     from gpukit.factorization.answers.judging import Report
-    from gpukit.factorization.lists.filters import Filters
-    from gpukit.factorization.lists.recommending import ExcludeSeen, RankedBy
+    from gpukit.factorization.lists.recommending import ExcludeSeen, Filters, RankedBy
     from gpukit.ratings import Ratings
     from gpukit.ratings.repeats import Rule
     from gpukit.typing import ArrayLike, Float32, Ids, IdsLike, Int64, Path, RatingsLike
@@ -523,7 +522,7 @@ class Answering(Recommending):
 
             return self._prepare("scorer of lists", lambda: folding(ranking.head, ranking.state))
         if self.feedback_ == "implicit":
-            from gpukit.factorization.implicit.fold import scorer
+            from gpukit.factorization.answers.fold_in import scorer
 
             return self._prepare("scorer", lambda: scorer(self))
         from gpukit.factorization.answers import fold_in

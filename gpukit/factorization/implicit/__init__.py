@@ -1,11 +1,10 @@
 """Clicks (implicit feedback): training, model selection and updates.
 
     feedback.py  detection of ratings or clicks
-    begin.py     preparation before the first epoch                 choosing.py  model selection
+    choosing.py  model selection; preparation before the first epoch
     prepared.py  weights of clicks, clicks on a device, trainings, held-out clicks, measures of a candidate on them
     states.py    start, popularity, two models as one
-    item_weights.py  weights between items, added to factors
-    fold.py      fold-in of a new user by a list of clicks          update.py    online updates of a fitted model
+    update.py    online updates of a fitted model
 
 A model of clicks is a State like any other: mean 0, deviation 1, no bounds, baseline biases 0, each user's clicks as
 History. So serving, explanations and files work on it. A prediction is a score that ranks items for a user.

@@ -1,4 +1,4 @@
-"""Model selection for clicks on a held-out share of each user's.
+"""Model selection for clicks on a held-out share of each user's, and the training that it prepares.
 
 First `ials`: regularization and weight of unobserved pairs, in steps; click weights; number of factors. Then what is
 added to its scores: popularity, or a model with sampled negatives; with another draw of held-out clicks. Candidates are
@@ -11,21 +11,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.errors import ModelError
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
+from gpukit.factorization import run as runs
 from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit.item_weights import matrix_of
 from gpukit.factorization.implicit.prepared import (
+    Course,
     Evaluator,
+    PreparedClicks,
+    add_item_weights,
     hold_out,
     hold_out_draws,
     make_trial,
+    matrix_of,
     measure_lists,
     times_differ,
     units,
 )
-from gpukit.factorization.implicit.states import deviation, partner
+from gpukit.factorization.implicit.states import SCALE, combine_states, deviation, partner, with_popularity
+from gpukit.factorization.model import saving
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.settings import goal_of
 from gpukit.factorization.solvers import solver_defaults
@@ -34,6 +40,7 @@ from gpukit.model_selection.search import Search
 from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import CLEAR, TRAININGS, Budget, best_of, round_digits, simplest_of
 from gpukit.neighbors.item_knn import ItemKNN
+from gpukit.timing import Clock
 
 MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which no sampled negatives are tried; on a GPU
 AXES = ("regularization", "unobserved_weight")
@@ -320,7 +327,7 @@ def with_ridge(plan, ridge, before, n_clicks):
     """Return settings.Settings with its item weights, if any, for n_clicks.
 
     The regularization grows with the number of clicks, and so does the share of item weights next to factors. ridge:
-    item_weights.Ridge or None; before: clicks for which the share was chosen.
+    Ridge or None; before: clicks for which the share was chosen.
     """
     if not plan.ease:
         return plan
@@ -427,3 +434,57 @@ def reason(best, evaluator, rows):
     which = f"the latest {count:,} clicks" if evaluator.judges.latest else f"{count:,} held-out clicks"
     than = "".join(f"; {row['predictor']} had {row['ndcg']:.4f}" for row in rows if row["ndcg"] > best.mean)
     return f"chosen on {which} of {len(best.scores):,} users, NDCG@{RULES.judged_length} {best.mean:.4f}{than}"
+
+
+def train_second(prepared, plan, progress, resumed, checkpoints):
+    """Return the State of the second of two mixed models, trained to its end.
+
+    plan: settings.Settings of the first one; resumed: saving.SecondModel to continue from, or None; checkpoints:
+    run.Checkpoints, which keep the first model's State. Raises ModelError if the sizes differ.
+    """
+    estimator = prepared.estimator
+    other = partner(estimator, plan, len(prepared.clicks), prepared.clicks.shape)
+    course, done = Course(prepared, other), resumed.epochs_done if resumed else 0
+    if resumed:
+        result, wanted = saving.sizes_of(resumed.state), (other.n_factors, other.learned_neighbors)
+        if result != wanted or done > other.epochs:
+            raise ModelError(
+                f"The checkpoint's second model has {result[0]} factors and {result[1]} neighbours after {done} "
+                f"epochs; here it has {wanted[0]} and {wanted[1]}, {other.epochs} epochs in all. Leave --resume out to "
+                "begin anew."
+            )
+    session, training = course.begin(resumed.state if resumed else course.first(prepared.neighbors(other, progress)))
+    judge = runs.Judge(session, None, SCALE, 0)
+    return runs.run(session, training, other, judge, checkpoints, [], done, progress)
+
+
+def prepare(request):
+    """Return the run.Run of a run.FitRequest that learns clicks, Ratings whose values are 1; they have no RMSE.
+
+    Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
+    """
+    estimator, clicks, device, progress = request.estimator, request.ratings, request.device, request.progress
+    clock, arguments = Clock(), (estimator, clicks, request.settings, device, progress)
+    resumed, choice = request.resume_or_choose(clock, lambda: choose(*arguments))
+    plan, prepared = choice.settings, PreparedClicks(estimator, clicks, device, team=request.team)
+    progress("preparing", 0, 1, {})
+    with clock("prepare"):
+        course = Course(prepared, plan)
+    with clock("neighbours"):
+        neighbors = resumed.state.neighbors if resumed else prepared.neighbors(plan, progress)
+    with clock("prepare"):
+        session, training = course.begin(resumed.state if resumed else course.first(neighbors))
+
+    def complete(state, checkpoints=None):
+        """Return the final State of the trained one."""
+        if plan.mixed:
+            checkpoints = checkpoints or runs.Checkpoints(None, estimator, None, choice)
+            checkpoints.first, second = state, resumed.second if resumed else None
+            with clock("training"):
+                other = train_second(prepared, plan, progress, second, checkpoints)
+            state = combine_states(state, other, plan.mixed)
+        state = add_item_weights(state, clicks, plan, device)
+        return with_popularity(state, prepared.counts[1], plan.popular)
+
+    facts = clock, SCALE, resumed, choice
+    return request._replace(held_out=None).run(session, training, *facts, complete=complete)

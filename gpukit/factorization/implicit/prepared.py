@@ -1,26 +1,88 @@
-"""Clicks on a device with their weights; trainings over them; candidates judged by a held-out share of each user's."""
+"""Clicks on a device with their weights; weights between items; trainings; candidates judged on held-out clicks."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.device import available_memory, free_memory, require_host
 from gpukit.device.engine import engine
 from gpukit.evaluation.lists.judge import metrics_of_hits
 from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization import run as runs
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit.item_weights import matrix_of, solve
 from gpukit.factorization.implicit.states import SCALE, combine_states, start_state, with_popularity
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.model.state import with_weights
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.shared.partition import share_of
 from gpukit.factorization.solvers import Task, training_of
+from gpukit.factorization.solvers.ease import training as ease
 from gpukit.factorization.solvers.ease.training import best_columns
 from gpukit.model_selection.trial import EarlyStopping, Trial
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.streams import Numpy
+
+
+def matrix_of(clicks):
+    """Return Ratings as a scipy.sparse.csr_array of ones (M, N)."""
+    return ease.matrix_of(*clicks.csr()[:2], clicks.shape[1])
+
+
+def fits(n_items, device):
+    """Return True if all weights between items fit main memory, and half of a GPU's for the lists."""
+    free = free_memory(device)
+    is_served = free is None or 2 * 4 * n_items**2 <= free
+    return is_served and ease.memory_of(n_items) <= available_memory()
+
+
+def solve(clicks, decay, device):
+    """Return weights between the items of Ratings: (N, N) float32, or a csr_array of lists if these do not fit.
+
+    decay: regularization; device: a Device.
+    """
+    n_items, most = clicks.shape[1], RULES.weight_neighbors
+    if not fits(n_items, device):
+        needed = ease.memory_of_lists(n_items, most)
+        require_host(needed, f"Solving for {most} weights of each of {n_items:,} items")
+        return ease.solve_lists(clicks, decay, most, device)
+    matrix = matrix_of(clicks)
+    solved = ease.solve_on_gpu(matrix, decay, device) if device.is_cuda else None
+    return ease.solve_weights(matrix, decay) if solved is None else solved
+
+
+def add_item_weights(state, clicks, plan, device, solve=solve):
+    """Return the State with the item weights of settings.Settings, if it has any; clicks: Ratings to learn."""
+    if not plan.ease:
+        return state
+    return with_weights(state, solve(clicks, plan.item_decay, device) * np.float32(plan.ease))
+
+
+class Resolution:
+    """Solution of an update, by a correction of the inverse that the last update has left if that is less work.
+
+    inverse: (P (n, n), lambda) of the last update, or None; users: rows with new clicks. Afterwards `inverse` is that
+    of the new clicks, None if it has not been needed.
+    """
+
+    def __init__(self, model, users, inverse=None):
+        self.inverse, self.users, rated = inverse, np.unique(users), model._rated
+        self.X = ease.matrix_of(rated.indptr[:-1], rated.items, len(model.item_ids_))  # the clicks before
+
+    def solve(self, clicks, decay, device):
+        """Return the weights of `solve`."""
+        (inverse, known_decay), self.inverse = self.inverse or (None, None), None
+        matrix, result = matrix_of(clicks), None
+        if device.is_cuda or not fits(clicks.shape[1], device) or ease.uses_users(matrix.shape, matrix.nnz):
+            return solve(clicks, decay, device)
+        old = self.users[self.users < self.X.shape[0]]
+        work = ease.work_of_correction(len(self.users) + len(old), matrix.shape[1])
+        if known_decay == decay and work <= ease.work_of(matrix.shape, matrix.nnz):
+            result = ease.correct_inverse(inverse, self.X[old], matrix[self.users], decay)
+        if result is None or ease.inverse_error(matrix.T.tocsr(), result, decay) > RULES.inverse_error:
+            result = ease.inverse_of(matrix.T.tocsr(), decay)
+        self.inverse = result, decay
+        return ease.weights_of(result.copy())
 
 
 def weigh_clicks(clicks, settings):
@@ -73,9 +135,7 @@ class PreparedClicks:
     def ready(self, plan, walk, near):
         """Return TrainingData of the clicks; walk, near: see PreparationOptions."""
         key = "ready", plan.counted, plan.recency, walk, near
-        return self.once(
-            key, lambda: make_training_data(self.orders(plan), walk, plan.seed, near, self.steps.preparing)
-        )
+        return self.once(key, lambda: make_training_data(self.orders(plan), walk, plan.seed, near, self.steps))
 
     def neighbors(self, plan, progress=None):
         """Return (N, K) int32 on the host, K the neighbours in training; the search is run once.
@@ -257,7 +317,7 @@ class Evaluator:
         return stopping.result, curve[stopping.best]["epoch"], curve, self.states[bare][1]
 
     def item_weights(self, decay):
-        """Return the weights between items, see item_weights.solve, for a regularization; the last ones are kept."""
+        """Return the weights between items, see `solve`, for a regularization; the last ones are kept."""
         if decay not in self.weights:
             self.weights = {decay: solve(self.prepared.clicks, decay, self.prepared.device)}
         return self.weights[decay]

@@ -12,11 +12,9 @@ from gpukit.device import cpu
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import states
 from gpukit.factorization.implicit.feedback import later_clicks
-from gpukit.factorization.implicit.item_weights import Resolution, add_item_weights
-from gpukit.factorization.implicit.prepared import Course, PreparedClicks, weigh_clicks
+from gpukit.factorization.implicit.prepared import Course, PreparedClicks, Resolution, add_item_weights, weigh_clicks
 from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.online import device_state
-from gpukit.factorization.online import run as learning
 from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.solvers.ials.formulas import fold_in
@@ -50,7 +48,7 @@ def update_clicks(model, clicks, options, progress):
                 return
             before, shape = stored.counts(changes.shape), changes.shape
             device_state.merge_changes(changes, stored)
-            clicks, _ = device_state.merged_ratings(changes, stored, ids)
+            clicks = stored.to_ratings(*ids)
         fresh = tuple((old == 0) & (now > 0) for old, now in zip(before, stored.counts(shape)))
         changed, moving = device_state.changed_rows(changes, stored.steps), fresh
         if options.rows != "frozen":
@@ -94,7 +92,7 @@ def solve_rows(state, prepared, plan, which, rows):
     which: ((M,), (N,)) bool of new rows, and of rows that may change.
     """
     (fresh, moving), clicks = which, prepared.clicks
-    users, items = (with_rows(old, len(new)) for old, new in zip(learning.factors_of(state), fresh))
+    users, items = (with_rows(old, len(new)) for old, new in zip(state[:4:2], fresh))
     if plan.popular < 1:
         users /= np.float32(1.0 - plan.popular)
     tables, count = (clicks.csr(), clicks.csc()), 0
@@ -140,10 +138,8 @@ def train_epochs(state, prepared, plan, which, rows):
     """
     fresh, _ = which
     neighbors = prepared.neighbors(plan)
-    if rows.hashes == "kept":
-        neighbors[: len(state.neighbors)] = state.neighbors
     begin = restore_rows(states.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed), state, fresh)
-    influence = learning.carry_influence(state, neighbors)
+    influence = carry_influence(state, neighbors)
     session, training = Course(prepared, plan).begin(begin._replace(influence=influence))
     epochs = range(max(0, plan.epochs - RULES.late_click_epochs), max(plan.epochs, 1))
     for epoch in epochs:
@@ -151,3 +147,18 @@ def train_epochs(state, prepared, plan, which, rows):
     trained = session.state()
     trained = restore_rows(trained, state, fresh) if rows.rows == "frozen" else trained
     return trained, len(epochs) * len(prepared.clicks)
+
+
+def carry_influence(state, neighbors):
+    """Return the influences of a State, moved with their neighbours, (N, 2, K) float32; those of others are 0."""
+    items_at_once = 4096  # in each comparison of old and new neighbours
+    count, k = len(state.neighbors), neighbors.shape[1]
+    influence = np.zeros((len(neighbors), 2, k), np.float32)
+    same = (neighbors[:count] == state.neighbors).all(axis=1)
+    influence[:count][same] = state.influence[same]
+    changed = np.flatnonzero(~same)
+    for first in range(0, len(changed), items_at_once):
+        rows = changed[first : first + items_at_once]
+        item, slot, old_slot = np.nonzero(neighbors[rows][:, :, None] == state.neighbors[rows][:, None, :])
+        influence[rows[item], :, slot] = state.influence[rows[item], :, old_slot]
+    return influence

@@ -464,22 +464,8 @@ def changed_rows(changes, steps):
     return rows_of_keys(steps.fetch(changes.keys)[: len(changes)], changes.key)
 
 
-def changed_values(changes, ratings):
-    """Return the ratings (n,) float32 of Changes, on the host."""
+def changed_ratings(changes, ratings, ids):
+    """Return the Ratings of Changes, on the host; ids: of users, of items."""
+    rows = (side.astype(np.int32) for side in changed_rows(changes, ratings.steps))
     levels = ratings.steps.fetch(changes.keys)[: len(changes)] & np.uint64((1 << changes.key.level.width) - 1)
-    return ratings.levels.values[levels.astype(np.int64)]
-
-
-def merged_places(changes, steps):
-    """Return the positions (n,) int64 of Changes in the merged history, on the host."""
-    positions, n_new = steps.fetch(changes.at)[: len(changes)].astype(np.int64), changes.n_new
-    new, corrected = positions[:n_new], positions[n_new:]
-    return np.concatenate((new + np.arange(n_new), corrected + np.searchsorted(new, corrected, side="right")))
-
-
-def merged_ratings(changes, ratings, ids):
-    """Return (Ratings of a merged history on the host, (n,) bool of the changed ones); ids: of users, of items."""
-    whole = ratings.to_ratings(*ids)
-    is_changed = np.zeros(len(whole), bool)
-    is_changed[merged_places(changes, ratings.steps)] = True
-    return whole, is_changed
+    return Ratings(*rows, ratings.levels.values[levels.astype(np.int64)], *ids)

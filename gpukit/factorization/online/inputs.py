@@ -1,4 +1,4 @@
-"""Options of an update and new ratings, validated and in the rows of the grown model; replay, entries of `updates_`."""
+"""Options of an update and new ratings, validated and in the rows of the grown model; entries of `updates_`."""
 
 import math
 from typing import NamedTuple
@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import persist
-from gpukit.base import check_choice, check_real
+from gpukit.base import check_choice
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.settings import HASHES, RETRAINED, ROWS, check
+from gpukit.factorization.settings import RETRAINED, ROWS, check
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.io import trust
 from gpukit.io.ids import rows_of
@@ -283,64 +283,22 @@ COUNTS = ("ratings", "corrected", "users", "items", "walked", "settled")
 class Options(NamedTuple):
     """Options of partial_fit.
 
-    rows: 'move' trains all rows, 'frozen' leaves rows with earlier ratings unchanged. hashes: 'recount' uses the whole
-    history, 'kept' leaves the neighbours of earlier items unchanged. duplicates: rule for repeated pairs. replay:
-    earlier ratings trained per new one; None: chosen. widen_scale: accept ratings outside the model's scale.
+    rows: 'move' trains all rows of the new ratings, 'frozen' leaves rows with earlier ratings unchanged. duplicates:
+    rule for repeated pairs. widen_scale: accept ratings outside the model's scale.
     """
 
     rows: str = "move"
-    hashes: str = "recount"
     duplicates: str = "last"
-    replay: float | None = None
     widen_scale: bool = False
 
-    @property
-    def may_retrain(self):
-        """Return True if rows and neighbours may change and replay is open."""
-        return self == self._replace(rows="move", hashes="recount", replay=None)
 
-
-class Replay(NamedTuple):
-    """share: fraction of the earlier ratings to replay; epochs: epoch numbers that set the learning rates."""
-
-    share: float
-    epochs: tuple
-
-    @property
-    def is_whole(self):
-        """Return True if the whole history is replayed."""
-        return self.share == 1.0
-
-
-def check_options(rows, hashes, duplicates, replay, widen_scale=False):
+def check_options(rows, duplicates, widen_scale=False):
     """Return the Options; raise ParameterError for values out of bounds."""
-    most_replay = 1e9
-    if replay is not None:
-        replay = check_real("replay", replay, 0.0, most_replay)
     return Options(
         check_choice("rows", rows, ROWS),
-        check_choice("hashes", hashes, HASHES),
         check_choice("duplicates", duplicates, repeats.RULES),
-        replay,
         check_choice("widen_scale", widen_scale, (False, True)),
     )
-
-
-def plan_replay(replay, before, now, full_count, plan):
-    """Return the Replay of an update.
-
-    replay: earlier ratings per new one; None: none, or all of them when due. before, now: number of ratings before and
-    after the update; full_count: their number at the last epoch over the whole history; plan: a training's
-    settings.Settings.
-    """
-    epoch_share, most_epochs = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
-    new = max(now - before, 1)
-    due = replay is None and has_grown(full_count, now)
-    replay = 0.0 if replay is None else replay
-    if due or replay * new >= before:
-        count = max(1, min(round(epoch_share * plan.epochs), most_epochs))
-        return Replay(1.0, tuple(number * plan.epochs / count for number in range(count)))
-    return Replay(replay * new / before, late_epochs(plan.epochs, plan.annealing))
 
 
 def has_grown(full_count, now):
@@ -382,15 +340,6 @@ def last_full_count(entries, ratings):
     return ratings
 
 
-def count_when_chosen(entries, ratings):
-    """Return the number of ratings when the settings were chosen; ratings: their number now."""
-    for entry in reversed(entries):
-        if entry["rows"] == RETRAINED:
-            return entry["settled"]
-        ratings -= entry["ratings"]
-    return ratings
-
-
 def check_entries(entries):
     """Return the validated entries of a model file; raise DataError for malformed ones."""
     if not isinstance(entries, list):
@@ -410,8 +359,8 @@ def check_entries(entries):
 def settings_of_model(model, n_ratings):
     """Return the Settings by which a fitted model learns further ratings.
 
-    n_ratings: ratings in all. The settings are the chosen ones, or the defaults for n_ratings if the chosen ones were
-    defaults. Models of other solvers continue by stochastic gradient descent.
+    n_ratings: ratings in all. The settings are the chosen ones. Models of other solvers continue by stochastic gradient
+    descent.
     """
     plan, chosen = check(model, n_ratings, model.feedback_), model.chosen_
     if model.feedback_ == "implicit":
@@ -419,16 +368,9 @@ def settings_of_model(model, n_ratings):
         known = {name: chosen[name] for name in plan._fields if name in chosen and name not in others}
         return plan._replace(**known, epochs=chosen["n_epochs"], biases=chosen["biases"] == "learned")
     trained, learned = chosen["n_epochs"] > 0, plan.solver == "sgd"
-    if trained and learned and not is_usual(model):
+    if trained and learned:
         plan = plan._replace(epochs=chosen["n_epochs"], regularization=chosen["regularization"])
     if not learned:
         plan = plan._replace(**solver_defaults("sgd", plan.rates, n_ratings), solver="sgd")
     is_held = chosen["biases"] == "held" or not trained
-    baseline = {"damping": tuple(chosen["damping"]), "trend": tuple(chosen.get("trend", ()))}
-    return plan._replace(epochs=plan.epochs * trained, held=is_held, **baseline)
-
-
-def is_usual(model):
-    """Return True if a fitted model's epochs and regularization are defaults."""
-    then = check(model, count_when_chosen(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_)
-    return (then.epochs, then.regularization) == (model.chosen_["n_epochs"], model.chosen_["regularization"])
+    return plan._replace(epochs=plan.epochs * trained, held=is_held, damping=tuple(chosen["damping"]))

@@ -12,17 +12,16 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.factorization.arrays import History
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.model.layout import BASE, BIAS, SQUARES, major_first
-from gpukit.factorization.model.state import State, rows_of_side, without_factors
+from gpukit.factorization.model.layout import BASE, BIAS, major_first
+from gpukit.factorization.model.state import rows_of_side, without_factors
 from gpukit.factorization.online import device_state, inputs
 from gpukit.factorization.online.device_state import DeviceRatings, DeviceState
 from gpukit.factorization.online.inputs import (
-    count_when_chosen,
     empty_entry,
     has_grown,
     last_full_count,
+    late_epochs,
     new_entry,
-    plan_replay,
     settings_of_model,
 )
 from gpukit.factorization.prepare import training_data
@@ -42,7 +41,7 @@ class Update(NamedTuple):
     """Inputs of one update, which is then computed by `update`.
 
     model: the fitted estimator, whose settings are used; ids: (user ids, item ids) of the grown model; changes:
-    device_state.Changes; options: inputs.Options; settled: number of ratings at the last epoch over the whole history;
+    device_state.Changes; options: inputs.Options; settled: number of ratings at the last training on all ratings;
     clock: timing.Clock; progress: see fit; None: epochs are queued on a GPU without waiting.
     """
 
@@ -68,17 +67,16 @@ def update_model(model, ratings, options, progress):
         if not len(changes):
             model.updates_ = [*log, empty_entry(model, options.rows)]
             return
-        full_count, entry = last_full_count(log, len(stored)), None
-        if not is_due(model, len(changes), options):
+        full_count = last_full_count(log, len(stored))
+        if options.rows == "frozen" or not has_grown(full_count, len(stored) + len(changes)):
             state = DeviceState(model, device, stored)
             entry = update(state, Update(model, ids, changes, options, full_count, clock, progress))
-        if entry is not None:
             model.device_, model.updates_ = str(device), [*log, entry]
             model.set_fitted(state.parameters(), stored.download(), stored.scale, *ids)
             return
         device_state.merge_changes(changes, stored)
-        ratings, _ = device_state.merged_ratings(changes, stored, ids)
-    state = stored = None  # frees memory of the device
+        ratings = stored.to_ratings(*ids)
+    stored = None  # frees memory of the device
     replace_model(model, retrain_model(model, ratings, changes.n_corrected, progress))
 
 
@@ -94,52 +92,63 @@ def read_changes(model, ratings, options, device, keep_unchanged=False):
 
 
 def update(state, request):
-    """Update a DeviceState by an Update; return the entry of `updates_`.
-
-    Returns None, with no change of the state, if the model should be retrained (py).
-    """
+    """Update a DeviceState by an Update; return the entry of `updates_`."""
     changes, ratings, clock, options = request.changes, state.ratings, request.clock, request.options
-    n_before, moves = len(ratings), options.rows == "move"
-    n_now = n_before + changes.n_new
+    n_now = len(ratings) + changes.n_new
     plan = settings_of_model(request.model, n_now)
-    replay = plan_replay(options.replay, n_before, n_now, request.settled, plan)
-    before = ratings.counts(changes.shape) if moves else None
-    share = find_share(state, changes, before) if moves and replay.is_whole else 1.0
-    if share < RULES.least_share and options.may_retrain:
-        return None
     with clock("merge"):
         state.grow(changes.shape)
         merged_batch = device_state.merge_changes(changes, ratings)
         flags = [ratings.steps.fetch(side) for side in merged_batch.fresh] if merged_batch.fresh else []
     with clock("orders"):
         searches = bool(flags) and flags[1].any() and state.layout.slots > 0 and state.hashes is None
-        whole = device_state.merged_ratings(changes, ratings, request.ids) if moves or searches else None
+        all_orders = order_ratings(ratings.to_ratings(*request.ids), state.device) if searches else None
         orders = order_new_ratings(merged_batch, changes, state)
-        all_orders = whole and order_ratings(whole[0], state.device)
     with clock("neighbours"):
-        counts = before, ratings.counts(changes.shape) if moves else None
-        if moves:
-            move_baseline(state, request, all_orders, counts, replay, plan)
-        else:
-            find_new_neighbors(state, request.model, merged_batch, flags, all_orders)
+        find_new_neighbors(state, request.model, merged_batch, flags, all_orders)
     with clock("training"), interrupt.defer() as pressed:
         report = request.progress and report_epochs(request.progress, pressed)
-        walked = learn(orders, merged_batch.fresh, state, plan, report, not moves)
-        if moves:
-            walked += learn_all(whole, counts, state, plan, report, replay, max(share, RULES.least_share))
+        walked = learn(orders, merged_batch.fresh, state, plan, report)
+        if options.rows == "move":
+            walked += learn_changes(state, request, plan, report)
         ratings.steps.finish()
     new = [np.count_nonzero(side) for side in flags] or (0, 0)
-    full_count = n_now if moves and replay.is_whole else request.settled
     counts = changes.n_new, changes.n_corrected
-    return new_entry(counts, new, options.rows, walked, full_count, clock.seconds)
+    return new_entry(counts, new, options.rows, walked, request.settled, clock.seconds)
 
 
-def find_share(state, changes, before):
-    """Return fit_share of Changes in rows with earlier ratings; before: ratings of each row ((M,), (N,))."""
-    users, items = device_state.changed_rows(changes, state.ratings.steps)
-    known = np.flatnonzero((before[0][users] > 0) & (before[1][items] > 0))
-    pairs = users[known].astype(np.int32), items[known].astype(np.int32)
-    return fit_share(state, state.parameters(), pairs, device_state.changed_values(changes, state.ratings)[known])
+def learn_changes(state, request, plan, report):
+    """Train the rows of new and corrected ratings on these, at late rates; return ratings times epochs.
+
+    report: see `learn`.
+    """
+    ratings = device_state.changed_ratings(request.changes, state.ratings, request.ids)
+    epochs, session = late_epochs(plan.epochs, plan.annealing), state.session()
+    if epochs:
+        session.spread = True
+        training = begin_training(session, order_ratings(ratings, state.device), state, plan)
+        run_epochs(training, plan, epochs, report)
+    learned = session.state()
+    move_baseline(learned, ratings.take(slice(request.changes.n_new)), state.ratings, plan)
+    state.set_parameters(learned if epochs else without_factors(learned))
+    return len(ratings) * len(epochs)
+
+
+def move_baseline(learned, new, stored, plan):
+    """Add new Ratings to the damped means that are the baseline biases of known rows in a State.
+
+    stored: DeviceRatings after the merge. A bias that is held is its baseline.
+    """
+    z, extras = (new.values - stored.scale.mean) / stored.scale.deviation, (learned.user_extras, learned.item_extras)
+    rows, counts = (new.users, new.items), stored.counts([len(side) for side in extras])
+    for side in (1, 0):
+        base, added = extras[side][:, BASE], np.bincount(rows[side], minlength=len(extras[side]))
+        before, damping = counts[side] - added, plan.damping[side]
+        sums = np.bincount(rows[side], z - extras[1 - side][rows[1 - side], BASE], len(base))
+        means = (base * (before + damping) + sums) / (counts[side] + damping)
+        base[:] = np.where(before > 0, means, base)
+        if plan.held:
+            extras[side][:, BIAS] = base
 
 
 def find_new_neighbors(state, model, merged_batch, flags, all_orders):
@@ -164,18 +173,6 @@ def search_neighbors(state, model, all_orders, changed, known):
     return known
 
 
-def move_baseline(state, request, all_orders, counts, replay, plan):
-    """Recompute baseline biases and neighbours from the Orders of all ratings."""
-    (before, now), preparing, parameters = counts, state.steps.preparing, state.parameters()
-    base = training_data.baseline_of(all_orders, state.ratings.scale, preparing, plan.damping, trend=plan.trend)
-    base = tuple(np.asarray(preparing.fetch(side), np.float32) for side in base)
-    touched = np.zeros(len(now[1]), bool)
-    touched[device_state.changed_rows(request.changes, state.ratings.steps)[1]] = True
-    changed = find_changed_items(before[1], now[1], touched, replay, request.options)
-    neighbors = search_neighbors(state, request.model, all_orders, changed, parameters.neighbors.copy())
-    set_baseline(state, parameters, base, neighbors, plan.held)
-
-
 def report_epochs(progress, pressed):
     """Return the function that reports progress before each epoch and after the last.
 
@@ -189,25 +186,6 @@ def report_epochs(progress, pressed):
             progress("training", turn, turns, {"rmse": None})
 
     return report
-
-
-def is_due(model, n_changed, options):
-    """Return True if the number of new and corrected ratings and inputs.Options call for retraining.
-
-    The settings of a training (level, damping, factors, epochs, regularization) are chosen for one number of ratings
-    and stay with the model. FilmTrust in 20 parts, with settings chosen on the first 1,600 ratings, ended 0.026 above a
-    training on all 32,000. Retraining whenever the ratings have doubled costs at most about twice the last training.
-
-    With few ratings a choice holds for less growth: on a quarter more ratings, damped biases may no longer win and
-    neighbours may start to help. Such a training takes about a second, including the choice of settings. It replaces
-    the epochs over the whole history, which would take a tenth of that.
-    """
-    growth = 2.0  # growth since the settings were chosen that calls for retraining, above early_retraining ratings
-    if not options.may_retrain:
-        return False
-    known = len(model._rated.items)
-    now, then = known + n_changed, count_when_chosen(getattr(model, "updates_", []), known)
-    return has_grown(then, now) if now <= RULES.early_retraining else now >= growth * then
 
 
 def retrain_model(model, ratings, n_corrected, progress):
@@ -235,33 +213,6 @@ def count_new_rows(history, ratings):
     before = np.diff(history.indptr), np.bincount(history.items, minlength=1)
     now = (np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
     return [int(np.count_nonzero(mine) - np.count_nonzero(theirs)) for mine, theirs in zip(now, before)]
-
-
-def fit_share(state, parameters, pairs, values):
-    """Return the slope, from 0 to 1, of z - biases over the other terms that a DeviceState predicts.
-
-    parameters: its State; pairs: (users, items) (n,) int32, rows with earlier ratings; values (n,) float32: new ratings
-    of these pairs, not in the history yet.
-
-    Factors of few ratings overfit: on later ratings the model is more accurate if the contribution of factors and
-    influences is multiplied by a share below 1, this slope. The new ratings may come from few users with an unusual
-    taste. All rows shrink by the share, and the few epochs of an update do not recover the loss. A low share therefore
-    calls for retraining.
-    """
-    prior_variance = 0.25  # prior variance of the slope around 1
-    users, items = pairs
-    scale, biases = state.ratings.scale, parameters.user_extras[users, BIAS] + parameters.item_extras[items, BIAS]
-    added = predict_pairs(state, pairs).astype(np.float64) - biases
-    residual = (values - scale.mean) / scale.deviation - biases
-    noise = float(np.mean((residual - added) ** 2)) if len(users) else 1.0
-    prior = noise / prior_variance
-    return float(np.clip((added @ residual + prior) / (added @ added + prior), 0.0, 1.0))
-
-
-def predict_pairs(state, pairs):
-    """Predict pairs of rows by a DeviceState: (n,) float32 on the host, in z."""
-    session = state.session()
-    return session.predict(session.ask(*pairs)) if len(pairs[0]) else np.empty(0, np.float32)
 
 
 PARTS = 1024  # of the rows whose chunks are counted concurrently
@@ -296,13 +247,13 @@ def sort_both_ways(keys, key, state):
 
     keys (n,) uint64 are overwritten.
     """
-    steps, ordering, preparing = state.ratings.steps, state.ratings.ordering, state.steps.preparing
+    steps, ordering = state.ratings.steps, state.ratings.ordering
     n, no_places = keys.size, steps.empty(0, np.uint32)
     by_user = make_order(keys, key, (key.user, 1), key.item, no_places, ordering, state.deterministic)
-    keys, order, _ = steps.sort_by_bits(keys, 0, key.user.shift, training_data.device_range(n, preparing))
+    keys, order, _ = steps.sort_by_bits(keys, 0, key.user.shift, training_data.device_range(n, state.steps))
     by_item = make_order(keys, key, (key.item, 0), key.user, no_places, ordering)
     places = steps.empty(n, np.uint32)
-    preparing.run("turn_around", order, places)
+    state.steps.run("turn_around", order, places)
     return by_item, by_user, places
 
 
@@ -334,18 +285,18 @@ def pack_near(base, state):
     """Update near and offsets from the neighbours; base (N,) float64: baseline biases of the items."""
     steps, shape = state.ratings.steps, (state.shape[1] + 1, state.layout.slots)
     state.near, state.offsets = steps.empty(shape, np.int32), steps.empty(shape, np.float32)
-    state.steps.preparing.run("pack_near", state.neighbors.all, base, state.near, state.offsets)
+    state.steps.run("pack_near", state.neighbors.all, base, state.near, state.offsets)
 
 
-def learn(orders, flags, state, plan, report, recompute_base):
+def learn(orders, flags, state, plan, report):
     """Train flagged rows ((M,), (N,)) on the Orders of their ratings, None without any; return ratings times epochs.
 
     plan: settings.Settings; report: called before each epoch and after the last with the epochs done and their total;
-    None: epochs are queued on a GPU without waiting; recompute_base: the baseline biases of these rows are computed.
+    None: epochs are queued on a GPU without waiting. Their baseline biases are computed before.
     """
     if orders is None:
         return 0
-    base = baseline_of_new_rows(orders, flags, state, plan.damping) if recompute_base else read_baseline(state)
+    base = baseline_of_new_rows(orders, flags, state, plan.damping)
     if state.influence is not None:
         pack_near(base[1], state)
     session = state.session(initialize_rows(orders, flags, base, state, plan))
@@ -383,12 +334,11 @@ def initialize_rows(orders, flags, base, state, plan):
 
 def begin_training(session, orders, state, plan, flags=None):
     """Return the Training of a session on ratings in orders; flags: rows that learn, others are fixed; None: all."""
-    preparing, query, scale = state.steps.preparing, None, state.ratings.scale
-    in_strata = training_data.uses_strata(state.device, state.deterministic)
-    side = training_data.side_of(orders, state.walk, scale, plan.seed, preparing, in_strata)
+    steps, query, scale = state.steps, None, state.ratings.scale
+    side = training_data.side_of(orders, state.walk, scale, plan.seed, steps, state.deterministic)
     if state.layout.slots:
         by_user = History(orders.by_user.starts, orders.by_user.others, None, None)
-        query = training_data.training_query(by_user, orders, side, state.walk, preparing)
+        query = training_data.training_query(by_user, orders, side, state.walk, steps)
     data = training_data.TrainingData(state.ratings.history, side, query, scale, None)
     task = Task(orders, scale, data, plan, state.layout, state.steps, state.device, state.deterministic)
     if flags is None or state.deterministic:
@@ -425,7 +375,7 @@ def cut_chunks(task, flags, steps):
     pace = float(settings.learning_rate), gain, blind, schedule.longest_still(n, workers)
     before = count_chunks_before(starts, flags, pace, steps)
     row_chunks = RowChunks(starts, before, int(steps.fetch(before[flags.size :])[0]))
-    return [table_of(row_chunks, workers, settings.seed, task.steps.chunking)], workers
+    return [table_of(row_chunks, workers, settings.seed, task.steps)], workers
 
 
 def count_chunks_before(starts, flags, pace, steps):
@@ -439,98 +389,3 @@ def count_chunks_before(starts, flags, pace, steps):
     parts, before = steps.scan_parts(counts), steps.empty(rows + 1, np.int64)
     steps.run("add_parts", counts.reshape(counts.size), parts, before)
     return before
-
-
-def find_changed_items(before, now, touched, replay, options):
-    """Return the items whose neighbours are searched, (N,) bool.
-
-    These are new items. If rows may move, also items that have grown by item_growth, and all with new ratings if the
-    whole history is replayed. before, now (N,): numbers of ratings; touched (N,) bool: items with new or corrected
-    ratings.
-    """
-    new = (before == 0) & (now > 0)
-    if options.rows == "frozen" or options.hashes == "kept":
-        return new
-    return (now >= RULES.item_growth * before) & touched | (touched & replay.is_whole) | new
-
-
-def set_baseline(state, parameters, base, neighbors, is_held):
-    """Set the baseline biases ((M,), (N,)) and the neighbours (N, K) of a DeviceState.
-
-    parameters: its State; is_held: the biases are set to the baseline, too. Influences move with their neighbours.
-    """
-    sides = []
-    for factors, extras, side_base in zip(factors_of(parameters), extras_of(parameters), base):
-        extras[:, BASE] = side_base
-        extras[:, BIAS] = side_base if is_held else extras[:, BIAS]
-        sides += [factors, extras]
-    state.set_parameters(State(*sides, carry_influence(parameters, neighbors), neighbors))
-
-
-def carry_influence(state, neighbors):
-    """Return the influences of a State, moved with their neighbours, (N, 2, K) float32; those of others are 0."""
-    items_at_once = 4096  # in each comparison of old and new neighbours
-    count, k = len(state.neighbors), neighbors.shape[1]
-    influence = np.zeros((len(neighbors), 2, k), np.float32)
-    same = (neighbors[:count] == state.neighbors).all(axis=1)
-    influence[:count][same] = state.influence[same]
-    changed = np.flatnonzero(~same)
-    for first in range(0, len(changed), items_at_once):
-        rows = changed[first : first + items_at_once]
-        item, slot, old_slot = np.nonzero(neighbors[rows][:, :, None] == state.neighbors[rows][:, None, :])
-        influence[rows[item], :, slot] = state.influence[rows[item], :, old_slot]
-    return influence
-
-
-def shrink_factors(state, fresh, known, share):
-    """Return the State before an epoch over the whole history, with smaller factors and higher rates.
-
-    Factors of rows with earlier ratings are multiplied by shrinkage; these and influences also by `share`
-    (run.fit_share). A row's sum of squared errors is multiplied by a power of its share of earlier ratings, so that
-    grown rows learn faster. fresh ((M,), (N,)) bool: rows without earlier ratings; known: share of earlier ratings of
-    each row, 1 without ratings.
-    """
-    sides = []
-    for factors, extras, new, earlier in zip(factors_of(state), extras_of(state), fresh, known):
-        extras = extras.copy()
-        extras[:, SQUARES] = extras[:, SQUARES] * np.where(new, 1, earlier**RULES.growth_power)
-        sides += [factors * np.where(new, 1, share * RULES.shrinkage).astype(np.float32)[:, None], extras]
-    shares = np.where(fresh[1], 1, share).astype(np.float32)
-    return State(*sides, state.influence * shares[:, None, None], state.neighbors)
-
-
-def learn_all(merged, counts, state, plan, report, replay, share):
-    """Train all rows of a DeviceState; return ratings times epochs.
-
-    merged: (Ratings, (n,) bool of the changed ones); a share of the unchanged ones is replayed; counts: ratings of each
-    row ((M,), (N,)), before and after; report: see `learn`; replay: inputs.Replay; share: of fit_share.
-    """
-    if not plan.epochs:
-        state.set_parameters(without_factors(state.parameters()))
-        return 0
-    ratings, is_changed = merged
-    replayed = np.random.default_rng([plan.seed, len(ratings)]).random(len(ratings)) < replay.share
-    ratings = ratings.take(is_changed | replayed)
-    if not len(ratings):
-        return 0
-    if replay.is_whole:
-        before, now = counts
-        fresh = tuple(old == 0 for old in before)
-        known = tuple(np.maximum(old, 1) / np.maximum(new, 1) for old, new in zip(before, now))
-        state.set_parameters(shrink_factors(state.parameters(), fresh, known, share))
-    session = state.session()
-    session.spread = True
-    training = begin_training(session, order_ratings(ratings, state.device), state, plan)
-    run_epochs(training, plan, replay.epochs, report)
-    state.set_parameters(session.state())
-    return len(ratings) * len(replay.epochs)
-
-
-def factors_of(state):
-    """Return the factors of both sides."""
-    return state.user_factors, state.item_factors
-
-
-def extras_of(state):
-    """Return the extras of both sides."""
-    return state.user_extras, state.item_extras

@@ -59,7 +59,7 @@ class Live:
         as the creation of the live model. Raises ParameterError and DataError, after which the model is unchanged;
         DeviceMemoryError, after which it must be created anew.
         """
-        options, clock = check_options("frozen", "recount", duplicates, None, widen_scale), Clock()
+        options, clock = check_options("frozen", duplicates, widen_scale), Clock()
         state = self._get_state()
         with (
             devices.translate_memory_errors(self._device, "Updating"),

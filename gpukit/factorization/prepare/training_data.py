@@ -1,4 +1,4 @@
-"""Training data from ratings in two orders; `steps` is the module cpu.py or gpu.py of this package.
+"""Training data from ratings in two orders; `steps` is the module factorization/cpu.py or gpu.py.
 
 Damped biases around a fitted level that may depend on a row's number of ratings.
 
@@ -129,14 +129,6 @@ def shrink_to_line(means, line):
     slope = line.slopes @ undamped
     level = line.weights @ undamped - slope * (line.weights @ line.x)
     return means - line.own * level + (1.0 - line.own) * (slope * line.x), level
-
-
-def uses_strata(device, deterministic):
-    """Return True if training uses strata: deterministic, on a CPU.
-
-    A GPU has more workers than a stratum has blocks and trains in batches (solvers/sgd/training.py).
-    """
-    return deterministic and not device.is_cuda
 
 
 class BlockAssignment(NamedTuple):
@@ -432,20 +424,14 @@ def fit_baseline(orders, scale, steps, options, weights=None, ranks=None):
     return scale._replace(mean=mean), tuple(steps.resident(bias, np.float64) for bias in biases)
 
 
-def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, trend=(), ranks=None):
+def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, ranks=None):
     """Return (user biases (M,), item biases (N,)) float64 in z, on the device: alternating damped means.
 
     b_j = sum(z - b_i) / (n_j + damping), and likewise for b_i, for a few sweeps: the paper's "simple case" of Eq. (1),
     damped as usual (Koren 2010, sec. 2.1). Rows without ratings have bias 0. damping: of users, of items. weights:
-    OrderedWeights of the means. trend: shares of the slopes of `trend_biases`, whose biases are around the level that
-    `fit_baseline` puts into the mean; the rest of the level goes to the items. ranks: shared.partition.RankMeans; a
-    user's bias is then valid on the rank of the user.
+    OrderedWeights of the means. ranks: shared.partition.RankMeans; a user's bias is then valid on the rank of the user.
     """
     z = steps.resident(z_of_levels(orders, scale), np.float32)
-    if trend:
-        level, user_bias, item_bias = trend_biases(orders, z, steps, damping, trend, weights, ranks)
-        item_bias[item_bias != 0] += level  # rows without ratings stay at 0
-        return tuple(steps.resident(bias, np.float64) for bias in (user_bias, item_bias))
     sides = tuple(zip((orders.by_user, orders.by_item), orders.shape))
     biases = [steps.zeros(orders.shape[0], np.float64), steps.empty(orders.shape[1], np.float64)]
     for side in (1, 0) * RULES.bias_sweeps:

@@ -2,8 +2,8 @@
 
     partition.py       partition of users and items; blocks of each rank at each step; weights of the ranks' changes to
                        copied rows; means of all ratings, chunk tables; least squares over ranks
-    training.py        checks, preparation, an epoch, for either device; validation, the whole model
-    frames.py          training on the partitions of a Dask DataFrame
+    training.py        checks, preparation, an epoch, for either device; validation, the whole model; training on the
+                       partitions of a Dask DataFrame
     cpu.py | gpu.py    an epoch's part of a rank, transfers
     kernels.py, twins.py   changes of rows
 

@@ -18,7 +18,7 @@ from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import kernels, partition
 from gpukit.factorization.shared.partition import in_parts, part_of, tables_of_items
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.gpu import BLOCK
+from gpukit.factorization.solvers.sgd.schedule import BLOCK
 from gpukit.parallel.nccl import make_gpu_transport, record_event, wait_for_event
 
 PACKING = 264, 128  # blocks and threads that copy rows

@@ -182,7 +182,7 @@ class Parts(NamedTuple):
 def parts_of(ratings, size, options, steps):
     """Return the Parts of Ratings for `size` ranks.
 
-    options: PreparationOptions; steps: prepare.cpu or prepare.gpu. Raises DataError if a rank has no ratings or no
+    options: PreparationOptions; steps: of the factorization. Raises DataError if a rank has no ratings or no
     block of items. In strata, ranks beyond the number of blocks may have none.
     """
     counts = count_rows(ratings)
@@ -330,10 +330,10 @@ def chunk_tables(side, parts, options, plan, layout, steps, own_steps):
     if copied:
         first, workers = match_workers(first, workers)
         pace = schedule.Pace(workers, rates, whole=schedule.whole_rows(n, workers, own_steps.PARTS))
-        table = cut_table(counts, side.starts, pace, plan.seed, steps.chunking, own_steps.PARTS)
+        table = cut_table(counts, side.starts, pace, plan.seed, steps, own_steps.PARTS)
         return [table], workers, [Lap(0.0, 1.0, first)]
     pace, blocks = schedule.Pace(workers, rates), [counts * (parts.block == block) for block in range(parts.blocks)]
-    tables = [cut_table(block, side.starts, pace, plan.seed, steps.chunking) for block in blocks]
+    tables = [cut_table(block, side.starts, pace, plan.seed, steps) for block in blocks]
     return tables, workers, [Lap(*ends, workers if ends[0] else first) for ends in zip(LAPS, LAPS[1:])]
 
 

@@ -1,16 +1,24 @@
-"""Training over ranks, for either device: preparation and epochs; without ranks: gpukit.factorization.run."""
+"""Training over ranks, for either device: preparation and epochs; without ranks: gpukit.factorization.run.
 
+Training on a Dask DataFrame: each rank learns from the partitions that its worker holds.
+"""
+
+import json
+import os
 import sys
+import tempfile
+import warnings
 
 import numpy as np
 
+from gpukit import factorization, persist
 from gpukit.device.engine import engine
-from gpukit.errors import ParameterError
+from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import choose as rule
 from gpukit.factorization.arrays import History
 from gpukit.factorization.choose import choose
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit.begin import prepare as of_clicks
+from gpukit.factorization.implicit.choosing import prepare as of_clicks
 from gpukit.factorization.model.parts import row_positions
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.run import layout_of, options_of
@@ -26,11 +34,16 @@ from gpukit.factorization.shared.partition import (
     scale_over_ranks,
 )
 from gpukit.factorization.solvers.sgd import schedule
+from gpukit.io.arrays import is_partitioned
 from gpukit.model_selection.splits import MANY_TIMES, thinned_users
 from gpukit.neighbors.shared import find_shared
+from gpukit.parallel import TeamError, dask_cluster
 from gpukit.parallel.devices import check_distinct_gpus
+from gpukit.ratings import formats
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.parts import RatingsPart
+from gpukit.ratings.read_parts import part_of_frames
+from gpukit.ratings.repeats import merged_line
 from gpukit.timing import Clock
 
 REMEDY = "Leave --ranks and --gpus (team) out"
@@ -60,10 +73,7 @@ def check_parameters(estimator, checked, on_gpus):
     if checked.solver != "sgd":
         raise ParameterError(f"solver={checked.solver!r} does not work over ranks; 'sgd' and 'als' do. {REMEDY}.")
     if estimator.deterministic and on_gpus:
-        raise ParameterError(
-            "deterministic=True works over ranks on CPUs alone: on a GPU it trains in batches of all ratings. "
-            f"{REMEDY}, or deterministic."
-        )
+        raise ParameterError(f"deterministic=True works over ranks on CPUs alone. {REMEDY}, or deterministic.")
     if checked.n_neighbors and estimator.hash != "simlsh":
         raise ParameterError(f"hash={estimator.hash!r} is not computed over ranks; hash='simlsh' is. {REMEDY}.")
     if checked.n_neighbors and estimator.search == "exact":
@@ -88,8 +98,8 @@ def prepare(request):
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        options = options_of(estimator, plan, device)
-        parts = parts_of(ratings, team.size, options, steps.preparing)
+        options = options_of(estimator, plan)
+        parts = parts_of(ratings, team.size, options, steps)
         for divided in (ratings, request.held_out):
             if isinstance(divided, RatingsPart):
                 divided.move(parts.owner)
@@ -103,7 +113,7 @@ def prepare(request):
         scale = scale_over_ranks(orders, ratings)
         ranks = rank_means(orders, parts, team)
         means = {"ranks": ranks, "assignment": parts.assignment}
-        data = training_data.prepare_ratings(orders, scale, options, steps.preparing, **means)
+        data = training_data.prepare_ratings(orders, scale, options, steps, **means)
         scale = data.scale
     with clock("neighbours"):
         search = SharedSearch(team, device)
@@ -270,3 +280,63 @@ class SharedModel:
 def fetch_array(array):
     """Return an array on the host."""
     return array if isinstance(array, np.ndarray) else array.copy_to_host()
+
+
+FUNCTION = f"{__name__}:fit_partitions"
+
+
+def fit_frame(estimator, frame, client, others):
+    """Train an estimator on a Dask DataFrame on the workers of a client; return the models of each worker's users.
+
+    others: {name: value} of fit's arguments that must be None or False.
+    """
+    dask_cluster.check_dask("client=")
+    if not is_partitioned(frame):
+        raise ParameterError(f"client= is for a Dask DataFrame; X is a {type(frame).__name__}. Leave client out.")
+    if name := next((name for name, value in others.items() if value not in (None, False)), None):
+        raise ParameterError(f"{name}= does not work with client=. Leave it out, or pass frame.compute().")
+    check_parameters(estimator, estimator.check(), on_gpus=False)
+    futures = client.compute(frame[names_of_columns(frame)].to_delayed())
+    partitions = dask_cluster.find_holders(client, futures)
+    parameters = json.dumps({**persist.lasting(estimator), "device": str(estimator.device)})
+    arguments = FUNCTION, type(estimator).__name__, parameters
+    code, out, err = dask_cluster.run(client, *arguments, partitions=partitions)
+    if code:
+        raise (DataError if code == DataError.exit_code else TeamError)(err.rpartition("Error: ")[2].strip())
+    for line in err.splitlines():
+        warnings.warn(line, stacklevel=3)
+    models = []
+    with tempfile.TemporaryDirectory() as folder:
+        for worker, source in zip(partitions, out.splitlines(), strict=True):
+            path = os.path.join(folder, f"{len(models)}")
+            with open(path, "wb") as file:
+                dask_cluster.fetch_file(client, worker, source, file)
+            models.append(type(estimator).load(path))
+    return models
+
+
+def names_of_columns(frame):
+    """Return the names of the columns with user, item, rating and time; DataError if one of the first is missing."""
+    places = formats.find_columns(frame.columns)
+    if lacking := [formats.WORDS[role] for role in formats.TRIPLE if role not in places]:
+        names = ", ".join(map(str, frame.columns))
+        raise DataError(
+            f"The Dask DataFrame has the columns {names}, but no {' and no '.join(lacking)}. "
+            "Rename the columns: user, item, rating, and timestamp for times."
+        )
+    return [frame.columns[places[role]] for role in (*formats.TRIPLE, "times") if role in places]
+
+
+def fit_partitions(team, name, parameters):
+    """Fit an estimator of a class to the partitions of all ranks; each saves its part, rank 0 prints their names."""
+    warnings.showwarning = lambda message, *_, **__: print(message, file=sys.stderr)
+    part = part_of_frames(dask_cluster.read_objects(), team)
+    if part.merged:
+        warnings.warn(f"{merged_line(part, 'last')}.", stacklevel=2)
+    model = getattr(factorization, name)(**json.loads(parameters)).fit(part, team=team)
+    file, path = tempfile.mkstemp(suffix=".gpukit")
+    os.close(file)
+    persist.save_model(path, model, *model._packed())
+    paths = team.allgather(np.frombuffer(path.encode(), np.uint8))
+    if team.rank == 0:
+        print(*(bytes(name).decode() for name in paths), sep="\n")

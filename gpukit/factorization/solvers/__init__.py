@@ -1,12 +1,12 @@
-"""Solvers of the factorization, one folder each.
+"""Solvers of the factorization, a module or a folder each.
 
-sgd      the papers' CUSGD++ and CULSH-MF        hogwild   batch-Hogwild, as in cuMF_SGD
-als      alternating least squares, as in cuALS
+sgd      the papers' CUSGD++ and CULSH-MF        als       alternating least squares, as in cuALS
+hogwild  batch-Hogwild, as in cuMF_SGD, with hogwild_kernels.py and hogwild_twins.py
 
 For clicks: ials, alternating least squares over all pairs (squared loss); ease, weights between items by least squares;
 sampled, gradient steps over clicks and sampled negatives (cross-entropy and bpr losses).
 
-Each solver's `training.py` has arrange(task), which prepares whatever does not need the parameters, and
+Each solver's module, or `training.py`, has arrange(task), which prepares whatever does not need the parameters, and
 begin(session, task, arranged). begin returns an object whose epoch(number) makes one pass over the ratings and
 returns when the pass is complete.
 
@@ -64,8 +64,9 @@ class Task(NamedTuple):
 
 
 def training_of(solver):
-    """Return the training module of a solver."""
-    return importlib.import_module(f"{__name__}.{solver}.training")
+    """Return the training module of a solver: itself, or `training` in its folder."""
+    module = importlib.import_module(f"{__name__}.{solver}")
+    return module if hasattr(module, "arrange") else importlib.import_module(f"{module.__name__}.training")
 
 
 def solver_defaults(solver, kind, n_ratings):

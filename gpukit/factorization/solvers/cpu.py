@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit.device.cpu_arrays import empty, resident, runner, zeros
+from gpukit.factorization.solvers import hogwild_twins
 from gpukit.factorization.solvers.ease import twins as ease_twins
-from gpukit.factorization.solvers.hogwild import twins as hogwild_twins
 from gpukit.factorization.solvers.ials import twins as ials_twins
 from gpukit.factorization.solvers.ials.twins import invert_panel
 from gpukit.factorization.solvers.sampled import twins as sampled_twins

@@ -7,9 +7,9 @@ from gpukit.device.gpu_arrays import empty, resident, runner
 from gpukit.device.memory import spare_memory
 from gpukit.device.place import has_quad_additions, processors
 from gpukit.device.upload import to_device
+from gpukit.factorization.solvers import hogwild_kernels
 from gpukit.factorization.solvers.ease.kernels import regress_on_neighbors as regression_kernel
-from gpukit.factorization.solvers.hogwild import kernels as hogwild_kernels
-from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch
+from gpukit.factorization.solvers.hogwild_kernels import make_hogwild_epoch
 from gpukit.factorization.solvers.ials import kernels as ials_kernels
 from gpukit.factorization.solvers.ials.formulas import rows_of_block
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch

@@ -10,8 +10,8 @@ from numba.core import types
 from numba.core.typing.typeof import typeof
 
 from gpukit.factorization.arrays import Parameters
-from gpukit.factorization.solvers.hogwild import kernels as hogwild
-from gpukit.factorization.solvers.hogwild.training import Samples
+from gpukit.factorization.solvers import hogwild_kernels as hogwild
+from gpukit.factorization.solvers.hogwild import Samples
 from gpukit.factorization.solvers.sampled.formulas import Clicks, Draw
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 from gpukit.factorization.solvers.sgd.formulas import Rates

@@ -7,9 +7,10 @@ import sys
 import pytest
 
 from factorization.inputs import make, planted, same_state
+from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization, cpu
+from gpukit.factorization import cpu as steps
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.prepare import cpu as steps
 from gpukit.runtime.thread_count import get_num_threads
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -18,7 +19,7 @@ import hashlib, gpukit
 from factorization.inputs import make, planted
 from gpukit import factorization
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.prepare import cpu as steps
+from gpukit.factorization import cpu as steps
 
 steps.GRAIN, RULES.ratings_a_thread = 50, 1
 for threads in (1, 2, 4, 16):
@@ -47,6 +48,11 @@ def test_as_good_as_plain(model, monkeypatch):
         monkeypatch.setattr(steps, "GRAIN", grain)
         fitted = make(model, n_epochs=20, deterministic=True).fit(ratings)
         assert fitted.score(ratings) == pytest.approx(racy.score(ratings), rel=0.03)
+
+
+def test_half_precision_is_refused():
+    with pytest.raises(ParameterError, match="deterministic=True use 'auto' or 'single'"):
+        MatrixFactorization(deterministic=True, precision="half").check()
 
 
 def test_a_function_of_the_seed():

@@ -12,7 +12,7 @@ from gpukit.errors import ModelError
 from gpukit.factorization import LSHMF
 from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import begin
+from gpukit.factorization.implicit import choosing
 from gpukit.runtime.thread_count import limit_threads
 
 FIRST = 3  # epochs of the first model; the second has those of its solver
@@ -28,7 +28,7 @@ def mixed(monkeypatch):
         plan = plan._replace(regularization=0.01, unobserved_weight=0.3, exponent=1.0, biases=False)
         return Choice(plan, [], "named")
 
-    monkeypatch.setattr(begin, "choose", chosen)
+    monkeypatch.setattr(choosing, "choose", chosen)
     monkeypatch.setattr(RULES, "checkpoint_seconds", 0.0)
     with limit_threads(1):
         yield

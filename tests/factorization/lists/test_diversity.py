@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from factorization.lists import naive
-from gpukit.factorization.lists import filters
-from gpukit.factorization.lists.filters import directions, diversify, pool_size
+from gpukit.factorization.lists import recommending
+from gpukit.factorization.lists.recommending import directions, diversify, pool_size
 
 
 def pools(users, size, n_items, seed=0):
@@ -38,7 +38,7 @@ def test_tiles_of_users_give_the_same_lists(monkeypatch):
     items, scores = pools(7, 20, 40)
     vectors = directions(np.random.default_rng(1).normal(size=(40, 3)).astype(np.float32))
     whole = diversify(items, scores, 4, vectors, 0.5)
-    monkeypatch.setattr(filters, "NUMBERS", 2 * 20 * 3)
+    monkeypatch.setattr(recommending, "NUMBERS", 2 * 20 * 3)
     np.testing.assert_array_equal(diversify(items, scores, 4, vectors, 0.5), whole)
     assert diversify(items[:0], scores[:0], 4, vectors, 0.5)[0].shape == (0, 4)
 

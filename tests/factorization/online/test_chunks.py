@@ -22,7 +22,7 @@ def test_they_are_the_hosts(kind, rows, share):
     counts[-1] = max(counts[-1], 1)
     starts, n, most = np.append(0, np.cumsum(np.append(counts, 0))), int(counts.sum()), 4096
     settings = SimpleNamespace(rates=kind, learning_rate=0.15, seed=3)
-    usual = SimpleNamespace(most_workers=lambda layout: most, chunking=steps.chunking)
+    usual = SimpleNamespace(**{**vars(steps), "most_workers": lambda layout: most})
     task = SimpleNamespace(
         data=SimpleNamespace(side=SimpleNamespace(starts=starts)),
         settings=settings,
@@ -34,4 +34,4 @@ def test_they_are_the_hosts(kind, rows, share):
     rate = rates.row_rates(kind, 0.15, counts) * flags
     assert workers == schedule.still_workers(n, counts * rate, (schedule.worker_count(n, most), most))
     pace = schedule.Pace(workers, rate, 1, schedule.longest_still(n, workers))
-    np.testing.assert_array_equal(table, cut_table(counts, starts, pace, 3, steps.chunking))
+    np.testing.assert_array_equal(table, cut_table(counts, starts, pace, 3, steps))

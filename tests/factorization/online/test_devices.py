@@ -8,14 +8,13 @@ from support import small_launches
 
 from factorization.inputs import make, planted
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.prepare import training_data
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.device import Device, cpu
+from gpukit.factorization import cpu as cpu_steps
 from gpukit.factorization import gpu
 from gpukit.factorization.online import device_state, run
-from gpukit.factorization.prepare import gpu as gpu_steps
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +22,8 @@ def few_threads(monkeypatch):
     """Grids of a few warps, one worker on either device."""
     small_launches(monkeypatch)
     monkeypatch.setattr(gpu, "CODE_BLOCKS", 3)
-    monkeypatch.setattr(gpu_steps, "PARTS", 3)
-    monkeypatch.setattr(gpu_steps, "BLOCK", 64)
+    monkeypatch.setattr(gpu, "PARTS", 3)
+    monkeypatch.setattr(gpu, "BLOCK", 64)
     monkeypatch.setattr(gpu, "most_workers", lambda layout: 1)
     monkeypatch.setattr(device_state.runs, "check_memory", lambda *arguments: None)
 
@@ -39,14 +38,14 @@ def few(users, items):
 @pytest.mark.parametrize("rows", ["frozen", "move"])
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_an_update_is_the_same_on_both_devices(model, rows, monkeypatch):
-    """Both train in batches, also the CPU, which would use strata."""
-    monkeypatch.setattr(training_data, "uses_strata", lambda device, deterministic: False)
+    for steps in (cpu_steps, gpu):  # the same strata
+        monkeypatch.setattr(steps, "GRAIN", 2)
     more = {"n_neighbors": 2, "lsh_q": 1, "lsh_p": 1} if model is LSHMF else {}
     fitted, updated = make(model, n_epochs=2, deterministic=True, **more).fit(few(5, 4)), []
-    monkeypatch.setattr(run, "is_due", lambda *arguments: False)
+    monkeypatch.setattr(run, "has_grown", lambda *arguments: False)
     for device in (cpu(), Device("cuda", 0, "")):
         monkeypatch.setattr(run.devices, "resolve", lambda spec, device=device: device)
-        updated.append(copy.copy(fitted).partial_fit(planted(6, 5, 0.7), rows=rows, hashes="kept"))
+        updated.append(copy.copy(fitted).partial_fit(planted(6, 5, 0.7), rows=rows))
     mine, other = updated
     for name in mine._state._fields:
         expected, array = getattr(mine._state, name), getattr(other._state, name)

@@ -22,9 +22,9 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit.device import Device
 from gpukit.factorization import LSHMF, MatrixFactorization, gpu
+from gpukit.factorization import gpu as gpu_steps
 from gpukit.factorization import run as runs
 from gpukit.factorization.online import kernels, session
-from gpukit.factorization.prepare import gpu as gpu_steps
 from gpukit.ratings import Ratings
 
 SHAPES = [(1, 32), (3, 32), (2, 64)]

@@ -37,13 +37,13 @@ def changed(fitted, new, duplicates="last", **more):
 
 
 def merged(fitted, new, duplicates="last", **more):
-    """Return (all Ratings, (n,) bool of the changed ones, Changes) after a merge."""
+    """Return (all Ratings, the changed ones, Changes) after a merge."""
     ratings, batch, changes = changed(fitted, new, duplicates, **more)
     merge.merge_changes(changes, ratings)
     assert ratings.history.indptr.tolist() == starts(ratings, batch, 0) and ratings.item_starts.tolist() == starts(
         ratings, batch, 1
     )
-    return *merge.merged_ratings(changes, ratings, batch[3:]), changes
+    return ratings.to_ratings(*batch[3:]), merge.changed_ratings(changes, ratings, batch[3:]), changes
 
 
 def starts(ratings, batch, side):
@@ -59,9 +59,9 @@ def test_old_and_new_and_corrected(fitted):
     other = 6.0 - value if value != 3 else 4.0
     new = {(user, item): other, (1000, item): 4.5, (user, 2000): 2.0, (1000, 2000): 1.0, (-3, 7): 5.0}
     users, items = (np.array(ids) for ids in zip(*new))
-    ratings, is_new, changes = merged(fitted, (users, items, np.array(list(new.values()), np.float32)))
+    ratings, new_ratings, changes = merged(fitted, (users, items, np.array(list(new.values()), np.float32)))
     assert triples(ratings) == {**old, **new} and (changes.n_new, changes.n_corrected) == (4, 1)
-    assert len(ratings) == len(old) + 4 and triples(ratings.take(is_new)) == new
+    assert len(ratings) == len(old) + 4 and triples(new_ratings) == new
     assert ratings.user_ids.tolist() == [*planted().user_ids.tolist(), -3, 1000]
     assert ratings.item_ids.tolist() == [*planted().item_ids.tolist(), 2000]
     assert is_ascending(ratings)
@@ -84,9 +84,9 @@ def test_many_at_once(fitted, n_new, seed):
         assert not len(changed(fitted, given)[2]) if n_new else True
         return
     for keep, expected in ((False, changes), (True, new)):
-        ratings, is_new, found = merged(fitted, given, keep_unchanged=keep)
+        ratings, new_ratings, found = merged(fitted, given, keep_unchanged=keep)
         assert triples(ratings) == {**old, **new} and found.n_corrected == len(old.keys() & expected.keys())
-        assert triples(ratings.take(is_new)) == expected and is_ascending(ratings)
+        assert triples(new_ratings) == expected and is_ascending(ratings)
 
 
 def is_ascending(ratings):
@@ -99,8 +99,8 @@ def test_the_mean_of_both(fitted):
     (pair, value), (same, kept) = list(triples(planted()).items())[:2]
     users, items = (np.array(ids) for ids in zip(pair, same, (1000, 7)))
     given = users, items, np.array([value + 1, kept, 4], np.float32)
-    ratings, is_new, changes = merged(fitted, given, "mean")
-    assert triples(ratings.take(is_new)) == {pair: value + 0.5, (1000, 7): 4.0}
+    ratings, new_ratings, changes = merged(fitted, given, "mean")
+    assert triples(new_ratings) == {pair: value + 0.5, (1000, 7): 4.0}
     assert (changes.n_new, changes.n_corrected) == (1, 1) and triples(ratings)[same] == kept
 
 
@@ -170,8 +170,8 @@ def test_what_is_known_as_it_is_changes_nothing(fitted):
     new[pair] = 6.0 - new[pair] if new[pair] != 3.0 else 4.0
     users, items = (np.array(ids) for ids in zip(*new))
     given = users, items, np.array(list(new.values()), np.float32)
-    ratings, is_new, changes = merged(fitted, given)
-    assert triples(ratings.take(is_new)) == {pair: new[pair], (1000, 7): 2.0}
+    ratings, new_ratings, changes = merged(fitted, given)
+    assert triples(new_ratings) == {pair: new[pair], (1000, 7): 2.0}
     assert (changes.n_new, changes.n_corrected) == (1, 1)
     _, _, changes = changed(fitted, old)
     assert len(changes) == 0
@@ -186,10 +186,10 @@ def test_new_values_become_levels(fitted, count):
     values = np.concatenate((np.float32(3.005) + np.arange(5, dtype=np.float32) / 100, values))
     ratings, batch, changes = changed(fitted, (users, items, values))
     merge.merge_changes(changes, ratings)
-    whole, is_new = merge.merged_ratings(changes, ratings, batch[3:])
+    whole, new_ratings = ratings.to_ratings(*batch[3:]), merge.changed_ratings(changes, ratings, batch[3:])
     new = dict(zip(zip(users.tolist(), items.tolist()), values.tolist()))
     expected, found = {**triples(old), **new}, triples(whole)
-    assert found.keys() == expected.keys() and triples(whole.take(is_new)).keys() == new.keys()
+    assert found.keys() == expected.keys() and triples(new_ratings).keys() == new.keys()
     nearest = pytest.approx([*expected.values()], rel=0, abs=0 if count == 40 else 2.01 / 253)
     assert [found[pair] for pair in expected] == nearest
     assert ratings.levels.exact == (count == 40) and (np.diff(ratings.levels.values) > 0).all()

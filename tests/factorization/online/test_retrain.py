@@ -10,11 +10,8 @@ import pytest
 
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError
-from gpukit.factorization import LSHMF, MatrixFactorization, settings
-from gpukit.factorization.constants import RULES
+from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.online import inputs as plan
-from gpukit.factorization.online import run
-from gpukit.factorization.online.inputs import Options
 from gpukit.persist import load_model
 from gpukit.ratings import Ratings
 
@@ -60,17 +57,7 @@ def test_it_is_what_fit_makes_of_all_ratings(model):
     assert (entry["users"], entry["items"]) == tuple(new)
 
 
-@pytest.mark.usefixtures("as_of_many")
 def test_it_is_counted_from_the_last_time():
-    """Small parts add up; ratings before a training do not count."""
-    model, (_, parts) = fitted(), cut(0.5, 0.4, 0.1, 0.9, 0.6)
-    for part in parts:
-        model.partial_fit(part)
-    assert [entry["rows"] for entry in model.updates_] == ["move", "move", "anew", "move", "move"]
-    assert plan.count_when_chosen(model.updates_, len(model._rated.items)) == 400
-
-
-def test_few_are_retrained_where_all_would_be_replayed():
     """Growth by a twenty-fifth, in any number of parts."""
     model, (_, parts) = fitted(), cut(0.03, 0.015, 0.03, 0.05)
     for part in parts:
@@ -78,17 +65,9 @@ def test_few_are_retrained_where_all_would_be_replayed():
     assert [entry["rows"] for entry in model.updates_] == ["move", "anew", "move", "anew"]
 
 
-def test_few_and_many(monkeypatch):
-    model, (part,) = fitted(), cut(0.5)[1]
-    for few, due in ((300, True), (299, False)):
-        monkeypatch.setattr(RULES, "early_retraining", few)
-        assert run.is_due(model, len(part), Options()) == due
-
-
-@pytest.mark.parametrize("how", [{"rows": "frozen"}, {"replay": 1.0}, {"hashes": "kept"}])
-def test_what_is_asked_for_is_done(how):
-    model = fitted().partial_fit(cut(1.5)[1][0], **how)
-    assert model.updates_[-1]["rows"] == how.get("rows", "move")
+def test_frozen_rows_are_not_retrained():
+    model = fitted().partial_fit(cut(1.5)[1][0], rows="frozen")
+    assert model.updates_[-1]["rows"] == "frozen"
 
 
 def test_known_pairs_go_by_the_rule():
@@ -116,17 +95,8 @@ def test_a_file_keeps_what_was_done(tmp_path):
 
 
 @pytest.mark.parametrize("change", [{}, {"regularization": 0.21}, {"n_epochs": 5}])
-def test_what_is_usual_grows_with_the_ratings(change):
-    """Chosen epochs and regularization stay; defaults follow the number of ratings."""
-    old, parts = cut(0.5)
-    model = MatrixFactorization(n_factors=4, device="cpu").fit(old)
-    then = settings.check(model, len(old))
-    model.chosen_ = {**model.chosen_, "n_epochs": then.epochs, "regularization": then.regularization, **change}
-    model.chosen_["biases"] = "learned"
-    for _ in range(2):
-        now = plan.settings_of_model(model, 10**8)
-        expected = settings.check(model, 10**8) if not change else then
-        named = {"n_epochs": expected.epochs, "regularization": expected.regularization, **change}
-        assert {"n_epochs": now.epochs, "regularization": now.regularization} == named
-        model.partial_fit(parts[0], rows="frozen")  # the settings remain those for fewer ratings
-    assert settings.check(model, 10**8).regularization != then.regularization
+def test_chosen_settings_stay(change):
+    model = MatrixFactorization(n_factors=4, device="cpu").fit(cut()[0])
+    model.chosen_ = {**model.chosen_, "n_epochs": 7, "regularization": 0.1, **change}
+    settings = plan.settings_of_model(model, 10**8)
+    assert settings.epochs == model.chosen_["n_epochs"] and settings.regularization == model.chosen_["regularization"]

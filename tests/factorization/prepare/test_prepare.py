@@ -7,11 +7,11 @@ from factorization import naive
 from factorization.inputs import ordered, planted, ratings_of
 from gpukit.evaluation import metrics
 from gpukit.factorization import constants, cpu
+from gpukit.factorization import cpu as steps
 from gpukit.factorization.arrays import Scale, unscale
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import NO_NEIGHBOR, major_first
 from gpukit.factorization.model.state import State
-from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import training_data
 from gpukit.ratings import Ratings
 
@@ -39,13 +39,13 @@ def test_popular_minor_rows_are_spread(walk, row_bytes, apart):
     """
     ratings = planted(37, 41, 0.3)
     orders = ordered(ratings)
-    side = training_data.side_of(orders, walk, training_data.scale_of(orders, ratings.values), 5, cpu.preparing)
+    side = training_data.side_of(orders, walk, training_data.scale_of(orders, ratings.values), 5, cpu)
     rows, minor = (41, ratings.items) if walk == "users" else (37, ratings.users)
-    places = training_data.minor_places(side, rows, row_bytes, cpu.preparing)
+    places = training_data.minor_places(side, rows, row_bytes, cpu)
     by_count = np.argsort(-np.bincount(minor, minlength=rows), kind="stable")
     assert places[by_count].tolist() == [k * apart % rows for k in range(rows)] and places[rows] == rows
     other = np.random.default_rng(0).permutation(rows).astype(np.uint32)
-    places = training_data.minor_places(side, rows, row_bytes, cpu.preparing, other)
+    places = training_data.minor_places(side, rows, row_bytes, cpu, other)
     assert places[other].tolist() == [k * apart % rows for k in range(rows)] and places[rows] == rows
 
 

@@ -15,7 +15,7 @@ from gpukit.base import arrays
 from gpukit.device import Device
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization import run as begin
-from gpukit.factorization.implicit import begin as begin_implicit
+from gpukit.factorization.implicit import choosing as begin_implicit
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders import resident
 from gpukit.ratings.orders.resident import ResidentRatings, SentRatings

@@ -15,7 +15,7 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import order_weights
 from gpukit.ratings import Ratings
 
-steps = cpu.preparing
+steps = cpu
 
 
 def popular(seed=0, slope=0.6, users=1500, items=400, n=6000):
@@ -108,7 +108,7 @@ def test_where_there_is_nothing_to_learn_it_does_no_harm():
 
 
 @pytest.mark.slow
-def test_updates_and_files_keep_the_trend(tmp_path, one_thread, as_of_many):
+def test_updates_and_files_keep_the_trend(tmp_path, one_thread, without_retraining):
     train, more = popular(1).split(0.1, 0)
     fitted = MatrixFactorization(device="cpu").fit(train)
     fitted.save(tmp_path / "model")

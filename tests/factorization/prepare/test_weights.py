@@ -111,7 +111,7 @@ def test_weights_follow_their_ratings(walk):
     ratings = ratings.take(np.random.default_rng(3).permutation(len(ratings)))
     numbers = np.arange(len(ratings), dtype=np.float32)
     ratings = ratings.with_columns(**ratings.columns(), weights=numbers)
-    orders, steps = ordered(ratings), cpu.preparing
+    orders, steps = ordered(ratings), cpu
     side = training_data.side_of(orders, walk, training_data.scale_of(orders, ratings.values), 0, steps)
     found = lay_out_weights(order_weights(ratings, orders, steps), walk, side.where, steps).astype(int)
     major = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))

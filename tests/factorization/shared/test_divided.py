@@ -7,9 +7,9 @@ from ratings.test_read_parts import frame, pieces
 
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import cpu as preparing
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.parts import join_models
-from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.shared import training as begin
 from gpukit.model_selection import splits
 from gpukit.ratings import read_ratings, synth_ratings

@@ -8,7 +8,7 @@ import pytest
 
 from factorization.shared.data import generated, ratings
 from gpukit.errors import DataError
-from gpukit.factorization.prepare import cpu as preparing
+from gpukit.factorization import cpu as preparing
 from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.shared.partition import parts_of
 

@@ -7,9 +7,9 @@ from parallel.test_team import together
 from factorization.shared.data import ratings
 from gpukit.device import cpu
 from gpukit.errors import DataError
+from gpukit.factorization import cpu as preparing
 from gpukit.factorization import cpu as steps
 from gpukit.factorization.constants import USUAL
-from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare.training_data import (
     PreparationOptions,
     fit_baseline,

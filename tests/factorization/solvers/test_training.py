@@ -29,7 +29,7 @@ def trained(solver, steps, epochs=2, **parameters):
     device = GPU if steps is gpu else on_cpu()
     settings = MatrixFactorization(KIND[0], solver=solver, **parameters).check(len(orders))
     made = training_data.prepare_ratings(
-        orders, scale, training_data.PreparationOptions("users", 4, False, False), steps.preparing
+        orders, scale, training_data.PreparationOptions("users", 4, False, False), steps
     )
     layout, first = steps.layout(*KIND[:2]), beginning(KIND, orders, scale, steps, settings.biases)
     session = steps.begin(first, layout, "users", rated)

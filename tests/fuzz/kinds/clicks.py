@@ -53,12 +53,12 @@ def joined(**how):
 
     import gpukit
     from gpukit.factorization.choice import Choice
-    from gpukit.factorization.implicit import begin
+    from gpukit.factorization.implicit import choosing
 
     def choose(estimator, clicks, settings, device, progress):
         return Choice(settings._replace(**how, n_neighbors=3), [], "chosen")
 
-    with mock.patch.object(begin, "choose", choose):
+    with mock.patch.object(choosing, "choose", choose):
         return gpukit.LSHMF(**SQUARES, lsh_q=8).fit(clicks())
 
 

@@ -8,7 +8,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.als.training import Elimination, Half, begin
+from gpukit.factorization.solvers.als import Elimination, Half, begin
 from gpukit.factorization.solvers.ials import formulas
 from gpukit.factorization.solvers.ials.formulas import PANEL, Directions, decays_of
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
@@ -25,7 +25,7 @@ def arrange(task):
     most = len(task.orders)  # pieces at once; conjugate gradients need no Gram matrices
     if row_solver == "cholesky":
         most = pieces_at_once(steps, layout.n_factors, task.device, "row_solver='gradients'")
-    items = training_data.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing)
+    items = training_data.side_of(task.orders, "items", task.scale, settings.seed, task.steps)
     halves = [half_of(number, side, task, steps, most) for number, side in enumerate((task.data.side, items))]
     largest = max(half.largest for half in halves)
     return create_solver(row_solver, layout, max(task.orders.shape), largest, steps), halves

@@ -18,10 +18,10 @@ PAIRWISE = "bpr"
 def arrange(task):
     """Return (the device's steps, Clicks, chunks, workers, workspace) of a solvers.Task."""
     steps, settings, n_items = engine(task.device, "gpukit.factorization.solvers"), task.settings, task.orders.shape[1]
-    side = training_data.side_of(task.orders, "users", task.scale, settings.seed, task.steps.preparing)
+    side = training_data.side_of(task.orders, "users", task.scale, settings.seed, task.steps)
     most = 1 if task.deterministic else steps.sampled_workers(task.layout)
     workers = worker_count(len(task.orders), n_items, settings, most)
-    chunks = chunks_of(side, workers, settings, task.steps.chunking)
+    chunks = chunks_of(side, workers, settings, task.steps)
     return steps, Clicks(side.starts, side.minor), chunks, workers, steps.sampled_workspace(workers, n_items)
 
 

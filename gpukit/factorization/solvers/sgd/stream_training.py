@@ -16,6 +16,7 @@ from gpukit import device as devices
 from gpukit._cuda import cuda
 from gpukit._driver import copy_page_locked, device_array, launch, zeros
 from gpukit.device import gpu_arrays, is_large, processors
+from gpukit.device.engine import engine
 from gpukit.device.memory import array_in_file
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, WeightedBatch
@@ -30,7 +31,6 @@ from gpukit.factorization.plan import (
     packing_of,
     plan_blocks,
 )
-from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import kernels, schedule
 from gpukit.factorization.solvers.sgd.schedule import BLOCK, cut_table, pieces_of
 from gpukit.scheduler import by_block
@@ -343,7 +343,8 @@ class StreamTraining(schedule.Epochs):
         spare = devices.spare_memory() - self.session.parameters.Q.nbytes
         pace, chunks, most = self.slowed(counts, pace, spare)
         blocks = plan_blocks(self.n_ratings, packing, spare - 2 * CHUNK_BYTES * chunks, most)
-        table = cut_table(counts, side.starts, pace, task.settings.seed, chunking, blocks)
+        host_steps = engine(devices.cpu(), "gpukit.factorization")
+        table = cut_table(counts, side.starts, pace, task.settings.seed, host_steps, blocks)
         tables, budget = table.reshape(blocks, -1, 3), spare - table.nbytes
         largest = max(int(part[:, 2].sum()) for part in tables)
         needed = self.session.parameters.Q.nbytes + table.nbytes + buffer_bytes(packing, largest)

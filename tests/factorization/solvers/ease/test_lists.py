@@ -11,7 +11,7 @@ from gpukit.device import cpu
 from gpukit.errors import ModelError
 from gpukit.factorization import LSHMF
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import item_weights
+from gpukit.factorization.implicit import prepared
 from gpukit.factorization.model.state import weights_matrix
 from gpukit.factorization.solvers.ease import training, twins
 from gpukit.persist import load_arrays, save_arrays
@@ -52,7 +52,7 @@ def test_with_all_other_items_the_weights_are_those_of_ease():
 @pytest.fixture
 def without_memory(monkeypatch):
     """No memory for all weights, and lists of seven."""
-    monkeypatch.setattr(item_weights, "available_memory", lambda: 12 * 60**2 - 1)
+    monkeypatch.setattr(prepared, "available_memory", lambda: 12 * 60**2 - 1)
     monkeypatch.setattr(RULES, "weight_neighbors", 7)
 
 

@@ -13,7 +13,7 @@ from gpukit.errors import ModelError, ParameterError
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization import cpu as cpu_steps
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import begin, choosing, item_weights
+from gpukit.factorization.implicit import choosing, prepared
 from gpukit.persist import load_arrays, save_arrays
 from gpukit.ratings import Ratings
 
@@ -148,8 +148,8 @@ def test_later_updates_correct_the_inverse_of_the_last_one(monkeypatch):
     """The weights are those of a new solution, with new users and items too; after many changes there is one."""
     train, _ = clicks()
     later = np.random.default_rng(1).permutation(len(train))
-    model, solved, inverse_of = fitted(), [], item_weights.training.inverse_of
-    monkeypatch.setattr(item_weights.training, "inverse_of", lambda *given: solved.append(given) or inverse_of(*given))
+    model, solved, inverse_of = fitted(), [], prepared.ease.inverse_of
+    monkeypatch.setattr(prepared.ease, "inverse_of", lambda *given: solved.append(given) or inverse_of(*given))
     known = train.user_ids[[5, 7, 8]].tolist()
     first = [[1_000, 0], [1_000, 4], [known[0], 99], [1_001, 99], [1_001, 98], [known[1], 3], [known[1], 20]]
     model.partial_fit(([1_000], [8]))
@@ -168,7 +168,7 @@ def test_later_updates_correct_the_inverse_of_the_last_one(monkeypatch):
 
 @pytest.mark.parametrize("grown", [0, 3])
 def test_a_corrected_inverse_is_the_inverse(monkeypatch, grown):
-    monkeypatch.setattr(item_weights.training, "NUMBERS", 40)
+    monkeypatch.setattr(prepared.ease, "NUMBERS", 40)
     rng = np.random.default_rng(grown)
     X, more = rng.random((30, 17)) < 0.3, rng.random((5, 17 + grown)) < 0.4
     before = np.pad(X, ((0, 0), (0, grown)))
@@ -176,7 +176,7 @@ def test_a_corrected_inverse_is_the_inverse(monkeypatch, grown):
     after[[2, 9, 11, 30, 31]] |= more
     exact = [np.linalg.inv(table.T.astype(float) @ table + RIDGE * np.eye(table.shape[1])) for table in (X, after)]
     rows = csr_array(X[[2, 9, 11]].astype(np.float32)), csr_array(after[[2, 9, 11, 30, 31]].astype(np.float32))
-    found = item_weights.training.correct_inverse(exact[0].astype(np.float32), *rows, RIDGE)
+    found = prepared.ease.correct_inverse(exact[0].astype(np.float32), *rows, RIDGE)
     np.testing.assert_allclose(found, exact[1], atol=1e-6)
 
 
@@ -216,12 +216,12 @@ def test_a_named_regularization_is_kept():
 
 def test_weights_are_lists_where_all_do_not_fit(monkeypatch):
     """Half of the free memory of a GPU has to suffice for all, and that of the host for their solution."""
-    monkeypatch.setattr(item_weights, "available_memory", lambda: 12 * 60**2)
+    monkeypatch.setattr(prepared, "available_memory", lambda: 12 * 60**2)
     for free, expected in ((None, True), (2 * 4 * 60**2, True), (2 * 4 * 60**2 - 1, False)):
-        monkeypatch.setattr(item_weights, "free_memory", lambda device, free=free: free)
-        assert item_weights.fits(60, None) == expected
-    monkeypatch.setattr(item_weights, "free_memory", lambda device: None)
-    assert not item_weights.fits(61, None)
+        monkeypatch.setattr(prepared, "free_memory", lambda device, free=free: free)
+        assert prepared.fits(60, None) == expected
+    monkeypatch.setattr(prepared, "free_memory", lambda device: None)
+    assert not prepared.fits(61, None)
 
 
 def test_ratings_are_refused():
@@ -234,7 +234,7 @@ def test_item_weights_in_addition_to_factors(tmp_path, monkeypatch):
     """The score is the sum, in lists, for new users, in files and in explanations; an update keeps both parts."""
     train, _ = clicks()
     share, decay = 0.5, 9.0
-    choose = begin.choose
+    choose = choosing.choose
 
     def forced(*given):
         found = choose(*given)
@@ -242,7 +242,7 @@ def test_item_weights_in_addition_to_factors(tmp_path, monkeypatch):
 
     plain = LSHMF(solver="ials", n_factors=5, n_epochs=4, device="cpu")
     alone = plain.fit(train).predict((train.user_ids, train.item_ids[np.arange(120) % 60]))
-    monkeypatch.setattr(begin, "choose", forced)
+    monkeypatch.setattr(choosing, "choose", forced)
     model = LSHMF(solver="ials", n_factors=5, n_epochs=4, device="cpu").fit(train)
     _, scores = exact_scores(train, decay)
     users, items = np.arange(120), np.arange(120) % 60
@@ -286,10 +286,10 @@ def test_a_gpu_solves_for_weights_unless_it_cannot(monkeypatch):
     table, given = clicks()[0], []
     n_items = table.shape[1]
     gpu, solved = Device("cuda", 0, "GPU", (9, 0)), np.full((n_items, n_items), 7.0, np.float32)
-    monkeypatch.setattr(item_weights.training, "solve_on_gpu", lambda *arguments: given.append(arguments[1:]) or solved)
-    monkeypatch.setattr(item_weights, "free_memory", lambda device: 1 << 30)
-    assert item_weights.solve(table, RIDGE, gpu) is solved and given == [(RIDGE, gpu)]
-    expected = item_weights.solve(table, RIDGE, cpu())
+    monkeypatch.setattr(prepared.ease, "solve_on_gpu", lambda *arguments: given.append(arguments[1:]) or solved)
+    monkeypatch.setattr(prepared, "free_memory", lambda device: 1 << 30)
+    assert prepared.solve(table, RIDGE, gpu) is solved and given == [(RIDGE, gpu)]
+    expected = prepared.solve(table, RIDGE, cpu())
     assert len(given) == 1 and expected.shape == solved.shape and (expected != solved).all()
-    monkeypatch.setattr(item_weights.training, "solve_on_gpu", lambda *arguments: None)
-    assert np.array_equal(item_weights.solve(table, RIDGE, gpu), expected)
+    monkeypatch.setattr(prepared.ease, "solve_on_gpu", lambda *arguments: None)
+    assert np.array_equal(prepared.solve(table, RIDGE, gpu), expected)

@@ -11,7 +11,7 @@ from factorization.inputs import Z, oracle, problem
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.model.state import pack_sides
 from gpukit.factorization.prepare.formulas import half_width
-from gpukit.factorization.solvers.hogwild.training import Samples
+from gpukit.factorization.solvers.hogwild import Samples
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.random import shuffle_index
 

@@ -21,9 +21,9 @@ from factorization.test_kernels import has_quad_additions
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.factorization.model.layout import gpu_layout
-from gpukit.factorization.solvers.hogwild import twins
-from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch, scatter_ratings
-from gpukit.factorization.solvers.hogwild.training import Samples
+from gpukit.factorization.solvers import hogwild_twins as twins
+from gpukit.factorization.solvers.hogwild import Samples
+from gpukit.factorization.solvers.hogwild_kernels import make_hogwild_epoch, scatter_ratings
 
 
 def epoch_of(layout, vector=False):

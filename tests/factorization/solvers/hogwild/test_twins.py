@@ -19,8 +19,8 @@ from factorization.solvers.hogwild.inputs import (
 )
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import cpu_layout
-from gpukit.factorization.solvers.hogwild.training import Samples, most_useful
-from gpukit.factorization.solvers.hogwild.twins import hogwild_epoch, scatter_ratings
+from gpukit.factorization.solvers.hogwild import Samples, most_useful
+from gpukit.factorization.solvers.hogwild_twins import hogwild_epoch, scatter_ratings
 
 
 @pytest.mark.parametrize("n_factors", [1, 3, 32, 33])

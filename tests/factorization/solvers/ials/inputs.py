@@ -43,7 +43,7 @@ def begun(clicks, shape, n_factors, device="cpu", seed=0):
     device = devices.resolve(device)
     steps = engine(device, "gpukit.factorization")
     orders = order_ratings(ratings_of(clicks, shape), device)
-    made = make_training_data(orders, "users", seed, False, steps.preparing)
+    made = make_training_data(orders, "users", seed, False, steps)
     layout = steps.layout(n_factors, 0)
     arranged = training.arrange(task := Task(orders, SCALE, made, settings, layout, steps, device, False))
     counts = [np.bincount([click[at] for click in clicks], minlength=shape[at]) for at in range(2)]

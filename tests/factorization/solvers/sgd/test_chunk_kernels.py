@@ -7,7 +7,8 @@ pytestmark = pytest.mark.kernel
 
 from support import launch, small_launches
 
-from gpukit.factorization.solvers.sgd import cpu, gpu, kernels, schedule, twins
+from gpukit.factorization import cpu, gpu
+from gpukit.factorization.solvers.sgd import kernels, schedule, twins
 from gpukit.random import bits, integer_below, key
 
 SHAPES = [(1, 32), (3, 64)]

@@ -12,11 +12,11 @@ from support import small_launches
 
 from factorization.shared.data import table_of
 from gpukit._cuda import cuda
+from gpukit.factorization import gpu
 from gpukit.factorization.arrays import Parameters, Side
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.gpu import DeviceModel
 from gpukit.factorization.model.layout import gpu_layout
-from gpukit.factorization.solvers.sgd import gpu
 
 MINOR = np.int32([2, 0, 2, 4, 2, 0, 1])  # by rating; five rows, the fourth without ratings
 

@@ -12,9 +12,10 @@ from support import launch, thinned
 
 from factorization.shared.data import of_halves, table_of
 from gpukit._cuda import cuda
+from gpukit.factorization import gpu
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import EXTRA, SQUARES, gpu_layout
-from gpukit.factorization.solvers.sgd import gpu, kernels, twins
+from gpukit.factorization.solvers.sgd import kernels, twins
 
 
 def sampled(n, every):

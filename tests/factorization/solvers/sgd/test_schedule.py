@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from factorization.inputs import ordered
+from gpukit.factorization import cpu as chunking
+from gpukit.factorization import cpu as steps
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.plan import packing_of
-from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.settings import Settings
 from gpukit.factorization.solvers import rates
-from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule, stream_training
 from gpukit.factorization.solvers.sgd.schedule import balance_quads, chunk_table, cut_table, max_load, pieces_of
 from gpukit.ratings import Ratings

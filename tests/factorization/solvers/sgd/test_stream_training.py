@@ -17,10 +17,10 @@ from gpukit._driver import launch
 from gpukit.device import Device
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization import LSHMF, MatrixFactorization, gpu, plan
+from gpukit.factorization import cpu as chunking
 from gpukit.factorization import run as begin
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers.rates import row_rates
-from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule, stream_training
 from gpukit.ratings import Ratings
 

@@ -1,4 +1,11 @@
-"""Training by batch-Hogwild, for either device."""
+"""Batch-Hogwild, as in cuSGD: workers process batches of ratings in random order and update both rows without locks.
+
+hogwild_kernels.py and hogwild_twins.py have an epoch; the others are for either device.
+
+Paper: Xie, Tan, Fong and Liang, "CuMF_SGD: Parallelized Stochastic Gradient Descent for Matrix Factorization on GPUs",
+HPDC 2017. The steps are those of sgd/formulas.py, Eq. (5), at the rate of Eq. (7) for all rows. Deterministic: with one
+worker.
+"""
 
 from typing import NamedTuple
 
@@ -42,7 +49,7 @@ def most_useful(orders):
     return max(1, int(RULES.hogwild_meetings / chance))
 
 
-class Training(Epochs):
+class HogwildEpochs(Epochs):
     """Epochs of batch-Hogwild over a session's parameters."""
 
     def __init__(self, session, task, arranged):
@@ -55,4 +62,4 @@ class Training(Epochs):
         self.steps.run_hogwild(self.layout, self.samples, *sides, rates, RULES.hogwild_batch, turn, self.workers)
 
 
-begin = Training
+begin = HogwildEpochs

@@ -1,4 +1,4 @@
-"""GPU kernels of batch-Hogwild; twins.py has their CPU twins."""
+"""GPU kernels of batch-Hogwild; hogwild_twins.py has their CPU twins."""
 
 import numpy as np
 

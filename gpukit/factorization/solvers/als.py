@@ -1,4 +1,11 @@
-"""Training by alternating least squares, for either device."""
+"""Alternating least squares, as in cuALS: all users given the items, then all items given the users; for either device.
+
+Each row is the solution of a small linear system, whose equations are those of squares/.
+
+Papers: Zhou, Wilkinson, Schreiber and Pan, "Large-Scale Parallel Collaborative Filtering for the Netflix Prize", AAIM
+2008 (weighted lambda); Tan, Cao and Fong, HPDC 2016 (on a GPU). Cost of an epoch: nnz F^2 / 2 multiplications per side
+and (M + N) F^3 / 6. Deterministic: yes, for any number of threads.
+"""
 
 from typing import NamedTuple
 
@@ -29,11 +36,11 @@ class Half(NamedTuple):
 def arrange(task):
     """Return (the solver, [users' Half, items' Half]) of a solvers.Task."""
     steps = engine(task.device, "gpukit.factorization.solvers")
-    n_factors, preparing = task.layout.n_factors, task.steps.preparing
+    n_factors = task.layout.n_factors
     most = plan.pieces_at_once(steps, n_factors, task.device, "solver='sgd'")
-    items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
+    items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, task.steps)
     if task.data.weights is not None:
-        items = items._replace(weights=lay_out_weights(task.data.weights, "items", items.where, preparing))
+        items = items._replace(weights=lay_out_weights(task.data.weights, "items", items.where, task.steps))
     halves = [half_of(number, side, task, steps, most) for number, side in enumerate((task.data.side, items))]
     equations = plan.Equations(steps, n_factors, max(1, *(half.largest for half in halves)))
     return Elimination(equations, Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING))), halves
@@ -49,7 +56,7 @@ def half_of(number, side, task, steps, most):
     if weights is None:
         weights = steps.resident(np.ones(1), np.float32)
     else:
-        counts = sum_weights(task.steps.preparing.fetch(weights), cut.owned(side.indptr), counts)
+        counts = sum_weights(task.steps.fetch(weights), cut.owned(side.indptr), counts)
     decays = np.float32(task.settings.regularization) * counts.astype(np.float32)
     return Half(Data(side.minor, side.values, weights), plan.batches_of(cut, decays, steps), cut.largest)
 
@@ -76,7 +83,7 @@ class Elimination(NamedTuple):
             self.equations.solve(batch, half.data, other, terms, table)
 
 
-class Training:
+class Alternation:
     """Epochs of alternating least squares over a session's parameters."""
 
     def __init__(self, session, task, arranged):
@@ -91,4 +98,4 @@ class Training:
         self.session.finish()
 
 
-begin = Training
+begin = Alternation

@@ -1,4 +1,4 @@
-"""CPU twins of kernels.py."""
+"""CPU twins of hogwild_kernels.py."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ U32 = np.uint32
 
 @by_block(lambda starts: starts.size - 1)
 def scatter_ratings(start, stop, starts, minor, values, seed_key, samples):
-    """Twin of kernels.scatter_ratings."""
+    """Twin of hogwild_kernels.scatter_ratings."""
     half, n = half_width(minor.size), U32(minor.size)
     major, others, z = samples.major, samples.minor, samples.values
     for row in range(start, stop):
@@ -41,7 +41,7 @@ def _walk(first, last, samples, own, other, rates):
 
 @by_block(lambda workers: workers, heavy=True)
 def hogwild_epoch(start, stop, samples, own, other, rates, batch, turn, workers):
-    """Twin of kernels.hogwild_epoch; steps are stored, since few threads seldom share a row."""
+    """Twin of hogwild_kernels.hogwild_epoch; steps are stored, since few threads seldom share a row."""
     n = samples.values.size
     batches = -(-n // batch)
     half = half_width(batches)
