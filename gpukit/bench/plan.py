@@ -109,7 +109,7 @@ def rating_cost(sizes, factors, neighbors):
 def factorization(sizes, factors, neighbors, gpus):
     """Return the Cost of an epoch: copies of item rows, or blocks in a ring with neighbours."""
     layout = gpu_layout(factors, neighbors, is_half("auto", True, sizes.ratings))
-    sides = major_first("items" if neighbors else "users", int(sizes.users), int(sizes.items))
+    sides = major_first("items" if neighbors else "users", int(sizes.users / gpus), int(sizes.items))
     memory = memory_needed(int(sizes.ratings / gpus), sides, layout)
     read, seconds = rating_cost(sizes, factors, neighbors)
     if gpus == 1:
