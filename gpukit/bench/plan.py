@@ -249,7 +249,8 @@ def cell(cost):
     size, most, epochs = f"{cost.memory / 2**30:,.0f} GiB", 139 * 2**30, 16  # bytes of an H200; the first epoch differs
     if cost.memory > most:
         return f"too large, {size}"
-    return f"{1e3 * cost.training(epochs) / epochs:.3g} ms, {100 * cost.exchange / cost.seconds:.0f} %, {size}"
+    milliseconds = float(f"{1e3 * cost.training(epochs) / epochs:.3g}")
+    return f"{milliseconds:,g} ms, {100 * cost.exchange / cost.seconds:.0f} %, {size}"
 
 
 if __name__ == "__main__":
