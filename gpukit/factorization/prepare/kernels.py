@@ -229,10 +229,10 @@ def start_rows(seed_key, numbers, base, biased, n_factors, factors, extras):
     width = position * I64(factors.shape[1] // extras.shape[1])
     for row in range(I64(cuda.blockIdx.x), I64(extras.shape[0]), I64(cuda.gridDim.x)):
         row_base = np.float32(base[U64(row)]) if row < base.size else np.float32(0.0)
-        number = I64(numbers[U64(row)]) if row < base.size else I64(0)
+        first = U64(numbers[U64(row)]) * U64(n_factors) if row < base.size else U64(0)
         for f in range(I64(cuda.threadIdx.x), width, I64(cuda.blockDim.x)):
             wanted = f < n_factors and row_base != np.float32(0.0)
-            value = first_factor(seed_key, U64(number * n_factors + f)) if wanted else np.float32(0.0)
+            value = first_factor(seed_key, first + U64(f)) if wanted else np.float32(0.0)
             factors[U64(row), U64(f)] = value
         for e in range(I64(cuda.threadIdx.x), I64(EXTRA), I64(cuda.blockDim.x)):
             is_base = e == BASE or (e == BIAS and biased)

@@ -131,10 +131,10 @@ def start_rows(start, stop, seed_key, numbers, base, biased, n_factors, factors,
     position = extras.shape[1] - EXTRA
     for row in range(start, stop):
         row_base = np.float32(base[row]) if row < base.size else np.float32(0.0)
-        number = np.int64(numbers[row]) if row < base.size else np.int64(0)
+        first = U64(numbers[row]) * U64(n_factors) if row < base.size else U64(0)
         for f in range(position):
             wanted = f < n_factors and row_base != np.float32(0.0)
-            factors[row, f] = first_factor(seed_key, U64(number * n_factors + f)) if wanted else np.float32(0.0)
+            factors[row, f] = first_factor(seed_key, first + U64(f)) if wanted else np.float32(0.0)
         for e in range(EXTRA):
             is_base = e == BASE or (e == BIAS and biased)
             extras[row, position + e] = row_base if is_base else np.float32(0.0)
