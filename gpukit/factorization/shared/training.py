@@ -29,7 +29,7 @@ from gpukit.factorization.shared.partition import (
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.model_selection.splits import MANY_TIMES, thinned_users
 from gpukit.neighbors.shared import find_shared
-from gpukit.parallel.devices import check_distinct_gpus
+from gpukit.parallel.current_team import check_distinct_gpus
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.parts import RatingsPart

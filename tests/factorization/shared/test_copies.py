@@ -24,7 +24,7 @@ from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu, gpu, kernels, twins
 from gpukit.factorization.shared.partition import Parts
-from gpukit.parallel.array_transport import HostTransport
+from gpukit.parallel.team import HostTransport
 
 SHAPES = [(1, 4), (5, 12), (33, 32)]  # rows, factors
 
