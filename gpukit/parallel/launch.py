@@ -1,12 +1,10 @@
 """Start of a command's ranks on this machine: how many, on which devices; one exit code, no process left behind."""
 
-import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from typing import NamedTuple
 
@@ -40,7 +38,8 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     """Run `gpukit arguments` on `size` ranks; return the exit code of rank 0, or of the first that failed.
 
     settings(rank) returns environment variables of a rank. Only rank 0 has the standard streams and the terminal.
-    Ctrl-Z stops all ranks. Ranks get Ctrl-C as SIGTERM, which ends a starting Python without output.
+    Ctrl-Z stops all ranks, which are in the process group of this process. They get Ctrl-C as SIGTERM, which ends a
+    starting Python without output.
 
     Raises TeamError if the machine cannot start the ranks. A stop request, also one to a single rank, is sent to all
     ranks once and raised; its `reported` is True if rank 0 has printed a message.
@@ -49,8 +48,7 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     try:
         for rank in range(size):
             ranks.append(start_rank(arguments, {**settings(rank), **meeting.environment(rank)}, rank == 0, command))
-        with forward_ctrl_z(ranks):
-            _wait_for_ranks(ranks)
+        _wait_for_ranks(ranks)
         number = RANK_ENDED
     except OSError as error:
         raise TeamError(f"{size:,} ranks cannot be started here ({error.strerror}).") from error
@@ -67,45 +65,16 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
 
 
 def start_rank(arguments, settings, has_streams=False, command=COMMAND, **streams):
-    """Start a rank in its own session, so that only this process forwards Ctrl-C."""
+    """Start a rank with SIGINT blocked, so that Ctrl-C reaches this process alone, which forwards it."""
     if not has_streams:
         streams = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), **streams}
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", command, *arguments],
-        env={**os.environ, **settings, PARENT_VARIABLE: str(os.getpid())},
-        close_fds=not has_streams,  # a shell's <(command) is an inheritable descriptor
-        start_new_session=True,
-        **streams,
-    )
-
-
-@contextlib.contextmanager
-def forward_ctrl_z(ranks):
-    """Stop and continue ranks [subprocess.Popen], in process groups of their own, together with this process."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTSTP) != signal.SIG_DFL:
-        yield
-        return
-
-    def stop(number, frame):
-        signal_ranks(ranks, signal.SIGSTOP)
-        signal.signal(number, signal.SIG_DFL)
-        try:
-            signal.raise_signal(number)  # stops this process until SIGCONT
-        finally:
-            signal.signal(number, stop)
-            signal_ranks(ranks, signal.SIGCONT)
-
-    signal.signal(signal.SIGTSTP, stop)
-    try:
-        yield
+    environment = {**os.environ, **settings, PARENT_VARIABLE: str(os.getpid())}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:  # a shell's <(command) is an inheritable descriptor
+        words = [sys.executable, "-P", "-c", command, *arguments]
+        return subprocess.Popen(words, env=environment, close_fds=not has_streams, **streams)
     finally:
-        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-
-
-def signal_ranks(ranks, number):
-    """Send a signal to all ranks that have not ended."""
-    for rank in ranks:
-        rank.send_signal(number)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _wait_for_ranks(ranks):
@@ -140,9 +109,9 @@ def end_ranks(ranks, number):
     ends ranks that Ctrl-Z has stopped.
     """
     remaining, silent = [rank for rank in ranks if rank.poll() is None], []
-    signal_ranks(remaining, number)
-    if number != RANK_ENDED:
-        signal_ranks(remaining, signal.SIGCONT)
+    for signal_number in (number,) if number == RANK_ENDED else (number, signal.SIGCONT):
+        for rank in remaining:
+            rank.send_signal(signal_number)
     end = time.monotonic() + (LAST_SECONDS if number == RANK_ENDED else END_SECONDS)
     for rank in remaining:
         try:

@@ -30,7 +30,7 @@ from gpukit.errors import GpukitError, ParameterError
 from gpukit.parallel.team import TeamError, describe_error, raise_error
 from gpukit.runtime.launcher_env import launched_ranks, read_whole_number
 
-START_SECONDS = 25.0
+START_SECONDS = 20.0  # of a stopped rank: with the seconds in which the others end, less than 30
 ANSWER_SECONDS = 5.0  # for a step of a connection
 FAULTS = OSError, EOFError, AssertionError, ValueError, AuthenticationError  # of a peer that is no rank
 ENDED = "Rank {} has ended before the computation was complete: killed, or out of memory."
