@@ -147,6 +147,16 @@ def test_a_stop_request_reaches_all(number):
     assert process.returncode != 0 and have_ended(numbers)
 
 
+@pytest.mark.slow
+def test_ranks_get_ctrl_c_from_the_launcher_alone():
+    """As SIGTERM, although a terminal sends SIGINT to all."""
+    wait = "\ntry: time.sleep(60)\nexcept KeyboardInterrupt as stop: print(stop.number, flush=True)"
+    process = start("interrupt.heed(); " + PRINT_PIDS + wait, before="from gpukit import interrupt; ")
+    process.stdout.readline()
+    os.killpg(process.pid, signal.SIGINT)
+    assert finish(process)[1] == f"{int(signal.SIGTERM)}\n"
+
+
 CATCH = (
     "from gpukit.parallel.launch import launch\n"
     "try: launch([], 3, command={!r})\n"

@@ -172,7 +172,7 @@ def test_memory_of_a_rank(folder, tmp_path, kind):
 def test_memory_of_the_rows_of_users(folder, tmp_path):
     """Training takes at most 2.5 times the ratings of a rank and the rows of its users, and three tables of items.
 
-    A row has 160 bytes. With the rows of all users on every rank, it took 3.7 times as much.
+    A row has 160 bytes. With the rows of all users on every rank it took 2.9 times as much as both.
     """
     size, rows, users = 4, 4_000_000, 80_000
     write_large(tmp_path, "parquet", rows, users)
