@@ -17,10 +17,17 @@ from gpukit.device import gpu_count
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
-from gpukit.parallel import cost_model, dask_cluster
+from gpukit.parallel import dask_cluster
 from gpukit.parallel.current_team import check_same_files, join_team
-from gpukit.parallel.devices import make_rank_settings
-from gpukit.parallel.launch import launch
+from gpukit.parallel.launch import (
+    choose_gpu_count,
+    choose_process_count,
+    factorization_workload,
+    imputation_workload,
+    launch,
+    make_rank_settings,
+    ranksvm_workload,
+)
 from gpukit.parallel.rendezvous import UnreachableError
 from gpukit.runtime.launcher_env import PARENT_VARIABLE, REPORT_SECONDS, launched_ranks
 
@@ -41,7 +48,7 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
     """Yield the parallel.Team of this process.
 
     With --ranks, --gpus or --dask, this process starts the ranks, waits, and exits with their code. sources: the files
-    that every rank opens; work(): the cost_model.Workload for auto.
+    that every rank opens; work(): the launch.Workload for auto.
     """
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
@@ -93,7 +100,7 @@ def choose_team_size(ask, work):
     name, count = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
     if count != AUTO:
         return count or 1
-    size, why = chosen(ask.device, work) if ask.gpus else cost_model.choose_process_count(cores())
+    size, why = chosen(ask.device, work) if ask.gpus else choose_process_count(cores())
     report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.quiet or ask.as_json)
     return size
 
@@ -103,7 +110,7 @@ def chosen(device, work):
     if device not in ("auto", "cuda"):
         return 1, f"--device {device} names one place"
     count = gpu_count()
-    return cost_model.choose_gpu_count(work() if count > 1 else None, count)
+    return choose_gpu_count(work() if count > 1 else None, count)
 
 
 def check_launched_once(ask):
@@ -192,7 +199,7 @@ def size(file):
 
 
 def workload_of_ratings(path, estimator):
-    """Return the cost_model.Workload of a training on a file.
+    """Return the launch.Workload of a training on a file.
 
     None if it is unknown or ranks are not supported.
     """
@@ -202,20 +209,20 @@ def workload_of_ratings(path, estimator):
     with contextlib.suppress(ParameterError):
         check_parameters(estimator, settings, on_gpus=True)
         if count is not None and settings.solver == "sgd":
-            return cost_model.factorization_workload(count, settings.epochs, settings.n_factors, settings.n_neighbors)
+            return factorization_workload(count, settings.epochs, settings.n_factors, settings.n_neighbors)
     return None
 
 
 def workload_of_documents(paths, grid):
-    """Return the cost_model.Workload of RankSVMs on training files.
+    """Return the launch.Workload of RankSVMs on training files.
 
     It includes all weights of a grid (None: one weight).
     """
     values, products = entries(paths, A_FEATURE), 20  # with the Hessian, of a training
-    return None if values is None else cost_model.ranksvm_workload(values, products * len(grid or [1]))
+    return None if values is None else ranksvm_workload(values, products * len(grid or [1]))
 
 
 def workload_of_tensor(path, method, steps):
-    """Return the cost_model.Workload of an imputation; None if it is not distributed."""
+    """Return the launch.Workload of an imputation; None if it is not distributed."""
     numbers = entries([path], A_NUMBER) if method in ("auto", "spectral") else None
-    return None if numbers is None else cost_model.imputation_workload(numbers, steps)
+    return None if numbers is None else imputation_workload(numbers, steps)

@@ -63,7 +63,7 @@ def values_file(ask):
 
 
 def work(ask):
-    """Return the cost_model.Workload that ranks would share, or None."""
+    """Return the launch.Workload that ranks would share, or None."""
     return None if ask.model else teams.workload_of_tensor(values_file(ask), ask.method, ask.iterations)
 
 

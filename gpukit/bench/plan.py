@@ -109,7 +109,7 @@ def rating_cost(sizes, factors, neighbors):
 def factorization(sizes, factors, neighbors, gpus):
     """Return the Cost of an epoch: copies of item rows, or blocks in a ring with neighbours."""
     layout = gpu_layout(factors, neighbors, is_half("auto", True, sizes.ratings))
-    sides = major_first("items" if neighbors else "users", int(sizes.users), int(sizes.items))
+    sides = major_first("items" if neighbors else "users", int(sizes.users / gpus), int(sizes.items))
     memory = memory_needed(int(sizes.ratings / gpus), sides, layout)
     read, seconds = rating_cost(sizes, factors, neighbors)
     if gpus == 1:
@@ -249,7 +249,8 @@ def cell(cost):
     size, most, epochs = f"{cost.memory / 2**30:,.0f} GiB", 139 * 2**30, 16  # bytes of an H200; the first epoch differs
     if cost.memory > most:
         return f"too large, {size}"
-    return f"{1e3 * cost.training(epochs) / epochs:.3g} ms, {100 * cost.exchange / cost.seconds:.0f} %, {size}"
+    milliseconds = float(f"{1e3 * cost.training(epochs) / epochs:.3g}")
+    return f"{milliseconds:,g} ms, {100 * cost.exchange / cost.seconds:.0f} %, {size}"
 
 
 if __name__ == "__main__":

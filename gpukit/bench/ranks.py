@@ -38,8 +38,7 @@ from gpukit.imputation.distributed.completion import END, DistributedCompletion,
 from gpukit.imputation.spectral.path import fit_path
 from gpukit.parallel import ALONE
 from gpukit.parallel.current_team import join_team
-from gpukit.parallel.devices import make_rank_settings
-from gpukit.parallel.launch import launch
+from gpukit.parallel.launch import launch, make_rank_settings
 from gpukit.ranking import RankSVM
 from gpukit.ratings import read_ratings, write_ratings
 

@@ -302,7 +302,8 @@ class Factorization(Answering):
 
     def searched(self, orders, steps, n_neighbors, progress):
         """Start the search for neighbours; return the function that waits for them, (N, K) int32."""
-        return lambda: np.zeros((orders.shape[1], 0), np.int32)
+        neighbors = np.zeros((orders.shape[1], 0), np.int32)
+        return lambda: neighbors
 
 
 @dataclass(eq=False, repr=False)
@@ -560,7 +561,8 @@ class LSHMF(Factorization):
         The function returns (neighbors (N, K) int32, number of random slots).
         """
         if not n_neighbors:
-            return lambda: (np.zeros((orders.shape[1], 0), np.int32), 0)
+            none = np.zeros((orders.shape[1], 0), np.int32), 0
+            return lambda: none
         return steps.find_neighbors(columns_of(orders), self._hashing(n_neighbors))
 
     def searched(self, orders, steps, n_neighbors, progress):

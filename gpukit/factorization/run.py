@@ -96,14 +96,16 @@ class FitRequest(NamedTuple):
             text = np.frombuffer(json.dumps(choose().kept()).encode(), np.uint8)
         return restore_choice(json.loads(bytes(team.broadcast(text))), self.settings, self.estimator.n_epochs)
 
-    def begin_model(self, steps, layout, data, plan, resumed, neighbors):
-        """Return the DeviceModel at the start of a training, or that of a Checkpoint.
+    def begin_model(self, steps, layout, data, plan, resumed, neighbors, numbers=None):
+        """Return the DeviceModel at the start of a training, or that of a State.
 
-        data: TrainingData; plan: settings.Settings; neighbors (N, K), not read for a Checkpoint.
+        data: TrainingData; plan: settings.Settings; resumed: State of a checkpoint or None; neighbors (N, K), not read
+        with it; numbers: see states.Beginning.
         """
-        if resumed:
-            return steps.DeviceModel(resumed.state, layout, self.estimator.walk, data.history)
-        facts = self.ratings.shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed
+        if resumed is not None:
+            return steps.DeviceModel(resumed, layout, self.estimator.walk, data.history)
+        shape = tuple(side.size for side in data.baseline)
+        facts = shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed, numbers
         return steps.begin(states.Beginning(*facts), layout, self.estimator.walk, data.history)
 
     def run(self, session, training, clock, scale, resumed, choice, **more):
@@ -313,7 +315,7 @@ def prepare(request):
         neighbors = neighbors and neighbors()
     orders = None
     with clock("prepare"):
-        session = request.begin_model(steps, layout, data, plan, resumed, neighbors)
+        session = request.begin_model(steps, layout, data, plan, resumed and resumed.state, neighbors)
         training = solver.begin(session, task, arranged)
     return request.run(session, training, clock, scale, resumed, choice)
 
@@ -332,16 +334,17 @@ def values_for(orders, ratings):
     return None if orders.levels.exact and ratings.weights is None else ratings.values
 
 
-def layout_of(estimator, plan, ratings, device, steps, n_stored=None):
+def layout_of(estimator, plan, ratings, device, steps, stored=None):
     """Return the layout.Layout of a training by settings.Settings.
 
-    n_stored: number of ratings stored on this device; None: all. Raises DeviceMemoryError if the training does not fit.
+    stored: (number of ratings, (users, items)) on this device; None: all. Raises DeviceMemoryError if the training does
+    not fit.
     """
     strata_bytes = 16  # more of a rating, while it is sorted by block
     layout, in_strata = choose_layout(estimator, plan, ratings, device, steps)
-    n_stored = len(ratings) if n_stored is None else n_stored
+    n_stored, shape = stored or (len(ratings), ratings.shape)
     extra = strata_bytes * n_stored if in_strata else 0
-    check_memory(device, n_stored, major_first(estimator.walk, *ratings.shape), layout, extra)
+    check_memory(device, n_stored, major_first(estimator.walk, *shape), layout, extra)
     return layout
 
 

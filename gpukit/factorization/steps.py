@@ -57,11 +57,14 @@ class DeviceModel:
         steps, sides = cls.steps, []
         base = [steps.resident(side, np.float64) for side in beginning.baseline]
         for rows, side_base, stream in zip(beginning.shape, base, Keyed.FIRST_FACTORS):
-            kind = states.rows_of_side(layout, walk, stream == Keyed.FIRST_FACTORS[0])
+            of_users = stream == Keyed.FIRST_FACTORS[0]
+            kind, numbers = states.rows_of_side(layout, walk, of_users), beginning.numbers if of_users else None
+            is_whole = numbers is None
+            numbers = training_data.device_range(rows, steps) if is_whole else steps.resident(numbers, np.uint32)
             table = steps.empty((rows + 1, kind.stride), np.float32)
             factors = table.view(np.float16) if kind.half else table
             seed_key = np.uint32(key(beginning.seed, stream))
-            steps.run("start_rows", seed_key, side_base, beginning.biases, kind.n_factors, factors, table)
+            steps.run("start_rows", seed_key, numbers, side_base, beginning.biases, kind.n_factors, factors, table)
             sides.append(table)
         neighborhood, shape = None, (beginning.shape[1] + 1, layout.slots)
         if layout.slots:

@@ -12,8 +12,8 @@ from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.hashes.plan import sum_slices
 from gpukit.neighbors.search import CARDS
-from gpukit.parallel.array_transport import HostTransport
 from gpukit.parallel.nccl import make_gpu_transport
+from gpukit.parallel.team import HostTransport
 
 SUM_BYTES = 256 << 20  # bytes of the sums of a stripe of items
 

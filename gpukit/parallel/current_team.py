@@ -1,4 +1,4 @@
-"""The Team of this process: by a rendezvous, by MPI, or alone."""
+"""The Team of this process: by a rendezvous, by MPI, or alone; its files, its GPUs, transport between devices."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import zlib
 import numpy as np
 
 from gpukit import interrupt
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import DataError, DeviceError, ParameterError
 from gpukit.parallel import mpi, rendezvous, sockets
 from gpukit.parallel.heartbeat import RANK_ENDED, Heartbeat, exit_reasons
-from gpukit.parallel.team import ALONE, Team
+from gpukit.parallel.team import ALONE, HostTransport, Team
 from gpukit.runtime.launcher_env import ALONE_VARIABLE, PARENT_VARIABLE, launched_ranks
 
 
@@ -102,6 +102,41 @@ def find_difference(team, text):
     (first, expected), *others = texts
     different = ((first, expected, rank, *other) for rank, other in enumerate(others, 1) if other[1] != expected)
     return next(different, None)
+
+
+def check_distinct_gpus(team, device):
+    """Raise DeviceError on all ranks if two ranks use the same GPU, which may hang."""
+    if team.size == 1:
+        return
+    name = f"{socket.gethostname()} {gpu_uuid(device)}" if device.is_cuda else ""
+    names = [bytes(text).decode() for text in team.allgather(np.frombuffer(name.encode(), np.uint8))]
+    for rank, name in enumerate(names):
+        if name and names.index(name) != rank:
+            raise DeviceError(
+                f"Ranks {names.index(name)} and {rank} use the same GPU {name.split()[-1]}. Start at most one rank per "
+                "GPU, each with its own --device cuda:N or CUDA_VISIBLE_DEVICES."
+            )
+
+
+def gpu_uuid(device):
+    """Return a unique name of a GPU."""
+    from gpukit._cuda import cuda
+
+    return str(getattr(cuda.gpus[device.index], "uuid", device))
+
+
+def make_transport(team, device, remark=lambda text: None):
+    """Return the transport between the ranks' devices: CPUs, GPUs or both.
+
+    Call it on all ranks together. device: device.Device of this rank, with numba arrays on a GPU; remark(text): called
+    if GPUs communicate through the host.
+    """
+    on_gpus = [bool(flag[0]) for flag in team.allgather(np.array([device.is_cuda]))]
+    if not device.is_cuda:
+        return HostTransport(team)
+    from gpukit.parallel import nccl
+
+    return nccl.make_gpu_transport(team, device, remark) if all(on_gpus) else nccl.make_staged_transport(team)
 
 
 def _stop(number, frame):

@@ -21,7 +21,7 @@ from urllib.parse import urlparse
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.parallel.current_team import join_team
 from gpukit.parallel.launch import COMMAND, end_ranks, start_rank
-from gpukit.parallel.rendezvous import address_of, listen, make_rendezvous
+from gpukit.parallel.rendezvous import make_rendezvous, unused_address
 from gpukit.parallel.team import TeamError
 
 END_SECONDS = 12.0  # for ranks to end by themselves after one has failed
@@ -157,8 +157,7 @@ def describe_worker():
 
     worker = get_worker()
     host = urlparse(worker.address).hostname
-    with contextlib.closing(listen(f"[{host}]:0")) as listener:
-        return {"host": host, "threads": worker.state.nthreads, "gpus": find_gpus(), "address": address_of(listener)}
+    return {"host": host, "threads": worker.state.nthreads, "gpus": find_gpus(), "address": unused_address(host)}
 
 
 def find_gpus():

@@ -1,32 +1,45 @@
-"""Start of a command's ranks on this machine: one exit code, no process left behind."""
+"""Start of a command's ranks on this machine: how many, on which devices; one exit code, no process left behind."""
 
-import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
+from typing import NamedTuple
 
 from gpukit import interrupt
+from gpukit.device.place import gpu_count
+from gpukit.errors import DeviceError
 from gpukit.parallel.heartbeat import RANK_ENDED
 from gpukit.parallel.rendezvous import make_rendezvous
 from gpukit.parallel.team import TeamError
 from gpukit.runtime.launcher_env import PARENT_VARIABLE
+from gpukit.runtime.thread_count import get_num_threads
 
 END_SECONDS = 6.0  # for ranks to end by themselves after one has failed, or after a request to stop
 LAST_SECONDS = 2.0  # for those that have not ended by themselves after a failure, once they are asked
 FORWARD_SECONDS = 1.0  # for a rank that got a stop request to report it to the others itself
 SIGNAL_CODE = 128  # plus the signal's number: exit code of a command that reports its stop
 COMMAND = "from gpukit.cli.process import main; main()"
+# Times of a pass over the data on one and two GPUs are rows of docs/benchmarks.csv (H200s of a host, "..., 2 ranks").
+# The time on two beyond half of one's is communication. It is constant for smaller data, proportional for larger data,
+# and is added to an R-th of the time of one GPU for R ranks. Sizes are estimated from file sizes and may be wrong by a
+# factor of two, which matters only where both choices take about the same time.
+START_SECONDS = 1.0  # of a second process: 0.6 on a CPU, 0.2 for NCCL's first connections, the rest for its GPU
+SOCKET_SECONDS = 1e-9  # per byte that rank 0 sends to another rank by sockets, on two cores
+NCCL_SECONDS = 0.09e-9  # per byte sent by NCCL, beyond the upload to one GPU: 0.57 s instead of 0.34 s for the tensor
+SIZES = {"ratings": 99.07e6, "features": 3.77e6 * 136, "tensor": 512 * 512 * 2600.0}  # Netflix, values of WEB30K
+EPOCHS = {(32, 0): (7.12, 4.29), (128, 0): (16.81, 8.58), (32, 32): (11.44, 6.05)}  # (F, K): ms on one GPU, on two
+PASSES = {"features": (0.5459, 0.3801), "tensor": (73.79, 39.80)}  # of the Hessian, of the imputation: the same
 
 
 def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     """Run `gpukit arguments` on `size` ranks; return the exit code of rank 0, or of the first that failed.
 
     settings(rank) returns environment variables of a rank. Only rank 0 has the standard streams and the terminal.
-    Ctrl-Z stops all ranks. Ranks get Ctrl-C as SIGTERM, which ends a starting Python without output.
+    Ctrl-Z stops all ranks, which are in the process group of this process. They get Ctrl-C as SIGTERM, which ends a
+    starting Python without output.
 
     Raises TeamError if the machine cannot start the ranks. A stop request, also one to a single rank, is sent to all
     ranks once and raised; its `reported` is True if rank 0 has printed a message.
@@ -35,8 +48,7 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     try:
         for rank in range(size):
             ranks.append(start_rank(arguments, {**settings(rank), **meeting.environment(rank)}, rank == 0, command))
-        with forward_ctrl_z(ranks):
-            _wait_for_ranks(ranks)
+        _wait_for_ranks(ranks)
         number = RANK_ENDED
     except OSError as error:
         raise TeamError(f"{size:,} ranks cannot be started here ({error.strerror}).") from error
@@ -53,45 +65,16 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
 
 
 def start_rank(arguments, settings, has_streams=False, command=COMMAND, **streams):
-    """Start a rank in its own session, so that only this process forwards Ctrl-C."""
+    """Start a rank with SIGINT blocked, so that Ctrl-C reaches this process alone, which forwards it."""
     if not has_streams:
         streams = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), **streams}
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", command, *arguments],
-        env={**os.environ, **settings, PARENT_VARIABLE: str(os.getpid())},
-        close_fds=not has_streams,  # a shell's <(command) is an inheritable descriptor
-        start_new_session=True,
-        **streams,
-    )
-
-
-@contextlib.contextmanager
-def forward_ctrl_z(ranks):
-    """Stop and continue ranks [subprocess.Popen], in process groups of their own, together with this process."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTSTP) != signal.SIG_DFL:
-        yield
-        return
-
-    def stop(number, frame):
-        signal_ranks(ranks, signal.SIGSTOP)
-        signal.signal(number, signal.SIG_DFL)
-        try:
-            signal.raise_signal(number)  # stops this process until SIGCONT
-        finally:
-            signal.signal(number, stop)
-            signal_ranks(ranks, signal.SIGCONT)
-
-    signal.signal(signal.SIGTSTP, stop)
-    try:
-        yield
+    environment = {**os.environ, **settings, PARENT_VARIABLE: str(os.getpid())}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:  # a shell's <(command) is an inheritable descriptor
+        words = [sys.executable, "-P", "-c", command, *arguments]
+        return subprocess.Popen(words, env=environment, close_fds=not has_streams, **streams)
     finally:
-        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-
-
-def signal_ranks(ranks, number):
-    """Send a signal to all ranks that have not ended."""
-    for rank in ranks:
-        rank.send_signal(number)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _wait_for_ranks(ranks):
@@ -126,9 +109,9 @@ def end_ranks(ranks, number):
     ends ranks that Ctrl-Z has stopped.
     """
     remaining, silent = [rank for rank in ranks if rank.poll() is None], []
-    signal_ranks(remaining, number)
-    if number != RANK_ENDED:
-        signal_ranks(remaining, signal.SIGCONT)
+    for signal_number in (number,) if number == RANK_ENDED else (number, signal.SIGCONT):
+        for rank in remaining:
+            rank.send_signal(signal_number)
     end = time.monotonic() + (LAST_SECONDS if number == RANK_ENDED else END_SECONDS)
     for rank in remaining:
         try:
@@ -154,3 +137,86 @@ def _combine_exit_codes(codes, silent):
     if line:
         sys.stderr.write(f"Error: {line}.\n")
     return 1 if codes[0] < 0 else code
+
+
+def make_rank_settings(size, gpus):
+    """Return a function from a rank to its environment: its GPU, or its number of threads.
+
+    Raises DeviceError if gpus is true and there are fewer visible GPUs than ranks.
+    """
+    if not gpus:
+        threads = str(max(1, get_num_threads() // size))
+        return lambda rank: {"GPUKIT_NUM_THREADS": threads}
+    count = gpu_count()
+    if size > count:
+        reason = "no CUDA GPU was found" if not count else f"only {count} GPU(s) were found"
+        raise DeviceError(f"--gpus {size} was requested, but {reason}. Use --ranks {size} for processes on the CPU.")
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = visible.split(",") if visible else [str(number) for number in range(count)]
+    return lambda rank: {"CUDA_VISIBLE_DEVICES": names[rank]}
+
+
+class Workload(NamedTuple):
+    """Cost of a computation.
+
+    passes: number of passes; one_gpu, two_gpus: seconds of a pass; distribution: seconds in which rank 0 sends the data
+    to another rank.
+    """
+
+    passes: float
+    one_gpu: float
+    two_gpus: float
+    distribution: float = 0.0
+
+    def seconds(self, ranks):
+        """Return the seconds on `ranks` GPUs from the start of their processes."""
+        if ranks == 1:
+            return self.passes * self.one_gpu
+        communication = self.two_gpus - self.one_gpu / 2
+        return START_SECONDS + self.distribution * (ranks - 1) + self.passes * (self.one_gpu / ranks + communication)
+
+
+def factorization_workload(count, epochs, factors, neighbors):
+    """Return the Workload of stochastic gradient descent on `count` ratings with F factors and K neighbours."""
+    usual, wide, near = EPOCHS.values()
+    wide_share, near_share = (factors - 32) / 96, neighbors / 32
+    row = [max(a / 4, a + wide_share * (b - a) + near_share * (c - a)) for a, b, c in zip(usual, wide, near)]
+    return Workload(epochs, *scale_row(row, count / SIZES["ratings"]), SOCKET_SECONDS * 12 * count)  # bytes of one
+
+
+def ranksvm_workload(values, products):
+    """Return the Workload of RankSVMs; values: of all features; products: with the Hessian.
+
+    Each rank reads the documents itself.
+    """
+    return Workload(products, *scale_row(PASSES["features"], values / SIZES["features"]))
+
+
+def imputation_workload(values, steps):
+    """Return the Workload of `steps` steps of an imputation of a tensor with `values` entries."""
+    return Workload(steps, *scale_row(PASSES["tensor"], values / SIZES["tensor"]), NCCL_SECONDS * 4 * values)
+
+
+def scale_row(row, share):
+    """Return seconds of one and two GPUs for a share of the data of a row in ms."""
+    one, two = (1e-3 * milliseconds for milliseconds in row)
+    return one * share, one * share / 2 + (two - one / 2) * max(1.0, share)
+
+
+def choose_gpu_count(workload, available):
+    """Return (number of GPUs to use, reason): one or all available.
+
+    workload: a Workload, None if the time on several GPUs is unknown.
+    """
+    if available < 2:
+        return 1, "no other GPU was found" if available else "no GPU was found"
+    if workload is None:
+        return 1, f"the time on {available} GPUs was not measured for this request"
+    single, several = workload.seconds(1), workload.seconds(available)
+    reason = f"about {single:.2g} s on one GPU, {several:.2g} s on {available} with their start"
+    return (available if several < single else 1), reason
+
+
+def choose_process_count(cores):
+    """Return (number of processes on the CPU, reason): always one."""
+    return 1, f"its threads use all {cores} processors, and several ranks were never faster on one machine"

@@ -1,4 +1,4 @@
-"""Transport of arrays between GPUs by NCCL, with the methods of array_transport.HostTransport.
+"""Transport of arrays between GPUs by NCCL, with the methods of team.HostTransport.
 
 cupy's binding takes pointers, so arrays of any library work. A stream of None is the default one. NCCL waits on the GPU
 without a timeout: `wait_for_event` calls `NcclTransport.check` meanwhile. A failure aborts the communicator, so that
@@ -13,8 +13,7 @@ import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda
 from gpukit._driver import copy_in
-from gpukit.parallel.array_transport import HostTransport
-from gpukit.parallel.team import TeamError
+from gpukit.parallel.team import HostTransport, TeamError
 
 SETTINGS = {
     "NCCL_NVLS_ENABLE": "0",  # shared hosts refuse NVLink multicast, and initialization fails there
@@ -26,8 +25,8 @@ SETTINGS = {
 def make_gpu_transport(team, device, remark=lambda text: None):
     """Return the transport between the ranks' GPUs: NCCL if all ranks have it, otherwise the host.
 
-    See devices.make_transport. Communicators last as long as the team, because all ranks of a host must end them at the
-    same time, which garbage collection does not.
+    See current_team.make_transport. Communicators last as long as the team, because all ranks of a host must end them
+    at the same time, which garbage collection does not.
     """
     problem = find_problem()
     problems = [bytes(text).decode() for text in team.allgather(np.frombuffer(problem.encode(), np.uint8))]

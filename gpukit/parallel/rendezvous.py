@@ -22,6 +22,7 @@ import time
 from importlib import metadata
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge, wait
+from operator import itemgetter
 from typing import NamedTuple
 
 from gpukit._version import __version__
@@ -29,10 +30,12 @@ from gpukit.errors import GpukitError, ParameterError
 from gpukit.parallel.team import TeamError, describe_error, raise_error
 from gpukit.runtime.launcher_env import launched_ranks, read_whole_number
 
-START_SECONDS = 25.0
+START_SECONDS = 20.0  # of a stopped rank: with the seconds in which the others end, less than 30
 ANSWER_SECONDS = 5.0  # for a step of a connection
 FAULTS = OSError, EOFError, AssertionError, ValueError, AuthenticationError  # of a peer that is no rank
 ENDED = "Rank {} has ended before the computation was complete: killed, or out of memory."
+NAMES = "RANK", "RANKS", "ADDRESS", "KEY", "JOB", "ATTEMPT", "START_SECONDS"  # of the fields of a Rendezvous
+JOINING = -1  # in place of the number of a rank that is not yet known to belong to the others
 
 
 class UnreachableError(TeamError):
@@ -52,9 +55,8 @@ class Rendezvous(NamedTuple):
 
     def environment(self, rank):
         """Return the environment variables of a rank."""
-        values = self.size, rank, self.address, self.key, self.job, self.attempt, int(self.seconds)
-        names = "RANKS", "RANK", "ADDRESS", "KEY", "JOB", "ATTEMPT", "START_SECONDS"
-        return {f"GPUKIT_{name}": str(value) for name, value in zip(names, values)}
+        values = self._replace(rank=rank, seconds=int(self.seconds))
+        return {f"GPUKIT_{name}": str(value) for name, value in zip(NAMES, values)}
 
 
 def make_rendezvous(size, address=None, **others):
@@ -64,15 +66,15 @@ def make_rendezvous(size, address=None, **others):
 
 def read_environment():
     """Return the Rendezvous of this process, None if the environment has none."""
-    address, key = (os.environ.get(f"GPUKIT_{name}", "") for name in ("ADDRESS", "KEY"))
     size, rank = launched_ranks()
     if size == 1 or "GPUKIT_RANKS" not in os.environ:
         return None
+    address, key, job = (os.environ.get(f"GPUKIT_{name}", "") for name in NAMES[2:5])
     if not (address and key):
         raise ParameterError("GPUKIT_RANKS is set: set GPUKIT_ADDRESS=host:port of rank 0 and GPUKIT_KEY=secret too.")
-    seconds = read_whole_number(os.environ, "GPUKIT_START_SECONDS", START_SECONDS)
-    attempt = read_whole_number(os.environ, "GPUKIT_ATTEMPT", 0)
-    return Rendezvous(rank, size, address, key, os.environ.get("GPUKIT_JOB", ""), attempt, seconds)
+    defaults = zip(NAMES[5:], (0, START_SECONDS))
+    numbers = (read_whole_number(os.environ, f"GPUKIT_{name}", default) for name, default in defaults)
+    return Rendezvous(rank, size, address, key, job, *numbers)
 
 
 class Peers(NamedTuple):
@@ -88,30 +90,33 @@ class Peers(NamedTuple):
 
 def meet(rendezvous):
     """Join the other ranks; return Peers. Raises an error on all ranks if one is missing or differs."""
-    if rendezvous.rank:
-        control = connect(rendezvous.address, rendezvous)
-        listener = listen(local_address(control))
-        control.send_bytes(describe(rendezvous, address_of(listener)))
-        try:
-            return Peers({0: control}, listener, receive_places(control, 0))
-        except KeyboardInterrupt as stop:
-            refuse(control, stop)
-            raise
-    listener, controls = listen(rendezvous.address), {}
-    own = json.loads(describe(rendezvous, address_of(listener)))
-    places = {0: [own["host"], own["address"]]}
+    with contextlib.ExitStack() as opened:
+        controls = opened.enter_context(refusing({}))
+        if rendezvous.rank:
+            controls[0] = connect(rendezvous.address, rendezvous)
+        listener = opened.enter_context(listen(local_address(controls[0]) if controls else rendezvous.address))
+        own = describe(rendezvous, address_of(listener))
+        if rendezvous.rank:
+            controls[0].send_bytes(json.dumps(own).encode())
+            places = receive_places(controls[0], 0)
+        else:
+            ranks = [own, *(accept_rank(listener, rendezvous, controls, own) for _ in range(1, rendezvous.size))]
+            places = [[rank["host"], rank["address"]] for rank in sorted(ranks, key=itemgetter("rank"))]
+            for control in controls.values():
+                control.send_bytes(json.dumps(places).encode())
+        opened.pop_all()
+    return Peers(controls, listener, places)
+
+
+@contextlib.contextmanager
+def refusing(controls):
+    """Yield controls; send an error of the context, or a request to stop, to the ranks that have joined."""
     try:
-        for _ in range(1, rendezvous.size):
-            rank, controls[rank], places[rank] = accept_rank(listener, rendezvous, controls, own)
+        yield controls
     except (GpukitError, KeyboardInterrupt) as error:
         for control in controls.values():
             refuse(control, error)
-        listener.close()
         raise
-    places = [places[rank] for rank in range(rendezvous.size)]
-    for control in controls.values():
-        control.send_bytes(json.dumps(places).encode())
-    return Peers(controls, listener, places)
 
 
 def describe(rendezvous, address):
@@ -120,31 +125,26 @@ def describe(rendezvous, address):
     versions = ", ".join((f"gpukit {__version__}", *(f"{name} {metadata.version(name)}" for name in names)))
     job = f"attempt {rendezvous.attempt} of job {rendezvous.job!r} with {rendezvous.size} ranks"
     values = {"rank": rendezvous.rank, "job": job, "versions": versions}
-    return json.dumps({**values, "host": socket.gethostname(), "address": address}).encode()
+    return {**values, "host": socket.gethostname(), "address": address}
 
 
 def accept_rank(listener, rendezvous, controls, own):
-    """Return (rank, Connection, place) of the next rank that joins."""
+    """Return the message of the next rank that joins, whose Connection is then in controls."""
     end, refused = time.monotonic() + rendezvous.seconds, ""
-    while (seconds := end - time.monotonic()) > 0:
-        ready = wait([listener, *controls.values()], seconds)
-        for rank, control in controls.items():
-            if control in ready:
-                receive_places(control, rank)
-        if ready:
-            try:
-                control = accept(listener, rendezvous.key)
-                other = json.loads(control.recv_bytes())
-            except FAULTS as error:
-                refused = f" A connection was refused ({type(error).__name__}: {error}): has it another GPUKIT_KEY?"
-                continue
-            try:
-                check_fit(own, other, controls)
-            except GpukitError as error:
-                refuse(control, error)
-                raise
-            set_timeout(control, 0.0)
-            return other["rank"], control, [other["host"], other["address"]]
+    while ready := wait([listener, *controls.values()], max(0.0, end - time.monotonic())):
+        for rank in (rank for rank, control in controls.items() if control in ready):
+            receive_places(controls[rank], rank)  # raises its error
+        try:
+            control = accept(listener, rendezvous.key)
+            other = json.loads(control.recv_bytes())
+        except FAULTS as error:
+            refused = f" A connection was refused ({type(error).__name__}: {error}): has it another GPUKIT_KEY?"
+            continue
+        controls[JOINING] = control
+        check_fit(own, other, controls)
+        set_timeout(control, 0.0)
+        controls[other["rank"]] = controls.pop(JOINING)
+        return other
     missing = next(rank for rank in range(1, rendezvous.size) if rank not in controls)
     raise TeamError(
         f"Rank {missing} has not joined rank 0 at {rendezvous.address} for {rendezvous.seconds:g} s: it has not "
@@ -193,11 +193,9 @@ def connect_all(rendezvous, peers):
     while len(connections) < rendezvous.size - 1:
         if not wait([peers.listener], START_SECONDS):
             raise TeamError(f"Another rank does not reach {address_of(peers.listener)}, or has ended.")
-        try:
+        with contextlib.suppress(*FAULTS):
             connection = accept(peers.listener, rendezvous.key)
             connections[int(connection.recv_bytes())] = connection
-        except FAULTS:
-            continue
     for connection in connections.values():
         set_timeout(connection, 0.2)  # between two checks whether another rank has failed
     return {rank: socket.socket(fileno=os.dup(connection.fileno())) for rank, connection in connections.items()}
@@ -205,37 +203,33 @@ def connect_all(rendezvous, peers):
 
 def connect(address, rendezvous):
     """Return a Connection to a rank, which may start later."""
-    end = time.monotonic() + rendezvous.seconds
+    end, (family, place) = time.monotonic() + rendezvous.seconds, resolve(address)
     while True:
-        family, place = resolve(address)
-        with contextlib.closing(socket.socket(family)) as attempt:
+        with socket.socket(family) as attempt:
             attempt.settimeout(min(START_SECONDS, rendezvous.seconds))  # for the answer of the host
             try:
                 attempt.connect(place)
                 return prove_key(attempt, rendezvous.key, (answer_challenge, deliver_challenge))
-            except ConnectionRefusedError as error:
-                reason = error.strerror
             except AuthenticationError:
                 text = f"Rank 0 at {address} has another GPUKIT_KEY than rank {rendezvous.rank}."
                 raise ParameterError(text) from None
             except FAULTS as error:
-                reason, end = str(error), min(end, time.monotonic())
-        if time.monotonic() >= end:
-            host = socket.gethostname()
+                fault = error
+        if time.monotonic() >= end or not isinstance(fault, ConnectionRefusedError):
+            reason, host = getattr(fault, "strerror", None) or fault, socket.gethostname()
             raise UnreachableError(f"Rank {rendezvous.rank} on {host} does not reach {address} ({reason}).")
         time.sleep(0.01)
 
 
 def accept(listener, key):
     """Return the Connection of a rank that proves the key."""
-    end, _ = listener.accept()
-    with contextlib.closing(end):
+    with listener.accept()[0] as end:
         return prove_key(end, key, (deliver_challenge, answer_challenge))
 
 
 def prove_key(end, key, steps):
     """Return a Connection over a socket whose other side has proved the key, as multiprocessing does it."""
-    if end.family != socket.AF_UNIX:
+    with contextlib.suppress(OSError):  # a socket of this machine has no such option
         end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     end.setblocking(True)
     connection = Connection(os.dup(end.fileno()))
@@ -269,14 +263,13 @@ def listen(address):
     """Return a listening socket."""
     family, place = resolve(address)
     listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        if family != socket.AF_UNIX:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(place)
         listener.listen(1024)  # ranks that connect at the same time
-        listener.settimeout(ANSWER_SECONDS)
     except OSError as error:
         raise TeamError(f"Rank 0 cannot listen at {address} ({error.strerror}).") from None
+    listener.settimeout(ANSWER_SECONDS)
     return listener
 
 
@@ -287,17 +280,21 @@ def find_address():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # chooses the interface; nothing is sent
-            host = probe.getsockname()[0]
+            return unused_address(probe.getsockname()[0])
         except OSError:
-            host = socket.gethostname()
-    with contextlib.closing(listen(f"{host}:0")) as listener:
+            return unused_address(socket.gethostname())
+
+
+def unused_address(host):
+    """Return an address of an interface of this host that nothing listens at."""
+    with listen(f"[{host}]:0") as listener:
         return address_of(listener)
 
 
 def local_address(control):
     """Return an unused address of the interface by which a Connection leaves this host."""
     with socket.socket(fileno=os.dup(control.fileno())) as end:
-        return f"[{end.getsockname()[0]}]:0" if end.family != socket.AF_UNIX else f"@gpukit-{os.urandom(8).hex()}"
+        return f"[{end.getsockname()[0]}]:0" if end.family != socket.AF_UNIX else make_rendezvous(2).address
 
 
 def address_of(listener):

@@ -9,7 +9,7 @@ from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.parallel import ALONE
-from gpukit.parallel.devices import check_distinct_gpus
+from gpukit.parallel.current_team import check_distinct_gpus
 from gpukit.ranking import feature_map, scaling
 from gpukit.ranking.inputs import place
 from gpukit.ranking.pair_sums import make_pair_sums

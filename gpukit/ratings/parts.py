@@ -49,23 +49,26 @@ class RatingsPart:
             return getattr(self.local if self._ids is None else self._ids, name)
         if name != "local" or self._packed is None:
             raise AttributeError(f"RatingsPart has no {name}.")
-        starts, items, codes, levels = self._packed
-        users = np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(starts[: self.shape[0] + 1]))
+        (starts, items, codes, levels), users = self._packed
+        users = np.repeat(users.astype(np.int32), np.diff(starts[: len(users) + 1]))
         self.local = set_state(self._ids.with_columns(users=users, items=items, values=levels[codes]), DISTINCT)
         self._packed = None
         return self.local
 
-    def release(self):
-        """Free the ratings of this rank; return Ratings without rows. `pack` must follow."""
+    def release(self, users):
+        """Free the ratings of this rank; return Ratings of some of its users without rows. `pack` must follow."""
         empty = {name: np.empty(0, column.dtype) for name, column in self.local.columns().items()}
         self._ids = set_state(self.local.with_columns(**empty), DISTINCT)
         del self.local
-        return self._ids
+        return Ratings(**empty, user_ids=self.user_ids[users], item_ids=self.item_ids)
 
-    def pack(self, orders):
-        """Keep the ratings that `release` has freed as the Orders on the host that were made of them."""
+    def pack(self, orders, users):
+        """Keep the ratings that `release` has freed as the Orders on the host that were made of them.
+
+        users (rows,): user of each row of the Orders, as in `release`.
+        """
         by_user = orders.by_user
-        self._packed = by_user.indptr, by_user.others, by_user.codes, orders.levels.values
+        self._packed = (by_user.indptr, by_user.others, by_user.codes, orders.levels.values), users
 
     def __len__(self):
         return self.count

@@ -96,7 +96,8 @@ def test_row_starts():
 def test_rows_are_shuffled_and_summed_behind_many_others():
     starts = np.array([0, 17, 17, 40]) + MANY - 40
     where = sparse(MANY, U32)
-    run_blocks(prepare.shuffle_rows, 3, BLOCK, [(0, 0, 0), (1, 0, 0), (2, 0, 0)], starts, U32(9), where)
+    numbers = np.arange(3, dtype=U32)
+    run_blocks(prepare.shuffle_rows, 3, BLOCK, [(row, 0, 0) for row in range(3)], starts, numbers, U32(9), where)
     assert sorted(where[-40:-23]) == list(range(MANY - 40, MANY - 23))
     assert sorted(where[-23:]) == list(range(MANY - 23, MANY))
     others, codes = with_tail(MANY - 40, np.arange(40, dtype=np.int32)), with_tail(MANY - 1, np.array([3], np.uint8))
@@ -162,10 +163,11 @@ def test_parameter_tables():
     """More than 2**32 factors: rows are initialized by their numbers, moved and read."""
     rows, width = 2**25 + 3, 128
     table, seed_key = sparse((rows + 1, width + EXTRA), np.float32), U32(key(4, 104))
-    base = with_tail(rows - 2, np.array([0.5, -0.25]))
-    run_last(prepare.start_rows, (rows + 1) * BLOCK, BLOCK, seed_key, base, True, width, table, table, blocks=3)
+    base, numbers = with_tail(rows - 2, np.array([0.5, -0.25])), with_tail(rows - 2, U32([2**31 + 5, 7]))
+    arguments = seed_key, numbers, base, True, width, table, table
+    run_last(prepare.start_rows, (rows + 1) * BLOCK, BLOCK, *arguments, blocks=3)
     for row in (rows - 2, rows - 1):
-        expected = [first_factor(seed_key, np.uint64(row * width + f)) for f in range(width)]
+        expected = [first_factor(seed_key, np.uint64(int(numbers[row]) * width + f)) for f in range(width)]
         np.testing.assert_array_equal(table[row, :width], np.array(expected, np.float32))
         assert table[row, width + BASE] == base[row]
     assert not table[rows].any() and table[rows - 2, 0] != table[rows - 1, 0]

@@ -33,7 +33,7 @@ U32 = np.uint32
 
 def test_rows_are_shuffled_and_summed():
     starts, where = np.array([0, 17, 17, 40]) + FAR, sparse(FAR + 40, U32)
-    prepare.shuffle_rows(starts, U32(9), where)
+    prepare.shuffle_rows(starts, np.arange(3, dtype=U32), U32(9), where)
     assert sorted(where[-40:-23]) == list(range(FAR, FAR + 17))
     assert sorted(where[-23:]) == list(range(FAR + 17, FAR + 40))
     others, levels = with_tail(FAR, np.arange(40, dtype=np.int32)), with_tail(FAR + 39, np.array([3], np.uint8))

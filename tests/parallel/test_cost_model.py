@@ -9,49 +9,49 @@ import pytest
 from gpukit.cli import options, teams
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.parallel import cost_model
+from gpukit.parallel import launch
 
-TENSOR, FEATURES = cost_model.SIZES["tensor"], cost_model.SIZES["features"]
+TENSOR, FEATURES = launch.SIZES["tensor"], launch.SIZES["features"]
 
 
 @pytest.mark.parametrize(
     "workload, counts",
     [
-        (cost_model.factorization_workload(1e6, 16, 32, 0), (1, 1)),
-        (cost_model.factorization_workload(99e6, 16, 128, 0), (1, 1)),  # 0.27 s in all
-        (cost_model.factorization_workload(99e6, 500, 128, 0), (2, 1)),  # rank 0 sends the ratings to seven ranks
-        (cost_model.factorization_workload(99e6, 1000, 32, 32), (2, 8)),
-        (cost_model.factorization_workload(1e5, 10**6, 32, 0), (1, 1)),  # epochs of 7 us, communication of 0.7 ms
-        (cost_model.ranksvm_workload(FEATURES, 20), (1, 1)),
-        (cost_model.ranksvm_workload(FEATURES, 20_000), (2, 8)),
-        (cost_model.imputation_workload(TENSOR, 20), (1, 1)),
-        (cost_model.imputation_workload(TENSOR, 100), (2, 8)),
-        (cost_model.imputation_workload(1e6, 100), (1, 1)),
+        (launch.factorization_workload(1e6, 16, 32, 0), (1, 1)),
+        (launch.factorization_workload(99e6, 16, 128, 0), (1, 1)),  # 0.27 s in all
+        (launch.factorization_workload(99e6, 500, 128, 0), (2, 1)),  # rank 0 sends the ratings to seven ranks
+        (launch.factorization_workload(99e6, 1000, 32, 32), (2, 8)),
+        (launch.factorization_workload(1e5, 10**6, 32, 0), (1, 1)),  # epochs of 7 us, communication of 0.7 ms
+        (launch.ranksvm_workload(FEATURES, 20), (1, 1)),
+        (launch.ranksvm_workload(FEATURES, 20_000), (2, 8)),
+        (launch.imputation_workload(TENSOR, 20), (1, 1)),
+        (launch.imputation_workload(TENSOR, 100), (2, 8)),
+        (launch.imputation_workload(1e6, 100), (1, 1)),
         (None, (1, 1)),
     ],
     ids=str,
 )
 def test_several_gpus_only_if_faster(workload, counts):
-    assert tuple(cost_model.choose_gpu_count(workload, available)[0] for available in (2, 8)) == counts
-    assert cost_model.choose_gpu_count(workload, 1)[0] == cost_model.choose_gpu_count(workload, 0)[0] == 1
+    assert tuple(launch.choose_gpu_count(workload, available)[0] for available in (2, 8)) == counts
+    assert launch.choose_gpu_count(workload, 1)[0] == launch.choose_gpu_count(workload, 0)[0] == 1
 
 
 def test_one_process_on_a_cpu():
-    count, reason = cost_model.choose_process_count(16)
+    count, reason = launch.choose_process_count(16)
     assert count == 1 and "all 16 processors" in reason
 
 
-@pytest.mark.parametrize("one, two", [*cost_model.EPOCHS.values(), *cost_model.PASSES.values()])
+@pytest.mark.parametrize("one, two", [*launch.EPOCHS.values(), *launch.PASSES.values()])
 def test_two_gpus_take_more_than_half_the_time_of_one(one, two):
     assert one / 2 < two < one
 
 
 def test_a_pass_at_the_shape_of_a_row_takes_the_time_of_the_row():
-    for (factors, neighbors), (one, two) in cost_model.EPOCHS.items():
-        workload = cost_model.factorization_workload(cost_model.SIZES["ratings"], 1, factors, neighbors)
+    for (factors, neighbors), (one, two) in launch.EPOCHS.items():
+        workload = launch.factorization_workload(launch.SIZES["ratings"], 1, factors, neighbors)
         np.testing.assert_allclose((workload.one_gpu, workload.two_gpus), (1e-3 * one, 1e-3 * two))
-    narrow = cost_model.factorization_workload(cost_model.SIZES["ratings"], 1, 1, 0)
-    assert 0 < narrow.one_gpu < 1e-3 * cost_model.EPOCHS[32, 0][0] and narrow.two_gpus > narrow.one_gpu / 2
+    narrow = launch.factorization_workload(launch.SIZES["ratings"], 1, 1, 0)
+    assert 0 < narrow.one_gpu < 1e-3 * launch.EPOCHS[32, 0][0] and narrow.two_gpus > narrow.one_gpu / 2
 
 
 def test_entries_of_files(tmp_path):
@@ -92,8 +92,8 @@ def test_methods_that_are_not_distributed(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"x" * 700)
     assert teams.workload_of_tensor(path, "kriging", 20) is None
-    assert teams.workload_of_tensor(path, "auto", 20) == cost_model.imputation_workload(100, 20)
-    assert teams.workload_of_documents([path, path], [1.0, 2.0, 4.0]) == cost_model.ranksvm_workload(140, 60)
+    assert teams.workload_of_tensor(path, "auto", 20) == launch.imputation_workload(100, 20)
+    assert teams.workload_of_documents([path, path], [1.0, 2.0, 4.0]) == launch.ranksvm_workload(140, 60)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_choice_and_message(requested, device, available, expected, message, mon
     ask = SimpleNamespace(
         **{"ranks": None, "gpus": None, "device": device, "quiet": False, "as_json": False, **requested}
     )
-    assert teams.choose_team_size(ask, lambda: cost_model.Workload(1.0, 99.0, 50.0)) == expected
+    assert teams.choose_team_size(ask, lambda: launch.Workload(1.0, 99.0, 50.0)) == expected
     err = capsys.readouterr().err
     assert message in err and err.count("\n") == bool(message)
     ask.quiet = True

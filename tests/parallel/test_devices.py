@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from gpukit.errors import DeviceError
-from gpukit.parallel import devices
+from gpukit.parallel import current_team, launch
 from gpukit.runtime import thread_count
 from parallel.test_team import together
 
@@ -23,11 +23,11 @@ from parallel.test_team import together
 )
 def test_two_ranks_on_one_gpu(names, message, monkeypatch):
     """GPUs are compared by UUID, because their numbers differ between ranks; ranks on the CPU may share it."""
-    monkeypatch.setattr(devices, "gpu_uuid", lambda device: device.name)
+    monkeypatch.setattr(current_team, "gpu_uuid", lambda device: device.name)
 
     def work(team):
         name = names[team.rank]
-        return devices.check_distinct_gpus(team, SimpleNamespace(is_cuda=bool(name), name=name))
+        return current_team.check_distinct_gpus(team, SimpleNamespace(is_cuda=bool(name), name=name))
 
     for error in together(3, work):
         if message is None:
@@ -37,15 +37,15 @@ def test_two_ranks_on_one_gpu(names, message, monkeypatch):
 
 
 def test_each_rank_sees_one_of_the_visible_gpus(monkeypatch):
-    monkeypatch.setattr(devices, "gpu_count", lambda: 2)
+    monkeypatch.setattr(launch, "gpu_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,3")
-    settings = devices.make_rank_settings(2, True)
+    settings = launch.make_rank_settings(2, True)
     assert [settings(rank)["CUDA_VISIBLE_DEVICES"] for rank in range(2)] == ["5", "3"]
     with pytest.raises(DeviceError, match="only 2 GPU"):
-        devices.make_rank_settings(3, True)
+        launch.make_rank_settings(3, True)
 
 
 def test_ranks_on_the_cpu_share_its_threads(monkeypatch):
     monkeypatch.setattr(thread_count._setting, "count", 7)
-    assert devices.make_rank_settings(2, False)(1) == {"GPUKIT_NUM_THREADS": "3"}
-    assert devices.make_rank_settings(9, False)(0) == {"GPUKIT_NUM_THREADS": "1"}
+    assert launch.make_rank_settings(2, False)(1) == {"GPUKIT_NUM_THREADS": "3"}
+    assert launch.make_rank_settings(9, False)(0) == {"GPUKIT_NUM_THREADS": "1"}

@@ -22,9 +22,8 @@ JOIN = (
 def start(command, size=3, before=""):
     """Start a process that launches ranks of Python code; before: of a rank before it joins."""
     code = START.format(size=size, command=before + JOIN + command)
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    words, pipes = [sys.executable, "-P", "-c", code], dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(words, text=True, process_group=0, **pipes)
 
 
 def finish(process, seconds=60):
@@ -143,9 +142,19 @@ def test_a_stop_request_reaches_all(number):
     process = start(PRINT_PIDS + "time.sleep(60)")
     numbers = list(map(int, process.stdout.readline().split()))
     assert len(numbers) == 3
-    process.send_signal(number)
+    os.killpg(process.pid, number)  # as a terminal sends Ctrl-C
     finish(process)
     assert process.returncode != 0 and have_ended(numbers)
+
+
+@pytest.mark.slow
+def test_ranks_get_ctrl_c_from_the_launcher_alone():
+    """As SIGTERM, although a terminal sends SIGINT to all."""
+    wait = "\ntry: time.sleep(60)\nexcept KeyboardInterrupt as stop: print(stop.number, flush=True)"
+    process = start("interrupt.heed(); " + PRINT_PIDS + wait, before="from gpukit import interrupt; ")
+    process.stdout.readline()
+    os.killpg(process.pid, signal.SIGINT)
+    assert finish(process)[1] == f"{int(signal.SIGTERM)}\n"
 
 
 CATCH = (
@@ -175,7 +184,7 @@ def test_a_stop_request_while_ranks_start():
     start_time = time.monotonic()
     while not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().strip():
         assert time.monotonic() - start_time < 60
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)
     _, _, err = finish(process)
     assert process.returncode != 0 and err.count("Traceback") <= 1 and "Fatal" not in err, err  # of the launcher
 

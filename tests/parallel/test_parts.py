@@ -26,17 +26,17 @@ from gpukit.factorization import MatrixFactorization
 from gpukit.parallel.current_team import join_team
 from gpukit.ratings.read_parts import read_parts
 
-pattern, warm_up = sys.argv[1:]
-settings = {"n_factors": 4, "n_epochs": 1, "learning_rate": 0.1, "regularization": 0.05, "device": "cpu"}
+pattern, warm_up, factors = sys.argv[1:]
+settings = {"n_epochs": 1, "learning_rate": 0.1, "regularization": 0.05, "device": "cpu"}
 with join_team() as team:
-    MatrixFactorization(**settings).fit(read_parts(warm_up, team), team=team)
+    MatrixFactorization(n_factors=4, **settings).fit(read_parts(warm_up, team), team=team)
     tracemalloc.start()
     part = read_parts(pattern, team)
     share, reading = part.local.nbytes, tracemalloc.get_traced_memory()[1]
     tracemalloc.reset_peak()
-    MatrixFactorization(**settings).fit(part, team=team)
-    training = tracemalloc.get_traced_memory()[1]
-    print(len(part), share, reading, training, pyarrow.default_memory_pool().max_memory())
+    model = MatrixFactorization(n_factors=int(factors), **settings).fit(part, team=team)
+    training, users = tracemalloc.get_traced_memory()[1], len(model.user_ids_)
+    print(len(part), share, users, reading, training, pyarrow.default_memory_pool().max_memory())
 """
 
 
@@ -129,16 +129,29 @@ def test_a_part_is_not_overwritten(folder):
     assert code == 2 and "would overwrite a file that this command reads" in err
 
 
-def write_large(folder, kind):
-    """Write ROWS ratings in four parts of a kind."""
-    rng, k = np.random.default_rng(0), np.arange(ROWS, dtype=np.int64)
-    pairs = rng.permutation(k) * (USERS * ITEMS // ROWS)
+def write_large(folder, kind, rows=ROWS, users=USERS):
+    """Write ratings in four parts of a kind."""
+    rng, k = np.random.default_rng(0), np.arange(rows, dtype=np.int64)
+    pairs = rng.permutation(k) * (users * ITEMS // rows)
     table = pandas.DataFrame({"user": pairs // ITEMS, "item": pairs % ITEMS, "rating": np.float32(k % 5 + 1)})
     for number, part in enumerate(pieces(table, 4)):
         if kind == "parquet":
             part.to_parquet(folder / f"{number}.parquet", row_group_size=1 << 18, index=False)
         else:
             part.to_csv(folder / f"{number}.csv", index=False)
+
+
+def measure_ranks(arguments, size):
+    """Return the numbers that each rank of PEAK prints."""
+    environment, meeting = {**os.environ, "GPUKIT_NUM_THREADS": "1"}, make_rendezvous(size)  # tracemalloc needs the GIL
+    words = [sys.executable, "-P", "-c", PEAK, *map(str, arguments)]
+    ranks = [
+        subprocess.Popen(words, env={**environment, **meeting.environment(rank)}, stdout=subprocess.PIPE, text=True)
+        for rank in range(size)
+    ]
+    printed = [process.communicate(timeout=100)[0].split() for process in ranks]
+    assert not any(process.returncode for process in ranks)
+    return [tuple(map(int, words)) for words in printed]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
@@ -148,16 +161,21 @@ def test_memory_of_a_rank(folder, tmp_path, kind):
     pyarrow's blocks do not grow with the share. A user or an item has 32 bytes in each of five tables.
     """
     write_large(tmp_path, kind)
-    arguments = [sys.executable, "-P", "-c", PEAK, str(tmp_path / f"*.{kind}"), str(folder / f"*.{kind}")]
-    environment, meeting = {**os.environ, "GPUKIT_NUM_THREADS": "1"}, make_rendezvous(2)  # tracemalloc needs the GIL
-    ranks = [
-        subprocess.Popen(arguments, env={**environment, **meeting.environment(rank)}, stdout=subprocess.PIPE, text=True)
-        for rank in range(2)
-    ]
-    for process in ranks:
-        total, share, reading, training, pool = map(int, process.communicate(timeout=100)[0].split())
-        assert process.returncode == 0
+    measured = measure_ranks((tmp_path / f"*.{kind}", folder / f"*.{kind}", 4), 2)
+    for total, share, _, reading, training, pool in measured:
         assert total == ROWS and 0.45 < share / (12 * ROWS) < 0.55
         assert reading <= 2.5 * share + 60 * (USERS + ITEMS)
         assert training <= 2.5 * share + 160 * (USERS + ITEMS)
         assert pool < 48 << 20
+
+
+def test_memory_of_the_rows_of_users(folder, tmp_path):
+    """Training takes at most 2.5 times the ratings of a rank and the rows of its users, and three tables of items.
+
+    A row has 160 bytes. With the rows of all users on every rank it took 2.9 times as much as both.
+    """
+    size, rows, users = 4, 4_000_000, 80_000
+    write_large(tmp_path, "parquet", rows, users)
+    for total, share, n_own, _, training, _ in measure_ranks((tmp_path / "*.parquet", folder / "*.parquet", 32), size):
+        assert total == rows and 0.9 < size * share / (12 * rows) < 1.1 and 0.9 < size * n_own / users < 1.1
+        assert training <= 2.5 * (share + 160 * n_own) + 3 * 160 * ITEMS

@@ -149,21 +149,24 @@ def test_a_host_that_does_not_answer(monkeypatch):
 
 
 def test_strangers_do_not_end_the_ranks(monkeypatch):
-    """What connects and is no rank is refused, and the ranks meet."""
+    """What connects and is no rank is refused, also one that stays silent, and the ranks meet."""
     monkeypatch.setattr(rendezvous, "ANSWER_SECONDS", 0.3)
     first, second = two(free_address())
     host, port = first.address.split(":")
+    ends = []
 
     def disturb():
-        for data in (b"GET / HTTP/1.1\r\n\r\n", b"", b"\0\0\0\1x"):
+        for data in (b"GET / HTTP/1.1\r\n\r\n", b"", b"\0\0\0\1x", b""):
             for _ in range(100):
                 try:
-                    with socket.create_connection((host, int(port))) as end:
-                        end.sendall(data)
-                        time.sleep(0.1)
+                    ends.append(socket.create_connection((host, int(port))))
+                    ends[-1].sendall(data)
+                    time.sleep(0.1)
                     break
                 except ConnectionRefusedError:
                     time.sleep(0.01)
+            if len(ends) < 4:  # the last one stays
+                ends[-1].close()
 
     thread = threading.Thread(target=disturb)
     thread.start()
@@ -173,6 +176,7 @@ def test_strangers_do_not_end_the_ranks(monkeypatch):
     assert answers(first._replace(seconds=10.0)) == [2.0]
     thread.join()
     late.join()
+    ends[-1].close()
     assert results == [2.0]
 
 

@@ -111,10 +111,10 @@ def await_state(processes, letter, seconds=20):
 def test_ctrl_z_stops_and_continues_all():
     process, ranks = job(REDUCTIONS, 1.0)
     for _ in range(2):
-        process.send_signal(signal.SIGTSTP)
+        os.killpg(process.pid, signal.SIGTSTP)  # as a terminal sends it
         await_state([process.pid, *ranks], b"T")
         time.sleep(2.5)
-        process.send_signal(signal.SIGCONT)
+        os.killpg(process.pid, signal.SIGCONT)
         await_state([process.pid, *ranks], b"S")
     assert finish(process) == (0, "done\n", "")
 
@@ -123,7 +123,7 @@ def test_ctrl_z_stops_and_continues_all():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_job_gets_a_stop_request(number):
     process, ranks = job("time.sleep(60)", 1.0)
-    process.send_signal(signal.SIGTSTP)
+    os.killpg(process.pid, signal.SIGTSTP)
     await_state([process.pid, *ranks], b"T")
     process.send_signal(number)
     process.send_signal(signal.SIGCONT)

@@ -322,11 +322,15 @@ def test_ranges_have_equal_numbers_of_ratings():
 
 
 def test_a_packed_part_is_as_before():
-    """`local` comes back from the Orders; meanwhile ids and shape are there."""
+    """`local` comes back from the Orders of its users; meanwhile ids and shape are there."""
     whole = synth_ratings("ml-10m", 0.001)
+    whole = whole.take(whole.users % 3 > 0)
     part = parts.part_of(set_state(whole.take(np.lexsort((whole.items, whole.users))), DISTINCT), ALONE)
     expected = part.local
-    part.pack(order_ratings(part.local, resolve("cpu"), ALONE, part.release))
+    users = np.flatnonzero(np.bincount(part.users))
+    rows = np.searchsorted(users, part.users).astype(np.int32)
+    own = Ratings(rows, part.items, part.values, part.user_ids[users], part.item_ids)
+    part.pack(order_ratings(own, resolve("cpu"), ALONE, lambda: part.release(users)), users)
     assert "local" not in vars(part)
     assert part.shape == whole.shape and len(part) == len(whole) and part.user_ids is whole.user_ids
     assert "local" not in vars(part)

@@ -96,7 +96,8 @@ class Beginning(NamedTuple):
     """Inputs of the start of a training.
 
     shape: (M, N); n_factors: F; neighbors (N, K) int32, on host or device; baseline: biases in z, ((M,), (N,)) float64
-    on the device; biases: whether biases start there (or at 0); seed.
+    on the device; biases: whether biases start there (or at 0); seed; numbers (M or more,) uint32 on the host: number
+    of each user among those of all ranks, None: its row.
     """
 
     shape: tuple
@@ -105,6 +106,7 @@ class Beginning(NamedTuple):
     baseline: tuple
     biases: bool
     seed: int
+    numbers: np.ndarray | None = None
 
 
 def state_of_factors(users, items):

@@ -12,19 +12,20 @@ WARPS = 8  # of a block that computes sums: 256 threads
 
 
 @kernel
-def shuffle_rows(starts, seed_key, where):
+def shuffle_rows(starts, numbers, seed_key, where):
     """where[t] = position of rating t after every row is shuffled.
 
-    starts (rows + 1,) int64; seed_key uint32; where (n,) uint32, overwritten: a permutation within each row.
+    starts (rows + 1,) int64; numbers (rows or more,) uint32: number of each row, which its permutation depends on;
+    seed_key uint32; where (n,) uint32, overwritten: a permutation within each row.
     Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours (Feistel permutations, Black and Rogaway 2002).
     """
     for row in range(I64(cuda.blockIdx.x), I64(starts.size - 1), I64(cuda.gridDim.x)):
         begin, end = I64(starts[U64(row)]), I64(starts[U64(row + 1)])
-        half = half_width(end - begin)
+        half, number = half_width(end - begin), numbers[U64(row)]
         for t in range(begin + I64(cuda.threadIdx.x), end, I64(cuda.blockDim.x)):
-            where[U64(t)] = U32(begin + I64(shuffled_place(seed_key, row, t - begin, half, end - begin)))
+            where[U64(t)] = U32(begin + I64(shuffled_place(seed_key, number, t - begin, half, end - begin)))
 
 
 @kernel
@@ -213,13 +214,13 @@ def weighted_means(starts, others, codes, z, weights, other_bias, damping, bias)
 
 
 @kernel
-def start_rows(seed_key, base, biased, n_factors, factors, extras):
+def start_rows(seed_key, numbers, base, biased, n_factors, factors, extras):
     """Initialize parameter rows: small random factors, the bias at the baseline or at 0.
 
-    seed_key uint32; base (rows,) float64 baseline biases, in z; biased int32: biases start at the baseline; n_factors
-    int32; factors (rows + 1, any) float32 or float16 and extras (rows + 1, stride) float32, overwritten: two views of
-    one table, whose rows end with 8 float32 extras. The last row, of unknown ids, is zero. The factors of rows without
-    a baseline bias are zero, too.
+    seed_key uint32; numbers (rows,) uint32: number of each row, which its factors depend on; base (rows,) float64
+    baseline biases, in z; biased int32: biases start at the baseline; n_factors int32; factors (rows + 1, any) float32
+    or float16 and extras (rows + 1, stride) float32, overwritten: two views of one table, whose rows end with 8 float32
+    extras. The last row, of unknown ids, is zero. The factors of rows without a baseline bias are zero, too.
     Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours.
@@ -228,9 +229,10 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
     width = position * I64(factors.shape[1] // extras.shape[1])
     for row in range(I64(cuda.blockIdx.x), I64(extras.shape[0]), I64(cuda.gridDim.x)):
         row_base = np.float32(base[U64(row)]) if row < base.size else np.float32(0.0)
+        first = U64(numbers[U64(row)]) * U64(n_factors) if row < base.size else U64(0)
         for f in range(I64(cuda.threadIdx.x), width, I64(cuda.blockDim.x)):
             wanted = f < n_factors and row_base != np.float32(0.0)
-            value = first_factor(seed_key, U64(row * n_factors + f)) if wanted else np.float32(0.0)
+            value = first_factor(seed_key, first + U64(f)) if wanted else np.float32(0.0)
             factors[U64(row), U64(f)] = value
         for e in range(I64(cuda.threadIdx.x), I64(EXTRA), I64(cuda.blockDim.x)):
             is_base = e == BASE or (e == BIAS and biased)

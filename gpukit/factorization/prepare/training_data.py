@@ -59,7 +59,7 @@ def trend_biases(orders, z, steps, damping, shares, weights=None, ranks=None):
     sides = [ordered_rows(orders, side, z, steps, damping[side], shares[side], weights) for side in (0, 1)]
     if ranks is not None:
         sides = [side._replace(counts=counts) for side, counts in zip(sides, ranks.counts)]
-    biases, levels = [np.zeros(len(side.counts)) for side in sides], [0.0, 0.0]
+    biases, levels = [np.zeros(rows) for rows in orders.shape], [0.0, 0.0]
     lines = [line_of(side) for side in sides]
     for _ in range(RULES.trend_sweeps):
         for side, other in ((1, 0), (0, 1)):
@@ -67,6 +67,8 @@ def trend_biases(orders, z, steps, damping, shares, weights=None, ranks=None):
             if ranks is not None:
                 means = ranks.combine(side, means, damping[side])
             biases[side], levels[side] = shrink_to_line(means, lines[side])
+            if ranks is not None and side == 0:
+                biases[0] = biases[0][ranks.users]
     return sum(levels), *biases
 
 
@@ -160,7 +162,8 @@ def arrange_in_strata(starts, others, where, assignment, steps):
     """Return (where, tables) on the device: positions of the ratings by block, and the chunk table of each stratum.
 
     starts (rows + 1,), others (n,): as in ratings.orders; where (n,): positions of the ratings in shuffled rows. A
-    table is (turns * blocks, 3) int64, ordered by turn with one chunk per block.
+    table is (turns * blocks, 3) int64, ordered by turn with one chunk per block. A rank with some of the rows has all
+    turns, because the first rating of a chunk is drawn by the number of the chunk.
     """
     n, run_bits = where.size, max(1, assignment.runs.bit_length())
     keys, places = steps.empty(n, np.uint64), steps.empty(n, np.uint32)
@@ -252,11 +255,12 @@ def prepare_ratings(orders, scale, options, steps, weights=None, ranks=None, ass
     """Return the TrainingData of ratings in orders; queued on a GPU.
 
     With a trend its Scale has the prediction for rows without ratings as its mean. ranks:
-    shared.partition.RankMeans; assignment: BlockAssignment of the ratings of all ranks.
+    shared.partition.RankMeans; assignment: BlockAssignment of this rank's rows by the ratings of all ranks.
     """
     scale, baseline = fit_baseline(orders, scale, steps, options, weights, ranks)
     history = history_of(orders, scale, steps)
-    side = side_of(orders, options.walk, scale, options.seed, steps, options.deterministic, assignment)
+    numbers = None if ranks is None or options.walk == "items" else steps.resident(ranks.numbers, np.uint32)
+    side = side_of(orders, options.walk, scale, options.seed, steps, options.deterministic, assignment, numbers)
     if weights is not None:
         side = side._replace(weights=lay_out_weights(weights, options.walk, side.where, steps))
     query = training_query(history, orders, side, options.walk, steps) if options.near else None
@@ -318,14 +322,14 @@ def history_of(orders, scale, steps):
     return History(by_user.starts, by_user.others, codes, steps.resident(levels, np.float32))
 
 
-def side_of(orders, walk, scale, seed, steps, deterministic=False, assignment=None):
+def side_of(orders, walk, scale, seed, steps, deterministic=False, assignment=None, numbers=None):
     """Return the Side of the major side `walk`, with shuffled rows; in strata if deterministic.
 
-    assignment: BlockAssignment of the strata; None: that of these ratings.
+    assignment: BlockAssignment of the strata; None: that of these ratings. numbers: see `shuffle_places`.
     """
     (order, others), shape = major_first(walk, orders.by_user, orders.by_item), major_first(walk, *orders.shape)
     indptr = None if order.indptr is None else order.indptr[: shape[0] + 1]
-    where, strata = shuffle_places(order, seed, steps), None
+    where, strata = shuffle_places(order, seed, steps, numbers), None
     if deterministic and assignment is None:
         counts = np.diff(indptr), np.diff(others.indptr[: shape[1] + 1])
         blocks = schedule.block_count(len(orders), shape, steps.GRAIN, steps.MOST_BLOCKS)
@@ -336,10 +340,14 @@ def side_of(orders, walk, scale, seed, steps, deterministic=False, assignment=No
     return Side(indptr, order.starts, minor, values, where, strata, others.starts)
 
 
-def shuffle_places(order, seed, steps):
-    """Return the position of each rating of an order after its row is shuffled, (n,) uint32 on the device."""
+def shuffle_places(order, seed, steps, numbers=None):
+    """Return the position of each rating of an order after its row is shuffled, (n,) uint32 on the device.
+
+    numbers (rows or more,) uint32 on the device: number of each row among those of all ranks; None: its position.
+    """
     where = steps.empty(order.others.size, np.uint32)
-    steps.run("shuffle_rows", order.starts, np.uint32(key(seed, Keyed.ROW_SHUFFLE[0])), where)
+    numbers = device_range(order.starts.size - 1, steps) if numbers is None else numbers
+    steps.run("shuffle_rows", order.starts, numbers, np.uint32(key(seed, Keyed.ROW_SHUFFLE[0])), where)
     return where
 
 
@@ -429,7 +437,7 @@ def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, ranks
 
     b_j = sum(z - b_i) / (n_j + damping), and likewise for b_i, for a few sweeps: the paper's "simple case" of Eq. (1),
     damped as usual (Koren 2010, sec. 2.1). Rows without ratings have bias 0. damping: of users, of items. weights:
-    OrderedWeights of the means. ranks: shared.partition.RankMeans; a user's bias is then valid on the rank of the user.
+    OrderedWeights of the means. ranks: shared.partition.RankMeans of the users that this rank has.
     """
     z = steps.resident(z_of_levels(orders, scale), np.float32)
     sides = tuple(zip((orders.by_user, orders.by_item), orders.shape))

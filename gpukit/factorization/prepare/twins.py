@@ -32,10 +32,10 @@ def shuffle_row(key, begin, where):
 
 
 @by_block(lambda starts: starts.size - 1)
-def shuffle_rows(start, stop, starts, seed_key, where):
+def shuffle_rows(start, stop, starts, numbers, seed_key, where):
     """Twin of kernels.shuffle_rows."""
     for row in range(start, stop):
-        shuffle_row(row_key(seed_key, row), starts[row], where[starts[row] : starts[row + 1]])
+        shuffle_row(row_key(seed_key, numbers[row]), starts[row], where[starts[row] : starts[row + 1]])
 
 
 @by_block(lambda where: where.size)
@@ -126,14 +126,15 @@ def weighted_means(start, stop, starts, others, codes, z, weights, other_bias, d
 
 
 @by_block(lambda extras: extras.shape[0])
-def start_rows(start, stop, seed_key, base, biased, n_factors, factors, extras):
+def start_rows(start, stop, seed_key, numbers, base, biased, n_factors, factors, extras):
     """Twin of kernels.start_rows; factors in float32."""
     position = extras.shape[1] - EXTRA
     for row in range(start, stop):
         row_base = np.float32(base[row]) if row < base.size else np.float32(0.0)
+        first = U64(numbers[row]) * U64(n_factors) if row < base.size else U64(0)
         for f in range(position):
             wanted = f < n_factors and row_base != np.float32(0.0)
-            factors[row, f] = first_factor(seed_key, U64(row * n_factors + f)) if wanted else np.float32(0.0)
+            factors[row, f] = first_factor(seed_key, first + U64(f)) if wanted else np.float32(0.0)
         for e in range(EXTRA):
             is_base = e == BASE or (e == BIAS and biased)
             extras[row, position + e] = row_base if is_base else np.float32(0.0)

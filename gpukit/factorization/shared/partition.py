@@ -140,12 +140,11 @@ def pace_index(epoch, quarter, count):
 
 
 def sample_rows(parts, rank):
-    """Return (counts (rows,) float32, every): ratings of a rank's users, 0 for others, and the step of the sample.
+    """Return (counts (rows,) float32, every): ratings of a rank's users, and the step of the sample.
 
-    The factors of each `every`-th row determine their mean length.
+    The factors of each `every`-th row of a rank determine their mean length.
     """
-    counts = np.where(parts.owner == rank, parts.counts[0], 0).astype(np.float32)
-    return counts, max(1, len(counts) // RULES.factor_sample)
+    return parts.counts[0][parts.users_of(rank)].astype(np.float32), max(1, len(parts.owner) // RULES.factor_sample)
 
 
 class Parts(NamedTuple):
@@ -175,8 +174,19 @@ class Parts(NamedTuple):
         return None if walk == "items" else np.argsort(-self.counts[1], kind="stable").astype(np.uint32)
 
     def users_of(self, rank):
-        """Return the users of a rank in ascending order."""
+        """Return the users of a rank in ascending order, which is that of its rows."""
         return np.flatnonzero(self.owner == rank)
+
+    def rows_on(self, rank):
+        """Return the row on a rank of each of its users, (M + 1,) int32; the last is that of unknown users."""
+        return np.cumsum(np.append(self.owner == rank, True), dtype=np.int32) - np.int32(1)
+
+    def assignment_on(self, rank, walk):
+        """Return the BlockAssignment of the rows of a rank; None without strata."""
+        if self.assignment is None:
+            return None
+        name = "seat" if walk == "users" else "block"
+        return self.assignment._replace(**{name: getattr(self.assignment, name)[self.users_of(rank)]})
 
 
 def parts_of(ratings, size, options, steps):
@@ -279,18 +289,37 @@ LAPS = tuple(share / 8 for share in range(9))  # bounds of the rounds of the blo
 class RankMeans(NamedTuple):
     """Means over the ratings of all ranks of a Team.
 
-    counts, own: ratings of the users (M,) and of the items (N,) on all ranks, and on this one.
+    counts: ratings of the users (M,) and of the items (N,) on all ranks; own (N,): of the items on this one; parts:
+    Parts; team.
     """
 
     counts: tuple
-    own: tuple
+    own: np.ndarray
+    parts: object
     team: object
 
+    @property
+    def users(self):
+        """Users of this rank in ascending order."""
+        return self.parts.users_of(self.team.rank)
+
+    @property
+    def numbers(self):
+        """Number of each row of a user on this rank, (rows + 1,) uint32; the last is that of unknown users."""
+        return np.append(self.users, len(self.parts.owner)).astype(np.uint32)
+
     def combine(self, side, means, damping):
-        """Return damped means (rows,) float64 of all ratings from those of each rank; side: 0 users, 1 items."""
-        counts = self.own[side]
-        sums = self.team.allreduce(np.where(counts > 0, means * (counts + damping), 0.0))
-        return sums / np.maximum(self.counts[side] + damping, np.finfo(np.float64).tiny)
+        """Return damped means float64 of all ratings from those of each rank.
+
+        side: 0 for the means of each rank's users, which become those of all users, 1 for those of all items.
+        """
+        if side == 0:
+            whole = np.empty(len(self.parts.owner))
+            for rank, part in enumerate(self.team.allgather(means)):
+                whole[self.parts.users_of(rank)] = part
+            return whole
+        sums = self.team.allreduce(np.where(self.own > 0, means * (self.own + damping), 0.0))
+        return sums / np.maximum(self.counts[1] + damping, np.finfo(np.float64).tiny)
 
 
 def scale_over_ranks(orders, ratings):
@@ -311,8 +340,7 @@ def scale_over_ranks(orders, ratings):
 
 def rank_means(orders, parts, team):
     """Return the RankMeans of a rank's ratings in orders and parts.Parts."""
-    sides = zip((orders.by_user, orders.by_item), orders.shape)
-    return RankMeans(parts.counts, tuple(np.diff(order.indptr[: rows + 1]) for order, rows in sides), team)
+    return RankMeans(parts.counts, np.diff(orders.by_item.indptr[: orders.shape[1] + 1]), parts, team)
 
 
 def chunk_tables(side, parts, options, plan, layout, steps, own_steps):
@@ -322,8 +350,8 @@ def chunk_tables(side, parts, options, plan, layout, steps, own_steps):
     """
     if side.strata is not None:
         return side.strata, len(side.strata), [Lap(0.0, 1.0, len(side.strata))]
-    rates = row_rates(plan.rates, plan.learning_rate, major_first(options.walk, *parts.counts)[0])
     n, counts, copied = len(side.minor), np.diff(side.indptr), isinstance(parts.schedule, Copies)
+    rates = row_rates(plan.rates, plan.learning_rate, counts if options.walk == "users" else parts.counts[1])
     most = own_steps.most_copy_workers(layout) if copied else steps.most_workers(layout)
     most = schedule.worker_count(n, most, layout.slots > 0)
     first, workers = bound_workers(most, parts, options.walk, plan)

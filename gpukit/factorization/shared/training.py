@@ -3,6 +3,7 @@
 Training on a Dask DataFrame: each rank learns from the partitions that its worker holds.
 """
 
+import functools
 import json
 import os
 import sys
@@ -19,7 +20,7 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.choose import choose
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.choosing import prepare as of_clicks
-from gpukit.factorization.model.parts import row_positions
+from gpukit.factorization.model.parts import USERS, row_positions
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.run import layout_of, options_of
 from gpukit.factorization.run import prepare as of_ratings
@@ -38,8 +39,8 @@ from gpukit.io.arrays import is_partitioned
 from gpukit.model_selection.splits import MANY_TIMES, thinned_users
 from gpukit.neighbors.shared import find_shared
 from gpukit.parallel import TeamError, dask_cluster
-from gpukit.parallel.devices import check_distinct_gpus
-from gpukit.ratings import formats
+from gpukit.parallel.current_team import check_distinct_gpus
+from gpukit.ratings import Ratings, formats
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.parts import RatingsPart
 from gpukit.ratings.read_parts import part_of_frames
@@ -103,20 +104,21 @@ def prepare(request):
         for divided in (ratings, request.held_out):
             if isinstance(divided, RatingsPart):
                 divided.move(parts.owner)
-        count = int(parts.counts[0][parts.users_of(team.rank)].sum())
-        layout = layout_of(estimator, plan, ratings, device, steps, count)
+        users = parts.users_of(team.rank)
+        stored = int(parts.counts[0][users].sum()), (len(users), ratings.shape[1])
+        layout = layout_of(estimator, plan, ratings, device, steps, stored)
         is_packed = isinstance(ratings, RatingsPart) and not device.is_cuda
-        release = ratings.release if is_packed else None
-        orders = order_ratings(ratings_of_rank(ratings, parts.owner, team.rank), device, team, release)
+        release = functools.partial(ratings.release, users) if is_packed else None
+        orders = order_ratings(ratings_of_rank(ratings, parts, team.rank), device, team, release)
         if is_packed and orders.levels.exact:
-            ratings.pack(orders)
+            ratings.pack(orders, users)
         scale = scale_over_ranks(orders, ratings)
         ranks = rank_means(orders, parts, team)
-        means = {"ranks": ranks, "assignment": parts.assignment}
+        means = {"ranks": ranks, "assignment": parts.assignment_on(team.rank, estimator.walk)}
         data = training_data.prepare_ratings(orders, scale, options, steps, **means)
         scale = data.scale
     with clock("neighbours"):
-        search = SharedSearch(team, device)
+        search = SharedSearch(team, device, users)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)
         orders = None  # a training needs less memory without them
     with clock("prepare"):
@@ -124,10 +126,11 @@ def prepare(request):
     with clock("neighbours"):
         neighbors, wait = wait and wait(), None
     with clock("prepare"):
-        session = request.begin_model(steps, layout, data, plan, resumed, neighbors)
+        state = resumed and take_users(resumed.state, users)
+        session = request.begin_model(steps, layout, data, plan, state, neighbors, ranks.numbers)
         session.train_on(data.side, data.query, *tables, parts.order_of_minor(estimator.walk))
         training = training_of(plan, session, parts, laps, team, device)
-        own_users = parts.users_of(team.rank) if isinstance(ratings, RatingsPart) else None
+        own_users = users if isinstance(ratings, RatingsPart) else None
         shared = SharedModel(session, training, parts, team, own_users)
     return request.run(shared, training, clock, scale, resumed, choice, own_users=own_users)
 
@@ -141,23 +144,32 @@ def sample_to_choose(estimator, ratings, settings):
     return ratings.sample(thinned_users(n, shape[0], settings.seed, MANY_TIMES * RULES.choice_sample))
 
 
-def ratings_of_rank(ratings, owner, rank):
-    """Return the Ratings of a rank's users, in the rows of all; ratings in parts have moved to their owners."""
-    if isinstance(ratings, RatingsPart):
-        return ratings.local
-    return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values).take(
-        owner[ratings.users] == rank
-    )
+def ratings_of_rank(ratings, parts, rank):
+    """Return the Ratings of a rank's users, in its rows; ratings in parts have moved to their owners."""
+    users, items, values = ratings.users, ratings.items, ratings.values
+    if not isinstance(ratings, RatingsPart):
+        users, items, values = (column[parts.owner[users] == rank] for column in (users, items, values))
+    ids = ratings.user_ids[parts.users_of(rank)], ratings.item_ids
+    return Ratings(parts.rows_on(rank)[users], items, values, *ids)
+
+
+def take_users(state, users):
+    """Return the State of some of its users."""
+    return state._replace(user_factors=state.user_factors[users], user_extras=state.user_extras[users])
 
 
 class SharedSearch:
     """The find_neighbors of factorization/cpu.py for items whose ratings are on all ranks."""
 
-    def __init__(self, team, device):
-        self.team, self.device = team, device
+    def __init__(self, team, device, users):
+        self.team, self.device, self.users = team, device, users
 
     def find_neighbors(self, table, settings):
-        """Return the lists of all ratings, on the host of every rank."""
+        """Return the lists of all ratings, on the host of every rank; hashes depend on the numbers of users."""
+        steps = engine(self.device, "gpukit.factorization").preparing
+        users = steps.empty(table.users.shape, np.int32)
+        steps.run("follow", steps.resident(self.users, np.int32), table.users, users)
+        table = table._replace(users=users)
         lists, random_slots = find_shared(table, settings, self.team, self.device)
         return lambda: (lists, random_slots)
 
@@ -235,7 +247,8 @@ class SharedModel:
     def ask(self, users, items):
         """See cpu.DeviceModel; each rank asks for its users, rank 0 also for unknown ones."""
         self.mask = np.append(self.parts.owner, 0)[users] == self.team.rank
-        return (self.local.ask(users[self.mask], items[self.mask]) if self.mask.any() else None,)
+        rows = self.parts.rows_on(self.team.rank)[users[self.mask]]
+        return (self.local.ask(rows, items[self.mask]) if self.mask.any() else None,)
 
     def truth(self, values):
         """See cpu.DeviceModel; of the pairs of the last `ask`."""
@@ -252,23 +265,24 @@ class SharedModel:
         self.training.gather()
         state = self.local.state()
         if self.own_users is not None:
-            sides = state.user_factors[self.own_users], state.user_extras[self.own_users]
-            return state._replace(user_factors=sides[0], user_extras=sides[1])
+            return state
+        return state._replace(**{name: self.gather_users(getattr(state, name)) for name in USERS})
+
+    def gather_users(self, own):
+        """Return a table (M, any) of all users from those (rows, any) of each rank."""
+        whole = np.empty((len(self.parts.owner), own.shape[1]), own.dtype)
         for rank in range(self.team.size):
-            users = self.parts.users_of(rank)
-            for side in (state.user_factors, state.user_extras):
-                side[users] = self.team.broadcast(side[users] if rank == self.team.rank else None, rank)
-        return state
+            rows = self.team.broadcast(own if rank == self.team.rank else None, rank)
+            whole[self.parts.users_of(rank)] = rows
+        return whole
 
     @property
     def history(self):
         """Return the arrays.History of all users, or of own_users, on the host; gathered on each access."""
         local = History(*(fetch_array(array) for array in self.local.history))
-        size = int(local.indptr[-1])
-        if self.own_users is not None:  # the others have no ratings here
-            indptr = np.append(local.indptr[self.own_users], [size, size])
-            return History(indptr, local.items[:size], local.codes[:size], local.levels)
-        counts = self.parts.counts[0]
+        if self.own_users is not None:
+            return local
+        size, counts = int(local.indptr[-1]), self.parts.counts[0]
         indptr = np.concatenate([[0], np.cumsum(counts), [counts.sum()]]).astype(np.int64)
         items, codes = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.uint8)
         for column, whole in ((local.items, items), (local.codes, codes)):

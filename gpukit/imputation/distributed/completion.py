@@ -19,7 +19,7 @@ from gpukit.device.workspace import Workspace
 from gpukit.imputation.distributed.share import FEWEST, LEAST, Share, equal_parts, part_of_rank
 from gpukit.imputation.spectral import cpu
 from gpukit.imputation.spectral.cpu import TensorCompletion
-from gpukit.parallel.devices import check_distinct_gpus, make_transport
+from gpukit.parallel.current_team import check_distinct_gpus, make_transport
 
 END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(7)
 ALONE = (
@@ -32,7 +32,7 @@ class Worker:
     """This process's rank in a parallel.Team; constructed on all ranks together.
 
     device: device.Device of this rank, a CPU or a GPU of its own; workspace: of the run (device.workspace.Workspace).
-    lines: array transport (parallel.array_transport). shared: True on rank 0 if a tensor was distributed.
+    lines: array transport (parallel.team.HostTransport). shared: True on rank 0 if a tensor was distributed.
     """
 
     def __init__(self, team, device, workspace):

@@ -82,7 +82,7 @@ def cases_of(layout, plain, quad, pairs):
 STARTS, RATED, PLACES = "int64[::1]", "int32[::1], uint8[::1], float32[::1]", "uint32[::1]"  # RATED: others, codes, z
 UNITS = "float32, float32, float32, float32"  # deviation, mean, low, high
 PREPARING = [
-    Case("factorization.shuffle_rows", prepare.shuffle_rows, f"{STARTS}, uint32, {PLACES}", registers=48),
+    Case("factorization.shuffle_rows", prepare.shuffle_rows, f"{STARTS}, {PLACES}, uint32, {PLACES}", registers=48),
     Case("factorization.lay_out", prepare.lay_out, f"{PLACES}, {RATED}, int32[::1], float32[::1]", registers=32),
     Case(
         "factorization.lay_out_values",
@@ -156,7 +156,7 @@ PREPARING = [
         Case(
             f"factorization.start_rows[{name}]",
             prepare.start_rows,
-            f"uint32, float64[::1], boolean, int64, {kind}[:, ::1], float32[:, ::1]",
+            f"uint32, {PLACES}, float64[::1], boolean, int64, {kind}[:, ::1], float32[:, ::1]",
             registers=48,
             float64_ok=True,  # the biases that it reads
         )

@@ -169,7 +169,7 @@ def test_rows_that_begin(shape, biased):
     given = table, flags, starts, FirstRows(base, biased, 34, np.uint32(9)), np.float32(7)
     (begun,) = both("begin_rows", shape, given, [work])
     expected = np.zeros_like(table)
-    preparing.start_rows(np.uint32(9), base, biased, 34, expected, expected)
+    preparing.start_rows(np.uint32(9), np.arange(5, dtype=np.uint32), base, biased, 34, expected, expected)
     still = flags == 0
     expected[:5][still] = table[:5][still]
     expected[:5, 36 + SQUARES] = np.where(still, 7, np.diff(starts))

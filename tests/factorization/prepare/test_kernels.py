@@ -60,14 +60,15 @@ def ratings(starts, seed=0):
 
 def test_shuffle_rows(starts, shape):
     """A permutation of each row."""
-    (where,) = both("shuffle_rows", shape, starts, np.uint32(9), [np.zeros(starts[-1], np.uint32)])
+    numbers = np.random.default_rng(0).permutation(len(starts)).astype(np.uint32)
+    (where,) = both("shuffle_rows", shape, starts, numbers, np.uint32(9), [np.zeros(starts[-1], np.uint32)])
     for begin, end in zip(starts, starts[1:]):
         assert sorted(where[begin:end]) == list(range(begin, end))
 
 
 def shuffled(starts, seed_key):
     where = np.zeros(starts[-1], np.uint32)
-    twins.shuffle_rows(starts, np.uint32(seed_key), where)
+    twins.shuffle_rows(starts, np.arange(len(starts), dtype=np.uint32), np.uint32(seed_key), where)
     return where
 
 
@@ -192,12 +193,12 @@ def test_start_rows(rows, n_factors, stride, half, biased, shape):
 
     base = np.random.default_rng(rows).normal(size=rows)
     base[rows // 2] = 0 if rows > 1 else base[0]
-    seed_key = np.uint32(key(4, 104))
+    seed_key, order = np.uint32(key(4, 104)), np.random.default_rng(1).permutation(rows).astype(np.uint32)
     expected = np.full((rows + 1, stride), 77, np.float32)
-    twins.start_rows(seed_key, base, biased, n_factors, expected, expected)
+    twins.start_rows(seed_key, order, base, biased, n_factors, expected, expected)
     table = cuda.to_device(np.full((rows + 1, stride), 77, np.float32))
     factors = table.view(np.float16) if half else table
-    kernels.start_rows[shape](seed_key, cuda.to_device(base), biased, n_factors, factors, table)
+    kernels.start_rows[shape](seed_key, cuda.to_device(order), cuda.to_device(base), biased, n_factors, factors, table)
     found = table.copy_to_host()
     at = stride - EXTRA
     np.testing.assert_array_equal(found[:, at:], expected[:, at:])
@@ -208,6 +209,7 @@ def test_start_rows(rows, n_factors, stride, half, biased, shape):
     np.testing.assert_array_equal(numbers, stored)
     factors = np.zeros((rows, n_factors), np.float32)
     start_factors(seed_key, factors)
+    factors = factors[order]
     factors[base == 0] = 0
     extras = np.zeros((rows, EXTRA), np.float32)
     extras[:, BASE], extras[:, BIAS] = base, base if biased else 0

@@ -24,7 +24,7 @@ from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu, gpu, kernels, twins
 from gpukit.factorization.shared.partition import Parts
-from gpukit.parallel.array_transport import HostTransport
+from gpukit.parallel.team import HostTransport
 
 SHAPES = [(1, 4), (5, 12), (33, 32)]  # rows, factors
 
@@ -292,9 +292,7 @@ def test_ranks_damp_alike(monkeypatch):
     parts = Parts(np.array([0, 1, 1, 0, 1]), (users, items), np.zeros(6, np.int32), None, None)
     plan = check(MatrixFactorization(n_factors=12, n_epochs=3), 10**6)
     table, (Q, _) = np.random.default_rng(5).normal(size=(6, 12 + EXTRA)), table_of(8, 12, False)
-    of = {
-        rank: np.where(np.append(parts.owner == rank, True)[:, None], table, 99).astype(np.float32) for rank in (0, 1)
-    }
+    of = {rank: table[np.append(parts.owner == rank, True)].astype(np.float32) for rank in (0, 1)}
     rows = Rows(12, Q.shape[1], False)
 
     def session(team, put, **more):

@@ -14,7 +14,7 @@ def test_rows_that_ranks_have_solved_for_are_everywhere(monkeypatch):
     """Through the host: NCCL is not simulated."""
     from gpukit._cuda import cuda
     from gpukit.factorization.shared import gpu
-    from gpukit.parallel.array_transport import HostTransport
+    from gpukit.parallel.team import HostTransport
 
     rows, spans = np.random.default_rng(0).random((7, 5), np.float32), [(0, 3), (3, 3), (3, 7)]
     monkeypatch.setattr(

@@ -65,5 +65,8 @@ def test_ranks_beyond_the_blocks_of_strata_own_none(walk, size, owning):
     np.testing.assert_array_equal(parts.assignment.seat, alone.assignment.seat)
     np.testing.assert_array_equal(parts.block, alone.block)
     mine = [parts.users_of(rank) for rank in range(size)]
+    for rank, users in enumerate(mine):
+        rows = parts.rows_on(rank)
+        assert rows[users].tolist() == list(range(len(users))) and rows[-1] == len(users)  # the last: unknown users
     assert [len(users) > 0 for users in mine] == [rank in owning for rank in range(size)]
     assert sorted(np.concatenate(mine)) == list(range(table.shape[0]))

@@ -54,6 +54,21 @@ def test_to_the_bit_where_one_result_is_asked_for(size, scale):
         np.testing.assert_array_equal(its, own)
 
 
+def test_a_checkpoint_continues_with_another_number_of_ranks(tmp_path, monkeypatch):
+    """Each rank takes its users from the checkpoint, which has all."""
+    monkeypatch.setattr(RULES, "checkpoint_seconds", 0.0)
+    train, _ = generated(0.004)
+    settings = {**FACTORS, "learning_rate": 0.1, "deterministic": True}
+    path = tmp_path / "checkpoint"
+
+    def fit(epochs, team, **more):
+        return MatrixFactorization(**settings, n_epochs=epochs).fit(train, team=team, checkpoint=path, **more)
+
+    for model in together(2, lambda team: fit(2, team)):
+        assert len(model.history_) == 2
+    same(together(3, lambda team: fit(4, team, resume=True)), MatrixFactorization(**settings, n_epochs=4).fit(train))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 4])
 def test_users_learn_as_well_as_in_one_process(size, one_thread):

@@ -30,10 +30,10 @@ def prepared(table, walk, team, deterministic=False, trend=()):
     """Return (Parts, Orders, Scale, TrainingData, tables) of a rank."""
     way = WAY._replace(walk=walk, deterministic=deterministic, trend=trend)
     parts = parts_of(table, team.size, way, preparing)
-    orders = order_ratings(ratings_of_rank(table, parts.owner, team.rank), cpu(), team)
+    orders = order_ratings(ratings_of_rank(table, parts, team.rank), cpu(), team)
     ranks = partition.rank_means(orders, parts, team)
     scale = scale_of(orders, table.values)
-    made = prepare_ratings(orders, scale, way, preparing, ranks=ranks, assignment=parts.assignment)
+    made = prepare_ratings(orders, scale, way, preparing, ranks=ranks, assignment=parts.assignment_on(team.rank, walk))
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
     tables, *_ = partition.chunk_tables(made.side, parts, way, plan, layout, steps, own_steps)
@@ -59,6 +59,7 @@ def test_every_rating_is_processed_once_in_its_block(walk, size, deterministic, 
             for row, first, length in chunks[chunks[:, 2] > 0]:
                 for t in range(first, first + length):
                     user, item = (row, made.side.minor[t]) if walk == "users" else (made.side.minor[t], row)
+                    user = parts.users_of(rank)[user]
                     assert parts.owner[user] == rank
                     if not deterministic:
                         assert parts.block[item] == number
@@ -82,7 +83,7 @@ def test_levels_mean_and_baselines_are_those_of_all_ratings(size, deterministic,
         np.testing.assert_allclose(its, scale, rtol=1e-12)
         mine = parts.users_of(rank)
         np.testing.assert_allclose(made.baseline[1], items, rtol=1e-12, atol=1e-14)
-        np.testing.assert_allclose(made.baseline[0][mine], users[mine], rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(made.baseline[0], users[mine], rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("deterministic", [False, True])

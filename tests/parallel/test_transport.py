@@ -11,8 +11,8 @@ import pytest
 from gpukit.device import cpu
 from gpukit.errors import DataError
 from gpukit.parallel import TeamError, nccl
-from gpukit.parallel.array_transport import HostTransport
-from gpukit.parallel.devices import make_transport
+from gpukit.parallel.current_team import make_transport
+from gpukit.parallel.team import HostTransport
 from parallel.test_team import of_rank, together
 
 
