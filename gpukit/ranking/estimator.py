@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpukit.ranking.solvers.choose import Solver
     from gpukit.typing import ArrayLike, DeviceLike, DocumentsLike, Float64, Ids, Int32, Int64, Path, Progress
 
-Scale = Literal["auto", "none", "minmax", "deviation", "query"]
+Scale = Literal["auto", "none", "minmax", "deviation"]
 Features = Literal["auto", "linear", "thresholds", "fourier"]
 PairWeights = Literal["equal", "gain"]
 
@@ -62,7 +62,7 @@ class RankSVM(Estimator):
         relatively.
     max_iter : int
         Maximum number of Newton steps.
-    scale : {'auto', 'none', 'minmax', 'deviation', 'query'}
+    scale : {'auto', 'none', 'minmax', 'deviation'}
         Scaling of the features (gpukit.ranking.scaling). 'auto': chosen with C, and 'none' with an explicit C.
     device : {'auto', 'cpu', 'cuda', 'cuda:N'}
         'auto' uses the CPU for small problems.
@@ -371,7 +371,7 @@ class RankSVM(Estimator):
             With the same number of columns. If X and the model have names, columns are matched by name in any order.
             For a model with columns_, other columns are ignored, with a UserWarning if they have values.
         qid, group
-            As in fit; required only with scale='query'.
+            Not used; scikit-learn's routing may pass it.
 
         Returns
         -------
@@ -385,7 +385,7 @@ class RankSVM(Estimator):
         self._check_fitted()
         from gpukit.ranking import serve
 
-        return serve.predict(self, X, qid, group)
+        return serve.predict(self, X)
 
     decision_function = predict
 
@@ -426,7 +426,7 @@ class RankSVM(Estimator):
         self._check_fitted()
         from gpukit.ranking import serve
 
-        return serve.explain(self, X, qid, group)
+        return serve.explain(self, X)
 
     def score(
         self,
@@ -494,7 +494,7 @@ class RankSVM(Estimator):
         Raises
         ------
         DataError
-            The scale is 'query', or the file cannot be written.
+            The file cannot be written.
         ParameterError
             onnx is not installed.
         """

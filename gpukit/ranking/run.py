@@ -46,13 +46,13 @@ class Run:
             X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
             on_host = is_on_host(X)
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
-            span = scaling.ranges(X) if on_host and settings.scale != "query" else None
+            span = scaling.ranges(X) if on_host else None
             self.scaling = scaling.fit(settings.scale, X, queries.offsets, span)
             # a GPU scales its copy of X itself, so that the host needs none
             later = self.device.is_cuda and settings.features == "fourier" and self.scaling.kind in scaling.FITTED
             self.later = self.scaling if later else scaling.UNSCALED
             if is_mapped and self.later is scaling.UNSCALED:
-                X = self.scaling.apply(X, queries.offsets)
+                X = self.scaling.apply(X)
             self.map = feature_map.fit(settings.features, X, queries.offsets, self.later)
             n = feature_map.width(self.map, count)
             widest = 4096 if is_mapped else 1024  # features of a full matrix; passes over mapped ones cost more
@@ -78,10 +78,9 @@ class Run:
         """A Problem with its features scaled, or, if they are, mapped; None stays None."""
         if problem is None:
             return None
-        X, offsets = problem.X, problem.tree.offsets
         if self.map is None:
-            return problem._replace(X=self.scaling.apply(X, offsets))
-        return problem._replace(X=feature_map.Expanded(X, self.map, offsets, self.later))
+            return problem._replace(X=self.scaling.apply(problem.X))
+        return problem._replace(X=feature_map.Expanded(problem.X, self.map, problem.tree.offsets, self.later))
 
     def _size(self, pairs, largest):
         """Return the Size of all documents. Only solver scan takes sums of scores that are centred in their query."""
@@ -99,8 +98,6 @@ class Run:
         span: the ranges of the features, None for X on a GPU, whose magnitudes are unknown: None.
         """
         extra = np.zeros(0) if self.map is None else self.map.largest
-        if self.scaling.kind == "query":
-            return np.append(np.ones(count), extra)
         if span is None:
             return None
         low, high = span

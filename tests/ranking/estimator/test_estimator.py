@@ -177,7 +177,7 @@ def test_the_input_is_left_alone():
     rows = np.random.default_rng(0).permutation(len(at.y))
     X, y, qid = at.taken(rows)
     kept = X.copy(), y.copy(), qid.copy()
-    for scale in ("none", "minmax", "query"):
+    for scale in ("none", "minmax", "deviation"):
         tight(scale=scale).fit(X, y, qid)
     for now, before in zip((X, y, qid), kept):
         np.testing.assert_array_equal(now, before)
