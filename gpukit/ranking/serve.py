@@ -185,6 +185,6 @@ def accuracy(model, X, y, qid, group, weights):
         own = inputs.queries.ordered(document_weights(weights, None, offsets[-1]))
         weights = np.add.reduceat(own, offsets[:-1]) / np.diff(offsets)
     weights = query_weights(weights, inputs.queries, None if np.shape(weights) == (len(offsets) - 1,) else group)
-    pairs, right, _ = ranking.pair_counts(*score_inputs(model, inputs)).T
+    values, pairs = ranking.values_by_query(["pa"], *score_inputs(model, inputs), tied=0.0)["pa"]
     total = weights @ pairs
-    return float(weights @ right / total) if total else np.nan
+    return float((weights * pairs) @ values / total) if total else np.nan
