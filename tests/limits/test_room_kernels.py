@@ -11,10 +11,10 @@ pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarni
 
 from cudasim import run_blocks
 from gpukit.imputation.spectral import kernels as spectral
-from gpukit.neighbors.hashes import kernels as simlsh
-from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors import hash_kernels as simlsh
+from gpukit.neighbors import run
+from gpukit.neighbors import search_kernels as hamming
 from gpukit.neighbors.plan import Lists
-from gpukit.neighbors.search import kernels as hamming
 from gpukit.ranking.kernels import level_tree, matrix, pair_sums, rows
 from gpukit.ranking.problem import Csr, Partners, Ranks, Sums
 from gpukit.selection import kernels as selection
@@ -30,8 +30,8 @@ DOCUMENTS = 2**31 - 1  # the limit of RankSVM
 def test_codes_of_ratings_far_back_and_of_many_items():
     """Whole and divided columns have the codes that they have at the start."""
     table, made, words, slots = columns(ratings(20, 4, 0.8, [1, 2, 4], seed=3)), [], 33, 2**22
-    units, joins, n_slots = work.work_units(table.indptr, 7)
-    weights, keys = work.level_weights(table.values, 2), work.word_keys(1, words)
+    units, joins, n_slots = run.work_units(table.indptr, 7)
+    weights, keys = run.level_weights(table.values, 2), run.word_keys(1, words)
     for offset, items, room in ((0, 0, 0), (2**32 - 9, 2**27, slots)):
         own = units + [items, offset, offset, 0]
         own[:, 3] = np.where(units[:, 3] < 0, -1, units[:, 3] + room)

@@ -10,7 +10,7 @@ from gpukit.neighbors import item_knn
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.runtime import thread_count
 from neighbors import naive
-from neighbors.search.exact_inputs import CLICKS, clicked, clicks
+from neighbors.exact_inputs import CLICKS, clicked, clicks
 
 DAMPING = 10.0
 

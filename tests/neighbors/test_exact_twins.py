@@ -5,21 +5,22 @@ import functools
 import numpy as np
 import pytest
 
+from gpukit.neighbors import cpu, run
+from gpukit.neighbors import search_twins as twins
 from gpukit.neighbors.formulas import NOBODY
-from gpukit.neighbors.search import cpu, plan, twins
 from gpukit.ratings import Ratings
 from gpukit.runtime import thread_count
 from gpukit.selection.twins import scores
 from neighbors import naive
+from neighbors.exact_inputs import CLICKS, SHAPES, case, clicked, clicks
 from neighbors.inputs import columns
-from neighbors.search.exact_inputs import CLICKS, SHAPES, case, clicked, clicks
 
 WORST, NO_LEVELS = 1 << 31, np.empty(0, np.uint32)
 
 
 def similarity(made, table):
     """Return the oracle's matrix, of ratings as levels."""
-    whole = plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
+    whole = run.whole_numbers(table.values, int(np.diff(table.indptr).max()))
     values = whole[np.searchsorted(table.values, made.values)].astype(float)
     return naive.gsm(made.users, made.items, values, made.shape[1])
 
@@ -27,7 +28,7 @@ def similarity(made, table):
 def keys_of(table, first, n_rows, numbers=None):
     """Return the keys (n_rows, N) of query rows, NOBODY for pairs that are not listed; numbers: see select_pairs."""
     if numbers is None:
-        numbers = plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
+        numbers = run.whole_numbers(table.values, int(np.diff(table.indptr).max()))
     return whole_keys(cpu.select_pairs(table, numbers, len(table.indptr) - 1, [(first, first + n_rows)]), first)
 
 
@@ -92,7 +93,7 @@ def test_the_best_of_clicks_in_any_stripes(n_neighbors, monkeypatch):
     table, selections = columns(clicks("no clicks on some")), []
     for most, threads in ((1 << 21, 1), (1, 2), (300, 3)):
         with monkeypatch.context() as patch:
-            patch.setattr(plan, "stripes", functools.partial(of_size, plan.stripes, most))
+            patch.setattr(run, "stripes", functools.partial(of_size, run.stripes, most))
             patch.setattr(thread_count._setting, "count", threads)
             parts = list(cpu.select_pairs(table, NO_LEVELS, n_neighbors, [(0, 9), (9, 65)]))
         assert len(parts) == 65 if most == 1 else len(parts) >= 2

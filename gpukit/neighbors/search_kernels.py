@@ -1,4 +1,4 @@
-"""GPU kernels of the searches and the supplement; twins.py has them for the CPU."""
+"""GPU kernels of the searches and the supplement; search_twins.py has them for the CPU."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""CPU twins of kernels.py: the same names, the same arguments in the same order, the same integers."""
+"""CPU twins of hash_kernels.py: the same names, the same arguments in the same order, the same integers."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gpukit.neighbors.formulas import (
     used_bits,
     value_bit,
 )
-from gpukit.neighbors.hashes.plan import WeightedUsers
+from gpukit.neighbors.plan import WeightedUsers
 from gpukit.random import bits
 from gpukit.scheduler import by_block
 

@@ -1,4 +1,4 @@
-"""GPU kernels of simLSH. twins.py has each of them for the CPU; gpu.py launches them.
+"""GPU kernels of simLSH. hash_twins.py has each of them for the CPU; gpu.py launches them.
 
 A thread of the hashing has one 32-bit word of a code, hence 32 bit-sliced counters (formulas.py). A rating costs its
 hash and two or three logic operations, not 32 additions. Shared memory is used as indexable registers: no thread reads

@@ -3,18 +3,17 @@
 import numpy as np
 import pytest
 
-from gpukit.neighbors.hashes import cpu, plan
-from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors import cpu, run
 from gpukit.neighbors.plan import Settings
 from gpukit.ratings import Ratings
-from neighbors.hashes.projection_inputs import directions, oracle_codes
 from neighbors.inputs import SHAPES, case, columns, ratings, unpack
+from neighbors.projection_inputs import directions, oracle_codes
 
 
 @pytest.mark.parametrize("name", sorted(set(SHAPES) - {"more than 128 words"}))
 def test_codes_are_signs_of_projections(name):
     made, table, settings, chunk = case(name)
-    codes = work.projection_codes(cpu, table, settings, chunk)
+    codes = run.projection_codes(cpu, table, settings, chunk)
     np.testing.assert_array_equal(unpack(codes, settings.n_bits), oracle_codes(made, settings))
     assert not unpack(codes, 32 * settings.n_words)[:, settings.n_bits :].any(), "unused high bits must stay zero"
 
@@ -36,7 +35,7 @@ def test_agreement_tells_the_angle():
     users, items = np.array([0, 1, 0, 1, 1, 2], np.int32), np.array([0, 0, 1, 1, 2, 2], np.int32)
     made = Ratings(users, items, np.float32([5, 3, 3, 5, 2, 2]), np.arange(3), np.arange(3))
     settings = Settings(1, 1, 2500, 8)
-    bits = unpack(work.projection_codes(cpu, columns(made), settings), settings.n_bits)
+    bits = unpack(run.projection_codes(cpu, columns(made), settings), settings.n_bits)
     X = np.zeros((3, 3))
     X[made.items, made.users] = made.values
     X /= np.linalg.norm(X, axis=1)[:, None]
@@ -46,6 +45,6 @@ def test_agreement_tells_the_angle():
 
 def test_the_seed_changes_the_directions():
     table = columns(ratings(40, 20, 0.5, [1, 2, 3], seed=2))
-    first, second = (work.projection_codes(cpu, table, Settings(3, 2, 8, 4, seed=seed)) for seed in (0, 1))
+    first, second = (run.projection_codes(cpu, table, Settings(3, 2, 8, 4, seed=seed)) for seed in (0, 1))
     assert (first != second).mean() > 0.9
-    assert len({int(key) for seed in (0, 1, 2**40) for key in plan.direction_keys(seed, 700)}) > 2090
+    assert len({int(key) for seed in (0, 1, 2**40) for key in run.direction_keys(seed, 700)}) > 2090

@@ -1,4 +1,4 @@
-"""CPU twins of kernels.py: the same names, the same arguments in the same order, the same integers."""
+"""CPU twins of search_kernels.py: the same names, the same arguments in the same order, the same integers."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from gpukit.neighbors.formulas import (
     table_code,
     table_hash,
 )
-from gpukit.neighbors.search.plan import chunk_edges
+from gpukit.neighbors.run import chunk_edges
 from gpukit.random import bits, shuffle_index
 from gpukit.scheduler import by_block
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from gpukit.neighbors import cpu
+from gpukit.neighbors import search_twins as twins
 from gpukit.neighbors.plan import Items, Settings
-from gpukit.neighbors.search import cpu, twins
 from neighbors import naive
 from neighbors.inputs import codes, unpack
-from neighbors.search.inputs import STRIPES
+from neighbors.search_inputs import STRIPES
 
 WIDTHS = [(1, 7, 1), (2, 3, 3), (3, 5, 8), (1, 3, 32), (1, 2, 33), (2, 2, 32), (9, 3, 8)]  # p, q, bits
 

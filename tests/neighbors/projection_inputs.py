@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.neighbors.formulas import coordinate
-from gpukit.neighbors.hashes.plan import direction_keys
+from gpukit.neighbors.run import direction_keys
 from neighbors import naive
 
 

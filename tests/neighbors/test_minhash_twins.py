@@ -3,18 +3,17 @@
 import numpy as np
 import pytest
 
-from gpukit.neighbors.hashes import cpu, plan
-from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors import cpu, run
 from gpukit.neighbors.plan import Settings
 from gpukit.ratings import Ratings
-from neighbors.hashes.minhash_inputs import oracle_codes
 from neighbors.inputs import SHAPES, case, columns, unpack
+from neighbors.minhash_inputs import oracle_codes
 
 
 @pytest.mark.parametrize("name", sorted(set(SHAPES) - {"more than 128 words"}))
 def test_codes_are_bits_of_least_hashes(name):
     made, table, settings, _ = case(name)
-    codes, expected = work.minhash_codes(cpu, table, settings), oracle_codes(made, settings)
+    codes, expected = run.minhash_codes(cpu, table, settings), oracle_codes(made, settings)
     rated = np.diff(table.indptr) > 0
     np.testing.assert_array_equal(unpack(codes, settings.n_bits)[rated], expected[rated])
     assert not unpack(codes, 32 * settings.n_words)[:, settings.n_bits :].any(), "unused high bits must stay zero"
@@ -25,7 +24,7 @@ def test_hashings_of_more_than_32_bits():
     settings = Settings(1, 1, 3, 45)
     rated = np.diff(table.indptr) > 0
     np.testing.assert_array_equal(
-        unpack(work.minhash_codes(cpu, table, settings), 135)[rated], oracle_codes(made, settings)[rated]
+        unpack(run.minhash_codes(cpu, table, settings), 135)[rated], oracle_codes(made, settings)[rated]
     )
 
 
@@ -35,10 +34,10 @@ def test_agreement_tells_the_jaccard_similarity():
     values = np.random.default_rng(0).integers(1, 6, 120).astype(np.float32)
     table = columns(Ratings(users, items, values, np.arange(80), np.arange(2)))
     settings = Settings(1, 4, 1000, 8)
-    first, second = unpack(work.minhash_codes(cpu, table, settings), settings.n_bits).reshape(2, -1, 8)
+    first, second = unpack(run.minhash_codes(cpu, table, settings), settings.n_bits).reshape(2, -1, 8)
     assert abs((first == second).all(axis=1).mean() - 40 / 80) < 0.04
     assert abs((first == second).mean() - 0.75) < 0.02
 
 
 def test_keys_differ():
-    assert len({int(key) for seed in (0, 1, 2**40) for key in plan.hashing_keys(seed, 700)}) > 2090
+    assert len({int(key) for seed in (0, 1, 2**40) for key in run.hashing_keys(seed, 700)}) > 2090

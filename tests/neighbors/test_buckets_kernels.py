@@ -7,10 +7,11 @@ from support import launch
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit._cuda import cuda
+from gpukit.neighbors import cpu, gpu
+from gpukit.neighbors import search_kernels as kernels
 from gpukit.neighbors.plan import Items, Settings
-from gpukit.neighbors.search import cpu, gpu, kernels
 from neighbors.inputs import codes
-from neighbors.search.test_buckets_twins import misses
+from neighbors.test_buckets_twins import misses
 
 
 @pytest.fixture(autouse=True)

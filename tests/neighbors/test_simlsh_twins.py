@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.neighbors.hashes import cpu
-from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors import cpu, run
 from gpukit.neighbors.plan import Settings
 from neighbors.inputs import SHAPES, case, columns, oracle_codes, ratings, unpack, user_signs
 
@@ -12,7 +11,7 @@ from neighbors.inputs import SHAPES, case, columns, oracle_codes, ratings, unpac
 @pytest.mark.parametrize("name", SHAPES)
 def test_codes_are_equation_3(name):
     made, table, settings, chunk = case(name)
-    codes = work.simlsh_codes(cpu, table, settings, chunk)
+    codes = run.simlsh_codes(cpu, table, settings, chunk)
     np.testing.assert_array_equal(unpack(codes, settings.n_bits), oracle_codes(made, settings))
     used = unpack(codes, 32 * settings.n_words)
     assert not used[:, settings.n_bits :].any(), "unused high bits must stay zero"
@@ -20,7 +19,7 @@ def test_codes_are_equation_3(name):
 
 def test_the_seed_changes_the_hashes():
     table = columns(ratings(40, 20, 0.5, [1, 2, 3], seed=2))
-    first, second = (work.simlsh_codes(cpu, table, Settings(3, 2, 8, 4, seed=seed)) for seed in (0, 1))
+    first, second = (run.simlsh_codes(cpu, table, Settings(3, 2, 8, 4, seed=seed)) for seed in (0, 1))
     assert (first != second).mean() > 0.9
 
 

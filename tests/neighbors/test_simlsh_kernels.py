@@ -8,10 +8,9 @@ from neighbors.inputs import case, columns, columns_on_device, oracle_codes, rat
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit._cuda import cuda
-from gpukit.neighbors.hashes import cpu, gpu, plan
-from gpukit.neighbors.hashes import plan as work
-from gpukit.neighbors.hashes.plan import CHUNK, level_weights
+from gpukit.neighbors import cpu, gpu, plan, run
 from gpukit.neighbors.plan import Columns, Settings
+from gpukit.neighbors.run import CHUNK, level_weights
 
 CASES = {  # ratings(users, items, density, levels), settings, chunk
     "one hash bit": ((4, 3, 0.9, [1, 2]), Settings(2, 1, 1, 1), CHUNK),
@@ -28,14 +27,14 @@ CASES = {  # ratings(users, items, density, levels), settings, chunk
 def test_hash_codes(case):
     shape, settings, chunk = CASES[case]
     table = columns(ratings(*shape, seed=3))
-    codes = work.simlsh_codes(gpu, columns_on_device(table), settings, chunk).copy_to_host()
-    np.testing.assert_array_equal(codes, work.simlsh_codes(cpu, table, settings, chunk))
+    codes = run.simlsh_codes(gpu, columns_on_device(table), settings, chunk).copy_to_host()
+    np.testing.assert_array_equal(codes, run.simlsh_codes(cpu, table, settings, chunk))
 
 
 @pytest.mark.parametrize("name", ["unused high bits", "negative and zero", "one rating a chunk", "codes of 72 bits"])
 def test_codes_are_equation_3(name):
     made, table, settings, chunk = case(name)
-    found = work.simlsh_codes(gpu, columns_on_device(table), settings, chunk).copy_to_host()
+    found = run.simlsh_codes(gpu, columns_on_device(table), settings, chunk).copy_to_host()
     np.testing.assert_array_equal(unpack(found, settings.n_bits), oracle_codes(made, settings))
     assert not unpack(found, 32 * settings.n_words)[:, settings.n_bits :].any(), "unused high bits must stay zero"
 
@@ -56,7 +55,7 @@ def test_sums_that_are_added_to(case):
     shape, settings, chunk = CASES[case]
     table = columns(ratings(*shape, seed=3))
     parts, weights = list(halves(table, np.random.default_rng(0))), level_weights(table.values, settings.psi)
-    slices, n_items = plan.whole_slices(plan.sum_slices(3 * table.indptr, weights)), len(table.indptr) - 1
+    slices, n_items = run.whole_slices(run.sum_slices(3 * table.indptr, weights)), len(table.indptr) - 1
     sizes = (n_items, slices, settings.n_words), (n_items,), (n_items, settings.n_words)
     kept = plan.Sums(*(np.zeros(size, kind) for size, kind in zip(sizes, (np.uint32, np.int64, np.uint32))))
     there = plan.Sums(*map(cuda.to_device, kept))
@@ -66,4 +65,4 @@ def test_sums_that_are_added_to(case):
     for mine, other in zip(kept, there):
         np.testing.assert_array_equal(other.copy_to_host(), mine)
     rated = np.diff(table.indptr) > 0
-    np.testing.assert_array_equal(kept.codes[rated], work.simlsh_codes(cpu, table, settings, chunk)[rated])
+    np.testing.assert_array_equal(kept.codes[rated], run.simlsh_codes(cpu, table, settings, chunk)[rated])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.neighbors.hashes.plan import hashing_keys
+from gpukit.neighbors.run import hashing_keys
 from gpukit.random import bits
 from neighbors import naive
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from gpukit.neighbors import cpu
 from gpukit.neighbors.plan import Items, Settings
-from gpukit.neighbors.search import cpu
-from gpukit.neighbors.search.plan import empty_lists, search
+from gpukit.neighbors.run import empty_lists, search
 from neighbors import naive
 from neighbors.inputs import random_orders, selection_of
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from gpukit.neighbors import search_twins as twins
 from gpukit.neighbors.formulas import NOBODY
-from gpukit.neighbors.search import twins
 from neighbors import naive
 from neighbors.inputs import codes, unpack
-from neighbors.search.inputs import STRIPES
+from neighbors.search_inputs import STRIPES
 
 
 @pytest.mark.parametrize("n_words", [1, 3, 16])

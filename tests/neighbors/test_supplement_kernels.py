@@ -6,11 +6,11 @@ import pytest
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit._cuda import cuda
+from gpukit.neighbors import gpu
 from gpukit.neighbors.plan import Lists
-from gpukit.neighbors.search import gpu
-from gpukit.neighbors.search.plan import empty_lists
+from gpukit.neighbors.run import empty_lists
 from neighbors.inputs import selection_of
-from neighbors.search.test_supplement_twins import CASES, check
+from neighbors.test_supplement_twins import CASES, check
 
 
 @pytest.mark.slow

@@ -6,12 +6,12 @@ from support import launch
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
+from gpukit.neighbors import search_kernels as kernels
 from gpukit.neighbors.formulas import NOBODY
 from gpukit.neighbors.plan import blocks
-from gpukit.neighbors.search import kernels
 from neighbors import naive
 from neighbors.inputs import codes, unpack
-from neighbors.search.inputs import STRIPES
+from neighbors.search_inputs import STRIPES
 
 
 @pytest.mark.slow

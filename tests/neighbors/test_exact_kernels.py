@@ -9,10 +9,10 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from support import thinned
 
-from gpukit.neighbors.search import gpu, plan
+from gpukit.neighbors import gpu, run
 from gpukit.ratings import Ratings
-from neighbors.search.exact_inputs import CLICKS, SHAPES, case, clicks
-from neighbors.search.test_exact_twins import NO_LEVELS, keys_of, whole_keys
+from neighbors.exact_inputs import CLICKS, SHAPES, case, clicks
+from neighbors.test_exact_twins import NO_LEVELS, keys_of, whole_keys
 
 
 def kernel_keys(table, numbers, first, n_rows):
@@ -30,7 +30,7 @@ def test_pairs_of_ratings(name, tile, monkeypatch):
     table = columns(case(name))
     first = min(2, len(table.indptr) - 3)
     n_rows = min(4, len(table.indptr) - 1 - first)
-    numbers = plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
+    numbers = run.whole_numbers(table.values, int(np.diff(table.indptr).max()))
     np.testing.assert_array_equal(kernel_keys(table, numbers, first, n_rows), keys_of(table, first, n_rows))
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from gpukit.neighbors import run
 from gpukit.neighbors.formulas import packing
-from gpukit.neighbors.search import plan
 
 
 @pytest.mark.parametrize(
@@ -24,17 +24,17 @@ from gpukit.neighbors.search import plan
     ],
 )
 def test_whole_numbers(values, expected):
-    found = plan.whole_numbers(np.float32(values), 100)
+    found = run.whole_numbers(np.float32(values), 100)
     assert found.dtype == np.uint32
     np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("longest", [0, 1, 1000, 40_000, 237_402, 10**6, 10**7, 2**28 - 1])
 def test_sums_of_the_finest_scale_fit(longest):
-    most, n = plan.most_steps(longest), max(longest, 1)
+    most, n = run.most_steps(longest), max(longest, 1)
     assert 1 <= most <= 1023 and n * most**2 < 2**35 and n * most < 2**28
     assert most == 1023 or n * (most + 1) ** 2 >= 2**35 or n * (most + 1) >= 2**28
-    assert plan.whole_numbers([0, 1, 2000], longest)[-1] == most
+    assert run.whole_numbers([0, 1, 2000], longest)[-1] == most
 
 
 @pytest.mark.parametrize("most", [0, 1, 4, 9, 31, 199, 255, 1023])
