@@ -11,7 +11,7 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.device import cpu
 from gpukit.device.engine import engine
-from gpukit.evaluation.lists.baselines import Popularity
+from gpukit.evaluation.lists import Popularity
 from gpukit.neighbors.plan import columns_of
 from gpukit.neighbors.search_twins import entry_of
 from gpukit.primitives.keys import descending_key

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.evaluation.lists.baselines import Popularity
-from gpukit.evaluation.lists.clicks import clicks_of
+from gpukit.evaluation.lists import Popularity, clicks_of
 from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.item_weights import matrix_of

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.evaluation.lists.judge import metrics_of_hits
+from gpukit.evaluation.lists import metrics_of_hits
 from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization import run as runs
 from gpukit.factorization.constants import RULES

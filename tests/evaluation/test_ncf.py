@@ -5,8 +5,7 @@ import pytest
 from support import data
 
 from gpukit.bench import clicks as ncf_data
-from gpukit.evaluation.lists.baselines import Popularity
-from gpukit.evaluation.lists.clicks import clicks_of
+from gpukit.evaluation.lists import Popularity, clicks_of
 from gpukit.factorization.answers.judging import baseline_scores
 from gpukit.neighbors.item_knn import ItemKNN
 

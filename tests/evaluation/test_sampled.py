@@ -5,9 +5,8 @@ import pytest
 
 from evaluation import naive
 from gpukit.errors import DataError
-from gpukit.evaluation.lists.clicks import Clicks
-from gpukit.evaluation.lists.negatives import read_negatives
-from gpukit.evaluation.lists.sampled import candidates, judge_sampled
+from gpukit.evaluation.lists import Clicks, candidates, judge_sampled
+from gpukit.evaluation.negatives import read_negatives
 
 
 def judged(scores, k=10, there=None):

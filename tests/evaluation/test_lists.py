@@ -5,8 +5,20 @@ import pytest
 
 from evaluation import naive
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.lists.clicks import Clicks, click_mask, clicks_in_rows, clicks_of, select_judged_pairs
-from gpukit.evaluation.lists.judge import FEW, NAMES, check_cuts, gini, judge, list_properties, metrics_of_hits
+from gpukit.evaluation.lists import (
+    FEW,
+    NAMES,
+    Clicks,
+    check_cuts,
+    click_mask,
+    clicks_in_rows,
+    clicks_of,
+    gini,
+    judge,
+    list_properties,
+    metrics_of_hits,
+    select_judged_pairs,
+)
 
 USERS, ITEMS, LENGTH = 37, 23, 12
 

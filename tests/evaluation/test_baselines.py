@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gpukit.evaluation.lists import baselines
-from gpukit.evaluation.lists.clicks import clicks_of
+from gpukit.evaluation import lists as baselines
+from gpukit.evaluation.lists import clicks_of
 
 USERS, ITEMS = 33, 17
 

@@ -5,8 +5,8 @@ import pytest
 
 from evaluation import naive
 from gpukit.errors import DataError
-from gpukit.evaluation.lists import significance
-from gpukit.evaluation.lists.significance import compare
+from gpukit.evaluation import significance
+from gpukit.evaluation.significance import compare
 
 
 @pytest.mark.parametrize("seed", range(4))
