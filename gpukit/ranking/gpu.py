@@ -11,7 +11,6 @@ from gpukit.device.cuda_graph import GraphFunction
 from gpukit.device.upload import to_device as put
 from gpukit.ranking.blocks import MOST, HostBlocks, Recall, query_blocks
 from gpukit.ranking.feature_map import Expanded
-from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
@@ -149,8 +148,7 @@ def sum_rows(partial):
 
 def run(name, count, *arguments):
     """Launch a kernel by name, with a thread for each of count."""
-    modules = level_tree_kernels, matrix_kernels, pair_sums_kernels
-    launch(find_named(modules, name), grid(count), BLOCK, *arguments)
+    launch(find_named((matrix_kernels, pair_sums_kernels), name), grid(count), BLOCK, *arguments)
 
 
 def pair_sums(room, u, margin, over, partners, z, loss):

@@ -34,7 +34,7 @@ class Ranks(NamedTuple):
 
 
 class Partners(NamedTuple):
-    """Positions of the partners of every document at the current scores; see kernels.level_tree.search_plane.
+    """Positions of the partners of every document at the current scores; see kernels.pair_sums.search_plane.
 
     tables (H, 2 A - 1, l) uint16 or int32, for H planes of a tree of arity A; counts (2, l) int32.
     """

@@ -4,7 +4,6 @@ from compile.usage import Case, named
 from numba.core import types
 
 from gpukit.ranking import gpu
-from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.problem import Csr, Partners, Ranks, Sums, Walk
@@ -90,14 +89,14 @@ CASES = [
         for case in (
             Case(
                 f"ranking.start_planes[{table}]",
-                level_tree_kernels.start_planes,
+                pair_sums_kernels.start_planes,
                 (f"int32[::1], {VECTOR}", RANKS, f"int32[::1], {table}[:, :, ::1], {VECTOR}"),
                 40,
                 float64_ok=True,
             ),
             Case(
                 f"ranking.search_plane[{table}]",
-                level_tree_kernels.search_plane,
+                pair_sums_kernels.search_plane,
                 ("int64, int64", RANKS, PARTNERS[table], f"{VECTOR}, {VECTOR}"),
                 64,
                 float64_ok=True,

@@ -15,7 +15,7 @@ from gpukit.neighbors import hash_kernels as simlsh
 from gpukit.neighbors import run
 from gpukit.neighbors import search_kernels as hamming
 from gpukit.neighbors.plan import Lists
-from gpukit.ranking.kernels import level_tree, matrix, pair_sums, rows
+from gpukit.ranking.kernels import matrix, pair_sums, rows
 from gpukit.ranking.problem import Csr, Partners, Ranks, Sums
 from gpukit.selection import kernels as selection
 from gpukit.sorting import gpu as sorting_gpu
@@ -157,9 +157,9 @@ def test_partners_of_the_last_documents(tree):
         tables, counts = sparse((1, 5, l), np.int32), sparse((2, l), np.int32)
         values, following = sparse(l, np.float64), sparse(l, np.float64)
         lists = with_tail(begin, order), with_tail(begin, keys), ranks, with_tail(begin, made.documents)
-        run_last(level_tree.start_planes, l, BLOCK, *lists, tables, values)
+        run_last(pair_sums.start_planes, l, BLOCK, *lists, tables, values)
         values[:begin][-40:] = 0
-        run_last(level_tree.search_plane, l, BLOCK, 0, 1, ranks, Partners(tables, counts), values, following)
+        run_last(pair_sums.search_plane, l, BLOCK, 0, 1, ranks, Partners(tables, counts), values, following)
         outcomes.append((tables[:, :, begin:], counts[:, begin:], values[begin:]))
     for alone_made, far_made in zip(*outcomes):
         np.testing.assert_array_equal(far_made, alone_made)

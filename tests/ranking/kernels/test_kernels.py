@@ -16,13 +16,11 @@ pytestmark = [
 
 from gpukit._cuda import SIMULATED
 from gpukit.ranking import cpu, feature_map, gpu
-from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels import rows as rows_kernels
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import Csr, Partners, Sums, share_out
-from gpukit.ranking.twins import level_tree as level_tree_twins
 from gpukit.ranking.twins import matrix as matrix_twins
 from gpukit.ranking.twins import pair_sums as pair_sums_twins
 
@@ -65,12 +63,10 @@ def planes(at, arity, dtype, start_planes, search_plane):
 )
 def test_level_tree(lengths, levels, scores, arity, dtype):
     at = inputs.queries(lengths, levels, scores, seed=1)
-    found = planes(
-        at, arity, dtype, launched(level_tree_kernels.start_planes), launched(level_tree_kernels.search_plane)
-    )
+    found = planes(at, arity, dtype, launched(pair_sums_kernels.start_planes), launched(pair_sums_kernels.search_plane))
     twins = [
         lambda count, *arguments, twin=twin: twin(*arguments)
-        for twin in (level_tree_twins.start_planes, level_tree_twins.search_plane)
+        for twin in (pair_sums_twins.start_planes, pair_sums_twins.search_plane)
     ]
     for mine, other in zip(found, planes(at, arity, dtype, *twins)):
         np.testing.assert_array_equal(mine, other)
