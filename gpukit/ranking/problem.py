@@ -283,21 +283,3 @@ def share_out(problem, blocks):
     queries = np.concatenate([np.sort(np.array(part, np.int32)) for part in lists])
     firsts = np.append(0, np.cumsum([len(part) for part in lists])).astype(np.int32)
     return Walk(queries, firsts, tree.offsets, tree.heights, problem.weights)
-
-
-def group_sizes(group, count):
-    """Return offsets (m + 1,) int64 of a list of documents per query, as in LightGBM and XGBoost."""
-    group = np.asarray(group)
-    whole = group.ndim == 1 and group.dtype.kind in "iu"
-    negative = whole and (group < 0)
-    if not whole or np.any(negative) or group.sum() != count:
-        described = (
-            f"they add up to {group.sum():,}" if whole else f"its shape is {group.shape}, its dtype {group.dtype}"
-        )
-        if np.any(negative):
-            described = f"group[{np.argmax(negative)}] is {group[np.argmax(negative)]:,}"
-        raise DataError(
-            f"group must list the documents of each query, whole numbers from 0 up that add up to {count:,}; "
-            f"{described}. Query ids go into qid."
-        )
-    return np.append(0, np.cumsum(group[group > 0])).astype(np.int64)
