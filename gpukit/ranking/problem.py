@@ -116,11 +116,6 @@ class LevelTree(NamedTuple):
         squares = np.append(0, np.cumsum(np.diff(self.group_starts).astype(np.int64) ** 2))
         return (np.diff(self.offsets).astype(np.int64) ** 2 - np.diff(squares[self.first_group])) // 2
 
-    def pair_counts(self):
-        """Number of documents of other levels in the query of each document, (l,) int64."""
-        sizes, groups = np.diff(self.offsets), np.diff(self.group_starts)
-        return (sizes[self.query] - groups[self.first_group[self.query] + self.level]).astype(np.int64)
-
 
 def build_tree(y, offsets, arity=None):
     """Return the LevelTree of relevance y (l,) and offsets (m + 1,).
@@ -214,7 +209,11 @@ class Problem(NamedTuple):
         """Return the sum of the weights of the pairs of each document, (l,) float64."""
         tree, weights, gains = self.tree, self.document_weights, self.gains
         if not self.is_weighted:
-            return tree.pair_counts() * self.weights[tree.query]
+            sizes, query = (
+                np.diff(tree.group_starts),
+                np.repeat(np.arange(len(self.weights)), np.diff(tree.first_group)),
+            )
+            return np.repeat((np.diff(tree.offsets)[query] - sizes) * self.weights[query], sizes)[tree.place]
         weights = np.ones(len(tree.query)) if weights is None else weights
         groups = tree.first_group[tree.query] + tree.level
         others = np.bincount(tree.query, weights)[tree.query] - np.bincount(groups, weights)[groups]

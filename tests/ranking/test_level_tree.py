@@ -77,11 +77,11 @@ def test_index_dtype(longest, dtype):
 
 
 @pytest.mark.parametrize("name", sessions.WITH_PAIRS)
-def test_pair_counts(name):
+def test_pairs_of_documents(name):
     at = inputs.case(name)
     made = problem.make_problem(None, at.y, at.offsets)
     expected = [np.sum(at.y[b:e] != at.y[i]) for _, b, e in queries_of(at) for i in range(b, e)]
-    np.testing.assert_array_equal(made.tree.pair_counts(), expected)
+    np.testing.assert_array_equal(made.pulls(), expected)
     assert made.n_pairs == naive.pair_count(at.y, at.offsets)
     np.testing.assert_array_equal(made.weights, np.ones(len(at.offsets) - 1))
 
