@@ -210,9 +210,8 @@ class RankSVM(Estimator):
         Parameters
         ----------
         X : array, DataFrame or sparse matrix (l, n), or Documents
-            float32 is kept, all else becomes float64. Documents contain y, queries and optional weights. An X on the
-            GPU of the training is not copied if it is C-ordered float32 or float64, the documents of a query are
-            adjacent and scale is 'none'; otherwise it is copied to the host, like y and qid.
+            float32 is kept, all else becomes float64. Documents contain y, queries and optional weights. Arrays on
+            a GPU are copied to the host.
         y : (l,)
             Relevance: any real numbers, higher is better.
         qid : (l,) or None
@@ -291,7 +290,7 @@ class RankSVM(Estimator):
         metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
         is_open = choose and settings.C == "auto"
         held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
-        read = inputs.narrow_inputs(inputs.read(X, y, qid, *more, **named, may_stay=team.size == 1))
+        read = inputs.narrow_inputs(inputs.read(X, y, qid, *more, **named))
         settings = selection.choose_settings(read, settings, team, choose, held_out, metric)
         return run.Run(read, settings, team)
 

@@ -1,10 +1,9 @@
-"""Scores, ranks and metrics of a fitted RankSVM: one pass over X, on the CPU unless X is on a GPU."""
+"""Scores, ranks and metrics of a fitted RankSVM: one pass over X, on the CPU."""
 
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base.arrays import Resident, align_rows
-from gpukit.device.engine import engine
+from gpukit.base.arrays import align_rows
 from gpukit.documents.convert import given_names
 from gpukit.documents.table import Documents
 from gpukit.documents.tables import places_of, take_columns
@@ -15,7 +14,6 @@ from gpukit.ranking.inputs import (
     Occurring,
     document_weights,
     features,
-    place,
     queries_of,
     query_weights,
     read,
@@ -27,12 +25,7 @@ from gpukit.sorting import segmented_argsort
 
 def predict(model, X):
     """See RankSVM.predict."""
-    X = validate(X)
-    may_stay = model.scaling_.kind == "none" and not hasattr(model, "columns_") and model.feature_map_ is None
-    matrix = in_model_order(model, *features(X, may_stay))
-    if isinstance(matrix, Resident):
-        return finite(scores_there(matrix, model.coef_))
-    return scores(model, matrix)
+    return scores(model, in_model_order(model, *features(validate(X))))
 
 
 def explain(model, X):
@@ -69,16 +62,6 @@ def finite(scores):
             "weights, are too large. Bring the features to a smaller range and train again."
         )
     return scores
-
-
-def scores_there(X, w):
-    """Return X w in float64, (l,) on the host, computed by the GPU of X."""
-    device = devices.gpu(X.gpu)
-    steps = engine(device, "gpukit.ranking")
-    with devices.translate_memory_errors(device, f"Scoring {X.shape[0]:,} documents"):
-        out = steps.empty(X.shape[0], np.float64)
-        steps.matrix(place(X, device, True)).scores(w, out)
-        return out.copy_to_host()
 
 
 def product(X, w):

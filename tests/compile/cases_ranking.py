@@ -118,7 +118,6 @@ CASES = [
         float64_ok=True,
     ),
     Case("ranking.by_rank", matrix_kernels.by_rank, f"{VECTOR}, int32[::1], {VECTOR}", 32, float64_ok=True),
-    Case("ranking.first_faults", matrix_kernels.first_faults, "float64[:, ::1], int64[::1]", 40, float64_ok=True),
     Case("ranking.pad_rows", matrix_kernels.pad_rows, "float32[:, ::1], float32[:, ::1]", 40),
     *(
         Case(

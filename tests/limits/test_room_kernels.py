@@ -182,9 +182,6 @@ def test_products_with_the_last_documents():
     zeros, weights, loss = Sums(sparse(l, np.float64), sparse(l, np.float64)), with_tail(l - 1, np.array([2.0])), keys
     run_last(pair_sums.combine, l, BLOCK, scores, 1.0, ones, zeros, weights, z, loss)
     assert z[-1] == pytest.approx(2 * (5 * scores[-1] + 1))
-    X[-1, 2], faults = np.nan, np.full(3, l)
-    run_last(matrix.first_faults, X.size, BLOCK, X, faults)
-    assert faults.tolist() == [l, l, l - 1]
     padded = sparse((l, 8), np.float32)
     run_last(matrix.pad_rows, padded.size, BLOCK, X, padded, blocks=1)
     np.testing.assert_array_equal(padded[-1, :4], X[-1])

@@ -111,21 +111,6 @@ def by_rank(scores, place, keys):
 
 
 @kernel
-def first_faults(X, faults):
-    """faults[row // share] = the first of `share` rows with a number that is not finite; share = ceil(l / runs).
-
-    X (l, n) float32 or float64; faults (runs,) int64: l before.
-    Launch: any grid, any block.   Deterministic: yes, exact.   Source: an atomic minimum.
-    """
-    columns, share = np.int64(X.shape[1]), (np.int64(X.shape[0]) + faults.size - 1) // faults.size
-    for index in range(cuda.grid(1), np.int64(X.shape[0]) * columns, cuda.gridsize(1)):
-        row = index // columns
-        value = X[row, index - row * columns]
-        if not value - value == 0:
-            cuda.atomic.min(faults, row // share, row)
-
-
-@kernel
 def pad_rows(X, out):
     """out = X, with zeros behind each row.   X (l, n), out (l, p) float32 or float64, p >= n, written.
 

@@ -343,3 +343,12 @@ def test_a_matrix_too_wide_for_registers(monkeypatch):
     assert isinstance(matrix, gpu.Sparse)
     matrix.scores(np.ones(6), out)
     np.testing.assert_allclose(out.copy_to_host(), X.astype(np.float64).sum(axis=1), rtol=0, atol=1e-12)
+
+
+def test_pad_rows_and_its_twin():
+    X = np.random.default_rng(0).normal(size=(7, 5)).astype(np.float32)
+    padded, twin = np.full((7, 8), np.nan, np.float32), np.full((7, 8), np.nan, np.float32)
+    launch(matrix_kernels.pad_rows, 2, 32, X, padded)
+    matrix_twins.pad_rows(X, twin)
+    np.testing.assert_array_equal(padded, twin)
+    np.testing.assert_array_equal(twin, np.pad(X, ((0, 0), (0, 3))))
