@@ -33,11 +33,11 @@ def as_documents(
     Parameters
     ----------
     X : (l, n) numbers, DataFrame or Documents
-        Dense or scipy sparse; float32 stays, other types become float64. y and qid may name columns of a DataFrame; the
-        other columns are features, whose names are kept as text. Documents made by hand are validated.
-    y : (l,) or str
+        Dense or scipy sparse; float32 stays, other types become float64. The names of a DataFrame's columns are kept as
+        text. Documents made by hand are validated.
+    y : (l,)
         Relevance. Whole labels beyond 2^53 stay int64.
-    qid : (l,) or str
+    qid : (l,)
         Query ids, int64 or text. The documents of a query are made adjacent; queries are in order of their first
         documents. Pandas' X, y and qid are matched by their labels.
     group : (m,)
@@ -51,8 +51,7 @@ def as_documents(
     """
     if isinstance(X, Documents):
         return validate_documents(_normalize(X))
-    X, y, qid = _columns(as_frame(X), y, qid)
-    X, y, qid = align_rows(X=X, y=y, qid=qid)
+    X, y, qid = align_rows(X=as_frame(X), y=y, qid=qid)
     names, matrix = feature_names(X), as_features(X)
     y = relevance(whole_column(y, "relevance") if hasattr(y, "isna") else y, matrix.shape[0])
     order, offsets, qids = _queries(qid, group, matrix.shape[0])
@@ -93,18 +92,6 @@ def _convert_optional(comments, weights, names):
     comments = None if comments is None else as_text(as_array(comments, "comments"))
     names = None if names is None else as_text(as_array(names, "names"))
     return comments, None if weights is None else as_numbers("weights", weights).astype(np.float64, copy=False), names
-
-
-def _columns(X, y, qid):
-    """Return (features, y, qid), with y and qid taken from named columns."""
-    names = [name for name in (y, qid) if isinstance(name, str)]
-    if not names:
-        return X, y, qid
-    lacking = [name for name in names if not is_frame(X) or name not in X.columns]
-    if lacking:
-        raise DataError(f"{lacking[0]!r} names no column: X must be a DataFrame that has it.")
-    y, qid = (whole_column(X[name], name) if isinstance(name, str) else name for name in (y, qid))
-    return X.drop(columns=names), y, qid
 
 
 def as_features(X):

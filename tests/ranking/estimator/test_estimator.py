@@ -159,7 +159,7 @@ def test_a_data_frame_names_the_features():
     for predict in (model.predict, model.decision_function):
         np.testing.assert_array_equal(predict(other), model.predict(at.X))
     assert model.score(other, y, qid) == model.score(frame, y, qid)
-    arguments = (as_documents(frame.assign(y=at.y, q=at.qid), "y", "q"), as_documents(other, at.y, at.qid))
+    arguments = (as_documents(frame, at.y, at.qid), as_documents(other, at.y, at.qid))
     assert tight().fit(arguments[0]).score(arguments[1]) == model.score(at.X, at.y, at.qid)
     with pytest.raises(DataError, match=r"missing: 'b', 'e' \(2 of 5\)"):
         model.predict(frame[list("acd")])
