@@ -10,6 +10,7 @@ import numpy as np
 from gpukit.base import Estimator, check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import DataError
 from gpukit.parallel import ALONE
+from gpukit.ranking import inputs
 from gpukit.ranking.solvers import choose
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ class RankSVM(Estimator):
         >>> model.score(X, y, [7, 7, 8, 8])
         1.0
         """
-        from gpukit.ranking import inputs, serve
+        from gpukit.ranking import serve
 
         sets = [inputs.read(*pair) for pair in inputs.eval_sets(eval_set, eval_group, eval_qid)]
         given = X, y, qid, group, query_weight, sample_weight, feature_names
@@ -284,7 +285,7 @@ class RankSVM(Estimator):
         more, named: further arguments of inputs.read. choose: choose C "auto" from the data. eval_sets:
         [inputs.Inputs]. Other arguments and errors as fit.
         """
-        from gpukit.ranking import inputs, path, run, selection
+        from gpukit.ranking import path, run, selection
 
         settings, team = self.check(), team or ALONE
         metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
