@@ -209,11 +209,9 @@ class Problem(NamedTuple):
         """Return the sum of the weights of the pairs of each document, (l,) float64."""
         tree, weights, gains = self.tree, self.document_weights, self.gains
         if not self.is_weighted:
-            sizes, query = (
-                np.diff(tree.group_starts),
-                np.repeat(np.arange(len(self.weights)), np.diff(tree.first_group)),
-            )
-            return np.repeat((np.diff(tree.offsets)[query] - sizes) * self.weights[query], sizes)[tree.place]
+            sizes, levels = np.diff(tree.group_starts), np.diff(tree.first_group)
+            others = np.repeat(np.diff(tree.offsets), levels) - sizes
+            return np.repeat(others * np.repeat(self.weights, levels), sizes)[tree.place]
         weights = np.ones(len(tree.query)) if weights is None else weights
         groups = tree.first_group[tree.query] + tree.level
         others = np.bincount(tree.query, weights)[tree.query] - np.bincount(groups, weights)[groups]
