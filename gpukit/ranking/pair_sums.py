@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.ranking.problem import Partners, Ranks, Sums, Walk, index_dtype, share_out
+from gpukit.ranking.solvers.counting import loss_of_pairs
 
 
 class PairSums:
@@ -28,6 +29,12 @@ class PairSums:
     def gram_diagonal(self):
         """Return the diagonal of `gram`, (n,) float64, in one pass over X."""
         return self.matrix.gram_diagonal(self.offsets, self.ranks.query, self._pulls())
+
+    def pair_loss(self):
+        """Return the loss at the current scores, added pair by pair; None on a GPU and for too many pairs."""
+        if not isinstance(self.scores, np.ndarray):
+            return None
+        return loss_of_pairs(self.scores, self.problem)
 
     def _pulls(self):
         """Return the sum of the weights of the pairs of each document, (l,) on the device."""

@@ -51,6 +51,9 @@ class SharedPairSums:
         """See pair_sums.PairSums."""
         return self._answer(WALK, v, margin, exact)
 
+    def pair_loss(self):
+        """Return None: there is no sum pair by pair over ranks."""
+
     def gram(self):
         """See pair_sums.PairSums."""
         return self._answer(GRAM, np.zeros(0))

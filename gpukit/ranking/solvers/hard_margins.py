@@ -108,16 +108,16 @@ class Path:
             point = self.best(stage, w)
             w, noisy = point.w, stage.noise(point.w, point.f) > most * point.f
             if is_ordered(point):
-                places += lengthen(self.problem, point, SLACK * tron.GAP * self.eps)
+                places += lengthen(self.problem, point, SLACK * tron.GAP * self.eps) + exact_place(self.problem, w)
             result = self.result(lowest(places), "converged")
             if result.gap <= tron.GAP * self.eps * result.objective and len(places) > 1:
                 return result
             if noisy:
                 break
+        places += exact_place(self.problem, w) + exact_place(self.problem, before.w)
         point = Point(w, *self.problem.evaluate(w))
         places.append(Place(w, point.f, norm(point.g), self.problem.noise(*point[:2])))
-        likely = [place for place in places if place.noise <= SOLVED * place.f]  # bounds are far above errors
-        best = min(likely, key=lambda place: place.f) if likely else lowest(places)
+        best = lowest(places)
         hidden = noisy or self.problem.noise(best.w, best.f) > tron.GAP * self.eps * best.f
         return self.result(best, "settled" if hidden else "max_iter")
 
@@ -240,6 +240,12 @@ def is_ordered(point):
     """Return True if the loss at a Point is such a small part of f that all pairs may be in order."""
     ordered = 0.01  # of f: the largest loss of a smaller C that may vanish after lengthening w
     return point.f - 0.5 * float(point.w @ point.w) <= ordered * point.f
+
+
+def exact_place(problem, w):
+    """Return [the Place of a problem at w, f added pair by pair], or [] if this is not possible."""
+    result = problem.sharp(w)
+    return [] if result is None else [Place(w, result[0], norm(problem.evaluate(w)[1]), result[1])]
 
 
 def lengthen(problem, point, slack):

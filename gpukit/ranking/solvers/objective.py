@@ -136,8 +136,21 @@ class Objective:
         """Return a bound of the rounding error of f(w): of scores, and of sums over pairs that cancel."""
         loss, pairs, score = max(f - 0.5 * float(w @ w), 0.0), self.C * self.size.pairs, self.size.score(w)
         sums = self.C * self.size.squares(w)
-        scores = 4.0 * score * float(np.sqrt(pairs) * np.sqrt(loss)) + 4.0 * EPSILON * pairs * score * score
-        return EPSILON * (f + sums + scores)
+        return EPSILON * (f + sums + self.score_error(pairs, loss, score))
+
+    def score_error(self, pairs, loss, score):
+        """Return the effect of rounding of scores on the loss, over EPSILON."""
+        return 4.0 * score * float(np.sqrt(pairs) * np.sqrt(loss)) + 4.0 * EPSILON * pairs * score * score
+
+    def sharp(self, w):
+        """Return (f(w), a bound of its error), with f added pair by pair; None if this is not possible."""
+        self.session.move(w)
+        loss = self.session.pair_loss()
+        if loss is None:
+            return None
+        loss, pairs, score = self.C * loss, self.C * self.size.pairs, self.size.score(w)
+        f = 0.5 * float(w @ w) + loss
+        return f, EPSILON * (2.0 * f + self.score_error(pairs, loss, score))
 
     def softest(self):
         """Return the C at which no feature's loss curves f more than w'w / 2."""

@@ -132,7 +132,7 @@ def test_results_do_not_depend_on_where_arrays_lie():
 @pytest.mark.parametrize("solver", SOLVERS[1:])
 @pytest.mark.parametrize("weighted, with_gains", [(True, False), (False, True), (True, True)])
 def test_weights_of_documents_and_pairs(solver, name, weighted, with_gains):
-    """Objective, gradient, product and the weights of all pairs, next to weights of queries."""
+    """Objective, gradient, product, sums pair by pair and the weights of all pairs, next to weights of queries."""
     at = inputs.case(name)
     (X, w), weights, own = sessions.documents(at, 3), sessions.weights_of(at), sessions.own_weights(at)
     own, gains = own if weighted else None, np.sqrt(5 + at.level) if with_gains else None
@@ -148,6 +148,7 @@ def test_weights_of_documents_and_pairs(solver, name, weighted, with_gains):
     assert 0.5 * w @ w + row[-1] == pytest.approx(point.f, rel=1e-12, abs=1e-13 * size)
     np.testing.assert_allclose(w + 2 * row[:-1], point.gradient, rtol=0, atol=1e-13 * size)
     np.testing.assert_allclose(v + 2 * product[:-1], point.hessian_vector(v), rtol=0, atol=1e-13 * size)
+    assert session.pair_loss() == pytest.approx(point.f - 0.5 * w @ w, rel=1e-12)
     i, j = naive.pairs(at.y, at.offsets)
     costs = np.repeat(weights, np.diff(at.offsets))[i] * (own[i] * own[j] if weighted else 1.0)
     costs *= gains[i] - gains[j] if with_gains else 1.0
