@@ -20,10 +20,10 @@ class Keyed:
         1000, 65534
     )  # factorization.solvers.sgd.schedule: order of the blocks, one stream per epoch, repeated
     PIVOTS = range(65534, 65535)  # sorting
-    SUPPLEMENT = range(65535, 65536)  # neighbors.search: random neighbours
-    SIMLSH_WORDS = range(1 << 16, (1 << 16) + (1 << 15))  # neighbors.hashes.simlsh: a stream per 32-bit word
-    PROJECTION = range(1 << 17, (1 << 17) + 1)  # neighbors.hashes.projection: bits of the codes
-    MINHASH = range((1 << 17) + 1, (1 << 17) + 2)  # neighbors.hashes.minhash: hashings
+    SUPPLEMENT = range(65535, 65536)  # neighbors: random neighbours
+    SIMLSH_WORDS = range(1 << 16, (1 << 16) + (1 << 15))  # neighbors.simlsh: a stream per 32-bit word
+    PROJECTION = range(1 << 17, (1 << 17) + 1)  # neighbors.projection: bits of the codes
+    MINHASH = range((1 << 17) + 1, (1 << 17) + 2)  # neighbors.minhash: hashings
     NEGATIVES = range(1 << 18, (1 << 18) + (1 << 16))  # factorization.solvers.sampled: one stream per epoch, repeated
 
 

@@ -21,7 +21,7 @@ from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.lists.significance import compare
+from gpukit.evaluation.significance import compare
 from gpukit.factorization.lists.recommending import BY
 
 COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}

@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.cli import report
 from gpukit.cli.factorization.table import options_named, read_table
 from gpukit.errors import DataError
-from gpukit.evaluation.lists.negatives import read_negatives
+from gpukit.evaluation.negatives import read_negatives
 from gpukit.ratings.check import are_pairs, clicks_after
 
 COLUMNS = {"predictor": "", "hr": "HR", "recall": "recall", "precision": "precision", "ndcg": "NDCG", "map": "MAP"}

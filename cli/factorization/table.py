@@ -96,7 +96,7 @@ def unknown_line(total, users, items, what="pairs"):
 
 def count_trained(model, test):
     """Return the number of test Ratings whose pairs a model of ratings was trained on; 0 for one of clicks."""
-    from gpukit.evaluation.lists.clicks import click_mask
+    from gpukit.evaluation.lists import click_mask
 
     if model.feedback_ == "implicit":
         return 0

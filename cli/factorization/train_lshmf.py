@@ -19,8 +19,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
 from gpukit.factorization.settings import ALL_SOLVERS, Rates
 from gpukit.io.sources import is_pattern
-from gpukit.neighbors.hashes import HASHES
-from gpukit.neighbors.search import CARDS, SEARCHES
+from gpukit.neighbors.plan import CARDS, HASHES, SEARCHES
 from gpukit.runtime.start import import_reader
 
 AT_LEAST_1 = click.IntRange(min=1)

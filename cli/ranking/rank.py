@@ -14,7 +14,7 @@ from gpukit.cli.report import Stages
 from gpukit.documents import trec
 from gpukit.documents.table import take_queries
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.lists import significance
+from gpukit.evaluation import significance
 from gpukit.io import sinks
 
 OF_TEST = {"metric": "metric", "model": "MODEL", "against": "--against", "difference": "difference", "low": "from"}

@@ -47,9 +47,9 @@ NAMING = options.Naming({"eps": "--eps"})
 )
 @option(
     "--scale",
-    "Features as they are, to 0..1 by the training set's ranges, to deviation 1 within its queries, or to "
-    "0..1 in each query; auto: chosen with C, none where C is named or --c-grid chooses it.",
-    ("auto", "none", "minmax", "deviation", "query"),
+    "Features as they are, to 0..1 by the training set's ranges, or to deviation 1 within its "
+    "queries; auto: chosen with C, none where C is named or --c-grid chooses it.",
+    ("auto", "none", "minmax", "deviation"),
 )
 @option(
     "--features",

@@ -9,6 +9,7 @@ from gpukit.documents.folds import assign_parts
 from gpukit.documents.table import take_queries
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
+from gpukit.ranking.inputs import is_wide
 from gpukit.ranking.solvers.choose import choose_device, stored_values
 from gpukit.timing import COMPILING
 
@@ -144,7 +145,6 @@ def load(ask, job):
     """Return {part: Documents} of a job with the features of the training set."""
     from gpukit.documents import read_letor
     from gpukit.documents.read import read_like
-    from gpukit.ranking.inputs import is_wide
 
     train = read_letor(job.train, null=ask.null, position_bias=ask.position_bias)
     width = None if is_wide(train.X, train.names) else train.X.shape[1]

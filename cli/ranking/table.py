@@ -23,7 +23,6 @@ SCALED = {
     "none": "features as they are",
     "minmax": "features to 0..1",
     "deviation": "features to deviation 1",
-    "query": "features to 0..1 in each query",
 }
 WHERE = {
     "queries": "{} held-out queries",

@@ -26,7 +26,7 @@ import numpy as np
 from gpukit import factorization
 from gpukit.bench import clicks as ncf_data
 from gpukit.bench.measurement import Row, check_learned
-from gpukit.evaluation.lists.significance import compare
+from gpukit.evaluation.significance import compare
 from gpukit.factorization.answers import judging
 from gpukit.factorization.implicit.prepared import Course, Judges, PreparedClicks, times_differ
 from gpukit.factorization.settings import check

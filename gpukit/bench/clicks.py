@@ -23,9 +23,9 @@ import numpy as np
 from gpukit.bench import shape_name
 from gpukit.bench.measurement import Row, milliseconds, record_epochs, require_data
 from gpukit.errors import DataError
-from gpukit.evaluation.lists import sampled
-from gpukit.evaluation.lists.clicks import clicks_of
-from gpukit.evaluation.lists.negatives import Negatives, read_negatives
+from gpukit.evaluation import lists as sampled
+from gpukit.evaluation.lists import clicks_of
+from gpukit.evaluation.negatives import Negatives, read_negatives
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import judging
 from gpukit.factorization.answers.judging import Asked

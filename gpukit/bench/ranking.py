@@ -25,7 +25,7 @@ from gpukit.bench.process import map_in_processes
 from gpukit.bench.sorting import time_step
 from gpukit.documents import Documents, find_folds, read_letor, synth_letor, take_queries
 from gpukit.errors import DataError
-from gpukit.evaluation.lists import significance
+from gpukit.evaluation import significance
 from gpukit.evaluation.ranking import evaluate, values_by_query
 from gpukit.ranking import RankSVM, cpu
 from gpukit.ranking.pair_sums import make_pair_sums

@@ -27,9 +27,8 @@ from gpukit.bench import shape_name
 from gpukit.bench.measurement import MOVIELENS, QUANTILE, Row, check_learned, check_near, milliseconds, seconds
 from gpukit.bench.ratings import drop_unused_ids, generate_split, read_movielens
 from gpukit.evaluation import splits
-from gpukit.evaluation.lists.clicks import clicks_of
-from gpukit.evaluation.lists.judge import FEW, judge
-from gpukit.evaluation.lists.significance import compare
+from gpukit.evaluation.lists import FEW, clicks_of, judge
+from gpukit.evaluation.significance import compare
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization.answers import judging, similarity
 from gpukit.factorization.implicit.states import start_state

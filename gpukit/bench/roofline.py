@@ -24,7 +24,7 @@ from gpukit.device.engine import engine
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.run import Judge
 from gpukit.neighbors import plan
-from gpukit.neighbors.hashes.plan import Adder, level_weights, sum_slices, work_units
+from gpukit.neighbors.run import Adder, level_weights, sum_slices, work_units
 from gpukit.ratings import synth
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.runtime.thread_count import limit_threads
@@ -67,7 +67,7 @@ def epoch(estimator, scale, device):
 
 def simlsh(scale, device):
     """simLSH's codes: a rating adds a bit to each of the sums of Eq. (3), 32 sums in a word."""
-    hashes = engine(device, "gpukit.neighbors.hashes")
+    hashes = engine(device, "gpukit.neighbors")
     columns = plan.columns_of(order_ratings(generate_split("netflix", scale)[0], device))
     settings, weights = plan.Settings(), level_weights(columns.values, plan.Settings().psi)
     units, joins, slots = work_units(columns.indptr)
@@ -81,7 +81,7 @@ def simlsh(scale, device):
 
 def hamming(scale, device):
     """Hamming distances of a stripe of items to all items."""
-    searches, arrays = engine(device, "gpukit.neighbors.search"), arrays_of(device)
+    searches, arrays = engine(device, "gpukit.neighbors"), arrays_of(device)
     items, words = max(64, round(scale * synth.SHAPES["netflix"].items)), plan.Settings().n_words
     random = np.random.default_rng(0)
     codes = arrays.resident(random.integers(0, 2**32, (items, words), np.uint32), np.uint32)
@@ -97,7 +97,7 @@ def top_k(scale, device):
     """The 32 smallest keys of each row."""
     shape, smallest_keys = (max(8, round(scale * 16_384)), synth.SHAPES["netflix"].items), []
     keys = arrays_of(device).resident(np.random.default_rng(0).integers(0, 2400, shape, np.uint32), np.uint32)
-    smallest = engine(device, "gpukit.neighbors.search").smallest
+    smallest = engine(device, "gpukit.neighbors").smallest
 
     def run():
         smallest_keys[:] = smallest(keys, 32)

@@ -24,7 +24,7 @@ from gpukit.bench.ratings import CLOSE, PAPER_DATA, printed_column, read_inputs,
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.neighbors import plan, search
+from gpukit.neighbors import plan
 from gpukit.neighbors.plan import columns_of
 from gpukit.ratings import synth
 from gpukit.ratings.orders.order import order_ratings
@@ -250,7 +250,7 @@ def make_model(parameters, device, **options):
 
 def search_bytes(settings, n_items, device):
     """Return the bytes of codes, bucket tables, keys of a stripe of rows and lists of a search."""
-    card, steps = search.CARDS[settings.search], engine(device, "gpukit.neighbors.search")
+    card, steps = plan.CARDS[settings.search], engine(device, "gpukit.neighbors")
     total = 8 * n_items * settings.n_neighbors
     if card.reads_codes:
         total += 4 * n_items * settings.n_words

@@ -2,8 +2,7 @@
 
 | file         | contents                                                                        |
 |--------------|---------------------------------------------------------------------------------|
-| place.py     | `resolve`: convert 'auto', 'cpu', 'cuda' or 'cuda:N' to a `Device`                |
-| warm_up.py   | `start_driver`, `start_warm_up`: initialize the driver and the GPU in a thread    |
+| place.py     | `resolve`: convert 'auto', 'cpu', 'cuda' or 'cuda:N' to a `Device`; start of a GPU in a thread |
 | memory.py    | free and required memory, and the errors if it is too small                       |
 | workspace.py | device memory that one run owns and releases at its end                           |
 | upload.py    | large host arrays to a GPU through page-locked buffers                            |
@@ -26,8 +25,18 @@ from gpukit.device.memory import (
     spare_memory,
     translate_memory_errors,
 )
-from gpukit.device.place import Device, capability_of, cpu, gpu, gpu_count, has_quad_additions, processors, resolve
-from gpukit.device.warm_up import start_driver, start_warm_up
+from gpukit.device.place import (
+    Device,
+    capability_of,
+    cpu,
+    gpu,
+    gpu_count,
+    has_quad_additions,
+    processors,
+    resolve,
+    start_driver,
+    start_warm_up,
+)
 
 __all__ = [
     "Device",

@@ -5,11 +5,10 @@
 | file                   | contents                                                                    |
 |------------------------|-----------------------------------------------------------------------------|
 | table.py, folds.py     | `Documents` (features, relevance, queries); LETOR's folds                   |
-| read.py                | `read_letor`: svmlight with query ids, group files, tables, binary copies   |
+| read.py                | `read_letor`: svmlight, group files, tables, copies; `position_weights`     |
 | tables.py              | csv and Parquet: column roles by name, reading, writing Parquet             |
 | convert.py             | `as_documents`: arrays and data frames; validation                          |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
-| positions.py           | `position_weights`: clicks weighted by their position                       |
 | copies.py              | `write_letor`: .gkl copies, svmlight text, Parquet                          |
 | trec.py                | TREC runs and qrels                                                         |
 | synth.py               | synthetic documents with LETOR's shapes                                     |
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from gpukit.documents.copies import write_letor as write_letor
     from gpukit.documents.folds import find_folds as find_folds
     from gpukit.documents.folds import write_folds as write_folds
-    from gpukit.documents.positions import position_weights as position_weights
+    from gpukit.documents.read import position_weights as position_weights
     from gpukit.documents.read import read_letor as read_letor
     from gpukit.documents.synth import synth_letor as synth_letor
     from gpukit.documents.table import Documents as Documents
@@ -35,7 +34,7 @@ _HOMES = {
     "take_queries": "table",
     "find_folds": "folds",
     "write_folds": "folds",
-    "position_weights": "positions",
+    "position_weights": "read",
     "read_letor": "read",
     "write_letor": "copies",
     "synth_letor": "synth",

@@ -33,11 +33,11 @@ def as_documents(
     Parameters
     ----------
     X : (l, n) numbers, DataFrame or Documents
-        Dense or scipy sparse; float32 stays, other types become float64. y and qid may name columns of a DataFrame; the
-        other columns are features, whose names are kept as text. Documents made by hand are validated.
-    y : (l,) or str
+        Dense or scipy sparse; float32 stays, other types become float64. The names of a DataFrame's columns are kept as
+        text. Documents made by hand are validated.
+    y : (l,)
         Relevance. Whole labels beyond 2^53 stay int64.
-    qid : (l,) or str
+    qid : (l,)
         Query ids, int64 or text. The documents of a query are made adjacent; queries are in order of their first
         documents. Pandas' X, y and qid are matched by their labels.
     group : (m,)
@@ -51,10 +51,9 @@ def as_documents(
     """
     if isinstance(X, Documents):
         return validate_documents(_normalize(X))
-    X, y, qid = _columns(as_frame(X), y, qid)
-    X, y, qid = align_rows(X=X, y=y, qid=qid)
-    names, matrix = feature_names(X), _features(X)
-    y = _relevance(y, matrix.shape[0])
+    X, y, qid = align_rows(X=as_frame(X), y=y, qid=qid)
+    names, matrix = feature_names(X), as_features(X)
+    y = relevance(whole_column(y, "relevance") if hasattr(y, "isna") else y, matrix.shape[0])
     order, offsets, qids = _queries(qid, group, matrix.shape[0])
     comments, weights, _ = _convert_optional(comments, weights, None)
     if comments is not None and comments.shape != y.shape:
@@ -80,7 +79,7 @@ def given_names(names):
 def _normalize(documents):
     """Return documents with a table's dtypes; unchanged if correct."""
     X, y, offsets, qids, comments, weights, names = documents
-    X, y = _features(X), as_labels("y", y)
+    X, y = as_features(X), as_labels("y", y)
     offsets, qids = as_array(offsets, "offsets"), as_array(qids, "qids")
     if offsets.dtype.kind in "iu":
         offsets = offsets.astype(np.int64, copy=False)
@@ -95,19 +94,7 @@ def _convert_optional(comments, weights, names):
     return comments, None if weights is None else as_numbers("weights", weights).astype(np.float64, copy=False), names
 
 
-def _columns(X, y, qid):
-    """Return (features, y, qid), with y and qid taken from named columns."""
-    names = [name for name in (y, qid) if isinstance(name, str)]
-    if not names:
-        return X, y, qid
-    lacking = [name for name in names if not is_frame(X) or name not in X.columns]
-    if lacking:
-        raise DataError(f"{lacking[0]!r} names no column: X must be a DataFrame that has it.")
-    y, qid = (whole_column(X[name], name) if isinstance(name, str) else name for name in (y, qid))
-    return X.drop(columns=names), y, qid
-
-
-def _features(X):
+def as_features(X):
     """Return X as C-contiguous float32 or float64, or CSR of these."""
     if hasattr(X, "tocsr"):
         X = sparse_rows(X)
@@ -117,7 +104,7 @@ def _features(X):
         X = as_numbers("X", X)
     if not hasattr(X, "indptr"):
         X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
-    _check_features(X)
+    _check_features(X, least=0)
     return X
 
 
@@ -150,13 +137,25 @@ def _from_frame(frame):
     return X
 
 
-def _relevance(y, count):
+def relevance(y, count):
+    """Return y as (l,) float64 or int64; DataError for another length or a number that is not finite."""
     if y is None:
-        raise DataError("Documents need a relevance each: give y.")
-    y = as_labels("y", whole_column(y, "relevance") if hasattr(y, "isna") else y)
+        raise DataError("Documents need a relevance each: give y, or Documents as read_letor's.")
+    y = as_labels("y", y)
     if y.shape != (count,):
         raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
+    _check_relevance(y)
     return y
+
+
+def check_grouping(qid, group, count):
+    """Raise DataError unless one of a column of ids and a list of counts is given."""
+    if (qid is None) == (group is None):
+        what = "Neither qid nor group is" if qid is None else "Both qid and group are"
+        raise DataError(
+            f"{what} given. Give qid, the query id of each document, or group, the number of documents of "
+            f"each query; for one single query group=[{count}]."
+        )
 
 
 def _queries(qid, group, count):
@@ -164,11 +163,10 @@ def _queries(qid, group, count):
 
     Either qid or group is given. order makes the documents of each query adjacent.
     """
-    if (qid is None) == (group is None):
-        what = "Neither qid nor group is" if qid is None else "Both qid and group are"
-        raise DataError(f"{what} given. Give qid, the query id of each document, or group, documents a query.")
+    check_grouping(qid, group, count)
     if group is not None:
-        return None, _group_offsets(group, count), np.arange(1, len(group) + 1, dtype=np.int64)
+        offsets = group_offsets(group, count)
+        return None, offsets, np.arange(1, len(offsets), dtype=np.int64)
     qid = whole_column(qid, "query id") if hasattr(qid, "isna") else as_array(qid, "qid")
     number, ids = factorize(qid, "query")
     order, offsets, numbers = group_rows(number, count)
@@ -196,16 +194,24 @@ def group_rows(qid, count):
     return rows, np.append(0, np.cumsum(np.bincount(number))), ids[order]
 
 
-def _group_offsets(group, count):
-    """Return offsets (m+1,) int64 of group sizes.
+def group_offsets(group, count):
+    """Return offsets (m + 1,) int64 of a list of documents per query, as in LightGBM and XGBoost; without empty ones.
 
-    Raises DataError unless they are integers >= 1 that sum to count.
+    Raises DataError unless they are whole numbers from 0 up that add up to count.
     """
     group = as_array(group, "group")
-    if group.ndim != 1 or group.dtype.kind not in "iu" or (group < 1).any() or group.sum() != count:
-        description = f"they add up to {group.sum():,}" if group.dtype.kind in "iu" else f"they are {group.dtype}"
-        raise DataError(f"group must list the documents of each query, 1 or more, {count:,} in all; {description}.")
-    return np.concatenate(([0], np.cumsum(group))).astype(np.int64)
+    whole = group.ndim == 1 and group.dtype.kind in "iu"
+    if not whole or (group < 0).any() or group.sum() != count:
+        described = f"its shape is {group.shape}, its dtype {group.dtype}"
+        if whole:
+            negative = np.flatnonzero(group < 0)
+            described = f"they add up to {group.sum():,}"
+            described = f"group[{negative[0]}] is {group[negative[0]]:,}" if len(negative) else described
+        raise DataError(
+            f"group must list the documents of each query, whole numbers from 0 up that add up to {count:,}; "
+            f"{described}. Query ids go into qid."
+        )
+    return np.append(0, np.cumsum(group[group > 0])).astype(np.int64)
 
 
 def validate_documents(documents):
@@ -214,7 +220,7 @@ def validate_documents(documents):
     Checked: dtypes and shapes; offsets that split the documents into queries of 1 or more; one unique id per query;
     column numbers of a CSR X; finite features and relevance; weights >= 0.
     """
-    _check_features(documents.X)
+    _check_features(documents.X, least=1)
     _check_queries(documents)
     rows, queries = documents.X.shape[0], len(documents.qids)
     columns = (
@@ -230,9 +236,10 @@ def validate_documents(documents):
     return documents
 
 
-def _check_features(X):
+def _check_features(X, least):
+    """Raise DataError unless X is a table of features with at least this number of documents."""
     shape = getattr(X, "shape", ())
-    if len(shape) != 2 or not shape[0] or not shape[1]:
+    if len(shape) != 2 or shape[0] < least or not shape[1]:
         raise DataError(f"X must be a table, documents x features, at least one of each; its shape is {shape}.")
     if isinstance(X, np.ndarray):
         trust.check_array("X", X, (np.float32, np.float64), (None, None))
@@ -277,17 +284,34 @@ def _check_column(name, column, size, kind):
 
 
 def _check_numbers(documents):
-    X, y, weights = documents.X, documents.y, documents.weights
-    bad = np.flatnonzero(~np.isfinite(y))
-    if len(bad):
-        raise DataError(f"y[{bad[0]}] is {y[bad[0]]}: every document needs a relevance, a finite number.")
-    wrong = first_not_finite(X)
-    if wrong is not None:
-        row, column, value = wrong
-        raise DataError(f"X[{row}, {column}] is {value}. Fill it in, or leave the document out.")
+    _check_relevance(documents.y)
+    check_finite(documents.X, documents.names)
+    weights = documents.weights
     if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
         wrong = int(np.argmin((weights >= 0) & np.isfinite(weights)))
         raise DataError(f"weights[{wrong}] is {weights[wrong]}; weights are finite numbers from 0 up.")
+
+
+def _check_relevance(y):
+    wrong = ~np.isfinite(y)
+    if wrong.any():
+        raise DataError(
+            f"y[{np.argmax(wrong)}] is {y[np.argmax(wrong)]}: every document needs a relevance, a finite number."
+        )
+
+
+def check_finite(X, names=None):
+    """Raise DataError for the first non-finite entry of X (l, n), dense or CSR; names (n,) of its columns or None."""
+    wrong = first_not_finite(X)
+    if wrong is not None:
+        raise not_finite_error(*wrong, names)
+
+
+def not_finite_error(row, column, value, names=None):
+    """Return the DataError for a feature that is not finite."""
+    label = "" if names is None else f" ({str(names[column])!r})"
+    shown = "NaN" if np.isnan(value) else value
+    return DataError(f"X[{row}, {column}]{label} is {shown}. Fill it in, or leave the document out.")
 
 
 def first_not_finite(X):

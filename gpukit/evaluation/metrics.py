@@ -1,7 +1,4 @@
-"""Metrics of predictions and lists, computed in float64; see ranking.py for rankings.
-
-Predictions:  rmse, mae, relative_error.      Ranked lists, one relevant item per user:  hit_ratio.
-"""
+"""Errors of predictions, computed in float64; lists/ has metrics of lists, ranking.py of rankings."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit.base import check_integer
 from gpukit.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,29 +25,6 @@ def mae(truth: ArrayLike, predicted: ArrayLike) -> float:
     """Return the mean absolute error; raises as rmse."""
     truth, predicted = _pair(truth, predicted)
     return float(np.mean(np.abs(truth - predicted)))
-
-
-def relative_error(truth: ArrayLike, predicted: ArrayLike) -> float:
-    """Return ||predicted - truth|| / ||truth|| in the Frobenius norm.
-
-    Raises as rmse, and DataError if truth is all zero.
-    """
-    truth, predicted = _pair(truth, predicted)
-    size = np.linalg.norm(truth.ravel())
-    if size == 0:
-        raise DataError("the relative error of an all-zero truth is not defined.")
-    return float(np.linalg.norm((predicted - truth).ravel()) / size)
-
-
-def hit_ratio(relevant: ArrayLike, lists: ArrayLike, k: int = 10) -> float:
-    """Return the fraction of users with the relevant item in the top k.
-
-    relevant (users,) item of each user; lists (users, n) items, best first, short lists padded with no item.
-    """
-    relevant, lists = np.asarray(relevant), np.asarray(lists)
-    if lists.ndim != 2 or relevant.shape != lists.shape[:1] or not len(relevant):
-        raise DataError(f"hit_ratio needs (users,) and (users, n); got shapes {relevant.shape} and {lists.shape}.")
-    return float(np.mean((lists[:, : check_integer("k", k, 1)] == relevant[:, None]).any(axis=1)))
 
 
 def _pair(truth, predicted):

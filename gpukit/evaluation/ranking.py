@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 
 from gpukit._jit import copy_row, njit
-from gpukit.base import check_choice, check_integer, check_real
+from gpukit.base import check_choice, check_real
 from gpukit.base.arrays import as_array, to_ordered_floats
 from gpukit.errors import DataError, ParameterError
 from gpukit.scheduler import by_block
@@ -31,6 +31,7 @@ NdcgKind = Literal["standard", "letor", "skip-blank", "linear"]
 Ties = Literal["average", "file"]
 NDCG_KINDS, TIES = get_args(NdcgKind), get_args(Ties)
 CUTS = (1, 3, 5, 10)
+TOPS = ("p", "err", "mrr")  # kinds of metrics of the first documents
 WHOLE = ("pa", "pa_ties", "tau", "mean_ndcg", "map", "mrr")  # metrics without a cut
 AT_CUT = re.compile(r"(ndcg|p|err)@([1-9]\d{0,8})")
 
@@ -82,7 +83,7 @@ def evaluate(
     16);
                   pa_ties: equal scores count as correct. NaN if no query has two labels
     tau           mean of Kendall's tau-b over the queries with pairs, 0 for one whose scores are all equal; NaN as pa
-    ndcg@k        for every k of `cuts`, in the variant that `ndcg` names: see the function ndcg
+    ndcg@k        for every k of `cuts`, in the variant `ndcg`
     mean_ndcg     in the same variant: mean of a query's NDCG@k over k = 1 ... n, as in LETOR's scripts. This and ndcg@k
                   are NaN if a label is not a whole number from 0 to 30, because gains 2**y - 1 are for grades, not for
                   positions in a total order (pa and tau are for both), and if no label is above 0; ndcg@k of "letor"
@@ -104,7 +105,9 @@ def evaluate(
     offsets : (m + 1,) int
         Query t is the documents offsets[t]:offsets[t + 1]. Empty queries are ignored.
     ndcg : {'letor', 'standard', 'skip-blank', 'linear'}
-        Variant of NDCG.
+        'letor': gains 2**y - 1, discount 1 at ranks 1 and 2, then 1 / log2(rank); a query without a relevant document,
+        or with fewer than k documents, scores 0. 'standard': discount 1 / log2(1 + rank), 0 for a query without a
+        relevant document. 'skip-blank': the same without such queries. 'linear': as standard, with y as the gain.
     relevant : float
         Labels from here on are relevant, default 1.
     cuts : list of int
@@ -134,23 +137,19 @@ def evaluate(
     """
     check_choice("ndcg", ndcg, NDCG_KINDS)
     check_choice("ties", ties, TIES)
-    wanted = [parse_metric(name) for name in more]
-    cuts = [*cuts, *(k for kind, k in dict.fromkeys(wanted) if kind == "ndcg" and k not in cuts)]
+    wanted = dict.fromkeys(parse_metric(name) for name in more)
+    cuts = [*cuts, *(k for kind, k in wanted if kind == "ndcg" and k not in cuts)]
+    names = ["pa", "pa_ties", "tau", *(f"ndcg@{k}" for k in cuts), "mean_ndcg", "map"]
+    names += [name for name in dict.fromkeys(more) if name not in names]
     relevant = check_real("relevant", relevant, -np.inf)
     y, scores = _column("y", y), _column("scores", scores)
     if not y.size or y.size != scores.size:
         raise DataError(f"evaluation needs a label and a score a document; got {y.size} labels, {scores.size} scores.")
-    ranked, grading = rank(y, scores, offsets), grading_of(ndcg, relevant, ties)
-    offsets = ranked.offsets
-    table, pairs = _judged(ranked, cuts, grading)
-    has_documents = offsets[1:] > offsets[:-1]
-    reasons = undefined_reasons(y, offsets, ndcg, relevant, cuts, int(pairs[:, 0].sum()), more)
-    values = _summary(table[has_documents], pairs[has_documents], cuts, ndcg == "skip-blank")
-    if others := [name for name in dict.fromkeys(more) if name not in values]:
-        tops = _tops(ranked, others, grading)
-        values |= {name: float(column[has_documents].mean()) for name, column in tops.items()}
-    tied = {"pairs": int(pairs[:, 2].sum()), "queries": int((pairs[:, 2] > 0).sum())}
-    return Metrics({name: np.nan if name in reasons else value for name, value in values.items()}, reasons, tied)
+    ranked = rank(y, scores, offsets)
+    parts, pairs = _sums_of(names, ranked, ndcg, relevant, ties)
+    reasons = undefined_reasons(y, ranked.offsets, ndcg, relevant, cuts, int(pairs[:, 0].sum()), more)
+    values = {name: np.nan if name in reasons else float(np.divide(*map(np.sum, parts[name]))) for name in names}
+    return Metrics(values, reasons, {"pairs": int(pairs[:, 2].sum()), "queries": int((pairs[:, 2] > 0).sum())})
 
 
 def undefined_reasons(y, offsets, ndcg, relevant, cuts, n_pairs, more=()):
@@ -191,134 +190,48 @@ def parse_metric(name):
     )
 
 
-def pair_counts(y, scores, offsets):
-    """Return pair counts per query, (m, 3) int64: preference pairs, ordered, tied.
-
-    y, scores, offsets: as in evaluate, already checked.
-    """
-    return _judged(rank(y, scores, offsets), (), grading_of("standard", 1.0, "average"))[1]
-
-
 def values_by_query(names, y, scores, offsets, ndcg="letor", relevant=1.0, ties="average", tied=0.5):
     """Return {metric: (values (m,), weights (m,))} of metrics of `evaluate`.
 
     A metric is the weighted mean of its values over the queries. y, scores, offsets: as in evaluate, already checked.
     tied: value of a pair of equal scores in pa.
     """
-    parsed, ranked = {name: parse_metric(name) for name in names}, rank(y, scores, offsets)
-    cuts = list(dict.fromkeys(k for kind, k in parsed.values() if kind == "ndcg"))
-    grading = grading_of(ndcg, relevant, ties)
-    table, pairs = _judged(ranked, cuts, grading)
-    values = dict(zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg", "map", "tau"], table.T))
-    tops = [name for name, (kind, _) in parsed.items() if kind in ("p", "err", "mrr")]
-    values |= _tops(ranked, tops, grading)
-    total, right, equal = pairs.T.astype(np.float64)
-    for name, value in (("pa", tied), ("pa_ties", 1.0)):
-        values[name] = np.divide(right + value * equal, total, out=np.zeros(len(total)), where=total > 0)
+    parts, _ = _sums_of(names, rank(y, scores, offsets), ndcg, relevant, ties, tied)
     return {
-        name: (np.nan_to_num(values[name]), _weights_of(name, values[name], total, ranked.offsets, ndcg))
-        for name in names
+        name: (np.divide(sums, weights, out=np.zeros(len(sums)), where=weights > 0), weights)
+        for name, (sums, weights) in parts.items()
     }
 
 
-def _weights_of(name, values, pairs, offsets, ndcg):
-    """Return the weights (m,) of a metric's values; pairs (m,): numbers of preference pairs."""
-    if name in ("pa", "pa_ties"):
-        return pairs
-    counted = pairs > 0 if name == "tau" else ~np.isnan(values) | (ndcg != "skip-blank")
-    return (counted & (np.diff(offsets) > 0)).astype(np.float64)
+def _sums_of(names, ranked, ndcg, relevant, ties, tied=0.0):
+    """Return ({metric: (sums (m,), weights (m,))}, pairs (m, 3) of `_queries`) of a Ranked.
+
+    A metric is the sum of its sums over that of its weights. Other arguments: see `values_by_query`.
+    """
+    parsed, sizes = {name: parse_metric(name) for name in names}, np.diff(ranked.offsets)
+    grading = Grading(float(relevant), ndcg == "letor", ndcg == "linear", ties == "average")
+    cuts = list(dict.fromkeys(k for kind, k in parsed.values() if kind == "ndcg"))
+    table, pairs = np.empty((sizes.size, len(cuts) + 3)), np.empty((sizes.size, 3), np.int64)
+    discounts = _discounts(int(sizes.max()), grading.letor)
+    _queries(ranked, discounts, np.array(cuts, np.int64), grading, table, pairs)
+    values = dict(zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg", "map", "tau"], table.T))
+    total, right, equal = pairs.T.astype(np.float64)
+    parts = {"pa": (right + tied * equal, total), "pa_ties": (right + equal, total)}
+    for name, (kind, k) in parsed.items():
+        if kind in TOPS:
+            values[name] = np.empty(sizes.size)
+            _top(ranked, TOPS.index(kind), k or 0, grading, ranked.y.max(), values[name])
+        if name not in parts:
+            counted = (total if name == "tau" else sizes) > 0
+            counted &= ~np.isnan(values[name]) | (ndcg != "skip-blank")
+            parts[name] = np.where(counted, np.nan_to_num(values[name]), 0.0), counted.astype(np.float64)
+    return {name: parts[name] for name in names}, pairs
 
 
 def rank(y, scores, offsets):
     """Return the Ranked of labels and scores that are already checked."""
     offsets = np.asarray(offsets, np.int64)
     return Ranked(y, scores, offsets, segmented_argsort(-scores, offsets, device="cpu"))
-
-
-def grading_of(ndcg, relevant, ties):
-    """Return the Grading of parameters of `evaluate`."""
-    return Grading(float(relevant), ndcg == "letor", ndcg == "linear", ties == "average")
-
-
-def _judged(ranked, cuts, grading):
-    """Return (table, pairs) of `_queries`."""
-    sizes = np.diff(ranked.offsets)
-    table, pairs = np.empty((sizes.size, len(cuts) + 3)), np.empty((sizes.size, 3), np.int64)
-    discounts = _discounts(int(sizes.max()), grading.letor)
-    _queries(ranked, discounts, np.array(cuts, np.int64), grading, table, pairs)
-    return table, pairs
-
-
-def _tops(ranked, names, grading):
-    """Return {name: values (m,)} of p@k, err@k and mrr."""
-    tops = {}
-    for name in names:
-        kind, k = parse_metric(name)
-        tops[name] = np.empty(ranked.offsets.size - 1)
-        _top(ranked, ("p", "err", "mrr").index(kind), k or 0, grading, ranked.y.max(), tops[name])
-    return tops
-
-
-def ndcg(
-    grades: ArrayLike,
-    scores: ArrayLike,
-    queries: ArrayLike | None = None,
-    k: int = 10,
-    kind: NdcgKind = "standard",
-    ties: Ties = "average",
-) -> float:
-    """Return the mean over queries of NDCG@k with gain 2**grade - 1.
-
-    grades (n,) from 0 to 30; scores (n,), higher is better; queries (n,) any labels, or None for one query; ties as in
-    evaluate. NaN for labels that are not grades, and if none is above 0. Raises as evaluate.
-
-    kind  "standard"    discount 1 / log2(1 + rank); a query without a relevant document scores 0
-          "skip-blank"  the same, but such queries are left out
-          "letor"       as the LETOR scripts: discount 1 at ranks 1 and 2, then 1 / log2(rank); a query without a
-                        relevant document, or with fewer than k documents, scores 0
-          "linear"      as "standard", with the grade as the gain; any numbers from 0 on
-    """
-    check_choice("kind", kind, NDCG_KINDS)
-    k = check_integer("k", k, 1)
-    return evaluate(*_group_by_query(grades, scores, queries), ndcg=kind, cuts=(k,), ties=ties)[f"ndcg@{k}"]
-
-
-def mean_average_precision(
-    grades: ArrayLike, scores: ArrayLike, queries: ArrayLike | None = None, relevant: float = 1, ties: Ties = "average"
-) -> float:
-    """Return the mean over queries of average precision.
-
-    It is 0 for a query without a relevant document. Arguments as in ndcg; relevant: the lowest grade that counts (1 for
-    LETOR, 2 for MSLR). NaN if no grade reaches it.
-    """
-    return evaluate(*_group_by_query(grades, scores, queries), relevant=relevant, ties=ties)["map"]
-
-
-def pairwise_accuracy(
-    grades: ArrayLike, scores: ArrayLike, queries: ArrayLike | None = None, ties: float = 0.0
-) -> float:
-    """Return the fraction of pairs within queries whose scores order them correctly.
-
-    Only pairs of different grades count. Arguments as in ndcg; ties: value of a pair of equal scores (0, 0.5 or 1).
-    O(n log n). DataError without a pair.
-    """
-    values = evaluate(*_group_by_query(grades, scores, queries))
-    if np.isnan(values["pa"]):
-        raise DataError("pairwise accuracy needs a query with two different grades.")
-    return values["pa"] + ties * (values["pa_ties"] - values["pa"])
-
-
-def _group_by_query(grades, scores, queries):
-    """Return (grades, scores, offsets) grouped by query, in stable order."""
-    grades, scores = _column("grades", grades), _column("scores", scores)
-    if queries is None:
-        return grades, scores, [0, grades.size]
-    queries = np.asarray(queries)
-    if not queries.shape == grades.shape == scores.shape:
-        raise DataError(f"queries has shape {queries.shape}, grades {grades.shape}, scores {scores.shape}.")
-    number = np.unique(queries, return_inverse=True)[1]
-    order = np.argsort(number, kind="stable")
-    return grades[order], scores[order], np.append(0, np.cumsum(np.bincount(number)))
 
 
 def _column(name, values):
@@ -338,20 +251,6 @@ def _discounts(longest, letor):
     """Return the discount of each rank, (longest,)."""
     ranks = np.arange(1, longest + 1)
     return 1.0 / (np.maximum(np.log2(ranks), 1) if letor else np.log2(1 + ranks))
-
-
-def _summary(table, pairs, cuts, skip_blank):
-    """Return the means over queries, by name."""
-    total, right, tied = (int(n) for n in pairs.sum(axis=0))
-    summary = {"pa": right / total, "pa_ties": (right + tied) / total} if total else {"pa": np.nan, "pa_ties": np.nan}
-    *gains, precision, tau = table.T
-    summary["tau"] = float(tau[pairs[:, 0] > 0].mean()) if total else np.nan
-    for name, values in zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg"], gains, strict=True):
-        values = values[~np.isnan(values)] if skip_blank else np.nan_to_num(values)
-        with np.errstate(over="ignore", invalid="ignore"):  # for labels that are not grades
-            summary[name] = float(values.mean()) if values.size else np.nan
-    summary["map"] = float(precision.mean())
-    return summary
 
 
 @by_block(lambda ranked: ranked.offsets.size - 1)

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from gpukit.factorization.model.layout import Precision
     from gpukit.factorization.settings import Feedback, Loss, NeighborSolver, Rates, RowSolver, Solver
     from gpukit.neighbors.estimator import Psi
-    from gpukit.neighbors.hashes import Hash
-    from gpukit.neighbors.search import Search
+    from gpukit.neighbors.plan import Hash, Search
     from gpukit.parallel import Team
     from gpukit.typing import ArrayLike, DaskClient, DaskFrame, DeviceLike, Float32, Path, Progress, RatingsLike
 

@@ -20,12 +20,12 @@ Cost: hashing O(ratings * p * q * G / 32) words, a few operations each; hamming 
 (p * q * G / 32 + K)) plus a bounded stripe of keys (buckets: 12 more bytes * q per item). Determinism: integers, a
 function of the seed, bitwise equal on CPU and GPU and with any number of threads.
 
-    plan.py -> Columns, Settings                        cpu.py | gpu.py: find(columns, settings) -> Found, by
-    hashes/                    Columns -> codes: simlsh, minhash, projection
-    search/                    codes or Columns -> distances: hamming, buckets, exact, random; the supplement: the
-                               selection -> neighbours and scores, random items in empty slots
-    item_knn.py                clicks: exact cosines of items, and a recommender by them
-    shared.py                  each rank of a parallel.Team has a part of the users' ratings; simLSH's sums are added
+    plan.py       Columns, Settings; codes of items from Columns by simlsh, minhash, projection; distances by hamming,
+                  buckets, exact, random; the supplement: the selection -> neighbours, random items in empty slots
+    cpu.py, gpu.py: find(columns, settings) -> Found -> hash_twins.py, search_twins.py | hash_kernels.py,
+                  search_kernels.py -> formulas.py
+    item_knn.py   clicks: exact cosines of items, and a recommender by them
+    shared.py     each rank of a parallel.Team has a part of the users' ratings; simLSH's sums are added
 """
 
 from gpukit._lazy import on_demand

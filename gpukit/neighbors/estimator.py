@@ -15,14 +15,11 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.neighbors import plan
-from gpukit.neighbors.hashes import HASHES
-from gpukit.neighbors.plan import Settings, columns_of
-from gpukit.neighbors.search import SEARCHES
+from gpukit.neighbors.plan import HASHES, SEARCHES, Settings, columns_of
 from gpukit.timing import COMPILING, Clock, compile_seconds
 
 if TYPE_CHECKING:
-    from gpukit.neighbors.hashes import Hash
-    from gpukit.neighbors.search import Search
+    from gpukit.neighbors.plan import Hash, Search
     from gpukit.typing import ArrayLike, DeviceLike, Float32, Ids, Int32, RatingsLike
 
 FACTS = {"random_share": float, "device": str, "timings": dict}  # facts in a model file

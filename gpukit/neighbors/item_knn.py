@@ -2,7 +2,7 @@
 
     cosine(i, j) = c_ij / (sqrt(c_i c_j) + 10)        c_ij users clicked both, c_i one
 
-`click_neighbors` searches on a device (search/plan.py). `ItemKNN` makes lists on the CPU: it reads the lists that
+`click_neighbors` searches on a device (plan.py). `ItemKNN` makes lists on the CPU: it reads the lists that
 name an item which the user clicked.
 """
 
@@ -11,9 +11,9 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.device import cpu
 from gpukit.device.engine import engine
-from gpukit.evaluation.lists.baselines import Popularity
+from gpukit.evaluation.lists import Popularity
 from gpukit.neighbors.plan import columns_of
-from gpukit.neighbors.search.twins import entry_of
+from gpukit.neighbors.search_twins import entry_of
 from gpukit.primitives.keys import descending_key
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.table import Ratings
@@ -34,12 +34,11 @@ def click_neighbors(orders, n_neighbors, device):
     Best first, ties by the lower row; -1 and 0 after the last item with a common user. orders: of the clicks
     (gpukit.ratings.orders.order.Orders), whose values are not read.
     """
-    n_items, steps = orders.shape[1], engine(device, "gpukit.neighbors.search")
-    fetch = engine(device, "gpukit.neighbors").fetch
+    n_items, steps = orders.shape[1], engine(device, "gpukit.neighbors")
     neighbors, cosines = np.empty((n_items, n_neighbors), np.int32), np.empty((n_items, n_neighbors), np.float32)
     no_levels = np.empty(0, np.uint32)
     for first, selected in steps.select_pairs(columns_of(orders), no_levels, n_neighbors, [(0, n_items)]):
-        items, keys = (fetch(array) for array in selected)
+        items, keys = (steps.fetch(array) for array in selected)
         neighbors[first : first + len(items)] = items
         cosines[first : first + len(items)] = np.where(items < 0, np.float32(0), scores_of(keys))
     return neighbors, cosines

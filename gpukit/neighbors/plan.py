@@ -1,17 +1,66 @@
-"""Data exchanged by hashes, searches and the supplement, the same on CPU and GPU."""
+"""Data of hashes, searches and the supplement, the same on CPU and GPU; run.py has their steps.
 
-from typing import NamedTuple
+**Hashes**: codes of items from their ratings.
+
+A code is settings.n_bits bits (p * q * G: q fine hashings of p * G bits, one after the other) in n_words 32-bit words,
+lowest bit first, unused high bits zero. Similar items agree in many bits. Codes of an item without
+ratings are zero or undefined.
+
+    simlsh      Li et al., Eq. 3: bit g of an item's code is the sign of sum_i Psi(r_ij) * (+1 or -1 by bit g of user
+                i), 1 for a nonnegative sum; Psi(r) = r**psi. Exact: the weights are integers, and 32 sums at a time
+                are bit-sliced (formulas.py). O(ratings * n_words)
+    minhash     the paper's alternative by Jaccard similarity: an item is the set of its raters. Each of the p * q
+                hashings gives every user a random number; the minimum over an item's raters is its value, which two
+                items share with probability |A and B| / |A or B| (Broder, "On the resemblance and containment of
+                documents", 1997). The G bits of a hashing are random bits of its value: equal for equal values, else
+                each with probability 1/2 (b-bit minwise hashing: Li and Koenig, WWW 2010). So `hamming` counts
+                agreements, up to chance, and `buckets` requires p equal values. O(ratings * p * q)
+    projection  the paper's RP_cos: bit g of an item's code is the sign of its column's product with a random
+                direction, sum_i r_ij x_ig, 1 for a nonnegative sum (Charikar, "Similarity estimation techniques from
+                rounding algorithms", STOC 2002). Two columns agree in a bit with probability 1 - angle / pi, for any
+                length. The coordinates x_ig are approximately normal: sums of four random bytes, whole numbers, so that
+                codes are exact. They need a hash for every bit, simLSH's signs one for 32. O(ratings * n_bits)
+
+**Searches**: distances between items, a card of each by its name, and the selection's supplement.
+
+A distance is a uint32 key below `worst`: the fraction of agreement is (worst - key) / worst. A pair with a key of
+`worst` or more is not a pair of neighbours. A search whose worst is 0 finds no items, and the supplement fills all
+slots.
+
+    hamming   number of different bits of two codes. O(N**2 n_words) words, three of them counted at a time on a GPU
+    buckets   number of the q fine hashings that differ. A pair shares a fine hashing when all its p * G bits agree.
+              Each of q tables is sorted by a hash of 24 bits; items with equal hashes are adjacent, and their bits are
+              compared. O(q (N + shared pairs))
+    exact     the paper's Graph Similarity Matrix, shrunk Pearson correlations (run.py)
+    random    the paper's control group. O(N K)
+
+All are exact. A sparse search lists pairs instead of keys of all of them (select_pairs of cpu.py and gpu.py). STRIPES
+of cpu.py and gpu.py has for each other search but `random`
+
+    stripes(items, settings) -> stripe(first, keys): write keys (B, N) uint32, the distances of the query items first,
+    first + 1, ..., first + B - 1 from all items. items: Items
+    rows_together() -> number of query rows processed together; B is a multiple of it, except for the last rows
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from gpukit.errors import ParameterError
 
+Hash = Literal["simlsh", "minhash", "projection"]
+HASHES = get_args(Hash)
+Search = Literal["hamming", "buckets", "exact", "random"]
+SEARCHES = get_args(Search)
+STRIPE_BYTES = 256 << 20  # bytes of the keys of a stripe of query rows on a GPU
+
 
 class Settings(NamedTuple):
     """Settings of the neighbour search.
 
-    K, p coarse by q fine hashings of `bits` (G) bits, Psi's exponent (simLSH), the search, the seed, the hash; names of
-    gpukit.neighbors.search and gpukit.neighbors.hashes.
+    K, p coarse by q fine hashings of `bits` (G) bits, Psi's exponent (simLSH), the search, the seed, the hash; names
+    of SEARCHES and HASHES.
     """
 
     n_neighbors: int = 32
@@ -85,9 +134,6 @@ class Found(NamedTuple):
     seconds: dict
 
 
-STRIPE_BYTES = 256 << 20  # bytes of the keys of a stripe of query rows on a GPU
-
-
 def check_items(settings, n_items):
     """Raise ParameterError if n_items items cannot have n_neighbors neighbours each."""
     if settings.n_neighbors > n_items - 1:
@@ -142,3 +188,32 @@ def whole_multiples(values):
         if (whole == np.rint(whole)).all():
             return whole
     return None
+
+
+class Card(NamedTuple):
+    """What is known of a search.
+
+    reads_codes: True if it needs codes; is_sparse: True if it lists pairs; worst(settings): the first key that is not
+    one of neighbours.
+    """
+
+    reads_codes: bool
+    is_sparse: bool
+    worst: Callable
+
+
+CARDS = {
+    "hamming": Card(True, False, lambda settings: settings.n_bits),
+    "buckets": Card(True, False, lambda settings: settings.q),
+    "exact": Card(False, True, lambda settings: 1 << 31),  # the key of zero correlation
+    "random": Card(False, False, lambda settings: 0),
+}
+
+
+class WeightedUsers(NamedTuple):
+    """Users (n,) int32 and levels (n,) uint8 by item; weights (L,) int64 of levels; keys (words,) uint32, padded."""
+
+    users: object
+    levels: object
+    weights: object
+    keys: object

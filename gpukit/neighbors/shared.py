@@ -8,10 +8,9 @@ one array, which is zero elsewhere, so that the sum of the ranks' arrays contain
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.neighbors import plan
-from gpukit.neighbors.hashes import plan as work
-from gpukit.neighbors.hashes.plan import sum_slices
-from gpukit.neighbors.search import CARDS
+from gpukit.neighbors import plan, run
+from gpukit.neighbors.plan import CARDS
+from gpukit.neighbors.run import sum_slices
 from gpukit.parallel.nccl import make_gpu_transport
 from gpukit.parallel.team import HostTransport
 
@@ -37,13 +36,13 @@ def find_shared(columns, settings, team, device):
     return neighbors, int(random_slots.sum())
 
 
-def shared_codes(columns, settings, lengths, team, device, chunk=work.CHUNK):
+def shared_codes(columns, settings, lengths, team, device, chunk=run.CHUNK):
     """Return the codes of all ranks' ratings, (N, n_words) uint32 on the device; lengths (ranks, N): of the items."""
-    steps = engine(device, "gpukit.neighbors.hashes")
+    steps = engine(device, "gpukit.neighbors")
     lines = make_gpu_transport(team, device) if device.is_cuda else HostTransport(team)
-    weights = work.level_weights(columns.values, settings.psi)
+    weights = run.level_weights(columns.values, settings.psi)
     whole, pieces = np.append(0, np.cumsum(lengths.sum(axis=0))), np.maximum(-(-lengths // chunk), 1)
-    adder = work.Adder(steps, columns, weights, sum_slices(whole, weights), settings)
+    adder = run.Adder(steps, columns, weights, sum_slices(whole, weights), settings)
     for first, last in stripes(pieces.sum(axis=0), adder.unit_bytes):
         units, joins = units_of(columns.indptr, pieces, team.rank, first, last)
         partials, totals = adder.add_up(units, int(joins[-1, 2]))

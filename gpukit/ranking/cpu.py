@@ -12,7 +12,6 @@ from gpukit.ranking.scaling import inverse, scatter
 from gpukit.ranking.solvers import counting
 from gpukit.ranking.solvers.counting import BLOCKS
 from gpukit.ranking.sparse import Sparse
-from gpukit.ranking.twins import level_tree
 from gpukit.ranking.twins import matrix as matrix_twins
 from gpukit.ranking.twins import pair_sums as pair_sums_twins
 from gpukit.sorting import cpu as sorting  # noqa: F401
@@ -46,7 +45,7 @@ def total(array):
 
 def run(name, count, *arguments):
     """Call a twin or a solver of the CPU by name; count: see gpu.run."""
-    find_named((level_tree, matrix_twins, pair_sums_twins, counting), name)(*arguments)
+    find_named((matrix_twins, pair_sums_twins, counting), name)(*arguments)
 
 
 def csr(X):

@@ -10,6 +10,7 @@ import numpy as np
 from gpukit.base import Estimator, check_boolean, check_choice, check_integer, check_real
 from gpukit.errors import DataError
 from gpukit.parallel import ALONE
+from gpukit.ranking import inputs
 from gpukit.ranking.solvers import choose
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from gpukit.ranking.solvers.choose import Solver
     from gpukit.typing import ArrayLike, DeviceLike, DocumentsLike, Float64, Ids, Int32, Int64, Path, Progress
 
-Scale = Literal["auto", "none", "minmax", "deviation", "query"]
+Scale = Literal["auto", "none", "minmax", "deviation"]
 Features = Literal["auto", "linear", "thresholds", "fourier"]
 PairWeights = Literal["equal", "gain"]
 
@@ -62,7 +63,7 @@ class RankSVM(Estimator):
         relatively.
     max_iter : int
         Maximum number of Newton steps.
-    scale : {'auto', 'none', 'minmax', 'deviation', 'query'}
+    scale : {'auto', 'none', 'minmax', 'deviation'}
         Scaling of the features (gpukit.ranking.scaling). 'auto': chosen with C, and 'none' with an explicit C.
     device : {'auto', 'cpu', 'cuda', 'cuda:N'}
         'auto' uses the CPU for small problems.
@@ -210,9 +211,8 @@ class RankSVM(Estimator):
         Parameters
         ----------
         X : array, DataFrame or sparse matrix (l, n), or Documents
-            float32 is kept, all else becomes float64. Documents contain y, queries and optional weights. An X on the
-            GPU of the training is not copied if it is C-ordered float32 or float64, the documents of a query are
-            adjacent and scale is 'none'; otherwise it is copied to the host, like y and qid.
+            float32 is kept, all else becomes float64. Documents contain y, queries and optional weights. Arrays on
+            a GPU are copied to the host.
         y : (l,)
             Relevance: any real numbers, higher is better.
         qid : (l,) or None
@@ -265,7 +265,7 @@ class RankSVM(Estimator):
         >>> model.score(X, y, [7, 7, 8, 8])
         1.0
         """
-        from gpukit.ranking import inputs, serve
+        from gpukit.ranking import serve
 
         sets = [inputs.read(*pair) for pair in inputs.eval_sets(eval_set, eval_group, eval_qid)]
         given = X, y, qid, group, query_weight, sample_weight, feature_names
@@ -285,13 +285,13 @@ class RankSVM(Estimator):
         more, named: further arguments of inputs.read. choose: choose C "auto" from the data. eval_sets:
         [inputs.Inputs]. Other arguments and errors as fit.
         """
-        from gpukit.ranking import inputs, path, run, selection
+        from gpukit.ranking import path, run, selection
 
         settings, team = self.check(), team or ALONE
         metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
         is_open = choose and settings.C == "auto"
         held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
-        read = inputs.narrow_inputs(inputs.read(X, y, qid, *more, **named, may_stay=team.size == 1))
+        read = inputs.narrow_inputs(inputs.read(X, y, qid, *more, **named))
         settings = selection.choose_settings(read, settings, team, choose, held_out, metric)
         return run.Run(read, settings, team)
 
@@ -371,7 +371,7 @@ class RankSVM(Estimator):
             With the same number of columns. If X and the model have names, columns are matched by name in any order.
             For a model with columns_, other columns are ignored, with a UserWarning if they have values.
         qid, group
-            As in fit; required only with scale='query'.
+            Not used; scikit-learn's routing may pass it.
 
         Returns
         -------
@@ -385,7 +385,7 @@ class RankSVM(Estimator):
         self._check_fitted()
         from gpukit.ranking import serve
 
-        return serve.predict(self, X, qid, group)
+        return serve.predict(self, X)
 
     decision_function = predict
 
@@ -426,7 +426,7 @@ class RankSVM(Estimator):
         self._check_fitted()
         from gpukit.ranking import serve
 
-        return serve.explain(self, X, qid, group)
+        return serve.explain(self, X)
 
     def score(
         self,
@@ -494,7 +494,7 @@ class RankSVM(Estimator):
         Raises
         ------
         DataError
-            The scale is 'query', or the file cannot be written.
+            The file cannot be written.
         ParameterError
             onnx is not installed.
         """

@@ -11,7 +11,6 @@ from gpukit.device.cuda_graph import GraphFunction
 from gpukit.device.upload import to_device as put
 from gpukit.ranking.blocks import MOST, HostBlocks, Recall, query_blocks
 from gpukit.ranking.feature_map import Expanded
-from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
@@ -120,19 +119,6 @@ def total(array):
     return float(copy_out(array).sum())
 
 
-def first_fault(X):
-    """Return the first row of a device array X (l, n) with a number that is not finite, or -1."""
-    faults = put(np.array([X.shape[0]], np.int64))
-    launch(matrix_kernels.first_faults, 8 * walk_blocks(), BLOCK, X, faults)
-    row = int(faults.copy_to_host()[0])
-    return row if row < X.shape[0] else -1
-
-
-def row_of(X, row):
-    """Return a row of a device array X, on the host."""
-    return X[row : row + 1].copy_to_host()[0]
-
-
 def addition(partial, out):
     """Return the launch of kernels.matrix.add_rows, for launch."""
     rows, columns = partial.shape
@@ -149,8 +135,7 @@ def sum_rows(partial):
 
 def run(name, count, *arguments):
     """Launch a kernel by name, with a thread for each of count."""
-    modules = level_tree_kernels, matrix_kernels, pair_sums_kernels
-    launch(find_named(modules, name), grid(count), BLOCK, *arguments)
+    launch(find_named((matrix_kernels, pair_sums_kernels), name), grid(count), BLOCK, *arguments)
 
 
 def pair_sums(room, u, margin, over, partners, z, loss):
@@ -161,7 +146,7 @@ def pair_sums(room, u, margin, over, partners, z, loss):
 
 
 def matrix(X):
-    """Return the Matrix of X of the host, a feature_map.Expanded or not, or of a dense X of the device.
+    """Return the Matrix of X of the host, or of a feature_map.Expanded.
 
     It is by rows if X is sparse or too wide for registers.
     """
@@ -174,7 +159,7 @@ def matrix(X):
     if X.shape[1] > LIMIT:
         import scipy.sparse
 
-        return Sparse(scipy.sparse.csr_array(X if isinstance(X, np.ndarray) else X.copy_to_host()), STEPS)
+        return Sparse(scipy.sparse.csr_array(X), STEPS)
     return Dense(X)
 
 
@@ -199,7 +184,7 @@ class Dense:
     def __init__(self, X):
         self.n, self.shape = X.shape[1], shape(X.shape[1])
         X = pad_columns(X)
-        self.X = put(X) if isinstance(X, np.ndarray) else X  # passed by the caller, not copied
+        self.X = put(X) if isinstance(X, np.ndarray) else X  # a block that travelled
         self.v = empty(self.n, np.float64)
 
     def scores(self, v, out):

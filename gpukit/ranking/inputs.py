@@ -6,32 +6,29 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base.arrays import (
-    Resident,
     align_rows,
     as_array,
-    as_labels,
     as_numbers,
     as_plain,
-    as_resident,
     labels,
     to_ordered_floats,
 )
-from gpukit.device import gpu_count
-from gpukit.device.engine import engine
 from gpukit.documents.convert import (
     as_documents,
+    as_features,
+    check_finite,
+    check_grouping,
     check_names,
     feature_names,
-    first_not_finite,
     given_names,
+    group_offsets,
     group_rows,
-    sparse_rows,
+    relevance,
 )
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.ids import check_exact, missing
-from gpukit.ranking.problem import group_sizes
 
 
 class Queries(NamedTuple):
@@ -89,7 +86,7 @@ class Occurring(NamedTuple):
 class Inputs(NamedTuple):
     """Validated inputs in the order of the queries.
 
-    X (l, n): dense or CSR, float32 or float64, or a base.arrays.Resident, which `place` checks; y (l,) float64; names:
+    X (l, n): dense or CSR, float32 or float64; y (l,) float64; names:
     column names, an Occurring for a reduced X, or None; weights (l,) float64 of the documents and query_weights (m,)
     float64, or None for 1 each.
     """
@@ -119,13 +116,10 @@ def narrow_inputs(inputs):
     return inputs._replace(X=known.select(X), names=known)
 
 
-def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None, feature_names=None, may_stay=False):
-    """Return Inputs of the arguments of fit; DataError for missing, inconsistent or nonfinite data.
-
-    may_stay: X on a GPU may stay there.
-    """
+def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None, feature_names=None):
+    """Return Inputs of the arguments of fit; DataError for missing, inconsistent or nonfinite data."""
     documents = X
-    X, names, y, queries = spread(X, y, qid, group, may_stay)
+    X, names, y, queries = spread(X, y, qid, group)
     if feature_names is not None:
         names = np.asarray(feature_names, object)
         if names.shape != X.shape[1:]:
@@ -133,9 +127,7 @@ def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None,
     check_names(names)
     weights = document_weights(sample_weight, documents, X.shape[0])
     per_query = query_weights(weights_given(query_weight, documents), queries, group)
-    if isinstance(X, Resident) and queries.rows is not None:
-        X = features(X.given)[0]
-    columns = (X, relevance(y, X.shape[0]), weights)
+    columns = (X, to_ordered_floats(relevance(y, X.shape[0])), weights)
     X, y, weights = (column if column is None else queries.ordered(column) for column in columns)
     return Inputs(X, y, queries, names, weights, per_query)
 
@@ -158,7 +150,7 @@ def eval_sets(sets, groups=None, qids=None):
     ]
 
 
-def spread(X, y, qid, group, may_stay):
+def spread(X, y, qid, group):
     """Return (X, names, y, Queries) of Documents, or of arrays with qid or group."""
     if isinstance(X, Documents):
         if y is not None or qid is not None or group is not None:
@@ -166,9 +158,7 @@ def spread(X, y, qid, group, may_stay):
         X = validate(X)
         return *features(X), X.y, Queries(None, X.offsets, X.qids)
     X, y, qid = align_rows(X=X, y=y, qid=qid)
-    matrix, names = features(X, may_stay)
-    if y is None:
-        raise DataError("Learning to rank needs the relevance of each document: give y, or Documents as read_letor's.")
+    matrix, names = features(X)
     return matrix, names, y, queries_of(qid, group, matrix.shape[0])
 
 
@@ -179,16 +169,11 @@ def validate(X):
 
 def queries_of(qid, group, count):
     """Return the Queries of a column of ids, or of counts; DataError unless exactly one of them is given."""
-    if (qid is None) == (group is None):
-        what = "Neither qid nor group is" if qid is None else "Both qid and group are"
-        raise DataError(
-            f"{what} given. Give qid, the query id of each document, or group, the number of documents of "
-            f"each query; for one single query group=[{count}]."
-        )
+    check_grouping(qid, group, count)
     if not count:
         raise DataError("There are no documents: X has 0 rows.")
     if qid is None:
-        return Queries(None, group_sizes(as_plain(group), count), None)
+        return Queries(None, group_offsets(group, count), None)
     qid = as_array(qid, "qid")
     if qid.dtype.kind in "cV":
         raise DataError(f"qid must be ids, integers or text; got {qid.dtype}.")
@@ -290,73 +275,14 @@ def _look_up_weights(values, queries):
     return [values[qid] for qid in ids]
 
 
-def relevance(y, count):
-    """Return y as (l,) float64; DataError for a wrong length or a number that is not finite."""
-    y = to_ordered_floats(as_labels("y", y))
-    if y.shape != (count,):
-        raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
-    wrong = ~np.isfinite(y)
-    if wrong.any():
-        raise DataError(
-            f"y[{np.argmax(wrong)}] is {y[np.argmax(wrong)]}: every document needs a relevance, a number. "
-            "Leave out the others."
-        )
-    return y
-
-
-def can_stay(array):
-    """Return True if kernels can read a base.arrays.Resident directly, on an available GPU."""
-    return array.is_plain(2, (np.float32, np.float64)) and gpu_count() > 0
-
-
-def features(X, may_stay=False):
+def features(X):
     """Return (X as C-contiguous float32 or float64, or CSR; column names or None); DataError for an invalid table.
 
-    float32 is kept, everything else becomes float64. Documents were validated by `validate`. may_stay: X on a GPU that
-    needs no conversion becomes a base.arrays.Resident, which `place` takes.
+    float32 is kept, everything else becomes float64. Documents were validated by `validate`.
     """
-    array = as_resident(X) if may_stay else None
-    if array is not None and can_stay(array):
-        return array, None
     if isinstance(X, Documents):
         return X.X, X.names
     X = X if is_frame(X) else as_frame(X)
-    names = None if hasattr(X, "tocsr") else feature_names(X)
-    X = sparse_rows(X) if hasattr(X, "tocsr") else as_numbers("X", X)
-    if X.ndim != 2 or not X.shape[1]:
-        raise DataError(f"X must be a table, documents x features, at least one of these; its shape is {X.shape}.")
-    if not hasattr(X, "tocsr"):
-        X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
-    wrong = first_not_finite(X)
-    if wrong is not None:
-        raise not_finite_error(*wrong, names)
+    names, X = feature_names(X), as_features(X)
+    check_finite(X, names)
     return X, names
-
-
-def not_finite_error(row, column, value, names=None):
-    """Return the DataError for a feature that is not finite."""
-    label = "" if names is None else f" ({str(names[column])!r})"
-    shown = "NaN" if np.isnan(value) else value
-    return DataError(
-        f"X[{row}, {column}]{label} is {shown}, which a linear model cannot take. Fill it in, or "
-        "leave the document out."
-    )
-
-
-def place(X, device, stays):
-    """Return X of Inputs for a device; DataError for a number that is not finite.
-
-    A Resident becomes an array there if it is on this device and unchanged (no rows to reorder, no scaling), otherwise
-    an array on the host.
-    """
-    if not isinstance(X, Resident):
-        return X
-    if not (stays and device.is_cuda and device.index == X.gpu):
-        return features(X.given)[0]
-    view, steps = X.view(), engine(device, "gpukit.ranking")
-    row = steps.first_fault(view)
-    if row < 0:
-        return view
-    values = steps.row_of(view, row)
-    column = int(np.argmin(np.isfinite(values)))
-    raise not_finite_error(row, column, values[column])

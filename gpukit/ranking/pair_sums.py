@@ -38,11 +38,7 @@ class PairSums:
 
     def _pulls(self):
         """Return the sum of the weights of the pairs of each document, (l,) on the device."""
-        if self.problem.is_weighted:
-            return self.steps.put(self.problem.pulls())
-        pulls = self.steps.empty(self.size, np.float64)
-        self.steps.run("pair_pulls", self.size, self.ranks, self.level, self.offsets, self.weights, pulls)
-        return pulls
+        return self.steps.put(self.problem.pulls())
 
 
 class LevelTreeSums(PairSums):

@@ -111,7 +111,7 @@ class ValidationSet:
     def scale_like(self, run):
         """Use the scaling and the columns of the training set (run.Run)."""
         X = serve.in_order(self.inputs.X, self.inputs.names, run.n_features, run.names)
-        self.X = serve.prepare_features(run.scaling, run.map, X, self.offsets)
+        self.X = serve.prepare_features(run.scaling, run.map, X)
 
     def evaluate(self, w):
         """Return {metric: value} of the scores X w.

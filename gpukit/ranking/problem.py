@@ -34,7 +34,7 @@ class Ranks(NamedTuple):
 
 
 class Partners(NamedTuple):
-    """Positions of the partners of every document at the current scores; see kernels.level_tree.search_plane.
+    """Positions of the partners of every document at the current scores; see kernels.pair_sums.search_plane.
 
     tables (H, 2 A - 1, l) uint16 or int32, for H planes of a tree of arity A; counts (2, l) int32.
     """
@@ -115,11 +115,6 @@ class LevelTree(NamedTuple):
         """Number of preference pairs of each query, (m,) int64."""
         squares = np.append(0, np.cumsum(np.diff(self.group_starts).astype(np.int64) ** 2))
         return (np.diff(self.offsets).astype(np.int64) ** 2 - np.diff(squares[self.first_group])) // 2
-
-    def pair_counts(self):
-        """Number of documents of other levels in the query of each document, (l,) int64."""
-        sizes, groups = np.diff(self.offsets), np.diff(self.group_starts)
-        return (sizes[self.query] - groups[self.first_group[self.query] + self.level]).astype(np.int64)
 
 
 def build_tree(y, offsets, arity=None):
@@ -214,7 +209,9 @@ class Problem(NamedTuple):
         """Return the sum of the weights of the pairs of each document, (l,) float64."""
         tree, weights, gains = self.tree, self.document_weights, self.gains
         if not self.is_weighted:
-            return tree.pair_counts() * self.weights[tree.query]
+            sizes, levels = np.diff(tree.group_starts), np.diff(tree.first_group)
+            others = np.repeat(np.diff(tree.offsets), levels) - sizes
+            return np.repeat(others * np.repeat(self.weights, levels), sizes)[tree.place]
         weights = np.ones(len(tree.query)) if weights is None else weights
         groups = tree.first_group[tree.query] + tree.level
         others = np.bincount(tree.query, weights)[tree.query] - np.bincount(groups, weights)[groups]
@@ -283,21 +280,3 @@ def share_out(problem, blocks):
     queries = np.concatenate([np.sort(np.array(part, np.int32)) for part in lists])
     firsts = np.append(0, np.cumsum([len(part) for part in lists])).astype(np.int32)
     return Walk(queries, firsts, tree.offsets, tree.heights, problem.weights)
-
-
-def group_sizes(group, count):
-    """Return offsets (m + 1,) int64 of a list of documents per query, as in LightGBM and XGBoost."""
-    group = np.asarray(group)
-    whole = group.ndim == 1 and group.dtype.kind in "iu"
-    negative = whole and (group < 0)
-    if not whole or np.any(negative) or group.sum() != count:
-        described = (
-            f"they add up to {group.sum():,}" if whole else f"its shape is {group.shape}, its dtype {group.dtype}"
-        )
-        if np.any(negative):
-            described = f"group[{np.argmax(negative)}] is {group[np.argmax(negative)]:,}"
-        raise DataError(
-            f"group must list the documents of each query, whole numbers from 0 up that add up to {count:,}; "
-            f"{described}. Query ids go into qid."
-        )
-    return np.append(0, np.cumsum(group[group > 0])).astype(np.int64)

@@ -11,7 +11,6 @@ from gpukit.errors import DataError
 from gpukit.parallel import ALONE
 from gpukit.parallel.current_team import check_distinct_gpus
 from gpukit.ranking import feature_map, scaling
-from gpukit.ranking.inputs import place
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import check_gains, make_problem
 from gpukit.ranking.shared import SharedPairSums, part_of_rank
@@ -25,7 +24,7 @@ class Run:
     """Problem, session and preconditioner of one training set; `train` trains for one C after the other.
 
     settings (estimator.Settings), solver, device, scaling (scaling.Scaling), names of the columns or None; constant
-    (k,): the columns with one value within each query, if X is on the host; clock: timing.Clock; team: the
+    (k,): the columns with one value within each query; clock: timing.Clock; team: the
     parallel.Team whose ranks divide the queries, each having all of the inputs.
     """
 
@@ -42,17 +41,14 @@ class Run:
         check_distinct_gpus(team, self.device)
         with self.stage("prepare"):
             queries = inputs.queries
-            X = place(inputs.X, self.device, settings.scale == "none" and not is_mapped)
-            X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
-            on_host = is_on_host(X)
-            self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
-            span = scaling.ranges(X) if on_host and settings.scale != "query" else None
+            X = feature_map.to_dense(inputs.X, settings.features, self.names) if is_mapped else inputs.X
+            self.constant, span = scaling.constant_features(X, queries.offsets), scaling.ranges(X)
             self.scaling = scaling.fit(settings.scale, X, queries.offsets, span)
             # a GPU scales its copy of X itself, so that the host needs none
             later = self.device.is_cuda and settings.features == "fourier" and self.scaling.kind in scaling.FITTED
             self.later = self.scaling if later else scaling.UNSCALED
             if is_mapped and self.later is scaling.UNSCALED:
-                X = self.scaling.apply(X, queries.offsets)
+                X = self.scaling.apply(X)
             self.map = feature_map.fit(settings.features, X, queries.offsets, self.later)
             n = feature_map.width(self.map, count)
             widest = 4096 if is_mapped else 1024  # features of a full matrix; passes over mapped ones cost more
@@ -63,7 +59,7 @@ class Run:
             planes = whole.tree.planes
             self.solver = choose_solver(settings.solver, self.device, planes, preconditioned, whole.is_weighted)
             self.problem = self._scaled(part_of_rank(whole, inputs.y, team))
-            pairs, largest = whole.weighted_pairs, self._largest(X.shape[1], span)
+            pairs, largest = whole.weighted_pairs, self._largest(span)
             if not pairs:
                 raise DataError("The weights of all pairs are 0, so there is nothing to learn from. Check the weights.")
             del whole, X  # the unscaled data are not kept
@@ -78,34 +74,23 @@ class Run:
         """A Problem with its features scaled, or, if they are, mapped; None stays None."""
         if problem is None:
             return None
-        X, offsets = problem.X, problem.tree.offsets
         if self.map is None:
-            return problem._replace(X=self.scaling.apply(X, offsets))
-        return problem._replace(X=feature_map.Expanded(X, self.map, offsets, self.later))
+            return problem._replace(X=self.scaling.apply(problem.X))
+        return problem._replace(X=feature_map.Expanded(problem.X, self.map, problem.tree.offsets, self.later))
 
     def _size(self, pairs, largest):
         """Return the Size of all documents. Only solver scan takes sums of scores that are centred in their query."""
-        far = 10.0  # features on a GPU are assumed to be at most this number of deviations from 0
-        spread, documents = np.sqrt(self.preconditioner.variances), np.sqrt(2.0 * pairs)
-        if largest is None:
-            largest = far / documents * spread
+        spread = np.sqrt(self.preconditioner.variances)
         if self.solver != "scan":
-            spread = np.maximum(spread, documents * largest)
+            spread = np.maximum(spread, np.sqrt(2.0 * pairs) * largest)
         return Size(pairs, largest, spread, self.constant)
 
-    def _largest(self, count, span):
-        """Return the largest magnitude of each of count scaled features, and of the mapped ones, (n,).
-
-        span: the ranges of the features, None for X on a GPU, whose magnitudes are unknown: None.
-        """
-        extra = np.zeros(0) if self.map is None else self.map.largest
-        if self.scaling.kind == "query":
-            return np.append(np.ones(count), extra)
-        if span is None:
-            return None
+    def _largest(self, span):
+        """Return the largest magnitude of each scaled feature, and of the mapped ones, (n,); span: of `ranges`."""
         low, high = span
         shift, factor = (0.0, 1.0) if self.scaling.kind == "none" else (self.scaling.low, self.scaling.factor)
-        return np.append(np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor, extra)
+        largest = np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor
+        return largest if self.map is None else np.append(largest, self.map.largest)
 
     def _session(self, n):
         """Return the session of the problem on this device; for a team, of the rank's part, with n features."""
@@ -187,11 +172,6 @@ def named_columns(columns, names, most=10):
     return ", ".join(known) + (f" and {len(columns) - most:,} more" if len(columns) > most else "")
 
 
-def is_on_host(X):
-    """Return True for features of the host: an array, CSR or a feature_map.Expanded."""
-    return isinstance(X, np.ndarray | feature_map.Expanded) or hasattr(X, "indptr")
-
-
 def fit_memory(device, problem):
     """Return a Problem that fits in a GPU's memory: if it is too large, its features stay on the host, with a warning.
 
@@ -201,7 +181,7 @@ def fit_memory(device, problem):
         return problem
     (l, n), steps, streamed = problem.X.shape, engine(device, "gpukit.ranking"), ""
     what = f"Training on {l:,} documents x {n:,} features"
-    if not devices.has_memory(steps.memory_needed(problem)) and is_on_host(problem.X):
+    if not devices.has_memory(steps.memory_needed(problem)):
         problem, streamed = steps.streamed(problem, devices.spare_memory()), ", streamed from main memory,"
     devices.require_memory(device, steps.memory_needed(problem), what + streamed)
     if streamed:

@@ -122,8 +122,6 @@ def save_text(path, model):
         )
     names = getattr(model, "feature_names_in_", None)
     lines = [f"# linear RankSVM of gpukit; C={model.C_!r}; score = sum of weight * feature, higher is better\n"]
-    if model.scaling_.kind == "query":
-        lines.append("# features are brought to 0..1 within each query first\n")
     if model.scaling_.kind in FITTED:
         lines.append("# index:weight:low:factor, where (feature - low) * factor is what the weight is for\n")
     numbers = getattr(model, "columns_", np.arange(len(model.coef_))) + 1
@@ -160,11 +158,6 @@ class Graph:
 def save_onnx(path, model):
     """Write a fitted RankSVM as an ONNX model, see RankSVM.save_onnx."""
     onnx = import_onnx()
-    if model.scaling_.kind == "query":
-        raise DataError(
-            "A model with scale='query' has no ONNX graph, because its scores depend on the other documents of the "
-            "query. Train with another scale (--scale deviation)."
-        )
     graph, opset, ir = Graph(onnx), 17, 8  # versions of 2022, which current runtimes read
     add_scores(graph, model)
     shapes = {"features": ["documents", int(model.n_features_in_)], "scores": ["documents"]}

@@ -5,8 +5,6 @@
              range become negative or exceed 1. A constant feature becomes 0, also at prediction
     deviation  each feature to deviation 1 within queries, over the training set. A feature that is constant within
              every query, and so in no pair's difference, becomes 0
-    query    each feature to [0, 1] within each query, like LETOR's Querylevelnorm; 0 if a query has one value. Nothing
-             is fitted, but prediction needs the queries
 
 A sparse X can be divided, not shifted: with minmax it is divided by the largest value, if none is negative; with
 deviation by the deviation, like a dense one.
@@ -20,7 +18,7 @@ from gpukit._pool import map_row_blocks
 from gpukit.errors import DataError
 from gpukit.scheduler import by_block
 
-KINDS = ("none", "minmax", "deviation", "query")
+KINDS = ("none", "minmax", "deviation")
 FITTED = ("minmax", "deviation")  # kinds with low and factor
 RUN = 4096  # rows per task of a thread
 
@@ -32,12 +30,10 @@ class Scaling(NamedTuple):
     low: np.ndarray | None = None
     factor: np.ndarray | None = None
 
-    def apply(self, X, offsets=None):
-        """Return X (l, n) scaled, in its dtype; a new array unless kind is none. offsets (m + 1,): of the queries."""
+    def apply(self, X):
+        """Return X (l, n) scaled, in its dtype; a new array unless kind is none."""
         if self.kind == "none":
             return X
-        if self.kind == "query":
-            return scale_by_query(X, offsets)
         if hasattr(X, "indptr"):
             return type(X)(((X.data * self.factor[X.indices]).astype(X.dtype), X.indices, X.indptr), X.shape)
         out = np.empty_like(X)
@@ -139,15 +135,6 @@ def _sparse_spread(X, offsets):
     return np.zeros(X.shape[1]), width * np.sqrt(spread / X.shape[0])
 
 
-def scale_by_query(X, offsets):
-    """Return X (l, n) with each feature of each query scaled to [0, 1]; a new array."""
-    if hasattr(X, "indptr"):
-        raise DataError("scale='query' cannot shift the features of a sparse X. Use scale='none', or X.toarray().")
-    out = np.empty_like(X)
-    _scale_queries(X, offsets, out)
-    return out
-
-
 @by_block(lambda squares: squares.shape[0])
 def _scatter(start, stop, X, offsets, runs, weights, factor, squares):
     """Fill row `run` of squares with `scatter` of the queries runs[run]:runs[run + 1].
@@ -176,19 +163,3 @@ def _shift(start, stop, X, low, factor, out):
     for i in range(start, stop):
         for f in range(X.shape[1]):
             out[i, f] = (X[i, f] - low[f]) * factor[f]
-
-
-@by_block(lambda offsets: offsets.size - 1)
-def _scale_queries(start, stop, X, offsets, out):
-    """See `scale_by_query`."""
-    for t in range(start, stop):
-        low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
-        for i in range(offsets[t], offsets[t + 1]):
-            for f in range(X.shape[1]):
-                low[f] = min(low[f], X[i, f])
-                high[f] = max(high[f], X[i, f])
-        for f in range(X.shape[1]):
-            high[f] = 1.0 / (high[f] - low[f]) if high[f] > low[f] else 0.0
-        for i in range(offsets[t], offsets[t + 1]):
-            for f in range(X.shape[1]):
-                out[i, f] = (X[i, f] - low[f]) * high[f]

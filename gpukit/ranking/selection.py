@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import Resident
 from gpukit.errors import DataError
 from gpukit.model_selection.splits import choose_users, hash_floats, hash_groups, hash_rows, renumber
 from gpukit.model_selection.trial import Budget, Trial, best_of, has_passed_best, list_finalists, simplest_of
@@ -145,13 +144,13 @@ class Search(NamedTuple):
 def choose_settings(inputs, settings, team, is_open=True, validation=None, metric=PAIRS):
     """Return estimator.Settings with "auto" replaced by choices for inputs.Inputs.
 
-    C is 1 if is_open is False, X stays on a GPU, or nothing can be held out; the scale "auto" is then "none", as for an
+    C is 1 if is_open is False or nothing can be held out; the scale "auto" is then "none", as for an
     explicit C. All ranks of the team get the choice of rank 0. validation: path.ValidationSet
     or None; metric: path.RankingMetric.
     """
     first = settings._replace(features=list_features(settings)[0])
     simplest = first._replace(C=1.0 if settings.C == "auto" else settings.C, scale=list_scales(first)[0])
-    if not is_open or settings.C != "auto" or isinstance(inputs.X, Resident):
+    if not is_open or settings.C != "auto":
         return simplest
     choice, start = None, work_clock()
     if not team.rank:

@@ -1,10 +1,9 @@
-"""Scores, ranks and metrics of a fitted RankSVM: one pass over X, on the CPU unless X is on a GPU."""
+"""Scores, ranks and metrics of a fitted RankSVM: one pass over X, on the CPU."""
 
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base.arrays import Resident, align_rows
-from gpukit.device.engine import engine
+from gpukit.base.arrays import align_rows
 from gpukit.documents.convert import given_names
 from gpukit.documents.table import Documents
 from gpukit.documents.tables import places_of, take_columns
@@ -13,10 +12,8 @@ from gpukit.evaluation import ranking
 from gpukit.ranking import cpu, feature_map
 from gpukit.ranking.inputs import (
     Occurring,
-    Queries,
     document_weights,
     features,
-    place,
     queries_of,
     query_weights,
     read,
@@ -26,54 +23,35 @@ from gpukit.ranking.inputs import (
 from gpukit.sorting import segmented_argsort
 
 
-def predict(model, X, qid=None, group=None):
+def predict(model, X):
     """See RankSVM.predict."""
-    X, qid = align_rows(X=validate(X), qid=qid)
-    queries = known_queries(model, X, qid, group)
-    may_stay = model.scaling_.kind == "none" and not hasattr(model, "columns_") and model.feature_map_ is None
-    matrix = in_model_order(model, *features(X, may_stay))
-    if isinstance(matrix, Resident):
-        return finite(scores_there(matrix, model.coef_))
-    return queries.restored(scores(model, queries.ordered(matrix), queries.offsets))
+    return scores(model, in_model_order(model, *features(validate(X))))
 
 
-def explain(model, X, qid=None, group=None):
+def explain(model, X):
     """See RankSVM.explain."""
-    X, qid = align_rows(X=validate(X), qid=qid)
-    queries = known_queries(model, X, qid, group)
-    X = in_model_order(model, *features(X))
+    X = in_model_order(model, *features(validate(X)))
     vectors = 4  # arrays with a column for each feature
     devices.require_host(vectors * 8 * X.shape[0] * len(model.coef_), f"Explaining {X.shape[0]:,} scores")
     X = X.toarray() if hasattr(X, "indptr") else X
-    terms = prepare_features(model.scaling_, model.feature_map_, queries.ordered(X), queries.offsets)[:] * model.coef_
+    terms = prepare_features(model.scaling_, model.feature_map_, X)[:] * model.coef_
     parts = np.append(terms[:, : X.shape[1]], np.zeros((len(terms), 1)), axis=1)
     if model.feature_map_ is not None:
         model.feature_map_.attribute(terms[:, X.shape[1] :], parts)
-    return queries.restored(parts)
+    return parts
 
 
-def known_queries(model, X, qid, group):
-    """Return inputs.Queries, without offsets unless the model's scaling needs them; DataError if they are missing."""
-    if model.scaling_.kind != "query":
-        return Queries(None, None, None)
-    if isinstance(X, Documents):
-        return queries_of(None, np.diff(X.offsets), X.X.shape[0])
-    if qid is None and group is None:
-        raise DataError("This model scales features within each query (scale='query'): predict needs qid or group too.")
-    return queries_of(qid, group, X.shape[0] if hasattr(X, "shape") else len(X))
-
-
-def scores(model, X, offsets):
+def scores(model, X):
     """Return the scaled and mapped X times coef_: (l,) float64; DataError for a score that is not finite."""
-    result = product(prepare_features(model.scaling_, model.feature_map_, X, offsets), model.coef_)
+    result = product(prepare_features(model.scaling_, model.feature_map_, X), model.coef_)
     return finite(result + (0.0 if model.feature_map_ else model.scaling_.missing(X, model.coef_)))
 
 
-def prepare_features(scaling, map, X, offsets):
+def prepare_features(scaling, map, X):
     """Return X (l, n) scaled; with a map of feature_map, an Expanded."""
     if map is None:
-        return scaling.apply(X, offsets)
-    return feature_map.Expanded(scaling.apply(feature_map.to_dense(X, map.kind), offsets), map)
+        return scaling.apply(X)
+    return feature_map.Expanded(scaling.apply(feature_map.to_dense(X, map.kind)), map)
 
 
 def finite(scores):
@@ -84,16 +62,6 @@ def finite(scores):
             "weights, are too large. Bring the features to a smaller range and train again."
         )
     return scores
-
-
-def scores_there(X, w):
-    """Return X w in float64, (l,) on the host, computed by the GPU of X."""
-    device = devices.gpu(X.gpu)
-    steps = engine(device, "gpukit.ranking")
-    with devices.translate_memory_errors(device, f"Scoring {X.shape[0]:,} documents"):
-        out = steps.empty(X.shape[0], np.float64)
-        steps.matrix(place(X, device, True)).scores(w, out)
-        return out.copy_to_host()
 
 
 def product(X, w):
@@ -160,7 +128,7 @@ def known_features(model):
 def rank(model, X, qid=None, group=None):
     """See RankSVM.rank."""
     X, qid = align_rows(X=validate(X), qid=qid)
-    result = predict(model, X, qid, group)
+    result = predict(model, X)
     if isinstance(X, Documents):
         qid, group = None, np.diff(X.offsets)
     queries = queries_of(qid, group, len(result))
@@ -184,7 +152,7 @@ def measure(model, inputs):
 def score_inputs(model, inputs):
     """Return (labels, scores, offsets) of Inputs in the order of queries."""
     offsets, X = inputs.queries.offsets, in_model_order(model, inputs.X, inputs.names)
-    return inputs.y, scores(model, X, offsets), offsets
+    return inputs.y, scores(model, X), offsets
 
 
 def accuracy(model, X, y, qid, group, weights):
@@ -200,6 +168,6 @@ def accuracy(model, X, y, qid, group, weights):
         own = inputs.queries.ordered(document_weights(weights, None, offsets[-1]))
         weights = np.add.reduceat(own, offsets[:-1]) / np.diff(offsets)
     weights = query_weights(weights, inputs.queries, None if np.shape(weights) == (len(offsets) - 1,) else group)
-    pairs, right, _ = ranking.pair_counts(*score_inputs(model, inputs)).T
+    values, pairs = ranking.values_by_query(["pa"], *score_inputs(model, inputs), tied=0.0)["pa"]
     total = weights @ pairs
-    return float(weights @ right / total) if total else np.nan
+    return float((weights * pairs) @ values / total) if total else np.nan

@@ -84,7 +84,7 @@ OTHER = {  # another value for every parameter
         "max_iter": 1,
     },
     **{
-        "scale": "query",
+        "scale": "deviation",
         "features": "fourier",
         "pair_weights": "gain",
         "precondition": False,

@@ -3,10 +3,10 @@
 from compile.usage import Case, named
 from numba.core import types
 
-from gpukit.neighbors.hashes import kernels as simlsh
+from gpukit.neighbors import hash_kernels as simlsh
+from gpukit.neighbors import search_kernels as hamming
 from gpukit.neighbors.plan import Compressed, Lists, PairLists
-from gpukit.neighbors.search import kernels as hamming
-from gpukit.neighbors.search.kernels import count_pairs, make_list_pairs
+from gpukit.neighbors.search_kernels import count_pairs, make_list_pairs
 
 HASH = (
     "int32[::1], uint8[::1], int64[::1], uint32[::1], int64[:, ::1], int64, uint32[:, ::1], uint32[:, :, ::1], "
@@ -59,9 +59,9 @@ CASES = [
         registers=128,
         shared=18 << 10,
     ),
-    Case("neighbors.search.count_pairs", count_pairs, "int64[::1], int32[::1], int64[::1], int64[::1]", registers=40),
+    Case("neighbors.count_pairs", count_pairs, "int64[::1], int32[::1], int64[::1], int64[::1]", registers=40),
     Case(
-        "neighbors.search.list_pairs[512, 7, True]",
+        "neighbors.list_pairs[512, 7, True]",
         make_list_pairs(512, 7, True),
         PAIRS,
         registers=32,
@@ -69,7 +69,7 @@ CASES = [
         float64_ok=True,
     ),
     Case(
-        "neighbors.search.list_pairs[512, 21, False]",
+        "neighbors.list_pairs[512, 21, False]",
         make_list_pairs(512, 21, False),
         PAIRS,
         registers=32,

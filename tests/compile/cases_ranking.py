@@ -4,7 +4,6 @@ from compile.usage import Case, named
 from numba.core import types
 
 from gpukit.ranking import gpu
-from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.problem import Csr, Partners, Ranks, Sums, Walk
@@ -90,14 +89,14 @@ CASES = [
         for case in (
             Case(
                 f"ranking.start_planes[{table}]",
-                level_tree_kernels.start_planes,
+                pair_sums_kernels.start_planes,
                 (f"int32[::1], {VECTOR}", RANKS, f"int32[::1], {table}[:, :, ::1], {VECTOR}"),
                 40,
                 float64_ok=True,
             ),
             Case(
                 f"ranking.search_plane[{table}]",
-                level_tree_kernels.search_plane,
+                pair_sums_kernels.search_plane,
                 ("int64, int64", RANKS, PARTNERS[table], f"{VECTOR}, {VECTOR}"),
                 64,
                 float64_ok=True,
@@ -119,7 +118,6 @@ CASES = [
         float64_ok=True,
     ),
     Case("ranking.by_rank", matrix_kernels.by_rank, f"{VECTOR}, int32[::1], {VECTOR}", 32, float64_ok=True),
-    Case("ranking.first_faults", matrix_kernels.first_faults, "float64[:, ::1], int64[::1]", 40, float64_ok=True),
     Case("ranking.pad_rows", matrix_kernels.pad_rows, "float32[:, ::1], float32[:, ::1]", 40),
     *(
         Case(
@@ -130,13 +128,6 @@ CASES = [
             float64_ok=True,
         )
         for block in (gpu.WIDE, gpu.TALL)
-    ),
-    Case(
-        "ranking.pair_pulls",
-        matrix_kernels.pair_pulls,
-        (RANKS, f"int32[::1], int32[::1], {VECTOR}, {VECTOR}"),
-        32,
-        float64_ok=True,
     ),
     Case(
         "ranking.query_means",

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpukit.device import warm_up
+from gpukit.device import place
 from gpukit.errors import DeviceError, ParameterError
 
 
 def warm_up_gpu(monkeypatch, index, gpu):
     """Run start_warm_up for GPU number index until its thread ends."""
-    monkeypatch.setattr(warm_up, "number_of", lambda spec: index)
-    monkeypatch.setattr(warm_up, "gpu", gpu)
+    monkeypatch.setattr(place, "number_of", lambda spec: index)
+    monkeypatch.setattr(place, "gpu", gpu)
     before = set(threading.enumerate())
-    warm_up.start_warm_up("auto")
+    place.start_warm_up("auto")
     for thread in set(threading.enumerate()) - before:
         thread.join()
 
@@ -42,9 +42,9 @@ def test_errors_in_the_thread_are_left_to_the_first_user(monkeypatch, capfd):
 def test_a_missing_device_is_an_error_at_once(monkeypatch):
     monkeypatch.setattr("gpukit.device.place.gpu_count", lambda: 1)
     with pytest.raises(DeviceError, match="only 1 GPU"):
-        warm_up.start_warm_up("cuda:1")
+        place.start_warm_up("cuda:1")
     with pytest.raises(ParameterError, match="must be auto"):
-        warm_up.start_warm_up("gpu")
+        place.start_warm_up("gpu")
 
 
 @pytest.mark.parametrize("products, loaded", [(False, []), (True, [3])])
@@ -57,9 +57,9 @@ def test_cupy_is_loaded_for_products_alone(monkeypatch, products, loaded):
         zeros = staticmethod(lambda *_: SimpleNamespace(__matmul__=None))
 
     monkeypatch.setitem(sys.modules, "cupy", Cupy)
-    monkeypatch.setattr(warm_up, "gpu", lambda index: None)
+    monkeypatch.setattr(place, "gpu", lambda index: None)
     monkeypatch.setattr("gpukit.device.upload.current_ring", lambda: None)
-    warm_up.initialize_gpu(3, products)
+    place.initialize_gpu(3, products)
     assert devices == loaded
 
 
@@ -69,19 +69,19 @@ def test_the_driver_is_started_except_for_the_cpu(monkeypatch, spec, is_started)
 
     class Driver:
         def __init__(self, name):
-            assert name == warm_up.DRIVER
+            assert name == place.DRIVER
 
         def cuInit(self, flags):
             called.set()
 
-    monkeypatch.setattr(warm_up.ctypes, "CDLL", Driver)
-    warm_up.start_driver(spec)
+    monkeypatch.setattr(place.ctypes, "CDLL", Driver)
+    place.start_driver(spec)
     assert called.wait(5.0 if is_started else 0.05) == is_started
 
 
 def test_a_missing_driver_is_left_to_the_first_user(monkeypatch, capfd):
-    monkeypatch.setattr(warm_up, "DRIVER", "libcuda-of-nobody.so")
-    warm_up.initialize_driver()
+    monkeypatch.setattr(place, "DRIVER", "libcuda-of-nobody.so")
+    place.initialize_driver()
     assert capfd.readouterr() == ("", "")
 
 

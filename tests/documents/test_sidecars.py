@@ -193,8 +193,8 @@ def test_names_of_features(tmp_path):
 
 def test_names_of_frames_and_those_that_cannot_be(tmp_path):
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"y": [1, 0], "q": [1, 1], "b": [1.0, 2], "weight": [0, 1.0]})
-    made = as_documents(frame, "y", "q")
+    frame = pandas.DataFrame({"b": [1.0, 2], "weight": [0, 1.0]})
+    made = as_documents(frame, [1, 0], [1, 1])
     assert made.names.tolist() == ["b", "weight"] and as_documents(frame.to_numpy(), [1, 0], [1, 1]).names is None
     pytest.importorskip("pyarrow")
     with pytest.raises(

@@ -12,8 +12,8 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encounte
 from gpukit.device import Device
 from gpukit.factorization import LSHMF, MatrixFactorization, gpu, plan
 from gpukit.factorization.model.layout import major_first
+from gpukit.neighbors import gpu as search_gpu
 from gpukit.neighbors import plan as neighbors
-from gpukit.neighbors.search import gpu as search_gpu
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders import order
 

@@ -324,18 +324,16 @@ def metrics():
     from gpukit.evaluation import metrics, ranking
 
     truth, predicted = np.array([1.0, 2, 3, 5]), np.array([1.5, 2, 2, 4])
-    grades, scores, queries = np.array([2, 0, 1, 1]), np.array([0.5, 0.7, 0.1, 0.1]), np.array([1, 1, 2, 2])
+    ranked = np.array([2, 0, 1, 1]), np.array([0.5, 0.7, 0.1, 0.1]), np.array([0, 2, 4])
     return {
         "rmse": metrics.rmse(truth, predicted),
         "mae": metrics.mae(truth, predicted),
-        "hits": [metrics.hit_ratio([3, 1, 2], [[2, 3, 1], [2, 3, 1], [2, 3, 1]], k) for k in (1, 2, 3)],
-        "ndcg": [ranking.ndcg(grades, scores, queries, k=2, kind=kind) for kind in ("letor", "standard", "skip-blank")],
-        "map": ranking.mean_average_precision(grades, scores, queries),
-        "accuracy": ranking.pairwise_accuracy(grades, scores, queries),
+        "ndcg": [ranking.evaluate(*ranked, cuts=[2], ndcg=kind)["ndcg@2"] for kind in ranking.NDCG_KINDS[:3]],
+        "map": ranking.evaluate(*ranked)["map"],
+        "accuracy": ranking.evaluate(*ranked)["pa"],
         "refused": errors_of(
             lambda: metrics.rmse(truth, predicted[:2]),
-            lambda: ranking.ndcg(grades, scores, [1, 2, 1, 2]),
-            lambda: ranking.ndcg(grades, scores, kind="web"),
+            lambda: ranking.evaluate(*ranked, ndcg="web"),
         ),
     }
 

@@ -12,7 +12,7 @@ import pytest
 from gpukit import documents, ratings, read_letor, read_ratings
 from gpukit.cli.factorization.listing import read_lists
 from gpukit.errors import DataError
-from gpukit.evaluation.lists.negatives import read_negatives
+from gpukit.evaluation.negatives import read_negatives
 from gpukit.factorization.lists.files import lines_of
 from gpukit.io import sources
 from gpukit.io.records import find_byte

@@ -9,11 +9,11 @@ from gpukit.errors import DataError
 from gpukit.factorization import gpu as factorization
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers.sgd.schedule import chunk_lengths
+from gpukit.neighbors import gpu as simlsh
+from gpukit.neighbors import run
+from gpukit.neighbors import search_kernels as hamming
 from gpukit.neighbors.estimator import MOST_BITS
-from gpukit.neighbors.hashes import gpu as simlsh
-from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.plan import STRIPE_BYTES, blocks, stripe_rows
-from gpukit.neighbors.search import kernels as hamming
 from gpukit.ranking import problem
 from gpukit.ratings.orders import compressed, order
 from gpukit.sorting import gpu as sorting
@@ -71,12 +71,12 @@ def test_the_queue_of_segments_far_back():
 def test_columns_are_cut_far_back():
     """The longest possible column, 2**31 - 1 ratings, after another of this length."""
     most = 2**31 - 1
-    units, joins, slots = work.work_units(np.array([0, 3, 3 + most, 4 + most]), chunk=2**20)
+    units, joins, slots = run.work_units(np.array([0, 3, 3 + most, 4 + most]), chunk=2**20)
     own = units[units[:, 0] == 1]
     own = own[np.argsort(own[:, 1])]
     assert own[0, 1] == 3 and own[-1, 2] == 3 + most and (own[1:, 1] == own[:-1, 2]).all() and slots == 2**11
     assert (own[:, 2] - own[:, 1]).max() <= 2**20 and joins.tolist() == [[1, 0, 2**11]]
-    assert work.sum_slices(np.array([0, most]), np.array([work.WEIGHT_LIMIT - 1])) <= 62
+    assert run.sum_slices(np.array([0, most]), np.array([run.WEIGHT_LIMIT - 1])) <= 62
 
 
 def test_chunks_of_the_longest_rows():

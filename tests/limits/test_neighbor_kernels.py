@@ -9,16 +9,14 @@ from limits.sparse import sparse, with_tail
 pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from cudasim import run_blocks
-from gpukit.neighbors.hashes import cpu as minhash_cpu
-from gpukit.neighbors.hashes import kernels as minhash
-from gpukit.neighbors.hashes import plan
-from gpukit.neighbors.hashes import plan as work
-from gpukit.neighbors.hashes.plan import direction_keys, hashing_keys
+from gpukit.neighbors import cpu as minhash_cpu
+from gpukit.neighbors import hash_kernels as minhash
+from gpukit.neighbors import run
+from gpukit.neighbors import search_twins as twins
+from gpukit.neighbors.cpu import select_pairs
 from gpukit.neighbors.plan import Compressed, PairLists, Settings
-from gpukit.neighbors.search import twins
-from gpukit.neighbors.search.cpu import select_pairs
-from gpukit.neighbors.search.kernels import count_pairs, make_list_pairs
-from gpukit.neighbors.search.plan import whole_numbers
+from gpukit.neighbors.run import direction_keys, hashing_keys, whole_numbers
+from gpukit.neighbors.search_kernels import count_pairs, make_list_pairs
 
 FAR, MANY, BLOCK, U32, U64 = 2**32 - 9, 2**26, 32, np.uint32, np.uint64
 
@@ -73,21 +71,21 @@ def test_minwise_codes_of_the_last_items(table):
     users, keys = with_tail(FAR, table.users), hashing_keys(0, 6)
     last = [(block, 0, 0) for block in range(blocks - 4 * settings.n_words, blocks)]
     run_blocks(minhash.hash_minwise, blocks, BLOCK, last, starts, users, keys, settings.n_bits, codes)
-    np.testing.assert_array_equal(codes[-4:], work.minhash_codes(minhash_cpu, table, settings))
+    np.testing.assert_array_equal(codes[-4:], run.minhash_codes(minhash_cpu, table, settings))
 
 
 def test_projections_of_the_last_items(table):
     settings, slots = Settings(1, 1, 4, 8), 2**27
-    units, joins, n_slots = plan.work_units(table.indptr, 7)
+    units, joins, n_slots = run.work_units(table.indptr, 7)
     units += [MANY, FAR, FAR, 0]
     units[:, 3] = np.where(units[:, 3] < 0, -1, units[:, 3] + slots)
     codes, partials = sparse((MANY + 4, 1), U32), sparse((slots + n_slots, 32), np.int64)
     users, levels = with_tail(FAR, table.users), with_tail(FAR, table.levels)
-    keys, weights = direction_keys(0, 32), plan.level_weights(table.values, 1)
+    keys, weights = direction_keys(0, 32), run.level_weights(table.values, 1)
     blocks = [(unit, 0, 0) for unit in range(len(units))]
     arrays = users, levels, weights, keys, units, codes, partials
     run_blocks(minhash.project_columns, (len(units), 1), BLOCK, blocks, *arrays)
     blocks = [(join, 0, 0) for join in range(len(joins))]
     run_blocks(minhash.join_parts, (len(joins), 1), BLOCK, blocks, joins + [MANY, slots, slots], partials, codes)
-    np.testing.assert_array_equal(codes[-4:], work.projection_codes(minhash_cpu, table, settings))
+    np.testing.assert_array_equal(codes[-4:], run.projection_codes(minhash_cpu, table, settings))
     assert len(joins) > 1

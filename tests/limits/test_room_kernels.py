@@ -11,11 +11,11 @@ pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarni
 
 from cudasim import run_blocks
 from gpukit.imputation.spectral import kernels as spectral
-from gpukit.neighbors.hashes import kernels as simlsh
-from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors import hash_kernels as simlsh
+from gpukit.neighbors import run
+from gpukit.neighbors import search_kernels as hamming
 from gpukit.neighbors.plan import Lists
-from gpukit.neighbors.search import kernels as hamming
-from gpukit.ranking.kernels import level_tree, matrix, pair_sums, rows
+from gpukit.ranking.kernels import matrix, pair_sums, rows
 from gpukit.ranking.problem import Csr, Partners, Ranks, Sums
 from gpukit.selection import kernels as selection
 from gpukit.sorting import gpu as sorting_gpu
@@ -30,8 +30,8 @@ DOCUMENTS = 2**31 - 1  # the limit of RankSVM
 def test_codes_of_ratings_far_back_and_of_many_items():
     """Whole and divided columns have the codes that they have at the start."""
     table, made, words, slots = columns(ratings(20, 4, 0.8, [1, 2, 4], seed=3)), [], 33, 2**22
-    units, joins, n_slots = work.work_units(table.indptr, 7)
-    weights, keys = work.level_weights(table.values, 2), work.word_keys(1, words)
+    units, joins, n_slots = run.work_units(table.indptr, 7)
+    weights, keys = run.level_weights(table.values, 2), run.word_keys(1, words)
     for offset, items, room in ((0, 0, 0), (2**32 - 9, 2**27, slots)):
         own = units + [items, offset, offset, 0]
         own[:, 3] = np.where(units[:, 3] < 0, -1, units[:, 3] + room)
@@ -157,19 +157,13 @@ def test_partners_of_the_last_documents(tree):
         tables, counts = sparse((1, 5, l), np.int32), sparse((2, l), np.int32)
         values, following = sparse(l, np.float64), sparse(l, np.float64)
         lists = with_tail(begin, order), with_tail(begin, keys), ranks, with_tail(begin, made.documents)
-        run_last(level_tree.start_planes, l, BLOCK, *lists, tables, values)
+        run_last(pair_sums.start_planes, l, BLOCK, *lists, tables, values)
         values[:begin][-40:] = 0
-        run_last(level_tree.search_plane, l, BLOCK, 0, 1, ranks, Partners(tables, counts), values, following)
+        run_last(pair_sums.search_plane, l, BLOCK, 0, 1, ranks, Partners(tables, counts), values, following)
         outcomes.append((tables[:, :, begin:], counts[:, begin:], values[begin:]))
     for alone_made, far_made in zip(*outcomes):
         np.testing.assert_array_equal(far_made, alone_made)
     assert outcomes[0][1].any()
-    pulls, expected, weights = sparse(DOCUMENTS, np.float64), np.empty(15), np.array([1.5, 0.5])
-    offsets = np.append(0, made.offsets.astype(np.int64) + first).astype(np.int32)
-    run_last(matrix.pair_pulls, 15, BLOCK, alone, made.level, made.offsets, weights, expected)
-    level = with_tail(first, made.level)
-    run_last(matrix.pair_pulls, DOCUMENTS, BLOCK, far, level, offsets, np.append(1, weights), pulls)
-    np.testing.assert_array_equal(pulls[-15:], expected)
 
 
 def test_products_with_the_last_documents():
@@ -188,9 +182,6 @@ def test_products_with_the_last_documents():
     zeros, weights, loss = Sums(sparse(l, np.float64), sparse(l, np.float64)), with_tail(l - 1, np.array([2.0])), keys
     run_last(pair_sums.combine, l, BLOCK, scores, 1.0, ones, zeros, weights, z, loss)
     assert z[-1] == pytest.approx(2 * (5 * scores[-1] + 1))
-    X[-1, 2], faults = np.nan, np.full(3, l)
-    run_last(matrix.first_faults, X.size, BLOCK, X, faults)
-    assert faults.tolist() == [l, l, l - 1]
     padded = sparse((l, 8), np.float32)
     run_last(matrix.pad_rows, padded.size, BLOCK, X, padded, blocks=1)
     np.testing.assert_array_equal(padded[-1, :4], X[-1])

@@ -21,8 +21,8 @@ from gpukit.factorization import twins as scores
 from gpukit.factorization.prepare import twins as prepare
 from gpukit.factorization.solvers.sgd import twins as chunks
 from gpukit.factorization.solvers.sgd import twins as sgd
-from gpukit.neighbors.hashes import plan as work
-from gpukit.neighbors.hashes import twins as simlsh
+from gpukit.neighbors import hash_twins as simlsh
+from gpukit.neighbors import run
 from gpukit.random import key
 from gpukit.sorting import twins as sorting
 from limits.sparse import sparse, with_tail
@@ -83,9 +83,9 @@ def test_codes_and_tables_of_ratings():
 
 def test_codes_of_items():
     table, made = columns(ratings(20, 4, 0.8, [1, 2, 4], seed=3)), []
-    weights, keys = work.level_weights(table.values, 2), work.word_keys(1, 33)
+    weights, keys = run.level_weights(table.values, 2), run.word_keys(1, 33)
     for offset, items in ((0, 0), (2**32 + 9, 2**27)):
-        units, _, _ = work.work_units(table.indptr + offset)
+        units, _, _ = run.work_units(table.indptr + offset)
         found = sparse((items + 4, 33), U32)
         partials, totals = np.zeros((1, 32, 33), U32), np.zeros(1, np.int64)
         users, levels = with_tail(offset, table.users), with_tail(offset, table.levels)

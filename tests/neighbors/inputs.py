@@ -4,8 +4,8 @@ import numpy as np
 
 from gpukit.device import cpu
 from gpukit.neighbors.formulas import permutation_half, supplement_key
-from gpukit.neighbors.hashes.plan import CHUNK, word_keys
 from gpukit.neighbors.plan import Settings, columns_of
+from gpukit.neighbors.run import CHUNK, word_keys
 from gpukit.random import bits, shuffle_index
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from gpukit.errors import ParameterError
 from gpukit.neighbors import SimLSH
-from gpukit.neighbors.hashes import HASHES
+from gpukit.neighbors.plan import HASHES
 from neighbors import naive
 
 

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.neighbors import cpu
-from gpukit.neighbors.plan import Settings
-from gpukit.neighbors.search import SEARCHES
-from gpukit.neighbors.search import cpu as search_cpu
+from gpukit.neighbors.plan import SEARCHES, Settings
 from neighbors import naive
 from neighbors.inputs import SHAPES, case, columns, oracle_codes, ratings
 
@@ -36,7 +34,7 @@ def test_stripes_do_not_show(search, monkeypatch):
     table = columns(ratings(30, 50, 0.3, [1, 2, 3], seed=1))
     settings = Settings(5, 1, 9, 4, search=search)
     whole = cpu.find(table, settings)
-    monkeypatch.setattr(search_cpu, "stripe_bytes", lambda n_items: 7 * 4 * n_items)
+    monkeypatch.setattr(cpu, "stripe_bytes", lambda n_items: 7 * 4 * n_items)
     np.testing.assert_array_equal(cpu.find(table, settings).neighbors, whole.neighbors)
 
 

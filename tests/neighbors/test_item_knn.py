@@ -5,12 +5,12 @@ import pytest
 from evaluation import naive as scoring
 
 from gpukit.device import cpu
-from gpukit.evaluation.lists.clicks import clicks_of
+from gpukit.evaluation.lists import clicks_of
 from gpukit.neighbors import item_knn
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.runtime import thread_count
 from neighbors import naive
-from neighbors.search.exact_inputs import CLICKS, clicked, clicks
+from neighbors.exact_inputs import CLICKS, clicked, clicks
 
 DAMPING = 10.0
 
@@ -58,7 +58,7 @@ def test_scores_and_lists(name, neighbors, monkeypatch):
     """By tiles of 5 users, and the same with any number of threads."""
     monkeypatch.setattr(item_knn, "NEIGHBORS", neighbors)
     table = clicked(name)
-    monkeypatch.setattr("gpukit.evaluation.lists.baselines.TILE", 5 * 6)
+    monkeypatch.setattr("gpukit.evaluation.lists.TILE", 5 * 6)
     made, rows = item_knn.ItemKNN(known_of(table), table.shape[1]), np.arange(len(table))
     own = scores_of(made, table)
     np.testing.assert_allclose(own, scoring.knn_scores(table, neighbors, DAMPING), rtol=1e-5, atol=1e-6)

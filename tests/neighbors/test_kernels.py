@@ -8,16 +8,14 @@ from neighbors.inputs import columns, columns_on_device, ratings
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit.neighbors import cpu, gpu
-from gpukit.neighbors.hashes import HASHES
-from gpukit.neighbors.plan import Settings, stripe_rows
-from gpukit.neighbors.search import SEARCHES, kernels
-from gpukit.neighbors.search import gpu as exact
+from gpukit.neighbors import search_kernels as kernels
+from gpukit.neighbors.plan import HASHES, SEARCHES, Settings, stripe_rows
 
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Of the exact search."""
-    monkeypatch.setattr(exact, "BLOCK", 32)
+    monkeypatch.setattr(gpu, "BLOCK", 32)
 
 
 @pytest.mark.slow
@@ -42,8 +40,8 @@ def test_find_by_hash(hash):
 
 @pytest.mark.slow
 def test_stripes_of_query_rows_do_not_show(monkeypatch):
-    monkeypatch.setattr(exact, "STRIPE_BYTES", 1)  # one tile of rows at a time
-    monkeypatch.setattr(exact, "ROWS", 1)
+    monkeypatch.setattr(gpu, "STRIPE_BYTES", 1)  # one tile of rows at a time
+    monkeypatch.setattr(gpu, "ROWS", 1)
     table = columns(ratings(4, kernels.TILE + 2, 0.4, [1, 2], seed=0))
     settings = Settings(1, 1, 4, 2, search="hamming")
     found, expected = gpu.find(columns_on_device(table), settings), cpu.find(table, settings)
@@ -54,5 +52,5 @@ def test_stripes_of_query_rows_do_not_show(monkeypatch):
     "n_items, spare, rows", [(1 << 16, 0, 1024), (1 << 20, 1 << 40, 1024), (1 << 20, 2 << 30, 128)]
 )
 def test_a_stripe_has_many_rows_where_memory_holds_them(n_items, spare, rows, monkeypatch):
-    monkeypatch.setattr(exact.memory, "spare_memory", lambda: spare)
-    assert stripe_rows(n_items, exact.stripe_bytes(n_items), kernels.TILE) == rows
+    monkeypatch.setattr(gpu.memory, "spare_memory", lambda: spare)
+    assert stripe_rows(n_items, gpu.stripe_bytes(n_items), kernels.TILE) == rows

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from gpukit.errors import ParameterError
-from gpukit.neighbors import cpu, hashes, plan, search
-from gpukit.neighbors.hashes import cpu as hash_cpu
-from gpukit.neighbors.hashes import plan as work
-from gpukit.neighbors.search import cpu as search_cpu
-from neighbors.hashes import minhash_inputs, projection_inputs
+from gpukit.neighbors import cpu, plan, run
+from neighbors import minhash_inputs, projection_inputs
 from neighbors.inputs import columns, oracle_codes, ratings, unpack
 
 
@@ -32,7 +29,7 @@ def test_blocks(n, block, expected):
 def test_bits_and_words_of_a_code():
     assert plan.Settings(p=3, q=5, bits=7).n_bits == 105 and plan.Settings(p=3, q=5, bits=7).n_words == 4
     assert plan.Settings(p=1, q=4, bits=8).n_words == 1
-    worst = [search.CARDS[name].worst(plan.Settings(p=3, q=5, bits=7)) for name in search.SEARCHES]
+    worst = [plan.CARDS[name].worst(plan.Settings(p=3, q=5, bits=7)) for name in plan.SEARCHES]
     assert worst == [105, 5, 1 << 31, 0]
 
 
@@ -49,19 +46,19 @@ ORACLES = {
 }
 
 
-@pytest.mark.parametrize("name", hashes.HASHES)
+@pytest.mark.parametrize("name", plan.HASHES)
 def test_a_hash_is_found_by_its_name(name):
     made, settings = ratings(20, 9, 0.9, [1, 2, 4], seed=3), plan.Settings(p=2, q=3, bits=8, hash=name)
-    codes = work.hash_codes(hash_cpu, columns(made), settings)
+    codes = run.hash_codes(cpu, columns(made), settings)
     np.testing.assert_array_equal(unpack(codes, settings.n_bits), ORACLES[name](made, settings))
 
 
-@pytest.mark.parametrize("name", search.SEARCHES)
+@pytest.mark.parametrize("name", plan.SEARCHES)
 def test_a_search_has_its_steps(name):
-    card = search.CARDS[name]
+    card = plan.CARDS[name]
     assert card.reads_codes in (True, False)
     if card.worst(plan.Settings()) and not card.is_sparse:
-        stripes, rows_together = search_cpu.STRIPES[name]
+        stripes, rows_together = cpu.STRIPES[name]
         assert callable(stripes) and rows_together() >= 1
 
 
@@ -79,8 +76,8 @@ def test_a_further_search_is_an_addition(monkeypatch):
 
         return stripe
 
-    monkeypatch.setitem(search.CARDS, "circle", search.Card(False, False, lambda settings: 1000))
-    monkeypatch.setitem(search_cpu.STRIPES, "circle", (stripes, lambda: 3))
+    monkeypatch.setitem(plan.CARDS, "circle", plan.Card(False, False, lambda settings: 1000))
+    monkeypatch.setitem(cpu.STRIPES, "circle", (stripes, lambda: 3))
     table = columns(ratings(40, 9, 0.5, [1, 2], seed=1))
     found, counts = cpu.find(table, plan.Settings(2, search="circle")), np.diff(table.indptr)
     for item in range(9):

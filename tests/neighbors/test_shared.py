@@ -7,10 +7,10 @@ from parallel.test_team import together
 
 from gpukit.device import cpu
 from gpukit.neighbors import cpu as alone
+from gpukit.neighbors import cpu as hashes
 from gpukit.neighbors import shared
-from gpukit.neighbors.hashes import cpu as hashes
-from gpukit.neighbors.hashes.plan import simlsh_codes
 from gpukit.neighbors.plan import Settings, columns_of
+from gpukit.neighbors.run import simlsh_codes
 from gpukit.ratings.orders.order import order_ratings
 
 SETTINGS = Settings(n_neighbors=4, p=2, q=9, bits=5, seed=3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import ParameterError
 from gpukit.ranking import RankSVM, feature_map, saving
 from ranking import data
 
@@ -47,13 +47,6 @@ def test_columns_without_entries(tmp_path):
     model.save_onnx(tmp_path / "m.onnx")
     expected = model.predict(X)
     np.testing.assert_allclose(scores(tmp_path / "m.onnx", X[:2].toarray()), expected[:2], rtol=1e-12)
-
-
-def test_a_scale_within_queries_is_refused(tmp_path):
-    at = data.make((12, 30), n=4)
-    with pytest.raises(DataError, match="scale='query' has no ONNX graph"):
-        RankSVM(0.1, scale="query").fit(at.X, at.y, at.qid).save_onnx(tmp_path / "m.onnx")
-    assert not list(tmp_path.iterdir())
 
 
 def test_onnx_is_not_installed(monkeypatch):

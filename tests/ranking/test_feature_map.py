@@ -332,16 +332,6 @@ def test_parts_of_a_score(kind, block):
         np.testing.assert_allclose(parts[:, column], model.predict(at.X), atol=1e-9)
 
 
-def test_parts_of_a_score_of_features_scaled_by_query():
-    at = awkward((20, 25))
-    order = np.random.default_rng(0).permutation(len(at.y))
-    model = RankSVM(0.1, scale="query").fit(at.X, at.y, at.qid)
-    parts = model.explain(at.X[order], at.qid[order])
-    np.testing.assert_allclose(parts.sum(axis=1), model.predict(at.X, at.qid)[order])
-    with pytest.raises(DataError, match="needs qid or group"):
-        model.explain(at.X)
-
-
 @pytest.mark.parametrize("kind", MAPS)
 def test_bounds_of_rounding_know_the_largest_magnitudes(kind, block):
     at = awkward((20, 25))

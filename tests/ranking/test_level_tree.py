@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gpukit.documents.convert import group_rows
+from gpukit.documents.convert import group_offsets, group_rows
 from gpukit.errors import DataError
 from gpukit.ranking import cpu, problem
 from gpukit.ranking.pair_sums import LevelTreeSums
@@ -77,11 +77,11 @@ def test_index_dtype(longest, dtype):
 
 
 @pytest.mark.parametrize("name", sessions.WITH_PAIRS)
-def test_pair_counts(name):
+def test_pairs_of_documents(name):
     at = inputs.case(name)
     made = problem.make_problem(None, at.y, at.offsets)
     expected = [np.sum(at.y[b:e] != at.y[i]) for _, b, e in queries_of(at) for i in range(b, e)]
-    np.testing.assert_array_equal(made.tree.pair_counts(), expected)
+    np.testing.assert_array_equal(made.pulls(), expected)
     assert made.n_pairs == naive.pair_count(at.y, at.offsets)
     np.testing.assert_array_equal(made.weights, np.ones(len(at.offsets) - 1))
 
@@ -151,9 +151,9 @@ def test_group_rows_refuses_other_shapes(qid):
         group_rows(qid, 3)
 
 
-def test_group_sizes():
+def test_group_offsets():
     """Queries without documents are omitted."""
-    offsets = problem.group_sizes([3, 0, 1, 2, 0], 6)
+    offsets = group_offsets([3, 0, 1, 2, 0], 6)
     np.testing.assert_array_equal(offsets, [0, 3, 4, 6])
     assert offsets.dtype == np.int64
 
@@ -170,9 +170,9 @@ def test_group_sizes():
         ([], r"its shape is \(0,\)"),
     ],
 )
-def test_group_sizes_refuses(group, found):
+def test_group_offsets_refuses(group, found):
     with pytest.raises(DataError, match=rf"add up to 6; .*{found}"):
-        problem.group_sizes(group, 6)
+        group_offsets(group, 6)
 
 
 def test_more_documents_than_the_tables_count_are_refused():

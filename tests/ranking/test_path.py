@@ -110,7 +110,7 @@ def test_dialects_pass_through():
     assert found["letor", 1]["map"] != found["letor", 3]["map"]
 
 
-@pytest.mark.parametrize("scale", ["minmax", "query"])
+@pytest.mark.parametrize("scale", ["minmax", "deviation"])
 def test_scaling_reaches_the_validation_set(scale):
     train, validation = noisy(6), noisy(7)
     rows = np.random.default_rng(0).permutation(240)

@@ -1,10 +1,9 @@
-"""Features scaled to a common range: none, minmax, query."""
+"""Features scaled to a common range: none, minmax, deviation."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from gpukit.documents import Documents
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM, scaling
 from ranking.data import make
@@ -48,21 +47,6 @@ def test_what_lies_outside_is_not_clipped_and_a_constant_stays_0():
     np.testing.assert_array_equal(found.apply(np.array([[-5.0, 9.0], [30.0, 3.0]])), [[-0.5, 0], [3, 0]])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("lengths", [[1], [0, 3, 1, 0], [40] * 20 + [700]])
-def test_query(lengths, dtype):
-    offsets = np.append(0, np.cumsum(lengths))
-    X = np.random.default_rng(1).normal(3, 50, (offsets[-1], 4)).astype(dtype)
-    X[offsets[-2] :, 2] = -4.0
-    out = scaling.fit("query", X).apply(X, offsets)
-    for begin, end in zip(offsets[:-1], offsets[1:]):
-        if end > begin:
-            part = X[begin:end]
-            expected = naive_minmax(part, part.min(axis=0).astype(float), part.max(axis=0).astype(float))
-            np.testing.assert_allclose(out[begin:end], expected, rtol=4 * np.finfo(dtype).eps, atol=0)
-    assert (out[offsets[-2] :, 2] == 0).all()
-
-
 def test_none_is_the_matrix_itself():
     X = np.ones((2, 2))
     assert scaling.fit("none", X).apply(X) is X
@@ -85,8 +69,6 @@ def test_sparse_that_cannot_be():
     X = scipy.sparse.csr_array([[1.0, 0.0], [-2.0, 3.0]])
     with pytest.raises(DataError, match="cannot shift a sparse X, and it holds -2"):
         scaling.fit("minmax", X)
-    with pytest.raises(DataError, match="cannot shift the features of a sparse X"):
-        scaling.fit("query", X).apply(X, np.array([0, 2]))
 
 
 def test_the_model_scales_what_it_predicts():
@@ -101,21 +83,6 @@ def test_the_model_scales_what_it_predicts():
     assert model.score(Z, other.y, other.qid) == pytest.approx(
         plain.score((Z - low) / (high - low), other.y, other.qid), abs=1e-12
     )
-
-
-def test_the_model_scales_by_query():
-    at = make()
-    rows = np.random.default_rng(4).permutation(len(at.y))
-    X, y, qid = at.taken(rows)
-    model = RankSVM(scale="query", device="cpu").fit(X, y, qid)
-    scaled = scaling.scale_by_query(at.X, at.offsets)
-    np.testing.assert_allclose(model.coef_, RankSVM(device="cpu").fit(scaled, at.y, at.qid).coef_, rtol=1e-9)
-    np.testing.assert_allclose(model.predict(X, qid), (scaled @ model.coef_)[rows], rtol=1e-12, atol=1e-14)
-    documents = Documents(at.X, at.y, at.offsets, at.qid[at.offsets[:-1]])
-    np.testing.assert_array_equal(model.predict(documents), model.predict(at.X, group=np.diff(at.offsets)))
-    assert model.score(X, y, qid) == model.score(documents)
-    with pytest.raises(DataError, match="predict needs qid or group"):
-        model.predict(X)
 
 
 def naive_spread(X, offsets):
@@ -141,7 +108,7 @@ def test_deviation(lengths, dtype):
     for given in (X, scipy.sparse.csr_array(X)):
         found = scaling.fit("deviation", given, offsets)
         np.testing.assert_allclose(found.factor, expected, rtol=1e-6)
-        assert found.apply(given, offsets).dtype == dtype
+        assert found.apply(given).dtype == dtype
     out = scaling.fit("deviation", X, offsets).apply(X)
     np.testing.assert_allclose(naive_spread(out.astype(float), offsets), expected * spread, rtol=1e-4, atol=1e-6)
 

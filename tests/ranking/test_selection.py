@@ -63,7 +63,7 @@ def test_more_features_than_documents_are_not_preconditioned(features, precondit
 def test_what_is_named_is_obeyed():
     X, y, qid = make_graded(scales=10.0 ** np.linspace(-5, 5, 10))
     assert choose(RankSVM(0.5), X, y, qid)[:5] == (0.5, "auto", 1e-5, 200, "none")
-    assert choose(RankSVM(0.5, scale="query"), X, y, qid).scale == "query"
+    assert choose(RankSVM(0.5, scale="deviation"), X, y, qid).scale == "deviation"
     only = choose(RankSVM(scale="minmax"), X, y, qid)
     assert only.scale == "minmax" and {trial["scale"] for trial in only.chosen.trials} == {"minmax"}
     run = RankSVM().prepare(X, y, qid, choose=False)

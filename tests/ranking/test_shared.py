@@ -33,12 +33,12 @@ def test_ranks_have_the_answer_of_one(size, solver, precondition):
         assert model.history_ == done[0].history_
 
 
-@pytest.mark.parametrize("scale", ["minmax", "query"])
+@pytest.mark.parametrize("scale", ["minmax", "deviation"])
 def test_features_are_scaled_by_all_queries(scale):
     X, y, qid = documents(9, seed=1)
     given = {"query_weight": np.random.default_rng(2).random(9)}
-    given["sample_weight"] = np.random.default_rng(3).random(len(y)) if scale == "query" else None
-    settings = {"device": "cpu", "scale": scale, "pair_weights": "gain" if scale == "query" else "equal"}
+    given["sample_weight"] = np.random.default_rng(3).random(len(y)) if scale == "deviation" else None
+    settings = {"device": "cpu", "scale": scale, "pair_weights": "gain" if scale == "deviation" else "equal"}
     alone = RankSVM(**settings).fit(X, y, qid, **given)
     for model in together(2, lambda team: RankSVM(**settings).fit(X, y, qid, **given, team=team)):
         np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-10, atol=1e-12)

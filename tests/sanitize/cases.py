@@ -18,10 +18,10 @@ SQUARES = "factorization/solvers/squares/test_kernels.py::test_"
 SAMPLED = "factorization/solvers/sampled/test_kernels.py::test_"
 ORDERS = "ratings/orders/test_kernels.py::test_"
 RESIDENT = "ratings/orders/test_resident.py::test_ids_and_their_twins[700-3-64-int64]"
-EXACT = "neighbors/search/test_exact_kernels.py::test_"
+EXACT = "neighbors/test_exact_kernels.py::test_"
 GROUP = "primitives/test_group_kernels.py::test_"
-SIMLSH = "neighbors/hashes/test_simlsh_kernels.py::test_"
-BUCKETS = "neighbors/search/test_buckets_kernels.py::test_"
+SIMLSH = "neighbors/test_simlsh_kernels.py::test_"
+BUCKETS = "neighbors/test_buckets_kernels.py::test_"
 RANKING = "ranking/kernels/test_kernels.py::test_"
 SVT = "svt/test_kernels.py::test_"
 
@@ -30,7 +30,7 @@ STRATA = f"{PREPARE}runs_of_strata[powers of four-(5, 96)-3-2]"
 NUMBERS = f"{PREPARE}numbers_and_what_follows_them[(3, 32)-31]"
 ROWS = f"{PREPARE}rows_in_places[shape1-7-3]"
 FIELDS = f"{ORDERS}codes_keys_fields_and_counts[3-33]"
-PROJECTED = "neighbors/hashes/test_projection_kernels.py::test_codes_are_signs_of_projections[cut columns-64]"
+PROJECTED = "neighbors/test_projection_kernels.py::test_codes_are_signs_of_projections[cut columns-64]"
 MISSED = f"{BUCKETS}keys_are_missed_hashings[2-3-3-5-6-37]"
 GRAM = f"{RANKING}gram[70-lengths1-1]"
 DENSE = f"{RANKING}products_with_a_dense_matrix[shape1-61-33-float32]"
@@ -142,30 +142,30 @@ CASES = {
     "imputation.smoothness.kernels.redirect": "imputation/smoothness/test_kernels.py::test_redirect[0.7]",
     "imputation.spectral.kernels.extrapolate": "imputation/spectral/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/spectral/test_kernels.py::test_renew[2-True-shape1-3-5]",
-    "neighbors.hashes.kernels.hash_minwise": (
-        "neighbors/hashes/test_minhash_kernels.py::test_codes_are_the_twins[64-full words-None]"
+    "neighbors.hash_kernels.hash_minwise": (
+        "neighbors/test_minhash_kernels.py::test_codes_are_the_twins[64-full words-None]"
     ),
-    "neighbors.hashes.kernels.project_columns": PROJECTED,
-    "neighbors.hashes.kernels.join_parts": PROJECTED,
-    "neighbors.hashes.kernels.hash_columns": (
+    "neighbors.hash_kernels.project_columns": PROJECTED,
+    "neighbors.hash_kernels.join_parts": PROJECTED,
+    "neighbors.hash_kernels.hash_columns": (
         f"{SIMLSH}hash_codes[cut columns]",
         f"{SIMLSH}hash_codes[all words full]",
     ),
-    "neighbors.hashes.kernels.join_chunks": f"{SIMLSH}hash_codes[cut columns]",
-    "neighbors.hashes.kernels.add_chunks": f"{SIMLSH}sums_that_are_added_to[cut columns]",
-    "neighbors.hashes.kernels.add_totals": f"{SIMLSH}sums_that_are_added_to[cut columns]",
-    "neighbors.search.kernels.fill": MISSED,
-    "neighbors.search.kernels.table_hashes": MISSED,
-    "neighbors.search.kernels.bucket_matches": MISSED,
-    "neighbors.search.kernels.count_pairs": f"{EXACT}pairs_of_clicks[few meet-32]",
-    "neighbors.search.kernels.list_pairs": (
+    "neighbors.hash_kernels.join_chunks": f"{SIMLSH}hash_codes[cut columns]",
+    "neighbors.hash_kernels.add_chunks": f"{SIMLSH}sums_that_are_added_to[cut columns]",
+    "neighbors.hash_kernels.add_totals": f"{SIMLSH}sums_that_are_added_to[cut columns]",
+    "neighbors.search_kernels.fill": MISSED,
+    "neighbors.search_kernels.table_hashes": MISSED,
+    "neighbors.search_kernels.bucket_matches": MISSED,
+    "neighbors.search_kernels.count_pairs": f"{EXACT}pairs_of_clicks[few meet-32]",
+    "neighbors.search_kernels.list_pairs": (
         f"{EXACT}pairs_of_ratings[half stars, sparse-128]",
         f"{EXACT}pairs_of_clicks[few meet-32]",
     ),
-    "neighbors.search.kernels.hamming_distances": (
-        "neighbors/search/test_hamming_kernels.py::test_hamming_distances[5-3-33-16]"
+    "neighbors.search_kernels.hamming_distances": (
+        "neighbors/test_hamming_kernels.py::test_hamming_distances[5-3-33-16]"
     ),
-    "neighbors.search.kernels.fill_slots": "neighbors/search/test_supplement_kernels.py::test_fill_slots[9-8-5]",
+    "neighbors.search_kernels.fill_slots": "neighbors/test_supplement_kernels.py::test_fill_slots[9-8-5]",
     "primitives.group.kernels.count_digits": f"{GROUP}count_and_scan[8-2049-1-2]",
     "primitives.group.kernels.scan_digits": f"{GROUP}scan[257]",
     "primitives.group.kernels.row_starts": f"{GROUP}row_starts[2-33-rows2]",
@@ -173,15 +173,13 @@ CASES = {
         f"{GROUP}scatter[8-True-2049-1-2]",
         f"{GROUP}scatter[6-False-33-1-1]",
     ),
-    "ranking.kernels.matrix.pair_pulls": GRAM,
     "ranking.kernels.matrix.query_means": GRAM,
     "ranking.kernels.matrix.weighted_gram": GRAM,
-    "ranking.kernels.level_tree.start_planes": f"{RANKING}level_tree[lengths0-3-margins-5-uint16]",
-    "ranking.kernels.level_tree.search_plane": f"{RANKING}level_tree[lengths0-3-margins-5-uint16]",
+    "ranking.kernels.pair_sums.start_planes": f"{RANKING}level_tree[lengths0-3-margins-5-uint16]",
+    "ranking.kernels.pair_sums.search_plane": f"{RANKING}level_tree[lengths0-3-margins-5-uint16]",
     "ranking.kernels.matrix.csr_product": f"{RANKING}csr_product[float32]",
     "ranking.kernels.matrix.by_rank": f"{RANKING}by_rank",
-    "ranking.kernels.matrix.first_faults": "ranking/test_resident.py::test_first_faults_and_its_twin[3-float32]",
-    "ranking.kernels.matrix.pad_rows": "ranking/test_resident.py::test_pad_rows_and_its_twin",
+    "ranking.kernels.matrix.pad_rows": f"{RANKING}pad_rows_and_its_twin",
     "ranking.kernels.matrix.add_rows": f"{RANKING}add_rows[133-17]",
     "ranking.kernels.matrix.document_scores": DENSE,
     "ranking.kernels.matrix.transposed_product": DENSE,

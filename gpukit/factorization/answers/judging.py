@@ -12,11 +12,17 @@ import numpy as np
 
 from gpukit.device import resolve
 from gpukit.errors import DataError
-from gpukit.evaluation.lists import sampled
-from gpukit.evaluation.lists.baselines import Popularity
-from gpukit.evaluation.lists.clicks import LeftOut, clicks_in_rows, clicks_of, select_judged_pairs
-from gpukit.evaluation.lists.judge import check_cuts, judge
-from gpukit.evaluation.lists.significance import Difference, compare
+from gpukit.evaluation import lists as sampled
+from gpukit.evaluation.lists import (
+    LeftOut,
+    Popularity,
+    check_cuts,
+    clicks_in_rows,
+    clicks_of,
+    judge,
+    select_judged_pairs,
+)
+from gpukit.evaluation.significance import Difference, compare
 from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization.serve import pairs_in_rows, rows_or_unknown
 from gpukit.factorization.solvers.ease.training import Ease
@@ -256,7 +262,7 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
 
     models: {name: fitted estimator}; there is one value a test. tests: ids as negatives.Negatives: users (T,), clicks
     (T,), items (T, C), is_present (T, C) bool. Candidates are dropped by the clicks of the first model, see
-    evaluation.lists.sampled; a click on an unknown item counts, as in the protocol. Raises as judge_lists.
+    evaluation.lists; a click on an unknown item counts, as in the protocol. Raises as judge_lists.
     """
     listers = listers_of(models, by=by)
     cuts, lead = check_cuts(k, 1 + tests.items.shape[1], "a line has {:,} candidates"), listers[0]

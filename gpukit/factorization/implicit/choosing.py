@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import ModelError
-from gpukit.evaluation.lists.baselines import Popularity
-from gpukit.evaluation.lists.clicks import clicks_of
+from gpukit.evaluation.lists import Popularity, clicks_of
 from gpukit.factorization import run as runs
 from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES

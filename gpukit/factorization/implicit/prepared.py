@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.device import available_memory, free_memory, require_host
 from gpukit.device.engine import engine
-from gpukit.evaluation.lists.judge import metrics_of_hits
+from gpukit.evaluation.lists import metrics_of_hits
 from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization import run as runs
 from gpukit.factorization.constants import RULES

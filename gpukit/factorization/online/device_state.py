@@ -17,7 +17,7 @@ from gpukit.factorization.model.layout import BASE, LEVELS, major_first
 from gpukit.factorization.online.inputs import NewRatings
 from gpukit.factorization.prepare.formulas import ASIDE, KNOWN
 from gpukit.neighbors import plan as searching
-from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors import run as work
 from gpukit.neighbors.plan import Columns, columns_of
 from gpukit.ratings.orders.order import Key, Levels, key_of, level_codes, order_ratings
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
@@ -233,7 +233,7 @@ class Hashes:
     def __init__(self, n_items, settings, values, device):
         self.settings, self._steps = settings, engine(device, __package__)
         self._values, self._weights = values, work.level_weights(values, settings.psi)
-        self._hashing, self._searching = engine(device, "gpukit.neighbors.hashes"), engine(device, "gpukit.neighbors")
+        self._hashing, self._searching = engine(device, "gpukit.neighbors"), engine(device, "gpukit.neighbors")
         self._most = np.zeros(n_items, np.int64)  # bounds of the sums of |weight|
         self.tables = None
 

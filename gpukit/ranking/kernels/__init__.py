@@ -1,6 +1,6 @@
 """GPU kernels of linear RankSVM; gpukit.ranking.twins has the same files for the CPU.
 
-pair_sums.py   a pass over the queries: Hessian product, or gradient and loss; P-SWX, the paper's sums
+pair_sums.py   positions of partners; a pass over the queries: Hessian product, or gradient and loss; P-SWX, the paper's
 matrix.py      products with X, dense or sparse; the preconditioner's matrix
-level_tree.py  positions of partners                    rows.py  rows of X over lanes
+rows.py        rows of X over lanes
 """

@@ -111,21 +111,6 @@ def by_rank(scores, place, keys):
 
 
 @kernel
-def first_faults(X, faults):
-    """faults[row // share] = the first of `share` rows with a number that is not finite; share = ceil(l / runs).
-
-    X (l, n) float32 or float64; faults (runs,) int64: l before.
-    Launch: any grid, any block.   Deterministic: yes, exact.   Source: an atomic minimum.
-    """
-    columns, share = np.int64(X.shape[1]), (np.int64(X.shape[0]) + faults.size - 1) // faults.size
-    for index in range(cuda.grid(1), np.int64(X.shape[0]) * columns, cuda.gridsize(1)):
-        row = index // columns
-        value = X[row, index - row * columns]
-        if not value - value == 0:
-            cuda.atomic.min(faults, row // share, row)
-
-
-@kernel
 def pad_rows(X, out):
     """out = X, with zeros behind each row.   X (l, n), out (l, p) float32 or float64, p >= n, written.
 
@@ -180,22 +165,6 @@ TILE = SIDE * PER
 STEP = 16  # documents staged at a time
 PITCH = TILE + 1
 NUMBERS = PER * PER
-
-
-@kernel
-def pair_pulls(ranks, level, offsets, weights, pulls):
-    """pulls_i = the weight of i's query times its documents of other levels: A'A's diagonal, all pairs active.
-
-    ranks: problem.Ranks; level (l,) of each document, offsets (m + 1,) int32: of problem.LevelTree; weights (m,)
-    float64; pulls (l,) float64, written.
-    Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: beta+ + beta- of Eq. (5) at w = 0.
-    """
-    i = cuda.grid(1)
-    if i < pulls.size:
-        t = ranks.query[i]  # ranks of a query are its documents
-        group = ranks.first_group[t] + level[i]
-        same = ranks.group_starts[group + 1] - ranks.group_starts[group]
-        pulls[i] = weights[t] * F64(offsets[t + 1] - offsets[t] - same)
 
 
 @kernel

@@ -55,19 +55,6 @@ def by_rank(start, stop, scores, place, keys):
         keys[place[i]] = scores[i]
 
 
-@by_block(lambda faults: faults.size)
-def first_faults(start, stop, X, faults):
-    """Twin of kernels.matrix.first_faults: a thread for every entry of faults."""
-    share = (X.shape[0] + faults.size - 1) // faults.size
-    for run in range(start, stop):
-        for row in range(run * share, min(run * share + share, X.shape[0])):
-            total = 0.0
-            for f in range(X.shape[1]):
-                total += X[row, f] * 0.0
-            if not total == 0.0:
-                faults[run] = min(faults[run], row)
-
-
 @by_block(lambda X: X.shape[0])
 def pad_rows(start, stop, X, out):
     """Twin of kernels.matrix.pad_rows."""
@@ -85,17 +72,6 @@ def add_rows(start, stop, partial, total):
         for row in range(partial.shape[0]):
             running += partial[row, column]
         total[column] = running
-
-
-@by_block(lambda pulls: pulls.size)
-def pair_pulls(start, stop, ranks, level, offsets, weights, pulls):
-    """Twin of kernels.matrix.pair_pulls."""
-    for k in range(stop - start):
-        i = start + k
-        t = ranks.query[i]
-        group = ranks.first_group[t] + level[i]
-        same = ranks.group_starts[group + 1] - ranks.group_starts[group]
-        pulls[i] = weights[t] * (offsets[t + 1] - offsets[t] - same)
 
 
 @by_block(lambda means: means.shape[0])

@@ -10,8 +10,8 @@ from gpukit.bench.clicks import LearningCurve
 from gpukit.bench.measurement import record_epochs
 from gpukit.device import cpu
 from gpukit.errors import DataError
-from gpukit.evaluation.lists.negatives import Negatives
-from gpukit.evaluation.lists.sampled import judge_sampled
+from gpukit.evaluation.lists import judge_sampled
+from gpukit.evaluation.negatives import Negatives
 from gpukit.ratings import as_ratings
 
 USERS, ITEMS = 60, 40

@@ -62,7 +62,7 @@ def test_json_beside_a_file_of_scores(verb, ranking_model, test_file, tmp_path):
 
 @pytest.mark.slow
 def test_scaling_is_the_models(verb, letor_folder, test_file, tmp_path):
-    for scale in ("minmax", "query"):
+    for scale in ("minmax", "deviation"):
         model, scores = tmp_path / scale, tmp_path / f"{scale}.scores"
         options = ("--fold", 1, "--scale", scale, "--model", model, "--scores", scores, "--quiet")
         assert verb("ranksvm", letor_folder, *options, *CPU).code == 0

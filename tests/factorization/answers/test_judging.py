@@ -8,7 +8,7 @@ from evaluation import naive
 
 from gpukit import LSHMF, MatrixFactorization
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.lists.negatives import Negatives
+from gpukit.evaluation.negatives import Negatives
 from gpukit.factorization.answers import judging
 from gpukit.factorization.answers.judging import Lister, split_new_users
 from gpukit.ratings import synth_ratings

@@ -5,7 +5,7 @@ import pytest
 from support import data
 
 from gpukit import read_ratings
-from gpukit.evaluation.lists.negatives import read_negatives
+from gpukit.evaluation.negatives import read_negatives
 from gpukit.factorization import MatrixFactorization
 
 pytestmark = pytest.mark.data

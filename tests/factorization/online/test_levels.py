@@ -18,8 +18,8 @@ from gpukit.factorization.model.state import start_factors
 from gpukit.factorization.online import device_state as merge
 from gpukit.factorization.online import twins
 from gpukit.factorization.online.inputs import NewRatings
-from gpukit.neighbors.hashes import cpu as simlsh
-from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors import cpu as simlsh
+from gpukit.neighbors import run
 from gpukit.neighbors.plan import columns_of
 from gpukit.random import key
 from gpukit.ratings.orders.order import order_ratings
@@ -125,7 +125,7 @@ def test_counts_of_a_part_that_corrects_and_adds():
     assert (entry["ratings"], entry["corrected"], entry["walked"]) == (len(parts[0]), corrected, 3 * fresh.sum())
     assert 0 < corrected < len(again)
     ordered = columns_of(order_ratings(live._state.ratings.to_ratings(live.user_ids_, live.item_ids_), live._device))
-    expected = work.simlsh_codes(simlsh, ordered, before._hashing(before.neighbors_.shape[1]))
+    expected = run.simlsh_codes(simlsh, ordered, before._hashing(before.neighbors_.shape[1]))
     np.testing.assert_array_equal(live._state.hashes.tables[2].all, expected)
 
 

@@ -11,8 +11,8 @@ from gpukit.errors import DataError, DeviceMemoryError, GpukitError, ParameterEr
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.online import device_state
-from gpukit.neighbors.hashes import cpu as simlsh
-from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors import cpu as simlsh
+from gpukit.neighbors import run
 from gpukit.neighbors.plan import columns_of
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
@@ -124,7 +124,7 @@ def test_codes_are_those_of_all_ratings():
     assert live.add(corrected)["corrected"] > 50
     now = live._state.ratings.to_ratings(live.user_ids_, live.item_ids_)
     columns = columns_of(order_ratings(now, live._device))
-    expected = work.simlsh_codes(simlsh, columns, model._hashing(model.neighbors_.shape[1]))
+    expected = run.simlsh_codes(simlsh, columns, model._hashing(model.neighbors_.shape[1]))
     np.testing.assert_array_equal(live._state.hashes.tables[2].all, expected)
 
 

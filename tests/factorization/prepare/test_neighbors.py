@@ -6,8 +6,7 @@ import pytest
 from factorization.inputs import planted
 from gpukit.factorization import LSHMF
 from gpukit.neighbors import SimLSH
-from gpukit.neighbors.hashes import HASHES
-from gpukit.neighbors.search import SEARCHES
+from gpukit.neighbors.plan import HASHES, SEARCHES
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 WAYS = [{"search": search} for search in SEARCHES] + [{"hash": hash} for hash in HASHES[1:]]

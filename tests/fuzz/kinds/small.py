@@ -52,7 +52,7 @@ def negative_samples():
 
 def negatives(path, use):
     """read_negatives, and the ranked candidates of a model."""
-    from gpukit.evaluation.lists.negatives import read_negatives
+    from gpukit.evaluation.negatives import read_negatives
     from gpukit.factorization.answers import judging
 
     found = read_negatives(path)

@@ -11,7 +11,7 @@ import pytest
 from gpukit import RankSVM
 from gpukit.documents import as_documents
 from gpukit.errors import DataError
-from gpukit.evaluation.ranking import pairwise_accuracy
+from gpukit.evaluation.ranking import evaluate
 from ranking.data import make
 
 LARGE = 2**53
@@ -97,7 +97,7 @@ def test_labels_beyond_2_53_keep_their_order(sign):
         model = RankSVM(1.0, device="cpu").fit(*given)
         assert model.n_pairs_ == plain.n_pairs_ and model.score(*given) == plain.score(at.X, grades, at.qid)
         np.testing.assert_array_equal(model.coef_, plain.coef_)
-    assert pairwise_accuracy(y, plain.predict(at.X), at.qid) == plain.score(at.X, grades, at.qid)
+    assert evaluate(y, plain.predict(at.X), at.offsets)["pa"] == plain.score(at.X, grades, at.qid)
 
 
 def test_labels_at_the_ends_of_int64():

@@ -159,7 +159,7 @@ def test_a_data_frame_names_the_features():
     for predict in (model.predict, model.decision_function):
         np.testing.assert_array_equal(predict(other), model.predict(at.X))
     assert model.score(other, y, qid) == model.score(frame, y, qid)
-    arguments = (as_documents(frame.assign(y=at.y, q=at.qid), "y", "q"), as_documents(other, at.y, at.qid))
+    arguments = (as_documents(frame, at.y, at.qid), as_documents(other, at.y, at.qid))
     assert tight().fit(arguments[0]).score(arguments[1]) == model.score(at.X, at.y, at.qid)
     with pytest.raises(DataError, match=r"missing: 'b', 'e' \(2 of 5\)"):
         model.predict(frame[list("acd")])
@@ -177,7 +177,7 @@ def test_the_input_is_left_alone():
     rows = np.random.default_rng(0).permutation(len(at.y))
     X, y, qid = at.taken(rows)
     kept = X.copy(), y.copy(), qid.copy()
-    for scale in ("none", "minmax", "query"):
+    for scale in ("none", "minmax", "deviation"):
         tight(scale=scale).fit(X, y, qid)
     for now, before in zip((X, y, qid), kept):
         np.testing.assert_array_equal(now, before)
@@ -455,7 +455,7 @@ BAD = {
     "y infinite": (lambda at: (at.X, replaced(at.y, 9, np.inf), at.qid), r"y\[9\] is inf"),
     "y text": (lambda at: (at.X, ["a"] * 85, at.qid), "y must be numbers"),
     "y short": (lambda at: (at.X, at.y[1:], at.qid), r"y must hold one relevance a document, 85; .*\(84,\)"),
-    "no y": (lambda at: (at.X, None, at.qid), "needs the relevance"),
+    "no y": (lambda at: (at.X, None, at.qid), "need a relevance each: give y, or Documents"),
     "no qid": (lambda at: (at.X, at.y, None), "Neither qid nor group is given"),
     "qid short": (lambda at: (at.X, at.y, at.qid[1:]), "one query id a document, 85"),
     "qid NaN": (lambda at: (at.X, at.y, replaced(at.qid, 4, np.nan)), r"qid\[4\] is NaN"),
@@ -568,6 +568,7 @@ def test_features_whose_products_overflow(scale):
 
 def test_a_number_that_is_not_finite_is_named_by_its_column():
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"price": [1.0, np.nan], "clicks": [2.0, 3.0]})
-    with pytest.raises(DataError, match=r"X\[1, 0\] \('price'\) is NaN"):
-        RankSVM(1.0, device="cpu").fit(frame, [0, 1], group=[2])
+    for value, words in ((np.nan, "Row 2 has no value of feature 'price'"), (np.inf, r"X\[1, 0\] \('price'\) is inf")):
+        frame = pandas.DataFrame({"price": [1.0, value], "clicks": [2.0, 3.0]})
+        with pytest.raises(DataError, match=words):
+            RankSVM(1.0, device="cpu").fit(frame, [0, 1], group=[2])

@@ -14,11 +14,11 @@ NAMES = ["tf", "idf", "pagerank", "length", "größe"]
 
 def fitted(**parameters):
     at = make()
-    names = NAMES if parameters.get("scale") != "query" else None
+    names = NAMES if parameters.get("scale") != "none" else None
     return RankSVM(device="cpu", **parameters).fit(at.X, at.y, at.qid, feature_names=names)
 
 
-@pytest.mark.parametrize("scale", ["none", "minmax", "query"])
+@pytest.mark.parametrize("scale", ["none", "minmax", "deviation"])
 def test_back_and_forth(tmp_path, scale):
     at, model = make(seed=3), fitted(C=0.3, scale=scale, solver="ost")
     model.save(tmp_path / "model.gpukit")
@@ -34,7 +34,7 @@ def test_back_and_forth(tmp_path, scale):
             for m in (model, back)
         )
         assert its == mine and its["solver_"] == "ost" and its["C_"] == 0.3
-        assert getattr(back, "feature_names_in_", np.array([])).tolist() == ([] if scale == "query" else NAMES)
+        assert getattr(back, "feature_names_in_", np.array([])).tolist() == ([] if scale == "none" else NAMES)
         assert back.scaling_.kind == scale
 
 
@@ -102,13 +102,13 @@ def test_other_files(tmp_path):
     assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.parametrize("scale", ["none", "minmax", "query"])
+@pytest.mark.parametrize("scale", ["none", "minmax", "deviation"])
 def test_text(tmp_path, scale):
     model = fitted(scale=scale)
     model.save_text(tmp_path / "w.txt")
     lines = (tmp_path / "w.txt").read_text("utf-8").splitlines()
     numbers = [[float(x) for x in line.split("#")[0].split(":")] for line in lines if not line.startswith("#")]
     expected = [np.arange(1, 6), model.coef_]
-    expected += [model.scaling_.low, model.scaling_.factor] if scale == "minmax" else []
+    expected += [model.scaling_.low, model.scaling_.factor] if scale != "none" else []
     np.testing.assert_array_equal(numbers, np.column_stack(expected))
-    assert ("within each query" in lines[1]) == (scale == "query") and lines[-1].endswith("größe") == (scale != "query")
+    assert lines[-1].endswith("größe") == (scale != "none")

@@ -16,13 +16,11 @@ pytestmark = [
 
 from gpukit._cuda import SIMULATED
 from gpukit.ranking import cpu, feature_map, gpu
-from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels import rows as rows_kernels
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import Csr, Partners, Sums, share_out
-from gpukit.ranking.twins import level_tree as level_tree_twins
 from gpukit.ranking.twins import matrix as matrix_twins
 from gpukit.ranking.twins import pair_sums as pair_sums_twins
 
@@ -65,12 +63,10 @@ def planes(at, arity, dtype, start_planes, search_plane):
 )
 def test_level_tree(lengths, levels, scores, arity, dtype):
     at = inputs.queries(lengths, levels, scores, seed=1)
-    found = planes(
-        at, arity, dtype, launched(level_tree_kernels.start_planes), launched(level_tree_kernels.search_plane)
-    )
+    found = planes(at, arity, dtype, launched(pair_sums_kernels.start_planes), launched(pair_sums_kernels.search_plane))
     twins = [
         lambda count, *arguments, twin=twin: twin(*arguments)
-        for twin in (level_tree_twins.start_planes, level_tree_twins.search_plane)
+        for twin in (pair_sums_twins.start_planes, pair_sums_twins.search_plane)
     ]
     for mine, other in zip(found, planes(at, arity, dtype, *twins)):
         np.testing.assert_array_equal(mine, other)
@@ -245,12 +241,9 @@ def test_gram(n, lengths, shares):
     """A query of one level; less than a tile, a tile, and more."""
     at = inputs.queries(lengths, 3)
     X, made = inputs.features(at, n), sessions.problem_of(at, None).tree
-    weights, l, m = sessions.weights_of(at), len(at.y), len(lengths)
-    pulls, twin_pulls, means, twin_means = np.full(l, np.nan), np.empty(l), np.full((m, n), np.nan), np.empty((m, n))
-    tree = sessions.ranks_of(made), made.level, made.offsets
-    launched(matrix_kernels.pair_pulls)(l, *tree, weights, pulls)
-    matrix_twins.pair_pulls(*tree, weights, twin_pulls)
-    np.testing.assert_array_equal(pulls, twin_pulls)
+    weights, m = sessions.weights_of(at), len(lengths)
+    pulls = sessions.problem_of(at, None, weights=weights).pulls()
+    means, twin_means = np.full((m, n), np.nan), np.empty((m, n))
     launch_repeatably(matrix_kernels.query_means, m, 32, gpu.pad_columns(X), made.offsets, pulls, means)
     matrix_twins.query_means(X, made.offsets, pulls, twin_means)
     np.testing.assert_allclose(means, twin_means, rtol=0, atol=1e-13)
@@ -350,3 +343,12 @@ def test_a_matrix_too_wide_for_registers(monkeypatch):
     assert isinstance(matrix, gpu.Sparse)
     matrix.scores(np.ones(6), out)
     np.testing.assert_allclose(out.copy_to_host(), X.astype(np.float64).sum(axis=1), rtol=0, atol=1e-12)
+
+
+def test_pad_rows_and_its_twin():
+    X = np.random.default_rng(0).normal(size=(7, 5)).astype(np.float32)
+    padded, twin = np.full((7, 8), np.nan, np.float32), np.full((7, 8), np.nan, np.float32)
+    launch(matrix_kernels.pad_rows, 2, 32, X, padded)
+    matrix_twins.pad_rows(X, twin)
+    np.testing.assert_array_equal(padded, twin)
+    np.testing.assert_array_equal(twin, np.pad(X, ((0, 0), (0, 3))))

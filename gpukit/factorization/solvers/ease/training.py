@@ -14,8 +14,7 @@ from gpukit._pool import single_threaded_blas
 from gpukit.device import available_memory, free_memory
 from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
-from gpukit.evaluation.lists.baselines import Popularity
-from gpukit.evaluation.lists.clicks import Clicks
+from gpukit.evaluation.lists import Clicks, Popularity
 from gpukit.factorization.arrays import NUMBERS
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.solvers import solver_defaults

@@ -4,7 +4,7 @@ import numpy as np
 
 from factorization.implicit.planted import clicks
 from factorization.solvers.ease import naive
-from gpukit.evaluation.lists.clicks import Clicks, clicks_of
+from gpukit.evaluation.lists import Clicks, clicks_of
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease import training
 

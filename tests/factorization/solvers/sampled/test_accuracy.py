@@ -3,7 +3,7 @@
 import pytest
 from support import data
 
-from gpukit.evaluation.lists.negatives import read_negatives
+from gpukit.evaluation.negatives import read_negatives
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers.judging import judge_sampled
 from gpukit.ratings import read_ratings
