@@ -41,6 +41,7 @@ CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
+MARKS = re.compile(rb"^(?:\xef\xbb\xbf)+", re.MULTILINE)
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
 PAGES = (b"<!doctype", b"<html", b"<?xml")
@@ -82,6 +83,18 @@ def count_marks(raw):
     while raw.startswith(BOM, size):
         size += len(BOM)
     return size
+
+
+def without_marks(raw):
+    """Return a text (bytes) without byte-order marks at the start of lines: files with one may have been joined."""
+    return MARKS.sub(b"", raw) if BOM in raw else raw
+
+
+def _lines_without_marks(lines):
+    """Return `without_marks` of uint8 (n,), which is not copied if no byte is the first of a mark."""
+    if find_byte(lines, BOM[0]) is None:
+        return lines
+    return np.frombuffer(without_marks(lines.tobytes()), np.uint8)
 
 
 @contextlib.contextmanager
@@ -432,7 +445,7 @@ class Stream:
         with translate_errors(self.name):
             raw = b"".join(iter(lambda: self.raw.read(CHUNK), b""))  # read() alone takes 8 KiB at a time
         self._refuse_zero(np.frombuffer(raw, np.uint8), 0)
-        return raw[count_marks(raw) :]
+        return without_marks(raw)
 
     def blocks(self, skip=0, size=None):
         """Return a generator of uint8 arrays of whole lines, each ending in a newline; close it if it is left early.
@@ -454,7 +467,7 @@ class Stream:
             self._refuse_zero(store[len(rest) : filled], before + len(rest))
             end = _line_end(store[:filled])
             if end:
-                yield store[:end]
+                yield _lines_without_marks(store[:end])
             rest, before = store[end:filled], before + end
             if filled < length:
                 break
@@ -463,7 +476,7 @@ class Stream:
             length = max(size, 2 * len(rest))
         if len(rest):
             self.unended, store[filled] = True, newline
-            yield store[end : filled + 1]
+            yield _lines_without_marks(store[end : filled + 1])
 
     def _read(self, buffer):
         """Fill a memoryview; return the byte count, less at the end."""
