@@ -155,13 +155,13 @@ def heads(words, places):
 
 
 def refuse_repeated(names, columns, what):
-    """Raise DataError for a repeated user, item or rating name.
+    """Raise DataError for a repeated name that has a role.
 
     Passes if the caller named the columns. names, what: as in columns_of; columns: the caller's.
     """
     simple = [normalize_name(name) for name in names]
     for name in simple if columns is None else ():
-        if name in USER | ITEM | RATING and simple.count(name) > 1:
+        if any(name in known for known in ROLES.values()) and simple.count(name) > 1:
             raise DataError(
                 f"{what} has several columns named {str(names[simple.index(name)])!r:.80}. Say which one counts with "
                 "--columns, - for the others (such as user,-,item,rating)."

@@ -172,9 +172,10 @@ def test_two_columns_of_one_name(tmp_path):
     with pytest.raises(DataError, match="several columns named 'user'. Say which one counts with --columns"):
         read_ratings(path)
     assert read_ratings(path, columns="-,user,item,rating").user_ids.tolist() == [1, 2]
-    path.write_text("user,User,item\n5,1,7\n6,2,8\n")
-    with pytest.raises(DataError, match="several columns named 'user'"):
-        read_ratings(path)
+    for header in ("user,User,item", "user,item,rating,date,date", "user,item,count,count"):
+        path.write_text(f"{header}\n5,1,7,1,2\n6,2,8,2,1\n")
+        with pytest.raises(DataError, match="several columns named '(user|date|count)'"):
+            read_ratings(path)
 
 
 @pytest.mark.parametrize("line", ['{"rating": 4, "asin": "B1", "user_id": "A2"}', ' [{"user": 1, "item": 2}]'])
