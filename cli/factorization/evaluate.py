@@ -11,6 +11,7 @@ from gpukit.cli.factorization.judging import difference_row, show_differences
 from gpukit.cli.factorization.table import (
     closing_table,
     count_trained,
+    outside_line,
     read_table,
     trained_line,
     unknown_line,
@@ -137,6 +138,7 @@ def judge_ratings(ask, fitted, other, stages, team):
     from gpukit.factorization.online.inputs import check_ratings
 
     test = check_ratings(read_test(ask, stages), fitted._scale)
+    ask.outside = outside_line(fitted, test)
     rows, pairs = closing_table(fitted, None, test), (test.user_ids[test.users], test.item_ids[test.items])
     unknown = dict(zip(("users", "items"), unknown_pairs(fitted, *pairs)))
     trained, differences = {ask.model: count_trained(fitted, test)}, []
@@ -182,6 +184,7 @@ def show_ratings(ask, results):
     else:
         lines = [unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
         lines += [trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
+        lines.append(ask.outside)
     report.print_table(results["rows"], columns, title)
     show_differences(results["differences"], ask)
     for line in filter(None, lines):

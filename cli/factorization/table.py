@@ -116,6 +116,15 @@ def trained_line(total, trained, name="the model"):
     )
 
 
+def outside_line(model, test):
+    """Return the remark on test Ratings outside the range that a model predicts; None if there are none."""
+    low, high = model.scale_
+    outside = np.count_nonzero((test.values < np.float32(low)) | (test.values > np.float32(high)))
+    if not outside:
+        return None
+    return f"Of {len(test):,} test ratings, {outside:,} are outside the model's range, {low:g} to {high:g}."
+
+
 def _known_values(ids, known, values):
     """Return (n,) values of ids (n,), 0 for unknown ids.
 

@@ -59,6 +59,16 @@ def test_predicted_ratings_of_two_models(verb, data):
     assert "Warning" not in result.err and "unknown=" not in result.err
 
 
+def test_ratings_outside_the_range_of_a_model_are_reported(verb, data, tmp_path):
+    test = tmp_path / "scaled.csv"
+    rows = [line.split(",") for line in (data / "test.csv").read_text().splitlines()]
+    test.write_text("".join(f"{user},{item},{20 * float(rating)}\n" for user, item, rating, *_ in rows))
+    line = f"Of {len(rows)} test ratings, {len(rows)} are outside the model's range, 1 to 5."
+    assert line in verb("evaluate", data / "one", test).err
+    assert line in verb("train-lshmf", data / "train.csv", "--test", test, *SMALL).err
+    assert "outside the model's range" not in verb("evaluate", data / "one", data / "test.csv").err
+
+
 def test_ratings_that_a_model_was_trained_on_are_reported(verb, data, tmp_path):
     """Errors on them are no errors on new ratings."""
     known = (data / "train.csv").read_text().splitlines()[:50]
