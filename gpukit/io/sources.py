@@ -121,6 +121,7 @@ class Source:
         raw = io.FileIO(0, closefd=False) if standard else _open(self.path)
         regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode) and (not standard or raw.tell() == 0)
         self._file, self._raw = io.BufferedReader(raw) if regular else None, Peeked(raw)
+        self._state = _state_of(raw)
         self._whole = self._archive = self._text = None
         with translate_errors(self.name):
             self.head = self._raw.peek(HEAD)
@@ -129,10 +130,13 @@ class Source:
     def __enter__(self):
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, error, *details):
+        is_changed = error is None and self._file is not None and _state_of(self._raw.raw) != self._state
         for file in (self._raw, self._whole):
             if file is not None:
                 file.close()
+        if is_changed:
+            raise DataError(f"{self.name} was written to while it was read. Read it again when it is complete.")
 
     def refuse_empty(self, needed):
         """Raise DataError for an empty source."""
@@ -240,6 +244,12 @@ class Source:
         names = self.archive().namelist() if self.compression == "zip" else []
         is_npz = bool(names) and all(name.endswith(".npy") for name in names)
         return "npz" if is_npz else format_of(self.head)
+
+
+def _state_of(file):
+    """Return the size and the time of the last change of an open file."""
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns
 
 
 def _is_beside(name):

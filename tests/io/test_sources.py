@@ -298,6 +298,16 @@ def test_files_with_byte_order_marks_are_joined(tmp_path, monkeypatch):
     assert ratings.read_titles(path) == {1: "A film", 2: "Another"}
 
 
+@pytest.mark.parametrize("change", [lambda file: file.write("5,6,7\n"), lambda file: file.truncate(6)])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, change):
+    path = tmp_path / "a.csv"
+    path.write_bytes(TEXT)
+    with pytest.raises(DataError, match="was written to while it was read"), sources.Source(path) as source:
+        with open(path, "a") as file:
+            change(file)
+        list(source.stream().blocks())
+
+
 def test_the_first_place_of_a_byte():
     letters = np.frombuffer(b"ab\0c\0", np.uint8)
     assert [find_byte(letters, byte) for byte in b"a\0d"] == [0, 2, None] and find_byte(letters[:0], 0) is None
