@@ -10,6 +10,7 @@ from gpukit.cli.factorization import judging
 from gpukit.cli.factorization.judging import difference_row, show_differences
 from gpukit.cli.factorization.table import (
     closing_table,
+    count_outside,
     count_trained,
     outside_line,
     read_table,
@@ -138,7 +139,6 @@ def judge_ratings(ask, fitted, other, stages, team):
     from gpukit.factorization.online.inputs import check_ratings
 
     test = check_ratings(read_test(ask, stages), fitted._scale)
-    ask.outside = outside_line(fitted, test)
     rows, pairs = closing_table(fitted, None, test), (test.user_ids[test.users], test.item_ids[test.items])
     unknown = dict(zip(("users", "items"), unknown_pairs(fitted, *pairs)))
     trained, differences = {ask.model: count_trained(fitted, test)}, []
@@ -149,6 +149,7 @@ def judge_ratings(ask, fitted, other, stages, team):
         differences = [difference_of(test, predicted, ask)]
     stages.done("evaluating")
     facts = {"judged": "ratings", "rows": rows, "ratings": len(test), "unknown": unknown}
+    facts |= {"range": [*fitted.scale_], "outside_range": count_outside(fitted, test)}
     return {**facts, "differences": differences, "trained": trained}
 
 
@@ -184,7 +185,7 @@ def show_ratings(ask, results):
     else:
         lines = [unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
         lines += [trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
-        lines.append(ask.outside)
+        lines.append(outside_line(results["ratings"], results["outside_range"], results["range"]))
     report.print_table(results["rows"], columns, title)
     show_differences(results["differences"], ask)
     for line in filter(None, lines):

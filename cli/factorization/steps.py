@@ -365,7 +365,8 @@ def remarks(ask, run):
         yield line
     if ask.test is not None and not isinstance(run.test, RatingsPart):
         trained = table.trained_line(len(run.test), table.count_trained(run.model, run.test))
-        yield from filter(None, (trained, table.outside_line(run.model, run.test)))
+        outside = table.count_outside(run.model, run.test)
+        yield from filter(None, (trained, table.outside_line(len(run.test), outside, run.model.scale_)))
     if run.test is not None:
         simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
         if round(simpler["test_rmse"], 4) < round(run.table[-1]["test_rmse"], 4):

@@ -66,6 +66,7 @@ def test_ratings_outside_the_range_of_a_model_are_reported(verb, data, tmp_path)
     line = f"Of {len(rows)} test ratings, {len(rows)} are outside the model's range, 1 to 5."
     assert line in verb("evaluate", data / "one", test).err
     assert line in verb("train-lshmf", data / "train.csv", "--test", test, *SMALL).err
+    assert json.loads(verb("evaluate", data / "one", test, "--json").out)["outside_range"] == len(rows)
     assert "outside the model's range" not in verb("evaluate", data / "one", data / "test.csv").err
 
 
