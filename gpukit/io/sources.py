@@ -1,4 +1,4 @@
-"""Inputs, opened once: files, pipes and standard input, decompressed.
+"""Inputs, opened once: files, pipes and standard input, decompressed. Formats, recognised by their first bytes.
 
     with sources.open_source(path) as source:
         source.head                  first bytes, for format detection
@@ -24,12 +24,14 @@ import tempfile
 import zipfile
 import zlib
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from gpukit import arrayfile, persist
 from gpukit._pool import read_ahead
-from gpukit.errors import DataError
-from gpukit.io.container import FORMATS, format_of
+from gpukit.errors import DataError, ParameterError
+from gpukit.io import sinks
 from gpukit.io.records import find_byte, hidden
 from gpukit.io.words import SHOWN, quote
 
@@ -47,6 +49,60 @@ PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip":
 PAGES = (b"<!doctype", b"<html", b"<?xml")
 STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
 OFFICE = {"[Content_Types].xml", "content.xml"}  # members of .xlsx and .ods
+
+
+AGAIN = "Write it again with gpukit convert, from the original."
+
+
+class Format(NamedTuple):
+    """File format: first bytes, and title if gpukit writes it."""
+
+    sign: bytes
+    title: str = ""
+
+
+FORMATS = {
+    "model": Format(persist.KIND.magic, "a model or checkpoint"),
+    "gkr": Format(b"GPUKITR1", "a binary copy of ratings (.gkr)"),
+    "gkl": Format(b"GPUKITL1", "a binary copy of documents (.gkl)"),
+    "basis": Format(b"GPUKITB1", "a basis of a graph"),
+    "parquet": Format(b"PAR1"),
+    "npy": Format(b"\x93NUMPY"),
+}
+
+
+def format_of(head):
+    """Return the format name for first bytes, or 'text'."""
+    return next((name for name, known in FORMATS.items() if head.startswith(known.sign)), "text")
+
+
+def kind_of(name):
+    """Return the arrayfile.Kind of a format in FORMATS."""
+    known = FORMATS[name]
+    return arrayfile.Kind(known.sign, known.title, DataError, AGAIN)
+
+
+def read_arrays(source, kind, mmap=False, leave=(), bounds=None):
+    """Return (facts, {name: array}) of a copy in an open Source.
+
+    Arguments as in arrayfile.read. Raises DataError for a copy that was changed or damaged.
+    """
+    return arrayfile.read_open(source.seekable(), source.name, kind, mmap, leave, bounds)
+
+
+def check_copy(path, suffixes, text=None):
+    """Return the suffix of an output path.
+
+    text: the suffix for standard output and pipes without one; None: they need one. Raises ParameterError for a suffix
+    not in `suffixes`, DataError if the path is not writable.
+    """
+    if text and sinks.is_stream(path) and Path(path).suffix not in suffixes:
+        return text
+    suffix = Path(path).suffix.lower()
+    if suffix not in suffixes:
+        raise ParameterError(f"The output's name must end in {', '.join(suffixes)}; got {str(path)!r}.")
+    persist.check_writable(path)
+    return suffix
 
 
 @contextlib.contextmanager
@@ -240,7 +296,7 @@ class Source:
 
     @property
     def format(self):
-        """Format name: 'npz' for an archive of numpy arrays, else from registry.format_of."""
+        """Format name: 'npz' for an archive of numpy arrays, else from format_of."""
         names = self.archive().namelist() if self.compression == "zip" else []
         is_npz = bool(names) and all(name.endswith(".npy") for name in names)
         return "npz" if is_npz else format_of(self.head)

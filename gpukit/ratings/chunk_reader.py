@@ -402,9 +402,9 @@ def read_parquet(source, request, builder, groups=None):
     request: see read_ratings; groups: range of row groups, None: all. Ids are integers or text. Raises DataError with
     the row for missing values and for invalid numbers or times.
     """
-    from gpukit.io import parquet
+    from gpukit.io import tables
 
-    source = parquet.Reader(source)
+    source = tables.Reader(source)
     places, _ = formats.columns_of(source.names, request, source.name, is_header=True)
     builder.columns = formats.check_same_columns(source.name, set(places), builder.columns)
     names = {role: source.names[place] for role, place in places.items()}

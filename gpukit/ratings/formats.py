@@ -52,7 +52,7 @@ ITEM = set(
     """.split()
 )
 RATING = {"rating", "ratings", "score", "scores", "star", "stars", "overall", "bookrating", "userrating", "movierating"}
-
+TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
 TIME = {"timestamp", "timestamps", "time", "date", "datetime", "unixreviewtime", "ratingtimestamp", "ratingdate", "ts"}
 WEIGHT = {"weight", "weights"}
 COUNT = set(

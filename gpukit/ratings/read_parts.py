@@ -187,9 +187,9 @@ def describe(path, request, is_one_of_several):
     with sources.open_source(path, NEEDED) as source:
         format = source.format if request.format == "auto" else request.format
         if format == "parquet":
-            from gpukit.io import parquet
+            from gpukit.io import tables
 
-            file = parquet.Reader(source)
+            file = tables.Reader(source)
             places, _ = formats.columns_of(file.names, request, source.name, is_header=True)
             return Content(path, set(places), None, file.group_bytes) if file.rows else None
         if format in READERS:

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import parquet, tables
+from gpukit.io import tables
 from gpukit.ratings import read_pairs, read_ratings, write_ratings
 
 USERS, ITEMS, STARS = [9, 2, 9, 5], ["b", "a", "a", "ç"], [4.0, 0.0, 2.5, 1.0]
@@ -28,7 +28,7 @@ def triples(ratings):
 
 @pytest.fixture(params=[1, 2, 1 << 18])
 def rows(request, monkeypatch):
-    monkeypatch.setattr(parquet, "ROWS", request.param)
+    monkeypatch.setattr(tables, "BATCH", request.param)
 
 
 @pytest.mark.parametrize("kind", ["plain", "dictionary", "large", "view"])
