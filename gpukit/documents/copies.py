@@ -22,7 +22,7 @@ from gpukit.runtime.thread_count import get_num_threads
 if TYPE_CHECKING:
     from gpukit.typing import Path as PathLike
 
-KIND = sources.kind_of("gkl")
+KIND = sources.FORMATS["gkl"]
 OPTIONAL = ("comments", "weights", "names")  # optional columns
 SUFFIXES = (".gkl", ".txt", ".parquet")
 LOST_IN_ID, LOST_IN_COMMENT = re.compile(r"[ \t\r\n#]"), re.compile(r"[\r\n]|^[ \t]|[ \t]$")
@@ -143,7 +143,7 @@ def read_gkl(path, mmap=False):
     mmap=True maps the arrays read-only instead of loading them.
     """
     with sources.open_source(path) as source:
-        name, (facts, arrays) = source.name, sources.read_arrays(source, KIND, mmap)
+        name, (facts, arrays) = source.name, arrayfile.read_open(source.seekable(), source.name, KIND, mmap)
     lacking = {"y", "offsets", "qids"} - set(arrays)
     if lacking:
         raise KIND.refuse(name, f"it lacks {min(lacking)!r}")

@@ -25,7 +25,7 @@ from gpukit.timing import work_clock
 CUT, SMALL = 4, 1_000  # a basis of more than N / CUT vectors, or of SMALL vertices, is a slice of the full one; chosen
 BAND = 0.1  # fraction of the vertices: above this bandwidth the factor is not sparse; chosen
 VERSION = 2  # of stored bases: increase it if the computation changes the basis of a graph
-KIND = sources.kind_of("basis")
+KIND = sources.FORMATS["basis"]
 LARGEST_DENSE = 32_000  # vertices; LAPACK's workspace of 2 N^2 numbers has a 32-bit size
 ON_GPU = "basis vectors"  # key in a run's Workspace
 

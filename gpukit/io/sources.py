@@ -24,7 +24,6 @@ import tempfile
 import zipfile
 import zlib
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -54,40 +53,22 @@ OFFICE = {"[Content_Types].xml", "content.xml"}  # members of .xlsx and .ods
 AGAIN = "Write it again with gpukit convert, from the original."
 
 
-class Format(NamedTuple):
-    """File format: first bytes, and title if gpukit writes it."""
-
-    sign: bytes
-    title: str = ""
-
-
-FORMATS = {
-    "model": Format(persist.KIND.magic, "a model or checkpoint"),
-    "gkr": Format(b"GPUKITR1", "a binary copy of ratings (.gkr)"),
-    "gkl": Format(b"GPUKITL1", "a binary copy of documents (.gkl)"),
-    "basis": Format(b"GPUKITB1", "a basis of a graph"),
-    "parquet": Format(b"PAR1"),
-    "npy": Format(b"\x93NUMPY"),
+FORMATS = {  # recognised by their magic; gpukit writes those with a title
+    name: arrayfile.Kind(magic, title, DataError, AGAIN)
+    for name, magic, title in (
+        ("model", persist.KIND.magic, "a model or checkpoint"),
+        ("gkr", b"GPUKITR1", "a binary copy of ratings (.gkr)"),
+        ("gkl", b"GPUKITL1", "a binary copy of documents (.gkl)"),
+        ("basis", b"GPUKITB1", "a basis of a graph"),
+        ("parquet", b"PAR1", ""),
+        ("npy", b"\x93NUMPY", ""),
+    )
 }
 
 
 def format_of(head):
     """Return the format name for first bytes, or 'text'."""
-    return next((name for name, known in FORMATS.items() if head.startswith(known.sign)), "text")
-
-
-def kind_of(name):
-    """Return the arrayfile.Kind of a format in FORMATS."""
-    known = FORMATS[name]
-    return arrayfile.Kind(known.sign, known.title, DataError, AGAIN)
-
-
-def read_arrays(source, kind, mmap=False, leave=(), bounds=None):
-    """Return (facts, {name: array}) of a copy in an open Source.
-
-    Arguments as in arrayfile.read. Raises DataError for a copy that was changed or damaged.
-    """
-    return arrayfile.read_open(source.seekable(), source.name, kind, mmap, leave, bounds)
+    return next((name for name, known in FORMATS.items() if head.startswith(known.magic)), "text")
 
 
 def check_copy(path, suffixes, text=None):
@@ -492,8 +473,8 @@ class Stream:
                 "iconv -f UTF-16 -t UTF-8 <OLD >NEW."
             )
         file_format = FORMATS.get(format_of(head))
-        if file_format is not None and file_format.title:
-            raise DataError(f"{self.name} is {file_format.title} written by gpukit, which is not read here. {needed}")
+        if file_format is not None and file_format.what:
+            raise DataError(f"{self.name} is {file_format.what} written by gpukit, which is not read here. {needed}")
         if b"\0" in head:
             raise DataError(
                 f"{self.name} is not a text file in UTF-8 or Windows-1252, nor in a binary format that is read here. "

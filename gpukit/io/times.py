@@ -67,9 +67,11 @@ def as_seconds(values, what="times", lenient=False):
         isinstance(value, list | tuple | dict | np.ndarray) for value in array.flat
     )
     if array.dtype.kind in "Vc" or array.ndim != 1 or has_lists:
+        if lenient:
+            return np.full(len(array), MISSING)
         raise DataError(
-            f"{what} are {array.dtype} of shape {array.shape}. Give one column of seconds since 1970 or of dates such "
-            "as 2005-09-06."
+            f"{what}: {array.dtype} of shape {array.shape} are no times. Give one column of seconds since 1970 or of "
+            "dates such as 2005-09-06."
         )
     if array.dtype.kind in "iu":
         result, bad = array.astype(np.int64), array > np.uint64(2**63 - 1) if array.dtype == np.uint64 else np.False_

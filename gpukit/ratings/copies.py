@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpukit.typing import Path as PathLike
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
-KIND = sources.kind_of("gkr")
+KIND = sources.FORMATS["gkr"]
 WAYS = {  # of scipy.sparse.save_npz: {format: its arrays}
     "coo": ("data", "row", "col"),
     "csr": ("data", "indices", "indptr"),
@@ -80,8 +80,8 @@ def read_gkr(source, request):
 
     request: formats.Request; times are read on request.
     """
-    bounds, left = {}, () if request.times else ("times",)
-    name, (_, arrays) = source.name, sources.read_arrays(source, KIND, is_large(source.size), left, bounds)
+    name, bounds, left = source.name, {}, () if request.times else ("times",)
+    _, arrays = arrayfile.read_open(source.seekable(), name, KIND, is_large(source.size), left, bounds)
     lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
     beyond = set(arrays) - {field.name for field in fields(Ratings) if field.init}
     if lacking or beyond:

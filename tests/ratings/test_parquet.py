@@ -219,3 +219,11 @@ def test_whole_floats_are_integers(tmp_path, rows, kind):
     path = write(tmp_path / "c.parquet", user=[True, False, True, True], item=ITEMS, rating=STARS)
     with pytest.raises(DataError, match="the user id holds bool, not integers or text"):
         read_ratings(path)
+
+
+def test_a_column_of_lists_is_no_column_of_times(tmp_path):
+    pairs = dict(user=[1, 1], item=[2, 2], rating=[3.0, 4.0], date=[[1], [2]])
+    pyarrow.parquet.write_table(pyarrow.table(pairs), tmp_path / "a.parquet")
+    assert read_ratings(tmp_path / "a.parquet").values.tolist() == [4]
+    with pytest.raises(DataError, match="a.parquet, from row 1 on: object of shape"):
+        read_ratings(tmp_path / "a.parquet", times=True)
