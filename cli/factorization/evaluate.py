@@ -72,6 +72,7 @@ def evaluate(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     if ask.against == ask.model:
         raise ParameterError(f"--against {ask.against} is the model that is judged: name another one.")
+    ask.usual_cuts = ctx.get_parameter_source("cuts") is click.core.ParameterSource.DEFAULT
     sources = (ask.model, ask.test, ask.against, ask.given, *(ask.protocol or ())[1:])
     with run_as_team(ctx, ask, [path for path in sources if path]) as team:
         run(ask, stages, team)
@@ -81,6 +82,8 @@ def run(ask, stages, team):
     """Run one rank of a Team: all evaluate, the first one prints."""
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
+    if ask.usual_cuts:  # a longer list than all items is refused if it is asked for
+        ask.cuts = (min(*ask.cuts, *(len(model.item_ids_) for model in (fitted, other) if model is not None)),)
     ask.of_lists = bool(ask.of_lists or ask.protocol or fitted.feedback_ == "implicit")
     check(ask, other)
     if team.size > 1 and not ask.of_lists:
