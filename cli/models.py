@@ -1,5 +1,7 @@
 """Loading and remarks of verbs that use a trained model."""
 
+import os
+
 from gpukit.cli import report
 from gpukit.cli.options import option
 from gpukit.device import resolve, start_driver
@@ -33,6 +35,15 @@ def open_model(path, device, stages, kinds=RATINGS):
     model = load_model(path).set_params(device=device)
     stages.done("reading")
     return model, chosen
+
+
+def stamp(path):
+    """Return an identification of a file that changes if it is replaced, or None."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def read_title_of(path):

@@ -3,6 +3,8 @@
 import importlib.util
 from pathlib import Path
 
+import click
+
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import sinks
 
@@ -10,8 +12,8 @@ from gpukit.io import sinks
 def check_output(path, option, inputs=(), force=False, text=False):
     """Raise DataError for an invalid output path; None passes.
 
-    It cannot be written, is an input, or exists without force. An empty file does not count as existing, because makers
-    of temporary names create such files.
+    It cannot be written, is an input or another output, or exists without force. An empty file does not count as
+    existing, because makers of temporary names create such files.
 
     text: a table or text is written, which '-' sends to standard output; ParameterError for '-' otherwise. "plain": it
     is text whatever the suffix; ParameterError for suffixes of other formats.
@@ -27,6 +29,11 @@ def check_output(path, option, inputs=(), force=False, text=False):
     for source in inputs:
         if target.is_file() and Path(source).exists() and target.samefile(source):
             raise DataError(f"{option} {path} would overwrite a file that this command reads. Name another file.")
+    context = click.get_current_context(silent=True)
+    if context and not sinks.is_stream(path):
+        other = context.meta.setdefault(__name__, {}).setdefault(target, option)
+        if other != option:
+            raise DataError(f"{option} {path} is the file of {other} too. Name another file.")
     if target.is_file() and target.stat().st_size and not force:
         raise DataError(
             f"{option} {path} is there already and is kept. Name another file, or add --force to replace it."

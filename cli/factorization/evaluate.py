@@ -10,7 +10,9 @@ from gpukit.cli.factorization import judging
 from gpukit.cli.factorization.judging import difference_row, show_differences
 from gpukit.cli.factorization.table import (
     closing_table,
+    count_outside,
     count_trained,
+    outside_line,
     read_table,
     trained_line,
     unknown_line,
@@ -70,6 +72,7 @@ def evaluate(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     if ask.against == ask.model:
         raise ParameterError(f"--against {ask.against} is the model that is judged: name another one.")
+    ask.usual_cuts = ctx.get_parameter_source("cuts") is click.core.ParameterSource.DEFAULT
     sources = (ask.model, ask.test, ask.against, ask.given, *(ask.protocol or ())[1:])
     with run_as_team(ctx, ask, [path for path in sources if path]) as team:
         run(ask, stages, team)
@@ -79,6 +82,8 @@ def run(ask, stages, team):
     """Run one rank of a Team: all evaluate, the first one prints."""
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
+    if ask.usual_cuts:  # a longer list than all items is refused if it is asked for
+        ask.cuts = (min(*ask.cuts, *(len(model.item_ids_) for model in (fitted, other) if model is not None)),)
     ask.of_lists = bool(ask.of_lists or ask.protocol or fitted.feedback_ == "implicit")
     check(ask, other)
     if team.size > 1 and not ask.of_lists:
@@ -147,6 +152,7 @@ def judge_ratings(ask, fitted, other, stages, team):
         differences = [difference_of(test, predicted, ask)]
     stages.done("evaluating")
     facts = {"judged": "ratings", "rows": rows, "ratings": len(test), "unknown": unknown}
+    facts |= {"range": [*fitted.scale_], "outside_range": count_outside(fitted, test)}
     return {**facts, "differences": differences, "trained": trained}
 
 
@@ -182,6 +188,7 @@ def show_ratings(ask, results):
     else:
         lines = [unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
         lines += [trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
+        lines.append(outside_line(results["ratings"], results["outside_range"], results["range"]))
     report.print_table(results["rows"], columns, title)
     show_differences(results["differences"], ask)
     for line in filter(None, lines):

@@ -41,7 +41,7 @@ def explain(**values):
     gpukit explain my.gpukit --user 42 --item 2571 --titles movies.dat
     """
     ask, stages = SimpleNamespace(**values), Stages()
-    stamp, quiet = listing.stamp(ask.model), ask.quiet or ask.as_json
+    stamp, quiet = models.stamp(ask.model), ask.quiet or ask.as_json
     fitted, chosen = models.open_model(ask.model, "cpu", stages)
     title_of = models.read_title_of(ask.titles)
     with listing.lists_learned(fitted, ask, stamp, stages):

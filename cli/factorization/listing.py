@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from gpukit.cli import report
+from gpukit.cli import models, report
 from gpukit.cli.options import option
 from gpukit.device import capability_of
 from gpukit.errors import DataError, GpukitError, ParameterError
@@ -171,15 +171,6 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
             return read_ratings(whole, "csv", columns, duplicates, between, bounds=bounds)
 
 
-def stamp(path):
-    """Return an identification of a file that changes if it is replaced, or None."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
-
-
 @contextlib.contextmanager
 def lists_learned(fitted, ask, stamp_before, stages, team=ALONE):
     """Learn the ranking of a fitted model's lists if ask.by needs it, unless present; store it while the context runs.
@@ -206,7 +197,7 @@ def lists_learned(fitted, ask, stamp_before, stages, team=ALONE):
 
 def write_model(fitted, path, stamp_before):
     """Write the model; return the end of the remark, with any error."""
-    if stamp(path) != stamp_before:
+    if models.stamp(path) != stamp_before:
         return f"; {path} is another by now, and stays as it is"
     if not os.access(path, os.W_OK):
         return f"; {path} may not be written, so it is learned anew each time"

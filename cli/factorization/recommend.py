@@ -79,7 +79,7 @@ def run(ask, stages, team):
     """
     if team.rank and not ask.everyone:
         return
-    stamp = listing.stamp(ask.model)
+    stamp = models.stamp(ask.model)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     title_of = {} if team.rank else models.read_title_of(ask.titles)
     total, tiles, count = answers(ask, fitted, team)  # a wrong input ends the command before lists are learned

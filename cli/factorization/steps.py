@@ -371,8 +371,9 @@ def remarks(ask, run):
     if run.unknown and (line := table.unknown_line(len(run.test), *run.unknown, "test ratings")):
         yield line
     if ask.test is not None and not isinstance(run.test, RatingsPart):
-        if line := table.trained_line(len(run.test), table.count_trained(run.model, run.test)):
-            yield line
+        trained = table.trained_line(len(run.test), table.count_trained(run.model, run.test))
+        outside = table.count_outside(run.model, run.test)
+        yield from filter(None, (trained, table.outside_line(len(run.test), outside, run.model.scale_)))
     if run.test is not None:
         simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
         if round(simpler["test_rmse"], 4) < round(run.table[-1]["test_rmse"], 4):

@@ -114,6 +114,19 @@ def trained_line(total, trained, name="the model"):
     )
 
 
+def count_outside(model, test):
+    """Return the number of test Ratings outside the range that a model predicts."""
+    low, high = map(np.float32, model.scale_)
+    return int(np.count_nonzero((test.values < low) | (test.values > high)))
+
+
+def outside_line(total, outside, scale):
+    """Return the remark on test ratings outside a model's range (low, high); None if there are none."""
+    if not outside:
+        return None
+    return f"Of {total:,} test ratings, {outside:,} are outside the model's range, {scale[0]:g} to {scale[1]:g}."
+
+
 def _known_values(ids, known, values):
     """Return (n,) values of ids (n,), 0 for unknown ids.
 

@@ -8,7 +8,7 @@ from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.table import chosen_line, count_trained, read_table, trained_line
 from gpukit.cli.options import option
 from gpukit.cli.report import Stages
-from gpukit.errors import NoRowsError, ParameterError
+from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.factorization.settings import RETRAINED, ROWS
 
 
@@ -50,6 +50,7 @@ def update(**values):
             f"Say where the updated model goes: --model FILE, or --model {ask.model} --force to replace what is read."
         )
     outputs.check_output(ask.target, "--model", [path for path in (ask.new, ask.test) if path], ask.force)
+    stamp = models.stamp(ask.target)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     new, judged = read_new(ask, fitted), None if ask.test is None else read_table(ask, ask.test)
     stages.done("reading")
@@ -57,6 +58,8 @@ def update(**values):
     summary = learn(ask, fitted, new)
     stages.done("updating", summary["seconds"])
     after = evaluate_model(fitted, judged, stages)
+    if models.stamp(ask.target) != stamp:
+        raise DataError(f"--model {ask.target} was replaced by another process meanwhile, and is kept. Update again.")
     fitted.save(ask.target)
     stages.done("writing")
     summary = {**summary, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}

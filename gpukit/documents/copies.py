@@ -1,4 +1,4 @@
-"""Write documents: binary copy (.gkl, see io/container.py), Parquet or svmlight text (.txt).
+"""Write documents: binary copy (.gkl, see io/sources.py), Parquet or svmlight text (.txt).
 
 A .gkl loads at disk speed.
 """
@@ -15,14 +15,14 @@ from gpukit import _pool, arrayfile
 from gpukit.documents.convert import validate_documents
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import container, sinks, sources, trust
+from gpukit.io import sinks, sources, trust
 from gpukit.io.records import SHOWN, check_ids, check_word
 from gpukit.runtime.thread_count import get_num_threads
 
 if TYPE_CHECKING:
     from gpukit.typing import Path as PathLike
 
-KIND = container.kind_of("gkl")
+KIND = sources.FORMATS["gkl"]
 OPTIONAL = ("comments", "weights", "names")  # optional columns
 SUFFIXES = (".gkl", ".txt", ".parquet")
 LOST_IN_ID, LOST_IN_COMMENT = re.compile(r"[ \t\r\n#]"), re.compile(r"[\r\n]|^[ \t]|[ \t]$")
@@ -60,7 +60,7 @@ def write_letor(documents: Documents, path: PathLike) -> None:
 
 def check_copy(path):
     """Return the suffix of an output path; ParameterError or DataError if unusable."""
-    return container.check_copy(path, SUFFIXES, ".txt")
+    return sources.check_copy(path, SUFFIXES, ".txt")
 
 
 def _write_gkl(documents, file):
@@ -143,7 +143,7 @@ def read_gkl(path, mmap=False):
     mmap=True maps the arrays read-only instead of loading them.
     """
     with sources.open_source(path) as source:
-        name, (facts, arrays) = source.name, container.read_arrays(source, KIND, mmap)
+        name, (facts, arrays) = source.name, arrayfile.read_open(source.seekable(), source.name, KIND, mmap)
     lacking = {"y", "offsets", "qids"} - set(arrays)
     if lacking:
         raise KIND.refuse(name, f"it lacks {min(lacking)!r}")
@@ -152,7 +152,7 @@ def read_gkl(path, mmap=False):
         optional = map(arrays.get, OPTIONAL)
         return validate_documents(Documents(X, arrays["y"], arrays["offsets"], arrays["qids"], *optional))
     except DataError as error:
-        raise DataError(f"{name} is damaged: {error} {container.AGAIN}") from error
+        raise DataError(f"{name} is damaged: {error} {sources.AGAIN}") from error
 
 
 def _features(arrays, shape):

@@ -134,9 +134,9 @@ def check_header(head, file):
 
 def is_parquet(source):
     """Return True if the Parquet in an open Source has columns label and query id."""
-    from gpukit.io import parquet
+    from gpukit.io import tables
 
-    return are_documents(parquet.Reader(source).names)
+    return are_documents(tables.Reader(source).names)
 
 
 def queries_of(rows, ids, place):
@@ -325,9 +325,9 @@ class ParquetFile(TableFile):
     listed = False
 
     def __init__(self, source, null):
-        from gpukit.io import parquet
+        from gpukit.io import tables
 
-        self.reader = parquet.Reader(source)
+        self.reader = tables.Reader(source)
         super().__init__(source.name, self.reader.names, null)
 
     def place(self, row):

@@ -294,6 +294,8 @@ def choose(estimator, ratings, settings, device, judged, progress):
         why = f"{n} ratings are too few to try anything on"
         return Choice(settings if wants_factors(estimator) else as_biases(settings), [], why)
     sample = draw_sample(ratings, settings.seed, RULES.choice_sample) if doubtful else ratings
+    all_neighbors = settings.n_neighbors
+    settings = settings._replace(n_neighbors=min(all_neighbors, sample.shape[1] - 1))  # it may lack some items
     with thread_count.limit_threads(1 if estimator.deterministic or len(sample) <= RULES.few_ratings else None):
         progress("choosing", 0, None, {})
         patience = settings.patience if stopping else RULES.choice_patience if "n_epochs" in free else 0
@@ -301,6 +303,8 @@ def choose(estimator, ratings, settings, device, judged, progress):
         search = make_search(evaluators, settings, patience, doubtful, progress)
         options = estimator, settings, search, evaluators, patience > 0
         chosen = choose_best(*options) if doubtful else _choose_epochs(settings, search)
+    if chosen.settings.n_neighbors:
+        chosen = chosen._replace(settings=chosen.settings._replace(n_neighbors=all_neighbors))
     if len(sample) < n and chosen.settings.epochs:  # the fewer ratings of an item, the sooner it is overfitted
         epochs = max(chosen.settings.epochs, settings.epochs)
         chosen = chosen._replace(settings=chosen.settings._replace(epochs=epochs))

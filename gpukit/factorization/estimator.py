@@ -229,8 +229,8 @@ class Factorization(Answering):
         if run.own_users is not None:
             self._is_part = True
         self._choice, self._ended = run.choice, checkpoints.ended
-        if run.seen is not None:
-            self.mark_seen(run.seen)
+        for pairs in run.seen:
+            self.mark_seen(pairs)
         if run.low is not None:
             self._mark_low(run.low)
         device = run.device
@@ -259,10 +259,11 @@ class Factorization(Answering):
         self.check()
         spec = self.device if team is None or team.size == 1 else "cpu"  # ranks exchange parts of arrays on the host
         ratings = ratings_where(X, y, spec, lambda: table_of(X, y))
-        ratings = normalize_weights(replace_weights(ratings, sample_weight, X, y))
-        ratings = merge_repeats(ratings, X, stacklevel=3)
+        ratings = replace_weights(ratings, sample_weight, X, y)
+        seen = [] if ratings.weights is None or ratings.weights.all() else [ratings.take(ratings.weights == 0)]
+        ratings = merge_repeats(normalize_weights(ratings), X, stacklevel=3)
         feedback, learned = resolve_feedback(self, ratings)
-        low, seen = ratings_below(ratings, self.positive_from) if feedback == "implicit" else None, None
+        low = ratings_below(ratings, self.positive_from) if feedback == "implicit" else None
         ratings = learned
         if feedback == "explicit" and choice is None:
             warn_of_columns(self, ratings)
@@ -277,7 +278,7 @@ class Factorization(Answering):
             held_out = in_rows_of(judges, ratings.user_ids, ratings.item_ids)
         elif choice is None and self.validation_fraction and not checked.patience:  # patience has its own hold-out
             ratings, held_out = ratings.split(self.validation_fraction, checked.seed)
-            seen = held_out
+            seen.append(held_out)
             check_shape(ratings)
         else:
             held_out = None

@@ -35,7 +35,7 @@ class Run(NamedTuple):
     session; training: the solver's Training; settings: settings.Settings; clock: Clock; scale: Scale; start: the first
     epoch; history; best: the best state; ratings: Ratings to train on; held_out: Ratings to judge by, or None; device:
     Device; choice: choose.Choice; complete: a function of the trained State and of Checkpoints or None that returns the
-    final State; seen, low: Ratings of the input that are held out or below positive_from, which lists exclude, or None;
+    final State; seen: [Ratings] that lists exclude, held out or of weight 0; low: those below positive_from, or None;
     own_users (rows,): those whose model this rank gets, None: all.
     """
 
@@ -52,7 +52,7 @@ class Run(NamedTuple):
     device: object
     choice: object
     complete: object = lambda state, checkpoints=None: state
-    seen: object = None
+    seen: list = ()
     low: object = None
     own_users: object = None
 

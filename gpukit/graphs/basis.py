@@ -18,14 +18,14 @@ from gpukit.base import check_integer
 from gpukit.device import available_memory, free_memory, translate_memory_errors
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import ROUNDING, degrees, normalized_laplacian
-from gpukit.io import container
+from gpukit.io import sources
 from gpukit.runtime import private
 from gpukit.timing import work_clock
 
 CUT, SMALL = 4, 1_000  # a basis of more than N / CUT vectors, or of SMALL vertices, is a slice of the full one; chosen
 BAND = 0.1  # fraction of the vertices: above this bandwidth the factor is not sparse; chosen
 VERSION = 2  # of stored bases: increase it if the computation changes the basis of a graph
-KIND = container.kind_of("basis")
+KIND = sources.FORMATS["basis"]
 LARGEST_DENSE = 32_000  # vertices; LAPACK's workspace of 2 N^2 numbers has a 32-bit size
 ON_GPU = "basis vectors"  # key in a run's Workspace
 

@@ -26,7 +26,7 @@ from gpukit.graphs.convert import (
 from gpukit.graphs.table import Values, read_graph_text, read_table
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.time_parsing import check_times, read_times
-from gpukit.io import archives, container, sources, trust
+from gpukit.io import archives, sources, trust
 from gpukit.io.sheet import open_table
 from gpukit.io.words import quote
 from gpukit.persist import atomic_open
@@ -358,4 +358,4 @@ def write_graph(path: Path, data: GraphTensor) -> None:
 
 def check_copy(path):
     """Return the suffix .npz of an output path; ParameterError or DataError."""
-    return container.check_copy(path, (".npz",))
+    return sources.check_copy(path, (".npz",))

@@ -2,7 +2,7 @@
 
 | file           | contents                                                                         |
 |----------------|----------------------------------------------------------------------------------|
-| sources.py     | files, pipes and standard input, opened once; decompressed, in whole lines       |
+| sources.py     | files, pipes and standard input, opened once; formats; copies that load quickly  |
 | sinks.py       | files written atomically, pipes and standard output                              |
 | delimited.py   | a block of lines to columns, by pyarrow or line by line                          |
 | records.py     | csv lines to words and back, with quoted fields                                  |
@@ -11,10 +11,8 @@
 | sheet.py       | a whole text or Parquet file as a data frame; ids and labels keep their spelling |
 | ids.py         | external ids to rows 0, 1, ..., and back                                         |
 | times.py       | dates and numbers to seconds since 1970                                          |
-| container.py   | formats recognised by their first bytes; binary copies that load at disk speed   |
 | archives.py    | .npz and .npy files of users, validated before they are loaded                   |
 | trust.py       | checks of index ranges, pointers, finite numbers and unique ids                  |
-| parquet.py     | Parquet, read batch by batch through pyarrow                                     |
-| tables.py      | tables written as csv and Parquet through pyarrow, on threads                    |
+| tables.py      | tables written as csv and Parquet through pyarrow; Parquet read batch by batch   |
 | arrays.py      | other libraries' arrays and data frames to numpy arrays                          |
 """

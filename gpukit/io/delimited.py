@@ -64,6 +64,8 @@ def columns_of(raw, wanted, words=()):
         trimmed = _strip_blanks(array) if has_blanks else array
         if is_quoted and not trimmed.equals(array):
             return None  # blanks within quotes are kept, others are not
+        if is_quoted and mark != wanted.sep and UNUSED in bytes(array.buffers()[2]):
+            return None  # a separator within quotes
         out[int(name)] = Words(trimmed)
     return out
 
@@ -269,7 +271,7 @@ def lines(raw, sep):
     for number, line in lines_of(str(raw, "latin-1"), mark):
         words = words_in(line, mark)
         if words != [""]:
-            raw_words = None if words is None else [word.encode("latin-1") for word in words]
+            raw_words = None if words is None else [word.replace(mark, sep).encode("latin-1") for word in words]
             yield number, decode(line.replace(mark, sep).encode("latin-1")), raw_words
 
 

@@ -48,9 +48,9 @@ def open_table(path):
     """
     with sources.open_source(path, "a list of edges or a table of numbers") as source:
         if source.format == "parquet":
-            from gpukit.io import parquet
+            from gpukit.io import tables
 
-            return FrameTable(source.name, parquet.Reader(source).frame())
+            return FrameTable(source.name, tables.Reader(source).frame())
         name, raw = sources.read_whole(source, "")
     return Table(raw, name)
 

@@ -1,4 +1,4 @@
-"""Inputs, opened once: files, pipes and standard input, decompressed.
+"""Inputs, opened once: files, pipes and standard input, decompressed. Formats, recognised by their first bytes.
 
     with sources.open_source(path) as source:
         source.head                  first bytes, for format detection
@@ -27,9 +27,10 @@ from pathlib import Path
 
 import numpy as np
 
+from gpukit import arrayfile, persist
 from gpukit._pool import read_ahead
-from gpukit.errors import DataError
-from gpukit.io.container import FORMATS, format_of
+from gpukit.errors import DataError, ParameterError
+from gpukit.io import sinks
 from gpukit.io.records import find_byte, hidden
 from gpukit.io.words import SHOWN, quote
 
@@ -41,11 +42,48 @@ CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
+MARKS = re.compile(rb"^(?:\xef\xbb\xbf)+", re.MULTILINE)
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
 PAGES = (b"<!doctype", b"<html", b"<?xml")
 STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
 OFFICE = {"[Content_Types].xml", "content.xml"}  # members of .xlsx and .ods
+
+
+AGAIN = "Write it again with gpukit convert, from the original."
+
+
+FORMATS = {  # recognised by their magic; gpukit writes those with a title
+    name: arrayfile.Kind(magic, title, DataError, AGAIN)
+    for name, magic, title in (
+        ("model", persist.KIND.magic, "a model or checkpoint"),
+        ("gkr", b"GPUKITR1", "a binary copy of ratings (.gkr)"),
+        ("gkl", b"GPUKITL1", "a binary copy of documents (.gkl)"),
+        ("basis", b"GPUKITB1", "a basis of a graph"),
+        ("parquet", b"PAR1", ""),
+        ("npy", b"\x93NUMPY", ""),
+    )
+}
+
+
+def format_of(head):
+    """Return the format name for first bytes, or 'text'."""
+    return next((name for name, known in FORMATS.items() if head.startswith(known.magic)), "text")
+
+
+def check_copy(path, suffixes, text=None):
+    """Return the suffix of an output path.
+
+    text: the suffix for standard output and pipes without one; None: they need one. Raises ParameterError for a suffix
+    not in `suffixes`, DataError if the path is not writable.
+    """
+    if text and sinks.is_stream(path) and Path(path).suffix not in suffixes:
+        return text
+    suffix = Path(path).suffix.lower()
+    if suffix not in suffixes:
+        raise ParameterError(f"The output's name must end in {', '.join(suffixes)}; got {str(path)!r}.")
+    persist.check_writable(path)
+    return suffix
 
 
 @contextlib.contextmanager
@@ -84,6 +122,18 @@ def count_marks(raw):
     return size
 
 
+def without_marks(raw):
+    """Return a text (bytes) without byte-order marks at the start of lines: files with one may have been joined."""
+    return MARKS.sub(b"", raw) if BOM in raw else raw
+
+
+def _lines_without_marks(lines):
+    """Return `without_marks` of uint8 (n,), which is not copied if no byte is the first of a mark."""
+    if find_byte(lines, BOM[0]) is None:
+        return lines
+    return np.frombuffer(without_marks(lines.tobytes()), np.uint8)
+
+
 @contextlib.contextmanager
 def translate_errors(name):
     """Convert errors of the disk and of damaged archives to DataError."""
@@ -108,6 +158,7 @@ class Source:
         raw = io.FileIO(0, closefd=False) if standard else _open(self.path)
         regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode) and (not standard or raw.tell() == 0)
         self._file, self._raw = io.BufferedReader(raw) if regular else None, Peeked(raw)
+        self._state = _state_of(raw)
         self._whole = self._archive = self._text = None
         with translate_errors(self.name):
             self.head = self._raw.peek(HEAD)
@@ -116,10 +167,13 @@ class Source:
     def __enter__(self):
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, error, *details):
+        is_changed = error is None and self._file is not None and _state_of(self._raw.raw) != self._state
         for file in (self._raw, self._whole):
             if file is not None:
                 file.close()
+        if is_changed:
+            raise DataError(f"{self.name} was written to while it was read. Read it again when it is complete.")
 
     def refuse_empty(self, needed):
         """Raise DataError for an empty source."""
@@ -223,10 +277,16 @@ class Source:
 
     @property
     def format(self):
-        """Format name: 'npz' for an archive of numpy arrays, else from registry.format_of."""
+        """Format name: 'npz' for an archive of numpy arrays, else from format_of."""
         names = self.archive().namelist() if self.compression == "zip" else []
         is_npz = bool(names) and all(name.endswith(".npy") for name in names)
         return "npz" if is_npz else format_of(self.head)
+
+
+def _state_of(file):
+    """Return the size and the time of the last change of an open file."""
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns
 
 
 def _is_beside(name):
@@ -413,8 +473,8 @@ class Stream:
                 "iconv -f UTF-16 -t UTF-8 <OLD >NEW."
             )
         file_format = FORMATS.get(format_of(head))
-        if file_format is not None and file_format.title:
-            raise DataError(f"{self.name} is {file_format.title} written by gpukit, which is not read here. {needed}")
+        if file_format is not None and file_format.what:
+            raise DataError(f"{self.name} is {file_format.what} written by gpukit, which is not read here. {needed}")
         if b"\0" in head:
             raise DataError(
                 f"{self.name} is not a text file in UTF-8 or Windows-1252, nor in a binary format that is read here. "
@@ -432,7 +492,7 @@ class Stream:
         with translate_errors(self.name):
             raw = b"".join(iter(lambda: self.raw.read(CHUNK), b""))  # read() alone takes 8 KiB at a time
         self._refuse_zero(np.frombuffer(raw, np.uint8), 0)
-        return raw[count_marks(raw) :]
+        return without_marks(raw)
 
     def blocks(self, skip=0, size=None):
         """Return a generator of uint8 arrays of whole lines, each ending in a newline; close it if it is left early.
@@ -454,7 +514,7 @@ class Stream:
             self._refuse_zero(store[len(rest) : filled], before + len(rest))
             end = _line_end(store[:filled])
             if end:
-                yield store[:end]
+                yield _lines_without_marks(store[:end])
             rest, before = store[end:filled], before + end
             if filled < length:
                 break
@@ -463,7 +523,7 @@ class Stream:
             length = max(size, 2 * len(rest))
         if len(rest):
             self.unended, store[filled] = True, newline
-            yield store[end : filled + 1]
+            yield _lines_without_marks(store[end : filled + 1])
 
     def _read(self, buffer):
         """Fill a memoryview; return the byte count, less at the end."""

@@ -62,14 +62,16 @@ def as_seconds(values, what="times", lenient=False):
     values: whole numbers, datetime64, timedelta64 or text. Raises DataError with the invalid row. lenient: only the
     order of the result counts, which is that of order_of, and invalid times are MISSING.
     """
-    array = _from_durations(as_array(values, what))
+    array = _as_dates(as_array(values, what))
     has_lists = array.dtype.kind == "O" and any(
         isinstance(value, list | tuple | dict | np.ndarray) for value in array.flat
     )
     if array.dtype.kind in "Vc" or array.ndim != 1 or has_lists:
+        if lenient:
+            return np.full(len(array), MISSING)
         raise DataError(
-            f"{what} are {array.dtype} of shape {array.shape}. Give one column of seconds since 1970 or of dates such "
-            "as 2005-09-06."
+            f"{what}: {array.dtype} of shape {array.shape} are no times. Give one column of seconds since 1970 or of "
+            "dates such as 2005-09-06."
         )
     if array.dtype.kind in "iu":
         result, bad = array.astype(np.int64), array > np.uint64(2**63 - 1) if array.dtype == np.uint64 else np.False_
@@ -102,7 +104,7 @@ def exact_seconds(values, what="times"):
 
     Arguments and errors as in as_seconds.
     """
-    array, whole = _from_durations(as_array(values, what)), as_seconds(values, what)
+    array, whole = _as_dates(as_array(values, what)), as_seconds(values, what)
     if array.dtype.kind in "iu":
         return whole
     if array.dtype.kind == "f":
@@ -113,8 +115,13 @@ def exact_seconds(values, what="times"):
     return whole + fractions if fractions.any() else whole
 
 
-def _from_durations(array):
-    """Return durations as dates after 1970-01-01; other arrays unchanged."""
+def _as_dates(array):
+    """Return durations as dates after 1970-01-01 and pandas' periods as their first moments; others unchanged."""
+    kinds = {*map(type, array.flat)} if array.dtype.kind == "O" else set()
+    if kinds and all(hasattr(kind, "to_timestamp") for kind in kinds):
+        return np.array([period.to_timestamp() for period in array.flat], "M8[us]").reshape(array.shape)
+    if kinds and all(issubclass(kind, timedelta) for kind in kinds):
+        array = array.astype("m8[us]")
     return np.datetime64(0, "s") + array if array.dtype.kind == "m" else array
 
 

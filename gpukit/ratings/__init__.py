@@ -6,13 +6,12 @@
 |------------------------|-----------------------------------------------------------------------------|
 | table.py, check.py     | `Ratings` (triples, id maps; split, csr, csc, take, scale), its checks; clicks |
 | convert.py             | `as_ratings`: matrices, data frames, arrays; pairs with ratings and weights |
-| read.py                | `read_ratings`, `read_pairs`: files to Ratings, on one rank or on all       |
+| read.py                | `read_ratings`, `read_pairs`, `read_titles`: files, on one rank or on all   |
 | parts.py, read_parts.py| `RatingsPart`: each rank has the ratings of some users, and reads a share   |
 | formats.py             | detect a file's format by its first bytes, and the roles of its columns     |
 | chunk_reader.py        | blocks of text read on threads, errors with their line; batches of Parquet  |
 | repeats.py             | find and merge repeated (user, item) pairs                                  |
 | copies.py              | .gkr, .npz, .parquet and .csv copies                                        |
-| titles.py              | titles of items                                                             |
 | synth.py               | synthetic ratings with the shapes of published data sets                    |
 | orders/                | the ratings sorted by item and by user, on a device                         |
 
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from gpukit.ratings.copies import write_ratings as write_ratings
     from gpukit.ratings.read import read_pairs as read_pairs
     from gpukit.ratings.read import read_ratings as read_ratings
+    from gpukit.ratings.read import read_titles as read_titles
     from gpukit.ratings.synth import synth_ratings as synth_ratings
     from gpukit.ratings.table import Ratings as Ratings
-    from gpukit.ratings.titles import read_titles as read_titles
 
 _HOMES = {
     "Ratings": "table",
@@ -37,7 +36,7 @@ _HOMES = {
     "read_ratings": "read",
     "read_pairs": "read",
     "write_ratings": "copies",
-    "read_titles": "titles",
+    "read_titles": "read",
     "synth_ratings": "synth",
 }
 __all__ = sorted(_HOMES)

@@ -253,7 +253,7 @@ def scores_and_counts(ratings, positive_from):
 
 def no_clicks_message(score, positive_from):
     """Return the error message if no click is left."""
-    if positive_from is None:
+    if positive_from is None or not len(score):
         return f"No click is left: all {len(score):,} values are 0 or less. A click has a value above 0."
     return (
         f"No click is left: positive_from={positive_from:g} is more than the highest value, {score.max():g}. Take a "

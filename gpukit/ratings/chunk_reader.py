@@ -333,7 +333,7 @@ class RatingsBuilder:
         layout: formats.Layout of a Stream that begins within a file; None: that of its first lines.
         """
         layout = layout or formats.recognise(stream.text_head(NEEDED), stream.name, request)
-        self.columns = formats.check_same_columns(stream.name, {*layout.places}, self.columns)
+        self.columns = formats.check_same_columns(stream.name, layout.places, layout.named, self.columns)
         self.shape, place = layout.shape, Place(stream.name, layout)
         with contextlib.closing(stream.blocks(layout.skip, BLOCK)) as blocks:
             rows = whole_rows(strip_blank_end(blocks, layout.sep, stream.name), layout.sep)
@@ -402,11 +402,11 @@ def read_parquet(source, request, builder, groups=None):
     request: see read_ratings; groups: range of row groups, None: all. Ids are integers or text. Raises DataError with
     the row for missing values and for invalid numbers or times.
     """
-    from gpukit.io import parquet
+    from gpukit.io import tables
 
-    source = parquet.Reader(source)
+    source = tables.Reader(source)
     places, _ = formats.columns_of(source.names, request, source.name, is_header=True)
-    builder.columns = formats.check_same_columns(source.name, set(places), builder.columns)
+    builder.columns = formats.check_same_columns(source.name, places, True, builder.columns)
     names = {role: source.names[place] for role, place in places.items()}
     for start, batch in source.batches(dict.fromkeys(names.values()), groups):
         columns = {role: batch[name] for role, name in names.items()}

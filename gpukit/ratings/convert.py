@@ -18,7 +18,7 @@ from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, is_partitioned, whole_column
 from gpukit.io.ids import check_types, factorize
-from gpukit.io.times import MISSING, as_seconds
+from gpukit.io.times import as_seconds
 from gpukit.ratings import formats
 from gpukit.ratings.check import ONE, are_clicks, misshapen, validate_ratings, with_values
 from gpukit.ratings.formats import IDS, MAYBE, Request, find_columns, has_ids
@@ -259,12 +259,7 @@ def times_of(column, lenient):
 
     lenient: invalid times are MISSING, for any content of the column.
     """
-    if not lenient:
-        return as_seconds(whole_column(column, "time"), "The DataFrame")
-    try:
-        return as_seconds(column.to_numpy(), "The DataFrame", lenient)
-    except DataError:
-        return np.full(len(column), MISSING)
+    return as_seconds(column.to_numpy() if lenient else whole_column(column, "time"), "The DataFrame", lenient)
 
 
 def _numbers(frame, place, what):

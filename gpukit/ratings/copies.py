@@ -1,4 +1,4 @@
-"""Copies of ratings: .gkr (see io/container.py), scipy's .npz, Parquet and csv.
+"""Copies of ratings: .gkr (see io/sources.py), scipy's .npz, Parquet and csv.
 
 A .gkr loads at disk speed.
 """
@@ -15,7 +15,7 @@ from gpukit import arrayfile
 from gpukit.arrayfile import refuse_surrogates
 from gpukit.device import is_large
 from gpukit.errors import DataError
-from gpukit.io import archives, container, sinks, trust
+from gpukit.io import archives, sinks, sources, trust
 from gpukit.io.records import check_ids
 from gpukit.ratings import check, repeats
 from gpukit.ratings.check import are_pairs
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpukit.typing import Path as PathLike
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
-KIND = container.kind_of("gkr")
+KIND = sources.FORMATS["gkr"]
 WAYS = {  # of scipy.sparse.save_npz: {format: its arrays}
     "coo": ("data", "row", "col"),
     "csr": ("data", "indices", "indptr"),
@@ -72,7 +72,7 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
 
 def check_copy(path):
     """Return the suffix of an output path; ParameterError or DataError if unusable."""
-    return container.check_copy(path, SUFFIXES, ".csv")
+    return sources.check_copy(path, SUFFIXES, ".csv")
 
 
 def read_gkr(source, request):
@@ -80,8 +80,8 @@ def read_gkr(source, request):
 
     request: formats.Request; times are read on request.
     """
-    bounds, left = {}, () if request.times else ("times",)
-    name, (_, arrays) = source.name, container.read_arrays(source, KIND, is_large(source.size), left, bounds)
+    name, bounds, left = source.name, {}, () if request.times else ("times",)
+    _, arrays = arrayfile.read_open(source.seekable(), name, KIND, is_large(source.size), left, bounds)
     lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
     beyond = set(arrays) - {field.name for field in fields(Ratings) if field.init}
     if lacking or beyond:
@@ -90,7 +90,7 @@ def read_gkr(source, request):
     ratings = Ratings(**{name: np.asarray(array) for name, array in arrays.items()})  # no np.memmap
     wrong = check.fault(ratings, bounds)
     if wrong:
-        raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")
+        raise DataError(f"{name} is damaged: {wrong} {sources.AGAIN}")
     return set_state(ratings, DISTINCT)  # pairs were checked when the copy was written
 
 

@@ -52,7 +52,7 @@ ITEM = set(
     """.split()
 )
 RATING = {"rating", "ratings", "score", "scores", "star", "stars", "overall", "bookrating", "userrating", "movierating"}
-
+TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
 TIME = {"timestamp", "timestamps", "time", "date", "datetime", "unixreviewtime", "ratingtimestamp", "ratingdate", "ts"}
 WEIGHT = {"weight", "weights"}
 COUNT = set(
@@ -155,13 +155,13 @@ def heads(words, places):
 
 
 def refuse_repeated(names, columns, what):
-    """Raise DataError for a repeated user, item or rating name.
+    """Raise DataError for a repeated name that has a role.
 
     Passes if the caller named the columns. names, what: as in columns_of; columns: the caller's.
     """
     simple = [normalize_name(name) for name in names]
     for name in simple if columns is None else ():
-        if name in USER | ITEM | RATING and simple.count(name) > 1:
+        if any(name in known for known in ROLES.values()) and simple.count(name) > 1:
             raise DataError(
                 f"{what} has several columns named {str(names[simple.index(name)])!r:.80}. Say which one counts with "
                 "--columns, - for the others (such as user,-,item,rating)."
@@ -202,18 +202,27 @@ def refuse_times(what):
     )
 
 
-def check_same_columns(name, roles, first):
-    """Return (name, roles of the columns) of the first part of a table; DataError if another part has other roles.
+def check_same_columns(name, places, is_named, first):
+    """Return (name, {role: position}, is_named) of the first part of a table; DataError if another part is unlike it.
 
-    name, roles: of a part; first: the result for the part before, None for the first part.
+    name, places: of a part; is_named: whether it has a header, or None; first: the result for the part before, or None.
+    Parts have the same roles, and those with and without a header the same order.
     """
-    if first is None or roles == first[1]:
-        return first or (name, roles)
-    columns, first_names = (", ".join(WORDS[role] for role in ROLES if role in names) for names in (roles, first[1]))
-    raise DataError(
-        f"{name} has the columns {columns}, but {first[0]} has {first_names}. Give all parts the same columns, or name "
-        "those to read with --columns."
-    )
+    if first is None:
+        return name, places, is_named
+    columns, first_names = (", ".join(WORDS[role] for role in ROLES if role in part) for part in (places, first[1]))
+    if set(places) != set(first[1]):
+        raise DataError(
+            f"{name} has the columns {columns}, but {first[0]} has {first_names}. Give all parts the same columns, or "
+            "name those to read with --columns."
+        )
+    if {is_named, first[2]} == {True, False} and places != first[1]:
+        with_header, without = (name, first[0])[:: 1 if is_named else -1]
+        raise DataError(
+            f"{without} has no header, and that of {with_header} has another order than user, item, rating. Name the "
+            "columns of all parts in their order with --columns."
+        )
+    return first
 
 
 def check_reach(places, count, name):
@@ -238,7 +247,8 @@ class Layout:
     """Positions of columns and of the first rating in a text file.
 
     places: {role: position} of the columns of Ratings that the file has; skip, first_line: byte offset and line of the
-    first rating; shape: declared (M, N, ratings) or None; lenient: invalid times are MISSING.
+    first rating; shape: declared (M, N, ratings) or None; lenient: invalid times are MISSING; named: whether it has
+    a header, None for formats that have none.
     """
 
     format: str
@@ -249,6 +259,7 @@ class Layout:
     first_line: int = 1
     shape: tuple | None = None
     lenient: bool = False
+    named: bool | None = None
 
 
 def recognise(head, name, request):
@@ -398,7 +409,7 @@ def _delimited(lines, name, request, format):
         refuse_unclear(words, where)
     if has_names and not rest:
         raise NoRowsError(f"{name} holds a header and nothing else: no ratings.")
-    return Layout(format, sep, len(words), places, *lines[has_names][1:])
+    return Layout(format, sep, len(words), places, *lines[has_names][1:], named=has_names)
 
 
 def _refuse_json(line, name):

@@ -53,12 +53,12 @@ DIVIDED = ("csv", "tsv", "movielens", "ml-100k", "ncf")  # formats of text whose
 class Content(NamedTuple):
     """What a file holds.
 
-    path; roles: of its columns; layout: formats.Layout of text, None for Parquet; sizes: bytes of each row group, or
-    [bytes] of text; is_divided: True if several ranks may read the text.
+    path; roles: {role: position} of its columns; layout: formats.Layout of text, None for Parquet; sizes: bytes of each
+    row group, or [bytes] of text; is_divided: True if several ranks may read the text.
     """
 
     path: str
-    roles: set
+    roles: dict
     layout: object
     sizes: list
     is_divided: bool = False
@@ -131,8 +131,9 @@ def _read(path, request, duplicates, team):
         return None
     first = None
     for content in contents:
-        first = formats.check_same_columns(content.path, content.roles, first)
-    if not set(TRIPLE) <= first[1] <= {*TRIPLE, "times"}:
+        is_named = content.layout is None or content.layout.named
+        first = formats.check_same_columns(content.path, content.roles, is_named, first)
+    if not set(TRIPLE) <= set(first[1]) <= {*TRIPLE, "times"}:
         return None
     builder = RatingsBuilder()
     for piece in plan_pieces(contents, team):
@@ -187,13 +188,13 @@ def describe(path, request, is_one_of_several):
     with sources.open_source(path, NEEDED) as source:
         format = source.format if request.format == "auto" else request.format
         if format == "parquet":
-            from gpukit.io import parquet
+            from gpukit.io import tables
 
-            file = parquet.Reader(source)
+            file = tables.Reader(source)
             places, _ = formats.columns_of(file.names, request, source.name, is_header=True)
-            return Content(path, set(places), None, file.group_bytes) if file.rows else None
+            return Content(path, places, None, file.group_bytes) if file.rows else None
         if format in READERS:
-            return Content(path, set(), None, [])
+            return Content(path, {}, None, [])
         stream = next(source.streams(rating_files))
         try:
             layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
@@ -201,8 +202,8 @@ def describe(path, request, is_one_of_several):
             if is_one_of_several:
                 return None
             raise
-        roles, is_divided = {*layout.places}, stream.plain and layout.format in DIVIDED
-        return Content(path, roles if layout.shape is None else set(), layout, [source.size], is_divided)
+        roles, is_divided = layout.places, stream.plain and layout.format in DIVIDED
+        return Content(path, roles if layout.shape is None else {}, layout, [source.size], is_divided)
 
 
 def check_same_contents(contents, team):

@@ -2,6 +2,7 @@
 
 import sys
 
+import click
 import numpy as np
 import pytest
 
@@ -21,6 +22,18 @@ def test_folders_and_inputs_are_refused(tmp_path):
     for path, words in ((tmp_path / "no" / "x", "does not exist"), (tmp_path, "is a folder"), (source, "overwrite")):
         with pytest.raises(DataError, match=words):
             outputs.check_output(path, "--model", [source])
+
+
+def test_two_outputs_are_two_files(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    with click.Context(click.Command("x")):
+        outputs.check_output(tmp_path / "new", "--model")
+        outputs.check_output(tmp_path / "new", "--model")
+        outputs.check_output("/dev/null", "--output")
+        outputs.check_output("/dev/null", "--plot")
+        for path in (tmp_path / "." / "new", tmp_path / "link"):
+            with pytest.raises(DataError, match="is the file of --model too"):
+                outputs.check_output(path, "--plot")
 
 
 @pytest.mark.parametrize("name", ["lists.parquet", "lists.json", "lists.csv.gz"])

@@ -9,7 +9,7 @@ import scipy.sparse
 from gpukit.documents import Documents, read_letor, write_letor
 from gpukit.documents.read import is_letor
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import parquet
+from gpukit.io import tables
 
 X = np.array([[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]], dtype=float)
 Y, QID = [2, 0, 1, 1, 0], ["b", "b", "a", "a", "c"]
@@ -17,7 +17,7 @@ Y, QID = [2, 0, 1, 1, 0], ["b", "b", "a", "a", "c"]
 
 @pytest.fixture(params=[1, 2, 1 << 18])
 def rows(request, monkeypatch):
-    monkeypatch.setattr(parquet, "ROWS", request.param)
+    monkeypatch.setattr(tables, "BATCH", request.param)
 
 
 def write(path, **columns):

@@ -288,6 +288,26 @@ def test_any_number_of_byte_order_marks(tmp_path, text, read, expected, count):
     assert read(path) == expected
 
 
+def test_files_with_byte_order_marks_are_joined(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "FIRST", 64)  # a block begins with a mark, and others are within blocks
+    path, parts = tmp_path / "joined.csv", [f"{user},{item},3\n" for user in range(5) for item in range(4)]
+    path.write_text("\ufeffuser,item,rating\n\ufeff" + "\ufeff".join(parts))
+    table = read_ratings(path)
+    assert table.user_ids.tolist() == list(range(5)) and table.users.tolist() == [n // 4 for n in range(20)]
+    path.write_text("item,title\n\ufeff1,A film\n\ufeff2,Another\n")
+    assert ratings.read_titles(path) == {1: "A film", 2: "Another"}
+
+
+@pytest.mark.parametrize("change", [lambda file: file.write("5,6,7\n"), lambda file: file.truncate(6)])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, change):
+    path = tmp_path / "a.csv"
+    path.write_bytes(TEXT)
+    with pytest.raises(DataError, match="was written to while it was read"), sources.Source(path) as source:
+        with open(path, "a") as file:
+            change(file)
+        list(source.stream().blocks())
+
+
 def test_the_first_place_of_a_byte():
     letters = np.frombuffer(b"ab\0c\0", np.uint8)
     assert [find_byte(letters, byte) for byte in b"a\0d"] == [0, 2, None] and find_byte(letters[:0], 0) is None

@@ -172,9 +172,10 @@ def test_two_columns_of_one_name(tmp_path):
     with pytest.raises(DataError, match="several columns named 'user'. Say which one counts with --columns"):
         read_ratings(path)
     assert read_ratings(path, columns="-,user,item,rating").user_ids.tolist() == [1, 2]
-    path.write_text("user,User,item\n5,1,7\n6,2,8\n")
-    with pytest.raises(DataError, match="several columns named 'user'"):
-        read_ratings(path)
+    for header in ("user,User,item", "user,item,rating,date,date", "user,item,count,count"):
+        path.write_text(f"{header}\n5,1,7,1,2\n6,2,8,2,1\n")
+        with pytest.raises(DataError, match="several columns named '(user|date|count)'"):
+            read_ratings(path)
 
 
 @pytest.mark.parametrize("line", ['{"rating": 4, "asin": "B1", "user_id": "A2"}', ' [{"user": 1, "item": 2}]'])
@@ -239,3 +240,22 @@ def test_items_that_are_called_like_columns(tmp_path):
     assert read_ratings(path).item_ids.tolist() == ["book", "count", "game"]
     path.write_text("user,item,rating\n1,2014-04-07,5\n2,2014-04-08,4\n")
     assert read_ratings(path).item_ids.tolist() == ["2014-04-07", "2014-04-08"]
+
+
+def test_parts_without_the_header_of_the_first_one(tmp_path):
+    """As of a file that was split: the order of their columns is known if it is the usual one."""
+    for header, is_usual in (("user,item,rating", True), ("item,user,rating", False)):
+        (tmp_path / "a.csv").write_text(f"{header}\n1,7,3\n")
+        (tmp_path / "b.csv").write_text("2,8,4\n")
+        if is_usual:
+            assert read_ratings(tmp_path / "*.csv").user_ids.tolist() == [1, 2]
+        else:
+            with pytest.raises(DataError, match="b.csv has no header, and that of .*a.csv has another order"):
+                read_ratings(tmp_path / "*.csv")
+        assert read_ratings(tmp_path / "*.csv", columns=header).values.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("first", ["1::2::3\n", '"1"::2::3\n'])
+def test_a_separator_of_two_letters_in_quotes(tmp_path, first):
+    (tmp_path / "ratings.dat").write_text(first + '"a::b"::2::1\n')
+    assert read_ratings(tmp_path / "ratings.dat").user_ids.tolist() == ["1", "a::b"]

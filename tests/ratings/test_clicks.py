@@ -201,3 +201,9 @@ def test_rating_scales_do_not_look_like_counts(name, n):
 
 def test_long_sorted_counts_are_sampled_evenly():
     assert look_like_counts(table_of(COUNTS["sorted"](np.random.default_rng(0), 3_000_000)))
+
+
+@pytest.mark.parametrize("positive_from", [None, 2])
+def test_no_ratings_at_all(positive_from):
+    with pytest.raises(DataError, match="No click is left: all 0 values"):
+        clicks_of(as_ratings(scipy.sparse.csr_array((3, 4))), positive_from)

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import parquet
+from gpukit.io import tables
 from gpukit.ratings import chunk_reader, read_pairs, read_ratings
 from ratings import naive
 
@@ -327,7 +327,7 @@ def test_parquet_and_npz_with_times_of_repeated_pairs(tmp_path):
 def test_times_with_and_without_fractions_in_blocks_of_their_own(tmp_path, monkeypatch, late, early, form):
     """The later rating of a repeated pair wins, though other blocks have other spellings."""
     monkeypatch.setattr(chunk_reader, "BLOCK", 64)
-    monkeypatch.setattr(parquet, "ROWS", 30)
+    monkeypatch.setattr(tables, "BATCH", 30)
     times = [late, *map(str, range(10, 40)), early, *(f"{k}.5" for k in range(40, 70))]
     frame = pandas.DataFrame(
         {"user": [1, *range(2, 32), 1, *range(32, 62)], "item": 7, "rating": 3, "timestamp": times}

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import parquet, tables
+from gpukit.io import tables
 from gpukit.ratings import read_pairs, read_ratings, write_ratings
 
 USERS, ITEMS, STARS = [9, 2, 9, 5], ["b", "a", "a", "ç"], [4.0, 0.0, 2.5, 1.0]
@@ -28,7 +28,7 @@ def triples(ratings):
 
 @pytest.fixture(params=[1, 2, 1 << 18])
 def rows(request, monkeypatch):
-    monkeypatch.setattr(parquet, "ROWS", request.param)
+    monkeypatch.setattr(tables, "BATCH", request.param)
 
 
 @pytest.mark.parametrize("kind", ["plain", "dictionary", "large", "view"])
@@ -219,3 +219,11 @@ def test_whole_floats_are_integers(tmp_path, rows, kind):
     path = write(tmp_path / "c.parquet", user=[True, False, True, True], item=ITEMS, rating=STARS)
     with pytest.raises(DataError, match="the user id holds bool, not integers or text"):
         read_ratings(path)
+
+
+def test_a_column_of_lists_is_no_column_of_times(tmp_path):
+    pairs = dict(user=[1, 1], item=[2, 2], rating=[3.0, 4.0], date=[[1], [2]])
+    pyarrow.parquet.write_table(pyarrow.table(pairs), tmp_path / "a.parquet")
+    assert read_ratings(tmp_path / "a.parquet").values.tolist() == [4]
+    with pytest.raises(DataError, match="a.parquet, from row 1 on: object of shape"):
+        read_ratings(tmp_path / "a.parquet", times=True)

@@ -47,6 +47,18 @@ def test_a_frame_with_times(columns):
     assert as_ratings(frame()[columns], times=True).times.tolist() == [300, 50, 10]
 
 
+def test_times_of_every_type_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    table = frame()
+    days = table.pop("timestamp") // 2
+    dates = pandas.to_datetime(days, unit="D")
+    aware = dates.dt.tz_localize("Asia/Tokyo")
+    periods, spans = [dates.dt.to_period(unit) for unit in "DWM"], dates - dates[0]
+    for column in (*periods, periods[2].astype(object), spans, spans.astype(object), aware):
+        assert pairs_of(as_ratings(table.assign(date=column))) == BEST
+    assert as_ratings(table.assign(date=periods[0]), times=True).times.tolist() == [150 * 86400, 25 * 86400, 5 * 86400]
+
+
 @pytest.mark.parametrize("unit", ["D", "ms"])
 def test_dates_and_fractions_of_seconds(tmp_path, unit):
     pandas = pytest.importorskip("pandas")

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from gpukit.arrayfile import refuse_surrogates
-from gpukit.io import container, sinks
+from gpukit.io import sinks, sources
 from gpukit.io.records import check_ids
 
 SUFFIXES = (".npz", ".csv", ".parquet")
@@ -24,7 +24,7 @@ def check_export(path):
     """
     if sinks.is_stream(path) and not str(path).endswith(SUFFIXES):
         return ".csv"
-    return container.check_copy(path, SUFFIXES)
+    return sources.check_copy(path, SUFFIXES)
 
 
 def export(model, path, side, vectors):

@@ -4,8 +4,7 @@ from gpukit.errors import DataError
 from gpukit.io import records, sources
 from gpukit.io.arrays import normalize_name
 from gpukit.io.words import cut_blank_end, decode
-from gpukit.ratings.formats import ITEM
-from gpukit.ratings.titles import TITLE
+from gpukit.ratings.formats import ITEM, TITLE
 
 NEEDED_ITEMS = "a file with an item's id in each line"
 NEEDED_CATEGORIES = "a file with a line item,category for each item"

@@ -6,6 +6,7 @@ import pytest
 from cli_support import CPU, write_rows
 from factorization.inputs import same_state
 
+from gpukit.cli.factorization import update
 from gpukit.persist import load_model
 from gpukit.ratings import read_ratings, write_ratings
 
@@ -48,6 +49,15 @@ def test_a_model_is_replaced_with_force_alone(verb, refused, model_file, new, tm
     assert own.read_bytes() == model_file.read_bytes()
     assert verb("update", own, new, "--model", own, "--force", *CPU).code == 0
     assert len(load_model(own).user_ids_) == len(load_model(model_file).user_ids_) + 2
+
+
+def test_a_model_that_was_replaced_meanwhile_stays(refused, model_file, new, tmp_path, monkeypatch):
+    own = tmp_path / "own.gpukit"
+    own.write_bytes(model_file.read_bytes())
+    learn = update.learn
+    monkeypatch.setattr(update, "learn", lambda *arguments: (own.write_bytes(b"other"), learn(*arguments))[1])
+    assert "was replaced by another process meanwhile" in refused("update", own, new, "--model", own, "--force", *CPU)
+    assert own.read_bytes() == b"other"
 
 
 def test_new_ratings_are_not_overwritten(refused, model_file, new, tmp_path):

@@ -339,3 +339,13 @@ def test_errors_of_a_training_that_has_diverged():
     lost = make_trial("lost", np.array([1.0, np.nan, np.inf, 1e200]), {})
     good = make_trial("good", np.full(4, 1e3), {})
     assert good.is_better(lost) and not lost.is_better(good) and lost.row["rmse"] == np.inf
+
+
+@pytest.mark.parametrize("named", [{}, {"n_neighbors": 24}])
+def test_items_without_ratings_do_not_limit_neighbours(named):
+    """A sample of the ratings leaves them out, and all items but one may be neighbours."""
+    ratings = planted(40, 20)
+    items = np.append(ratings.item_ids, np.arange(100, 105))
+    wide = Ratings(ratings.users, ratings.items, ratings.values, ratings.user_ids, items)
+    model = LSHMF(device="cpu", n_factors=4, **named).fit(wide)
+    assert model.trials_ and model.neighbors_.shape[1] in ([24] if named else [0, 24])

@@ -54,6 +54,15 @@ def test_they_stay_marked_after_new_ratings():
 
 
 @BOTH
+@pytest.mark.parametrize("held_out", [0.0, 0.3])
+def test_ratings_of_weight_0_are_not_listed(kind, held_out):
+    ratings = planted()
+    weights = (np.arange(len(ratings)) % 3 > 0).astype(float)
+    model = make(kind, validation_fraction=held_out).fit(ratings, sample_weight=weights)
+    assert not shown(model) & pairs_of(ratings)
+
+
+@BOTH
 def test_a_fraction_for_validation_is_not_listed(kind):
     ratings = planted()
     assert not shown(make(kind, validation_fraction=0.3).fit(ratings)) & pairs_of(ratings)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_support import SMALL, planted, write_rows
+from cli_support import CPU, SMALL, planted, write_rows
 
 from gpukit import MatrixFactorization, load_model
 from gpukit.evaluation.metrics import rmse
@@ -57,6 +57,17 @@ def test_predicted_ratings_of_two_models(verb, data):
     result = verb("evaluate", data / "one", data / "test.csv", "--against", data / "two")
     assert "squared error a user, less" in result.out and "95 % interval" in result.out and "60" in result.out
     assert "Warning" not in result.err and "unknown=" not in result.err
+
+
+def test_ratings_outside_the_range_of_a_model_are_reported(verb, data, tmp_path):
+    test = tmp_path / "scaled.csv"
+    rows = [line.split(",") for line in (data / "test.csv").read_text().splitlines()]
+    test.write_text("".join(f"{user},{item},{20 * float(rating)}\n" for user, item, rating, *_ in rows))
+    line = f"Of {len(rows)} test ratings, {len(rows)} are outside the model's range, 1 to 5."
+    assert line in verb("evaluate", data / "one", test).err
+    assert line in verb("train-lshmf", data / "train.csv", "--test", test, *SMALL).err
+    assert json.loads(verb("evaluate", data / "one", test, "--json").out)["outside_range"] == len(rows)
+    assert "outside the model's range" not in verb("evaluate", data / "one", data / "test.csv").err
 
 
 def test_ratings_that_a_model_was_trained_on_are_reported(verb, data, tmp_path):
@@ -152,6 +163,16 @@ def test_what_is_left_out_is_told(verb, data, tmp_path):
     )
     assert expected in messages
     assert f"1 are of users and {strange} of items" in verb("evaluate", data / "one", path).err
+
+
+def test_usual_lists_are_no_longer_than_all_items(verb, refused, tmp_path):
+    for name, users in (("train.csv", 20), ("test.csv", 24)):
+        pairs = [(user, item) for user in range(20) for item in range(6) if (user + item) % users % 3]
+        (tmp_path / name).write_text("user,item\n" + "".join(f"{user},{item}\n" for user, item in pairs))
+    known = verb("train-lshmf", tmp_path / "train.csv", "--model", tmp_path / "model", "--test-fraction", 0, *SMALL)
+    assert known.code == 0 and len(load_model(tmp_path / "model").item_ids_) == 6
+    assert "k = 6" in verb("evaluate", tmp_path / "model", tmp_path / "test.csv", *CPU).out
+    assert "k=10 is no length" in refused("evaluate", tmp_path / "model", tmp_path / "test.csv", "-k", 10)
 
 
 # --- errors in one line

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cli_support import CPU, SMALL
 
-from gpukit.cli.factorization import listing
+from gpukit.cli import models
 from gpukit.persist import load_model
 
 
@@ -58,8 +58,8 @@ def test_lists_without_a_model_are_refused(refused, ratings_file):
 def test_a_model_that_was_replaced_meanwhile_stays(verb, fresh, tmp_path, monkeypatch):
     other = tmp_path / "other.gpukit"
     shutil.copy(fresh, other)
-    stamp = listing.stamp
-    monkeypatch.setattr(listing, "stamp", lambda path: (found := stamp(path), os.utime(path, ns=(1, len(found))))[0])
+    stamp = models.stamp
+    monkeypatch.setattr(models, "stamp", lambda path: (found := stamp(path), os.utime(path, ns=(1, len(found))))[0])
     before = fresh.read_bytes()
     result = asked(verb, fresh)
     assert "is another by now, and stays as it is" in result.err and fresh.read_bytes() == before
