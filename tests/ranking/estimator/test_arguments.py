@@ -133,8 +133,11 @@ def test_eval_sets_with_groups_as_other_rankers_have_them(tmp_path):
     by_qid = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid, eval_set=[(other.X, other.y)], eval_qid=[other.qid])
     documents = as_documents(other.X, other.y, other.qid)
     by_documents = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid, eval_set=[documents])
+    by_array = RankSVM(1.0, device="cpu").fit(
+        at.X, at.y, at.qid, eval_set=[(other.X, other.y)], eval_group=sizes[None, :]
+    )
     by_qid.save(tmp_path / "m.gpukit")
-    for one in (by_qid, by_documents, RankSVM.load(tmp_path / "m.gpukit")):
+    for one in (by_qid, by_documents, by_array, RankSVM.load(tmp_path / "m.gpukit")):
         np.testing.assert_equal(one.evals_result_, {"validation_0": results["validation_0"]})
     assert not hasattr(by_qid.fit(at.X, at.y, at.qid), "evals_result_")
 
