@@ -79,7 +79,7 @@ def _check_text(documents):
     """
     X = documents.X if isinstance(documents.X, np.ndarray) else documents.X.data
     if max(X.max(initial=0), -X.min(initial=0)) > np.finfo(np.float32).max:
-        raise DataError("A feature exceeds the range of float32, in which svmlight text is read. Write .gkl or .parquet.")
+        raise DataError("A feature exceeds the range of float32, in which text is read. Write .gkl or .parquet.")
     check_ids(documents.qids, "The query id")
     comments = () if documents.comments is None else filter(None, documents.comments.tolist())
     for word in comments:

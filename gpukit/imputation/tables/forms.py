@@ -435,7 +435,7 @@ def refuse_repeats(side, where):
     A table of readings has such times.
     """
     different = side.nunique()
-    if different > 1 and len(side) >= REPEATED * different:
+    if len(side) > 1 and len(side) >= REPEATED * different:
         raise DataError(
             f"the table has {len(side):,} {where} at {different:,} times ({named(side.unique())}). If each is a "
             "reading of one of several sensors, add them: frame.set_index(NAME_OF_THE_SENSOR_COLUMN, append=True). "
