@@ -130,6 +130,7 @@ def take_fit_inputs(graph, tensor=None, mask=None, times=None, device=None):
 
     device: a tensor on this device stays there, as cupy's; None: all tensors are copied to the host.
     """
+    tensor = None if bare.is_target(graph, tensor) else tensor
     accessible = to_accessible(tensor, None if graph is None else device)
     return place_results(graph if tensor is None else tensor, take(graph, accessible, mask, times))
 

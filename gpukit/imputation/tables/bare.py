@@ -12,6 +12,7 @@ from gpukit.graphs.convert import is_list, to_real
 from gpukit.graphs.tensor import Graph
 from gpukit.imputation.periods import in_time
 from gpukit.imputation.tables.forms import Form
+from gpukit.io.arrays import as_frame, is_frame
 
 
 def shape_of(values):
@@ -33,6 +34,15 @@ def is_table(values):
         return False
     array = to_real(array, "the table")
     return array.ndim != 2 or not np.isfinite(array).all() or not is_graph(array)
+
+
+def is_target(table, y):
+    """Return True for scikit-learn's (X, y), as a Pipeline passes it: a table, not a graph, and a value for each row."""
+    table = as_frame(table)
+    shape = table.shape if is_frame(table) else shape_of(table)
+    if y is None or len(shape) != 2 or shape[0] == shape[1] or np.shape(y) not in (shape[:1], (shape[0], 1)):
+        return False
+    return is_frame(table) or is_table(table)
 
 
 def is_graph(array):
