@@ -37,7 +37,7 @@ def is_table(values):
 
 
 def is_target(table, y):
-    """Return True for scikit-learn's (X, y), as a Pipeline passes it: a table, not a graph, and a value for each row."""
+    """Return True for scikit-learn's (X, y), as a Pipeline passes it: a table, no graph, and a value for each row."""
     table = as_frame(table)
     shape = table.shape if is_frame(table) else shape_of(table)
     if y is None or len(shape) != 2 or shape[0] == shape[1] or np.shape(y) not in (shape[:1], (shape[0], 1)):
