@@ -121,12 +121,15 @@ def as_resident(values):
 
 
 def as_array(values, what, dtype=None):
-    """Return values as a numpy array.
+    """Return values as a numpy array; a list of text and other objects (NaN, 1) keeps them as objects.
 
     Raises DataError with the name `what` for invalid input (lists of unequal lengths).
     """
     try:
-        return np.asarray(as_plain(values), dtype=dtype)
+        array = np.asarray(as_plain(values), dtype=dtype)
+        is_text = dtype is None and array.dtype.kind in "US" and array.ndim == 1 and isinstance(values, list | tuple)
+        is_mixed = is_text and not all(issubclass(kind, str | bytes) for kind in {*map(type, values)})
+        return np.array(values, object) if is_mixed else array
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} is no array ({error}).") from error
 
