@@ -138,11 +138,21 @@ def metrics_by_query(ask, documents, scores, names):
 def write_queries(path, documents, ours, other_values):
     """Write a row per query: its id, number of documents, metrics, and those of the other model."""
     rows = {"query": documents.qids, "documents": documents.offsets[1:] - documents.offsets[:-1]}
-    rows |= {name: values for name, (values, _) in ours.items()}
+    rows |= mark_undefined(ours)
     if "pa" in ours:
         rows["pairs"] = ours["pa"][1].astype(int)
-    rows |= {f"{name} --against": values for name, (values, _) in other_values.items()}
+    rows |= {f"{name} --against": values for name, values in mark_undefined(other_values).items()}
     outputs.write_csv(path, list(rows), [lambda: list(rows.values())])
+
+
+def mark_undefined(metrics):
+    """Return {metric: values (m,)}, nan where undefined; those of the pairs are weighted by the column of pairs."""
+    import numpy as np
+
+    return {
+        name: values if name.startswith("pa") else np.where(weights > 0, values, np.nan)
+        for name, (values, weights) in metrics.items()
+    }
 
 
 def compare(name, ours, weights, other_values):

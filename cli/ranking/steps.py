@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from gpukit.cli import options, report
+from gpukit.cli import report
 from gpukit.cli.main import set_interrupt_message
-from gpukit.cli.ranking.table import format_C
+from gpukit.cli.ranking.table import METRICS, format_C
 from gpukit.documents.folds import assign_parts
 from gpukit.documents.table import take_queries
 from gpukit.errors import ParameterError
@@ -199,7 +199,7 @@ def more_metrics(show, metric=None):
             parse_metric(name)
         except ParameterError as error:
             raise ParameterError(f"{option}: {error}") from None
-    return [name for name in requests if name not in options.METRICS]
+    return [name for name in requests if name not in METRICS]
 
 
 def size_of(documents):

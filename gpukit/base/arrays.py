@@ -121,14 +121,22 @@ def as_resident(values):
 
 
 def as_array(values, what, dtype=None):
-    """Return values as a numpy array.
+    """Return values as a numpy array, see `keep_objects`.
 
     Raises DataError with the name `what` for invalid input (lists of unequal lengths).
     """
     try:
-        return np.asarray(as_plain(values), dtype=dtype)
+        array = np.asarray(as_plain(values), dtype=dtype)
+        return keep_objects(values, array) if dtype is None else array
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} is no array ({error}).") from error
+
+
+def keep_objects(values, array):
+    """Return numpy's array of values; of objects if it made other objects of a list (NaN, 1) text."""
+    is_text = array.dtype.kind in "US" and array.ndim == 1 and isinstance(values, list | tuple)
+    is_mixed = is_text and not all(issubclass(kind, str | bytes) for kind in {*map(type, values)})
+    return np.array(values, object) if is_mixed else array
 
 
 def as_numbers(name, values):

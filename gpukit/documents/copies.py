@@ -73,10 +73,13 @@ def _write_gkl(documents, file):
 
 
 def _check_text(documents):
-    """Raise DataError for query ids or comments that text cannot restore.
+    """Raise DataError for values, query ids or comments that text cannot restore.
 
-    svmlight text has no quotes.
+    svmlight text has no quotes, and is read within the range of float32.
     """
+    X = documents.X if isinstance(documents.X, np.ndarray) else documents.X.data
+    if max(X.max(initial=0), -X.min(initial=0)) > np.finfo(np.float32).max:
+        raise DataError("A feature exceeds the range of float32, in which text is read. Write .gkl or .parquet.")
     check_ids(documents.qids, "The query id")
     comments = () if documents.comments is None else filter(None, documents.comments.tolist())
     for word in comments:
@@ -110,7 +113,8 @@ def _write_text(documents, file):
 
     def lines(rows):
         columns, values, bounds = _stored_features(documents.X[rows])
-        features = join(compute.binary_join_element_wise(heads.take(columns), to_text(values), ""), bounds)
+        numbers = to_text(columns.astype(np.int64) + 1)
+        features = join(compute.binary_join_element_wise(" ", numbers, ":", to_text(values), ""), bounds)
         ends = "\n"
         if comments is not None:
             ends = pyarrow.array([f" #{comment}\n" if comment else "\n" for comment in comments[rows].tolist()])
@@ -119,11 +123,10 @@ def _write_text(documents, file):
         )
         return join(text, [0, len(text)])[0].as_buffer()
 
-    heads = compute.binary_join_element_wise(" ", to_text(np.arange(1, documents.X.shape[1] + 1)), ":", "")
     queries = np.repeat(np.arange(len(documents.qids)), np.diff(documents.offsets))
     ids, comments = to_text(words(documents.qids)), documents.comments
     rows, values = 1 << 12, 1 << 19  # most of a block
-    step = max(1, min(rows, values // documents.X.shape[1]))
+    step = max(1, min(rows, values * len(documents.y) // max(1, documents.X.size)))
     blocks = (slice(start, start + step) for start in range(0, len(queries), step))
     _pool.in_order(lines, blocks, file.write, get_num_threads())
 

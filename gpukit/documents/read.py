@@ -328,7 +328,9 @@ def _has_qids(head):
 
 
 def _width(width, wanted, path):
-    """Return the number of columns; DataError for more features than expected."""
+    """Return the number of columns; DataError for none, or more features than expected."""
+    if not (width or wanted):
+        raise DataError(f"{path} has no features: no line has an index:value. Needed: {NEEDED}.")
     if wanted is not None and width > wanted:
         raise DataError(
             f"{path} has {width:,} features where {wanted:,} are expected, those of the training set. Train "

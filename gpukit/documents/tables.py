@@ -164,8 +164,8 @@ def weights_of(weights, offsets, qids, place):
     if len(differ):
         query = qids[np.searchsorted(offsets, differ[0], "right") - 1]
         raise DataError(
-            f"{place(differ[0])}: the weight is not that of the other documents of query {query}. A weight is a "
-            "query's, for a pair of documents has no other."
+            f"{place(differ[0])}: the weight is not that of the other documents of query {query}. A table has weights "
+            "of queries; put those of documents into a file FILE.weight next to it, one per line."
         )
     return each
 
@@ -341,7 +341,8 @@ class ParquetFile(TableFile):
         qids = reader.ids(roles["qid"], start, "query id").to_numpy(zero_copy_only=False)
         weights = reader.numbers(roles["weight"], start, "weight") if "weight" in roles else None
         comments = reader.text(roles["comment"], "comment") if "comment" in roles else None
-        features = [self._numbers(column, start) for column in self._features(batch, start)]
+        columns = zip(itertools.cycle(self.features), self._features(batch, start))  # a column of lists has one name
+        features = [self._numbers(column, start, f"feature {name!r}") for name, column in columns]
         if dtype is None:
             is_single = all(values.dtype == np.float32 for values in features) or reader.rows * len(features) > MANY
             dtype = np.float32 if is_single else np.float64
@@ -366,14 +367,14 @@ class ParquetFile(TableFile):
         flat = first.flatten()
         return [flat.take(pyarrow.array(np.arange(place, len(flat), n))) for place in range(n)]
 
-    def _numbers(self, column, start):
-        """Return a feature's column (rows,) of numbers, NaN where a value is missing."""
+    def _numbers(self, column, start, what):
+        """Return a feature's column (rows,) of numbers, NaN where a value is missing; what: its name, for messages."""
         import pyarrow
 
         if not column.null_count:
-            return self.reader.numbers(column, start, NO_VALUE)
+            return self.reader.numbers(column, start, what)
         if not pyarrow.types.is_null(column.type):
-            self.reader.numbers(column.drop_null(), start, NO_VALUE)  # raises for values that are not numbers
+            self.reader.numbers(column.drop_null(), start, what)  # raises for values that are not numbers
         return column.cast(pyarrow.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
 
 

@@ -362,7 +362,7 @@ def refuse_readings(table, frame, roles):
     """
     words = {index: list(map(str, frame[index])) for index in roles.time}
     lines = len(frame), len({*zip(*words.values())})
-    if lines[1] > 1 and lines[0] >= REPEATED * lines[1]:
+    if roles.time and lines[0] > 1 and lines[0] >= REPEATED * lines[1]:
         raise unclear_error(table, roles.header, f"{lines[0]:,} lines have {lines[1]:,} times")
     for index in roles.kept:
         words = [word for word in table.words(frame[index]) if word]

@@ -134,7 +134,7 @@ def _write_text(path, table, roles, out):
     labels = {str(word) for column in others.values() for word in column} | {*(table.first if roles.header else ())}
     for label in filter(None, labels):
         check_word(label, f"{path}: the label")
-    if roles.header and not any(table.first[1:]):
+    if roles.header and not any(table.first[1:] or table.first):
         raise DataError(
             f"{path}: the columns' names are blank ({quote(table.first[-1])}), and a text would read them as values. "
             "Write a file.parquet instead."

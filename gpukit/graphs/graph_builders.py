@@ -117,7 +117,8 @@ def columns_of(names, what):
             "so, in the first line of a text: sensor,latitude,longitude."
         )
     rest = [index for index in range(len(names)) if index not in (result[0][0], result[1][0])]
-    rest.sort(key=lambda index: (not is_called(names[index], "sensor"), names[index] in ("", "index", "id", "name")))
+    unnamed = ("", "index", "id", "name")
+    rest.sort(key=lambda at: (names[at] != "label", not is_called(names[at], "sensor"), names[at] in unnamed))
     return (*rest, None)[0], result[0][0], result[1][0]
 
 

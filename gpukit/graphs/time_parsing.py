@@ -45,7 +45,7 @@ def seconds(words, order=None):
         return parse_format(words, COMPACT[len(words[0])])
     result = [seconds_of(word) for word in words]
     if None not in result:
-        return exact_seconds(np.array(words))
+        return exact_seconds(np.array(words, np.float64 if all(map(is_number, words)) else None))
     days, clocks = zip(*(SPLIT.fullmatch(word).groups() for word in words))
     later = parse_clocks([clock or "0" for clock in clocks])
     ways = {kind: day for kind in FORMS if not order or kind in (None, order) for day in [parse_days(days, kind)]}

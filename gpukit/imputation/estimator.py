@@ -254,7 +254,7 @@ class GraphImputer(Estimator):
             Anything gpukit.graphs.adjacency.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges), a
             square DataFrame, the result of graph_from_coordinates, or a GraphTensor, which contains tensor and mask.
             None: a graph of similar series. fit(frame) is fit(None, frame); an array or a list alone, fit(X), is a
-            table of times by sensors (T, N), or a series (T,).
+            table of times by sensors (T, N), or a series (T,). The y of fit(X, y), as in a Pipeline, is not used.
         tensor : (N, m, n), (N, n), (N,) or frame
             Vertex axis first, NaN (masked, pandas' NA) where missing; it is not changed. Or a DataFrame, or xarray's
             DataArray, of times by vertices or vertices by times: labels are matched with the graph's, in any order. A

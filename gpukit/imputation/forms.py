@@ -280,7 +280,7 @@ def refuse_repeats(side, where):
     A table of readings has such times.
     """
     different = side.nunique()
-    if different > 1 and len(side) >= REPEATED * different:
+    if len(side) > 1 and len(side) >= REPEATED * different:
         raise DataError(
             f"the table has {len(side):,} {where} at {different:,} times ({named(side.unique())}). If each is a "
             "reading of one of several sensors, give a column per sensor: frame.pivot(columns=NAME_OF_THE_SENSORS). "
@@ -351,6 +351,15 @@ def is_table(values):
     array = to_real(array, "the table")
     is_adjacency = array.ndim == 2 and np.isfinite(array).all() and np.array_equal(array, array.T)
     return not is_adjacency and not (is_list(array) and np.array_equal(array, np.abs(np.floor(array))))
+
+
+def is_target(table, y):
+    """Return True for scikit-learn's (X, y), as a Pipeline passes it: a table, no graph, and a value for each row."""
+    table = as_frame(table)
+    shape = table.shape if is_frame(table) else shape_of(table)
+    if y is None or len(shape) != 2 or shape[0] == shape[1] or np.shape(y) not in (shape[:1], (shape[0], 1)):
+        return False
+    return is_frame(table) or is_table(table)
 
 
 def table_form(array, mask):

@@ -183,6 +183,7 @@ def check_bound(name, bound, side, values, is_fit):
 
 def take_fit_inputs(graph, tensor=None, mask=None, times=None):
     """Return the Taken of GraphImputer.fit's arguments."""
+    tensor = None if forms.is_target(graph, tensor) else tensor
     return place_results(graph if tensor is None else tensor, take(graph, tensor, mask, times))
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 
 from gpukit._pool import parallel_map
-from gpukit.base.arrays import as_text, fixed_width
+from gpukit.base.arrays import as_text, fixed_width, keep_objects
 from gpukit.errors import DataError
 from gpukit.io.arrays import from_arrow
 
@@ -47,7 +47,8 @@ def id_array(ids, what="user"):
     """
     try:
         is_masked = isinstance(ids, np.ma.MaskedArray)
-        ids = np.atleast_1d(np.asarray(ids.astype(object).filled(np.nan) if is_masked and ids.mask.any() else ids))
+        array = np.asarray(ids.astype(object).filled(np.nan) if is_masked and ids.mask.any() else ids)
+        ids = np.atleast_1d(keep_objects(ids, array))
     except (TypeError, ValueError) as error:
         raise DataError(f"the {what} ids are no list of ids ({error}).") from error
     ids = fixed_width(ids) if ids.dtype.kind == "T" else ids

@@ -143,7 +143,7 @@ def eval_sets(sets, groups=None, qids=None):
             raise DataError(
                 f"{name} must have an entry for each of the {len(sets):,} eval sets; it has {len(identifiers):,}."
             )
-    groups, qids = (identifiers or [None] * len(sets) for identifiers in (groups, qids))
+    groups, qids = ([None] * len(sets) if each is None else each for each in (groups, qids))
     return [
         (pair, None, qid, group) if isinstance(pair, Documents) else (*pair, qid, group)
         for pair, qid, group in zip(sets, qids, groups)

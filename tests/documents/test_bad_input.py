@@ -106,6 +106,7 @@ def test_a_file_cut_in_a_line(tmp_path, monkeypatch, rest, message, block):
         (b"", "empty"),
         (b"\n \n", "no documents"),
         (b"# one\n#two 1:2\n", "no documents"),
+        (b"1 qid:1\n0 qid:1 # one\n", "has no features"),
         (b"\xff\xfe1\0", "is text in UTF-16"),
         (b"1 qid:1 1:2\n\0\0", "not a text file"),
         (b"1,2,3\n", "no query id"),

@@ -81,6 +81,20 @@ def test_every_float64_comes_back_from_text(tmp_path):
     assert_equal(read_letor(tmp_path / "a.txt"), made)
 
 
+def test_text_refuses_a_number_that_it_would_not_read(tmp_path):
+    for X in (np.array([[1.0], [-1e39]]), scipy.sparse.csr_matrix([[1e39], [1.0]])):
+        with pytest.raises(DataError, match="exceeds the range of float32"):
+            write_letor(Documents(X, np.zeros(2), np.array([0, 2]), np.array([1])), tmp_path / "a.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_text_of_features_with_large_numbers(tmp_path):
+    """The numbers of columns without entries would take 2 GiB."""
+    (tmp_path / "a.txt").write_text("1 qid:1 3:1 900000000:2\n0 qid:1 5:1\n")
+    write_letor(read_letor(tmp_path / "a.txt"), tmp_path / "b.txt")
+    assert (tmp_path / "b.txt").read_text() == (tmp_path / "a.txt").read_text()
+
+
 def test_dtype_of_a_copy(tmp_path):
     for kind in ("dense", "sparse"):
         write_letor(documents(kind), tmp_path / "a.gkl")

@@ -39,6 +39,11 @@ def test_the_nearest_by_great_circles(index):
         assert found[pair] == found[pair[::-1]] == pytest.approx(np.exp(-((distance / scale) ** 2)), rel=0.03)
 
 
+def test_a_column_called_label_has_the_labels(tmp_path):
+    (tmp_path / "c.csv").write_text("city,label,latitude,longitude\nUlm,a,1,2\nUlm,b,2,2\n")
+    assert graph_builders.read_coordinates(tmp_path / "c.csv").ids.tolist() == ["a", "b"]
+
+
 def test_the_date_line_is_no_wall():
     found = graph_from_coordinates(np.array([[0, 179.9], [0, -179.9], [0, 170.0], [0, -160.0]]), 1, degrees=True)
     assert {(0, 1), (1, 0)} <= set(weights(found))

@@ -82,6 +82,12 @@ def test_names_that_are_numbers_below_a_header_of_times(tmp_path, names):
         assert list(map(str, read_graph(tmp_path / "out.csv").vertices)) == names
 
 
+def test_one_column_below_a_name(tmp_path):
+    source = write(tmp_path / "in.csv", [["a"], ["1"], ["NA"], ["3"]])
+    assert fill_in(source, tmp_path / "out.csv", 2.0) == ["a"]
+    assert (tmp_path / "out.csv").read_text() == "a\n1\n2\n3\n"
+
+
 def test_what_texts_do_not_hold(tmp_path):
     frame = pandas.DataFrame([line[:3] for line in table(["3,5", "b"], "columns")[1:]], columns=["time", "3,5", "b"])
     frame = frame.assign(**{name: pandas.to_numeric(frame[name]).round().astype("Int64") for name in ("3,5", "b")})

@@ -67,6 +67,19 @@ def test_other_numbers_are_seconds(words):
     assert seconds(words).tolist() == list(map(int, words))
 
 
+def test_numbers_of_small_steps_are_different():
+    numbers = np.arange(20) ** 2 * 1e-7
+    assert seconds([*map(repr, numbers.tolist())]).tolist() == numbers.tolist()
+
+
+def test_one_time_of_many_lines_is_refused(tmp_path):
+    """doy would be a sensor."""
+    lines = [f"2024,{day},{'' if day == 5 else day}" for day in range(1, 9)]
+    (tmp_path / "t.csv").write_text("\n".join(["year,doy,a", *lines]) + "\n")
+    with pytest.raises(DataError, match="8 lines have 1 times. Its header is 'year,doy,a'"):
+        read_graph(tmp_path / "t.csv")
+
+
 def test_a_long_table_runs_by_time_though_its_first_sensor_begins_late(tmp_path):
     late = [f"G,{one:%b %d %Y},{at}" for at, one in enumerate(MONTHS) if at > 9]
     whole = [f"A,{one:%b %d %Y},{at}" for at, one in enumerate(MONTHS)]

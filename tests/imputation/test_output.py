@@ -111,6 +111,12 @@ def test_scikit_learn():
         imputer().fit_transform(X)
     pipeline = make_pipeline(imputer(), StandardScaler()).set_output(transform="pandas")
     assert list(pipeline.fit_transform(X).columns) == NAMES == list(pipeline.get_feature_names_out())
+    y = np.arange(T)
+    for target in (y, y[:, None], pandas.Series(y), list(map(str, y))):  # which a Pipeline passes on
+        np.testing.assert_array_equal(imputer().fit_transform(X, target), expected)
+        np.testing.assert_array_equal(imputer().fit_transform(pandas.DataFrame(X), target), expected)
+    with pytest.raises(DataError, match="must be square"):
+        imputer().fit(X, y[1:])
 
 
 WITHOUT = """

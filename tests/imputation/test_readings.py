@@ -52,6 +52,7 @@ def stacked(frame, levels=("site", "time")):
     [
         (lambda frame: stacked(frame).droplevel("site"), "180 rows at 30 times .*pivot.*reset_index.drop=True"),
         (lambda frame: stacked(frame).droplevel("time"), "'s0', 's0', .*no times"),
+        (lambda frame: frame.assign(doy=np.arange(T)).set_axis(pandas.Index([2024] * T, name="year")), "at 1 times"),
         (lambda frame: pandas.concat([frame[[one]].set_axis(["v"], axis=1) for one in NAMES]), "180 rows at 30 times"),
         (lambda frame: frame.set_axis([f"r{at}" for at in range(T)]), "'r0', 'r1', .*rename_axis.index='time'"),
         (lambda frame: frame.set_axis(pandas.Categorical([f"r{at}" for at in range(T)])), "'r0', 'r1', .*no times"),

@@ -397,3 +397,9 @@ def test_a_missing_text_of_any_width_is_no_id():
     users = np.array(["a", None], np.dtypes.StringDType(na_object=None))
     with pytest.raises(DataError, match="Row 2 has no user id"):
         as_ratings((users, [1, 2], [1.0, 2.0]))
+
+
+def test_a_list_of_text_with_a_missing_id():
+    """numpy would make it the id 'nan'."""
+    with pytest.raises(DataError, match="Row 2 has no user id"):
+        as_ratings((["a", float("nan"), "b"], ["x", "y", "x"], [1.0, 2.0, 3.0]))

@@ -102,6 +102,22 @@ def test_more_metrics_are_shown_by_name(verb, ranking_model, test_file):
     documents = read_letor(test_file)
     expected = evaluate(documents.y, load_model(ranking_model).predict(documents), documents.offsets, more=["p@2"])
     assert found["p@2"] == expected["p@2"] and f"{found['p@2']:.4f}  {found['mrr']:.4f}" in result.err
+    result = verb("rank", ranking_model, test_file, "--show", "tau")
+    assert result.err.split("MAP")[1].split()[0] == "tau" and f"{expected['tau']:.4f}" in result.err
+
+
+def test_metrics_that_a_query_does_not_define_are_nan(verb, tmp_path):
+    """The mean of the file is the metric, by pandas too."""
+    train, model, table = tmp_path / "train.txt", tmp_path / "m.gpukit", tmp_path / "queries.csv"
+    train.write_text("2 qid:1 1:3\n0 qid:1 1:1\n0 qid:2 1:1\n0 qid:2 1:2\n1 qid:3 1:1\n0 qid:3 1:2\n")
+    assert verb("ranksvm", train, "--c", 1, "--model", model, "--quiet", *CPU).code == 0
+    options = "--ndcg", "skip-blank", "--show", "tau", "--per-query", table, "--json", "--against", model
+    metrics = json.loads(verb("rank", model, train, *options).out)["metrics"]
+    queries = pd.read_csv(table)
+    for name in ("tau", "ndcg@1", "mean_ndcg"):
+        for column in (queries[name], queries[f"{name} --against"]):
+            assert column.isna().tolist() == [False, True, False] and column.mean() == pytest.approx(metrics[name])
+    assert queries["map"].tolist()[1] == 0 and queries["pairs"].tolist() == [1, 0, 1]
 
 
 def test_queries_are_compared_with_another_model(verb, ranking_model, other_model, test_file, tmp_path):

@@ -118,6 +118,13 @@ def test_ids_beyond_2_53_are_different():
             call(at.X, at.y, qid.astype(float))
 
 
+@pytest.mark.parametrize("other, words", [(float("nan"), "NaN: every document needs a query"), (1, "mixes kinds")])
+def test_a_list_of_text_and_something_else_is_not_text(other, words):
+    """numpy would make it the query 'nan', or the query '1'."""
+    with pytest.raises(DataError, match=words):
+        RankSVM(1.0, device="cpu").fit(np.eye(4), [1, 0, 1, 0], qid=["1", "1", other, other])
+
+
 def test_eval_sets_with_groups_as_other_rankers_have_them(tmp_path):
     at, other = make(), make(seed=1)
     sizes = np.diff(other.offsets)
@@ -133,8 +140,11 @@ def test_eval_sets_with_groups_as_other_rankers_have_them(tmp_path):
     by_qid = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid, eval_set=[(other.X, other.y)], eval_qid=[other.qid])
     documents = as_documents(other.X, other.y, other.qid)
     by_documents = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid, eval_set=[documents])
+    by_array = RankSVM(1.0, device="cpu").fit(
+        at.X, at.y, at.qid, eval_set=[(other.X, other.y)], eval_group=sizes[None, :]
+    )
     by_qid.save(tmp_path / "m.gpukit")
-    for one in (by_qid, by_documents, RankSVM.load(tmp_path / "m.gpukit")):
+    for one in (by_qid, by_documents, by_array, RankSVM.load(tmp_path / "m.gpukit")):
         np.testing.assert_equal(one.evals_result_, {"validation_0": results["validation_0"]})
     assert not hasattr(by_qid.fit(at.X, at.y, at.qid), "evals_result_")
 
