@@ -21,7 +21,6 @@
 | solvers.py        | Li et al. 2022, sections 5.2 and 5.3: Tables 4, 6 to 8, Figs. 6 to 10                 |
 | online.py         | Li et al. 2022, section 5.3: Table 9 (online learning), and MovieLens 1M as a stream  |
 | plan.py           | cost model of training on many GPUs                                                   |
-| kernels.py, twins.py | kernels as the papers describe them, and their CPU twins                           |
 
     gpukit bench [NAME ...] [--device cuda] [--output docs/benchmarks.csv]
 """
@@ -33,7 +32,7 @@ from gpukit.device import Device
 
 FUNCTIONS = (  # module, functions: their names with - for _ are those of the benchmarks
     ("process", ("reading",)),
-    ("ratings", ("preparation", "epochs", "convergence", "hashing", "many_items", "ladder", "memory", "out_of_core")),
+    ("ratings", ("preparation", "epochs", "convergence", "hashing", "many_items", "memory", "out_of_core")),
     ("ratings", ("accuracy",)),
     ("process", ("first_run",)),
     ("recommendations", ("similar", "lists", "serve")),

@@ -36,9 +36,7 @@ from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.plan import memory_kept, memory_needed
-from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.formulas import falling_rate
 from gpukit.neighbors.plan import Items, Settings, columns_of
 from gpukit.ratings import Ratings, read_ratings, synth, synth_ratings
 from gpukit.ratings.orders.order import order_ratings
@@ -175,39 +173,6 @@ def many_items(conditions):
             raise DataError(f"the search found other neighbours of item {item} than counting bits.")
     samples = milliseconds(lambda: steps.fetch(search().random_slots), 3, 0)
     yield Row("Hamming search p=3 q=100 K=32", "1,000,000 items", "generated", samples, "ms")
-
-
-def paper_step(train, device):
-    """Return (a function that queues an epoch of the paper's kernel, the device factors Q)."""
-    from gpukit._cuda import cuda
-    from gpukit.bench.kernels import make_paper_epoch
-    from gpukit.factorization.prepare import gpu
-
-    orders = order_ratings(train, device)
-    side = training_data.side_of(orders, "users", training_data.scale_of(orders, train.values), 0, gpu)
-    rows = np.argsort(-np.diff(side.indptr), kind="stable").astype(np.int32)
-    arrays = cuda.to_device(rows), cuda.to_device(side.indptr), side.minor, side.values
-    noise = np.random.default_rng(0)
-    P, Q = (cuda.to_device(noise.normal(0, 0.1, (n, 32)).astype(np.float32)) for n in train.shape)
-    launch, epochs = make_paper_epoch(32, 1)[2112, 128], itertools.count()
-    return lambda: launch(*arrays, P, Q, np.float32(falling_rate(0.035, 0.3, next(epochs))), np.float32(0.02)), Q
-
-
-def ladder(conditions):
-    """Time an epoch of the paper's kernel (Eq. (7), racy stores, no biases) and of single precision."""
-    if not conditions.device.is_cuda:
-        return
-    for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
-        step, Q = paper_step(train, conditions.device)
-        samples = gpu_milliseconds(step, 9, 2)
-        if not np.isfinite(Q.copy_to_host()).all():
-            raise DataError("the paper's kernel diverged.")
-        yield Row("one epoch the paper's way (Eq. 7, racy) F=32", shape, "generated", samples, "ms")
-        for factors in (32, 128):
-            run = MatrixFactorization(factors, precision="single", device=conditions.device).prepare(train)
-            samples = epoch_samples(run, conditions.device)
-            yield Row(f"one epoch in single precision CUSGD++ F={factors}", shape, "generated", samples, "ms")
-            del run
 
 
 def memory(conditions):
