@@ -7,7 +7,7 @@
 | ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; deterministic      |
 |                   | training; epochs with less GPU memory than the ratings need; defaults compared with   |
 |                   | other packages on real ratings                                                        |
-| recommendations.py | similar items and users; lists; single answers, batches and threads of a fitted model; |
+| recommendations.py | lists; single answers, batches and threads of a fitted model;                  |
 |                   | loading its file                                                                      |
 | sorting.py        | segmented sort and singular-value thresholding compared with torch and numpy          |
 | ranking.py        | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost              |
@@ -35,7 +35,7 @@ FUNCTIONS = (  # module, functions: their names with - for _ are those of the be
     ("ratings", ("preparation", "epochs", "convergence", "hashing", "many_items", "memory", "out_of_core")),
     ("ratings", ("accuracy",)),
     ("process", ("first_run",)),
-    ("recommendations", ("similar", "lists", "serve")),
+    ("recommendations", ("lists", "serve")),
     ("sorting", ("sorting", "lengths", "orders")),
     ("ranking", ("ranking", "product", "mq2008", "solvers", "features")),
     ("sorting", ("thresholding",)),
