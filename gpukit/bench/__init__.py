@@ -14,7 +14,6 @@
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
 | deep.py           | imputation compared with networks of PyPOTS                                            |
 | clicks.py         | NCF's MovieLens 1M (real): epochs of iALS, Table 10 of Li et al. 2022                |
-| click_quality.py  | quality of iALS and of the selected model; CPU time compared with the package implicit |
 | ranks.py          | two and more GPUs or processes compared with one                                      |
 | roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
 | reproduce.py      | items of each paper by name, and printed values next to ours                          |
@@ -48,8 +47,6 @@ FUNCTIONS = (  # module, functions: their names with - for _ are those of the be
     ("solvers", ("agreement",)),
     ("clicks", ("ials",)),
     ("clicks", ("clicks", "gmf", "mlp", "neumf")),
-    ("click_quality", ("implicit",)),
-    ("click_quality", ("quality",)),
     ("recommendations", ("head",)),
     ("ratings", ("defaults", "deterministic")),
 )
