@@ -17,8 +17,7 @@
 | ranks.py          | two and more GPUs or processes compared with one                                      |
 | roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
 | reproduce.py      | items of each paper by name, and printed values next to ours                          |
-| solvers.py        | Li et al. 2022, sections 5.2 and 5.3: Tables 4, 6 to 8, Figs. 6 to 10                 |
-| online.py         | Li et al. 2022, section 5.3: Table 9 (online learning), and MovieLens 1M as a stream  |
+| solvers.py        | Li et al. 2022, sections 5.2 and 5.3: Tables 4 and 6 to 9, Figs. 6 to 10              |
 | plan.py           | cost model of training on many GPUs                                                   |
 
     gpukit bench [NAME ...] [--device cuda] [--output docs/benchmarks.csv]
@@ -43,11 +42,9 @@ FUNCTIONS = (  # module, functions: their names with - for _ are those of the be
     ("deep", ("deep",)),
     ("ranks", ("ranks",)),
     ("roofline", ("roofline",)),
-    ("online", ("stream", "live")),
     ("solvers", ("agreement",)),
     ("clicks", ("ials",)),
     ("clicks", ("clicks", "gmf", "mlp", "neumf")),
-    ("recommendations", ("head",)),
     ("ratings", ("defaults", "deterministic")),
 )
 BENCHES = {name.replace("_", "-"): f"{module}.{name}" for module, names in FUNCTIONS for name in names}

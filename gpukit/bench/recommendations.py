@@ -18,14 +18,13 @@ import numpy as np
 
 from gpukit.bench import clicks as ncf_data
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import MOVIELENS, QUANTILE, Row, check_learned, check_near, milliseconds, seconds
+from gpukit.bench.measurement import MOVIELENS, QUANTILE, Row, check_near, milliseconds, seconds
 from gpukit.bench.ratings import drop_unused_ids, generate_split, read_movielens
 from gpukit.evaluation import splits
 from gpukit.evaluation.lists.clicks import clicks_of
-from gpukit.evaluation.lists.judge import FEW, judge
+from gpukit.evaluation.lists.judge import judge
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
-from gpukit.factorization.answers import judging
 from gpukit.factorization.implicit.states import start_state
 from gpukit.factorization.lists.head import Head
 from gpukit.factorization.solvers import solver_defaults
@@ -196,32 +195,6 @@ def lists(conditions):
             samples = seconds(lambda model=model, by=by: recommend_all(model, by), 5)
             what = f"10 items for each user, by {by}, CULSH-MF F=32 K=32"
             yield Row(what, shape, "generated", samples, "s")
-
-
-def head(conditions):
-    """Measure lists on NCF's MovieLens 1M with its ratings; on a CPU, the time is CPU time."""
-    ratings, tests = ncf_data.read_split(conditions.data, conditions.scale)
-    model = MatrixFactorization(n_factors=4, n_epochs=2, device=conditions.device).fit(ratings)
-    data = shape_name(ncf_data.NAME, conditions.scale), "real"
-    is_cuda = conditions.device.is_cuda
-    what, clock = (LEARNING, time.perf_counter) if is_cuda else (f"CPU time of {LEARNING}", time.process_time)
-    samples = seconds(lambda: learn_lists(model), 5, clock=clock)
-    yield Row(what, *data, samples, "s", f"{len(ratings):,} ratings")
-    for by in ("lists", "rating"):
-        yield from quality_rows(model, tests, by, data)
-
-
-def quality_rows(model, tests, by, data):
-    """Yield HR and NDCG among the negatives, and the percentage of items with few ratings in lists."""
-    values = judging.judge_sampled({"": model}, tests, ncf_data.K, False, by).judged[0].values[ncf_data.K]
-    if by == "lists":
-        check_learned("the lists' head", np.mean(values["hr"]), least=0.5)
-    for metric, label in ncf_data.METRICS.items():
-        yield Row(f"{label} of lists of ratings, by {by}", *data, [float(np.mean(values[metric]))], label)
-    pairs = tests.users, tests.clicks
-    few = judging.judge_lists({"": model}, pairs, ncf_data.K, False, by=by).rows(ncf_data.K)[0]["few"]
-    note = f"slots of items with fewer than {FEW} ratings"
-    yield Row(f"little known items in lists of ratings, by {by}", *data, [100 * few], "percent", note)
 
 
 def rank_by_weights(conditions):

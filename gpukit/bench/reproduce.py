@@ -13,7 +13,7 @@ PAPERS = {  # paper: {item: module.function of gpukit.bench}
         "table6": "solvers.table6",
         "table7": "solvers.table7",
         "table8": "solvers.table8",
-        "table9": "online.table9",
+        "table9": "solvers.table9",
         "table10": "clicks.clicks",
         "fig6": "solvers.fig6",
         "fig7": "solvers.fig7",
