@@ -4,9 +4,8 @@
 |-------------------|---------------------------------------------------------------------------------------|
 | measurement.py    | rows and their file, samples of the time of a step, checks of results                 |
 | process.py        | fresh processes: csv files by several packages, first runs of commands                |
-| ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; deterministic      |
-|                   | training; epochs with less GPU memory than the ratings need; defaults compared with   |
-|                   | other packages on real ratings                                                        |
+| ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; epochs with less   |
+|                   | GPU memory than the ratings need; defaults compared with other packages               |
 | recommendations.py | lists; single answers, batches and threads of a fitted model;                  |
 |                   | loading its file                                                                      |
 | sorting.py        | segmented sort and singular-value thresholding compared with torch and numpy          |
@@ -30,22 +29,20 @@ from gpukit.device import Device
 
 FUNCTIONS = (  # module, functions: their names with - for _ are those of the benchmarks
     ("process", ("reading",)),
-    ("ratings", ("preparation", "epochs", "convergence", "hashing", "many_items", "memory", "out_of_core")),
-    ("ratings", ("accuracy",)),
+    ("ratings", ("epochs", "convergence", "hashing", "out_of_core", "accuracy", "defaults")),
     ("process", ("first_run",)),
     ("recommendations", ("lists", "serve")),
-    ("sorting", ("sorting", "lengths", "orders")),
-    ("ranking", ("ranking", "product", "mq2008", "solvers", "features")),
+    ("sorting", ("sorting", "orders")),
+    ("ranking", ("ranking", "mq2008", "solvers", "features")),
     ("sorting", ("thresholding",)),
     ("imputation", ("impute_speed",)),
-    ("recovery", ("impute_accuracy", "impute_metr_la", "impute_molene", "ends")),
+    ("recovery", ("impute_metr_la", "impute_molene", "ends")),
     ("deep", ("deep",)),
     ("ranks", ("ranks",)),
     ("roofline", ("roofline",)),
     ("solvers", ("agreement",)),
     ("clicks", ("ials",)),
     ("clicks", ("clicks", "gmf", "mlp", "neumf")),
-    ("ratings", ("defaults", "deterministic")),
 )
 BENCHES = {name.replace("_", "-"): f"{module}.{name}" for module, names in FUNCTIONS for name in names}
 NAMES = tuple(BENCHES)
