@@ -3,7 +3,7 @@
 | file              | contents                                                                              |
 |-------------------|---------------------------------------------------------------------------------------|
 | measurement.py    | rows and their file, samples of the time of a step, checks of results                 |
-| process.py        | fresh processes: csv files by several packages, first runs of commands                |
+| process.py        | fresh processes: csv files by several packages, first runs and whole commands         |
 | ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; epochs with less   |
 |                   | GPU memory than the ratings need; defaults compared with other packages               |
 | recommendations.py | lists; single answers, batches and threads of a fitted model;                  |
@@ -30,7 +30,7 @@ from gpukit.device import Device
 FUNCTIONS = (  # module, functions: their names with - for _ are those of the benchmarks
     ("process", ("reading",)),
     ("ratings", ("epochs", "convergence", "hashing", "out_of_core", "accuracy", "defaults")),
-    ("process", ("first_run",)),
+    ("process", ("first_run", "commands")),
     ("recommendations", ("lists", "serve")),
     ("sorting", ("sorting", "orders")),
     ("ranking", ("ranking", "mq2008", "solvers", "features")),
