@@ -33,18 +33,10 @@ class Bench(click.Command):
 @click.command("bench", cls=Bench)
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
 @option(
-    "--shape shapes NAME",
-    f"Use only these shapes of generated data: {', '.join(SHAPES)}.",
-    click.Choice(SHAPES),
-    multiple=True,
+    "--shape shapes NAME", f"Use only these generated shapes: {', '.join(SHAPES)}.", click.Choice(SHAPES), multiple=True
 )
 @option("--scale", "Fraction of their ratings, queries or vertices.", click.FloatRange(0, 1, min_open=True), 1.0)
-@option(
-    "--workers",
-    "Number of processes for benchmarks that measure errors only (impute-metr-la, impute-molene).",
-    click.IntRange(1, 256),
-    1,
-)
+@option("--workers", "Processes of benchmarks that measure errors only.", click.IntRange(1, 256), 1)
 @option("--output FILE", "Add the rows to this csv file.")
 @options.device
 def bench(names, shapes, scale, workers, output, device):

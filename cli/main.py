@@ -48,8 +48,10 @@ REPLACED = {  # (verb, removed option): what to use instead
     **dict.fromkeys([("tune", "--test"), ("tune", "--test-fraction")], "save the best by --model; evaluate tests it"),
     ("tune", "--plot"): "--json has the curves",
     ("tune", "--repeat"): "--cv N makes more folds",
+    ("tune", "--exhaustive"): "gpukit.tune in Python has it",
     ("export", "--side"): "the column side of a table says whose numbers they are",
     **dict.fromkeys([("update", "--hashes"), ("update", "--replay")], "partial_fit in Python has it"),
+    **dict.fromkeys([("train-lshmf", "--negatives"), ("train-lshmf", "--row-solver")], "LSHMF in Python has it"),
 }
 COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell; see completion.py
 

@@ -14,9 +14,7 @@ USES = {
 }
 
 titles = option("--titles FILE", "Titles to show: a file of item and title.")
-evidence = option(
-    "--evidence", "Two columns more: how many ratings of the user and of the item were learned from.", bool
-)
+evidence = option("--evidence", "Add the numbers of training ratings of the user and of the item.", bool)
 EVIDENCE = ("user_ratings", "item_ratings")  # these columns
 
 

@@ -6,7 +6,7 @@ import re
 import click
 
 from gpukit.errors import GpukitError
-from gpukit.factorization.settings import FEEDBACK, LOSSES, ROW_SOLVERS
+from gpukit.factorization.settings import FEEDBACK, LOSSES
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 AUTO = "auto"  # the number of ranks with the shortest estimated time
@@ -68,17 +68,9 @@ def slices(text):
 
 device = option("--device auto|cpu|cuda|cuda:N", "Device to run on; auto uses a GPU if there is one.", default="auto")
 seed = option("--seed", "Seed of all random choices.", click.IntRange(0, 2**63 - 1), 0)
-ranks = option(
-    "--ranks N|auto", "Run N processes on this machine's CPU; auto: one process, whose threads use all cores.", Count()
-)
-gpus = option(
-    "--gpus N|auto", "Run on N GPUs of this machine, a process each; auto: all if that is faster, else one.", Count()
-)
-dask = option(
-    "--dask ADDRESS|local",
-    "Run on all workers of a Dask cluster, a process each: the address of its scheduler, or local for workers on "
-    "this machine. Files are read and written by the workers.",
-)
+ranks = option("--ranks N|auto", "Run N processes on the CPU; auto: one, whose threads use all cores.", Count())
+gpus = option("--gpus N|auto", "Run on N GPUs of this machine; auto: on all if that is faster.", Count())
+dask = option("--dask ADDRESS|local", "Run on all workers of a Dask cluster, which read and write the files.")
 as_json = option("--json as_json", "Print the result as one JSON object.", bool)
 quiet = option("--quiet -q", "No progress bar and no remarks; results and errors only.", bool)
 force = option("--force", "Replace existing files; without it they are kept.", bool)
@@ -86,35 +78,17 @@ force = option("--force", "Replace existing files; without it they are kept.", b
 file_format = option("--format file_format NAME", f"Format of the file: {', '.join(FORMATS)}.", FORMATS, "auto")
 columns = option("--columns NAMES", "Names of the columns, in order, e.g. user,item,-,rating (-: ignored).")
 sep = option("--sep TEXT", "Separator of columns.  [default: detected]")
-null = option(
-    "--null", "Meaning of the value NULL: the feature's smallest in the query, or 0.", ("error", "min", "zero")
-)
+null = option("--null", "Value of NULL: the feature's smallest in the query, or 0.", ("error", "min", "zero"))
 duplicates = option("--duplicates", "Rating of a repeated (user, item) pair.", ("last", "mean", "error"))
 
 
-split = option(
-    "--split",
-    "Held-out ratings: a random part, the last of all by time, or the last of each user.",
-    ("random", "time", "user-time"),
-)
+SPLITS = ("random", "time", "user-time", "user-last", "user-one", "users")
+split = option("--split", "Held-out ratings: random, the last of all, or the last of each user.", SPLITS[:3])
 every_split = option(
-    "--split NAME",
-    "Held-out ratings: a random part (random), the last of all (time) or of each user (user-time); one "
-    "of each user, the last (user-last) or any (user-one); all ratings of some users (users).",
-    ("random", "time", "user-time", "user-last", "user-one", "users"),
+    "--split NAME", f"Held-out ratings: {', '.join(SPLITS)} (-last, -one: one of each; users: all of some).", SPLITS
 )
-ndcg = option(
-    "--ndcg",
-    "Discount and rules of NDCG: LETOR's, the usual ones, these without queries lacking relevant documents, or "
-    "the usual ones with labels as gains.",
-    ("letor", "standard", "skip-blank", "linear"),
-)
-relevant = option(
-    "--relevant LABEL",
-    "Documents from this label on count as relevant in MAP, p@K and mrr (LETOR 1, MSLR 2).",
-    float,
-    1.0,
-)
+ndcg = option("--ndcg", "Discount, gains and rules of NDCG.", ("letor", "standard", "skip-blank", "linear"))
+relevant = option("--relevant LABEL", "Least label of relevant documents in MAP, p@K and mrr (MSLR: 2).", float, 1.0)
 more = option("--show NAMES", "More metrics, such as ndcg@20,p@5,mrr,err@10: ndcg, p and err at any rank.")
 
 
@@ -123,11 +97,7 @@ def shared_options(command):
     return device(seed(as_json(quiet(command))))
 
 
-ties = option(
-    "--ties",
-    "Documents of equal scores: the mean over all their orders, or the file's order, as LETOR's scripts have it.",
-    ("average", "file"),
-)
+ties = option("--ties", "Equal scores: the mean over all orders, or the file's (LETOR's scripts).", ("average", "file"))
 
 
 def scoring(command):
@@ -140,40 +110,18 @@ def table_file(command):
     return file_format(columns(sep(command)))
 
 
-OF_CLICKS = (
-    option(
-        "--feedback",
-        "Meaning of the file: ratings (explicit), or choices of items, perhaps with counts (implicit: "
-        "clicks). auto: clicks if there are no ratings, or all are equal.",
-        FEEDBACK,
-        "auto",
-    ),
-    option("--positive-from RATING", "Ratings from here on are clicks, others not.", float),
-    option(
-        "--loss",
-        "Of clicks: squared error over all pairs, or cross-entropy or bpr with sampled negatives.",
-        LOSSES,
-        "auto",
-    ),
-    option("--negatives N", "Items drawn for each click (sampled).", click.IntRange(min=1)),
-    option("--unobserved-weight W", "Of a pair without a click; a click has 1.", float),
-    option(
-        "--row-solver",
-        "How ials solves for a row: exactly, or by conjugate gradients; auto takes what is faster for --factors.",
-        ROW_SOLVERS,
-        "auto",
-    ),
-)
+FEEDBACK_HELP = "Data of the file: ratings (explicit) or clicks (implicit); auto: clicks without different ratings."
+feedback = option("--feedback", FEEDBACK_HELP, FEEDBACK, "auto")
+positive_from = option("--positive-from RATING", "Least rating that is a click; others are none.", float)
+
+
+loss = option("--loss", "Of clicks: squared error of all pairs, or of sampled negatives.", LOSSES, "auto")
+unobserved_weight = option("--unobserved-weight W", "Weight of a pair without a click; a click has 1.", float)
 
 
 def implicit(command):
-    """Add the options of implicit feedback.
-
-    --feedback --positive-from --loss --negatives --unobserved-weight --row-solver, with parameters of these names.
-    """
-    for add in reversed(OF_CLICKS):
-        command = add(command)
-    return command
+    """Add --feedback --positive-from --loss --unobserved-weight, with parameters of these names."""
+    return feedback(positive_from(loss(unobserved_weight(command))))
 
 
 class Naming:

@@ -6,14 +6,14 @@ BASIC, ADVANCED, PAPERS = "Options", "Advanced options", "Options of the papers'
 SECTIONS = {  # of options with these names; others are in BASIC
     ADVANCED: (
         *("factors", "neighbors", "no_neighbors", "epochs", "learning_rate", "regularization", "early_stop"),
-        *("loss", "negatives", "unobserved_weight", "deterministic", "precision", "no_refit"),
+        *("loss", "unobserved_weight", "deterministic", "precision", "no_refit"),
         *("checkpoint", "resume", "seed", "ranks"),  # train-lshmf
         *("min_support", "popularity", "diversity"),  # recommend
         *("metric", "ndcg", "relevant", "ties", "scale", "null", "eps"),  # ranksvm
         *("nearest", "window", "holdout", "baselines", "confidence", "dtype", "tolerance"),  # impute
     ),
     PAPERS: (
-        *("solver", "row_solver", "lsh_p", "lsh_q", "lsh_bits", "lsh_psi", "search", "hash"),
+        *("solver", "lsh_p", "lsh_q", "lsh_bits", "lsh_psi", "search", "hash"),
         *("rates", "beta", "influence_rate", "influence_regularization"),
         *("weights", "center", "lambda_decay", "iterations", "no_acceleration", "no_rank_phase", "basis_size"),
     ),

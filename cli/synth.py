@@ -13,6 +13,7 @@ from gpukit.errors import ParameterError
 from gpukit.io import sinks
 
 COUNT = click.IntRange(1)
+LETOR = "mslr-web30k mslr-web10k mq2007-list mq2008-list mq2007 mq2008".split()
 
 
 def common(command):
@@ -27,10 +28,8 @@ def synth():
 
 @synth.command("ratings")
 @click.argument("output", metavar="OUT", type=click.Path())
-@option("--like", "Whose shape, skew and scale of ratings.", ("netflix", "ml-10m", "yahoo"))
-@option(
-    "--scale", "Share of its ratings, above 0 and at most 1; users and items shrink with the square root.", float, 0.01
-)
+@option("--like", "Shape, skew and scale of ratings.", ("netflix", "ml-10m", "yahoo"))
+@option("--scale", "Fraction of its ratings, at most 1; the sides shrink with its square root.", float, 0.01)
 @option("--users", "Number of users, instead of --scale.", COUNT)
 @option("--items", "Number of items, instead of --scale.", COUNT)
 @option("--ratings", "Number of ratings, instead of --scale.", COUNT)
@@ -80,13 +79,8 @@ def _write_titles(ids, path):
 
 @synth.command("letor")
 @click.argument("output", metavar="OUT", type=click.Path())
-@option(
-    "--like",
-    "Whose shape: the training set of a fold.",
-    ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
-    "mslr-web10k",
-)
-@option("--scale", "Share of its queries, above 0 and at most 1; their lengths are as in the whole.", float, 0.01)
+@option("--like", "Shape: the training set of a fold.", tuple(LETOR), "mslr-web10k")
+@option("--scale", "Fraction of its queries, at most 1; their lengths do not change.", float, 0.01)
 @option("--folds", "Folds of the folder OUT.  [default: 5]", click.IntRange(1, 5))
 @common
 def synth_letor(**values):

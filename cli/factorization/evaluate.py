@@ -27,27 +27,21 @@ from gpukit.factorization.lists.recommending import BY
 COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}
 SEQUENTIAL = {"earlier": "earlier ratings of the user", "ratings": "ratings", "rmse": "RMSE", "mae": "MAE"}
 SEQUENTIAL |= {"biases_rmse": "RMSE of biases", "biases_mae": "MAE of biases"}
+NCF = click.Tuple([click.Choice(["ncf"]), str])
 
 
 @click.command(cls=Sectioned)
 @click.argument("model")
 @click.argument("test")
-@option("--lists of_lists", "Judge lists; a model of clicks is judged so in any case.", bool)
+@option("--lists of_lists", "Evaluate lists; always, for a model of clicks.", bool)
 @option("-k cuts", "Length of the lists; may be given several times.", click.IntRange(min=1), (10,), multiple=True)
-@option(
-    "--protocol",
-    "Besides, rank each click of TEST among the items of its line in this file, as NCF's authors do.",
-    click.Tuple([click.Choice(["ncf"]), str]),
-    metavar="ncf NEGATIVES",
-)
-@option("--against MODEL", "Another model: is the difference more than chance?")
-@option("--given FILE", "Judge these users, whom MODEL need not know, by lists made from FILE.")
-@option(
-    "--sequential", "Predict each rating from the user's earlier ones, new users included, and learn it then.", bool
-)
-@option("--positive-from RATING", "In lists, only what is rated so or better counts.", float)
-@option("--by", "What ranks, as in recommend.", BY)
-@option("--no-baselines", "Leave popularity, item kNN and EASE out.", bool)
+@option("--protocol", "Rank each click of TEST among the items of its line here too.", NCF, metavar="ncf NEGATIVES")
+@option("--against MODEL", "Another model; report whether the difference is significant.")
+@option("--given FILE", "Evaluate users that MODEL need not know, by lists made from FILE.")
+@option("--sequential", "Predict each rating from the user's earlier ones, then learn it.", bool)
+@option("--positive-from RATING", "Least rating that counts, in lists.", float)
+@option("--by", "Ranking of lists, as in recommend.", BY)
+@option("--no-baselines", "Leave out popularity, item kNN and EASE.", bool)
 @options.table_file
 @options.duplicates
 @options.shared_options
@@ -55,10 +49,10 @@ SEQUENTIAL |= {"biases_rmse": "RMSE of biases", "biases_mae": "MAE of biases"}
 @options.gpus
 @click.pass_context
 def evaluate(ctx, **values):
-    """Judge MODEL by TEST: ratings, or clicks, that it was not trained on.
+    """Evaluate MODEL on TEST: ratings, or clicks, that it was not trained on.
 
-    Predicted ratings are judged by RMSE and MAE. Lists are judged by what their users clicked later, over all items,
-    without those that they are known to have clicked.
+    Predicted ratings have RMSE and MAE. Lists are compared with the later clicks of their users, over all items except
+    those that a user has already clicked. --protocol ncf is that of He et al. 2017.
 
     \b
     gpukit evaluate my.gpukit later.csv
@@ -69,7 +63,7 @@ def evaluate(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     if ask.against == ask.model:
-        raise ParameterError(f"--against {ask.against} is the model that is judged: name another one.")
+        raise ParameterError(f"--against {ask.against} is the evaluated model itself: name another one.")
     sources = (ask.model, ask.test, ask.against, ask.given, *(ask.protocol or ())[1:])
     with run_as_team(ctx, ask, [path for path in sources if path]) as team:
         run(ask, stages, team)
@@ -83,7 +77,7 @@ def run(ask, stages, team):
     check(ask, other)
     if team.size > 1 and not ask.of_lists:
         raise ParameterError(
-            "Ranks (--ranks, --gpus, mpiexec) share lists out, and predicted ratings are judged here: add --lists, or "
+            "Ranks (--ranks, --gpus, mpiexec) divide lists, and predicted ratings are evaluated here: add --lists, or "
             "start one."
         )
     judge = judging.judge if ask.of_lists else judge_sequentially if ask.sequential else judge_ratings
@@ -105,14 +99,14 @@ def check(ask, other):
     """
     if ask.of_lists:
         if ask.sequential:
-            raise ParameterError("--sequential is about predicted ratings, and lists are judged here: leave it out.")
+            raise ParameterError("--sequential is about predicted ratings, and lists are evaluated here: leave it out.")
         if ask.given and ask.protocol:
             raise ParameterError("--protocol ncf is for users of MODEL, not for those of --given: leave one out.")
         return
     options = {"--given": ask.given, "--positive-from": ask.positive_from, "--no-baselines": ask.no_baselines or None}
     for name, value in options.items():
         if value is not None:
-            raise ParameterError(f"{name} is about lists, and predicted ratings are judged here: add --lists.")
+            raise ParameterError(f"{name} is about lists, and predicted ratings are evaluated here: add --lists.")
     if other is not None and other.feedback_ == "implicit":
         raise ParameterError(
             f"--against {ask.against} is a model of clicks, which predicts no ratings: add --lists to compare lists."
@@ -124,7 +118,7 @@ def read_test(ask, stages):
     test = read_table(ask, ask.test, times="auto" if ask.sequential else False)
     stages.done("reading")
     if not len(test):
-        raise DataError(f"{ask.test} holds no ratings to judge by.")
+        raise DataError(f"{ask.test} holds no ratings to evaluate with.")
     return test
 
 

@@ -18,11 +18,7 @@ DONE = {"ratings": "rated", "clicks": "clicked"}
 @option("--user ID", "The user.", required=True)
 @option("--item ID", "The item.", required=True)
 @option("-n count", "Ratings of the user to show.", click.IntRange(min=1), 5)
-@option(
-    "--by",
-    "Score to explain: that of recommend (lists; trained once and saved in MODEL), or the predicted rating.",
-    BY,
-)
+@option("--by", "Score to explain: that of lists (saved in MODEL), or the predicted rating.", BY)
 @models.titles
 @options.as_json
 @options.quiet

@@ -66,7 +66,7 @@ def read_clicks(ask, least):
     if least is None:
         users, items = read_pairs(ask.test, ask.file_format, ask.columns, ask.sep)
         if not len(users):
-            raise DataError(f"{ask.test} holds no clicks to judge lists by.")
+            raise DataError(f"{ask.test} holds no clicks to evaluate lists with.")
         return users, items
     test = read_table(ask, ask.test)
     if ask.positive_from is None and not are_pairs(test):
@@ -127,7 +127,7 @@ def remarks(full):
         "of items that it does not know": left.unknown_items,
         "that it was trained on": left.known,
         "repeated": left.repeated,
-        "that the other model cannot judge": full.strange,
+        "that the other model cannot evaluate": full.strange,
     }
     reasons = [f"{count:,} {what}" for what, count in counts.items() if count]
     if reasons:
@@ -236,7 +236,7 @@ def closing_table(model, test, positive_from=None, split="random", seed=0, lengt
             given_clicks, later = split_new_users(later, seed=seed)
         return model.evaluate_lists(later, min(length, len(model.item_ids_)), given=given_clicks)
     except DataError as error:
-        report.remark(f"The lists were not judged: {error}", False)
+        report.remark(f"The lists were not evaluated: {error}", False)
         return None
 
 

@@ -28,21 +28,14 @@ from gpukit.timing import in_background
 
 SHOWN = 5  # categories in a message
 OPTIONS = (
-    option("--only IDS", "Of these items alone: a file, an id a line, or 1,2,3.", multiple=True),
+    option("--only IDS", "Recommend only these items: a file with an id per line, or 1,2,3.", multiple=True),
     option("--without IDS", "Leave these items out: a file, or 1,2,3.", multiple=True),
-    option("--categories FILE", "Categories of items: a file of item,category."),
-    option("--only-category NAME", "Of items in this category, or another named.", multiple=True),
+    option("--categories FILE", "Categories of items: a file of item,category.", multiple=False),
+    option("--only-category NAME", "Recommend only items in the named categories.", multiple=True),
     option("--without-category NAME", "Leave items of this category out.", multiple=True),
-    option("--min-support N", "Of items with at least N ratings.", click.IntRange(min=0), 0),
-    option(
-        "--popularity W",
-        "Add W log(1 + ratings) of the item to each score; below 0 for what is less known.",
-        float,
-        0.0,
-    ),
-    option(
-        "--diversity D", "0 to 1: hold items back that are like those listed before them.", click.FloatRange(0, 1), 0.0
-    ),
+    option("--min-support N", "Recommend only items with at least N ratings.", click.IntRange(min=0), 0),
+    option("--popularity W", "Add W log(1 + ratings) of the item to each score.", float, 0.0),
+    option("--diversity D", "Penalty of items similar to earlier ones of the list.", click.FloatRange(0, 1), 0.0),
 )
 
 

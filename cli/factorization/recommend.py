@@ -26,16 +26,9 @@ from gpukit.ratings.check import clicks_after
 @click.argument("model")
 @option("--user users ID", "For this user; may be given several times.", multiple=True)
 @option("--all everyone", "For every user of the model.", bool)
-@option(
-    "--ratings FILE",
-    "For who rated so: item,rating of one, or user,item,rating of several; clicks: items of one, or user,item.",
-)
-@option(
-    "--by",
-    "What ranks: who rates what at all, and how (lists; learned once and kept in MODEL); or the predicted rating.",
-    BY,
-)
-@option("-n count", "Items a user.", click.IntRange(min=1), 10)
+@option("--ratings FILE", "For users of a file: item,rating of one, or user,item,rating; clicks without ratings.")
+@option("--by", "Ranking: of lists (learned once and saved in MODEL), or by predicted rating.", BY)
+@option("-n count", "Number of items per user.", click.IntRange(min=1), 10)
 @listing.options
 @models.titles
 @models.evidence

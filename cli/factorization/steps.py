@@ -122,8 +122,8 @@ def describe_as_ratings(ask, ratings):
     """Describe input that must be ratings; DataError for clicks."""
     if are_pairs(ratings):
         raise DataError(
-            f"{ask.ratings} holds {len(ratings):,} pairs without ratings, and settings are judged by RMSE here. gpukit "
-            "train-lshmf chooses the settings for clicks by itself."
+            f"{ask.ratings} holds {len(ratings):,} pairs without ratings, and settings are compared by RMSE here. "
+            "gpukit train-lshmf chooses the settings for clicks by itself."
         )
     (low, high), (users, items) = ratings.scale, ratings.shape
     return f"{ask.ratings}: {len(ratings):,} ratings from {low:g} to {high:g}, {users:,} users, {items:,} items"
@@ -199,8 +199,8 @@ def build(ask):
     from gpukit.factorization import LSHMF, MatrixFactorization
 
     params = report.pick(ask, "device learning_rate regularization deterministic precision feedback positive_from loss")
-    params |= report.pick(ask, "solver unobserved_weight row_solver rates beta")
-    params |= {"n_factors": ask.factors, "random_state": ask.seed, "n_negatives": ask.negatives}
+    params |= report.pick(ask, "solver unobserved_weight rates beta")
+    params |= {"n_factors": ask.factors, "random_state": ask.seed}
     params |= {"n_epochs": ask.epochs, "early_stopping": ask.early_stop or 0}
     if ask.neighbors == 0:
         return MatrixFactorization(**params)

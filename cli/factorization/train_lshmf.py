@@ -23,7 +23,7 @@ from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.search import CARDS, SEARCHES
 from gpukit.runtime.start import import_reader
 
-AT_LEAST_1 = click.IntRange(min=1)
+AT_LEAST_1, SHARE = click.IntRange(min=1), click.FloatRange(0, 1, max_open=True)
 
 
 @click.command("train-lshmf", cls=Sectioned)
@@ -32,15 +32,8 @@ AT_LEAST_1 = click.IntRange(min=1)
 @option("--factors", f"Length F of the factor vectors.  [{options.FROM_DATA}]", AT_LEAST_1)
 @option("--neighbors", f"Neighbours K of an item.  [{options.FROM_DATA}]", click.IntRange(min=0))
 @option("--no-neighbors", "Plain factorization (CUSGD++); the same as --neighbors 0.", bool)
-@option("--epochs", f"Passes over the ratings, at most.  [{options.FROM_DATA}]", AT_LEAST_1)
-@option(
-    "--solver",
-    "Solver for ratings: stochastic gradient descent (sgd: CULSH-MF, without neighbours CUSGD++); without "
-    "neighbours also batch-Hogwild (hogwild, cuSGD's) or alternating least squares (als, cuALS's). Clicks: ials, "
-    "ease (weights between items) or sampled; auto chooses the one with the best lists, or a sum.",
-    ALL_SOLVERS,
-    "auto",
-)
+@option("--epochs", f"Maximum number of passes over the ratings.  [{options.FROM_DATA}]", AT_LEAST_1)
+@option("--solver", "Ratings: sgd, hogwild or als; clicks: ials, ease or sampled.", ALL_SOLVERS, "auto")
 @options.implicit
 @option("--lsh-p", "Hashings that make up one bucket code.", AT_LEAST_1, 3)
 @option("--lsh-q", "Bucket codes of an item.", AT_LEAST_1, 100)
@@ -50,41 +43,19 @@ AT_LEAST_1 = click.IntRange(min=1)
 @option("--beta", "beta of Eq. (7): rates paper (0.3; sampled 0.05) and hogwild (0.05).", float)
 @option("--influence-rate", "alpha_w of Table 5; of rates paper 0.057 times the learning rate.", float)
 @option("--influence-regularization", "lambda_w of Table 5.  [default: 0.002]", float)
-@option(
-    "--search",
-    "Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",
-    SEARCHES,
-    "hamming",
-)
-@option(
-    "--hash",
-    "Hash of an item: of its users and ratings (simlsh, projection), or of its users alone (minhash).",
-    HASHES,
-    "simlsh",
-)
+@option("--search", "Search of neighbours: all bits, the paper's buckets, GSM, or at random.", SEARCHES, "hamming")
+@option("--hash", "Hash of an item, of its ratings or (minhash) of its users alone.", HASHES, "simlsh")
 @option("--test FILE", "Test on these ratings and train on all of RATINGS.")
-@option(
-    "--test-fraction SHARE",
-    "Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]",
-    click.FloatRange(0, 1, max_open=True),
-)
+@option("--test-fraction SHARE", "Share of RATINGS to hold out for testing.  [default: 0.1 without --test]", SHARE)
 @options.every_split
 @option(
-    "--early-stop N",
-    "Find the epochs on a held-out part of the training ratings, where N without a lower RMSE end the search; "
-    "then train on all.",
-    AT_LEAST_1,
+    "--early-stop N", "Stop after N epochs without a lower RMSE on held-out ratings; then train on all.", AT_LEAST_1
 )
 @option("--learning-rate", "Size of the steps.  [default: by the number of ratings]", float)
 @option("--regularization", f"Weight of the penalty on parameters.  [{options.FROM_DATA}]", float)
 @option("--deterministic", "The same result on every run, with any number of threads; slower.", bool)
-@option(
-    "--precision",
-    "Precision of the shared factors; half needs a GPU; auto uses it there for many ratings.",
-    PRECISIONS,
-    "auto",
-)
-@option("--no-refit", "Save the model that the errors belong to; do not train it again on all of RATINGS.", bool)
+@option("--precision", "Precision of the shared factors; half needs a GPU.", PRECISIONS, "auto")
+@option("--no-refit", "Save the model of the printed errors; do not train again on all of RATINGS.", bool)
 @option("--lists", "Train the ranking of lists now, not at the first recommend.", bool)
 @option("--checkpoint FILE", "Save the state here during training.")
 @option("--resume", "Continue from --checkpoint.", bool)
@@ -107,6 +78,10 @@ def train_lshmf(ctx, **values):
     Files without ratings, or with equal ratings, are clicks. Then the model learns lists, with settings that rank
     held-out clicks of each user best, and the final table compares them with popularity, item kNN and
     EASE.
+
+    --split holds out random ratings, the last ones of all (time) or of each user (user-time), one of each user, the
+    last (user-last) or any (user-one), or all ratings of some users (users). Solvers hogwild (batch-Hogwild, cuSGD's)
+    and als (alternating least squares, cuALS's) have no neighbours.
 
     The errors belong to a model trained without the held-out ratings. The saved model is then trained again on all of
     RATINGS with the same settings; --no-refit saves the first one.

@@ -27,25 +27,10 @@ PASSED = {name: f"--{name}" for name in ("format", "columns", "sep", "duplicates
 
 @click.command()
 @click.argument("ratings")
-@option(
-    "--grid TEXT",
-    "What to try, e.g. 'factors=16,64 neighbors=0,32 regularization=0.03,0.05 learning-rate=0.2'; what is not "
-    "named stays at the defaults.  [default: by how dense RATINGS are]",
-    multiple=True,
-)
+@option("--grid TEXT", "Settings to try: 'factors=16,64 regularization=0.03'.  [default: by the data]", multiple=True)
 @option("--cv N", "Folds.  [default: 5; of many ratings some of 10]", click.IntRange(2, 255))
-@option(
-    "--budget SECONDS",
-    "Begin no training after so long and take the best so far; 0: no end.",
-    click.FloatRange(0),
-    900.0,
-)
-@option(
-    "--exhaustive",
-    "Every setting on every fold; else, with many ratings, only those that come near the best on the first.",
-    bool,
-)
-@option("--epochs", "Passes over the ratings, at most; the best number is found.", click.IntRange(min=1))
+@option("--budget SECONDS", "Begin no training after this time; 0: no limit.", click.FloatRange(0), 900.0)
+@option("--epochs", "Maximum number of passes over the ratings.", click.IntRange(min=1))
 @options.split
 @option("--model FILE", "Save the winner, trained on RATINGS, here.")
 @options.force
@@ -56,8 +41,10 @@ PASSED = {name: f"--{name}" for name in ("format", "columns", "sep", "duplicates
 def tune(ctx, **values):
     """Find the options of train-lshmf that suit RATINGS, by cross-validation.
 
-    Parts of the ratings (folds) are held out in turn; a setting is judged by the mean RMSE on them, after the epoch at
-    which that is least. --split time and user-time are for these too: each fold is later than what is trained on.
+    Parts of the ratings (folds) are held out alternately. A setting has the mean RMSE on them after its best epoch.
+    With many ratings only settings close to the best one on the first fold are tried on the others. With --split time
+    and user-time each fold is later than its training ratings.
+    Parameters that --grid does not name have their defaults.
 
     \b
     gpukit tune ratings.csv
@@ -118,7 +105,7 @@ def search(ctx, ask, train):
     from gpukit.factorization import LSHMF
     from gpukit.factorization.tuning import Rules, Tuning
 
-    rules = Rules(ask.cv, 1, ask.epochs, ask.budget or None, ask.exhaustive or None, ask.split)
+    rules = Rules(ask.cv, 1, ask.epochs, ask.budget or None, None, ask.split)
     estimator = LSHMF(device=ask.device, random_state=ask.seed)
     if ask.model is None:  # fit warns
         warn_of_columns(estimator, train)

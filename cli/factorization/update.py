@@ -16,14 +16,8 @@ from gpukit.factorization.settings import RETRAINED, ROWS
 @click.argument("model")
 @click.argument("new")
 @option("--model target FILE", "Save the updated model here; MODEL itself with --force.")
-@option(
-    "--rows", "Rows of known users and items move a little, or stay unchanged (the paper's Algorithm 4).", ROWS, "move"
-)
-@option(
-    "--widen-scale",
-    "Accept ratings outside the model's scale, which widens to them; of counts, those below 0, as no clicks.",
-    bool,
-)
+@option("--rows", "Known users and items are adjusted, or stay unchanged (Algorithm 4).", ROWS, "move")
+@option("--widen-scale", "Accept ratings outside the model's scale, and counts below 0 as no clicks.", bool)
 @option("--test FILE", "Show RMSE and MAE on these ratings, before and after.")
 @options.force
 @options.table_file

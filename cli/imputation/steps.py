@@ -116,7 +116,7 @@ def run(ctx, ask, stages, team):
         set_interrupt_message(ctx, f"{ask.output} is whole.")
         stages.done("writing")
     done = judge(ask, Done(data, model, sample, [], None, warnings))
-    stages.done("judging")
+    stages.done("evaluating")
     return done
 
 

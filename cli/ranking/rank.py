@@ -26,16 +26,13 @@ OF_TEST_TITLE += "p of the paired randomization test over queries"
 @click.command()
 @click.argument("model")
 @click.argument("file")
-@option("--output FILE", "Write the scores here instead of on stdout; to a name in .trec as a run of TREC.")
+@option("--output FILE", "Write the scores here; to a name in .trec as a TREC run.  [default: stdout]")
 @options.force
-@option("--metrics", "Also say how well they agree with the labels in FILE (on stderr).", bool)
-@option("--per-query FILE", "Write the metrics of each query here, as csv; those of the pairs with weights.")
-@option("--against MODEL", "Another model: is the difference of the metrics over the queries more than chance?")
-@option("--qrels FILE", "Take the labels from these qrels of TREC; documents that they lack have 0.")
-@option(
-    "--explain DOC[,DOC]",
-    "Say how the features make up the score of a document, or the difference of two: their numbers in FILE, from 1.",
-)
+@option("--metrics", "Print metrics by the labels in FILE too (on stderr).", bool)
+@option("--per-query FILE", "Write the metrics of each query here, as csv; those of pairs with weights.")
+@option("--against MODEL", "Another model; report whether the difference over queries is significant.")
+@option("--qrels FILE", "Take the labels from these TREC qrels; other documents have 0.")
+@option("--explain DOC[,DOC]", "Explain the score of a document of FILE, or the difference of two; from 1.")
 @options.scoring
 @options.null
 @options.as_json

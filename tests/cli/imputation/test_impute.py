@@ -26,7 +26,7 @@ STRETCHES = (
     "transform",
     "thresholding",
     "writing",
-    "judging",
+    "evaluating",
 )
 
 

@@ -170,7 +170,7 @@ def test_bad_requests(refused, data, tmp_path):
     )
     assert "does not exist" in refused("evaluate", one, tmp_path / "none.csv")
     assert "no model file" in refused("evaluate", one, test, "--against", tmp_path / "none.gpukit")
-    assert "is the model that is judged: name another" in refused("evaluate", one, test, "--against", one)
+    assert "is the evaluated model itself: name another" in refused("evaluate", one, test, "--against", one)
     assert "Protocol" in refused("evaluate", one, test, "--protocol", "vae", "x").title()
     assert "can be judged" in refused("evaluate", one, data / "train.csv", "--lists")
 
