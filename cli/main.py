@@ -49,6 +49,7 @@ REPLACED = {  # (verb, removed option): what to use instead
     ("tune", "--plot"): "--json has the curves",
     ("tune", "--repeat"): "--cv N makes more folds",
     ("tune", "--exhaustive"): "gpukit.tune in Python has it",
+    **dict.fromkeys([("predict", "--evidence"), ("recommend", "--evidence")], "evidence() in Python has it"),
     ("export", "--side"): "the column side of a table says whose numbers they are",
     **dict.fromkeys([("update", "--hashes"), ("update", "--replay")], "partial_fit in Python has it"),
     **dict.fromkeys([("train-lshmf", "--negatives"), ("train-lshmf", "--row-solver")], "LSHMF in Python has it"),
@@ -147,12 +148,12 @@ def check_limit():
         raise MemoryError(f"ulimit -v allows {most / 2**20:,.0f} MiB, and starting takes {least >> 20:,}")
 
 
-def set_interrupt_message(ctx, what):
+def set_interrupt_message(what):
     """Set the message of a verb for an interrupt.
 
-    Example: survived(ctx, "The checkpoint ck.gpukit can be resumed.").
+    Example: set_interrupt_message("The checkpoint ck.gpukit can be resumed.").
     """
-    ctx.find_root().meta["gpukit.survived"] = what
+    click.get_current_context().find_root().meta["gpukit.survived"] = what
 
 
 def run_alone(arguments=None):

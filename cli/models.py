@@ -14,8 +14,6 @@ USES = {
 }
 
 titles = option("--titles FILE", "Titles to show: a file of item and title.")
-evidence = option("--evidence", "Add the numbers of training ratings of the user and of the item.", bool)
-EVIDENCE = ("user_ratings", "item_ratings")  # these columns
 
 
 def open_model(path, device, stages, kinds=RATINGS):

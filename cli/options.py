@@ -1,10 +1,13 @@
 """Options of several verbs, and option names in messages of the library."""
 
 import contextlib
+import functools
 import re
+from types import SimpleNamespace
 
 import click
 
+from gpukit.cli.report import Stages
 from gpukit.errors import GpukitError
 from gpukit.factorization.settings import FEEDBACK, LOSSES
 
@@ -150,3 +153,60 @@ class Naming:
             renamed = type(error)(self.spoken(str(error)))
             renamed.exit_code = error.exit_code  # of another rank's error
             raise renamed from None
+
+
+BASIC, ADVANCED, PAPERS = "Options", "Advanced options", "Options of the papers' algorithms"
+FEW = 20  # parameters, which need no sections
+SECTIONS = {  # of options with these names; others are in BASIC
+    ADVANCED: (
+        *("factors", "neighbors", "no_neighbors", "epochs", "learning_rate", "regularization", "early_stop"),
+        *("loss", "unobserved_weight", "deterministic", "precision", "no_refit"),
+        *("checkpoint", "resume", "seed", "ranks"),  # train-lshmf
+        *("min_support", "popularity", "diversity"),  # recommend
+        *("metric", "ndcg", "relevant", "ties", "scale", "null", "eps"),  # ranksvm
+        *("nearest", "window", "holdout", "baselines", "confidence", "dtype", "tolerance"),  # impute
+    ),
+    PAPERS: (
+        *("solver", "lsh_p", "lsh_q", "lsh_bits", "lsh_psi", "search", "hash"),
+        *("rates", "beta", "influence_rate", "influence_regularization"),
+        *("weights", "center", "lambda_decay", "iterations", "no_acceleration", "no_rank_phase", "basis_size"),
+    ),
+}
+
+
+class Sectioned(click.Command):
+    """A command whose --help lists options by section if there are many."""
+
+    def format_options(self, ctx, formatter):
+        """Write the options of each section in their order."""
+        if len(self.params) <= FEW:
+            return super().format_options(ctx, formatter)
+        records = {BASIC: [], ADVANCED: [], PAPERS: []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record:
+                records[section_of(parameter.name)].append(record)
+        for title, lines in records.items():
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
+
+
+def section_of(name):
+    """Return the section of an option by its parameter's name."""
+    return next((title for title, names in SECTIONS.items() if name in names), BASIC)
+
+
+def command(name=None, parent=click):
+    """Return a decorator that makes a click command of a function (ask, stages).
+
+    ask: the parameters by name; stages: a report.Stages. name: by default that of the function; parent: a group.
+    """
+
+    def make(function):
+        def run(**values):
+            return function(SimpleNamespace(**values), Stages())
+
+        return parent.command(name, cls=Sectioned)(functools.update_wrapper(run, function))
+
+    return make

@@ -1,14 +1,12 @@
 """`gpukit synth`: generated data with the shapes of well-known data sets."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.convert import describe_documents, describe_graph, describe_ratings, show
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 
@@ -26,7 +24,7 @@ def synth():
     """Generate data with the shapes of well-known data sets."""
 
 
-@synth.command("ratings")
+@options.command("ratings", synth)
 @click.argument("output", metavar="OUT", type=click.Path())
 @option("--like", "Shape, skew and scale of ratings.", ("netflix", "ml-10m", "yahoo"))
 @option("--scale", "Fraction of its ratings, at most 1; the sides shrink with its square root.", float, 0.01)
@@ -35,7 +33,7 @@ def synth():
 @option("--ratings", "Number of ratings, instead of --scale.", COUNT)
 @option("--titles FILE", "Also write item,title with invented titles (csv).")
 @common
-def synth_ratings(**values):
+def synth_ratings(ask, stages):
     """Generate ratings: heavy-tailed users and items, a planted low rank, tastes for groups of like items, and noise.
 
     OUT ends in .gkr (binary), .npz (scipy sparse) or .csv; - is csv on stdout. The planted RMSE (what is left when
@@ -44,7 +42,6 @@ def synth_ratings(**values):
     \b
     gpukit synth ratings --like ml-10m --scale 0.1 sample.csv
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     outputs.takes_stdout(ask.output, ask.as_json)
     from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
@@ -77,13 +74,13 @@ def _write_titles(ids, path):
         file.writelines(f"{item},Item {item}\n" for item in ids.tolist())
 
 
-@synth.command("letor")
+@options.command("letor", synth)
 @click.argument("output", metavar="OUT", type=click.Path())
 @option("--like", "Shape: the training set of a fold.", tuple(LETOR), "mslr-web10k")
 @option("--scale", "Fraction of its queries, at most 1; their lengths do not change.", float, 0.01)
 @option("--folds", "Folds of the folder OUT.  [default: 5]", click.IntRange(1, 5))
 @common
-def synth_letor(**values):
+def synth_letor(ask, stages):
     """Generate documents of queries: correlated, heavy-tailed features, and a relevance that partly depends on them.
 
     OUT ends in .txt (svmlight with query ids) or .gkl (binary), is - (text on stdout), or is a folder to be made: Fold1
@@ -93,7 +90,6 @@ def synth_letor(**values):
     gpukit synth letor --like mq2008 --scale 1 train.txt
     gpukit synth letor --like mslr-web10k --scale 0.05 folder
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     from gpukit.documents import copies, synth_letor, write_folds, write_letor
     from gpukit.documents import folds as letor_folds
 
@@ -114,7 +110,7 @@ def synth_letor(**values):
     show(ask.output, describe_documents(documents), stages, ask, rate=("generating", "documents"))
 
 
-@synth.command("graph")
+@options.command("graph", synth)
 @option("--output -o FILE", "Where to write it, an .npz that gpukit impute reads.", click.Path(), required=True)
 @option("--like", "Whose degrees.  [default: random]", click.Choice(["random", "ego-facebook"]))
 @option("--vertices", "Vertices.  [default: 400; 4,039 of ego-facebook]", click.IntRange(2))
@@ -125,7 +121,7 @@ def synth_letor(**values):
 @option("--entries", "Single entries are missing, in place of whole slices.", bool)
 @option("--noise", "Of the observed values, as a share of their root mean square.", click.FloatRange(0), 0.0)
 @common
-def synth_graph(**values):
+def synth_graph(ask, stages):
     """Generate a graph tensor: a matrix on each vertex of a graph, of low rank in the graph spectral domain.
 
     As the paper of graph-tensor imputation makes its data; the truth is written too. A whole Fourier basis is computed
@@ -135,7 +131,6 @@ def synth_graph(**values):
     gpukit synth graph --like ego-facebook --slice 50x50 --rank 5 --missing 0.2 -o graph.npz
     gpukit synth graph --edges facebook_combined.txt --slice 20x20 --rank 2 -o graph.npz
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     from gpukit.graphs import read, write_graph
     from gpukit.graphs import synth_graph as generate
 

@@ -37,12 +37,13 @@ A_NUMBER = {".npz": 8, ".npy": 8, ".parquet": 4, "packed": 2.5, "text": 7}
 
 
 @contextlib.contextmanager
-def run_as_team(ctx, ask, sources=(), work=lambda: None):
+def run_as_team(ask, sources=(), work=lambda: None):
     """Yield the parallel.Team of this process.
 
     With --ranks, --gpus or --dask, this process starts the ranks, waits, and exits with their code. sources: the files
     that every rank opens; work(): the cost_model.Workload for auto.
     """
+    ctx = click.get_current_context()
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
     by_others = PARENT_VARIABLE not in os.environ

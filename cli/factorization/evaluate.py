@@ -1,7 +1,5 @@
 """`gpukit evaluate`: evaluate a model's predictions and lists on a test, with baselines."""
 
-from types import SimpleNamespace
-
 import click
 import numpy as np
 
@@ -17,8 +15,6 @@ from gpukit.cli.factorization.table import (
     unknown_pairs,
 )
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
-from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.lists.significance import compare
@@ -30,7 +26,7 @@ SEQUENTIAL |= {"biases_rmse": "RMSE of biases", "biases_mae": "MAE of biases"}
 NCF = click.Tuple([click.Choice(["ncf"]), str])
 
 
-@click.command(cls=Sectioned)
+@options.command()
 @click.argument("model")
 @click.argument("test")
 @option("--lists of_lists", "Evaluate lists; always, for a model of clicks.", bool)
@@ -47,8 +43,7 @@ NCF = click.Tuple([click.Choice(["ncf"]), str])
 @options.shared_options
 @options.ranks
 @options.gpus
-@click.pass_context
-def evaluate(ctx, **values):
+def evaluate(ask, stages):
     """Evaluate MODEL on TEST: ratings, or clicks, that it was not trained on.
 
     Predicted ratings have RMSE and MAE. Lists are compared with the later clicks of their users, over all items except
@@ -61,11 +56,10 @@ def evaluate(ctx, **values):
     gpukit evaluate my.gpukit later.csv --lists --gpus 2
     gpukit evaluate ncf.gpukit ml-1m.test.rating --protocol ncf ml-1m.test.negative
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     if ask.against == ask.model:
         raise ParameterError(f"--against {ask.against} is the evaluated model itself: name another one.")
     sources = (ask.model, ask.test, ask.against, ask.given, *(ask.protocol or ())[1:])
-    with run_as_team(ctx, ask, [path for path in sources if path]) as team:
+    with run_as_team(ask, [path for path in sources if path]) as team:
         run(ask, stages, team)
 
 

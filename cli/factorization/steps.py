@@ -218,7 +218,7 @@ def check_shared(ask):
 
 
 @contextlib.contextmanager
-def training(ctx, ask, quiet):
+def training(ask, quiet):
     """Yield (texts of warnings, progress) for a training; Ctrl-C keeps the checkpoint and reports it."""
     with (
         report.collect_warnings(quiet, table.spoken) as messages,
@@ -228,23 +228,23 @@ def training(ctx, ask, quiet):
         try:
             yield messages, progress
         except KeyboardInterrupt as stop:
-            set_interrupt_message(ctx, describe_checkpoint(ask.checkpoint, stop.__cause__))
+            set_interrupt_message(describe_checkpoint(ask.checkpoint, stop.__cause__))
             raise
 
 
-def fit(ctx, ask, train, test, stages, team=ALONE):
+def fit(ask, train, test, stages, team=ALONE):
     """Return (fitted estimator, warning texts)."""
     model, judges = build(ask), None if ask.early_stop else test  # the test set must not stop it
     options = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
-    with training(ctx, ask, ask.quiet or ask.as_json) as (messages, progress):
+    with training(ask, ask.quiet or ask.as_json) as (messages, progress):
         model.fit(train, validation=judges, progress=progress, **options)
     stages.done("preparing", {name: seconds for name, seconds in model.timings_.items() if name != "prepare"})
     return model, messages
 
 
-def refit(ctx, ask, model, ratings, stages, team=ALONE):
+def refit(ask, model, ratings, stages, team=ALONE):
     """Return a model trained on all Ratings with a fitted model's settings."""
-    with training(ctx, ask, True) as (_, progress):
+    with training(ask, True) as (_, progress):
         saved = model.refit(ratings, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume, team=team)
     stages.done(REFIT)
     return saved

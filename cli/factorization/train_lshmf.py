@@ -11,8 +11,6 @@ from gpukit.cli import options, outputs, report, teams
 from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.table import options_named
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
-from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.errors import DataError, ParameterError
@@ -26,7 +24,7 @@ from gpukit.runtime.start import import_reader
 AT_LEAST_1, SHARE = click.IntRange(min=1), click.FloatRange(0, 1, max_open=True)
 
 
-@click.command("train-lshmf", cls=Sectioned)
+@options.command()
 @click.argument("ratings")
 @option("--model FILE", "Save the model here, for predict, recommend and similar.")
 @option("--factors", f"Length F of the factor vectors.  [{options.FROM_DATA}]", AT_LEAST_1)
@@ -67,8 +65,7 @@ AT_LEAST_1, SHARE = click.IntRange(min=1), click.FloatRange(0, 1, max_open=True)
 @options.ranks
 @options.gpus
 @options.dask
-@click.pass_context
-def train_lshmf(ctx, **values):
+def train_lshmf(ask, stages):
     """Train a model on RATINGS to predict ratings and to recommend items.
 
     If users and items have few ratings, options that are not given are chosen on held-out ratings; damped biases
@@ -94,7 +91,6 @@ def train_lshmf(ctx, **values):
     gpukit train-lshmf clicks.csv --model lists.gpukit
     gpukit train-lshmf ratings.csv --positive-from 4 --model lists.gpukit
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     start_driver(ask.device)
     check(ask)
     import_reader(ask.ratings)
@@ -103,7 +99,7 @@ def train_lshmf(ctx, **values):
     with options_named():
         is_half(ask.precision, capability is not None, 0)  # this and check() raise for invalid options
         steps.build(ask).check()
-    with run_as_team(ctx, ask, work=lambda: teams.workload_of_ratings(ask.ratings, steps.build(ask))) as team:
+    with run_as_team(ask, work=lambda: teams.workload_of_ratings(ask.ratings, steps.build(ask))) as team:
         if team.size > 1:
             steps.check_shared(ask)
         reads = None if is_pattern(ask.ratings) else ask.ratings, ask.test
@@ -113,7 +109,7 @@ def train_lshmf(ctx, **values):
         train, test = steps.load(ask, stages, steps.describe_input, times, team)
         steps.check_test(ask, train, test)
         report.compile_ahead(ask, team, steps.job_of(ask, train), capability=capability)
-        model, messages = steps.fit(ctx, ask, train, test, stages, team)
+        model, messages = steps.fit(ask, train, test, stages, team)
         table, unknown = steps.judge(ask, model, train, test, team)
         run, saved = SimpleNamespace(model=model, train=train, test=test, stages=stages), model
         run.table, run.unknown, run.warnings = table, unknown, messages
@@ -121,7 +117,7 @@ def train_lshmf(ctx, **values):
         if not team.rank:
             steps.show_table(ask, run)
         if ask.model is not None and ask.test_fraction and not ask.no_refit:
-            saved = steps.refit(ctx, ask, model, steps.concatenate_ratings(train, test), stages, team)
+            saved = steps.refit(ask, model, steps.concatenate_ratings(train, test), stages, team)
         if ask.model is not None:
             steps.save(ask, run, saved, team)
     if team.rank:  # the first rank prints and draws

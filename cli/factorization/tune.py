@@ -1,7 +1,6 @@
 """`gpukit tune`: choose factors, neighbours, regularization and epochs by cross-validation."""
 
 import shlex
-from types import SimpleNamespace
 
 import click
 import numpy as np
@@ -11,7 +10,6 @@ from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.table import OPTIONS, spoken
 from gpukit.cli.main import set_interrupt_message
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
 from gpukit.device import capability_of
 from gpukit.errors import ParameterError
 from gpukit.factorization.implicit.feedback import warn_of_columns
@@ -25,7 +23,7 @@ COLUMNS |= {"rmse": "RMSE", "spread": "+-", "folds": "folds", "mark": ""}
 PASSED = {name: f"--{name}" for name in ("format", "columns", "sep", "duplicates", "device", "seed")}
 
 
-@click.command()
+@options.command()
 @click.argument("ratings")
 @option("--grid TEXT", "Settings to try: 'factors=16,64 regularization=0.03'.  [default: by the data]", multiple=True)
 @option("--cv N", "Folds.  [default: 5; of many ratings some of 10]", click.IntRange(2, 255))
@@ -37,8 +35,7 @@ PASSED = {name: f"--{name}" for name in ("format", "columns", "sep", "duplicates
 @options.table_file
 @options.duplicates
 @options.shared_options
-@click.pass_context
-def tune(ctx, **values):
+def tune(ask, stages):
     """Find the options of train-lshmf that suit RATINGS, by cross-validation.
 
     Parts of the ratings (folds) are held out alternately. A setting has the mean RMSE on them after its best epoch.
@@ -51,7 +48,7 @@ def tune(ctx, **values):
     gpukit tune ratings.csv --grid "factors=32,128 regularization=0.03,0.05" --model best.gpukit
     gpukit evaluate best.gpukit test.csv
     """
-    ask, stages = SimpleNamespace(**values, test=None, test_fraction=0.0), Stages()
+    ask.test, ask.test_fraction = None, 0.0
     ask.grid = parse_grid(" ".join(ask.grid)) if ask.grid else None
     outputs.check_output(ask.model, "--model", [ask.ratings], ask.force)
     import_reader(ask.ratings)
@@ -59,7 +56,7 @@ def tune(ctx, **values):
     stages.done("start")
     train, _ = steps.load(ask, stages, steps.describe_as_ratings)
     with report.collect_warnings(ask.quiet or ask.as_json, spoken) as messages:
-        search_result = search(ctx, ask, train)
+        search_result = search(ask, train)
         stages.done("tuning")
         if ask.model is not None:
             with report.Progress(ask.quiet) as progress:
@@ -100,7 +97,7 @@ def number(name, text):
         raise ParameterError(f"--grid {name}: {text!r} is no number.") from None
 
 
-def search(ctx, ask, train):
+def search(ask, train):
     """Return the Tuned of Ratings; Ctrl-C prints the results so far."""
     from gpukit.factorization import LSHMF
     from gpukit.factorization.tuning import Rules, Tuning
@@ -114,7 +111,7 @@ def search(ctx, ask, train):
         try:
             work.run_rounds()
         except KeyboardInterrupt:
-            set_interrupt_message(ctx, so_far(ask, work))
+            set_interrupt_message(so_far(ask, work))
             raise
     return work.found()
 

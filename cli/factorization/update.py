@@ -1,18 +1,15 @@
 """`gpukit update`: learn from new ratings."""
 
-from types import SimpleNamespace
-
 import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.table import chosen_line, count_trained, read_table, trained_line
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
 from gpukit.errors import NoRowsError, ParameterError
 from gpukit.factorization.settings import RETRAINED, ROWS
 
 
-@click.command()
+@options.command()
 @click.argument("model")
 @click.argument("new")
 @option("--model target FILE", "Save the updated model here; MODEL itself with --force.")
@@ -25,7 +22,7 @@ from gpukit.factorization.settings import RETRAINED, ROWS
 @options.device
 @options.as_json
 @options.quiet
-def update(**values):
+def update(ask, stages):
     """Update the model in the file MODEL with the ratings in the file NEW.
 
     The model is trained again, with settings chosen again, when its ratings have doubled since the last training. Up to
@@ -38,7 +35,6 @@ def update(**values):
     gpukit update my.gpukit tonight.csv --model my.gpukit --force
     gpukit update my.gpukit tonight.csv --model new.gpukit --rows frozen
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     if ask.target is None:
         raise ParameterError(
             f"Say where the updated model goes: --model FILE, or --model {ask.model} --force to replace what is read."

@@ -1,7 +1,5 @@
 """`gpukit impute`: impute the missing values of a tensor on a graph."""
 
-from types import SimpleNamespace
-
 import click
 import numpy as np
 
@@ -9,8 +7,6 @@ from gpukit.cli import models, options, outputs, report
 from gpukit.cli.convert import describe_graph
 from gpukit.cli.imputation import plot, steps, table
 from gpukit.cli.options import option, slices
-from gpukit.cli.report import Stages
-from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.errors import ModelError, ParameterError
@@ -33,7 +29,7 @@ TAKEN = {  # options of --model
 }
 
 
-@click.command(cls=Sectioned)
+@options.command()
 @click.argument("path", metavar="[FILE]", required=False)
 @option("--edges FILE", "Graph of the sensors: a list of edges or an adjacency (text, Parquet, .npz, .npy).")
 @option("--tensor FILE", "The values, in place of FILE.")
@@ -71,8 +67,7 @@ TAKEN = {  # options of --model
 @options.ranks
 @options.gpus
 @options.dask
-@click.pass_context
-def impute(ctx, **values):
+def impute(ask, stages):
     """Fill in what is missing of the series of sensors, or of matrices on the vertices of a graph.
 
     FILE is a table as text or Parquet, times by sensors, sensors by times, or a line a reading (time, sensor, value).
@@ -95,14 +90,13 @@ def impute(ctx, **values):
     gpukit impute graph.npz --output full.npz --gpus 2
     gpukit impute graph.npz --weights slice --center none --no-acceleration --no-rank-phase    the paper's algorithm
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     start_driver(ask.device)
     check(ask)
-    check_resumed(ctx, ask)
+    check_resumed(ask)
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     start_warm_up(ask.device, products=True)  # raises if the device does not exist
-    with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # only the first rank reads
+    with run_as_team(ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # only the first rank reads
         if ask.model is not None:
             return None if team.rank else resume(ask, stages)
         if team.rank:  # the first rank reads, reports and writes
@@ -112,7 +106,7 @@ def impute(ctx, **values):
         job = "graphs" if str(steps.values_file(ask)).endswith(".npz") else "tables"
         report.compile_ahead(ask, team, job, capability=capability_of(ask.device), reads=steps.sources(ask))
         stages.done("start")
-        done = steps.run(ctx, ask, stages, team)
+        done = steps.run(ask, stages, team)
     if ask.plot is not None:
         ids = np.arange(len(done.data.tensor)) if done.data.vertices is None else done.data.vertices
         plot.draw(ask.plot, done, None if ask.places is None else select(ask.places, ids))
@@ -130,13 +124,14 @@ def check(ask):
     outputs.check_plot(ask.plot)
 
 
-def check_resumed(ctx, ask):
+def check_resumed(ask):
     """Reject options that apply only to a fit, and --window without a model."""
     if ask.model is None:
         if ask.window is not None:
             raise ParameterError("--window is how much a fitted imputer keeps: give it with --model and --save-model.")
         return
     default = click.core.ParameterSource.DEFAULT
+    ctx = click.get_current_context()
     given = [one for one in ctx.command.params if ctx.get_parameter_source(one.name) != default]
     unused = ", ".join(one.opts[0] for one in given if one.name not in TAKEN)
     if unused:

@@ -94,7 +94,7 @@ def build(ask):
     return GraphImputer(decay=ask.lambda_decay, **report.pick(ask, names), **more)
 
 
-def run(ctx, ask, stages, team):
+def run(ask, stages, team):
     """Read, impute, write and judge; return Done.
 
     team: ranks that share the computation.
@@ -113,7 +113,7 @@ def run(ctx, ask, stages, team):
     if ask.output is not None:
         shape = data.tensor.shape if data.given is None else data.given
         write(ask, data, model, model.completed_, {} if is_table(ask.output) else details(model, shape))
-        set_interrupt_message(ctx, f"{ask.output} is whole.")
+        set_interrupt_message(f"{ask.output} is whole.")
         stages.done("writing")
     done = judge(ask, Done(data, model, sample, [], None, warnings))
     stages.done("evaluating")

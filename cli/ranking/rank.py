@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 
@@ -10,7 +9,6 @@ from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
 from gpukit.cli.ranking import steps
 from gpukit.cli.ranking.table import columns, tie_remark, undefined_lines, zeros
-from gpukit.cli.report import Stages
 from gpukit.documents import trec
 from gpukit.documents.table import take_queries
 from gpukit.errors import DataError, ParameterError
@@ -23,7 +21,7 @@ OF_TEST_TITLE = "Metrics of both models; difference with its 95 % interval; "
 OF_TEST_TITLE += "p of the paired randomization test over queries"
 
 
-@click.command()
+@options.command()
 @click.argument("model")
 @click.argument("file")
 @option("--output FILE", "Write the scores here; to a name in .trec as a TREC run.  [default: stdout]")
@@ -37,7 +35,7 @@ OF_TEST_TITLE += "p of the paired randomization test over queries"
 @options.null
 @options.as_json
 @options.quiet
-def rank(**values):
+def rank(ask, stages):
     """Score the documents of FILE, one number a line in the file's order; in a query, higher is better.
 
     FILE is what `gpukit ranksvm` reads, - stdin. A line's label may be any number, such as 0, where none is known.
@@ -48,7 +46,6 @@ def rank(**values):
     gpukit rank new.gpukit test.txt --against old.gpukit --show ndcg@20,mrr --per-query queries.csv
     gpukit rank mq.gpukit test.txt --explain 3,7
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     paths = [path for path in (ask.model, ask.file, ask.against, ask.qrels) if path is not None]
     outputs.check_output(ask.output, "--output", paths, ask.force, text="plain")
     outputs.check_output(ask.per_query, "--per-query", paths, ask.force, text="plain")

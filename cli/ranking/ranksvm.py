@@ -4,7 +4,6 @@ import contextlib
 import math
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import click
@@ -13,8 +12,6 @@ from gpukit.base import check_real
 from gpukit.cli import options, outputs, report, teams
 from gpukit.cli.options import option
 from gpukit.cli.ranking import steps, table
-from gpukit.cli.report import Stages
-from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of
 from gpukit.documents.folds import find_folds
@@ -26,7 +23,7 @@ SCALES = ("auto", "none", "minmax", "deviation", "query")
 FEATURES = ("auto", "linear", "thresholds", "fourier")
 
 
-@click.command(cls=Sectioned)
+@options.command()
 @click.argument("path")
 @option("--c c C", "Weight of a pair's loss, such as 0.5 or 2^-3; auto: chosen by --metric.  [default: auto]")
 @option("--c-grid GRID", "Choose C on the validation set: 2^-15:2^8, or a list 0.1,1,10.")
@@ -55,8 +52,7 @@ FEATURES = ("auto", "linear", "thresholds", "fourier")
 @options.dask
 @options.as_json
 @options.quiet
-@click.pass_context
-def ranksvm(ctx, **values):
+def ranksvm(ask, stages):
     """Learn to rank: a linear RankSVM with squared hinge loss, exact over all preference pairs of PATH.
 
     PATH is a LETOR folder (Fold1 to FoldN, each is trained), one fold's folder, or a training file: svmlight with
@@ -77,7 +73,6 @@ def ranksvm(ctx, **values):
     gpukit ranksvm train.txt --folds 5
     gpukit ranksvm MSLR-WEB30K --gpus 2
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     jobs = check(ask)
     capability = None
     if ask.device != "auto":  # no GPU is needed, and small sets do not use one
@@ -85,16 +80,14 @@ def ranksvm(ctx, **values):
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     files = [path for job in jobs for path in job.sources.values()]
-    with run_as_team(
-        ctx, ask, files, lambda: teams.workload_of_documents([job.train for job in jobs], ask.grid)
-    ) as team:
+    with run_as_team(ask, files, lambda: teams.workload_of_documents([job.train for job in jobs], ask.grid)) as team:
         report.compile_ahead(ask, team, "documents", capability=capability, reads=files)
         stages.done("start")
         done = []
         whole = None if ask.folds is None else steps.load(ask, jobs[0])["train"]
         for job in jobs:
             done.append(steps.run(ask, job, stages, team, whole))
-            steps.keep_in_mind(ctx, done, len(jobs))
+            steps.keep_in_mind(done, len(jobs))
     if team.rank:  # the first rank prints and writes
         return
     if ask.plot is not None:

@@ -227,8 +227,8 @@ def plain_decimal(number):
     return np.format_float_positional(number, trim="0") if "e" in text else text
 
 
-def keep_in_mind(ctx, done, total):
+def keep_in_mind(done, total):
     """Set the message after Ctrl-C: the jobs whose files are complete."""
     names = [trained.job.name for trained in done if trained.job.model or trained.job.scores]
     if names and total > 1:
-        set_interrupt_message(ctx, f"The files of {', '.join(names)} are whole; there are none of the others.")
+        set_interrupt_message(f"The files of {', '.join(names)} are whole; there are none of the others.")

@@ -64,34 +64,6 @@ def test_all_without_a_file_is_csv_on_stdout(verb, model_file):
     assert result.out.startswith("user,rank,item,score\n100,1,a") and result.out.count("\n") == 61 and result.err == ""
 
 
-def test_what_they_rest_on(verb, model_file, tmp_path):
-    model = load_model(model_file)
-    rows = json.loads(verb("recommend", model_file, "--user", 103, "-n", 5, "--evidence", "--json").out)
-    for row in rows["recommendations"]:
-        counts = model.evidence([row["user"]], [row["item"]])
-        assert [row["user_ratings"], row["item_ratings"]] == [int(one[0]) for one in counts]
-    out = tmp_path / "all.csv"
-    assert verb("recommend", model_file, "--all", "-n", 3, "--evidence", "--output", out).code == 0
-    rows = list(csv.DictReader(out.open()))
-    users, items = np.array([int(row["user"]) for row in rows]), np.array([row["item"] for row in rows])
-    counts = model.evidence(users, items)
-    assert [int(row["user_ratings"]) for row in rows] == counts[0].tolist() and len(rows) == 180
-    assert [int(row["item_ratings"]) for row in rows] == counts[1].tolist()
-    shown = verb("recommend", model_file, "--user", 103, "--evidence").out.splitlines()[0]
-    assert shown.split() == ["user", "rank", "item", "score", "user_ratings", "item_ratings"]
-
-
-def test_what_lists_rest_on(verb, model_file, tmp_path):
-    """Ratings of known items in the file, also for a known user."""
-    listed = [("ann", "a01", 5), ("ann", "a02", 1), ("ann", "new", 3), (103, "a05", 4)]
-    file = write_rows(tmp_path / "lists.csv", listed)
-    found = json.loads(verb("recommend", model_file, "--ratings", file, "-n", 3, "--evidence", "--json").out)
-    rows, model = found["recommendations"], load_model(model_file)
-    assert {(row["user"], row["user_ratings"]) for row in rows} == {("ann", 2), ("103", 1)}
-    for row in rows:
-        assert row["item_ratings"] == model.evidence([103], [row["item"]])[1][0]
-
-
 def test_refusals(refused, model_file, tmp_path):
     line = refused("recommend", model_file, "--user", 999)
     assert "user 999 is not in the model, which knows 60 users; the nearest id is 159" in line
