@@ -9,6 +9,7 @@ import sys
 import time
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from gpukit import interrupt, timing
 from gpukit._version import __version__
@@ -54,7 +55,8 @@ REPLACED = {  # (verb, removed option): what to use instead
     **dict.fromkeys([("update", "--hashes"), ("update", "--replay")], "partial_fit in Python has it"),
     **dict.fromkeys([("train-lshmf", "--negatives"), ("train-lshmf", "--row-solver")], "LSHMF in Python has it"),
 }
-COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell; see completion.py
+COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell: bash_source, bash_complete, and the same of zsh and fish
+FILES = ("FILE", "MODEL", "IDS")  # metavars of options that may name a file
 
 
 class LazyGroup(click.Group):
@@ -77,14 +79,14 @@ class LazyGroup(click.Group):
         """Complete the name of a verb from the table, or an option."""
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
-        return importlib.import_module("gpukit.cli.completion").verb_items(VERBS, incomplete)
+        return [CompletionItem(name, help=line) for name, (line, _) in VERBS.items() if name.startswith(incomplete)]
 
     def resolve_command(self, ctx, args):
         """Resolve a command name or an alias; suggest the closest verb if it is unknown."""
         args = [ALIASES.get(args[0], args[0]), *args[1:]]
         if ctx.resilient_parsing:  # for a shell
             name, command, left = super().resolve_command(ctx, args)
-            importlib.import_module("gpukit.cli.completion").name_files(command)
+            name_files(command)
             return name, command, left
         matches = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, not rank
         near = matches or difflib.get_close_matches(args[0], VERBS, 1)
@@ -115,6 +117,16 @@ def gpukit():
     gpukit impute graph.npz --output full.npz            fill in missing values on a graph
     gpukit COMMAND --help                                every option
     """
+
+
+def name_files(command):
+    """Let parameters of a command (None: an unknown one) that take the name of a file be completed as such."""
+    for parameter in command.params if command else ():
+        names_file = isinstance(parameter, click.Argument) or parameter.metavar in FILES
+        if names_file and parameter.type is click.STRING:
+            parameter.type = click.Path(readable=False)  # completed as the name of a file, and not checked
+    for below in command.commands.values() if isinstance(command, click.Group) else ():
+        name_files(below)
 
 
 def is_shared(command):
@@ -159,7 +171,7 @@ def set_interrupt_message(what):
 def run_alone(arguments=None):
     """Call `run` as a process of its own, with any standard streams."""
     if instruction := os.environ.get(COMPLETING):
-        return importlib.import_module("gpukit.cli.completion").complete(gpukit, instruction)
+        return shell_complete(gpukit, {}, "gpukit", COMPLETING, instruction)
     standard.fill()
     standard.word_warnings()
     with contextlib.suppress(ParameterError):  # reported by `run`

@@ -1,5 +1,9 @@
-"""Check output files before any computation, and write csv files atomically."""
+"""Check output files before any computation, and write csv files and pictures atomically.
 
+matplotlib is imported on first use.
+"""
+
+import contextlib
 import importlib.util
 from pathlib import Path
 
@@ -71,3 +75,45 @@ def write_csv(path, names, blocks):
 
     with sinks.open_sink(path or "-") as file:
         tables.write_blocks(file, names, blocks)
+
+
+@contextlib.contextmanager
+def picture(path, width, height=3.6, **subplots):
+    """Yield the axes of a figure that is written to path atomically.
+
+    path: png, pdf or svg; width, height: inches; subplots: arguments of Figure.subplots.
+    """
+    with canvas(path, width, height) as figure:
+        yield figure.subplots(**subplots)
+
+
+@contextlib.contextmanager
+def canvas(path, width, height):
+    """Yield an empty figure that is written to path atomically.
+
+    path: png, pdf or svg; width, height: inches.
+    """
+    from matplotlib.figure import Figure
+
+    from gpukit.persist import atomic_write
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    yield figure
+    with atomic_write(path) as aside:
+        figure.savefig(aside, dpi=150, format=Path(path).suffix.lower().lstrip("."))
+
+
+def curves(points, labels, bases, path):
+    """Draw {name: [(x, y)]} as curves and write them to path.
+
+    path: png, pdf or svg; labels: of both axes; bases: of their logarithms, None for a linear axis.
+    """
+    with picture(path, 6) as axis:
+        for name, curve in points.items():
+            axis.plot(*zip(*curve), marker="o", markersize=3, label=name)
+        axis.set(xlabel=labels[0], ylabel=labels[1])
+        for set_scale, base in zip((axis.set_xscale, axis.set_yscale), bases, strict=True):
+            if base is not None:
+                set_scale("log", base=base)
+        axis.grid(alpha=0.3)
+        axis.legend()

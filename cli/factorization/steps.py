@@ -15,7 +15,7 @@ from gpukit.cli import report
 from gpukit.cli.factorization import judging as judged
 from gpukit.cli.factorization import table
 from gpukit.cli.main import set_interrupt_message
-from gpukit.cli.pictures import picture
+from gpukit.cli.outputs import picture
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind

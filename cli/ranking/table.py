@@ -7,7 +7,7 @@ import math
 from itertools import accumulate
 
 from gpukit.cli import outputs, report
-from gpukit.cli.pictures import curves
+from gpukit.cli.outputs import curves
 
 METRICS = {
     "pa": "PA",
