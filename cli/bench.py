@@ -57,9 +57,7 @@ def reproduce(paper, items, output, plot, rows, force, **measured):
         if rows is not None:
             measurement.append(rows, [measurement.line(papers.benchmark_row(paper, result.row), device)])
     if not results:
-        raise ParameterError(
-            f"{paper} {' '.join(items)} measured nothing: it needs real data in the folder GPUKIT_DATA."
-        )
+        raise ParameterError(f"{paper} {' '.join(items)} measured nothing: it needs real data in GPUKIT_DATA.")
     if output is not None:
         write_table(output, results)
     if plot is not None:
@@ -99,9 +97,8 @@ def draw(results, path):
         places = range(len(results))
         axis.plot([result.ours for result in results], places, "o", label="gpukit")
         axis.plot([result.paper for result in results], places, "x", label="the paper")
-        axis.set_yticks(
-            places, [f"{result.row.what}, {result.row.shape}, {result.row.unit}" for result in results], fontsize=7
-        )
+        rows = [result.row for result in results]
+        axis.set_yticks(places, [f"{row.what}, {row.shape}, {row.unit}" for row in rows], fontsize=7)
         axis.set_xscale("log")
         axis.invert_yaxis()
         axis.legend()

@@ -155,14 +155,10 @@ def known_problems(versions):
     """Return messages about incompatible versions, each with its fix."""
     problems = []
     if numbers(versions["numpy"]) >= (2, 5):
-        problems.append(
-            f"numpy {versions['numpy']} breaks numba-cuda 0.30.4 (no np.row_stack): pip install 'numpy<2.5'"
-        )
+        problems.append(f"numpy {versions['numpy']} breaks numba-cuda 0.30.4: pip install 'numpy<2.5'")
     for package, tested in TESTED.items():
         if versions[package] and not fnmatch.fnmatch(versions[package], tested):
-            problems.append(
-                f"{package} {versions[package]} is not the tested {tested}: pip install '{package}=={tested}'"
-            )
+            problems.append(f"{package} {versions[package]} was not tested: pip install '{package}=={tested}'")
     nvvm, linker = (numbers(versions.get(name)) for name in COMPILERS)
     if linker != (0, 0) and nvvm > linker:
         problems.append(
@@ -331,6 +327,4 @@ def show_findings(findings):
         report.echo("Compiled code: none, numba cannot be imported: pip install gpukit")
         return
     older = f", and {cache['other_bytes'] / 2**20:.1f} MiB of other versions" if cache["other_bytes"] else ""
-    report.echo(
-        f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed at any time."
-    )
+    report.echo(f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed.")

@@ -145,11 +145,8 @@ def check_alone(name):
         time.sleep(REPORT_SECONDS)
         raise click.exceptions.Exit(ParameterError.exit_code)
     if size > 1:
-        raise ParameterError(
-            f"{size} ranks were started by mpiexec or srun, and {name} is the work of one. "
-            f"Start it by itself (srun -n 1), or with {ALONE_VARIABLE}=1 in the environment for tasks with files of "
-            "their own."
-        )
+        how = f"start it once (srun -n 1), or set {ALONE_VARIABLE}=1 for tasks with files of their own"
+        raise ParameterError(f"mpiexec or srun started {size} ranks, and {name} runs in one process: {how}.")
 
 
 def check_limit():

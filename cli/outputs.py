@@ -32,9 +32,8 @@ def check_output(path, option, inputs=(), force=False, text=False):
         if target.is_file() and Path(source).exists() and target.samefile(source):
             raise DataError(f"{option} {path} would overwrite a file that this command reads. Name another file.")
     if target.is_file() and target.stat().st_size and not force:
-        raise DataError(
-            f"{option} {path} is there already and is kept. Name another file, or add --force to replace it."
-        )
+        kept = f"{option} {path} is there already and is kept"
+        raise DataError(f"{kept}. Name another file, or add --force to replace it.")
 
 
 def size_of(path):

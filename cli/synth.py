@@ -61,11 +61,8 @@ def synth_ratings(ask, stages):
     facts, line = describe_ratings(data)
     show(ask.output, ({**facts, **floors}, line), stages, ask, rate=("generating", "ratings"))
     if not ask.as_json:
-        report.remark(
-            f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors "
-            f"{floors['factor_floor']:.4f}, with everything {floors['noise_floor']:.4f}.",
-            ask.quiet,
-        )
+        left = "biases {bias_floor:.4f}, with factors {factor_floor:.4f}, with everything {noise_floor:.4f}"
+        report.remark(f"RMSE left by the planted {left.format(**floors)}.", ask.quiet)
 
 
 def _write_titles(ids, path):

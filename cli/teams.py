@@ -146,9 +146,7 @@ def check_standard_input(ctx, reason="mpiexec does not hand standard input on re
         value = ctx.params.get(parameter.name)
         for name in value if isinstance(value, tuple) else (value,):
             if name in STANDARD_INPUT:
-                raise ParameterError(
-                    f"{reason} ({name}). Give a file, or start the ranks by --ranks or --gpus, which read a pipe."
-                )
+                raise ParameterError(f"{reason} ({name}). Give a file, or use --ranks or --gpus, which read a pipe.")
 
 
 def is_read(parameter):

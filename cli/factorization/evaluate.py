@@ -70,10 +70,7 @@ def run(ask, stages, team):
     ask.of_lists = bool(ask.of_lists or ask.protocol or fitted.feedback_ == "implicit")
     check(ask, other)
     if team.size > 1 and not ask.of_lists:
-        raise ParameterError(
-            "Ranks (--ranks, --gpus, mpiexec) divide lists, and predicted ratings are evaluated here: add --lists, or "
-            "start one."
-        )
+        raise ParameterError("Ranks (--ranks, --gpus, mpiexec) divide lists: add --lists, or start one process.")
     judge = judging.judge if ask.of_lists else judge_sequentially if ask.sequential else judge_ratings
     result = judge(ask, fitted, other, stages, team)
     if team.rank:
@@ -102,9 +99,7 @@ def check(ask, other):
         if value is not None:
             raise ParameterError(f"{name} is about lists, and predicted ratings are evaluated here: add --lists.")
     if other is not None and other.feedback_ == "implicit":
-        raise ParameterError(
-            f"--against {ask.against} is a model of clicks, which predicts no ratings: add --lists to compare lists."
-        )
+        raise ParameterError(f"--against {ask.against} is a model of clicks without ratings: add --lists to compare.")
 
 
 def read_test(ask, stages):

@@ -38,9 +38,7 @@ def export(ask, stages):
     suffix = Path(ask.output).suffix
     if suffix in (".txt", ".onnx") and load_header(ask.model).get("class") in models.RANKING:
         if ask.vectors:
-            raise ParameterError(
-                f"--vectors is about models of ratings, and {ask.model} ranks documents: leave it out."
-            )
+            raise ParameterError(f"--vectors is for models of ratings; {ask.model} ranks documents. Leave it out.")
         fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
         (fitted.save_onnx if suffix == ".onnx" else fitted.save_text)(ask.output)
         shape, what = {"features": fitted.n_features_in_}, "scores" if suffix == ".onnx" else "weights"

@@ -84,18 +84,14 @@ def read_tests(ask, pairs):
     """
     tests = read_negatives(ask.protocol[1])
     if len(tests.users) != len(pairs[0]):
-        raise DataError(
-            f"{ask.protocol[1]} has negatives for {len(tests.users):,} clicks, and {ask.test} has {len(pairs[0]):,} "
-            "clicks: a line for each is needed, in the same order."
-        )
+        counts = f"{len(tests.users):,} lines, and {ask.test} {len(pairs[0]):,} clicks"
+        raise DataError(f"{ask.protocol[1]} has {counts}: a line for each is needed, in the same order.")
     expected = zip(tests.users.tolist(), tests.clicks.tolist())
     ours = zip(map(str, pairs[0].tolist()), map(str, pairs[1].tolist()))
     for number, (click, other) in enumerate(zip(expected, ours), start=1):
         if click != other:
-            raise DataError(
-                f"{ask.protocol[1]}, line {number}: the click is ({','.join(click)}), and {ask.test} has "
-                f"({','.join(other)}) there: the lines must stand in the same order."
-            )
+            where = f"{ask.protocol[1]}, line {number}: the click is ({','.join(click)})"
+            raise DataError(f"{where}, and {ask.test} has ({','.join(other)}) there. The order must be the same.")
     return tests
 
 
@@ -108,9 +104,8 @@ def show(ask, results):
         report.print_table(rows, COLUMNS, title)
     if results.sampled:
         for k in results.sampled.cuts:
-            report.print_table(
-                results.sampled.rows(k), SAMPLED, f"One click among the items of {ask.protocol[1]}, k = {k}"
-            )
+            title = f"One click among the items of {ask.protocol[1]}, k = {k}"
+            report.print_table(results.sampled.rows(k), SAMPLED, title)
     show_differences(results.differences, ask)
     for text in (*remarks(full), *(sampled_remarks(results.sampled) if results.sampled else ())):
         report.remark(text, ask.quiet)
@@ -153,10 +148,8 @@ def sampled_remarks(sampled):
     if dropped.itself:
         yield f"In {dropped.itself:,} lines the click itself is among the negatives; it is dropped there."
     if dropped.repeated or dropped.known:
-        yield (
-            f"Of the negatives {dropped.repeated:,} are repeated in their line and {dropped.known:,} known clicks of "
-            "their user; they are dropped."
-        )
+        counts = f"{dropped.repeated:,} are repeated in their line and {dropped.known:,} known clicks of their user"
+        yield f"Of the negatives {counts}; they are dropped."
 
 
 def result(results):

@@ -148,9 +148,7 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
         if file_format != "auto" or columns is not None or len(words) != fields:
             return read_ratings(source, file_format, columns, duplicates, sep, bounds=bounds)
         if fields == 2 and has_ids(find_columns(words)):
-            raise DataError(
-                f"{source.name} names users and items and no ratings, and the model is of ratings. Give {NEEDED}."
-            )
+            raise DataError(f"{source.name} has users and items without ratings. Give {NEEDED}.")
         stream = source.stream()
         stream.text_head()
         lines = [line if line.strip() else "" for line in decode(stream.whole()).splitlines()]

@@ -97,9 +97,7 @@ def run(ask, stages, team):
 def check(ask):
     """Raise ParameterError if the users or the output are ambiguous."""
     if bool(ask.users) + ask.everyone + (ask.ratings is not None) != 1:
-        raise ParameterError(
-            "Say for whom: --user ID (several times if need be), --ratings FILE, or --all, and one of these alone."
-        )
+        raise ParameterError("Give the users by one of --user ID (several times if needed), --ratings FILE and --all.")
     if not {ask.ranks, ask.gpus} <= {None, options.AUTO} and not ask.everyone:
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
     listing.check(ask)
@@ -174,10 +172,8 @@ def rank_tiles(tiles, total, stages, progress, remark):
         progress("recommending", done, total)
         stages.done("writing")
     if filled < total:
-        remark(
-            f"Of {total:,} users, {total - filled:,} have an empty list: no item is both new to them and may be "
-            "shown to them."
-        )
+        none = "no item is both new to them and may be shown to them"
+        remark(f"Of {total:,} users, {total - filled:,} have an empty list: {none}.")
 
 
 def table_rows(tiles, names, title_of):

@@ -102,13 +102,11 @@ def check_parts(ask, train, test):
         raise DataError(f"--split {ask.split} holds nothing out: no user has two ratings. Split in another way.")
     parts = {"user-time": "each user's ratings", "users": "the users"}
     whose = parts.get(ask.split, f"{len(train) + len(test):,} ratings")
+    share = f"--test-fraction {ask.test_fraction} of {whose}"
     if not len(test):
-        raise DataError(
-            f"--test-fraction {ask.test_fraction:g} of {whose} is none at all. Use a larger share, or 0 to train on "
-            "all."
-        )
+        raise DataError(f"{share} is none at all. Use a larger share, or 0 to train on all.")
     if not len(train):
-        raise DataError(f"--test-fraction {ask.test_fraction:g} of {whose} is all of them. Use a smaller share.")
+        raise DataError(f"{share} is all of them. Use a smaller share.")
 
 
 def check_test(ask, train, test):
@@ -160,9 +158,7 @@ def unlike_ratings(ask, ratings):
     if ask.feedback != "auto":
         return ""
     if number_lines(ratings):
-        return (
-            " (one of each user, whose ids number the lines: --columns -,user,item,rating leaves the first column out)"
-        )
+        return " (each user has one, ids number the lines: --columns -,user,item,rating leaves the first column out)"
     if low >= earliest:
         return " (these look like times: --columns user,item,timestamp takes the pairs as clicks)"
     if high == 1 and low in (0, -1) and bool(((ratings.values == low) | (ratings.values == high)).all()):

@@ -167,6 +167,4 @@ def check_files(ask):
     if ask.resume and not Path(ask.checkpoint).is_file():
         raise DataError(f"--resume: there is no checkpoint {ask.checkpoint} yet. Leave --resume out to begin.")
     if ask.checkpoint is not None and not (ask.resume or ask.force) and Path(ask.checkpoint).is_file():
-        raise DataError(
-            f"--checkpoint {ask.checkpoint} is there already. Add --resume to go on from it, or --force to begin anew."
-        )
+        raise DataError(f"--checkpoint {ask.checkpoint} exists. Add --resume to continue it, or --force to start anew.")

@@ -36,9 +36,7 @@ def update(ask, stages):
     gpukit update my.gpukit tonight.csv --model new.gpukit --rows frozen
     """
     if ask.target is None:
-        raise ParameterError(
-            f"Say where the updated model goes: --model FILE, or --model {ask.model} --force to replace what is read."
-        )
+        raise ParameterError(f"Give --model FILE for the updated model, or --model {ask.model} --force to replace it.")
     outputs.check_output(ask.target, "--model", [path for path in (ask.new, ask.test) if path], ask.force)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     new, judged = read_new(ask, fitted), None if ask.test is None else read_table(ask, ask.test)

@@ -73,16 +73,10 @@ def check_form(ask):
     arrays = source.lower().endswith((".npz", ".npy")) or sinks.is_stream(source)
     if not is_table(ask.output):
         if not arrays and not ask.output.lower().endswith(".npz"):
-            raise ParameterError(
-                f"--output {ask.output} must end in {', '.join(SUFFIXES)} for the table filled in, or in .npz for "
-                "arrays."
-            )
+            raise ParameterError(f"--output {ask.output} must end in {', '.join(SUFFIXES)} (table) or .npz (arrays).")
         check_copy(ask.output)
     elif arrays:
-        raise ParameterError(
-            f"--output {ask.output} must end in .npz: a table is written where the values are a file with one, as text "
-            "or Parquet."
-        )
+        raise ParameterError(f"--output {ask.output} must end in .npz: tables are written for input that is a table.")
 
 
 def build(ask):

@@ -43,10 +43,8 @@ def title(done):
         yield f"Method: {', '.join(name for name, _ in model.plan_.members)}{decided}"
         return
     yield f"Weights {law(model.weights_, model.exponent_)}, center {model.center_}; {steps(model)}"
-    yield (
-        f"Rank of the spectral slices: {model.ranks_.mean():.1f} in the mean, {model.ranks_.max()} at most"
-        f"{NO_RANKS.get(model.rank_phase_, '')}"
-    )
+    ranks = f"{model.ranks_.mean():.1f} in the mean, {model.ranks_.max()} at most"
+    yield f"Rank of the spectral slices: {ranks}{NO_RANKS.get(model.rank_phase_, '')}"
 
 
 NO_RANKS = {"unclear": "; no ranks stood out, so none were fixed", "none": "; slices of one row have no ranks to fix"}
@@ -97,10 +95,8 @@ def comparison_title(done):
     if done.sample is None:
         return "On observed values hidden as values are missing, each method at its best setting"
     hidden = hidden_values(done.sample)
-    return (
-        f"On {hidden['count']:,} observed {hidden['kind']} hidden on purpose ({hidden['share']:.0%} of them), each "
-        "method at its best setting"
-    )
+    what = f"{hidden['count']:,} observed {hidden['kind']} hidden on purpose ({hidden['share']:.0%} of them)"
+    return f"On {what}, each method at its best setting"
 
 
 def hidden_values(sample):
@@ -151,10 +147,8 @@ def verdict(done):
         better = f"; {least.name} errs less there, {least.error:.4g}" if least.error < errors[name] else ""
         yield f"What serves is {label}: {errors[name]:.4g} on the hidden values{ratio}{better}"
     if best is not None:
-        yield (
-            f"A baseline wins: {best.name} errs {best.error:.4g} on the hidden values, the imputation "
-            f"{errors[OURS]:.4g}. For these data take it, or other settings."
-        )
+        ours = f"the imputation {errors[OURS]:.4g}"
+        yield f"A baseline is better: {best.name} has error {best.error:.4g} on the hidden values, {ours}."
 
 
 def error_lines(done):
@@ -171,10 +165,8 @@ def error_lines(done):
         f"{vertex_name(done.data, vertex)} ({sure(done.confidence[vertex])})"
         for vertex in lacking[np.argsort(confidence, kind="stable")[:5]]
     )
-    yield (
-        f"Confidence of the {len(lacking):,} vertices that miss something: {sure(confidence.mean())} in the mean; "
-        f"least of {least}"
-    )
+    what = f"Confidence of the {len(lacking):,} vertices that miss something"
+    yield f"{what}: {sure(confidence.mean())} in the mean; least of {least}"
 
 
 def sure(confidence):

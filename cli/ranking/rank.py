@@ -210,9 +210,7 @@ def show_explanation(ask, stages):
 def read_numbers(text):
     """Return one or two numbers of documents."""
     if not re.fullmatch(r"\s*[1-9]\d{0,17}\s*(,\s*[1-9]\d{0,17}\s*)?", text):
-        raise ParameterError(
-            f"--explain {text!r} is not the number of a document, from 1, or of two, such as 3 or 3,7."
-        )
+        raise ParameterError(f"--explain {text!r} is not the number of a document, from 1, or two, such as 3,7.")
     return [int(word) for word in text.split(",")]
 
 
@@ -226,9 +224,9 @@ def explain(fitted, documents, numbers):
         raise DataError(f"--explain {max(numbers):,}: the file has {len(documents.y):,} documents.")
     first, *others = (np.searchsorted(documents.offsets, number - 1, "right") - 1 for number in numbers)
     if any(other != first for other in others):
+        first_id, other_id = documents.qids[first], documents.qids[others[0]]
         raise DataError(
-            f"--explain {numbers[0]},{numbers[1]}: the documents are of the queries {documents.qids[first]} and "
-            f"{documents.qids[others[0]]}. Scores compare documents of one query; name two of one."
+            f"--explain {numbers[0]},{numbers[1]}: queries {first_id} and {other_id}. Give documents of one query."
         )
     query = take_queries(documents, [first])
     rows = [number - 1 - int(documents.offsets[first]) for number in numbers]

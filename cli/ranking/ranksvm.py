@@ -161,8 +161,7 @@ def list_jobs(ask):
     for name in ("validation", "test", "folds"):
         if getattr(ask, name) is not None:
             raise ParameterError(
-                f"--{name} goes with a training file, and {ask.path} is a folder, whose folds have "
-                f"their own. Leave it out, or name a file."
+                f"--{name} is for a training file, and {ask.path} is a folder with folds. Leave it out."
             )
     folds = find_folds(ask.path)
     if ask.fold is not None:
@@ -190,10 +189,7 @@ def _parts_of_file(ask):
     """Return a Job for each part of --folds."""
     for name in ("validation", "test", "fold", "model", "scores"):
         if getattr(ask, name) is not None:
-            raise ParameterError(
-                f"--folds {ask.folds} divides {ask.path} to measure, and --{name} goes with one training. "
-                "Leave out one of them."
-            )
+            raise ParameterError(f"--folds {ask.folds} and --{name} exclude each other: leave one out.")
     if ask.grid is not None and ask.folds == 2:
         raise ParameterError("--c-grid chooses C on a part of its own: --folds must be at least 3.")
     return [Job(f"Fold{part + 1}", Path(ask.path), *[None] * 4, part) for part in range(ask.folds)]

@@ -115,10 +115,8 @@ def validation_of(ask, job, parts):
         return None
     reason = evaluate(ask, documents, documents.y).reasons.get(ask.metric)
     if reason:
-        report.remark(
-            f"{job.validation} has no {ask.metric} ({reason}): C is chosen on queries held out of the training set.",
-            ask.quiet or ask.as_json,
-        )
+        why = f"{job.validation} has no {ask.metric} ({reason})"
+        report.remark(f"{why}: C is chosen on queries held out of the training set.", ask.quiet or ask.as_json)
     return None if reason else documents
 
 

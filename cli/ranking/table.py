@@ -87,9 +87,8 @@ def edge_remark(ask, trained):
     if ask.grid is None or len(ask.grid) < 2 or C not in (ask.grid[0], ask.grid[-1]):
         return None
     end, more = ("smallest", "smaller") if C == ask.grid[0] else ("largest", "larger")
-    return (
-        f"{trained.job.name}: the chosen C = {format_C(C)} is the {end} of the grid. Extend --c-grid to {more} values."
-    )
+    chosen = f"{trained.job.name}: the chosen C = {format_C(C)}"
+    return f"{chosen} is the {end} of the grid. Extend --c-grid to {more} values."
 
 
 def undefined_lines(all_metrics):
@@ -122,10 +121,8 @@ def zeros(ndcg, sizes):
     queries, few = (sum(size[place] for size in sizes) for place in (1, 2))
     if ndcg != "letor" or 2 * few <= queries:
         return ""
-    return (
-        f"NDCG@k of letor is 0 for a query of fewer than k documents; {few:,} of {queries:,} queries have fewer than "
-        "10. --ndcg standard takes what there is."
-    )
+    counts = f"{few:,} of {queries:,} queries have fewer than 10"
+    return f"NDCG@k of letor is 0 for a query of fewer than k documents; {counts}. --ndcg standard takes what there is."
 
 
 def title(ask, done):
@@ -146,10 +143,8 @@ def title(ask, done):
         yield f"Test sets of {len(done)} folds, NDCG: {ask.ndcg}{whole}"
         return
     steps, chosen = done[0].steps, "" if ask.grid is None else f"C = {format_C(done[0].model.C_)}; for all C together "
-    yield (
-        f"{chosen}{steps['newton']} Newton and {steps['cg']} CG steps, {done[0].seconds:.3f} s of training, "
-        f"NDCG: {ask.ndcg}"
-    )
+    work = f"{steps['newton']} Newton and {steps['cg']} CG steps, {done[0].seconds:.3f} s of training"
+    yield f"{chosen}{work}, NDCG: {ask.ndcg}"
 
 
 def map_of(model):
@@ -178,9 +173,8 @@ def settings(trained):
     if chosen["held_out"] != "validation":
         gain += f", standard error {chosen['error']:.4f}"
     value = "of pairs in order" if metric == "pa" else metric
-    return (
-        f"Settings of {trained.job.name}: {label_of(chosen)} (on {where} {chosen[metric]:.4f} {value}{other}; {gain})."
-    )
+    chosen_on = f"on {where} {chosen[metric]:.4f} {value}{other}"
+    return f"Settings of {trained.job.name}: {label_of(chosen)} ({chosen_on}; {gain})."
 
 
 def label_of(trial):

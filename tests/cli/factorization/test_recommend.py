@@ -69,7 +69,7 @@ def test_refusals(refused, model_file, tmp_path):
     assert "user 999 is not in the model, which knows 60 users; the nearest id is 159" in line
     assert "integers" in refused("recommend", model_file, "--user", "ann")
     assert "--all" in refused("recommend", model_file)
-    assert "one of these alone" in refused("recommend", model_file, "--all", "--user", 100)
+    assert "Give the users by one of" in refused("recommend", model_file, "--all", "--user", 100)
     assert "does not exist" in refused("recommend", model_file, "--all", "--output", tmp_path / "no" / "out.csv")
     assert "-n" in refused("recommend", model_file, "--user", 100, "-n", 0)
     assert "does not exist" in refused("recommend", model_file, "--user", 100, "--titles", tmp_path / "none.csv")
@@ -107,7 +107,7 @@ def test_for_several_lists(verb, model_file, tmp_path):
     [
         ([("a00", "good"), ("a01", "bad")], "line 2: the rating 'bad' is not a number"),
         ([], "is empty"),
-        ([("user", "item"), ("x", "a00"), ("x", "a01")], "names users and items and no ratings"),
+        ([("user", "item"), ("x", "a00"), ("x", "a01")], "has users and items without ratings"),
         ([("user", "item", "plays"), ("x", "a00", 3), ("x", "a01", 4)], "pairs without ratings, and the model is of"),
     ],
 )
@@ -116,7 +116,7 @@ def test_lists_that_will_not_do(refused, model_file, tmp_path, rows, line):
 
 
 def test_for_whom_is_said_once(refused, model_file, ratings_file):
-    assert "one of these alone" in refused("recommend", model_file, "--ratings", ratings_file, "--all")
+    assert "Give the users by one of" in refused("recommend", model_file, "--ratings", ratings_file, "--all")
 
 
 def test_a_heading_above_items_that_are_numbers(tmp_path):

@@ -180,9 +180,7 @@ def test_ratings_are_not_compared_with_clicks(verb, refused, data, tmp_path, mor
     clicks, asked = tmp_path / "clicks", ("evaluate", data / "one", data / "test.csv")
     options = ("--feedback", "implicit", "--test-fraction", 0, "--epochs", 1, "--factors", 2, "--model", clicks)
     assert verb("train-lshmf", data / "train.csv", *options, "--quiet").code == 0
-    assert "clicks is a model of clicks, which predicts no ratings: add --lists" in refused(
-        *asked, "--against", clicks, *more
-    )
+    assert "clicks is a model of clicks without ratings: add --lists" in refused(*asked, "--against", clicks, *more)
     assert verb(*asked, "--against", clicks, "--lists").code == 0
 
 
@@ -196,7 +194,7 @@ def test_negatives_of_another_test(refused, data, tmp_path):
     lines, path = (data / "test.negative").read_text().splitlines(), tmp_path / "bad.negative"
     asked = ("evaluate", data / "one", data / "test.csv", "--protocol", "ncf", path)
     path.write_text("\n".join(lines[:-1]))
-    assert f"has negatives for {len(lines) - 1} clicks" in refused(*asked)
+    assert f"has {len(lines) - 1} lines, and" in refused(*asked)
     path.write_text("\n".join([lines[1], lines[0], *lines[2:]]))
     assert "line 1: the click is" in refused(*asked)
     path.write_text("\n".join(["what", *lines[1:]]))
