@@ -13,13 +13,11 @@ from gpukit.runtime.start import import_reader
 @options.command()
 @click.argument("source", metavar="IN", type=click.Path())
 @click.argument("output", metavar="OUT", type=click.Path())
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @option("--times", "Keep the times of ratings (timestamp, time, date).", bool)
 @options.null
 @options.force
-@options.as_json
-@options.quiet
+@options.printing
 def convert(ask, stages):
     """Read the ratings in IN (a file or a folder, compressed or not; - is stdin) and write them to OUT.
 

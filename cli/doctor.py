@@ -37,7 +37,12 @@ NEEDS = (
 GPU_COLUMNS = {"index": "cuda:", "name": "GPU", "compute_capability": "capability", "memory": "memory", "free": "free"}
 RUNS = "runs"  # a kernel of one line
 JOBS = ("ratings", "clicks", "lists", "documents", "graphs", "tables")  # of compilation/signatures.txt
-TESTED = {"numba": "0.68.*", "numba-cuda": "0.30.4"}
+TESTED = {  # package: pattern of the versions, how to get one
+    "python": ("3.1[123].*", "use Python 3.11, 3.12 or 3.13"),
+    "numpy": ("2.[0-4].*", "pip install 'numpy<2.5'"),  # numba-cuda 0.30.4 needs np.row_stack
+    "numba": ("0.68.*", "pip install 'numba==0.68.*'"),
+    "numba-cuda": ("0.30.4", "pip install 'numba-cuda==0.30.4'"),
+}
 
 
 @click.command()
@@ -153,20 +158,17 @@ def version_of(name):
 
 def known_problems(versions):
     """Return messages about incompatible versions, each with its fix."""
-    problems = []
-    if numbers(versions["numpy"]) >= (2, 5):
-        problems.append(f"numpy {versions['numpy']} breaks numba-cuda 0.30.4: pip install 'numpy<2.5'")
-    for package, tested in TESTED.items():
-        if versions[package] and not fnmatch.fnmatch(versions[package], tested):
-            problems.append(f"{package} {versions[package]} was not tested: pip install '{package}=={tested}'")
+    problems = [
+        f"{package} {versions[package]} is not a tested version: {cure}"
+        for package, (tested, cure) in TESTED.items()
+        if versions[package] and not fnmatch.fnmatch(versions[package], tested)
+    ]
     nvvm, linker = (numbers(versions.get(name)) for name in COMPILERS)
     if linker != (0, 0) and nvvm > linker:
         problems.append(
             f"nvidia-nvvm {versions['nvidia-nvvm']} is newer than nvidia-nvjitlink {versions['nvidia-nvjitlink']}, "
             f"which cannot link its code: pip install --upgrade 'nvidia-nvjitlink=={nvvm[0]}.{nvvm[1]}.*'"
         )
-    if not (3, 11) <= numbers(versions["python"]) < (3, 14):
-        problems.append(f"Python {versions['python']} is not one of 3.11, 3.12, 3.13")
     return problems
 
 

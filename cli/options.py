@@ -97,7 +97,7 @@ more = option("--show NAMES", "More metrics, such as ndcg@20,p@5,mrr,err@10: ndc
 
 def shared_options(command):
     """Add --device --seed --json --quiet: parameters device, seed, as_json, quiet."""
-    return device(seed(as_json(quiet(command))))
+    return device(seed(printing(command)))
 
 
 ties = option("--ties", "Equal scores: the mean over all orders, or the file's (LETOR's scripts).", ("average", "file"))
@@ -111,6 +111,21 @@ def scoring(command):
 def table_file(command):
     """Add --format --columns --sep: parameters file_format, columns, sep."""
     return file_format(columns(sep(command)))
+
+
+def ratings_file(command):
+    """Add --format --columns --sep --duplicates: parameters file_format, columns, sep, duplicates."""
+    return table_file(duplicates(command))
+
+
+def printing(command):
+    """Add --json --quiet: parameters as_json, quiet."""
+    return as_json(quiet(command))
+
+
+def on_ranks(command):
+    """Add --ranks --gpus: parameters of these names."""
+    return ranks(gpus(command))
 
 
 FEEDBACK_HELP = "Data of the file: ratings (explicit) or clicks (implicit); auto: clicks without different ratings."

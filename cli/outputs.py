@@ -100,19 +100,3 @@ def canvas(path, width, height):
     yield figure
     with atomic_write(path) as aside:
         figure.savefig(aside, dpi=150, format=Path(path).suffix.lower().lstrip("."))
-
-
-def curves(points, labels, bases, path):
-    """Draw {name: [(x, y)]} as curves and write them to path.
-
-    path: png, pdf or svg; labels: of both axes; bases: of their logarithms, None for a linear axis.
-    """
-    with picture(path, 6) as axis:
-        for name, curve in points.items():
-            axis.plot(*zip(*curve), marker="o", markersize=3, label=name)
-        axis.set(xlabel=labels[0], ylabel=labels[1])
-        for set_scale, base in zip((axis.set_xscale, axis.set_yscale), bases, strict=True):
-            if base is not None:
-                set_scale("log", base=base)
-        axis.grid(alpha=0.3)
-        axis.legend()

@@ -38,11 +38,9 @@ NCF = click.Tuple([click.Choice(["ncf"]), str])
 @option("--positive-from RATING", "Least rating that counts, in lists.", float)
 @option("--by", "Ranking of lists, as in recommend.", BY)
 @option("--no-baselines", "Leave out popularity, item kNN and EASE.", bool)
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @options.shared_options
-@options.ranks
-@options.gpus
+@options.on_ranks
 def evaluate(ask, stages):
     """Evaluate MODEL on TEST: ratings, or clicks, that it was not trained on.
 

@@ -17,8 +17,7 @@ DONE = {"ratings": "rated", "clicks": "clicked"}
 @option("-n count", "Ratings of the user to show.", click.IntRange(min=1), 5)
 @option("--by", "Score to explain: that of lists (saved in MODEL), or the predicted rating.", BY)
 @models.titles
-@options.as_json
-@options.quiet
+@options.printing
 def explain(ask, stages):
     """Show the parts of the score of --user and --item, which add up to it.
 

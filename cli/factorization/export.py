@@ -16,8 +16,7 @@ from gpukit.persist import load_header
 @click.argument("output", metavar="OUT")
 @option("--vectors", "Vectors whose products are predictions, in place of factors and biases.", bool)
 @options.force
-@options.as_json
-@options.quiet
+@options.printing
 def export(ask, stages):
     """Write the factors and biases of MODEL with their ids to OUT, in units of the ratings.
 

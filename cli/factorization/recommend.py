@@ -30,13 +30,10 @@ from gpukit.ratings.check import clicks_after
 @models.titles
 @option("--output FILE", "Write user,rank,item,score[,title] here as csv; - is stdout.")
 @options.force
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @options.device
-@options.as_json
-@options.quiet
-@options.ranks
-@options.gpus
+@options.printing
+@options.on_ranks
 def recommend(ask, stages):
     """List the items that users have not rated and would take.
 

@@ -16,8 +16,7 @@ from gpukit.errors import ParameterError
 @option("--by", "What counts: who rated both and how, and the factors; or these alone.", ("evidence", "factors"))
 @models.titles
 @options.device
-@options.as_json
-@options.quiet
+@options.printing
 def similar(ask, stages):
     """List the items most like --item, or the users most like --user.
 

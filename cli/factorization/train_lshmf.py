@@ -59,11 +59,9 @@ AT_LEAST_1, SHARE = click.IntRange(min=1), click.FloatRange(0, 1, max_open=True)
 @option("--resume", "Continue from --checkpoint.", bool)
 @option("--plot FILE", "Draw RMSE by epoch and by second: .png, .pdf or .svg.")
 @options.force
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @options.shared_options
-@options.ranks
-@options.gpus
+@options.on_ranks
 @options.dask
 def train_lshmf(ask, stages):
     """Train a model on RATINGS to predict ratings and to recommend items.

@@ -32,8 +32,7 @@ PASSED = {name: f"--{name}" for name in ("format", "columns", "sep", "duplicates
 @options.split
 @option("--model FILE", "Save the winner, trained on RATINGS, here.")
 @options.force
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @options.shared_options
 def tune(ask, stages):
     """Find the options of train-lshmf that suit RATINGS, by cross-validation.

@@ -17,11 +17,9 @@ from gpukit.factorization.settings import RETRAINED, ROWS
 @option("--widen-scale", "Accept ratings outside the model's scale, and counts below 0 as no clicks.", bool)
 @option("--test FILE", "Show RMSE and MAE on these ratings, before and after.")
 @options.force
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @options.device
-@options.as_json
-@options.quiet
+@options.printing
 def update(ask, stages):
     """Update the model in the file MODEL with the ratings in the file NEW.
 

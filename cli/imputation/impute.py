@@ -64,8 +64,7 @@ TAKEN = {  # options of --model
 @option("--dtype", "Of the computation; the output has the tensor's.", ("float32", "float64"))
 @option("--plot FILE", "Draw errors by method, and the largest gaps or slices: .png, .pdf or .svg.")
 @options.shared_options
-@options.ranks
-@options.gpus
+@options.on_ranks
 @options.dask
 def impute(ask, stages):
     """Fill in what is missing of the series of sensors, or of matrices on the vertices of a graph.

@@ -33,8 +33,7 @@ OF_TEST_TITLE += "p of the paired randomization test over queries"
 @option("--explain DOC[,DOC]", "Explain the score of a document of FILE, or the difference of two; from 1.")
 @options.scoring
 @options.null
-@options.as_json
-@options.quiet
+@options.printing
 def rank(ask, stages):
     """Score the documents of FILE, one number a line in the file's order; in a query, higher is better.
 

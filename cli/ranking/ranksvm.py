@@ -47,11 +47,9 @@ FEATURES = ("auto", "linear", "thresholds", "fourier")
 @options.force
 @option("--plot FILE", "Draw the metric by C, or the convergence: .png, .pdf or .svg.")
 @options.device
-@options.ranks
-@options.gpus
+@options.on_ranks
 @options.dask
-@options.as_json
-@options.quiet
+@options.printing
 def ranksvm(ask, stages):
     """Learn to rank: a linear RankSVM with squared hinge loss, exact over all preference pairs of PATH.
 

@@ -7,18 +7,9 @@ import math
 from itertools import accumulate
 
 from gpukit.cli import outputs, report
-from gpukit.cli.outputs import curves
 
-METRICS = {
-    "pa": "PA",
-    "pa_ties": "+ties",
-    "ndcg@1": "NDCG@1",
-    "ndcg@3": "@3",
-    "ndcg@5": "@5",
-    "ndcg@10": "@10",
-    "mean_ndcg": "mean",
-    "map": "MAP",
-}
+HEADINGS = "PA +ties NDCG@1 @3 @5 @10 mean MAP"
+METRICS = dict(zip("pa pa_ties ndcg@1 ndcg@3 ndcg@5 ndcg@10 mean_ndcg map".split(), HEADINGS.split()))
 SCALED = {
     "none": "features as they are",
     "minmax": "features to 0..1",
@@ -281,15 +272,17 @@ def fold_result(trained):
 
 
 def draw(ask, done):
-    """Draw the --plot picture: the metric by C, or the gradient by CG step.
-
-    The gradient is drawn for a single C.
-    """
-    if ask.grid is None:
-        titles, scales = ("CG steps", "gradient"), (None, 10)
-    else:
-        titles, scales = ("C", f"{ask.metric} on the validation set"), (2, None)
-    curves({trained.job.name: points(ask, trained) for trained in done}, titles, scales, ask.plot)
+    """Draw the --plot picture: the metric by C, or for a single C the gradient by CG step."""
+    with outputs.picture(ask.plot, 6) as axis:
+        for trained in done:
+            axis.plot(*zip(*points(ask, trained)), marker="o", markersize=3, label=trained.job.name)
+        if ask.grid is None:
+            axis.set(xlabel="CG steps", ylabel="gradient", yscale="log")
+        else:
+            axis.set_xscale("log", base=2)
+            axis.set(xlabel="C", ylabel=f"{ask.metric} on the validation set")
+        axis.grid(alpha=0.3)
+        axis.legend()
 
 
 def points(ask, trained):
