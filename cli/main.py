@@ -50,6 +50,7 @@ REPLACED = {  # (verb, removed option): what to use instead
     ("tune", "--plot"): "--json has the curves",
     ("tune", "--repeat"): "--cv N makes more folds",
     ("tune", "--exhaustive"): "gpukit.tune in Python has it",
+    ("evaluate", "--protocol"): "gpukit bench reproduce lsh-mf table10 has it; --lists ranks all items",
     **dict.fromkeys([("predict", "--evidence"), ("recommend", "--evidence")], "evidence() in Python has it"),
     ("export", "--side"): "the column side of a table says whose numbers they are",
     **dict.fromkeys([("update", "--hashes"), ("update", "--replay")], "partial_fit in Python has it"),

@@ -23,7 +23,6 @@ from gpukit.factorization.lists.recommending import BY
 COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}
 SEQUENTIAL = {"earlier": "earlier ratings of the user", "ratings": "ratings", "rmse": "RMSE", "mae": "MAE"}
 SEQUENTIAL |= {"biases_rmse": "RMSE of biases", "biases_mae": "MAE of biases"}
-NCF = click.Tuple([click.Choice(["ncf"]), str])
 
 
 @options.command()
@@ -31,7 +30,6 @@ NCF = click.Tuple([click.Choice(["ncf"]), str])
 @click.argument("test")
 @option("--lists of_lists", "Evaluate lists; always, for a model of clicks.", bool)
 @option("-k cuts", "Length of the lists; may be given several times.", click.IntRange(min=1), (10,), multiple=True)
-@option("--protocol", "Rank each click of TEST among the items of its line here too.", NCF, metavar="ncf NEGATIVES")
 @option("--against MODEL", "Another model; report whether the difference is significant.")
 @option("--given FILE", "Evaluate users that MODEL need not know, by lists made from FILE.")
 @option("--sequential", "Predict each rating from the user's earlier ones, then learn it.", bool)
@@ -45,18 +43,17 @@ def evaluate(ask, stages):
     """Evaluate MODEL on TEST: ratings, or clicks, that it was not trained on.
 
     Predicted ratings have RMSE and MAE. Lists are compared with the later clicks of their users, over all items except
-    those that a user has already clicked. --protocol ncf is that of He et al. 2017.
+    those that a user has already clicked.
 
     \b
     gpukit evaluate my.gpukit later.csv
     gpukit evaluate my.gpukit later.csv --lists -k 10 -k 50 --against other.gpukit
     gpukit evaluate my.gpukit later.csv --sequential
     gpukit evaluate my.gpukit later.csv --lists --gpus 2
-    gpukit evaluate ncf.gpukit ml-1m.test.rating --protocol ncf ml-1m.test.negative
     """
     if ask.against == ask.model:
         raise ParameterError(f"--against {ask.against} is the evaluated model itself: name another one.")
-    sources = (ask.model, ask.test, ask.against, ask.given, *(ask.protocol or ())[1:])
+    sources = (ask.model, ask.test, ask.against, ask.given)
     with run_as_team(ask, [path for path in sources if path]) as team:
         run(ask, stages, team)
 
@@ -65,7 +62,7 @@ def run(ask, stages, team):
     """Run one rank of a Team: all evaluate, the first one prints."""
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
-    ask.of_lists = bool(ask.of_lists or ask.protocol or fitted.feedback_ == "implicit")
+    ask.of_lists = bool(ask.of_lists or fitted.feedback_ == "implicit")
     check(ask, other)
     if team.size > 1 and not ask.of_lists:
         raise ParameterError("Ranks (--ranks, --gpus, mpiexec) divide lists: add --lists, or start one process.")
@@ -82,15 +79,13 @@ def run(ask, stages, team):
 
 
 def check(ask, other):
-    """Raise for list options without --lists, for --sequential with it, and for a protocol with --given.
+    """Raise for list options without --lists, and for --sequential with it.
 
     other: the model of --against or None; without --lists it must predict ratings.
     """
     if ask.of_lists:
         if ask.sequential:
             raise ParameterError("--sequential is about predicted ratings, and lists are evaluated here: leave it out.")
-        if ask.given and ask.protocol:
-            raise ParameterError("--protocol ncf is for users of MODEL, not for those of --given: leave one out.")
         return
     options = {"--given": ask.given, "--positive-from": ask.positive_from, "--no-baselines": ask.no_baselines or None}
     for name, value in options.items():

@@ -12,7 +12,7 @@ from gpukit.evaluation.metrics import rmse
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Files: train.csv, test.csv, test.negative, two models of the training file."""
+    """Files: train.csv, test.csv, two models of the training file."""
     from gpukit.cli.main import run
 
     folder = tmp_path_factory.mktemp("judged")
@@ -20,11 +20,7 @@ def data(tmp_path_factory):
     last = np.append(users[1:] != users[:-1], True)  # the last rating of each user
     rows = list(zip((users + 100).tolist(), items.tolist(), values.tolist()))
     write_rows(folder / "train.csv", [row for row, held in zip(rows, last) if not held])
-    held = write_rows(folder / "test.csv", [row for row, held in zip(rows, last) if held])
-    tests = [tuple(map(int, line.split(",")[:2])) for line in held.read_text().splitlines()]
-    random = np.random.default_rng(0)
-    lines = [f"({user},{item})\t" + "\t".join(map(str, random.integers(0, 40, 9))) for user, item in tests]
-    (folder / "test.negative").write_text("\n".join(lines) + "\n")
+    write_rows(folder / "test.csv", [row for row, held in zip(rows, last) if held])
     for name, more in (("one", SMALL), ("two", (*SMALL[:4], "--no-neighbors"))):
         command = (
             "train-lshmf",
@@ -104,16 +100,6 @@ def test_a_model_of_clicks_is_judged_by_lists(verb, data, tmp_path):
     assert "all items ranked" in result.out and "popularity" not in result.out and "Best" not in result.err
 
 
-def test_one_among_negatives_against_another_model(verb, data):
-    asked = ("evaluate", data / "one", data / "test.csv", "--protocol", "ncf", data / "test.negative")
-    result = verb(*asked, "--against", data / "two", "-k", 3)
-    assert "One click among the items of" in result.out and "sampled NDCG@3" in result.out and "p" in result.out
-    assert "repeated in their line" in result.err and "the click itself is among the negatives" in result.err
-    found = json.loads(verb(*asked, "--json").out)
-    assert set(found["sampled"]["results"]["10"][0]) == {"predictor", "hr", "ndcg"}
-    assert found["sampled"]["results"]["10"][0]["hr"] == 1 and found["sampled"]["dropped"]["itself"] > 0
-
-
 def test_lists_by_predicted_ratings(verb, data):
     found = json.loads(verb("evaluate", data / "one", data / "test.csv", "--lists", "--by", "rating", "--json").out)
     expected = load_model(data / "one").evaluate_lists(clicks(data), baselines=False, by="rating").rows(10)[0]
@@ -161,8 +147,6 @@ def test_bad_requests(refused, data, tmp_path):
     one, test = data / "one", data / "test.csv"
     assert "--positive-from is about lists" in refused("evaluate", one, test, "--positive-from", 4)
     assert "--given is about lists" in refused("evaluate", one, test, "--given", test)
-    asked = ("--protocol", "ncf", data / "test.negative", "--given", test)
-    assert "--protocol ncf is for users of MODEL" in refused("evaluate", one, test, *asked)
     assert "--no-baselines is about lists" in refused("evaluate", one, test, "--no-baselines")
     assert "k=41 is no length of a list; the model knows" in refused("evaluate", one, test, "--lists", "-k", 41)
     assert "--positive-from 9 is more than the highest value" in refused(
@@ -171,7 +155,7 @@ def test_bad_requests(refused, data, tmp_path):
     assert "does not exist" in refused("evaluate", one, tmp_path / "none.csv")
     assert "no model file" in refused("evaluate", one, test, "--against", tmp_path / "none.gpukit")
     assert "is the evaluated model itself: name another" in refused("evaluate", one, test, "--against", one)
-    assert "Protocol" in refused("evaluate", one, test, "--protocol", "vae", "x").title()
+    assert "gpukit bench reproduce lsh-mf table10" in refused("evaluate", one, test, "--protocol", "ncf")
     assert "can be judged" in refused("evaluate", one, data / "train.csv", "--lists")
 
 
@@ -188,17 +172,6 @@ def test_an_empty_test(refused, data, tmp_path):
     (tmp_path / "empty.csv").write_text("")
     assert "is empty" in refused("evaluate", data / "one", tmp_path / "empty.csv")
     assert "is empty" in refused("evaluate", data / "one", tmp_path / "empty.csv", "--lists")
-
-
-def test_negatives_of_another_test(refused, data, tmp_path):
-    lines, path = (data / "test.negative").read_text().splitlines(), tmp_path / "bad.negative"
-    asked = ("evaluate", data / "one", data / "test.csv", "--protocol", "ncf", path)
-    path.write_text("\n".join(lines[:-1]))
-    assert f"has {len(lines) - 1} lines, and" in refused(*asked)
-    path.write_text("\n".join([lines[1], lines[0], *lines[2:]]))
-    assert "line 1: the click is" in refused(*asked)
-    path.write_text("\n".join(["what", *lines[1:]]))
-    assert "line 1: 'what' is no (user,item)" in refused(*asked)
 
 
 @pytest.mark.parametrize("split", ["users", "user-one"])
