@@ -93,7 +93,7 @@ def _convert_ratings(source, output, stages, ask):
         if "left_out" in facts:
             columns = ", ".join(facts["left_out"])
             text = f"{name}: not converted: {columns}. --times keeps times, --columns weights and counts."
-            report.remark(text, ask.quiet or ask.as_json)
+            report.remark(text, ask.silent)
     write_ratings(data, output)
     stages.done("writing")
     return data

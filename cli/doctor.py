@@ -126,15 +126,9 @@ def examine():
     gpus, trouble = probe_gpus()
     problems = known_problems(versions) + driver_problems(cuda, gpus) + kernel_problems(gpus, versions)
     problems += [trouble] if trouble else []
-    return {
-        "versions": versions,
-        "problems": problems,
-        "cpu_threads": get_num_threads(),
-        "driver": driver_version(cuda),
-        "gpus": gpus,
-        "missing": missing_features(gpus, extra_for(cuda)),
-        "cache": code_cache(),
-    }
+    findings = {"versions": versions, "problems": problems, "cpu_threads": get_num_threads()}
+    findings |= {"driver": driver_version(cuda), "gpus": gpus, "missing": missing_features(gpus, extra_for(cuda))}
+    return {**findings, "cache": code_cache()}
 
 
 def installed_versions():
@@ -217,8 +211,7 @@ def kernel_problems(gpus, versions):
 
 def numbers(text):
     """Return (major, minor) of a version text; (0, 0) for None."""
-    parts = [part for part in (text or "0.0").split(".")[:2]]
-    return tuple(int(p) if p.isdecimal() else 0 for p in parts)
+    return tuple(int(part) if part.isdecimal() else 0 for part in (text or "0.0").split(".")[:2])
 
 
 def probe_gpus():
@@ -244,14 +237,8 @@ def describe_gpu(cuda, index):
         device = cuda.get_current_device()
         name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
         major, minor = device.compute_capability
-    return {
-        "index": index,
-        "name": name,
-        "compute_capability": f"{major}.{minor}",
-        "memory": int(total),
-        "free": int(free),
-        "kernel": failure(index) or RUNS,
-    }
+    known = {"index": index, "name": name, "compute_capability": f"{major}.{minor}"}
+    return {**known, "memory": int(total), "free": int(free), "kernel": failure(index) or RUNS}
 
 
 def driver_version(cuda):
@@ -302,13 +289,8 @@ def show(findings):
     report.echo()
     report.echo(f"CPU: {findings['cpu_threads']} thread(s)")
     if findings["gpus"]:
-        report.print_table(
-            [
-                {**g, "memory": f"{g['memory'] / 2**30:.1f} GiB", "free": f"{g['free'] / 2**30:.1f} GiB"}
-                for g in findings["gpus"]
-            ],
-            GPU_COLUMNS,
-        )
+        sizes = ({name: f"{gpu[name] / 2**30:.1f} GiB" for name in ("memory", "free")} for gpu in findings["gpus"])
+        report.print_table([gpu | size for gpu, size in zip(findings["gpus"], sizes)], GPU_COLUMNS)
         report.echo(f"Driver: {findings['driver'] or 'version unknown'}")
     else:
         report.echo("GPU: none found; --device auto uses the CPU")

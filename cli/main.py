@@ -48,12 +48,9 @@ ALIASES = {"train": "train-lshmf"}
 REPLACED = {  # (verb, removed option): what to use instead
     **dict.fromkeys([("tune", "--test"), ("tune", "--test-fraction")], "save the best by --model; evaluate tests it"),
     ("tune", "--plot"): "--json has the curves",
-    ("tune", "--repeat"): "--cv N makes more folds",
     ("tune", "--exhaustive"): "gpukit.tune in Python has it",
     ("evaluate", "--protocol"): "gpukit bench reproduce lsh-mf table10 has it; --lists ranks all items",
     **dict.fromkeys([("predict", "--evidence"), ("recommend", "--evidence")], "evidence() in Python has it"),
-    ("export", "--side"): "the column side of a table says whose numbers they are",
-    **dict.fromkeys([("update", "--hashes"), ("update", "--replay")], "partial_fit in Python has it"),
     **dict.fromkeys([("train-lshmf", "--negatives"), ("train-lshmf", "--row-solver")], "LSHMF in Python has it"),
 }
 COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell: bash_source, bash_complete, and the same of zsh and fish

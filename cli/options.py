@@ -215,12 +215,14 @@ def section_of(name):
 def command(name=None, parent=click):
     """Return a decorator that makes a click command of a function (ask, stages).
 
-    ask: the parameters by name; stages: a report.Stages. name: by default that of the function; parent: a group.
+    ask: the parameters by name, and silent: no remarks; stages: a report.Stages. name: by default that of the function;
+    parent: a group.
     """
 
     def make(function):
         def run(**values):
-            return function(SimpleNamespace(**values), Stages())
+            silent = values.get("quiet") or values.get("as_json")  # remarks would disturb the JSON's reader
+            return function(SimpleNamespace(**values, silent=bool(silent)), Stages())
 
         return parent.command(name, cls=Sectioned)(functools.update_wrapper(run, function))
 

@@ -223,7 +223,7 @@ def compile_ahead(ask, team, *jobs, capability=None, reads=()):
     if count and not meta.get("gpukit.compiling"):
         meta["gpukit.compiling"] = True
         why = "; the cache has code for another processor" if is_known else ""
-        remark(f"The first run compiles about {count} functions, once per machine{why}.", ask.quiet or ask.as_json)
+        remark(f"The first run compiles about {count} functions, once per machine{why}.", ask.silent)
 
 
 class Stages:

@@ -95,7 +95,7 @@ def choose_team_size(ask, work):
     if count != AUTO:
         return count or 1
     size, why = chosen(ask.device, work) if ask.gpus else cost_model.choose_process_count(cores())
-    report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.quiet or ask.as_json)
+    report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.silent)
     return size
 
 

@@ -4,16 +4,8 @@ import click
 import numpy as np
 
 from gpukit.cli import models, options, report
-from gpukit.cli.factorization import judging
+from gpukit.cli.factorization import judging, table
 from gpukit.cli.factorization.judging import difference_row, show_differences
-from gpukit.cli.factorization.table import (
-    closing_table,
-    count_trained,
-    read_table,
-    trained_line,
-    unknown_line,
-    unknown_pairs,
-)
 from gpukit.cli.options import option
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import DataError, ParameterError
@@ -97,7 +89,7 @@ def check(ask, other):
 
 def read_test(ask, stages):
     """Return the Ratings of the test, with times for --sequential."""
-    test = read_table(ask, ask.test, times="auto" if ask.sequential else False)
+    test = table.read_table(ask, ask.test, times="auto" if ask.sequential else False)
     stages.done("reading")
     if not len(test):
         raise DataError(f"{ask.test} holds no ratings to evaluate with.")
@@ -113,13 +105,13 @@ def judge_ratings(ask, fitted, other, stages, team):
     from gpukit.factorization.online.inputs import check_ratings
 
     test = check_ratings(read_test(ask, stages), fitted._scale)
-    rows, pairs = closing_table(fitted, None, test), (test.user_ids[test.users], test.item_ids[test.items])
-    unknown = dict(zip(("users", "items"), unknown_pairs(fitted, *pairs)))
-    trained, differences = {ask.model: count_trained(fitted, test)}, []
+    rows, pairs = table.closing_table(fitted, None, test), (test.user_ids[test.users], test.item_ids[test.items])
+    unknown = dict(zip(("users", "items"), table.unknown_pairs(fitted, *pairs)))
+    trained, differences = {ask.model: table.count_trained(fitted, test)}, []
     if other is not None:
-        trained[ask.against] = count_trained(other, test)
+        trained[ask.against] = table.count_trained(other, test)
         predicted = [model.predict(test, unknown="baseline") for model in (fitted, other)]
-        rows.append({**closing_table(other, None, test)[-1], "predictor": ask.against})
+        rows.append({**table.closing_table(other, None, test)[-1], "predictor": ask.against})
         differences = [difference_of(test, predicted, ask)]
     stages.done("evaluating")
     facts = {"judged": "ratings", "rows": rows, "ratings": len(test), "unknown": unknown}
@@ -156,8 +148,8 @@ def show_ratings(ask, results):
         columns, title = SEQUENTIAL, f"{ask.model} on {ask.test}, each rating before it is learned"
         lines = [f"{ask.test} has no times: a user's ratings are in the order of the file."][results["by_time"] :]
     else:
-        lines = [unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
-        lines += [trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
+        lines = [table.unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
+        lines += [table.trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
     report.print_table(results["rows"], columns, title)
     show_differences(results["differences"], ask)
     for line in filter(None, lines):

@@ -32,7 +32,7 @@ def explain(ask, stages):
     \b
     gpukit explain my.gpukit --user 42 --item 2571 --titles movies.dat
     """
-    stamp, quiet = listing.stamp(ask.model), ask.quiet or ask.as_json
+    stamp, quiet = listing.stamp(ask.model), ask.silent
     fitted, chosen = models.open_model(ask.model, "cpu", stages)
     title_of = models.read_title_of(ask.titles)
     with listing.lists_learned(fitted, ask, stamp, stages):

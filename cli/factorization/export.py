@@ -54,4 +54,4 @@ def export(ask, stages):
     if ask.as_json:
         facts = {"command": "export", "output": ask.output, "bytes": outputs.size_of(ask.output), **shape}
         report.print_json({**facts, "seconds": stages.seconds})
-    report.remark(f"{ask.output}: {line}. {stages.line()}", ask.quiet or ask.as_json)
+    report.remark(f"{ask.output}: {line}. {stages.line()}", ask.silent)

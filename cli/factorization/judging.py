@@ -1,5 +1,7 @@
 """Evaluation of lists for `gpukit evaluate`, and of a training on clicks."""
 
+import itertools
+
 import numpy as np
 
 from gpukit.cli import report
@@ -11,6 +13,7 @@ COLUMNS = {"predictor": "", "hr": "HR", "recall": "recall", "precision": "precis
 COLUMNS |= {"mrr": "MRR", "coverage": "coverage", "gini": "Gini", "popularity": "clicks", "few": "few"}
 KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
 DIFFERENCE = {"metric": "", "difference": "difference", "interval": "95 % interval", "p": "p", "users": "users"}
+METRICS = {"hr": "HR", "recall": "recall", "ndcg": "NDCG"}  # whose differences are shown
 WINNER = "ndcg"  # the metric that selects the best
 
 
@@ -54,7 +57,7 @@ def read_clicks(ask, least):
     test = read_table(ask, ask.test)
     if ask.positive_from is None and not are_pairs(test):
         remark = f"Of the test, ratings from {least:g} on are clicks, as in training; --positive-from says otherwise."
-        report.remark(remark, ask.quiet or ask.as_json)
+        report.remark(remark, ask.silent)
     with options_named():
         test = clicks_after(test, least)
     return test.user_ids[test.users], test.item_ids[test.items]
@@ -126,13 +129,10 @@ def difference_row(metric, difference):
 
 def differences_of(report_of_lists, ask):
     """Return rows of HR, recall and NDCG: the model less the other one."""
-    names = {"hr": "HR", "recall": "recall", "ndcg": "NDCG"}
-    return [
-        difference_row(f"{names[name]}@{k}", report_of_lists.difference(name, k, seed=ask.seed))
-        for k in report_of_lists.cuts
-        for name in names
-        if name in report_of_lists.judged[0].values[k]
-    ]
+    rows = []
+    for k, (name, label) in itertools.product(report_of_lists.cuts, METRICS.items()):
+        rows.append(difference_row(f"{label}@{k}", report_of_lists.difference(name, k, seed=ask.seed)))
+    return rows
 
 
 def show_differences(rows, ask):

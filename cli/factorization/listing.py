@@ -72,7 +72,7 @@ def filters_of(ask, item_ids):
 
     Reports on stderr how many named items are not among item_ids. DataError for a category that is not in the file.
     """
-    quiet = ask.quiet or ask.as_json
+    quiet = ask.silent
     named = {"--only": ask.only, "--without": ask.without}
     only, without = (ids_of_option(values, name, item_ids, quiet) for name, values in named.items())
     if ask.categories is not None:
@@ -191,7 +191,7 @@ def lists_learned(fitted, ask, stamp_before, stages, team=ALONE):
     try:
         yield
     finally:
-        report.remark(f"Learned what ranks lists{storing()}.", ask.quiet or ask.as_json)
+        report.remark(f"Learned what ranks lists{storing()}.", ask.silent)
         stages.done("writing")
 
 

@@ -88,7 +88,7 @@ def run(ask, stages, team):
         report.print_json({**facts, "seconds": stages.seconds})
     elif ask.output is None and not ask.everyone:
         report.print_table(rows, {name: name for name in names})
-    models.closing_remark(chosen, stages, ask.quiet or ask.as_json)
+    models.closing_remark(chosen, stages, ask.silent)
 
 
 def check(ask):
@@ -110,9 +110,9 @@ def answers(ask, fitted, team):
 
         how = ask.file_format, ask.columns, ask.duplicates, ask.sep
         lists = read_lists(ask.ratings, *how, fitted.feedback_ == "implicit", bounds_of(fitted))
-        remark_unknown(fitted, lists, ask.quiet or ask.as_json)
+        remark_unknown(fitted, lists, ask.silent)
         if fitted.feedback_ == "implicit":
-            remark_without_clicks(fitted, lists, ask.quiet or ask.as_json)
+            remark_without_clicks(fitted, lists, ask.silent)
         tiles = fitted.recommend_for_batches(lists, ask.count, by=ask.by, filters=shown, unknown="skip")
         return len(np.unique(lists.users)), tiles
     arguments = {"n": ask.count, "by": ask.by, "filters": shown}
@@ -121,7 +121,7 @@ def answers(ask, fitted, team):
     wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
     total = len(fitted.user_ids_ if wanted is None else wanted)
     if ask.by == BY[0]:
-        remark_strangers(fitted, wanted, ask.quiet or ask.as_json)
+        remark_strangers(fitted, wanted, ask.silent)
     return total, fitted.recommend_batches(wanted, **arguments)
 
 

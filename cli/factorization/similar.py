@@ -46,7 +46,7 @@ def similar(ask, stages):
         report.print_json({**facts, "similar": rows, "device": str(chosen), "seconds": stages.seconds})
     else:
         show(rows, what, wanted, title, ask.quiet)
-    models.closing_remark(chosen, stages, ask.quiet or ask.as_json)
+    models.closing_remark(chosen, stages, ask.silent)
 
 
 def rows_of(what, neighbors, title_of):

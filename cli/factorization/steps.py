@@ -57,7 +57,7 @@ def load(ask, stages, described, times=False, team=ALONE):
         if ask.feedback == "auto" and ask.positive_from is None and are_clicks(train) and not all_clicks:
             ask.feedback = "explicit"  # equal ratings remain ratings where those held out differ
         remark += f"; {len(test):,} of the {what}{describe_split(ask, test)} are held out for testing"
-    report.remark(remark + ".", ask.quiet or ask.as_json)
+    report.remark(remark + ".", ask.silent)
     stages.done("splitting")
     return train, test
 
@@ -93,7 +93,7 @@ def can_be_in_parts(ask):
 
 def remark_whole(ask, reason):
     """Print why rank 0 reads all ratings."""
-    report.remark(f"{reason}: rank 0 reads all ratings.", ask.quiet or ask.as_json)
+    report.remark(f"{reason}: rank 0 reads all ratings.", ask.silent)
 
 
 def check_parts(ask, train, test):
@@ -232,7 +232,7 @@ def fit(ask, train, test, stages, team=ALONE):
     """Return (fitted estimator, warning texts)."""
     model, judges = build(ask), None if ask.early_stop else test  # the test set must not stop it
     options = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
-    with training(ask, ask.quiet or ask.as_json) as (messages, progress):
+    with training(ask, ask.silent) as (messages, progress):
         model.fit(train, validation=judges, progress=progress, **options)
     stages.done("preparing", {name: seconds for name, seconds in model.timings_.items() if name != "prepare"})
     return model, messages
@@ -384,17 +384,13 @@ def result(ask, run):
     """Return the --json output."""
     model, (users, items), seconds = run.model, run.train.shape, run.stages.seconds
     refit = {"ratings": len(run.train) + len(run.test), "seconds": seconds[REFIT]} if REFIT in seconds else None
+    parts = {"users": users, "items": items, "train_ratings": len(run.train)}
+    parts |= {"test_ratings": None if run.test is None else len(run.test)}
+    parts |= {"unknown_in_test": run.unknown and dict(zip(("users", "items"), run.unknown))}
+    results = run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0])
     return {
-        "command": "train-lshmf",
-        "estimator": type(model).__name__,
-        "parameters": model.get_params(),
-        **{"users": users, "items": items, "train_ratings": len(run.train)},
-        "test_ratings": None if run.test is None else len(run.test),
-        "unknown_in_test": None if run.unknown is None else dict(zip(("users", "items"), run.unknown)),
+        **{"command": "train-lshmf", "estimator": type(model).__name__, "parameters": model.get_params(), **parts},
         **report.pick(model, "device chosen trials feedback history", "_"),
-        "results": run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0]),
-        "epochs": len(model.history_),
-        "warnings": run.warnings,
-        **{"refit": refit, "seconds": seconds},
-        **report.pick(ask, "model checkpoint plot"),
+        **{"results": results, "epochs": len(model.history_), "warnings": run.warnings},
+        **{"refit": refit, "seconds": seconds, **report.pick(ask, "model checkpoint plot")},
     }

@@ -54,7 +54,7 @@ def tune(ask, stages):
     report.compile_ahead(ask, ALONE, "ratings", capability=capability_of(ask.device), reads=(ask.ratings,))
     stages.done("start")
     train, _ = steps.load(ask, stages, steps.describe_as_ratings)
-    with report.collect_warnings(ask.quiet or ask.as_json, spoken) as messages:
+    with report.collect_warnings(ask.silent, spoken) as messages:
         search_result = search(ask, train)
         stages.done("tuning")
         if ask.model is not None:
@@ -183,12 +183,6 @@ def remarks(ask, search_result):
 
 def result(ask, search_result, train):
     """Return the --json object."""
-    return {
-        "command": "tune",
-        **dict(zip(("users", "items"), train.shape)),
-        "ratings": len(train),
-        **report.pick(search_result, "folds best simplest means untried stopped"),
-        "results": search_result.table,
-        "train": command(ask, search_result.best),
-        "model": ask.model,
-    }
+    facts = {"command": "tune", "users": train.shape[0], "items": train.shape[1], "ratings": len(train)}
+    facts |= report.pick(search_result, "folds best simplest means untried stopped")
+    return facts | {"results": search_result.table, "train": command(ask, search_result.best), "model": ask.model}

@@ -48,7 +48,7 @@ def update(ask, stages):
     summary = {**summary, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
     show(ask, fitted, summary, (before, after), chosen, stages)
     if judged is not None and (line := trained_line(len(judged), count_trained(fitted, judged), "the updated model")):
-        report.remark(line, ask.quiet or ask.as_json)
+        report.remark(line, ask.silent)
 
 
 def read_new(ask, fitted):
@@ -80,7 +80,7 @@ def learn(ask, fitted, new):
 
     if new is None:
         return {**empty_entry(fitted, ask.rows), "unchanged": 0}
-    with report.Progress(ask.quiet or ask.as_json) as progress:
+    with report.Progress(ask.silent) as progress:
         fitted.partial_fit(new, **report.pick(ask, "rows duplicates widen_scale"), progress=progress)
     summary = fitted.updates_[-1]
     same = len(new) - summary["ratings"] - summary["corrected"] if fitted.feedback_ == "explicit" else 0

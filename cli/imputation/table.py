@@ -202,35 +202,25 @@ def result(ask, done, stages):
         names, values = [vertex_name(data, vertex) for vertex in lacking], done.confidence[lacking]
         confidence = {"mean": mean(values), "vertices": names, "values": values}
     rank = {"phase": model.rank_phase_, "mean": mean(model.ranks_), "largest": int(model.ranks_.max(initial=0))}
-    return {
-        "command": "impute",
-        "estimator": type(model).__name__,
-        "parameters": model.get_params(),
-        "files": impute_steps.sources(ask),
-        **{name: sizes[name] for name in ("vertices", "edges", "slice", "missing", "missing_kind")},
-        "complete": bool(data.mask.all()),
-        "decided": impute_steps.describe_options(model)["decided"],
-        "trials": [
-            report.pick(trial.setting, " ".join(impute_steps.DECIDED))
-            | {**trial.setting.options._asdict(), "error": trial.error}
-            for trial in model.trials_
-        ],
-        "basis": report.pick(model.basis_, "exact source seconds") | {"size": len(model.basis_.values)}
-        if model._basis.is_made
-        else None,
-        "rank": {**rank, "slices": model.ranks_},
-        "history": model.history_._asdict(),
-        "holdout_history": None if model.holdout_history_ is None else model.holdout_history_._asdict(),
-        "holdout": holdout_result(model),
-        "hidden": None if done.sample is None else hidden_values(done.sample),
-        "comparison": [row._asdict() for row in done.rows],
-        "baseline_wins": winner(done) is not None if done.rows else None,
-        "confidence": confidence,
-        "seconds": stages.seconds,
-        **report.pick(done, "truth warnings"),
-        **report.pick(model, "device notes", "_"),
-        **report.pick(ask, "output plot"),
-    }
+    history, trials = model.holdout_history_, [describe_trial(trial) for trial in model.trials_]
+    basis = report.pick(model.basis_, "exact source seconds") if model._basis.is_made else None
+    facts = {"command": "impute", "estimator": type(model).__name__, "parameters": model.get_params()}
+    facts |= {"files": impute_steps.sources(ask), **report.pick(ask, "output plot")}
+    facts |= {name: sizes[name] for name in ("vertices", "edges", "slice", "missing", "missing_kind")}
+    facts |= {"complete": bool(data.mask.all()), "decided": impute_steps.describe_options(model)["decided"]}
+    facts |= {"trials": trials, "basis": basis and basis | {"size": len(model.basis_.values)}}
+    facts |= {"rank": {**rank, "slices": model.ranks_}, "history": model.history_._asdict()}
+    facts |= {"holdout_history": history and history._asdict(), "holdout": holdout_result(model)}
+    facts |= {"hidden": done.sample and hidden_values(done.sample), "confidence": confidence}
+    facts |= {"comparison": [row._asdict() for row in done.rows], "seconds": stages.seconds}
+    facts |= {"baseline_wins": winner(done) is not None if done.rows else None}
+    return facts | report.pick(done, "truth warnings") | report.pick(model, "device notes", "_")
+
+
+def describe_trial(trial):
+    """Return the setting and the error of a trial for JSON."""
+    setting = report.pick(trial.setting, " ".join(impute_steps.DECIDED))
+    return setting | {**trial.setting.options._asdict(), "error": trial.error}
 
 
 def mean(values):

@@ -185,7 +185,7 @@ def show_explanation(ask, stages):
     """Print a row for each feature, the largest part first."""
     numbers = read_numbers(ask.explain)
     fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
-    with report.collect_warnings(ask.quiet or ask.as_json):
+    with report.collect_warnings(ask.silent):
         documents = steps.read_for(fitted, ask)
     stages.done("reading")
     query, rows, scores = explain(fitted, documents, numbers)

@@ -182,16 +182,10 @@ def rows_by_part(trained):
 
 def rows_by_fold(done, part):
     """Return a row per fold with metrics of a part, and the row of means."""
-    rows = [
-        {
-            "fold": trained.job.name,
-            "C": report.Figure(format_C(trained.model.C_)),
-            **trained.metrics[part],
-            **trained.steps,
-            "seconds": trained.seconds,
-        }
-        for trained in done
-    ]
+    rows = []
+    for trained in done:
+        row = {"fold": trained.job.name, "C": report.Figure(format_C(trained.model.C_)), **trained.metrics[part]}
+        rows.append({**row, **trained.steps, "seconds": trained.seconds})
     mean = means(rows)
     steps = {key: format_figure(mean[key], 1) for key in ("newton", "cg")}
     return [{**row, "seconds": format_figure(row["seconds"], 3)} for row in [*rows, {**mean, "fold": "mean", **steps}]]
@@ -237,38 +231,23 @@ def remarks(ask, done):
 def result(ask, done, stages):
     """Return the --json output."""
     model = done[0].model
-    return {
-        "command": "ranksvm",
-        "estimator": type(model).__name__,
-        "parameters": model.get_params(),
-        **report.pick(ask, "metric ndcg relevant ties null grid plot folds position_bias"),
-        "folds": [fold_result(trained) for trained in done],
-        "mean": {part: means([trained.metrics[part] for trained in done]) for part in done[0].metrics},
-        "seconds": stages.seconds,
-    }
+    facts = {"command": "ranksvm", "estimator": type(model).__name__, "parameters": model.get_params()}
+    facts |= report.pick(ask, "metric ndcg relevant ties null grid plot folds position_bias")
+    facts |= {"folds": [fold_result(trained) for trained in done], "seconds": stages.seconds}
+    return facts | {"mean": {part: means([trained.metrics[part] for trained in done]) for part in done[0].metrics}}
 
 
 def fold_result(trained):
     """Return the --json output of one fold or file."""
     model, metrics = trained.model, trained.metrics
-    return {
-        **report.pick(trained.job, "name model scores"),
-        "files": trained.job.sources,
-        **report.pick(model, "device solver C objective converged stop_reason history", "_"),
-        "scale": model.scaling_.kind,
-        "feature_map": map_of(model),
-        **trained.steps,
-        "training_seconds": trained.seconds,
-        **{name: getattr(model, f"{name}_", None) for name in ("chosen", "trials")},
-        "pairs": model.n_pairs_,
-        "features": model.n_features_in_,
-        "sizes": {part: dict(zip(SIZES, size)) for part, size in trained.sizes.items()},
-        "metrics": metrics,
-        "reasons": {part: each.reasons for part, each in metrics.items()},
-        "ties": {part: each.ties for part, each in metrics.items()},
-        "constant_features": trained.constant,
-        **report.pick(trained, "path warnings"),
-    }
+    facts = report.pick(trained.job, "name model scores") | {"files": trained.job.sources}
+    facts |= report.pick(model, "device solver C objective converged stop_reason history", "_") | trained.steps
+    facts |= {"scale": model.scaling_.kind, "feature_map": map_of(model), "training_seconds": trained.seconds}
+    facts |= {name: getattr(model, f"{name}_", None) for name in ("chosen", "trials")}
+    facts |= {"pairs": model.n_pairs_, "features": model.n_features_in_, "constant_features": trained.constant}
+    facts |= {"sizes": {part: dict(zip(SIZES, size)) for part, size in trained.sizes.items()}, "metrics": metrics}
+    facts |= {name: {part: getattr(each, name) for part, each in metrics.items()} for name in ("reasons", "ties")}
+    return facts | report.pick(trained, "path warnings")
 
 
 def draw(ask, done):
