@@ -294,11 +294,6 @@ def show(findings):
         report.echo(f"Driver: {findings['driver'] or 'version unknown'}")
     else:
         report.echo("GPU: none found; --device auto uses the CPU")
-    show_findings(findings)
-
-
-def show_findings(findings):
-    """Print problems, missing packages and the cache."""
     report.echo()
     for problem in findings["problems"]:
         report.echo(f"Problem: {problem}")

@@ -56,8 +56,6 @@ class SliceShape(click.ParamType):
     name = "MxN"
 
     def convert(self, value, param, ctx):
-        if isinstance(value, tuple):
-            return value
         m, _, n = value.lower().replace("×", "x").partition("x")
         if not (m.isdecimal() and n.isdecimal() and int(m) and int(n)):
             self.fail(f"{value!r} is not rows x columns of a slice, such as 50x50.", param, ctx)

@@ -119,7 +119,7 @@ def collect_warnings(quiet=False, translate=str):
         remark(f"Warning: {text}", quiet)
 
 
-class Progress:
+class Progress(contextlib.AbstractContextManager):
     """Progress callback of fit: draws `stage [####....] 3/20 rmse 0.8512` on stderr.
 
     Silent if stderr is not a terminal or if quiet. As a context manager it clears its line at the end, so that an error
@@ -138,9 +138,6 @@ class Progress:
             self.drawn, self.stage = now, stage
             width = shutil.get_terminal_size().columns - 1
             self._write(bar_line(stage, done, total, info or {})[:width])
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         if self.on and self.stage is not None:

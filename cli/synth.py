@@ -56,19 +56,14 @@ def synth_ratings(ask, stages):
     stages.done("generating")
     write_ratings(data, ask.output)
     if ask.titles:
-        _write_titles(data.item_ids, ask.titles)
+        with sinks.open_text_sink(ask.titles) as file:
+            file.writelines(["item,title\n", *(f"{item},Item {item}\n" for item in data.item_ids.tolist())])
     stages.done("writing")
     facts, line = describe_ratings(data)
     show(ask.output, ({**facts, **floors}, line), stages, ask, rate=("generating", "ratings"))
     if not ask.as_json:
         left = "biases {bias_floor:.4f}, with factors {factor_floor:.4f}, with everything {noise_floor:.4f}"
         report.remark(f"RMSE left by the planted {left.format(**floors)}.", ask.quiet)
-
-
-def _write_titles(ids, path):
-    with sinks.open_text_sink(path) as file:
-        file.write("item,title\n")
-        file.writelines(f"{item},Item {item}\n" for item in ids.tolist())
 
 
 @options.command("letor", synth)

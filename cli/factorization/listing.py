@@ -15,7 +15,7 @@ import numpy as np
 from gpukit.cli import report
 from gpukit.cli.options import option
 from gpukit.device import capability_of
-from gpukit.errors import DataError, GpukitError, ParameterError
+from gpukit.errors import DataError, GpukitError
 from gpukit.factorization.lists import Filters
 from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.io import sources
@@ -48,12 +48,6 @@ def options(command):
     for add in reversed(OPTIONS):
         command = add(command)
     return command
-
-
-def check(ask):
-    """Raise ParameterError for categories without their file."""
-    if (ask.only_category or ask.without_category) and ask.categories is None:
-        raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")
 
 
 def files_of(ask):

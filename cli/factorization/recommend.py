@@ -97,7 +97,8 @@ def check(ask):
         raise ParameterError("Give the users by one of --user ID (several times if needed), --ratings FILE and --all.")
     if not {ask.ranks, ask.gpus} <= {None, options.AUTO} and not ask.everyone:
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
-    listing.check(ask)
+    if (ask.only_category or ask.without_category) and ask.categories is None:
+        raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
 

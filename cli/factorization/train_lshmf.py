@@ -128,13 +128,10 @@ def train_lshmf(ask, stages):
 
 def check(ask):
     """Raise for contradictory options and unwritable files, before the computation."""
-    if ask.no_neighbors:
+    if ask.no_neighbors or ask.solver in ("hogwild", "als"):
+        flag = "--no-neighbors" if ask.no_neighbors else f"--solver {ask.solver}"
         if ask.neighbors:
-            raise ParameterError(f"--no-neighbors and --neighbors {ask.neighbors} exclude each other: leave one out.")
-        ask.neighbors = 0
-    if ask.solver in ("hogwild", "als"):
-        if ask.neighbors:
-            raise ParameterError(f"--solver {ask.solver} learns no neighbourhoods: leave --neighbors or --solver out.")
+            raise ParameterError(f"{flag} and --neighbors {ask.neighbors} exclude each other: leave one out.")
         ask.neighbors = 0
     if ask.hash != "simlsh" and not CARDS[ask.search].reads_codes:
         raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")

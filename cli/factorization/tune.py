@@ -20,7 +20,7 @@ NAMES = {OPTIONS[name][2:]: name for name in ("n_factors", "n_neighbors", "regul
 SHOWN = 15  # rows of the printed table
 COLUMNS = {name: name.removeprefix("n_").replace("_", " ") for name in (*NAMES.values(), "n_epochs")}
 COLUMNS |= {"rmse": "RMSE", "spread": "+-", "folds": "folds", "mark": ""}
-PASSED = {name: f"--{name}" for name in ("format", "columns", "sep", "duplicates", "device", "seed")}
+PASSED = {"file_format": "--format", **{name: f"--{name}" for name in "columns sep duplicates device seed".split()}}
 
 
 @options.command()
@@ -132,7 +132,6 @@ def command(ask, parameters):
         words += [] if value is None else [OPTIONS[name], f"{value:g}"]
     usual = {parameter.name: parameter.default for parameter in tune.params}
     for name, flag in PASSED.items():
-        name = {"format": "file_format"}.get(name, name)
         value = getattr(ask, name)
         words += [] if value is None or value == usual[name] else [flag, str(value)]
     return shlex.join([*words, "--model", ask.model or "my.gpukit"])
