@@ -194,7 +194,7 @@ def write_model(fitted, path, stamp_before):
     if stamp(path) != stamp_before:
         return f"; {path} is another by now, and stays as it is"
     if not os.access(path, os.W_OK):
-        return f"; {path} may not be written, so it is learned anew each time"
+        return f"; {path} may not be written, so it is learned again each time"
     try:
         fitted.save(path)
     except (GpukitError, OSError) as error:

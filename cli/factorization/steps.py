@@ -365,7 +365,7 @@ def remarks(ask, run):
     if run.test is not None:
         simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
         if round(simpler["test_rmse"], 4) < round(run.table[-1]["test_rmse"], 4):
-            yield f"On these {len(run.test):,} test ratings '{simpler['predictor']}' errs less than the model."
+            yield f"On these {len(run.test):,} test ratings '{simpler['predictor']}' has a lower error than the model."
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
 

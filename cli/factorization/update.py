@@ -98,7 +98,11 @@ def show(ask, fitted, summary, errors, chosen, stages):
         f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"
         + f", {summary['unchanged']:,} known as they are" * (summary["unchanged"] > 0)
         + f"; {summary['users']:,} new users, {summary['items']:,} new items; "
-        + (f"trained anew on all {summary['settled']:,}." if retrained else f"{summary['walked']:,} {learned} walked.")
+        + (
+            f"trained again on all {summary['settled']:,}."
+            if retrained
+            else f"{summary['walked']:,} {learned} processed."
+        )
     )
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]

@@ -19,7 +19,7 @@ def show(ask, done, stages):
     if done.rows:
         columns = {"name": "", "setting": "setting", "error": METRICS["absolute"]}
         if done.model.plan_ is not None:
-            columns |= {"error": METRICS[done.model.metric], "share": "share of what serves"}
+            columns |= {"error": METRICS[done.model.metric], "share": "weight"}
         report.print_table([row_of(row) for row in done.rows], columns, comparison_title(done))
     notes = [f"Note: {note}" for note in done.model.notes_]
     for line in (*verdict(done), *intervals(done), *error_lines(done), *notes):
@@ -144,8 +144,8 @@ def verdict(done):
         name, line, least = done.model.method_, errors.get("interpolation"), done.rows[0]
         label = "the mean of methods" if name == "mix" else name
         ratio = f", {errors[name] / line:.3g} times interpolation's" if line and name != "interpolation" else ""
-        better = f"; {least.name} errs less there, {least.error:.4g}" if least.error < errors[name] else ""
-        yield f"What serves is {label}: {errors[name]:.4g} on the hidden values{ratio}{better}"
+        better = f"; {least.name} has a lower error, {least.error:.4g}" if least.error < errors[name] else ""
+        yield f"Chosen: {label}, error {errors[name]:.4g} on the hidden values{ratio}{better}"
     if best is not None:
         ours = f"the imputation {errors[OURS]:.4g}"
         yield f"A baseline is better: {best.name} has error {best.error:.4g} on the hidden values, {ours}."
@@ -156,7 +156,7 @@ def error_lines(done):
     if done.truth is not None:
         relative = done.truth["relative"]
         text = "" if relative is None else f"relative error {relative:.4g}, "
-        yield f"Against the truth: {text}mean |error| {done.truth['mean_absolute']:.4g} of what was missing"
+        yield f"Against the truth: {text}mean |error| {done.truth['mean_absolute']:.4g} of the missing values"
     lacking = lacking_vertices(done)
     if not len(lacking) or done.confidence is None:
         return
