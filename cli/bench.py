@@ -11,6 +11,7 @@ from gpukit.cli import options, outputs, report
 from gpukit.cli.options import option
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
+from gpukit.persist import atomic_write
 
 SHAPES = (
     *("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
@@ -74,12 +75,8 @@ def line_of(result):
 
 def write_table(path, results):
     """Write the cells of the results as csv."""
-    from gpukit.persist import atomic_write
-
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(papers.COLUMNS)
-        writer.writerows(result.cells() for result in results)
+        csv.writer(file, lineterminator="\n").writerows([papers.COLUMNS, *(result.cells() for result in results)])
 
 
 def draw(results, path):

@@ -37,17 +37,17 @@ def update(ask, stages):
         raise ParameterError(f"Give --model FILE for the updated model, or --model {ask.model} --force to replace it.")
     outputs.check_output(ask.target, "--model", [path for path in (ask.new, ask.test) if path], ask.force)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
-    new, judged = read_new(ask, fitted), None if ask.test is None else read_table(ask, ask.test)
+    new, test = read_new(ask, fitted), None if ask.test is None else read_table(ask, ask.test)
     stages.done("reading")
-    before = evaluate_model(fitted, judged, stages)
+    before = evaluate_model(fitted, test, stages)
     summary = learn(ask, fitted, new)
     stages.done("updating", summary["seconds"])
-    after = evaluate_model(fitted, judged, stages)
+    after = evaluate_model(fitted, test, stages)
     fitted.save(ask.target)
     stages.done("writing")
     summary = {**summary, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
     show(ask, fitted, summary, (before, after), chosen, stages)
-    if judged is not None and (line := trained_line(len(judged), count_trained(fitted, judged), "the updated model")):
+    if test is not None and (line := trained_line(len(test), count_trained(fitted, test), "the updated model")):
         report.remark(line, ask.silent)
 
 
@@ -65,11 +65,11 @@ def read_new(ask, fitted):
         return None
 
 
-def evaluate_model(fitted, judged, stages):
+def evaluate_model(fitted, test, stages):
     """Return the measures of the model on Ratings by name; None without Ratings."""
-    if judged is None:
+    if test is None:
         return None
-    errors = fitted.evaluate(judged)
+    errors = fitted.evaluate(test)
     stages.done("evaluating")
     return errors
 
@@ -94,16 +94,11 @@ def show(ask, fitted, summary, errors, chosen, stages):
         report.print_json({"command": "update", **summary, **result, "seconds": stages.seconds})
         return
     learned, retrained = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == RETRAINED
-    report.echo(
-        f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"
-        + f", {summary['unchanged']:,} known as they are" * (summary["unchanged"] > 0)
-        + f"; {summary['users']:,} new users, {summary['items']:,} new items; "
-        + (
-            f"trained again on all {summary['settled']:,}."
-            if retrained
-            else f"{summary['walked']:,} {learned} processed."
-        )
-    )
+    new = f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"
+    new += f", {summary['unchanged']:,} known as they are" * (summary["unchanged"] > 0)
+    new += f"; {summary['users']:,} new users, {summary['items']:,} new items"
+    how = f"trained again on all {summary['settled']:,}" if retrained else f"{summary['walked']:,} {learned} processed"
+    report.echo(f"{new}; {how}.")
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]
         titles = {"rmse": "test RMSE", "mae": "MAE", "hr@10": "HR@10", "recall@10": "recall@10", "ndcg@10": "NDCG@10"}

@@ -36,7 +36,7 @@ if SIMULATED:
 
     @device  # so that the simulator lends it the kernel's `cuda`
     def add4(matrix, row, column, a, b, c, d):
-        """matrix[row, column : column + 4] += (a, b, c, d), each number atomically."""
+        """Add (a, b, c, d) to matrix[row, column : column + 4], each number atomically."""
         for i, value in enumerate((a, b, c, d)):
             cuda.atomic.add(matrix, (int(row), int(column) + i), value)
 
@@ -46,7 +46,7 @@ if SIMULATED:
         return tuple(array[int(index) + i] for i in range(4))
 
     def put4(array, index, a, b, c, d):
-        """array[index : index + 4] = (a, b, c, d); index: a multiple of 4."""
+        """Store (a, b, c, d) in array[index : index + 4]; index: a multiple of 4."""
         assert int(index) % 4 == 0
         for i, value in enumerate((a, b, c, d)):
             array[int(index) + i] = value
@@ -95,7 +95,7 @@ else:
             raise TypeError(f"loads and additions of four take uint32 indices, not {indices}")
 
     def _is_newer(context, builder):
-        """True where the device has compute capability 8.0 or above.
+        """Return True for a device of compute capability 8.0 or above.
 
         The compiler knows it when it knows the device, and leaves out what is not needed.
         """
@@ -107,15 +107,15 @@ else:
 
     @intrinsic
     def is_since_8_0(context):
-        """True where the device has compute capability 8.0 or above."""
+        """Return True for a device of compute capability 8.0 or above."""
         return types.boolean(), lambda context, builder, signature, arguments: _is_newer(context, builder)
 
     def _since_8_0(context, builder, newer, older):
-        """newer, a value made by instructions of compute capability 8.0, or older where the device is older."""
+        """Return newer, which uses instructions of compute capability 8.0, or older on older devices."""
         return builder.select(_is_newer(context, builder), newer, older)
 
     def _load_vector(builder, arguments, count, number, instruction, constraints, fresh):
-        """`count` numbers by one vector load, as a list; arguments: address (and policy) as 64-bit integers.
+        """Return `count` numbers of one vector load as a list; arguments: address (and policy) as 64-bit integers.
 
         fresh: others may write them meanwhile.
         """
@@ -125,7 +125,7 @@ else:
         return [builder.extract_value(loaded, i) for i in range(count)]
 
     def _quad(builder, dtype, address, *policy):
-        """The four read-only numbers of dtype at an address."""
+        """Return the four read-only numbers of dtype at an address."""
         hint, operand, letters = (".L2::cache_hint", ", ${0}", ",l") if policy else ("", "", "")
         if dtype == types.float32:
             text = f"ld.global.nc{hint}.v4.f32 {{$0, $1, $2, $3}}, [$4]{operand.format(5)};"
@@ -139,7 +139,7 @@ else:
         ]
 
     def _policy(name):
-        """An intrinsic that makes a policy of the L2 cache for all lines."""
+        """Return an intrinsic that creates a policy of the L2 cache for all lines."""
 
         @intrinsic
         def make(context):
@@ -169,7 +169,7 @@ else:
 
     @intrinsic
     def read4(context, matrix, row, column):
-        """(matrix[row, column], ..., matrix[row, column + 3]) of a matrix that nothing writes meanwhile."""
+        """Return (matrix[row, column], ..., matrix[row, column + 3]) of a matrix that no running kernel writes."""
         _check(matrix, row, column, dtypes=(types.float32, types.float64))
 
         def generate(context, builder, signature, arguments):
@@ -181,7 +181,7 @@ else:
 
     @intrinsic
     def read4_hinted(context, matrix, row, column, policy):
-        """read4 with a policy of the L2 cache."""
+        """Return the numbers of read4, loaded with a policy of the L2 cache."""
         _check(matrix, row, column, dtypes=(types.float32, types.float64))
 
         def generate(context, builder, signature, arguments):
@@ -194,7 +194,7 @@ else:
 
     @intrinsic
     def add4(context, matrix, row, column, a, b, c, d):
-        """matrix[row, column : column + 4] += (a, b, c, d), each number atomically."""
+        """Add (a, b, c, d) to matrix[row, column : column + 4], each number atomically."""
         _check(matrix, row, column)
         if any(value != types.float32 for value in (a, b, c, d)):
             raise TypeError("add4 adds float32 numbers")
@@ -211,7 +211,7 @@ else:
         return types.void(matrix, row, column, a, b, c, d), generate
 
     def _quad_at(context, builder, array_type, array, index):
-        """A pointer to the four numbers from array[at] on."""
+        """Return a pointer to array[at : at + 4]."""
         if not (isinstance(array_type, types.Array) and array_type.ndim == 1 and array_type.dtype == types.float32):
             raise TypeError(f"pick4 and put4 want a 1-D array of float32, not {array_type}")
         data = context.make_array(array_type)(context, builder, value=array).data
@@ -220,7 +220,7 @@ else:
 
     @intrinsic
     def pick4(context, array, at):
-        """(array[at], ..., array[at + 3]); at: a multiple of 4."""
+        """Return (array[at], ..., array[at + 3]); at: a multiple of 4."""
 
         def generate(context, builder, signature, arguments):
             quad = builder.load(_quad_at(context, builder, signature.args[0], *arguments), align=16)
@@ -231,7 +231,7 @@ else:
 
     @intrinsic
     def put4(context, array, at, a, b, c, d):
-        """array[at : at + 4] = (a, b, c, d); at: a multiple of 4."""
+        """Store (a, b, c, d) in array[at : at + 4]; at: a multiple of 4."""
 
         def generate(context, builder, signature, arguments):
             quad = ir.Constant(ir.VectorType(FLOAT, 4), ir.Undefined)
@@ -270,7 +270,7 @@ else:
         return types.UniTuple(types.float32, 2)(word), generate
 
     def _narrow(context, builder, low, high):
-        """Two float32 numbers as halves in one word, rounded to the nearest."""
+        """Return two float32 numbers as float16 in one word, rounded to the nearest."""
         kind = ir.FunctionType(WORD, [FLOAT] * 2)
         newer, older = (
             builder.call(ir.InlineAsm(kind, text, "=r,f,f", side_effect=False), [low, high])
@@ -279,11 +279,11 @@ else:
         return _since_8_0(context, builder, newer, older)
 
     def _halves_adder(instruction, constraints, words):
-        """add_halves by one instruction for each `words` words."""
+        """Return add_halves with one instruction for each `words` words."""
 
         @intrinsic
         def add(context, matrix, row, column, a, b, c, d):
-            """The four halves in matrix[row, column : column + 2] += (a, b, c, d)."""
+            """Add (a, b, c, d) to the four float16 numbers in matrix[row, column : column + 2]."""
             _check(matrix, row, column)
 
             def generate(context, builder, signature, arguments):
@@ -305,7 +305,7 @@ else:
 
     @device
     def add_halves(matrix, row, column, a, b, c, d, vector):
-        """The four halves in matrix[row, column : column + 2] += (a, b, c, d), each atomically, rounded.
+        """Add (a, b, c, d) atomically to the float16 numbers in matrix[row, column : column + 2], rounded.
 
         vector: by one instruction of compute capability 9.0, else by two.
         """

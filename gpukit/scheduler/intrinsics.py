@@ -1,6 +1,6 @@
-"""What compiled code asks of the processor or of the system directly. Imported after gpukit/_jit.py.
+"""Intrinsics for atomic words, POSIX threads, time and calls of compiled loops. Imported after gpukit/_jit.py.
 
-An address is an int64: shared words are read and written by it, all atomically.
+Addresses are int64; shared words are read and written atomically.
 """
 
 import itertools
@@ -22,7 +22,7 @@ def _word(builder, address):
 
 @intrinsic
 def fetch_add(context, address, count):
-    """word += count; returns the value before."""
+    """Add count to the word atomically; return its previous value."""
 
     def generate(context, builder, signature, arguments):
         return builder.atomic_rmw("add", _word(builder, arguments[0]), arguments[1], "acq_rel")
@@ -32,7 +32,7 @@ def fetch_add(context, address, count):
 
 @intrinsic
 def exchange(context, address, value):
-    """word = value; returns the value before."""
+    """Set the word atomically; return its previous value."""
 
     def generate(context, builder, signature, arguments):
         return builder.atomic_rmw("xchg", _word(builder, arguments[0]), arguments[1], "acq_rel")
@@ -42,7 +42,7 @@ def exchange(context, address, value):
 
 @intrinsic
 def compare_and_swap(context, address, old, new):
-    """word = new if it was old; returns the value before."""
+    """Set the word to new if it is old, atomically; return its previous value."""
 
     def generate(context, builder, signature, arguments):
         pair = builder.cmpxchg(_word(builder, arguments[0]), *arguments[1:], "acq_rel", "monotonic")
@@ -63,7 +63,7 @@ def load(context, address):
 
 @intrinsic
 def store(context, address, value):
-    """word = value."""
+    """Set the word."""
 
     def generate(context, builder, signature, arguments):
         builder.store_atomic(arguments[1], _word(builder, arguments[0]), "release", 8)
@@ -74,7 +74,7 @@ def store(context, address, value):
 
 @intrinsic
 def assume_not_negative(context, number):
-    """Let the compiler take an int64 for not negative, and leave out the wraparound of an index that is."""
+    """Tell the compiler that an int64 is not negative, so that it omits the wraparound of indices."""
 
     def generate(context, builder, signature, arguments):
         kind = ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
@@ -87,7 +87,7 @@ def assume_not_negative(context, number):
 
 @intrinsic
 def nanoseconds(context):
-    """Nanoseconds of the monotonic clock, int64."""
+    """Return the nanoseconds of the monotonic clock, int64."""
 
     def generate(context, builder, signature, arguments):
         moment = cgutils.alloca_once(builder, ir.ArrayType(I64, 2))  # struct timespec
@@ -113,31 +113,31 @@ def _of_the_system(name, count):
 
 @intrinsic
 def mutex_lock(context, mutex):
-    """POSIX's pthread_mutex_lock."""
+    """Call pthread_mutex_lock."""
     return _of_the_system("pthread_mutex_lock", 1)
 
 
 @intrinsic
 def mutex_unlock(context, mutex):
-    """POSIX's pthread_mutex_unlock."""
+    """Call pthread_mutex_unlock."""
     return _of_the_system("pthread_mutex_unlock", 1)
 
 
 @intrinsic
 def condition_signal(context, condition):
-    """POSIX's pthread_cond_signal."""
+    """Call pthread_cond_signal."""
     return _of_the_system("pthread_cond_signal", 1)
 
 
 @intrinsic
 def condition_wait(context, condition, mutex):
-    """POSIX's pthread_cond_wait."""
+    """Call pthread_cond_wait."""
     return _of_the_system("pthread_cond_wait", 2)
 
 
 @intrinsic
 def release_interpreter(context):
-    """Let other threads run Python; returns the state that take_interpreter needs."""
+    """Release the interpreter for other threads; return the state for take_interpreter."""
 
     def generate(context, builder, signature, arguments):
         return builder.ptrtoint(context.get_python_api(builder).save_thread(), I64)
@@ -147,7 +147,7 @@ def release_interpreter(context):
 
 @intrinsic
 def take_interpreter(context, state):
-    """Wait for the interpreter, which release_interpreter gave away."""
+    """Take the interpreter back after release_interpreter."""
 
     def generate(context, builder, signature, arguments):
         api = context.get_python_api(builder)
@@ -158,7 +158,7 @@ def take_interpreter(context, state):
 
 
 class Frame(types.Type):
-    """The arguments of a loop in memory, see arguments_of.
+    """Type of the arguments of a loop in memory, see arguments_of.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class Frame(types.Type):
 
 @register_model(Frame)
 class _FrameModel(models.PrimitiveModel):
-    """The address of the frame."""
+    """Address of the frame."""
 
     def __init__(self, manager, kind):
         super().__init__(manager, kind, I64)
@@ -200,13 +200,13 @@ def arguments_of(context, frame):
 
 
 def _words_from(builder, address):
-    """Generate the words from an address on."""
+    """Yield the words from an address on."""
     for number in itertools.count():
         yield builder.load(_word(builder, builder.add(address, I64(number * (WORD.bitwidth // 8)))))
 
 
 def _argument(context, builder, kind, words):
-    """Return an argument of a kind that the next words are."""
+    """Return the argument of a type that the next words contain."""
     if isinstance(kind, types.BaseTuple):
         return context.make_tuple(builder, kind, [_argument(context, builder, part, words) for part in kind])
     if isinstance(kind, types.Array):
@@ -217,7 +217,7 @@ def _argument(context, builder, kind, words):
 
 
 def _array(context, builder, kind, address):
-    """Return the array that a PyArrayObject is: the object's own head, data, number of dimensions, shape, strides."""
+    """Return the array in a PyArrayObject: object header, data, number of dimensions, shape, strides."""
     data, _, shape, strides = itertools.islice(_words_from(builder, builder.add(address, I64(object.__basicsize__))), 4)
     array = context.make_array(kind)(context, builder)
     arrayobj.populate_array(
@@ -233,8 +233,10 @@ def _array(context, builder, kind, address):
 
 @intrinsic
 def call_rows(context, rows, frame, start, stop):
-    """Call the compiled function of (start, stop, frame) at an address. Returns 0, or the address of an exception's
-    description, which becomes the frame's first word unless there was one before."""
+    """Call the compiled function of (start, stop, frame) at an address; return 0 or an exception's address.
+
+    The first exception of a loop is stored in the first word of the frame.
+    """
     types_of_rows = WORD, WORD, WORD
 
     def generate(context, builder, signature, arguments):
@@ -254,7 +256,7 @@ def call_rows(context, rows, frame, start, stop):
 
 @intrinsic
 def raise_first(context, frame):
-    """Raise what has failed first in a loop, if anything has."""
+    """Raise the first exception of a loop, if any."""
 
     def generate(context, builder, signature, arguments):
         failed = builder.load(_word(builder, arguments[0]))
@@ -266,7 +268,7 @@ def raise_first(context, frame):
 
 
 def _error(builder, failed):
-    """Return the status of a call that raised the exception whose description is at an address."""
+    """Return the status of a call that raised the exception at an address."""
     return Status(
         code=RETCODE_USEREXC,
         is_ok=cgutils.false_bit,

@@ -1,12 +1,12 @@
-"""Threads that help the calling thread with the rows of a loop. They do not need the interpreter: a worker is one call
-of a compiled function, which sleeps until it is woken, takes chunks of rows until none is left, and sleeps again.
+"""Worker threads of a loop over rows, without Python's interpreter.
 
-The pool is a few lines of memory. One caller at a time has it; another that comes meanwhile works alone. A job is open
-while the caller is in it: who joins is counted, and the caller closes the job and waits for those inside. A worker that
-comes too late finds the job closed, and touches nothing. Each that joins first wakes two others, so that the last of
-many is awake soon.
+A worker is one call of a compiled function, which sleeps until it is woken, takes chunks of rows until none is left,
+and sleeps again. The pool is a small piece of memory that one caller uses at a time; a second caller runs its loop
+alone. A job is open while its caller is in the loop. The pool counts the workers that join; the caller closes the job
+and waits for them. A worker that wakes too late finds the job closed and returns to sleep. Each worker that joins
+first wakes two others, so that many are awake soon.
 
-The rows of a chunk depend on time and on the number of threads; what a row writes must not.
+The rows of a chunk depend on time and on the number of threads; the results must not.
 """
 
 import atexit
@@ -28,33 +28,33 @@ NAME = "gpukit-blocks"
 # Python answers a signal in the main thread, which the system wakes only if it gives the signal to that thread.
 BLOCKED = [*interrupt.SIGNALS, *interrupt.OF_RANKS, signal.SIGALRM]
 
-# Bytes from the start of the pool; what several threads write has a line of the cache for itself.
+# Bytes from the start of the pool; each word that several threads write has its own cache line.
 LINE = 64
 SLICE, WORTH, SPIN, PATIENCE, SWITCH = range(0, 40, 8)  # nanoseconds, see DEFAULTS
-WORKERS = LINE  # how many there are, those included that the system would not start
+WORKERS = LINE  # number of workers, including those that the system did not start
 ENDS = LINE + 8  # 1 once the process ends
 BUSY, STATE, NEXT = 2 * LINE, 3 * LINE, 4 * LINE
 ROWS, FRAME, END, CHUNK, HELPERS = range(5 * LINE, 5 * LINE + 40, 8)  # of the job
 EVENTS, EVENT = 8 * LINE, 3 * LINE  # of the caller, then of each worker: a flag, a mutex, a condition
 MUTEX, CONDITION = LINE, 2 * LINE
 ASKS = 8  # from the start of `pace`
-NOBODY = MOST_THREADS + 1  # the number of an event that does not come
-OPEN = 1 << 32  # in STATE, which counts those inside
+NOBODY = MOST_THREADS + 1  # number of an event that never occurs
+OPEN = 1 << 32  # flag in STATE, which counts the workers in the job
 STOPPED = 1 << 62  # a next row past any end
 OF_RUN, OF_SERVE = (intrinsics.WORD,) * 7, (intrinsics.WORD,) * 2  # types of arguments
 
 DEFAULTS = {
     SLICE: 10_000,  # of the calling thread alone at first, and of a chunk
-    WORTH: 20_000,  # of work for which another thread is woken
-    SPIN: 20_000,  # that the caller looks for the last worker before it sleeps
-    PATIENCE: 200_000_000,  # until the caller goes back to the interpreter, which looks for requests to stop
-    SWITCH: 5_000_000,  # of work during which the interpreter is kept, as long as Python's own threads keep it
+    WORTH: 20_000,  # of computation per additional thread
+    SPIN: 20_000,  # of polling for the last worker, before the caller sleeps
+    PATIENCE: 200_000_000,  # until the caller returns to the interpreter, which handles stop requests
+    SWITCH: 5_000_000,  # during which the caller keeps the interpreter, as Python's own threads do
 }
 
 
 @njit
 def wake(event):
-    """Let the thread that waits, or will wait, for an event go on."""
+    """Set an event and wake the thread that waits for it."""
     intrinsics.mutex_lock(event + MUTEX)
     store(event, 1)
     intrinsics.mutex_unlock(event + MUTEX)
@@ -63,7 +63,7 @@ def wake(event):
 
 @njit
 def wait(event):
-    """Sleep until an event has come, and clear it."""
+    """Sleep until an event is set, and clear it."""
     intrinsics.mutex_lock(event + MUTEX)
     while load(event) == 0:
         intrinsics.condition_wait(event + CONDITION, event + MUTEX)
@@ -73,7 +73,7 @@ def wait(event):
 
 @njit
 def take_work(pool, late):
-    """Process chunks of the job until none is left or it is late; returns how many."""
+    """Process chunks of the job until none is left or the time `late` is reached; return their number."""
     rows, frame, end, chunk = load(pool + ROWS), load(pool + FRAME), load(pool + END), load(pool + CHUNK)
     done = 0
     while late == 0 or done == 0 or nanoseconds() < late:
@@ -89,7 +89,7 @@ def take_work(pool, late):
 
 @njit
 def join(pool):
-    """Return True once the calling worker is counted among those inside; False if the job is closed or has enough."""
+    """Count the calling worker and return True; return False if the job is closed or has enough workers."""
     while True:
         state = load(pool + STATE)
         if state < OPEN or state - OPEN >= load(pool + HELPERS):
@@ -100,7 +100,7 @@ def join(pool):
 
 @njit(nogil=True)
 def serve(pool, number):
-    """The life of worker `number`, counted from 1."""
+    """Run worker `number`, counted from 1, for ever."""
     while True:
         wait(pool + EVENTS + EVENT * number)
         if join(pool):
@@ -114,7 +114,7 @@ def serve(pool, number):
 
 @njit
 def share(pool, rows, frame, first, count, pace, chunk, helpers, late):
-    """Process the rows first to count with helpers; returns the next row if it is late before the end."""
+    """Process the rows first to count with helpers; return the next row if the time `late` is reached before."""
     began = nanoseconds()
     store(pool + ROWS, rows)
     store(pool + FRAME, frame)
@@ -138,7 +138,7 @@ def share(pool, rows, frame, first, count, pace, chunk, helpers, late):
 
 @njit
 def work_alone(rows, frame, first, count, chunk, late):
-    """Process the rows first to count; returns the next row if it is late before the end, count after an exception."""
+    """Process the rows first to count; return the next row at the time `late`, count at the end or after an error."""
     while first < count:
         stop = min(first + chunk, count)
         if call_rows(rows, frame, first, stop) != 0:
@@ -151,7 +151,7 @@ def work_alone(rows, frame, first, count, chunk, late):
 
 @njit
 def plan(left, each, slice_of_time, worth, threads):
-    """Return how many workers the `left` rows of `each` nanoseconds are worth, and the rows of a chunk."""
+    """Return (number of workers, rows of a chunk) for `left` rows of `each` nanoseconds."""
     chunks = 8  # for each thread, at least
     chunk = min(slice_of_time // each, left // (chunks * max(threads, 1)))
     return max(0, min(threads - 1, left - 1, left * each // worth)), max(1, chunk)
@@ -159,16 +159,15 @@ def plan(left, each, slice_of_time, worth, threads):
 
 @njit
 def run(pool, rows, frame, first, count, threads, pace):
-    """Process the rows first to count, or some of them, with the calling thread and up to threads - 1 workers, and
-    raise the first exception.
+    """Process rows from first to count with the calling thread and up to threads - 1 workers; return the next row.
 
-    The cost of a row in the last call decides how many workers are used. If it is unknown or low, the calling thread
-    begins alone, in chunks that double, so that a small loop costs no other thread; when time is up and rows are left,
-    their cost is known.
+    The number of workers depends on the cost of a row in the last call. If it is unknown or low, the calling thread
+    begins alone, with chunks of doubling size, and measures it. Thus a small loop wakes no other thread. The function
+    returns before the last row to handle stop requests, or if more workers are needed than were started. It raises the
+    first exception of a row.
 
-    pool, rows, frame, pace: addresses, see intrinsics.call_rows. At `pace` are the nanoseconds of a row in the last
-    call, and 1 where a row may ask for the interpreter, which the caller must not keep then. Returns the next row. It
-    comes back early when it is time to look for requests to stop, or when it wants more workers than were started.
+    pool, rows, frame, pace: addresses, see intrinsics.call_rows. `pace` points to the nanoseconds per row in the last
+    call, followed by 1 if a row may need the interpreter, which the caller then releases.
     """
     began, start, each, ends = nanoseconds(), first, load(pace), load(pool + ENDS)
     if each * (count - first) < load(pool + WORTH):
@@ -186,7 +185,7 @@ def run(pool, rows, frame, first, count, threads, pace):
     helpers, chunk = plan(left, each, load(pool + SLICE), load(pool + WORTH), threads)
     if helpers > load(pool + WORKERS):
         return start
-    patient_rows = 20  # of one thread that pass, at least, before the caller goes back to the interpreter
+    patient_rows = 20  # that one thread processes, at least, before the caller returns to the interpreter
     late, state = began + max(load(pool + PATIENCE), patient_rows * each), 0
     asks = helpers > 0 and load(pace + ASKS) != 0
     if threads == 0 or asks or left * each // (helpers + 1) > load(pool + SWITCH):
@@ -195,11 +194,11 @@ def run(pool, rows, frame, first, count, threads, pace):
         end = share(pool, rows, frame, start, count, pace, chunk, helpers, late)
         store(pool + BUSY, 0)
     else:
-        if threads > 1:  # others may be free soon, or the rows turn out longer
+        if threads > 1:  # workers may be free soon, or rows may take longer
             late = nanoseconds() + (load(pool + SWITCH) if helpers > 0 else 2 * load(pool + WORTH))
         end = work_alone(rows, frame, start, count, chunk, late)
     if state != 0:
-        while load(pool + ENDS) != ends:  # a daemon thread's: there may be no interpreter to come back to
+        while load(pool + ENDS) != ends:  # at exit, a daemon thread may have no interpreter to return to
             wait(pool + EVENTS + EVENT * NOBODY)
         intrinsics.take_interpreter(state)
     intrinsics.raise_first(frame)
@@ -207,16 +206,16 @@ def run(pool, rows, frame, first, count, threads, pace):
 
 
 def keep_forever(array):
-    """Return an array that stays to the very end of the process: threads use its address while Python lets all go."""
+    """Return an array that is never freed: threads use its address until the process ends."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(array))
     return array
 
 
 class _Pool:
-    """The memory of the pool, and its threads.
+    """Memory and threads of the pool.
 
     address : int
-        Of the pool; 0 until it is ready.
+        Address of the pool; 0 until it is ready.
     """
 
     def __init__(self):
@@ -224,11 +223,11 @@ class _Pool:
         self.lock, self.address, self.threads = threading.Lock(), 0, []
 
     def ready(self):
-        """Return the address of the pool, whose first user compiles what runs in it."""
+        """Return the address of the pool; the first call compiles its functions."""
         if not self.address:
             with interrupt.defer(), timing.compiling(), self.lock:
                 run.compile(OF_RUN)
-                if not self.address:  # another thread may have been here meanwhile
+                if not self.address:  # unless another thread was first
                     self._begin()
         return self.address
 
@@ -245,7 +244,7 @@ class _Pool:
         ctypes.c_int64.from_address(address).value = value
 
     def start(self, count):
-        """Start workers until there are `count`, or until the system starts no more."""
+        """Start workers until there are `count`, or until the system refuses."""
         if count <= len(self.threads):
             return
         with interrupt.defer(), timing.compiling(), self.lock:
@@ -255,17 +254,17 @@ class _Pool:
                 _new_event(self.address + EVENTS + EVENT * number)
                 thread = threading.Thread(target=_serve, args=(self.address, number), name=NAME, daemon=True)
                 self.threads.append(thread)
-                with contextlib.suppress(RuntimeError):  # the system's limit, or the end of the process
+                with contextlib.suppress(RuntimeError):  # limit of the system, or exit of the process
                     thread.start()
             self.set(self.address + WORKERS, len(self.threads))
 
     def end(self):
-        """The process ends: daemon threads that are in a loop stay there."""
+        """Keep daemon threads in their loops at the end of the process."""
         if self.address:
             self.set(self.address + ENDS, 1)
 
     def forget(self):
-        """In a forked child: no threads, and no traces of those of the parent."""
+        """Reset the pool in a forked child, which has no threads."""
         self.lock, self.threads = threading.Lock(), []
         self.memory[:] = 0
         if self.address:
