@@ -95,11 +95,11 @@ def test_for_a_list_of_ratings(verb, model_file, tmp_path):
 
 
 def test_for_several_lists(verb, model_file, tmp_path):
-    mine = write_rows(tmp_path / "m.csv", [("x", "a00", 5), ("y", "a01", 4), ("x", "a03", 1), ("y", "a77", 2)])
+    mine = write_rows(tmp_path / "m.csv", [("x", "a00", 5), ("y", "a01", 4), ("x", "a77", 1), ("y", "a77", 2)])
     result = verb("recommend", model_file, "--ratings", mine, "-n", 2, "--output", tmp_path / "o.csv")
     rows = list(csv.DictReader((tmp_path / "o.csv").open()))
     assert [row["user"] for row in rows] == ["x", "x", "y", "y"]
-    assert "The model does not know the items of 1 of 4 ratings" in result.err
+    assert "The model does not know the items of 2 of 4 ratings" in result.err
 
 
 @pytest.mark.parametrize(

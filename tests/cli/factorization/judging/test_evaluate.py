@@ -86,6 +86,16 @@ def test_lists(verb, data):
     assert "all items ranked, k = 10" in shown.out and "Best by NDCG@10: " in shown.err and "item kNN" in shown.out
 
 
+def test_lists_against_those_of_another_model(verb, data):
+    """A row for each metric and length: the first model less the other."""
+    asked = ("evaluate", data / "one", data / "test.csv", "--lists", "-k", 3, "-k", 5, "--no-baselines", "--json")
+    found = json.loads(verb(*asked, "--against", data / "two").out)
+    names = [f"{metric}@{k}" for k in (3, 5) for metric in ("HR", "recall", "NDCG")]
+    assert [row["metric"] for row in found["differences"]] == names
+    ours, other = found["lists"]["results"]["5"]
+    assert found["differences"][-1]["mean"] == pytest.approx(ours["ndcg"] - other["ndcg"])
+
+
 def clicks(data):
     users, items, _ = np.loadtxt(data / "test.csv", delimiter=",", unpack=True)
     return users.astype(int), items.astype(int)
