@@ -1,20 +1,103 @@
-"""`gpukit bench`: run benchmarks and add rows to the benchmark table."""
+"""`gpukit bench`: run benchmarks, repeat tables of the papers, and add rows to the benchmark table."""
 
+import csv
 import os
 
 import click
 
-from gpukit.bench import NAMES, Conditions, find
-from gpukit.cli import options, report
+from gpukit.bench import NAMES, Conditions, find, measurement
+from gpukit.bench import reproduce as papers
+from gpukit.cli import options, outputs, report
 from gpukit.cli.options import option
-from gpukit.cli.reproduce import reproduce
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
+from gpukit.persist import atomic_write
 
 SHAPES = (
     *("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
     *("ego-facebook", "64x64x2100", "512x512x2600"),
 )
+SCALE = click.FloatRange(0, 1, min_open=True)
+
+
+@click.command("reproduce")
+@click.argument("paper", type=click.Choice(tuple(papers.PAPERS)))
+@click.argument("items", nargs=-1, metavar="[TABLE|FIGURE]...")
+@option("--scale", "Fraction of the ratings, queries or vertices.", SCALE, 1.0)
+@option("--shape shapes NAME", "Use only these shapes of generated data.", multiple=True)
+@option("--output FILE", "Write the table here as csv.")
+@option("--rows FILE", "Add the rows to this benchmark table, such as docs/benchmarks.csv.")
+@option("--plot FILE", "Draw curves, or the paper's values and ours (png, pdf, svg).")
+@options.force
+@options.device
+def reproduce(paper, items, output, plot, rows, force, **measured):
+    """Repeat tables and figures of a PAPER (default: all) and print the paper's values next to ours.
+
+    PAPER is lsh-mf (Li et al. 2022: Tables 4, 6 to 10, Figs. 6 to 10), imputation (Zhou and Zhang 2021: Tables 2 and 3,
+    Figs. 6 to 10) or ranksvm (Jin and Lin 2014: Tables 1 to 3, Fig. 1). Items are written table4, fig6. Real data are
+    read from the folder GPUKIT_DATA; other data are generated with the shapes of the paper's. Values on generated data
+    and at a smaller scale compare with the paper's only in their order.
+
+    \b
+    gpukit bench reproduce ranksvm table2 --scale 0.01
+    gpukit bench reproduce lsh-mf table7 fig8 --scale 0.01 --output lsh.csv --plot lsh.png
+    """
+    known = papers.PAPERS[paper]
+    names = [item.lower().replace(" ", "").replace(".", "") for item in items]
+    for name, item in zip(names, items):
+        if name not in known:
+            raise ParameterError(f"{paper} has no {item!r} to reproduce. Choose from {', '.join(known)}.")
+    for path, name in ((output, "--output"), (plot, "--plot")):
+        outputs.check_output(path, name, force=force)
+    outputs.check_plot(plot)
+    device, data = resolve(measured.pop("device")), os.environ.get("GPUKIT_DATA")
+    results = []
+    for result in papers.reproduce(paper, names, Conditions(device, data=data, **measured)):
+        results.append(result)
+        report.echo(line_of(result))
+        if rows is not None:
+            measurement.append(rows, [measurement.line(papers.benchmark_row(paper, result.row), device)])
+    if not results:
+        raise ParameterError(f"{paper} {' '.join(items)} measured nothing: it needs real data in GPUKIT_DATA.")
+    if output is not None:
+        write_table(output, results)
+    if plot is not None:
+        draw(results, plot)
+
+
+def line_of(result):
+    """Return a line: what, data, the paper's value, ours and their ratio."""
+    row = result.row
+    printed = "-" if result.paper is None else f"{result.paper:g}"
+    ratio = "" if result.ratio is None else f", ours/paper {result.ratio:.3g}"
+    return f"{row.what} | {row.shape}, {row.data} | paper {printed}, ours {result.ours:.5g} {row.unit}".rstrip() + ratio
+
+
+def write_table(path, results):
+    """Write the cells of the results as csv."""
+    with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([papers.COLUMNS, *(result.cells() for result in results)])
+
+
+def draw(results, path):
+    """Write a picture of the curves of the results, or of their values next to the paper's."""
+    curves = [(result, papers.curve_of(result.row)) for result in results]
+    curves = [(result, curve) for result, curve in curves if curve][:12]
+    if curves:
+        with outputs.picture(path, 7, 4) as axis:
+            for result, curve in curves:
+                axis.plot(*zip(*curve), marker=".", label=f"{result.row.what}, {result.row.shape}")
+            axis.set(xlabel="seconds", ylabel=curves[0][0].row.unit, xscale="log")
+            axis.legend(fontsize=6)
+        return
+    names = [f"{result.row.what}, {result.row.shape}, {result.row.unit}" for result in results]
+    with outputs.picture(path, 8, 1 + 0.25 * len(results)) as axis:
+        axis.plot([result.ours for result in results], names, "o", label="gpukit")
+        axis.plot([result.paper for result in results], names, "x", label="the paper")
+        axis.tick_params(axis="y", labelsize=7)
+        axis.set_xscale("log")
+        axis.invert_yaxis()
+        axis.legend()
 
 
 class Bench(click.Command):
@@ -33,18 +116,10 @@ class Bench(click.Command):
 @click.command("bench", cls=Bench)
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
 @option(
-    "--shape shapes NAME",
-    f"Use only these shapes of generated data: {', '.join(SHAPES)}.",
-    click.Choice(SHAPES),
-    multiple=True,
+    "--shape shapes NAME", f"Use only these generated shapes: {', '.join(SHAPES)}.", click.Choice(SHAPES), multiple=True
 )
-@option("--scale", "Fraction of their ratings, queries or vertices.", click.FloatRange(0, 1, min_open=True), 1.0)
-@option(
-    "--workers",
-    "Number of processes for benchmarks that measure errors only (impute-metr-la, impute-molene).",
-    click.IntRange(1, 256),
-    1,
-)
+@option("--scale", "Fraction of their ratings, queries or vertices.", SCALE, 1.0)
+@option("--workers", "Processes of benchmarks that measure errors only.", click.IntRange(1, 256), 1)
 @option("--output FILE", "Add the rows to this csv file.")
 @options.device
 def bench(names, shapes, scale, workers, output, device):
@@ -59,8 +134,6 @@ def bench(names, shapes, scale, workers, output, device):
     gpukit bench --device cuda --output docs/benchmarks.csv
     gpukit bench reproduce ranksvm table2 --scale 0.01      (see gpukit bench reproduce --help)
     """
-    from gpukit.bench import measurement
-
     conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"), workers)
     empty = []
     for name in names or NAMES:

@@ -2,27 +2,23 @@
 
 import contextlib
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
 from gpukit.runtime.start import import_reader
 
 
-@click.command()
+@options.command()
 @click.argument("source", metavar="IN", type=click.Path())
 @click.argument("output", metavar="OUT", type=click.Path())
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @option("--times", "Keep the times of ratings (timestamp, time, date).", bool)
 @options.null
 @options.force
-@options.as_json
-@options.quiet
-def convert(source, output, **values):
+@options.printing
+def convert(ask, stages):
     """Read the ratings in IN (a file or a folder, compressed or not; - is stdin) and write them to OUT.
 
     OUT's suffix says how: .gkr is a binary copy that loads at disk speed, .npz a scipy sparse matrix with the ids,
@@ -44,7 +40,7 @@ def convert(source, output, **values):
     """
     from gpukit.io import sources
 
-    ask, stages = SimpleNamespace(**values), Stages()
+    source, output = ask.source, ask.output
     outputs.takes_stdout(output, ask.as_json)
     outputs.check_output(output, "OUT", [source], ask.force, text=True)
     import_reader(source)
@@ -97,7 +93,7 @@ def _convert_ratings(source, output, stages, ask):
         if "left_out" in facts:
             columns = ", ".join(facts["left_out"])
             text = f"{name}: not converted: {columns}. --times keeps times, --columns weights and counts."
-            report.remark(text, ask.quiet or ask.as_json)
+            report.remark(text, ask.silent)
     write_ratings(data, output)
     stages.done("writing")
     return data

@@ -37,7 +37,12 @@ NEEDS = (
 GPU_COLUMNS = {"index": "cuda:", "name": "GPU", "compute_capability": "capability", "memory": "memory", "free": "free"}
 RUNS = "runs"  # a kernel of one line
 JOBS = ("ratings", "clicks", "lists", "documents", "graphs", "tables")  # of compilation/signatures.txt
-TESTED = {"numba": "0.68.*", "numba-cuda": "0.30.4"}
+TESTED = {  # package: pattern of the versions, how to get one
+    "python": ("3.1[123].*", "use Python 3.11, 3.12 or 3.13"),
+    "numpy": ("2.[0-4].*", "pip install 'numpy<2.5'"),  # numba-cuda 0.30.4 needs np.row_stack
+    "numba": ("0.68.*", "pip install 'numba==0.68.*'"),
+    "numba-cuda": ("0.30.4", "pip install 'numba-cuda==0.30.4'"),
+}
 
 
 @click.command()
@@ -121,15 +126,9 @@ def examine():
     gpus, trouble = probe_gpus()
     problems = known_problems(versions) + driver_problems(cuda, gpus) + kernel_problems(gpus, versions)
     problems += [trouble] if trouble else []
-    return {
-        "versions": versions,
-        "problems": problems,
-        "cpu_threads": get_num_threads(),
-        "driver": driver_version(cuda),
-        "gpus": gpus,
-        "missing": missing_features(gpus, extra_for(cuda)),
-        "cache": code_cache(),
-    }
+    findings = {"versions": versions, "problems": problems, "cpu_threads": get_num_threads()}
+    findings |= {"driver": driver_version(cuda), "gpus": gpus, "missing": missing_features(gpus, extra_for(cuda))}
+    return {**findings, "cache": code_cache()}
 
 
 def installed_versions():
@@ -153,24 +152,17 @@ def version_of(name):
 
 def known_problems(versions):
     """Return messages about incompatible versions, each with its fix."""
-    problems = []
-    if numbers(versions["numpy"]) >= (2, 5):
-        problems.append(
-            f"numpy {versions['numpy']} breaks numba-cuda 0.30.4 (no np.row_stack): pip install 'numpy<2.5'"
-        )
-    for package, tested in TESTED.items():
-        if versions[package] and not fnmatch.fnmatch(versions[package], tested):
-            problems.append(
-                f"{package} {versions[package]} is not the tested {tested}: pip install '{package}=={tested}'"
-            )
+    problems = [
+        f"{package} {versions[package]} is not a tested version: {cure}"
+        for package, (tested, cure) in TESTED.items()
+        if versions[package] and not fnmatch.fnmatch(versions[package], tested)
+    ]
     nvvm, linker = (numbers(versions.get(name)) for name in COMPILERS)
     if linker != (0, 0) and nvvm > linker:
         problems.append(
             f"nvidia-nvvm {versions['nvidia-nvvm']} is newer than nvidia-nvjitlink {versions['nvidia-nvjitlink']}, "
             f"which cannot link its code: pip install --upgrade 'nvidia-nvjitlink=={nvvm[0]}.{nvvm[1]}.*'"
         )
-    if not (3, 11) <= numbers(versions["python"]) < (3, 14):
-        problems.append(f"Python {versions['python']} is not one of 3.11, 3.12, 3.13")
     return problems
 
 
@@ -219,8 +211,7 @@ def kernel_problems(gpus, versions):
 
 def numbers(text):
     """Return (major, minor) of a version text; (0, 0) for None."""
-    parts = [part for part in (text or "0.0").split(".")[:2]]
-    return tuple(int(p) if p.isdecimal() else 0 for p in parts)
+    return tuple(int(part) if part.isdecimal() else 0 for part in (text or "0.0").split(".")[:2])
 
 
 def probe_gpus():
@@ -246,14 +237,8 @@ def describe_gpu(cuda, index):
         device = cuda.get_current_device()
         name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
         major, minor = device.compute_capability
-    return {
-        "index": index,
-        "name": name,
-        "compute_capability": f"{major}.{minor}",
-        "memory": int(total),
-        "free": int(free),
-        "kernel": failure(index) or RUNS,
-    }
+    known = {"index": index, "name": name, "compute_capability": f"{major}.{minor}"}
+    return {**known, "memory": int(total), "free": int(free), "kernel": failure(index) or RUNS}
 
 
 def driver_version(cuda):
@@ -304,21 +289,11 @@ def show(findings):
     report.echo()
     report.echo(f"CPU: {findings['cpu_threads']} thread(s)")
     if findings["gpus"]:
-        report.print_table(
-            [
-                {**g, "memory": f"{g['memory'] / 2**30:.1f} GiB", "free": f"{g['free'] / 2**30:.1f} GiB"}
-                for g in findings["gpus"]
-            ],
-            GPU_COLUMNS,
-        )
+        sizes = ({name: f"{gpu[name] / 2**30:.1f} GiB" for name in ("memory", "free")} for gpu in findings["gpus"])
+        report.print_table([gpu | size for gpu, size in zip(findings["gpus"], sizes)], GPU_COLUMNS)
         report.echo(f"Driver: {findings['driver'] or 'version unknown'}")
     else:
         report.echo("GPU: none found; --device auto uses the CPU")
-    show_findings(findings)
-
-
-def show_findings(findings):
-    """Print problems, missing packages and the cache."""
     report.echo()
     for problem in findings["problems"]:
         report.echo(f"Problem: {problem}")
@@ -331,6 +306,4 @@ def show_findings(findings):
         report.echo("Compiled code: none, numba cannot be imported: pip install gpukit")
         return
     older = f", and {cache['other_bytes'] / 2**20:.1f} MiB of other versions" if cache["other_bytes"] else ""
-    report.echo(
-        f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed at any time."
-    )
+    report.echo(f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed.")

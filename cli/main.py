@@ -9,6 +9,7 @@ import sys
 import time
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from gpukit import interrupt, timing
 from gpukit._version import __version__
@@ -47,12 +48,13 @@ ALIASES = {"train": "train-lshmf"}
 REPLACED = {  # (verb, removed option): what to use instead
     **dict.fromkeys([("tune", "--test"), ("tune", "--test-fraction")], "save the best by --model; evaluate tests it"),
     ("tune", "--plot"): "--json has the curves",
-    ("tune", "--repeat"): "--cv N makes more folds",
     ("tune", "--exhaustive"): "up to 200,000 ratings every setting is trained on every fold",
-    ("export", "--side"): "the column side of a table says whose numbers they are",
-    **dict.fromkeys([("update", "--hashes"), ("update", "--replay")], "an update trains on the new ratings"),
+    ("evaluate", "--protocol"): "gpukit bench reproduce lsh-mf table10 has it; --lists ranks all items",
+    **dict.fromkeys([("predict", "--evidence"), ("recommend", "--evidence")], "evidence() in Python has it"),
+    **dict.fromkeys([("train-lshmf", "--negatives"), ("train-lshmf", "--row-solver")], "LSHMF in Python has it"),
 }
-COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell; see completion.py
+COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell: bash_source, bash_complete, and the same of zsh and fish
+FILES = ("FILE", "MODEL", "IDS")  # metavars of options that may name a file
 
 
 class LazyGroup(click.Group):
@@ -75,14 +77,14 @@ class LazyGroup(click.Group):
         """Complete the name of a verb from the table, or an option."""
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
-        return importlib.import_module("gpukit.cli.completion").verb_items(VERBS, incomplete)
+        return [CompletionItem(name, help=line) for name, (line, _) in VERBS.items() if name.startswith(incomplete)]
 
     def resolve_command(self, ctx, args):
         """Resolve a command name or an alias; suggest the closest verb if it is unknown."""
         args = [ALIASES.get(args[0], args[0]), *args[1:]]
         if ctx.resilient_parsing:  # for a shell
             name, command, left = super().resolve_command(ctx, args)
-            importlib.import_module("gpukit.cli.completion").name_files(command)
+            name_files(command)
             return name, command, left
         matches = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, not rank
         near = matches or difflib.get_close_matches(args[0], VERBS, 1)
@@ -115,6 +117,16 @@ def gpukit():
     """
 
 
+def name_files(command):
+    """Let parameters of a command (None: an unknown one) that take the name of a file be completed as such."""
+    for parameter in command.params if command else ():
+        names_file = isinstance(parameter, click.Argument) or parameter.metavar in FILES
+        if names_file and parameter.type is click.STRING:
+            parameter.type = click.Path(readable=False)  # completed as the name of a file, and not checked
+    for below in command.commands.values() if isinstance(command, click.Group) else ():
+        name_files(below)
+
+
 def is_shared(command):
     """Return True if the verb can run on several ranks, that is, has --ranks."""
     return any(parameter.name == "ranks" for parameter in command.params)
@@ -131,11 +143,8 @@ def check_alone(name):
         time.sleep(REPORT_SECONDS)
         raise click.exceptions.Exit(ParameterError.exit_code)
     if size > 1:
-        raise ParameterError(
-            f"{size} ranks were started by mpiexec or srun, and {name} is the work of one. "
-            f"Start it by itself (srun -n 1), or with {ALONE_VARIABLE}=1 in the environment for tasks with files of "
-            "their own."
-        )
+        how = f"start it once (srun -n 1), or set {ALONE_VARIABLE}=1 for tasks with files of their own"
+        raise ParameterError(f"mpiexec or srun started {size} ranks, and {name} runs in one process: {how}.")
 
 
 def check_limit():
@@ -146,18 +155,18 @@ def check_limit():
         raise MemoryError(f"ulimit -v allows {most / 2**20:,.0f} MiB, and starting takes {least >> 20:,}")
 
 
-def set_interrupt_message(ctx, what):
+def set_interrupt_message(what):
     """Set the message of a verb for an interrupt.
 
-    Example: survived(ctx, "The checkpoint ck.gpukit can be resumed.").
+    Example: set_interrupt_message("The checkpoint ck.gpukit can be resumed.").
     """
-    ctx.find_root().meta["gpukit.survived"] = what
+    click.get_current_context().find_root().meta["gpukit.survived"] = what
 
 
 def run_alone(arguments=None):
     """Call `run` as a process of its own, with any standard streams."""
     if instruction := os.environ.get(COMPLETING):
-        return importlib.import_module("gpukit.cli.completion").complete(gpukit, instruction)
+        return shell_complete(gpukit, {}, "gpukit", COMPLETING, instruction)
     standard.fill()
     standard.word_warnings()
     with contextlib.suppress(ParameterError):  # reported by `run`

@@ -16,10 +16,6 @@ USES = {
 }
 
 titles = option("--titles FILE", "Titles to show: a file of item and title.")
-evidence = option(
-    "--evidence", "Two columns more: how many ratings of the user and of the item were learned from.", bool
-)
-EVIDENCE = ("user_ratings", "item_ratings")  # these columns
 
 
 def open_model(path, device, stages, kinds=RATINGS):

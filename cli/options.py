@@ -1,12 +1,15 @@
 """Options of several verbs, and option names in messages of the library."""
 
 import contextlib
+import functools
 import re
+from types import SimpleNamespace
 
 import click
 
+from gpukit.cli.report import Stages
 from gpukit.errors import GpukitError
-from gpukit.factorization.settings import FEEDBACK, LOSSES, ROW_SOLVERS
+from gpukit.factorization.settings import FEEDBACK, LOSSES
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 AUTO = "auto"  # the number of ranks with the shortest estimated time
@@ -53,8 +56,6 @@ class SliceShape(click.ParamType):
     name = "MxN"
 
     def convert(self, value, param, ctx):
-        if isinstance(value, tuple):
-            return value
         m, _, n = value.lower().replace("×", "x").partition("x")
         if not (m.isdecimal() and n.isdecimal() and int(m) and int(n)):
             self.fail(f"{value!r} is not rows x columns of a slice, such as 50x50.", param, ctx)
@@ -68,17 +69,9 @@ def slices(text):
 
 device = option("--device auto|cpu|cuda|cuda:N", "Device to run on; auto uses a GPU if there is one.", default="auto")
 seed = option("--seed", "Seed of all random choices.", click.IntRange(0, 2**63 - 1), 0)
-ranks = option(
-    "--ranks N|auto", "Run N processes on this machine's CPU; auto: one process, whose threads use all cores.", Count()
-)
-gpus = option(
-    "--gpus N|auto", "Run on N GPUs of this machine, a process each; auto: all if that is faster, else one.", Count()
-)
-dask = option(
-    "--dask ADDRESS|local",
-    "Run on all workers of a Dask cluster, a process each: the address of its scheduler, or local for workers on "
-    "this machine. Files are read and written by the workers.",
-)
+ranks = option("--ranks N|auto", "Run N processes on the CPU; auto: one, whose threads use all cores.", Count())
+gpus = option("--gpus N|auto", "Run on N GPUs of this machine; auto: on all if that is faster.", Count())
+dask = option("--dask ADDRESS|local", "Run on all workers of a Dask cluster, which read and write the files.")
 as_json = option("--json as_json", "Print the result as one JSON object.", bool)
 quiet = option("--quiet -q", "No progress bar and no remarks; results and errors only.", bool)
 force = option("--force", "Replace existing files; without it they are kept.", bool)
@@ -86,48 +79,26 @@ force = option("--force", "Replace existing files; without it they are kept.", b
 file_format = option("--format file_format NAME", f"Format of the file: {', '.join(FORMATS)}.", FORMATS, "auto")
 columns = option("--columns NAMES", "Names of the columns, in order, e.g. user,item,-,rating (-: ignored).")
 sep = option("--sep TEXT", "Separator of columns.  [default: detected]")
-null = option(
-    "--null", "Meaning of the value NULL: the feature's smallest in the query, or 0.", ("error", "min", "zero")
-)
+null = option("--null", "Value of NULL: the feature's smallest in the query, or 0.", ("error", "min", "zero"))
 duplicates = option("--duplicates", "Rating of a repeated (user, item) pair.", ("last", "mean", "error"))
 
 
-split = option(
-    "--split",
-    "Held-out ratings: a random part, the last of all by time, or the last of each user.",
-    ("random", "time", "user-time"),
-)
+SPLITS = ("random", "time", "user-time", "user-last", "user-one", "users")
+split = option("--split", "Held-out ratings: random, the last of all, or the last of each user.", SPLITS[:3])
 every_split = option(
-    "--split NAME",
-    "Held-out ratings: a random part (random), the last of all (time) or of each user (user-time); one "
-    "of each user, the last (user-last) or any (user-one); all ratings of some users (users).",
-    ("random", "time", "user-time", "user-last", "user-one", "users"),
+    "--split NAME", f"Held-out ratings: {', '.join(SPLITS)} (-last, -one: one of each; users: all of some).", SPLITS
 )
-ndcg = option(
-    "--ndcg",
-    "Discount and rules of NDCG: LETOR's, the usual ones, these without queries lacking relevant documents, or "
-    "the usual ones with labels as gains.",
-    ("letor", "standard", "skip-blank", "linear"),
-)
-relevant = option(
-    "--relevant LABEL",
-    "Documents from this label on count as relevant in MAP, p@K and mrr (LETOR 1, MSLR 2).",
-    float,
-    1.0,
-)
+ndcg = option("--ndcg", "Discount, gains and rules of NDCG.", ("letor", "standard", "skip-blank", "linear"))
+relevant = option("--relevant LABEL", "Least label of relevant documents in MAP, p@K and mrr (MSLR: 2).", float, 1.0)
 more = option("--show NAMES", "More metrics, such as ndcg@20,p@5,mrr,err@10: ndcg, p and err at any rank.")
 
 
 def shared_options(command):
     """Add --device --seed --json --quiet: parameters device, seed, as_json, quiet."""
-    return device(seed(as_json(quiet(command))))
+    return device(seed(printing(command)))
 
 
-ties = option(
-    "--ties",
-    "Documents of equal scores: the mean over all their orders, or the file's order, as LETOR's scripts have it.",
-    ("average", "file"),
-)
+ties = option("--ties", "Equal scores: the mean over all orders, or the file's (LETOR's scripts).", ("average", "file"))
 
 
 def scoring(command):
@@ -140,40 +111,33 @@ def table_file(command):
     return file_format(columns(sep(command)))
 
 
-OF_CLICKS = (
-    option(
-        "--feedback",
-        "Meaning of the file: ratings (explicit), or choices of items, perhaps with counts (implicit: "
-        "clicks). auto: clicks if there are no ratings, or all are equal.",
-        FEEDBACK,
-        "auto",
-    ),
-    option("--positive-from RATING", "Ratings from here on are clicks, others not.", float),
-    option(
-        "--loss",
-        "Of clicks: squared error over all pairs, or cross-entropy or bpr with sampled negatives.",
-        LOSSES,
-        "auto",
-    ),
-    option("--negatives N", "Items drawn for each click (sampled).", click.IntRange(min=1)),
-    option("--unobserved-weight W", "Of a pair without a click; a click has 1.", float),
-    option(
-        "--row-solver",
-        "How ials solves for a row: exactly, or by conjugate gradients; auto takes what is faster for --factors.",
-        ROW_SOLVERS,
-        "auto",
-    ),
-)
+def ratings_file(command):
+    """Add --format --columns --sep --duplicates: parameters file_format, columns, sep, duplicates."""
+    return table_file(duplicates(command))
+
+
+def printing(command):
+    """Add --json --quiet: parameters as_json, quiet."""
+    return as_json(quiet(command))
+
+
+def on_ranks(command):
+    """Add --ranks --gpus: parameters of these names."""
+    return ranks(gpus(command))
+
+
+FEEDBACK_HELP = "Data of the file: ratings (explicit) or clicks (implicit); auto: clicks without different ratings."
+feedback = option("--feedback", FEEDBACK_HELP, FEEDBACK, "auto")
+positive_from = option("--positive-from RATING", "Least rating that is a click; others are none.", float)
+
+
+loss = option("--loss", "Of clicks: squared error of all pairs, or of sampled negatives.", LOSSES, "auto")
+unobserved_weight = option("--unobserved-weight W", "Weight of a pair without a click; a click has 1.", float)
 
 
 def implicit(command):
-    """Add the options of implicit feedback.
-
-    --feedback --positive-from --loss --negatives --unobserved-weight --row-solver, with parameters of these names.
-    """
-    for add in reversed(OF_CLICKS):
-        command = add(command)
-    return command
+    """Add --feedback --positive-from --loss --unobserved-weight, with parameters of these names."""
+    return feedback(positive_from(loss(unobserved_weight(command))))
 
 
 class Naming:
@@ -202,3 +166,62 @@ class Naming:
             renamed = type(error)(self.spoken(str(error)))
             renamed.exit_code = error.exit_code  # of another rank's error
             raise renamed from None
+
+
+BASIC, ADVANCED, PAPERS = "Options", "Advanced options", "Options of the papers' algorithms"
+FEW = 20  # parameters, which need no sections
+SECTIONS = {  # of options with these names; others are in BASIC
+    ADVANCED: (
+        *("factors", "neighbors", "no_neighbors", "epochs", "learning_rate", "regularization", "early_stop"),
+        *("loss", "unobserved_weight", "deterministic", "precision", "no_refit"),
+        *("checkpoint", "resume", "seed", "ranks"),  # train-lshmf
+        *("min_support", "popularity", "diversity"),  # recommend
+        *("metric", "ndcg", "relevant", "ties", "scale", "null", "eps"),  # ranksvm
+        *("nearest", "window", "holdout", "baselines", "confidence", "dtype", "tolerance"),  # impute
+    ),
+    PAPERS: (
+        *("solver", "lsh_p", "lsh_q", "lsh_bits", "lsh_psi", "search", "hash"),
+        *("rates", "beta", "influence_rate", "influence_regularization"),
+        *("weights", "center", "lambda_decay", "iterations", "no_acceleration", "no_rank_phase", "basis_size"),
+    ),
+}
+
+
+class Sectioned(click.Command):
+    """A command whose --help lists options by section if there are many."""
+
+    def format_options(self, ctx, formatter):
+        """Write the options of each section in their order."""
+        if len(self.params) <= FEW:
+            return super().format_options(ctx, formatter)
+        records = {BASIC: [], ADVANCED: [], PAPERS: []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record:
+                records[section_of(parameter.name)].append(record)
+        for title, lines in records.items():
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
+
+
+def section_of(name):
+    """Return the section of an option by its parameter's name."""
+    return next((title for title, names in SECTIONS.items() if name in names), BASIC)
+
+
+def command(name=None, parent=click):
+    """Return a decorator that makes a click command of a function (ask, stages).
+
+    ask: the parameters by name, and silent: no remarks; stages: a report.Stages. name: by default that of the function;
+    parent: a group.
+    """
+
+    def make(function):
+        def run(**values):
+            silent = values.get("quiet") or values.get("as_json")  # remarks would disturb the JSON's reader
+            return function(SimpleNamespace(**values, silent=bool(silent)), Stages())
+
+        return parent.command(name, cls=Sectioned)(functools.update_wrapper(run, function))
+
+    return make

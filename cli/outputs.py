@@ -1,5 +1,9 @@
-"""Check output files before any computation, and write csv files atomically."""
+"""Check output files before any computation, and write csv files and pictures atomically.
 
+matplotlib is imported on first use.
+"""
+
+import contextlib
 import importlib.util
 from pathlib import Path
 
@@ -35,9 +39,8 @@ def check_output(path, option, inputs=(), force=False, text=False):
         if other != option:
             raise DataError(f"{option} {path} is the file of {other} too. Name another file.")
     if target.is_file() and target.stat().st_size and not force:
-        raise DataError(
-            f"{option} {path} is there already and is kept. Name another file, or add --force to replace it."
-        )
+        kept = f"{option} {path} is there already and is kept"
+        raise DataError(f"{kept}. Name another file, or add --force to replace it.")
 
 
 def size_of(path):
@@ -78,3 +81,29 @@ def write_csv(path, names, blocks):
 
     with sinks.open_sink(path or "-") as file:
         tables.write_blocks(file, names, blocks)
+
+
+@contextlib.contextmanager
+def picture(path, width, height=3.6, **subplots):
+    """Yield the axes of a figure that is written to path atomically.
+
+    path: png, pdf or svg; width, height: inches; subplots: arguments of Figure.subplots.
+    """
+    with canvas(path, width, height) as figure:
+        yield figure.subplots(**subplots)
+
+
+@contextlib.contextmanager
+def canvas(path, width, height):
+    """Yield an empty figure that is written to path atomically.
+
+    path: png, pdf or svg; width, height: inches.
+    """
+    from matplotlib.figure import Figure
+
+    from gpukit.persist import atomic_write
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    yield figure
+    with atomic_write(path) as aside:
+        figure.savefig(aside, dpi=150, format=Path(path).suffix.lower().lstrip("."))

@@ -119,7 +119,7 @@ def collect_warnings(quiet=False, translate=str):
         remark(f"Warning: {text}", quiet)
 
 
-class Progress:
+class Progress(contextlib.AbstractContextManager):
     """Progress callback of fit: draws `stage [####....] 3/20 rmse 0.8512` on stderr.
 
     Silent if stderr is not a terminal or if quiet. As a context manager it clears its line at the end, so that an error
@@ -138,9 +138,6 @@ class Progress:
             self.drawn, self.stage = now, stage
             width = shutil.get_terminal_size().columns - 1
             self._write(bar_line(stage, done, total, info or {})[:width])
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         if self.on and self.stage is not None:
@@ -223,7 +220,7 @@ def compile_ahead(ask, team, *jobs, capability=None, reads=()):
     if count and not meta.get("gpukit.compiling"):
         meta["gpukit.compiling"] = True
         why = "; the cache has code for another processor" if is_known else ""
-        remark(f"The first run compiles about {count} functions, once per machine{why}.", ask.quiet or ask.as_json)
+        remark(f"The first run compiles about {count} functions, once per machine{why}.", ask.silent)
 
 
 class Stages:

@@ -1,18 +1,17 @@
 """`gpukit synth`: generated data with the shapes of well-known data sets."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.convert import describe_documents, describe_graph, describe_ratings, show
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 
 COUNT = click.IntRange(1)
+LETOR = "mslr-web30k mslr-web10k mq2007-list mq2008-list mq2007 mq2008".split()
 
 
 def common(command):
@@ -25,18 +24,16 @@ def synth():
     """Generate data with the shapes of well-known data sets."""
 
 
-@synth.command("ratings")
+@options.command("ratings", synth)
 @click.argument("output", metavar="OUT", type=click.Path())
-@option("--like", "Whose shape, skew and scale of ratings.", ("netflix", "ml-10m", "yahoo"))
-@option(
-    "--scale", "Share of its ratings, above 0 and at most 1; users and items shrink with the square root.", float, 0.01
-)
+@option("--like", "Shape, skew and scale of ratings.", ("netflix", "ml-10m", "yahoo"))
+@option("--scale", "Fraction of its ratings, at most 1; the sides shrink with its square root.", float, 0.01)
 @option("--users", "Number of users, instead of --scale.", COUNT)
 @option("--items", "Number of items, instead of --scale.", COUNT)
 @option("--ratings", "Number of ratings, instead of --scale.", COUNT)
 @option("--titles FILE", "Also write item,title with invented titles (csv).")
 @common
-def synth_ratings(**values):
+def synth_ratings(ask, stages):
     """Generate ratings: heavy-tailed users and items, a planted low rank, tastes for groups of like items, and noise.
 
     OUT ends in .gkr (binary), .npz (scipy sparse) or .csv; - is csv on stdout. The planted RMSE (what is left when
@@ -45,7 +42,6 @@ def synth_ratings(**values):
     \b
     gpukit synth ratings --like ml-10m --scale 0.1 sample.csv
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     outputs.takes_stdout(ask.output, ask.as_json)
     from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
@@ -60,36 +56,23 @@ def synth_ratings(**values):
     stages.done("generating")
     write_ratings(data, ask.output)
     if ask.titles:
-        _write_titles(data.item_ids, ask.titles)
+        with sinks.open_text_sink(ask.titles) as file:
+            file.writelines(["item,title\n", *(f"{item},Item {item}\n" for item in data.item_ids.tolist())])
     stages.done("writing")
     facts, line = describe_ratings(data)
     show(ask.output, ({**facts, **floors}, line), stages, ask, rate=("generating", "ratings"))
     if not ask.as_json:
-        report.remark(
-            f"RMSE left by the planted biases {floors['bias_floor']:.4f}, with factors "
-            f"{floors['factor_floor']:.4f}, with everything {floors['noise_floor']:.4f}.",
-            ask.quiet,
-        )
+        left = "biases {bias_floor:.4f}, with factors {factor_floor:.4f}, with everything {noise_floor:.4f}"
+        report.remark(f"RMSE left by the planted {left.format(**floors)}.", ask.quiet)
 
 
-def _write_titles(ids, path):
-    with sinks.open_text_sink(path) as file:
-        file.write("item,title\n")
-        file.writelines(f"{item},Item {item}\n" for item in ids.tolist())
-
-
-@synth.command("letor")
+@options.command("letor", synth)
 @click.argument("output", metavar="OUT", type=click.Path())
-@option(
-    "--like",
-    "Whose shape: the training set of a fold.",
-    ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
-    "mslr-web10k",
-)
-@option("--scale", "Share of its queries, above 0 and at most 1; their lengths are as in the whole.", float, 0.01)
+@option("--like", "Shape: the training set of a fold.", tuple(LETOR), "mslr-web10k")
+@option("--scale", "Fraction of its queries, at most 1; their lengths do not change.", float, 0.01)
 @option("--folds", "Folds of the folder OUT.  [default: 5]", click.IntRange(1, 5))
 @common
-def synth_letor(**values):
+def synth_letor(ask, stages):
     """Generate documents of queries: correlated, heavy-tailed features, and a relevance that partly depends on them.
 
     OUT ends in .txt (svmlight with query ids) or .gkl (binary), is - (text on stdout), or is a folder to be made: Fold1
@@ -99,7 +82,6 @@ def synth_letor(**values):
     gpukit synth letor --like mq2008 --scale 1 train.txt
     gpukit synth letor --like mslr-web10k --scale 0.05 folder
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     from gpukit.documents import copies, synth_letor, write_folds, write_letor
     from gpukit.documents import folds as letor_folds
 
@@ -120,7 +102,7 @@ def synth_letor(**values):
     show(ask.output, describe_documents(documents), stages, ask, rate=("generating", "documents"))
 
 
-@synth.command("graph")
+@options.command("graph", synth)
 @option("--output -o FILE", "Where to write it, an .npz that gpukit impute reads.", click.Path(), required=True)
 @option("--like", "Whose degrees.  [default: random]", click.Choice(["random", "ego-facebook"]))
 @option("--vertices", "Vertices.  [default: 400; 4,039 of ego-facebook]", click.IntRange(2))
@@ -131,7 +113,7 @@ def synth_letor(**values):
 @option("--entries", "Single entries are missing, in place of whole slices.", bool)
 @option("--noise", "Of the observed values, as a share of their root mean square.", click.FloatRange(0), 0.0)
 @common
-def synth_graph(**values):
+def synth_graph(ask, stages):
     """Generate a graph tensor: a matrix on each vertex of a graph, of low rank in the graph spectral domain.
 
     As the paper of graph-tensor imputation makes its data; the truth is written too. A whole Fourier basis is computed
@@ -141,7 +123,6 @@ def synth_graph(**values):
     gpukit synth graph --like ego-facebook --slice 50x50 --rank 5 --missing 0.2 -o graph.npz
     gpukit synth graph --edges facebook_combined.txt --slice 20x20 --rank 2 -o graph.npz
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     from gpukit.graphs import read, write_graph
     from gpukit.graphs import synth_graph as generate
 

@@ -35,7 +35,7 @@ hushed = []  # not empty once this process discards its output
 GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which differ or are missing in other ranks
 READ = (  # options that name input files, in addition to all arguments
     *("edges", "tensor", "coordinates", "distances", "validation", "test", "given"),
-    *("without", "only", "categories", "titles", "protocol"),
+    *("without", "only", "categories", "titles"),
 )
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 A_RATING = {".gkr": 12, ".npz": 12, ".parquet": 5, "packed": 5, "text": 20}  # bytes of a typical file
@@ -44,12 +44,13 @@ A_NUMBER = {".npz": 8, ".npy": 8, ".parquet": 4, "packed": 2.5, "text": 7}
 
 
 @contextlib.contextmanager
-def run_as_team(ctx, ask, sources=(), work=lambda: None):
+def run_as_team(ask, sources=(), work=lambda: None):
     """Yield the parallel.Team of this process.
 
     With --ranks, --gpus or --dask, this process starts the ranks, waits, and exits with their code. sources: the files
     that every rank opens; work(): the launch.Workload for auto.
     """
+    ctx = click.get_current_context()
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
     by_others = PARENT_VARIABLE not in os.environ
@@ -101,7 +102,7 @@ def choose_team_size(ask, work):
     if count != AUTO:
         return count or 1
     size, why = chosen(ask.device, work) if ask.gpus else choose_process_count(cores())
-    report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.quiet or ask.as_json)
+    report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.silent)
     return size
 
 
@@ -152,9 +153,7 @@ def check_standard_input(ctx, reason="mpiexec does not hand standard input on re
         value = ctx.params.get(parameter.name)
         for name in value if isinstance(value, tuple) else (value,):
             if name in STANDARD_INPUT:
-                raise ParameterError(
-                    f"{reason} ({name}). Give a file, or start the ranks by --ranks or --gpus, which read a pipe."
-                )
+                raise ParameterError(f"{reason} ({name}). Give a file, or use --ranks or --gpus, which read a pipe.")
 
 
 def is_read(parameter):

@@ -1,26 +1,12 @@
 """`gpukit evaluate`: evaluate a model's predictions and lists on a test, with baselines."""
 
-from types import SimpleNamespace
-
 import click
 import numpy as np
 
 from gpukit.cli import models, options, report
-from gpukit.cli.factorization import judging
+from gpukit.cli.factorization import judging, table
 from gpukit.cli.factorization.judging import difference_row, show_differences
-from gpukit.cli.factorization.table import (
-    closing_table,
-    count_outside,
-    count_trained,
-    outside_line,
-    read_table,
-    trained_line,
-    unknown_line,
-    unknown_pairs,
-)
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
-from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.significance import compare
@@ -31,50 +17,38 @@ SEQUENTIAL = {"earlier": "earlier ratings of the user", "ratings": "ratings", "r
 SEQUENTIAL |= {"biases_rmse": "RMSE of biases", "biases_mae": "MAE of biases"}
 
 
-@click.command(cls=Sectioned)
+@options.command()
 @click.argument("model")
 @click.argument("test")
-@option("--lists of_lists", "Judge lists; a model of clicks is judged so in any case.", bool)
+@option("--lists of_lists", "Evaluate lists; always, for a model of clicks.", bool)
 @option("-k cuts", "Length of the lists; may be given several times.", click.IntRange(min=1), (10,), multiple=True)
-@option(
-    "--protocol",
-    "Besides, rank each click of TEST among the items of its line in this file, as NCF's authors do.",
-    click.Tuple([click.Choice(["ncf"]), str]),
-    metavar="ncf NEGATIVES",
-)
-@option("--against MODEL", "Another model: is the difference more than chance?")
-@option("--given FILE", "Judge these users, whom MODEL need not know, by lists made from FILE.")
-@option(
-    "--sequential", "Predict each rating from the user's earlier ones, new users included, and learn it then.", bool
-)
-@option("--positive-from RATING", "In lists, only what is rated so or better counts.", float)
-@option("--by", "What ranks, as in recommend.", BY)
-@option("--no-baselines", "Leave popularity, item kNN and EASE out.", bool)
-@options.table_file
-@options.duplicates
+@option("--against MODEL", "Another model; report whether the difference is significant.")
+@option("--given FILE", "Evaluate users that MODEL need not know, by lists made from FILE.")
+@option("--sequential", "Predict each rating from the user's earlier ones, then learn it.", bool)
+@option("--positive-from RATING", "Least rating that counts, in lists.", float)
+@option("--by", "Ranking of lists, as in recommend.", BY)
+@option("--no-baselines", "Leave out popularity, item kNN and EASE.", bool)
+@options.ratings_file
 @options.shared_options
-@options.ranks
-@options.gpus
-@click.pass_context
-def evaluate(ctx, **values):
-    """Judge MODEL by TEST: ratings, or clicks, that it was not trained on.
+@options.on_ranks
+def evaluate(ask, stages):
+    """Evaluate MODEL on TEST: ratings, or clicks, that it was not trained on.
 
-    Predicted ratings are judged by RMSE and MAE. Lists are judged by what their users clicked later, over all items,
-    without those that they are known to have clicked.
+    Predicted ratings have RMSE and MAE. Lists are compared with the later clicks of their users, over all items except
+    those that a user has already clicked.
 
     \b
     gpukit evaluate my.gpukit later.csv
     gpukit evaluate my.gpukit later.csv --lists -k 10 -k 50 --against other.gpukit
     gpukit evaluate my.gpukit later.csv --sequential
     gpukit evaluate my.gpukit later.csv --lists --gpus 2
-    gpukit evaluate ncf.gpukit ml-1m.test.rating --protocol ncf ml-1m.test.negative
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     if ask.against == ask.model:
-        raise ParameterError(f"--against {ask.against} is the model that is judged: name another one.")
-    ask.usual_cuts = ctx.get_parameter_source("cuts") is click.core.ParameterSource.DEFAULT
-    sources = (ask.model, ask.test, ask.against, ask.given, *(ask.protocol or ())[1:])
-    with run_as_team(ctx, ask, [path for path in sources if path]) as team:
+        raise ParameterError(f"--against {ask.against} is the evaluated model itself: name another one.")
+    source = click.get_current_context().get_parameter_source("cuts")
+    ask.usual_cuts = source is click.core.ParameterSource.DEFAULT
+    sources = (ask.model, ask.test, ask.against, ask.given)
+    with run_as_team(ask, [path for path in sources if path]) as team:
         run(ask, stages, team)
 
 
@@ -84,13 +58,10 @@ def run(ask, stages, team):
     other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
     if ask.usual_cuts:  # a longer list than all items is refused if it is asked for
         ask.cuts = (min(*ask.cuts, *(len(model.item_ids_) for model in (fitted, other) if model is not None)),)
-    ask.of_lists = bool(ask.of_lists or ask.protocol or fitted.feedback_ == "implicit")
+    ask.of_lists = bool(ask.of_lists or fitted.feedback_ == "implicit")
     check(ask, other)
     if team.size > 1 and not ask.of_lists:
-        raise ParameterError(
-            "Ranks (--ranks, --gpus, mpiexec) share lists out, and predicted ratings are judged here: add --lists, or "
-            "start one."
-        )
+        raise ParameterError("Ranks (--ranks, --gpus, mpiexec) divide lists: add --lists, or start one process.")
     judge = judging.judge if ask.of_lists else judge_sequentially if ask.sequential else judge_ratings
     result = judge(ask, fitted, other, stages, team)
     if team.rank:
@@ -104,32 +75,28 @@ def run(ask, stages, team):
 
 
 def check(ask, other):
-    """Raise for list options without --lists, for --sequential with it, and for a protocol with --given.
+    """Raise for list options without --lists, and for --sequential with it.
 
     other: the model of --against or None; without --lists it must predict ratings.
     """
     if ask.of_lists:
         if ask.sequential:
-            raise ParameterError("--sequential is about predicted ratings, and lists are judged here: leave it out.")
-        if ask.given and ask.protocol:
-            raise ParameterError("--protocol ncf is for users of MODEL, not for those of --given: leave one out.")
+            raise ParameterError("--sequential is about predicted ratings, and lists are evaluated here: leave it out.")
         return
     options = {"--given": ask.given, "--positive-from": ask.positive_from, "--no-baselines": ask.no_baselines or None}
     for name, value in options.items():
         if value is not None:
-            raise ParameterError(f"{name} is about lists, and predicted ratings are judged here: add --lists.")
+            raise ParameterError(f"{name} is about lists, and predicted ratings are evaluated here: add --lists.")
     if other is not None and other.feedback_ == "implicit":
-        raise ParameterError(
-            f"--against {ask.against} is a model of clicks, which predicts no ratings: add --lists to compare lists."
-        )
+        raise ParameterError(f"--against {ask.against} is a model of clicks without ratings: add --lists to compare.")
 
 
 def read_test(ask, stages):
     """Return the Ratings of the test, with times for --sequential."""
-    test = read_table(ask, ask.test, times="auto" if ask.sequential else False)
+    test = table.read_table(ask, ask.test, times="auto" if ask.sequential else False)
     stages.done("reading")
     if not len(test):
-        raise DataError(f"{ask.test} holds no ratings to judge by.")
+        raise DataError(f"{ask.test} holds no ratings to evaluate with.")
     return test
 
 
@@ -142,17 +109,17 @@ def judge_ratings(ask, fitted, other, stages, team):
     from gpukit.factorization.online.inputs import check_ratings
 
     test = check_ratings(read_test(ask, stages), fitted._scale)
-    rows, pairs = closing_table(fitted, None, test), (test.user_ids[test.users], test.item_ids[test.items])
-    unknown = dict(zip(("users", "items"), unknown_pairs(fitted, *pairs)))
-    trained, differences = {ask.model: count_trained(fitted, test)}, []
+    rows, pairs = table.closing_table(fitted, None, test), (test.user_ids[test.users], test.item_ids[test.items])
+    unknown = dict(zip(("users", "items"), table.unknown_pairs(fitted, *pairs)))
+    trained, differences = {ask.model: table.count_trained(fitted, test)}, []
     if other is not None:
-        trained[ask.against] = count_trained(other, test)
+        trained[ask.against] = table.count_trained(other, test)
         predicted = [model.predict(test, unknown="baseline") for model in (fitted, other)]
-        rows.append({**closing_table(other, None, test)[-1], "predictor": ask.against})
+        rows.append({**table.closing_table(other, None, test)[-1], "predictor": ask.against})
         differences = [difference_of(test, predicted, ask)]
     stages.done("evaluating")
     facts = {"judged": "ratings", "rows": rows, "ratings": len(test), "unknown": unknown}
-    facts |= {"range": [*fitted.scale_], "outside_range": count_outside(fitted, test)}
+    facts |= {"range": [*fitted.scale_], "outside_range": table.count_outside(fitted, test)}
     return {**facts, "differences": differences, "trained": trained}
 
 
@@ -186,9 +153,9 @@ def show_ratings(ask, results):
         columns, title = SEQUENTIAL, f"{ask.model} on {ask.test}, each rating before it is learned"
         lines = [f"{ask.test} has no times: a user's ratings are in the order of the file."][results["by_time"] :]
     else:
-        lines = [unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
-        lines += [trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
-        lines.append(outside_line(results["ratings"], results["outside_range"], results["range"]))
+        lines = [table.unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
+        lines += [table.trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
+        lines.append(table.outside_line(results["ratings"], results["outside_range"], results["range"]))
     report.print_table(results["rows"], columns, title)
     show_differences(results["differences"], ask)
     for line in filter(None, lines):

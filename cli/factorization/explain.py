@@ -1,32 +1,24 @@
 """`gpukit explain`: one score as the sum of its parts."""
 
-from types import SimpleNamespace
-
 import click
 
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization import listing
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
 from gpukit.factorization.lists.recommending import BY
 
 DONE = {"ratings": "rated", "clicks": "clicked"}
 
 
-@click.command()
+@options.command()
 @click.argument("model")
 @option("--user ID", "The user.", required=True)
 @option("--item ID", "The item.", required=True)
 @option("-n count", "Ratings of the user to show.", click.IntRange(min=1), 5)
-@option(
-    "--by",
-    "Score to explain: that of recommend (lists; trained once and saved in MODEL), or the predicted rating.",
-    BY,
-)
+@option("--by", "Score to explain: that of lists (saved in MODEL), or the predicted rating.", BY)
 @models.titles
-@options.as_json
-@options.quiet
-def explain(**values):
+@options.printing
+def explain(ask, stages):
     """Show the parts of the score of --user and --item, which add up to it.
 
     The score is what recommend shows: each rating of the user adds a share to it, and so does the item's popularity.
@@ -40,8 +32,7 @@ def explain(**values):
     \b
     gpukit explain my.gpukit --user 42 --item 2571 --titles movies.dat
     """
-    ask, stages = SimpleNamespace(**values), Stages()
-    stamp, quiet = models.stamp(ask.model), ask.quiet or ask.as_json
+    stamp, quiet = models.stamp(ask.model), ask.silent
     fitted, chosen = models.open_model(ask.model, "cpu", stages)
     title_of = models.read_title_of(ask.titles)
     with listing.lists_learned(fitted, ask, stamp, stages):

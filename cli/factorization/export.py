@@ -6,20 +6,18 @@ import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 from gpukit.factorization.answers import exporting
 from gpukit.persist import load_header
 
 
-@click.command()
+@options.command()
 @click.argument("model")
 @click.argument("output", metavar="OUT")
 @option("--vectors", "Vectors whose products are predictions, in place of factors and biases.", bool)
 @options.force
-@options.as_json
-@options.quiet
-def export(model, output, vectors, force, as_json, quiet):
+@options.printing
+def export(ask, stages):
     """Write the factors and biases of MODEL with their ids to OUT, in units of the ratings.
 
     OUT's suffix says how: .npz has an array for each of them (user_ids, user_factors, item_bias, ..., mean, scale, and
@@ -34,36 +32,26 @@ def export(model, output, vectors, force, as_json, quiet):
     gpukit export my.gpukit factors.npz
     gpukit export my.gpukit index.npz --vectors
     """
-    stages = Stages()
-    aside = outputs.takes_stdout(output, as_json)
-    outputs.check_output(output, "OUT", [model], force, text=True)
-    if Path(output).suffix in (".txt", ".onnx") and load_header(model).get("class") in models.RANKING:
-        if vectors:
-            raise ParameterError(f"--vectors is about models of ratings, and {model} ranks documents: leave it out.")
-        export_weights(model, output, stages, as_json, quiet)
-        return
-    exporting.check_export(output)
-    fitted, _ = models.open_model(model, "cpu", stages)
-    fitted.export(output, vectors=vectors)
+    aside = outputs.takes_stdout(ask.output, ask.as_json)
+    outputs.check_output(ask.output, "OUT", [ask.model], ask.force, text=True)
+    suffix = Path(ask.output).suffix
+    if suffix in (".txt", ".onnx") and load_header(ask.model).get("class") in models.RANKING:
+        if ask.vectors:
+            raise ParameterError(f"--vectors is for models of ratings; {ask.model} ranks documents. Leave it out.")
+        fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
+        (fitted.save_onnx if suffix == ".onnx" else fitted.save_text)(ask.output)
+        shape, what = {"features": fitted.n_features_in_}, "scores" if suffix == ".onnx" else "weights"
+        line = f"{what} of {fitted.n_features_in_:,} features"
+    else:
+        exporting.check_export(ask.output)
+        fitted, _ = models.open_model(ask.model, "cpu", stages)
+        fitted.export(ask.output, vectors=ask.vectors)
+        shape = dict(zip(("users", "items", "factors"), (len(fitted.user_ids_), *fitted.item_factors_.shape)))
+        line = f"{shape['users']:,} users and {shape['items']:,} items, {shape['factors']} factors"
+        line += "" if aside else f"; {outputs.format_size(outputs.size_of(ask.output))}"
+        shape = {"vectors": ask.vectors, **shape}
     stages.done("writing")
-    shape = dict(zip(("users", "items", "factors"), (len(fitted.user_ids_), *fitted.item_factors_.shape)))
-    facts = {"command": "export", "output": output, "vectors": vectors, "bytes": outputs.size_of(output), **shape}
-    if as_json:
+    if ask.as_json:
+        facts = {"command": "export", "output": ask.output, "bytes": outputs.size_of(ask.output), **shape}
         report.print_json({**facts, "seconds": stages.seconds})
-        return
-    whose = f"{facts['users']:,} users and {facts['items']:,} items"
-    size = "" if aside else f"; {outputs.format_size(facts['bytes'])}"
-    report.remark(f"{output}: {whose}, {facts['factors']} factors{size}. {stages.line()}", quiet)
-
-
-def export_weights(model, output, stages, as_json, quiet):
-    """Write a ranking model as text or as an ONNX graph, by the suffix."""
-    fitted, _ = models.open_model(model, "cpu", stages, models.RANKING)
-    is_graph = Path(output).suffix == ".onnx"
-    (fitted.save_onnx if is_graph else fitted.save_text)(output)
-    stages.done("writing")
-    facts = {"command": "export", "output": output, "bytes": outputs.size_of(output)}
-    if as_json:
-        report.print_json({**facts, "features": fitted.n_features_in_, "seconds": stages.seconds})
-    what = "scores" if is_graph else "weights"
-    report.remark(f"{output}: {what} of {fitted.n_features_in_:,} features. {stages.line()}", quiet or as_json)
+    report.remark(f"{ask.output}: {line}. {stages.line()}", ask.silent)

@@ -1,57 +1,43 @@
 """Evaluation of lists for `gpukit evaluate`, and of a training on clicks."""
 
-from typing import NamedTuple
+import itertools
 
 import numpy as np
 
 from gpukit.cli import report
 from gpukit.cli.factorization.table import options_named, read_table
 from gpukit.errors import DataError
-from gpukit.evaluation.negatives import read_negatives
 from gpukit.ratings.check import are_pairs, clicks_after
 
 COLUMNS = {"predictor": "", "hr": "HR", "recall": "recall", "precision": "precision", "ndcg": "NDCG", "map": "MAP"}
 COLUMNS |= {"mrr": "MRR", "coverage": "coverage", "gini": "Gini", "popularity": "clicks", "few": "few"}
 KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
 DIFFERENCE = {"metric": "", "difference": "difference", "interval": "95 % interval", "p": "p", "users": "users"}
-SAMPLED = {"predictor": "", "hr": "HR", "ndcg": "NDCG"}
+METRICS = {"hr": "HR", "recall": "recall", "ndcg": "NDCG"}  # whose differences are shown
 WINNER = "ndcg"  # the metric that selects the best
 
 
-class Found(NamedTuple):
-    """Reports over the full ranking and among negatives (or None); rows of differences."""
-
-    full: object
-    sampled: object
-    differences: list
-
-
 def judge(ask, fitted, other, stages, team):
-    """Return the Found of a test file, computed by all ranks."""
+    """Return (judging.Report of a test file, rows of differences), computed by all ranks."""
     from gpukit.factorization.answers import judging
 
     pairs = read_clicks(ask, least_of(ask, fitted))
-    tests = read_tests(ask, pairs) if ask.protocol else None
     stages.done("reading")
     models = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
     given_ratings = None if ask.given is None else read_table(ask, ask.given)
     baselines = () if ask.no_baselines else judging.listers_of({"": fitted}, given_ratings)[0].baselines()
     full = judging.judge_lists(models, pairs, ask.cuts, baselines, given_ratings, ask.by, team)
-    sampled = judging.judge_sampled(models, tests, ask.cuts, baselines, ask.by) if tests else None
-    compared = []
-    if other is not None:
-        compared = differences_of(full, ask)
-        compared += differences_of(sampled, ask, "sampled ") if sampled else []
+    compared = [] if other is None else differences_of(full, ask)
     stages.done("evaluating")
-    return Found(full, sampled, compared)
+    return full, compared
 
 
 def least_of(ask, fitted):
     """Return the least rating that is a click of the test.
 
-    None if all are. Given by --positive-from; otherwise that of the model's training, except with a protocol.
+    None if all are. Given by --positive-from; otherwise that of the model's training.
     """
-    if ask.positive_from is not None or ask.protocol or fitted.feedback_ != "implicit":
+    if ask.positive_from is not None or fitted.feedback_ != "implicit":
         return ask.positive_from
     return fitted.positive_from
 
@@ -66,53 +52,26 @@ def read_clicks(ask, least):
     if least is None:
         users, items = read_pairs(ask.test, ask.file_format, ask.columns, ask.sep)
         if not len(users):
-            raise DataError(f"{ask.test} holds no clicks to judge lists by.")
+            raise DataError(f"{ask.test} holds no clicks to evaluate lists with.")
         return users, items
     test = read_table(ask, ask.test)
     if ask.positive_from is None and not are_pairs(test):
         remark = f"Of the test, ratings from {least:g} on are clicks, as in training; --positive-from says otherwise."
-        report.remark(remark, ask.quiet or ask.as_json)
+        report.remark(remark, ask.silent)
     with options_named():
         test = clicks_after(test, least)
     return test.user_ids[test.users], test.item_ids[test.items]
 
 
-def read_tests(ask, pairs):
-    """Return the negatives.Negatives of --protocol.
-
-    Their lines must have the clicks of the test in the same order.
-    """
-    tests = read_negatives(ask.protocol[1])
-    if len(tests.users) != len(pairs[0]):
-        raise DataError(
-            f"{ask.protocol[1]} has negatives for {len(tests.users):,} clicks, and {ask.test} has {len(pairs[0]):,} "
-            "clicks: a line for each is needed, in the same order."
-        )
-    expected = zip(tests.users.tolist(), tests.clicks.tolist())
-    ours = zip(map(str, pairs[0].tolist()), map(str, pairs[1].tolist()))
-    for number, (click, other) in enumerate(zip(expected, ours), start=1):
-        if click != other:
-            raise DataError(
-                f"{ask.protocol[1]}, line {number}: the click is ({','.join(click)}), and {ask.test} has "
-                f"({','.join(other)}) there: the lines must stand in the same order."
-            )
-    return tests
-
-
 def show(ask, results):
     """Print the tables and the remarks."""
-    full = results.full
+    full, differences = results
     for k in full.cuts:
         rows = [{**row, "popularity": report.Figure(f"{row['popularity']:.0f}")} for row in full.rows(k)]
         title = f"Lists of {ask.model}, {len(full.users):,} users, all items ranked, k = {k}"
         report.print_table(rows, COLUMNS, title)
-    if results.sampled:
-        for k in results.sampled.cuts:
-            report.print_table(
-                results.sampled.rows(k), SAMPLED, f"One click among the items of {ask.protocol[1]}, k = {k}"
-            )
-    show_differences(results.differences, ask)
-    for text in (*remarks(full), *(sampled_remarks(results.sampled) if results.sampled else ())):
+    show_differences(differences, ask)
+    for text in remarks(full):
         report.remark(text, ask.quiet)
 
 
@@ -127,7 +86,7 @@ def remarks(full):
         "of items that it does not know": left.unknown_items,
         "that it was trained on": left.known,
         "repeated": left.repeated,
-        "that the other model cannot judge": full.strange,
+        "that the other model cannot evaluate": full.strange,
     }
     reasons = [f"{count:,} {what}" for what, count in counts.items() if count]
     if reasons:
@@ -147,22 +106,10 @@ def best_line(full, k):
     )
 
 
-def sampled_remarks(sampled):
-    """Yield the number of dropped candidates and the reasons."""
-    dropped = sampled.dropped
-    if dropped.itself:
-        yield f"In {dropped.itself:,} lines the click itself is among the negatives; it is dropped there."
-    if dropped.repeated or dropped.known:
-        yield (
-            f"Of the negatives {dropped.repeated:,} are repeated in their line and {dropped.known:,} known clicks of "
-            "their user; they are dropped."
-        )
-
-
 def result(results):
     """Return the --json output."""
-    full, sampled = as_json(results.full), as_json(results.sampled) if results.sampled else None
-    return {"judged": "lists", "lists": full, "sampled": sampled, "differences": results.differences}
+    full, differences = results
+    return {"judged": "lists", "lists": as_json(full), "differences": differences}
 
 
 def as_json(report_of_lists):
@@ -172,7 +119,6 @@ def as_json(report_of_lists):
         "results": {k: report_of_lists.rows(k) for k in report_of_lists.cuts},
         "best": {k: report_of_lists.judged[report_of_lists.best(WINNER, k)].predictor for k in report_of_lists.cuts},
         "left_out": {**report_of_lists.left_out._asdict(), "other_model": report_of_lists.strange},
-        "dropped": report_of_lists.dropped._asdict() if report_of_lists.dropped else None,
     }
 
 
@@ -181,15 +127,12 @@ def difference_row(metric, difference):
     return {"metric": metric, **difference._asdict()}
 
 
-def differences_of(report_of_lists, ask, label=""):
+def differences_of(report_of_lists, ask):
     """Return rows of HR, recall and NDCG: the model less the other one."""
-    names = {"hr": "HR", "recall": "recall", "ndcg": "NDCG"}
-    return [
-        difference_row(f"{label}{names[name]}@{k}", report_of_lists.difference(name, k, seed=ask.seed))
-        for k in report_of_lists.cuts
-        for name in names
-        if name in report_of_lists.judged[0].values[k]
-    ]
+    rows = []
+    for k, (name, label) in itertools.product(report_of_lists.cuts, METRICS.items()):
+        rows.append(difference_row(f"{label}@{k}", report_of_lists.difference(name, k, seed=ask.seed)))
+    return rows
 
 
 def show_differences(rows, ask):
@@ -236,7 +179,7 @@ def closing_table(model, test, positive_from=None, split="random", seed=0, lengt
             given_clicks, later = split_new_users(later, seed=seed)
         return model.evaluate_lists(later, min(length, len(model.item_ids_)), given=given_clicks)
     except DataError as error:
-        report.remark(f"The lists were not judged: {error}", False)
+        report.remark(f"The lists were not evaluated: {error}", False)
         return None
 
 

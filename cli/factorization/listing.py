@@ -15,7 +15,7 @@ import numpy as np
 from gpukit.cli import models, report
 from gpukit.cli.options import option
 from gpukit.device import capability_of
-from gpukit.errors import DataError, GpukitError, ParameterError
+from gpukit.errors import DataError, GpukitError
 from gpukit.factorization.lists import Filters
 from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.io import sources
@@ -28,21 +28,14 @@ from gpukit.timing import in_background
 
 SHOWN = 5  # categories in a message
 OPTIONS = (
-    option("--only IDS", "Of these items alone: a file, an id a line, or 1,2,3.", multiple=True),
+    option("--only IDS", "Recommend only these items: a file with an id per line, or 1,2,3.", multiple=True),
     option("--without IDS", "Leave these items out: a file, or 1,2,3.", multiple=True),
-    option("--categories FILE", "Categories of items: a file of item,category."),
-    option("--only-category NAME", "Of items in this category, or another named.", multiple=True),
+    option("--categories FILE", "Categories of items: a file of item,category.", multiple=False),
+    option("--only-category NAME", "Recommend only items in the named categories.", multiple=True),
     option("--without-category NAME", "Leave items of this category out.", multiple=True),
-    option("--min-support N", "Of items with at least N ratings.", click.IntRange(min=0), 0),
-    option(
-        "--popularity W",
-        "Add W log(1 + ratings) of the item to each score; below 0 for what is less known.",
-        float,
-        0.0,
-    ),
-    option(
-        "--diversity D", "0 to 1: hold items back that are like those listed before them.", click.FloatRange(0, 1), 0.0
-    ),
+    option("--min-support N", "Recommend only items with at least N ratings.", click.IntRange(min=0), 0),
+    option("--popularity W", "Add W log(1 + ratings) of the item to each score.", float, 0.0),
+    option("--diversity D", "Penalty of items similar to earlier ones of the list.", click.FloatRange(0, 1), 0.0),
 )
 
 
@@ -55,12 +48,6 @@ def options(command):
     for add in reversed(OPTIONS):
         command = add(command)
     return command
-
-
-def check(ask):
-    """Raise ParameterError for categories without their file."""
-    if (ask.only_category or ask.without_category) and ask.categories is None:
-        raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")
 
 
 def files_of(ask):
@@ -79,7 +66,7 @@ def filters_of(ask, item_ids):
 
     Reports on stderr how many named items are not among item_ids. DataError for a category that is not in the file.
     """
-    quiet = ask.quiet or ask.as_json
+    quiet = ask.silent
     named = {"--only": ask.only, "--without": ask.without}
     only, without = (ids_of_option(values, name, item_ids, quiet) for name, values in named.items())
     if ask.categories is not None:
@@ -155,9 +142,7 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
         if file_format != "auto" or columns is not None or len(words) != fields:
             return read_ratings(source, file_format, columns, duplicates, sep, bounds=bounds)
         if fields == 2 and has_ids(find_columns(words)):
-            raise DataError(
-                f"{source.name} names users and items and no ratings, and the model is of ratings. Give {NEEDED}."
-            )
+            raise DataError(f"{source.name} has users and items without ratings. Give {NEEDED}.")
         stream = source.stream()
         stream.text_head()
         lines = [line if line.strip() else "" for line in decode(stream.whole()).splitlines()]
@@ -191,7 +176,7 @@ def lists_learned(fitted, ask, stamp_before, stages, team=ALONE):
     try:
         yield
     finally:
-        report.remark(f"Learned what ranks lists{storing()}.", ask.quiet or ask.as_json)
+        report.remark(f"Learned what ranks lists{storing()}.", ask.silent)
         stages.done("writing")
 
 
@@ -200,7 +185,7 @@ def write_model(fitted, path, stamp_before):
     if models.stamp(path) != stamp_before:
         return f"; {path} is another by now, and stays as it is"
     if not os.access(path, os.W_OK):
-        return f"; {path} may not be written, so it is learned anew each time"
+        return f"; {path} may not be written, so it is learned again each time"
     try:
         fitted.save(path)
     except (GpukitError, OSError) as error:

@@ -1,7 +1,6 @@
 """`gpukit recommend`: the items that users have not rated and would take."""
 
 from functools import partial
-from types import SimpleNamespace
 
 import click
 import numpy as np
@@ -12,8 +11,6 @@ from gpukit.cli.factorization import listing
 from gpukit.cli.factorization.listing import read_lists
 from gpukit.cli.factorization.table import check_known, options_named
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
-from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
@@ -22,34 +19,22 @@ from gpukit.io.records import check_ids
 from gpukit.ratings.check import clicks_after
 
 
-@click.command(cls=Sectioned)
+@options.command()
 @click.argument("model")
 @option("--user users ID", "For this user; may be given several times.", multiple=True)
 @option("--all everyone", "For every user of the model.", bool)
-@option(
-    "--ratings FILE",
-    "For who rated so: item,rating of one, or user,item,rating of several; clicks: items of one, or user,item.",
-)
-@option(
-    "--by",
-    "What ranks: who rates what at all, and how (lists; learned once and kept in MODEL); or the predicted rating.",
-    BY,
-)
-@option("-n count", "Items a user.", click.IntRange(min=1), 10)
+@option("--ratings FILE", "For users of a file: item,rating of one, or user,item,rating; clicks without ratings.")
+@option("--by", "Ranking: of lists (learned once and saved in MODEL), or by predicted rating.", BY)
+@option("-n count", "Number of items per user.", click.IntRange(min=1), 10)
 @listing.options
 @models.titles
-@models.evidence
 @option("--output FILE", "Write user,rank,item,score[,title] here as csv; - is stdout.")
 @options.force
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @options.device
-@options.as_json
-@options.quiet
-@options.ranks
-@options.gpus
-@click.pass_context
-def recommend(ctx, **values):
+@options.printing
+@options.on_ranks
+def recommend(ask, stages):
     """List the items that users have not rated and would take.
 
     The score is about 1 for what is surely taken and 0 for what is not; --by rating it is the predicted rating, not cut
@@ -63,12 +48,11 @@ def recommend(ctx, **values):
     gpukit recommend my.gpukit --ratings mine.csv
     gpukit recommend my.gpukit --user 42 --categories movies.dat --only-category Comedy --min-support 20
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
     read = filter(None, (ask.model, ask.titles, ask.ratings, *listing.files_of(ask)))
     outputs.check_output(ask.output, "--output", list(read), ask.force, text="plain")
     sources = [ask.model, *filter(None, listing.files_of(ask))] if ask.everyone else ()
-    with run_as_team(ctx, ask, sources) as team, options_named():
+    with run_as_team(ask, sources) as team, options_named():
         run(ask, stages, team)
 
 
@@ -82,19 +66,16 @@ def run(ask, stages, team):
     stamp = models.stamp(ask.model)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     title_of = {} if team.rank else models.read_title_of(ask.titles)
-    total, tiles, count = answers(ask, fitted, team)  # a wrong input ends the command before lists are learned
+    total, tiles = answers(ask, fitted, team)  # a wrong input ends the command before lists are learned
     with listing.lists_learned(fitted, ask, stamp, stages, team):
         if team.rank:
             return list(tiles)
         if chosen.is_cuda and team.size == 1:  # the GPU ranks while rows are written
             tiles = read_ahead(tiles)
-        names = ["user", "rank", "item", "score", *(models.EVIDENCE if ask.evidence else ())]
-        names += ["title"] * bool(ask.titles)
+        names = ["user", "rank", "item", "score"] + ["title"] * bool(ask.titles)
         terminal = ask.output is None or outputs.takes_stdout(ask.output)
         with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
             tiles = rank_tiles(tiles, total, stages, progress, partial(report.remark, quiet=ask.quiet))
-            if ask.evidence:
-                tiles = ([*tile, *count(tile[0], tile[2])] for tile in tiles)
             if ask.output is not None or (ask.everyone and not ask.as_json):
                 check_ids(fitted.user_ids_, "The user id")
                 check_ids(fitted.item_ids_, "The item id")
@@ -107,56 +88,50 @@ def run(ask, stages, team):
         report.print_json({**facts, "seconds": stages.seconds})
     elif ask.output is None and not ask.everyone:
         report.print_table(rows, {name: name for name in names})
-    models.closing_remark(chosen, stages, ask.quiet or ask.as_json)
+    models.closing_remark(chosen, stages, ask.silent)
 
 
 def check(ask):
     """Raise ParameterError if the users or the output are ambiguous."""
     if bool(ask.users) + ask.everyone + (ask.ratings is not None) != 1:
-        raise ParameterError(
-            "Say for whom: --user ID (several times if need be), --ratings FILE, or --all, and one of these alone."
-        )
+        raise ParameterError("Give the users by one of --user ID (several times if needed), --ratings FILE and --all.")
     if not {ask.ranks, ask.gpus} <= {None, options.AUTO} and not ask.everyone:
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
-    listing.check(ask)
+    if (ask.only_category or ask.without_category) and ask.categories is None:
+        raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
 
 
 def answers(ask, fitted, team):
-    """Return (number of users, generator of tiles, evidence function).
-
-    Tiles are those of recommend_batches; the function counts ratings as `evidence` does.
-    """
+    """Return (number of users, generator of tiles as recommend_batches yields them)."""
     shown = listing.filters_of(ask, fitted.item_ids_)
     if ask.ratings is not None:
         from gpukit.factorization.online.inputs import bounds_of
 
         how = ask.file_format, ask.columns, ask.duplicates, ask.sep
         lists = read_lists(ask.ratings, *how, fitted.feedback_ == "implicit", bounds_of(fitted))
-        counts = remark_unknown(fitted, lists, ask.quiet or ask.as_json)
+        remark_unknown(fitted, lists, ask.silent)
         if fitted.feedback_ == "implicit":
-            remark_without_clicks(fitted, lists, ask.quiet or ask.as_json)
+            remark_without_clicks(fitted, lists, ask.silent)
         tiles = fitted.recommend_for_batches(lists, ask.count, by=ask.by, filters=shown, unknown="skip")
-        return len(np.unique(lists.users)), tiles, rating_counter(lists, counts, fitted)
+        return len(np.unique(lists.users)), tiles
     arguments = {"n": ask.count, "by": ask.by, "filters": shown}
     if team.size > 1 and ask.everyone:
-        return len(fitted.user_ids_), listing.tiles_of(fitted, team, **arguments), fitted.evidence
+        return len(fitted.user_ids_), listing.tiles_of(fitted, team, **arguments)
     wanted = None if ask.everyone else check_known(ask.users, fitted.user_ids_, "user")
     total = len(fitted.user_ids_ if wanted is None else wanted)
     if ask.by == BY[0]:
-        remark_strangers(fitted, wanted, ask.quiet or ask.as_json)
-    return total, fitted.recommend_batches(wanted, **arguments), fitted.evidence
+        remark_strangers(fitted, wanted, ask.silent)
+    return total, fitted.recommend_batches(wanted, **arguments)
 
 
 def remark_unknown(fitted, lists, quiet):
-    """Report ratings of unknown items; return the known ratings per user."""
-    known = rows_of(lists.item_ids, fitted.item_ids_)[lists.items] >= 0
-    lost = int((~known).sum())
+    """Report the number of ratings of unknown items."""
+    lost = int((rows_of(lists.item_ids, fitted.item_ids_)[lists.items] < 0).sum())
     if lost:
         what = "clicks" if fitted.feedback_ == "implicit" else "ratings"
         report.remark(f"The model does not know the items of {lost:,} of {len(lists):,} {what}.", quiet)
-    return np.bincount(lists.users[known], minlength=len(lists.user_ids))
 
 
 def remark_without_clicks(fitted, lists, quiet):
@@ -174,16 +149,6 @@ def remark_strangers(fitted, wanted, quiet):
         none = np.count_nonzero(counts == 0)
         text = f"Nothing was learned of {none:,} of {len(counts):,} users: their lists are what is popular."
         report.remark(text, quiet)
-
-
-def rating_counter(lists, counts, fitted):
-    """Return a function like `evidence` that counts users' ratings in a file.
-
-    counts: the number of ratings of each user of the file.
-    """
-    of_items = fitted.rating_counts()[1]
-    known = (counts, lists.user_ids, "user"), (of_items, fitted.item_ids_, "item")
-    return lambda *pairs: tuple(of[rows_of(ids, own, what)] for ids, (of, own, what) in zip(pairs, known))
 
 
 def rank_tiles(tiles, total, stages, progress, remark):
@@ -205,10 +170,8 @@ def rank_tiles(tiles, total, stages, progress, remark):
         progress("recommending", done, total)
         stages.done("writing")
     if filled < total:
-        remark(
-            f"Of {total:,} users, {total - filled:,} have an empty list: no item is both new to them and may be "
-            "shown to them."
-        )
+        none = "no item is both new to them and may be shown to them"
+        remark(f"Of {total:,} users, {total - filled:,} have an empty list: {none}.")
 
 
 def table_rows(tiles, names, title_of):
@@ -223,16 +186,15 @@ def table_rows(tiles, names, title_of):
 
 
 def blocks_of(tiles, title_of):
-    """Yield blocks of csv rows of the recommendations, with any numbers of ratings and titles; see io/tables.py."""
+    """Yield blocks of csv rows of the recommendations, with any titles; see io/tables.py."""
     from gpukit.io import tables
 
     def title(item):
         return title_of.get(str(item), "")
 
-    for users, ranks, items, scores, *counts in tiles:
+    for users, ranks, items, scores in tiles:
         takes = [column.__getitem__ for column in (users, ranks, items)]
         takes += [lambda part, scores=scores: tables.spell_rounded(scores[part], 4)]
-        takes += [column.__getitem__ for column in counts]
         if title_of:
             takes.append(lambda part, items=items: tables.spell_each(items[part], title))
         yield from tables.row_blocks(takes, len(users))

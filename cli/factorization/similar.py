@@ -5,11 +5,10 @@ import click
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.table import check_known
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 
 
-@click.command()
+@options.command()
 @click.argument("model")
 @option("--item ID", "The item.")
 @option("--user ID", "The user.")
@@ -17,9 +16,8 @@ from gpukit.errors import ParameterError
 @option("--by", "What counts: who rated both and how, and the factors; or these alone.", ("evidence", "factors"))
 @models.titles
 @options.device
-@options.as_json
-@options.quiet
-def similar(model, item, user, count, by, titles, device, as_json, quiet):
+@options.printing
+def similar(ask, stages):
     """List the items most like --item, or the users most like --user.
 
     Items are similar if the same users rate both above their baselines. The score is 1 at most and is damped if few
@@ -30,26 +28,25 @@ def similar(model, item, user, count, by, titles, device, as_json, quiet):
     gpukit similar my.gpukit --item 2571 --titles movies.dat
     gpukit similar my.gpukit --user 42
     """
-    stages = Stages()
-    if (item is None) == (user is None):
+    if (ask.item is None) == (ask.user is None):
         raise ParameterError("Say what to compare: --item ID or --user ID, and not both.")
-    if user is not None and titles is not None:
+    if ask.user is not None and ask.titles is not None:
         raise ParameterError("--titles are of items, and --user lists users: leave it out.")
-    what, typed = ("item", item) if user is None else ("user", user)
-    fitted, chosen = models.open_model(model, device, stages)
-    title_of = models.read_title_of(titles)
+    what, typed = ("item", ask.item) if ask.user is None else ("user", ask.user)
+    fitted, chosen = models.open_model(ask.model, ask.device, stages)
+    title_of = models.read_title_of(ask.titles)
     wanted = check_known([typed], getattr(fitted, f"{what}_ids_"), what)[0]
     stages.done("reading")
     find = fitted.similar_items if what == "item" else fitted.similar_users
-    rows = rows_of(what, find(wanted, count, by, with_evidence=True), title_of)
+    rows = rows_of(what, find(wanted, ask.count, ask.by, with_evidence=True), title_of)
     stages.done("searching")
     title = title_of.get(str(wanted))
-    if as_json:
-        facts = {"command": "similar", what: wanted, **({"title": title} if what == "item" else {}), "by": by}
+    if ask.as_json:
+        facts = {"command": "similar", what: wanted, **({"title": title} if what == "item" else {}), "by": ask.by}
         report.print_json({**facts, "similar": rows, "device": str(chosen), "seconds": stages.seconds})
     else:
-        show(rows, what, wanted, title, quiet)
-    models.closing_remark(chosen, stages, quiet or as_json)
+        show(rows, what, wanted, title, ask.quiet)
+    models.closing_remark(chosen, stages, ask.silent)
 
 
 def rows_of(what, neighbors, title_of):

@@ -15,7 +15,7 @@ from gpukit.cli import report
 from gpukit.cli.factorization import judging as judged
 from gpukit.cli.factorization import table
 from gpukit.cli.main import set_interrupt_message
-from gpukit.cli.pictures import picture
+from gpukit.cli.outputs import picture
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
@@ -58,7 +58,7 @@ def load(ask, stages, described, times=False, team=ALONE):
         if ask.feedback == "auto" and ask.positive_from is None and are_clicks(train) and not all_clicks:
             ask.feedback = "explicit"  # equal ratings remain ratings where those held out differ
         remark += f"; {len(test):,} of the {what}{describe_split(ask, test)} are held out for testing"
-    report.remark(remark + ".", ask.quiet or ask.as_json)
+    report.remark(remark + ".", ask.silent)
     stages.done("splitting")
     return train, test
 
@@ -94,7 +94,7 @@ def can_be_in_parts(ask):
 
 def remark_whole(ask, reason):
     """Print why rank 0 reads all ratings."""
-    report.remark(f"{reason}: rank 0 reads all ratings.", ask.quiet or ask.as_json)
+    report.remark(f"{reason}: rank 0 reads all ratings.", ask.silent)
 
 
 def check_parts(ask, train, test):
@@ -103,13 +103,11 @@ def check_parts(ask, train, test):
         raise DataError(f"--split {ask.split} holds nothing out: no user has two ratings. Split in another way.")
     parts = {"user-time": "each user's ratings", "users": "the users"}
     whose = parts.get(ask.split, f"{len(train) + len(test):,} ratings")
+    share = f"--test-fraction {ask.test_fraction} of {whose}"
     if not len(test):
-        raise DataError(
-            f"--test-fraction {ask.test_fraction:g} of {whose} is none at all. Use a larger share, or 0 to train on "
-            "all."
-        )
+        raise DataError(f"{share} is none at all. Use a larger share, or 0 to train on all.")
     if not len(train):
-        raise DataError(f"--test-fraction {ask.test_fraction:g} of {whose} is all of them. Use a smaller share.")
+        raise DataError(f"{share} is all of them. Use a smaller share.")
 
 
 def check_test(ask, train, test):
@@ -123,8 +121,8 @@ def describe_as_ratings(ask, ratings):
     """Describe input that must be ratings; DataError for clicks."""
     if are_pairs(ratings):
         raise DataError(
-            f"{ask.ratings} holds {len(ratings):,} pairs without ratings, and settings are judged by RMSE here. gpukit "
-            "train-lshmf chooses the settings for clicks by itself."
+            f"{ask.ratings} holds {len(ratings):,} pairs without ratings, and settings are compared by RMSE here. "
+            "gpukit train-lshmf chooses the settings for clicks by itself."
         )
     (low, high), (users, items) = ratings.scale, ratings.shape
     return f"{ask.ratings}: {len(ratings):,} ratings from {low:g} to {high:g}, {users:,} users, {items:,} items"
@@ -161,9 +159,7 @@ def unlike_ratings(ask, ratings):
     if ask.feedback != "auto":
         return ""
     if number_lines(ratings):
-        return (
-            " (one of each user, whose ids number the lines: --columns -,user,item,rating leaves the first column out)"
-        )
+        return " (each user has one, ids number the lines: --columns -,user,item,rating leaves the first column out)"
     if low >= earliest:
         return " (these look like times: --columns user,item,timestamp takes the pairs as clicks)"
     if high == 1 and low in (0, -1) and bool(((ratings.values == low) | (ratings.values == high)).all()):
@@ -200,8 +196,8 @@ def build(ask):
     from gpukit.factorization import LSHMF, MatrixFactorization
 
     params = report.pick(ask, "device learning_rate regularization deterministic precision feedback positive_from loss")
-    params |= report.pick(ask, "solver unobserved_weight row_solver rates beta")
-    params |= {"n_factors": ask.factors, "random_state": ask.seed, "n_negatives": ask.negatives}
+    params |= report.pick(ask, "solver unobserved_weight rates beta")
+    params |= {"n_factors": ask.factors, "random_state": ask.seed}
     params |= {"n_epochs": ask.epochs, "early_stopping": ask.early_stop or 0}
     if ask.neighbors == 0:
         return MatrixFactorization(**params)
@@ -219,7 +215,7 @@ def check_shared(ask):
 
 
 @contextlib.contextmanager
-def training(ctx, ask, quiet):
+def training(ask, quiet):
     """Yield (texts of warnings, progress) for a training; Ctrl-C keeps the checkpoint and reports it."""
     with (
         report.collect_warnings(quiet, table.spoken) as messages,
@@ -229,15 +225,15 @@ def training(ctx, ask, quiet):
         try:
             yield messages, progress
         except KeyboardInterrupt as stop:
-            set_interrupt_message(ctx, describe_checkpoint(ask.checkpoint, stop.__cause__))
+            set_interrupt_message(describe_checkpoint(ask.checkpoint, stop.__cause__))
             raise
 
 
-def fit(ctx, ask, train, test, stages, team=ALONE):
+def fit(ask, train, test, stages, team=ALONE):
     """Return (fitted estimator, warning texts)."""
     model, judges = build(ask), None if ask.early_stop else curve_ratings(test)  # the test set must not stop it
     options = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
-    with training(ctx, ask, ask.quiet or ask.as_json) as (messages, progress):
+    with training(ask, ask.silent) as (messages, progress):
         model.fit(train, validation=judges, progress=progress, **options)
     stages.done("preparing", {name: seconds for name, seconds in model.timings_.items() if name != "prepare"})
     return model, messages
@@ -249,9 +245,9 @@ def curve_ratings(test):
     return test if is_small else test.take(slice(None, None, len(test) // CURVE))
 
 
-def refit(ctx, ask, model, ratings, stages, team=ALONE):
+def refit(ask, model, ratings, stages, team=ALONE):
     """Return a model trained on all Ratings with a fitted model's settings."""
-    with training(ctx, ask, True) as (_, progress):
+    with training(ask, True) as (_, progress):
         saved = model.refit(ratings, progress=progress, checkpoint=ask.checkpoint, resume=ask.resume, team=team)
     stages.done(REFIT)
     return saved
@@ -377,7 +373,7 @@ def remarks(ask, run):
     if run.test is not None:
         simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
         if round(simpler["test_rmse"], 4) < round(run.table[-1]["test_rmse"], 4):
-            yield f"On these {len(run.test):,} test ratings '{simpler['predictor']}' errs less than the model."
+            yield f"On these {len(run.test):,} test ratings '{simpler['predictor']}' has a lower error than the model."
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
 
@@ -396,17 +392,13 @@ def result(ask, run):
     """Return the --json output."""
     model, (users, items), seconds = run.model, run.train.shape, run.stages.seconds
     refit = {"ratings": len(run.train) + len(run.test), "seconds": seconds[REFIT]} if REFIT in seconds else None
+    parts = {"users": users, "items": items, "train_ratings": len(run.train)}
+    parts |= {"test_ratings": None if run.test is None else len(run.test)}
+    parts |= {"unknown_in_test": run.unknown and dict(zip(("users", "items"), run.unknown))}
+    results = run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0])
     return {
-        "command": "train-lshmf",
-        "estimator": type(model).__name__,
-        "parameters": model.get_params(),
-        **{"users": users, "items": items, "train_ratings": len(run.train)},
-        "test_ratings": None if run.test is None else len(run.test),
-        "unknown_in_test": None if run.unknown is None else dict(zip(("users", "items"), run.unknown)),
+        **{"command": "train-lshmf", "estimator": type(model).__name__, "parameters": model.get_params(), **parts},
         **report.pick(model, "device chosen trials feedback history", "_"),
-        "results": run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0]),
-        "epochs": len(model.history_),
-        "warnings": run.warnings,
-        **{"refit": refit, "seconds": seconds},
-        **report.pick(ask, "model checkpoint plot"),
+        **{"results": results, "epochs": len(model.history_), "warnings": run.warnings},
+        **{"refit": refit, "seconds": seconds, **report.pick(ask, "model checkpoint plot")},
     }

@@ -138,8 +138,8 @@ def _known_values(ids, known, values):
 
 
 RENAMED = {"early_stopping": "--early-stop", "random_state": "--seed", "deterministic=True": "--deterministic"}
-NAMES = "n_factors n_neighbors n_epochs learning_rate regularization feedback positive_from loss solver n_negatives"
-NAMES += " unobserved_weight row_solver min_support lsh_p lsh_q lsh_bits lsh_psi beta influence_rate"
+NAMES = "n_factors n_neighbors n_epochs learning_rate regularization feedback positive_from loss solver"
+NAMES += " unobserved_weight min_support lsh_p lsh_q lsh_bits lsh_psi beta influence_rate"
 NAMES += " influence_regularization"
 OPTIONS = {name: f"--{name.removeprefix('n_').replace('_', '-')}" for name in NAMES.split()} | RENAMED
 # ordinary words, except hash='minhash'

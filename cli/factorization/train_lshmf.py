@@ -11,8 +11,6 @@ from gpukit.cli import options, outputs, report, teams
 from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.table import options_named
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
-from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.errors import DataError, ParameterError
@@ -22,24 +20,17 @@ from gpukit.io.sources import is_pattern
 from gpukit.neighbors.plan import CARDS, HASHES, SEARCHES
 from gpukit.runtime.start import import_reader
 
-AT_LEAST_1 = click.IntRange(min=1)
+AT_LEAST_1, SHARE = click.IntRange(min=1), click.FloatRange(0, 1, max_open=True)
 
 
-@click.command("train-lshmf", cls=Sectioned)
+@options.command()
 @click.argument("ratings")
 @option("--model FILE", "Save the model here, for predict, recommend and similar.")
 @option("--factors", f"Length F of the factor vectors.  [{options.FROM_DATA}]", AT_LEAST_1)
 @option("--neighbors", f"Neighbours K of an item.  [{options.FROM_DATA}]", click.IntRange(min=0))
 @option("--no-neighbors", "Plain factorization (CUSGD++); the same as --neighbors 0.", bool)
-@option("--epochs", f"Passes over the ratings, at most.  [{options.FROM_DATA}]", AT_LEAST_1)
-@option(
-    "--solver",
-    "Solver for ratings: stochastic gradient descent (sgd: CULSH-MF, without neighbours CUSGD++); without "
-    "neighbours also batch-Hogwild (hogwild, cuSGD's) or alternating least squares (als, cuALS's). Clicks: ials, "
-    "ease (weights between items) or sampled; auto chooses the one with the best lists, or a sum.",
-    ALL_SOLVERS,
-    "auto",
-)
+@option("--epochs", f"Maximum number of passes over the ratings.  [{options.FROM_DATA}]", AT_LEAST_1)
+@option("--solver", "Ratings: sgd, hogwild or als; clicks: ials, ease or sampled.", ALL_SOLVERS, "auto")
 @options.implicit
 @option("--lsh-p", "Hashings that make up one bucket code.", AT_LEAST_1, 3)
 @option("--lsh-q", "Bucket codes of an item.", AT_LEAST_1, 100)
@@ -49,54 +40,29 @@ AT_LEAST_1 = click.IntRange(min=1)
 @option("--beta", "beta of Eq. (7): rates paper (0.3; sampled 0.05) and hogwild (0.05).", float)
 @option("--influence-rate", "alpha_w of Table 5; of rates paper 0.057 times the learning rate.", float)
 @option("--influence-regularization", "lambda_w of Table 5.  [default: 0.002]", float)
-@option(
-    "--search",
-    "Neighbours by agreement over all bits, by the paper's buckets, by correlation (GSM), or at random.",
-    SEARCHES,
-    "hamming",
-)
-@option(
-    "--hash",
-    "Hash of an item: of its users and ratings (simlsh, projection), or of its users alone (minhash).",
-    HASHES,
-    "simlsh",
-)
+@option("--search", "Search of neighbours: all bits, the paper's buckets, GSM, or at random.", SEARCHES, "hamming")
+@option("--hash", "Hash of an item, of its ratings or (minhash) of its users alone.", HASHES, "simlsh")
 @option("--test FILE", "Test on these ratings and train on all of RATINGS.")
-@option(
-    "--test-fraction SHARE",
-    "Hold out this share of RATINGS for testing; 0 trains on all.  [default: 0.1 without --test]",
-    click.FloatRange(0, 1, max_open=True),
-)
+@option("--test-fraction SHARE", "Share of RATINGS to hold out for testing.  [default: 0.1 without --test]", SHARE)
 @options.every_split
 @option(
-    "--early-stop N",
-    "Find the epochs on a held-out part of the training ratings, where N without a lower RMSE end the search; "
-    "then train on all.",
-    AT_LEAST_1,
+    "--early-stop N", "Stop after N epochs without a lower RMSE on held-out ratings; then train on all.", AT_LEAST_1
 )
 @option("--learning-rate", "Size of the steps.  [default: by the number of ratings]", float)
 @option("--regularization", f"Weight of the penalty on parameters.  [{options.FROM_DATA}]", float)
 @option("--deterministic", "The same result on every run, with any number of threads; slower.", bool)
-@option(
-    "--precision",
-    "Precision of the shared factors; half needs a GPU; auto uses it there for many ratings.",
-    PRECISIONS,
-    "auto",
-)
-@option("--no-refit", "Save the model that the errors belong to; do not train it again on all of RATINGS.", bool)
+@option("--precision", "Precision of the shared factors; half needs a GPU.", PRECISIONS, "auto")
+@option("--no-refit", "Save the model of the printed errors; do not train again on all of RATINGS.", bool)
 @option("--lists", "Train the ranking of lists now, not at the first recommend.", bool)
 @option("--checkpoint FILE", "Save the state here during training.")
 @option("--resume", "Continue from --checkpoint.", bool)
 @option("--plot FILE", "Draw RMSE by epoch and by second: .png, .pdf or .svg.")
 @options.force
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @options.shared_options
-@options.ranks
-@options.gpus
+@options.on_ranks
 @options.dask
-@click.pass_context
-def train_lshmf(ctx, **values):
+def train_lshmf(ask, stages):
     """Train a model on RATINGS to predict ratings and to recommend items.
 
     If users and items have few ratings, options that are not given are chosen on held-out ratings; damped biases
@@ -106,6 +72,10 @@ def train_lshmf(ctx, **values):
     Files without ratings, or with equal ratings, are clicks. Then the model learns lists, with settings that rank
     held-out clicks of each user best, and the final table compares them with popularity, item kNN and
     EASE.
+
+    --split holds out random ratings, the last ones of all (time) or of each user (user-time), one of each user, the
+    last (user-last) or any (user-one), or all ratings of some users (users). Solvers hogwild (batch-Hogwild, cuSGD's)
+    and als (alternating least squares, cuALS's) have no neighbours.
 
     The errors belong to a model trained without the held-out ratings. The saved model is then trained again on all of
     RATINGS with the same settings; --no-refit saves the first one.
@@ -118,7 +88,6 @@ def train_lshmf(ctx, **values):
     gpukit train-lshmf clicks.csv --model lists.gpukit
     gpukit train-lshmf ratings.csv --positive-from 4 --model lists.gpukit
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     start_driver(ask.device)
     check(ask)
     import_reader(ask.ratings)
@@ -127,7 +96,7 @@ def train_lshmf(ctx, **values):
     with options_named():
         is_half(ask.precision, capability is not None, 0)  # this and check() raise for invalid options
         steps.build(ask).check()
-    with run_as_team(ctx, ask, work=lambda: teams.workload_of_ratings(ask.ratings, steps.build(ask))) as team:
+    with run_as_team(ask, work=lambda: teams.workload_of_ratings(ask.ratings, steps.build(ask))) as team:
         if team.size > 1:
             steps.check_shared(ask)
         reads = None if is_pattern(ask.ratings) else ask.ratings, ask.test
@@ -137,7 +106,7 @@ def train_lshmf(ctx, **values):
         train, test = steps.load(ask, stages, steps.describe_input, times, team)
         steps.check_test(ask, train, test)
         report.compile_ahead(ask, team, steps.job_of(ask, train), capability=capability)
-        model, messages = steps.fit(ctx, ask, train, test, stages, team)
+        model, messages = steps.fit(ask, train, test, stages, team)
         table, unknown = steps.judge(ask, model, train, test, team)
         run, saved = SimpleNamespace(model=model, train=train, test=test, stages=stages), model
         run.table, run.unknown, run.warnings = table, unknown, messages
@@ -145,7 +114,7 @@ def train_lshmf(ctx, **values):
         if not team.rank:
             steps.show_table(ask, run)
         if ask.model is not None and ask.test_fraction and not ask.no_refit:
-            saved = steps.refit(ctx, ask, model, steps.concatenate_ratings(train, test), stages, team)
+            saved = steps.refit(ask, model, steps.concatenate_ratings(train, test), stages, team)
         if ask.model is not None:
             steps.save(ask, run, saved, team)
     if team.rank:  # the first rank prints and draws
@@ -158,13 +127,10 @@ def train_lshmf(ctx, **values):
 
 def check(ask):
     """Raise for contradictory options and unwritable files, before the computation."""
-    if ask.no_neighbors:
+    if ask.no_neighbors or ask.solver in ("hogwild", "als"):
+        flag = "--no-neighbors" if ask.no_neighbors else f"--solver {ask.solver}"
         if ask.neighbors:
-            raise ParameterError(f"--no-neighbors and --neighbors {ask.neighbors} exclude each other: leave one out.")
-        ask.neighbors = 0
-    if ask.solver in ("hogwild", "als"):
-        if ask.neighbors:
-            raise ParameterError(f"--solver {ask.solver} learns no neighbourhoods: leave --neighbors or --solver out.")
+            raise ParameterError(f"{flag} and --neighbors {ask.neighbors} exclude each other: leave one out.")
         ask.neighbors = 0
     if ask.hash != "simlsh" and not CARDS[ask.search].reads_codes:
         raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
@@ -195,6 +161,4 @@ def check_files(ask):
     if ask.resume and not Path(ask.checkpoint).is_file():
         raise DataError(f"--resume: there is no checkpoint {ask.checkpoint} yet. Leave --resume out to begin.")
     if ask.checkpoint is not None and not (ask.resume or ask.force) and Path(ask.checkpoint).is_file():
-        raise DataError(
-            f"--checkpoint {ask.checkpoint} is there already. Add --resume to go on from it, or --force to begin anew."
-        )
+        raise DataError(f"--checkpoint {ask.checkpoint} exists. Add --resume to continue it, or --force to start anew.")

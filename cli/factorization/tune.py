@@ -1,7 +1,6 @@
 """`gpukit tune`: choose factors, neighbours, regularization and epochs by cross-validation."""
 
 import shlex
-from types import SimpleNamespace
 
 import click
 import numpy as np
@@ -11,7 +10,6 @@ from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.table import OPTIONS, spoken
 from gpukit.cli.main import set_interrupt_message
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
 from gpukit.device import capability_of
 from gpukit.errors import ParameterError
 from gpukit.factorization.implicit.feedback import warn_of_columns
@@ -22,52 +20,42 @@ NAMES = {OPTIONS[name][2:]: name for name in ("n_factors", "n_neighbors", "regul
 SHOWN = 15  # rows of the printed table
 COLUMNS = {name: name.removeprefix("n_").replace("_", " ") for name in (*NAMES.values(), "n_epochs")}
 COLUMNS |= {"rmse": "RMSE", "spread": "+-", "folds": "folds", "mark": ""}
-PASSED = {name: f"--{name}" for name in ("format", "columns", "sep", "duplicates", "device", "seed")}
+PASSED = {"file_format": "--format", **{name: f"--{name}" for name in "columns sep duplicates device seed".split()}}
 
 
-@click.command()
+@options.command()
 @click.argument("ratings")
-@option(
-    "--grid TEXT",
-    "What to try, e.g. 'factors=16,64 neighbors=0,32 regularization=0.03,0.05 learning-rate=0.2'; what is not "
-    "named stays at the defaults.  [default: by how dense RATINGS are]",
-    multiple=True,
-)
+@option("--grid TEXT", "Settings to try: 'factors=16,64 regularization=0.03'.  [default: by the data]", multiple=True)
 @option("--cv N", "Folds.  [default: 5; of many ratings some of 10]", click.IntRange(2, 255))
-@option(
-    "--budget SECONDS",
-    "Begin no training after so long and take the best so far; 0: no end.",
-    click.FloatRange(0),
-    900.0,
-)
-@option("--epochs", "Passes over the ratings, at most; the best number is found.", click.IntRange(min=1))
+@option("--budget SECONDS", "Begin no training after this time; 0: no limit.", click.FloatRange(0), 900.0)
+@option("--epochs", "Maximum number of passes over the ratings.", click.IntRange(min=1))
 @options.split
 @option("--model FILE", "Save the winner, trained on RATINGS, here.")
 @options.force
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @options.shared_options
-@click.pass_context
-def tune(ctx, **values):
+def tune(ask, stages):
     """Find the options of train-lshmf that suit RATINGS, by cross-validation.
 
-    Parts of the ratings (folds) are held out in turn; a setting is judged by the mean RMSE on them, after the epoch at
-    which that is least. --split time and user-time are for these too: each fold is later than what is trained on.
+    Parts of the ratings (folds) are held out alternately. A setting has the mean RMSE on them after its best epoch.
+    With many ratings only settings close to the best one on the first fold are tried on the others. With --split time
+    and user-time each fold is later than its training ratings.
+    Parameters that --grid does not name have their defaults.
 
     \b
     gpukit tune ratings.csv
     gpukit tune ratings.csv --grid "factors=32,128 regularization=0.03,0.05" --model best.gpukit
     gpukit evaluate best.gpukit test.csv
     """
-    ask, stages = SimpleNamespace(**values, test=None, test_fraction=0.0), Stages()
+    ask.test, ask.test_fraction = None, 0.0
     ask.grid = parse_grid(" ".join(ask.grid)) if ask.grid else None
     outputs.check_output(ask.model, "--model", [ask.ratings], ask.force)
     import_reader(ask.ratings)
     report.compile_ahead(ask, ALONE, "ratings", capability=capability_of(ask.device), reads=(ask.ratings,))
     stages.done("start")
     train, _ = steps.load(ask, stages, steps.describe_as_ratings)
-    with report.collect_warnings(ask.quiet or ask.as_json, spoken) as messages:
-        search_result = search(ctx, ask, train)
+    with report.collect_warnings(ask.silent, spoken) as messages:
+        search_result = search(ask, train)
         stages.done("tuning")
         if ask.model is not None:
             with report.Progress(ask.quiet) as progress:
@@ -108,7 +96,7 @@ def number(name, text):
         raise ParameterError(f"--grid {name}: {text!r} is no number.") from None
 
 
-def search(ctx, ask, train):
+def search(ask, train):
     """Return the Tuned of Ratings; Ctrl-C prints the results so far."""
     from gpukit.factorization import LSHMF
     from gpukit.factorization.tuning import Rules, Tuning
@@ -122,7 +110,7 @@ def search(ctx, ask, train):
         try:
             work.run_rounds()
         except KeyboardInterrupt:
-            set_interrupt_message(ctx, so_far(ask, work))
+            set_interrupt_message(so_far(ask, work))
             raise
     return work.found()
 
@@ -144,7 +132,6 @@ def command(ask, parameters):
         words += [] if value is None else [OPTIONS[name], f"{value:g}"]
     usual = {parameter.name: parameter.default for parameter in tune.params}
     for name, flag in PASSED.items():
-        name = {"format": "file_format"}.get(name, name)
         value = getattr(ask, name)
         words += [] if value is None or value == usual[name] else [flag, str(value)]
     return shlex.join([*words, "--model", ask.model or "my.gpukit"])
@@ -195,12 +182,6 @@ def remarks(ask, search_result):
 
 def result(ask, search_result, train):
     """Return the --json object."""
-    return {
-        "command": "tune",
-        **dict(zip(("users", "items"), train.shape)),
-        "ratings": len(train),
-        **report.pick(search_result, "folds best simplest means untried stopped"),
-        "results": search_result.table,
-        "train": command(ask, search_result.best),
-        "model": ask.model,
-    }
+    facts = {"command": "tune", "users": train.shape[0], "items": train.shape[1], "ratings": len(train)}
+    facts |= report.pick(search_result, "folds best simplest means untried stopped")
+    return facts | {"results": search_result.table, "train": command(ask, search_result.best), "model": ask.model}

@@ -1,37 +1,26 @@
 """`gpukit update`: learn from new ratings."""
 
-from types import SimpleNamespace
-
 import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.table import chosen_line, count_trained, read_table, trained_line
 from gpukit.cli.options import option
-from gpukit.cli.report import Stages
 from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.factorization.settings import RETRAINED, ROWS
 
 
-@click.command()
+@options.command()
 @click.argument("model")
 @click.argument("new")
 @option("--model target FILE", "Save the updated model here; MODEL itself with --force.")
-@option(
-    "--rows", "Rows of known users and items move a little, or stay unchanged (the paper's Algorithm 4).", ROWS, "move"
-)
-@option(
-    "--widen-scale",
-    "Accept ratings outside the model's scale, which widens to them; of counts, those below 0, as no clicks.",
-    bool,
-)
+@option("--rows", "Known users and items are adjusted, or stay unchanged (Algorithm 4).", ROWS, "move")
+@option("--widen-scale", "Accept ratings outside the model's scale, and counts below 0 as no clicks.", bool)
 @option("--test FILE", "Show RMSE and MAE on these ratings, before and after.")
 @options.force
-@options.table_file
-@options.duplicates
+@options.ratings_file
 @options.device
-@options.as_json
-@options.quiet
-def update(**values):
+@options.printing
+def update(ask, stages):
     """Update the model in the file MODEL with the ratings in the file NEW.
 
     A model of ratings is trained again, with settings chosen again, when these have grown by 4 % since the last
@@ -44,28 +33,25 @@ def update(**values):
     gpukit update my.gpukit tonight.csv --model my.gpukit --force
     gpukit update my.gpukit tonight.csv --model new.gpukit --rows frozen
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     if ask.target is None:
-        raise ParameterError(
-            f"Say where the updated model goes: --model FILE, or --model {ask.model} --force to replace what is read."
-        )
+        raise ParameterError(f"Give --model FILE for the updated model, or --model {ask.model} --force to replace it.")
     outputs.check_output(ask.target, "--model", [path for path in (ask.new, ask.test) if path], ask.force)
     stamp = models.stamp(ask.target)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
-    new, judged = read_new(ask, fitted), None if ask.test is None else read_table(ask, ask.test)
+    new, test = read_new(ask, fitted), None if ask.test is None else read_table(ask, ask.test)
     stages.done("reading")
-    before = evaluate_model(fitted, judged, stages)
+    before = evaluate_model(fitted, test, stages)
     summary = learn(ask, fitted, new)
     stages.done("updating", summary["seconds"])
-    after = evaluate_model(fitted, judged, stages)
+    after = evaluate_model(fitted, test, stages)
     if models.stamp(ask.target) != stamp:
         raise DataError(f"--model {ask.target} was replaced by another process meanwhile, and is kept. Update again.")
     fitted.save(ask.target)
     stages.done("writing")
     summary = {**summary, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
     show(ask, fitted, summary, (before, after), chosen, stages)
-    if judged is not None and (line := trained_line(len(judged), count_trained(fitted, judged), "the updated model")):
-        report.remark(line, ask.quiet or ask.as_json)
+    if test is not None and (line := trained_line(len(test), count_trained(fitted, test), "the updated model")):
+        report.remark(line, ask.silent)
 
 
 def read_new(ask, fitted):
@@ -82,11 +68,11 @@ def read_new(ask, fitted):
         return None
 
 
-def evaluate_model(fitted, judged, stages):
+def evaluate_model(fitted, test, stages):
     """Return the measures of the model on Ratings by name; None without Ratings."""
-    if judged is None:
+    if test is None:
         return None
-    errors = fitted.evaluate(judged)
+    errors = fitted.evaluate(test)
     stages.done("evaluating")
     return errors
 
@@ -97,7 +83,7 @@ def learn(ask, fitted, new):
 
     if new is None:
         return {**empty_entry(fitted, ask.rows), "unchanged": 0}
-    with report.Progress(ask.quiet or ask.as_json) as progress:
+    with report.Progress(ask.silent) as progress:
         fitted.partial_fit(new, **report.pick(ask, "rows duplicates widen_scale"), progress=progress)
     summary = fitted.updates_[-1]
     same = len(new) - summary["ratings"] - summary["corrected"] if fitted.feedback_ == "explicit" else 0
@@ -111,12 +97,11 @@ def show(ask, fitted, summary, errors, chosen, stages):
         report.print_json({"command": "update", **summary, **result, "seconds": stages.seconds})
         return
     learned, retrained = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == RETRAINED
-    report.echo(
-        f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"
-        + f", {summary['unchanged']:,} known as they are" * (summary["unchanged"] > 0)
-        + f"; {summary['users']:,} new users, {summary['items']:,} new items; "
-        + (f"trained anew on all {summary['settled']:,}." if retrained else f"{summary['walked']:,} {learned} walked.")
-    )
+    new = f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"
+    new += f", {summary['unchanged']:,} known as they are" * (summary["unchanged"] > 0)
+    new += f"; {summary['users']:,} new users, {summary['items']:,} new items"
+    how = f"trained again on all {summary['settled']:,}" if retrained else f"{summary['walked']:,} {learned} processed"
+    report.echo(f"{new}; {how}.")
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]
         titles = {"rmse": "test RMSE", "mae": "MAE", "hr@10": "HR@10", "recall@10": "recall@10", "ndcg@10": "NDCG@10"}

@@ -1,7 +1,5 @@
 """`gpukit impute`: impute the missing values of a tensor on a graph."""
 
-from types import SimpleNamespace
-
 import click
 import numpy as np
 
@@ -9,8 +7,6 @@ from gpukit.cli import models, options, outputs, report
 from gpukit.cli.convert import describe_graph
 from gpukit.cli.imputation import plot, steps, table
 from gpukit.cli.options import option, slices
-from gpukit.cli.report import Stages
-from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.errors import ModelError, ParameterError
@@ -21,7 +17,7 @@ from gpukit.imputation.problem import CENTERS
 from gpukit.imputation.spectral.path import WEIGHTS
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
-AT_LEAST_1 = click.IntRange(min=1)
+AT_LEAST_1, LAYOUT = click.IntRange(min=1), click.Choice(["rows", "columns", "long"])
 NAMING = options.Naming(
     {"basis_size": "--basis-size", "lambda_decay": "--lambda-decay"},
     {word: f"--{word}" for word in ("method", "iterations", "tolerance", "holdout")},
@@ -33,104 +29,44 @@ TAKEN = {  # options of --model
 }
 
 
-@click.command(cls=Sectioned)
+@options.command()
 @click.argument("path", metavar="[FILE]", required=False)
-@option(
-    "--edges FILE", "The graph of a table's sensors: a list of edges or an adjacency, as text, Parquet, .npz or .npy."
-)
+@option("--edges FILE", "Graph of the sensors: a list of edges or an adjacency (text, Parquet, .npz, .npy).")
 @option("--tensor FILE", "The values, in place of FILE.")
-@option(
-    "--coordinates FILE",
-    "In place of --edges where the sensors are: a table of label, latitude and longitude, or x and y.",
-)
-@option(
-    "--distances FILE",
-    "In place of --edges how far apart sensors are: a list of two labels and a distance, or a square table.",
-)
-@option(
-    "--nearest K",
-    "How many neighbours a sensor gets where no --edges say.  [default: 8; of --distances all with weight 0.1]",
-    AT_LEAST_1,
-)
-@slices("Rows and columns of a vertex's matrix, where the file has its numbers in a row.")
-@option(
-    "--layout",
-    "Whether a row or a column of the table is a sensor, or each line a reading.  [default: by names and dates]",
-    click.Choice(["rows", "columns", "long"]),
-)
-@option(
-    "--columns NAMES",
-    "What the columns are, in order: time,sensor,-,value (a line a reading; -: kept) or time,value,... (sensors).",
-)
-@option(
-    "--times FILE",
-    "The times of the columns, where FILE has none: dates or numbers, one a line, or an .npy. An .npz may have "
-    "them as its array `times`.",
-)
+@option("--coordinates FILE", "Positions, instead of --edges: label, latitude and longitude, or x and y.")
+@option("--distances FILE", "Distances, instead of --edges: two labels and a distance, or a square table.")
+@option("--nearest K", "Neighbours of a sensor without --edges.  [default: 8; of --distances by weight]", AT_LEAST_1)
+@slices("Rows and columns of a vertex's matrix, if the file has its numbers in a row.")
+@option("--layout", "Where a sensor is in the table, or long: a line per reading.  [default: detected]", LAYOUT)
+@option("--columns NAMES", "Columns in order: time,sensor,-,value (-: kept) or time,value,... of sensors.")
+@option("--times FILE", "Times of the columns: dates or numbers, one per line, or .npy (.npz: array `times`).")
 @option("--missing-value V", "A number that means missing, such as -999 or 0, besides empty fields and nan.", float)
-@option(
-    "--output -o FILE",
-    "Write the completed tensor here: .npz; or the table again, filled in: .csv, .tsv, .txt, .parquet.",
-)
+@option("--output -o FILE", "Write the completed tensor (.npz) or table (.csv, .tsv, .txt, .parquet) here.")
 @options.force
-@option("--save-model FILE", "Keep the fitted imputer here, for --model and gpukit.load_model.")
-@option(
-    "--model FILE",
-    "Fill in by an imputer that was kept, on its graph, without a new fit: readings that continue those that it "
-    "knows are filled in with their help. With --save-model it is kept again, with the new readings.",
-)
-@option(
-    "--window T",
-    "How many times the imputer of --model and --save-model keeps; the oldest go.  [default: all]",
-    AT_LEAST_1,
-)
-@option(
-    "--method NAME",
-    f"How to fill in: {', '.join(METHODS)}; auto takes what fills in hidden values best, or a mean of several.",
-    ("auto", *METHODS),
-)
-@option("--metric", "What errors on hidden values are judged by.", METRICS, "absolute")
-@option("--min minimum V", "Nothing is filled in below this.", float)
-@option("--max maximum V", "Nothing is filled in above this.", float)
-@option(
-    "--weights",
-    "How the thresholds of spectral slices relate: each by its own scale, all equal, or growing with "
-    "the frequency; auto decides on hidden data.",
-    ("auto", *WEIGHTS),
-)
-@option("--center", "The mean that is taken off and put back; auto decides likewise.", ("auto", *CENTERS))
-@option(
-    "--lambda-decay C",
-    "Factor of the thresholds from step to step.  [default: "
-    "so that they end at a thousandth, or where --weights wants it]",
-    SHARE,
-)
+@option("--save-model FILE", "Save the fitted imputer here, for --model and gpukit.load_model.")
+@option("--model FILE", "Use a saved imputer and its graph; with --save-model it is saved with the new readings.")
+@option("--window T", "Number of times that a saved imputer keeps, the latest.  [default: all]", AT_LEAST_1)
+@option("--method NAME", f"{', '.join(METHODS)}; auto: the best on hidden values, or a mean.", ("auto", *METHODS))
+@option("--metric", "Metric of errors on hidden values.", METRICS, "absolute")
+@option("--min minimum V", "Least imputed value.", float)
+@option("--max maximum V", "Greatest imputed value.", float)
+@option("--weights", "Relative thresholds of the spectral slices; auto: by hidden data.", ("auto", *WEIGHTS))
+@option("--center", "Mean that is subtracted and added back; auto: by hidden data.", ("auto", *CENTERS))
+@option("--lambda-decay C", "Factor of the thresholds per step.  [default: ends at 0.001, or by --weights]", SHARE)
 @option("--iterations", "Steps of the falling thresholds.", AT_LEAST_1, 20)
-@option(
-    "--tolerance",
-    "Stop when a step's squared change is this small, relative to the estimate's square.",
-    click.FloatRange(0),
-    1e-8,
-)
+@option("--tolerance", "Stop at this squared change of a step, relative to the estimate.", click.FloatRange(0), 1e-8)
 @option("--no-acceleration", "Plain steps, as the paper's, without momentum.", bool)
 @option("--no-rank-phase", "No steps of fixed ranks after the falling thresholds.", bool)
 @option("--holdout FRACTION", "Hide this share of the observed values first, to find where to stop.", SHARE)
 @option("--baselines", "Compare with simple methods on hidden values; --holdout does too.", bool)
-@option(
-    "--basis-size K", "Only the K smoothest eigenvectors of the graph, an approximation.  [default: all]", AT_LEAST_1
-)
+@option("--basis-size K", "Use only the K smoothest eigenvectors of the graph.  [default: all]", AT_LEAST_1)
 @option("--confidence", "Report the confidence of each vertex even if the method needs no Fourier basis.", bool)
 @option("--dtype", "Of the computation; the output has the tensor's.", ("float32", "float64"))
-@option(
-    "--plot FILE",
-    "Draw errors by method and lines of the sensors with the largest gaps, or slices: .png, .pdf or .svg.",
-)
+@option("--plot FILE", "Draw errors by method, and the largest gaps or slices: .png, .pdf or .svg.")
 @options.shared_options
-@options.ranks
-@options.gpus
+@options.on_ranks
 @options.dask
-@click.pass_context
-def impute(ctx, **values):
+def impute(ask, stages):
     """Fill in what is missing of the series of sensors, or of matrices on the vertices of a graph.
 
     FILE is a table as text or Parquet, times by sensors, sensors by times, or a line a reading (time, sensor, value).
@@ -153,14 +89,13 @@ def impute(ctx, **values):
     gpukit impute graph.npz --output full.npz --gpus 2
     gpukit impute graph.npz --weights slice --center none --no-acceleration --no-rank-phase    the paper's algorithm
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     start_driver(ask.device)
     check(ask)
-    check_resumed(ctx, ask)
+    check_resumed(ask)
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     start_warm_up(ask.device, products=True)  # raises if the device does not exist
-    with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # only the first rank reads
+    with run_as_team(ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # only the first rank reads
         if ask.model is not None:
             return None if team.rank else resume(ask, stages)
         if team.rank:  # the first rank reads, reports and writes
@@ -170,7 +105,7 @@ def impute(ctx, **values):
         job = "graphs" if str(steps.values_file(ask)).endswith(".npz") else "tables"
         report.compile_ahead(ask, team, job, capability=capability_of(ask.device), reads=steps.sources(ask))
         stages.done("start")
-        done = steps.run(ctx, ask, stages, team)
+        done = steps.run(ask, stages, team)
     if ask.plot is not None:
         ids = np.arange(len(done.data.tensor)) if done.data.vertices is None else done.data.vertices
         plot.draw(ask.plot, done, None if ask.places is None else select(ask.places, ids))
@@ -188,13 +123,14 @@ def check(ask):
     outputs.check_plot(ask.plot)
 
 
-def check_resumed(ctx, ask):
+def check_resumed(ask):
     """Reject options that apply only to a fit, and --window without a model."""
     if ask.model is None:
         if ask.window is not None:
             raise ParameterError("--window is how much a fitted imputer keeps: give it with --model and --save-model.")
         return
     default = click.core.ParameterSource.DEFAULT
+    ctx = click.get_current_context()
     given = [one for one in ctx.command.params if ctx.get_parameter_source(one.name) != default]
     unused = ", ".join(one.opts[0] for one in given if one.name not in TAKEN)
     if unused:

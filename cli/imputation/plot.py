@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.cli.imputation.table import lacking_vertices, vertex_name
-from gpukit.cli.pictures import canvas, limits_of
+from gpukit.cli.outputs import canvas
 from gpukit.imputation import scans
 from gpukit.imputation.problem import spread
 
@@ -139,3 +139,20 @@ def draw_slices(figure, done, vertex):
         axes[0].figure.colorbar(image, ax=list(axes))
     else:
         axes[-1].set_xlabel(f"all {known.flat[0]:.4g}")
+
+
+def limits_of(values):
+    """Return the (least, greatest) value of a scale, and whether values differ.
+
+    Differences within rounding do not count. A scale of equal values extends by a tenth of their size, or 1, to both
+    sides.
+    """
+    rounding = 1e-6  # of the largest number: a smaller range is float32 rounding
+    known = np.asarray(values, np.float64)
+    known = known[np.isfinite(known)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    size = max(abs(low), abs(high))
+    if high - low > rounding * size:
+        return low, high, True
+    middle, margin = low / 2 + high / 2, size / 10 or 1.0
+    return middle - margin, middle + margin, False

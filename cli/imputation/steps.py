@@ -73,16 +73,10 @@ def check_form(ask):
     arrays = source.lower().endswith((".npz", ".npy")) or sinks.is_stream(source)
     if not is_table(ask.output):
         if not arrays and not ask.output.lower().endswith(".npz"):
-            raise ParameterError(
-                f"--output {ask.output} must end in {', '.join(SUFFIXES)} for the table filled in, or in .npz for "
-                "arrays."
-            )
+            raise ParameterError(f"--output {ask.output} must end in {', '.join(SUFFIXES)} (table) or .npz (arrays).")
         check_copy(ask.output)
     elif arrays:
-        raise ParameterError(
-            f"--output {ask.output} must end in .npz: a table is written where the values are a file with one, as text "
-            "or Parquet."
-        )
+        raise ParameterError(f"--output {ask.output} must end in .npz: tables are written for input that is a table.")
 
 
 def build(ask):
@@ -94,7 +88,7 @@ def build(ask):
     return GraphImputer(decay=ask.lambda_decay, **report.pick(ask, names), **more)
 
 
-def run(ctx, ask, stages, team):
+def run(ask, stages, team):
     """Read, impute, write and judge; return Done.
 
     team: ranks that share the computation.
@@ -113,30 +107,27 @@ def run(ctx, ask, stages, team):
     if ask.output is not None:
         shape = data.tensor.shape if data.given is None else data.given
         write(ask, data, model, model.completed_, {} if is_table(ask.output) else details(model, shape))
-        set_interrupt_message(ctx, f"{ask.output} is whole.")
+        set_interrupt_message(f"{ask.output} is whole.")
         stages.done("writing")
     done = judge(ask, Done(data, model, sample, [], None, warnings))
-    stages.done("judging")
+    stages.done("evaluating")
     return done
 
 
 def load(ask, edges=None):
     """Return the GraphTensor of the options; edges: a Graph that replaces the file."""
     edges = ask.edges if edges is None else edges
-    with report.collect_warnings(ask.quiet or ask.as_json):
+    with report.collect_warnings(ask.silent):
         ask.places = None if ask.coordinates is None else read_coordinates(ask.coordinates)
         arguments = report.pick(ask, "tensor slice_shape layout columns distances times")
         data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, coordinates=ask.places, **arguments)
     if ask.missing_value is not None:
         data = mask_value(data, ask.missing_value)
-    report.remark(f"{values_file(ask)}: {describe_graph(data)[1]}.", ask.quiet or ask.as_json)
+    report.remark(f"{values_file(ask)}: {describe_graph(data)[1]}.", ask.silent)
     is_graph_given = (ask.model, ask.edges, ask.coordinates, ask.distances) != (None, None, None, None)
     if not is_graph_given and not str(ask.path).lower().endswith(".npz"):
-        report.remark(
-            "No graph was given: vertices are joined to those with the most similar series. --edges, --coordinates or "
-            "--distances say more.",
-            ask.quiet or ask.as_json,
-        )
+        text = "No graph was given: vertices are joined to those with the most similar series."
+        report.remark(f"{text} --edges, --coordinates or --distances say more.", ask.silent)
     return data
 
 
@@ -156,7 +147,7 @@ def mask_value(data, value):
 def fit(ask, data, stages, team):
     """Return (fitted GraphImputer, warning texts)."""
     model = build(ask)
-    with report.collect_warnings(ask.quiet or ask.as_json) as warnings, report.Progress(ask.quiet) as progress:
+    with report.collect_warnings(ask.silent) as warnings, report.Progress(ask.quiet) as progress:
         model.fit(data, progress=progress, team=team)
     is_chosen = model.trials_ or model.holdout_history_ is not None
     stages.done("choosing" if is_chosen else "preparing", stretches(model.stages_))
@@ -190,13 +181,9 @@ def details(model, shape):
     basis = {"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}
     runs = {"history": model.history_, "holdout_history": model.holdout_history_}
     histories = [(name, history._asdict()) for name, history in runs.items() if history is not None]
-    return {
-        "deviation": model.deviation_.reshape(shape),
-        "ranks": model.ranks_,
-        **basis,
-        **{f"{name}_{key}": array for name, arrays in histories for key, array in arrays.items()},
-        "options": np.array(json.dumps(report.to_json_value(describe_options(model)))),
-    }
+    arrays = {f"{name}_{key}": array for name, arrays in histories for key, array in arrays.items()}
+    options = np.array(json.dumps(report.to_json_value(describe_options(model))))
+    return {"deviation": model.deviation_.reshape(shape), "ranks": model.ranks_, **basis, **arrays, "options": options}
 
 
 def labels(data):
@@ -211,12 +198,8 @@ def labels(data):
 def describe_options(model):
     """Return the options as requested and as decided."""
     decided = {name: getattr(model, f"{name}_") for name in DECIDED}
-    return {
-        "gpukit": __version__,
-        "asked": model.get_params(),
-        "decided": {**decided, **model.options_._asdict()},
-        "device": model.device_,
-    }
+    decided |= model.options_._asdict()
+    return {"gpukit": __version__, "asked": model.get_params(), "decided": decided, "device": model.device_}
 
 
 def judge(ask, done):

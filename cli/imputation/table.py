@@ -19,7 +19,7 @@ def show(ask, done, stages):
     if done.rows:
         columns = {"name": "", "setting": "setting", "error": METRICS["absolute"]}
         if done.model.plan_ is not None:
-            columns |= {"error": METRICS[done.model.metric], "share": "share of what serves"}
+            columns |= {"error": METRICS[done.model.metric], "share": "weight"}
         report.print_table([row_of(row) for row in done.rows], columns, comparison_title(done))
     notes = [f"Note: {note}" for note in done.model.notes_]
     for line in (*verdict(done), *intervals(done), *error_lines(done), *notes):
@@ -43,10 +43,8 @@ def title(done):
         yield f"Method: {', '.join(name for name, _ in model.plan_.members)}{decided}"
         return
     yield f"Weights {law(model.weights_, model.exponent_)}, center {model.center_}; {steps(model)}"
-    yield (
-        f"Rank of the spectral slices: {model.ranks_.mean():.1f} in the mean, {model.ranks_.max()} at most"
-        f"{NO_RANKS.get(model.rank_phase_, '')}"
-    )
+    ranks = f"{model.ranks_.mean():.1f} in the mean, {model.ranks_.max()} at most"
+    yield f"Rank of the spectral slices: {ranks}{NO_RANKS.get(model.rank_phase_, '')}"
 
 
 NO_RANKS = {"unclear": "; no ranks stood out, so none were fixed", "none": "; slices of one row have no ranks to fix"}
@@ -97,10 +95,8 @@ def comparison_title(done):
     if done.sample is None:
         return "On observed values hidden as values are missing, each method at its best setting"
     hidden = hidden_values(done.sample)
-    return (
-        f"On {hidden['count']:,} observed {hidden['kind']} hidden on purpose ({hidden['share']:.0%} of them), each "
-        "method at its best setting"
-    )
+    what = f"{hidden['count']:,} observed {hidden['kind']} hidden on purpose ({hidden['share']:.0%} of them)"
+    return f"On {what}, each method at its best setting"
 
 
 def hidden_values(sample):
@@ -148,13 +144,11 @@ def verdict(done):
         name, line, least = done.model.method_, errors.get("interpolation"), done.rows[0]
         label = "the mean of methods" if name == "mix" else name
         ratio = f", {errors[name] / line:.3g} times interpolation's" if line and name != "interpolation" else ""
-        better = f"; {least.name} errs less there, {least.error:.4g}" if least.error < errors[name] else ""
-        yield f"What serves is {label}: {errors[name]:.4g} on the hidden values{ratio}{better}"
+        better = f"; {least.name} has a lower error, {least.error:.4g}" if least.error < errors[name] else ""
+        yield f"Chosen: {label}, error {errors[name]:.4g} on the hidden values{ratio}{better}"
     if best is not None:
-        yield (
-            f"A baseline wins: {best.name} errs {best.error:.4g} on the hidden values, the imputation "
-            f"{errors[OURS]:.4g}. For these data take it, or other settings."
-        )
+        ours = f"the imputation {errors[OURS]:.4g}"
+        yield f"A baseline is better: {best.name} has error {best.error:.4g} on the hidden values, {ours}."
 
 
 def error_lines(done):
@@ -162,7 +156,7 @@ def error_lines(done):
     if done.truth is not None:
         relative = done.truth["relative"]
         text = "" if relative is None else f"relative error {relative:.4g}, "
-        yield f"Against the truth: {text}mean |error| {done.truth['mean_absolute']:.4g} of what was missing"
+        yield f"Against the truth: {text}mean |error| {done.truth['mean_absolute']:.4g} of the missing values"
     lacking = lacking_vertices(done)
     if not len(lacking) or done.confidence is None:
         return
@@ -171,10 +165,8 @@ def error_lines(done):
         f"{vertex_name(done.data, vertex)} ({sure(done.confidence[vertex])})"
         for vertex in lacking[np.argsort(confidence, kind="stable")[:5]]
     )
-    yield (
-        f"Confidence of the {len(lacking):,} vertices that miss something: {sure(confidence.mean())} in the mean; "
-        f"least of {least}"
-    )
+    what = f"Confidence of the {len(lacking):,} vertices that miss something"
+    yield f"{what}: {sure(confidence.mean())} in the mean; least of {least}"
 
 
 def sure(confidence):
@@ -210,35 +202,25 @@ def result(ask, done, stages):
         names, values = [vertex_name(data, vertex) for vertex in lacking], done.confidence[lacking]
         confidence = {"mean": mean(values), "vertices": names, "values": values}
     rank = {"phase": model.rank_phase_, "mean": mean(model.ranks_), "largest": int(model.ranks_.max(initial=0))}
-    return {
-        "command": "impute",
-        "estimator": type(model).__name__,
-        "parameters": model.get_params(),
-        "files": impute_steps.sources(ask),
-        **{name: sizes[name] for name in ("vertices", "edges", "slice", "missing", "missing_kind")},
-        "complete": bool(data.mask.all()),
-        "decided": impute_steps.describe_options(model)["decided"],
-        "trials": [
-            report.pick(trial.setting, " ".join(impute_steps.DECIDED))
-            | {**trial.setting.options._asdict(), "error": trial.error}
-            for trial in model.trials_
-        ],
-        "basis": report.pick(model.basis_, "exact source seconds") | {"size": len(model.basis_.values)}
-        if model._basis.is_made
-        else None,
-        "rank": {**rank, "slices": model.ranks_},
-        "history": model.history_._asdict(),
-        "holdout_history": None if model.holdout_history_ is None else model.holdout_history_._asdict(),
-        "holdout": holdout_result(model),
-        "hidden": None if done.sample is None else hidden_values(done.sample),
-        "comparison": [row._asdict() for row in done.rows],
-        "baseline_wins": winner(done) is not None if done.rows else None,
-        "confidence": confidence,
-        "seconds": stages.seconds,
-        **report.pick(done, "truth warnings"),
-        **report.pick(model, "device notes", "_"),
-        **report.pick(ask, "output plot"),
-    }
+    history, trials = model.holdout_history_, [describe_trial(trial) for trial in model.trials_]
+    basis = report.pick(model.basis_, "exact source seconds") if model._basis.is_made else None
+    facts = {"command": "impute", "estimator": type(model).__name__, "parameters": model.get_params()}
+    facts |= {"files": impute_steps.sources(ask), **report.pick(ask, "output plot")}
+    facts |= {name: sizes[name] for name in ("vertices", "edges", "slice", "missing", "missing_kind")}
+    facts |= {"complete": bool(data.mask.all()), "decided": impute_steps.describe_options(model)["decided"]}
+    facts |= {"trials": trials, "basis": basis and basis | {"size": len(model.basis_.values)}}
+    facts |= {"rank": {**rank, "slices": model.ranks_}, "history": model.history_._asdict()}
+    facts |= {"holdout_history": history and history._asdict(), "holdout": holdout_result(model)}
+    facts |= {"hidden": done.sample and hidden_values(done.sample), "confidence": confidence}
+    facts |= {"comparison": [row._asdict() for row in done.rows], "seconds": stages.seconds}
+    facts |= {"baseline_wins": winner(done) is not None if done.rows else None}
+    return facts | report.pick(done, "truth warnings") | report.pick(model, "device notes", "_")
+
+
+def describe_trial(trial):
+    """Return the setting and the error of a trial for JSON."""
+    setting = report.pick(trial.setting, " ".join(impute_steps.DECIDED))
+    return setting | {**trial.setting.options._asdict(), "error": trial.error}
 
 
 def mean(values):

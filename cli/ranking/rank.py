@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 
@@ -10,7 +9,6 @@ from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
 from gpukit.cli.ranking import steps
 from gpukit.cli.ranking.table import columns, tie_remark, undefined_lines, zeros
-from gpukit.cli.report import Stages
 from gpukit.documents import trec
 from gpukit.documents.table import take_queries
 from gpukit.errors import DataError, ParameterError
@@ -23,24 +21,20 @@ OF_TEST_TITLE = "Metrics of both models; difference with its 95 % interval; "
 OF_TEST_TITLE += "p of the paired randomization test over queries"
 
 
-@click.command()
+@options.command()
 @click.argument("model")
 @click.argument("file")
-@option("--output FILE", "Write the scores here instead of on stdout; to a name in .trec as a run of TREC.")
+@option("--output FILE", "Write the scores here; to a name in .trec as a TREC run.  [default: stdout]")
 @options.force
-@option("--metrics", "Also say how well they agree with the labels in FILE (on stderr).", bool)
-@option("--per-query FILE", "Write the metrics of each query here, as csv; those of the pairs with weights.")
-@option("--against MODEL", "Another model: is the difference of the metrics over the queries more than chance?")
-@option("--qrels FILE", "Take the labels from these qrels of TREC; documents that they lack have 0.")
-@option(
-    "--explain DOC[,DOC]",
-    "Say how the features make up the score of a document, or the difference of two: their numbers in FILE, from 1.",
-)
+@option("--metrics", "Print metrics by the labels in FILE too (on stderr).", bool)
+@option("--per-query FILE", "Write the metrics of each query here, as csv; those of pairs with weights.")
+@option("--against MODEL", "Another model; report whether the difference over queries is significant.")
+@option("--qrels FILE", "Take the labels from these TREC qrels; other documents have 0.")
+@option("--explain DOC[,DOC]", "Explain the score of a document of FILE, or the difference of two; from 1.")
 @options.scoring
 @options.null
-@options.as_json
-@options.quiet
-def rank(**values):
+@options.printing
+def rank(ask, stages):
     """Score the documents of FILE, one number a line in the file's order; in a query, higher is better.
 
     FILE is what `gpukit ranksvm` reads, - stdin. A line's label may be any number, such as 0, where none is known.
@@ -51,7 +45,6 @@ def rank(**values):
     gpukit rank new.gpukit test.txt --against old.gpukit --show ndcg@20,mrr --per-query queries.csv
     gpukit rank mq.gpukit test.txt --explain 3,7
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     paths = [path for path in (ask.model, ask.file, ask.against, ask.qrels) if path is not None]
     outputs.check_output(ask.output, "--output", paths, ask.force, text="plain")
     outputs.check_output(ask.per_query, "--per-query", paths, ask.force, text="plain")
@@ -202,7 +195,7 @@ def show_explanation(ask, stages):
     """Print a row for each feature, the largest part first."""
     numbers = read_numbers(ask.explain)
     fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
-    with report.collect_warnings(ask.quiet or ask.as_json):
+    with report.collect_warnings(ask.silent):
         documents = steps.read_for(fitted, ask)
     stages.done("reading")
     query, rows, scores = explain(fitted, documents, numbers)
@@ -226,9 +219,7 @@ def show_explanation(ask, stages):
 def read_numbers(text):
     """Return one or two numbers of documents."""
     if not re.fullmatch(r"\s*[1-9]\d{0,17}\s*(,\s*[1-9]\d{0,17}\s*)?", text):
-        raise ParameterError(
-            f"--explain {text!r} is not the number of a document, from 1, or of two, such as 3 or 3,7."
-        )
+        raise ParameterError(f"--explain {text!r} is not the number of a document, from 1, or two, such as 3,7.")
     return [int(word) for word in text.split(",")]
 
 
@@ -242,9 +233,9 @@ def explain(fitted, documents, numbers):
         raise DataError(f"--explain {max(numbers):,}: the file has {len(documents.y):,} documents.")
     first, *others = (np.searchsorted(documents.offsets, number - 1, "right") - 1 for number in numbers)
     if any(other != first for other in others):
+        first_id, other_id = documents.qids[first], documents.qids[others[0]]
         raise DataError(
-            f"--explain {numbers[0]},{numbers[1]}: the documents are of the queries {documents.qids[first]} and "
-            f"{documents.qids[others[0]]}. Scores compare documents of one query; name two of one."
+            f"--explain {numbers[0]},{numbers[1]}: queries {first_id} and {other_id}. Give documents of one query."
         )
     query = take_queries(documents, [first])
     rows = [number - 1 - int(documents.offsets[first]) for number in numbers]

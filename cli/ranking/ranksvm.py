@@ -4,7 +4,6 @@ import contextlib
 import math
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import click
@@ -13,8 +12,6 @@ from gpukit.base import check_real
 from gpukit.cli import options, outputs, report, teams
 from gpukit.cli.options import option
 from gpukit.cli.ranking import steps, table
-from gpukit.cli.report import Stages
-from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of
 from gpukit.documents.folds import find_folds
@@ -22,90 +19,50 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.io import sinks
 
 NAMING = options.Naming({"eps": "--eps"})
+SCALES = ("auto", "none", "minmax", "deviation")
+FEATURES = ("auto", "linear", "thresholds", "fourier")
 
 
-@click.command(cls=Sectioned)
+@options.command()
 @click.argument("path")
-@option(
-    "--c c C",
-    "Weight of a pair's loss, such as 0.5 or 2^-3; auto: the best on the validation set, or without one 1, or "
-    "what is better on queries held out of the training set.  [default: auto]",
-)
+@option("--c c C", "Weight of a pair's loss, such as 0.5 or 2^-3; auto: chosen by --metric.  [default: auto]")
 @option("--c-grid GRID", "Choose C on the validation set: 2^-15:2^8, or a list 0.1,1,10.")
-@option(
-    "--metric NAME",
-    "By which C is chosen, of a grid or by auto: pa, pa_ties, tau, map, mrr, mean_ndcg, or ndcg@K, p@K or err@K, "
-    f"such as ndcg@10.  [default: {options.METRICS[0]}]",
-)
+@option("--metric NAME", "Metric that chooses C: pa, pa_ties, tau, map, mrr, mean_ndcg, ndcg@K, p@K or err@K.")
 @options.scoring
-@option("--fold N", "Train this fold of the folder alone.", click.IntRange(0))
+@option("--fold N", "Train only this fold of the folder.", click.IntRange(0))
 @option(
-    "--folds N",
-    "Divide the queries of a file into N parts; each is the test set of a training on the others. With --c-grid the "
-    "part before it chooses C.",
-    click.IntRange(2),
+    "--folds N", "Cross-validate on a file: each of N parts of the queries is the test set once.", click.IntRange(2)
 )
-@option(
-    "--scale",
-    "Features as they are, to 0..1 by the training set's ranges, or to deviation 1 within its "
-    "queries; auto: chosen with C, none where C is named or --c-grid chooses it.",
-    ("auto", "none", "minmax", "deviation"),
-)
-@option(
-    "--features",
-    "Scores that are linear in the features, or also in indicators of their quantiles, or in random Fourier "
-    "features; the last two on the CPU. auto: chosen with C.",
-    ("auto", "linear", "thresholds", "fourier"),
-    "linear",
-)
-@option(
-    "--pair-weights",
-    "Weight of a pair's loss: 1, or the difference of NDCG's gains (2^label).",
-    ("equal", "gain"),
-    "equal",
-)
-@option(
-    "--position-bias ETA",
-    "Labels above 0 are clicks on documents that were shown at positions and examined with propensity position^-ETA: "
-    "weigh them by its inverse. Positions are in a column position or, one a line, in PATH.position.",
-    float,
-)
+@option("--scale", "Scaling of features by the training set; auto: chosen with C.", SCALES)
+@option("--features", "Scores in the features, their quantiles or random Fourier features.", FEATURES, "linear")
+@option("--pair-weights", "Weight of a pair's loss: 1, or the difference of NDCG's gains.", ("equal", "gain"), "equal")
+@option("--position-bias ETA", "Weigh clicks (labels above 0) by position^ETA, of a column or PATH.position.", float)
 @options.null
-@option(
-    "--eps",
-    "Stop when the gradient is this small, relative to the one at 0, and f within a tenth of it of the minimum.",
-    float,
-    1e-5,
-)
-@option(
-    "--solver",
-    "How pairs are counted; auto takes the fastest here, and says which.",
-    ("auto", "p-swx", "scan", "dcm", "ost"),
-)
+@option("--eps", "Stop at this gradient, relative to that at 0, and f within eps / 10 of its minimum.", float, 1e-5)
+@option("--solver", "Counting of pairs; auto: the fastest.", ("auto", "p-swx", "scan", "dcm", "ost"))
 @option("--validation FILE", "Validation set of a training file.")
 @option("--test FILE", "Test set of a training file.")
-@option(
-    "--model FILE",
-    "Save the model here; of several folds in FILE with .Fold1 and so on before its suffix, or in place of {fold}.",
-)
-@option("--scores FILE", "Write the test set's scores here, one a line; names as --model's.")
+@option("--model FILE", "Save the model here; of several folds with .Fold1 before the suffix, or for {fold}.")
+@option("--scores FILE", "Write the test set's scores here, one per line; names as --model's.")
 @options.force
-@option("--plot FILE", "Draw the metric by C, or how training converged: .png, .pdf or .svg.")
+@option("--plot FILE", "Draw the metric by C, or the convergence: .png, .pdf or .svg.")
 @options.device
-@options.ranks
-@options.gpus
+@options.on_ranks
 @options.dask
-@options.as_json
-@options.quiet
-@click.pass_context
-def ranksvm(ctx, **values):
+@options.printing
+def ranksvm(ask, stages):
     """Learn to rank: a linear RankSVM with squared hinge loss, exact over all preference pairs of PATH.
 
     PATH is a LETOR folder (Fold1 to FoldN, each is trained), one fold's folder, or a training file: svmlight with
     qid:ID, or with FILE.query or FILE.group next to it, csv or Parquet with columns label and qid, compressed or not,
     or a binary copy (.gkl). FILE.weight may hold a weight per query or per document. C weighs each pair; it is not
     divided by their number. What --c and --scale leave open is chosen on the validation set, or on queries held out of
-    the training set. Small sets are trained on the CPU, where a GPU is slower, unless --device asks for one.
+    the training set; without --metric by pa, the share of pairs in order. Small sets are trained on the CPU, where a
+    GPU is slower, unless --device selects one; so are features beyond linear.
+
+    --scale minmax maps features to 0..1 by the ranges of the training set, deviation to deviation 1 within its queries,
+    query to 0..1 in each query. --ndcg is LETOR's, the usual one, that without queries lacking relevant documents, or
+    that with labels as gains. --folds with --c-grid chooses C on the part before the test set.
 
     \b
     gpukit ranksvm MQ2008
@@ -114,7 +71,6 @@ def ranksvm(ctx, **values):
     gpukit ranksvm train.txt --folds 5
     gpukit ranksvm MSLR-WEB30K --gpus 2
     """
-    ask, stages = SimpleNamespace(**values), Stages()
     jobs = check(ask)
     capability = None
     if ask.device != "auto":  # no GPU is needed, and small sets do not use one
@@ -122,16 +78,14 @@ def ranksvm(ctx, **values):
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     files = [path for job in jobs for path in job.sources.values()]
-    with run_as_team(
-        ctx, ask, files, lambda: teams.workload_of_documents([job.train for job in jobs], ask.grid)
-    ) as team:
+    with run_as_team(ask, files, lambda: teams.workload_of_documents([job.train for job in jobs], ask.grid)) as team:
         report.compile_ahead(ask, team, "documents", capability=capability, reads=files)
         stages.done("start")
         done = []
         whole = None if ask.folds is None else steps.load(ask, jobs[0])["train"]
         for job in jobs:
             done.append(steps.run(ask, job, stages, team, whole))
-            steps.keep_in_mind(ctx, done, len(jobs))
+            steps.keep_in_mind(done, len(jobs))
     if team.rank:  # the first rank prints and writes
         return
     if ask.plot is not None:
@@ -205,8 +159,7 @@ def list_jobs(ask):
     for name in ("validation", "test", "folds"):
         if getattr(ask, name) is not None:
             raise ParameterError(
-                f"--{name} goes with a training file, and {ask.path} is a folder, whose folds have "
-                f"their own. Leave it out, or name a file."
+                f"--{name} is for a training file, and {ask.path} is a folder with folds. Leave it out."
             )
     folds = find_folds(ask.path)
     if ask.fold is not None:
@@ -234,10 +187,7 @@ def _parts_of_file(ask):
     """Return a Job for each part of --folds."""
     for name in ("validation", "test", "fold", "model", "scores"):
         if getattr(ask, name) is not None:
-            raise ParameterError(
-                f"--folds {ask.folds} divides {ask.path} to measure, and --{name} goes with one training. "
-                "Leave out one of them."
-            )
+            raise ParameterError(f"--folds {ask.folds} and --{name} exclude each other: leave one out.")
     if ask.grid is not None and ask.folds == 2:
         raise ParameterError("--c-grid chooses C on a part of its own: --folds must be at least 3.")
     return [Job(f"Fold{part + 1}", Path(ask.path), *[None] * 4, part) for part in range(ask.folds)]

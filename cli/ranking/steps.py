@@ -58,7 +58,7 @@ def run(ask, job, stages, team, whole=None):
 
     The first rank of a parallel.Team writes; all ranks train. whole: the Documents that --folds divides, or None.
     """
-    silent = ask.quiet or ask.as_json
+    silent = ask.silent
     with report.collect_warnings(silent) as of_reading:
         parts = load(ask, job) if whole is None else divide(ask, job, whole)
     stages.done("reading")
@@ -94,7 +94,7 @@ def constant_features(documents, model):
 def fit(ask, job, parts, stages, team):
     """Return (fitted RankSVM, warning texts); C given or chosen on validation data."""
     model = build(ask)
-    with report.collect_warnings(ask.quiet or ask.as_json) as messages, report.Progress(ask.quiet) as progress:
+    with report.collect_warnings(ask.silent) as messages, report.Progress(ask.quiet) as progress:
         show_progress = follow(progress, job.name, ask.metric)
         if ask.grid is None:
             chosen_on = validation_of(ask, job, parts) if ask.c == "auto" else None
@@ -116,10 +116,8 @@ def validation_of(ask, job, parts):
         return None
     reason = evaluate(ask, documents, documents.y).reasons.get(ask.metric)
     if reason:
-        report.remark(
-            f"{job.validation} has no {ask.metric} ({reason}): C is chosen on queries held out of the training set.",
-            ask.quiet or ask.as_json,
-        )
+        why = f"{job.validation} has no {ask.metric} ({reason})"
+        report.remark(f"{why}: C is chosen on queries held out of the training set.", ask.silent)
     return None if reason else documents
 
 
@@ -153,7 +151,7 @@ def load(ask, job):
     l, m, features = len(train.y), len(train.qids), f"{train.X.shape[1]:,} features"
     if width is None:
         features = f"{len(set(train.X.indices.tolist())):,} features, numbered up to {train.X.shape[1]:,}"
-    report.remark(f"{job.train}: {l:,} documents, {m:,} queries, {features}.", ask.quiet or ask.as_json)
+    report.remark(f"{job.train}: {l:,} documents, {m:,} queries, {features}.", ask.silent)
     return parts
 
 
@@ -227,8 +225,8 @@ def plain_decimal(number):
     return np.format_float_positional(number, trim="0") if "e" in text else text
 
 
-def keep_in_mind(ctx, done, total):
+def keep_in_mind(done, total):
     """Set the message after Ctrl-C: the jobs whose files are complete."""
     names = [trained.job.name for trained in done if trained.job.model or trained.job.scores]
     if names and total > 1:
-        set_interrupt_message(ctx, f"The files of {', '.join(names)} are whole; there are none of the others.")
+        set_interrupt_message(f"The files of {', '.join(names)} are whole; there are none of the others.")

@@ -7,18 +7,9 @@ import math
 from itertools import accumulate
 
 from gpukit.cli import outputs, report
-from gpukit.cli.pictures import curves
 
-METRICS = {
-    "pa": "PA",
-    "pa_ties": "+ties",
-    "ndcg@1": "NDCG@1",
-    "ndcg@3": "@3",
-    "ndcg@5": "@5",
-    "ndcg@10": "@10",
-    "mean_ndcg": "mean",
-    "map": "MAP",
-}
+HEADINGS = "PA +ties NDCG@1 @3 @5 @10 mean MAP"
+METRICS = dict(zip("pa pa_ties ndcg@1 ndcg@3 ndcg@5 ndcg@10 mean_ndcg map".split(), HEADINGS.split()))
 SCALED = {
     "none": "features as they are",
     "minmax": "features to 0..1",
@@ -86,9 +77,8 @@ def edge_remark(ask, trained):
     if ask.grid is None or len(ask.grid) < 2 or C not in (ask.grid[0], ask.grid[-1]):
         return None
     end, more = ("smallest", "smaller") if C == ask.grid[0] else ("largest", "larger")
-    return (
-        f"{trained.job.name}: the chosen C = {format_C(C)} is the {end} of the grid. Extend --c-grid to {more} values."
-    )
+    chosen = f"{trained.job.name}: the chosen C = {format_C(C)}"
+    return f"{chosen} is the {end} of the grid. Extend --c-grid to {more} values."
 
 
 def undefined_lines(all_metrics):
@@ -121,10 +111,8 @@ def zeros(ndcg, sizes):
     queries, few = (sum(size[place] for size in sizes) for place in (1, 2))
     if ndcg != "letor" or 2 * few <= queries:
         return ""
-    return (
-        f"NDCG@k of letor is 0 for a query of fewer than k documents; {few:,} of {queries:,} queries have fewer than "
-        "10. --ndcg standard takes what there is."
-    )
+    counts = f"{few:,} of {queries:,} queries have fewer than 10"
+    return f"NDCG@k of letor is 0 for a query of fewer than k documents; {counts}. --ndcg standard takes what there is."
 
 
 def title(ask, done):
@@ -145,10 +133,8 @@ def title(ask, done):
         yield f"Test sets of {len(done)} folds, NDCG: {ask.ndcg}{whole}"
         return
     steps, chosen = done[0].steps, "" if ask.grid is None else f"C = {format_C(done[0].model.C_)}; for all C together "
-    yield (
-        f"{chosen}{steps['newton']} Newton and {steps['cg']} CG steps, {done[0].seconds:.3f} s of training, "
-        f"NDCG: {ask.ndcg}"
-    )
+    work = f"{steps['newton']} Newton and {steps['cg']} CG steps, {done[0].seconds:.3f} s of training"
+    yield f"{chosen}{work}, NDCG: {ask.ndcg}"
 
 
 def map_of(model):
@@ -177,9 +163,8 @@ def settings(trained):
     if chosen["held_out"] != "validation":
         gain += f", standard error {chosen['error']:.4f}"
     value = "of pairs in order" if metric == "pa" else metric
-    return (
-        f"Settings of {trained.job.name}: {label_of(chosen)} (on {where} {chosen[metric]:.4f} {value}{other}; {gain})."
-    )
+    chosen_on = f"on {where} {chosen[metric]:.4f} {value}{other}"
+    return f"Settings of {trained.job.name}: {label_of(chosen)} ({chosen_on}; {gain})."
 
 
 def label_of(trial):
@@ -196,16 +181,10 @@ def rows_by_part(trained):
 
 def rows_by_fold(done, part):
     """Return a row per fold with metrics of a part, and the row of means."""
-    rows = [
-        {
-            "fold": trained.job.name,
-            "C": report.Figure(format_C(trained.model.C_)),
-            **trained.metrics[part],
-            **trained.steps,
-            "seconds": trained.seconds,
-        }
-        for trained in done
-    ]
+    rows = []
+    for trained in done:
+        row = {"fold": trained.job.name, "C": report.Figure(format_C(trained.model.C_)), **trained.metrics[part]}
+        rows.append({**row, **trained.steps, "seconds": trained.seconds})
     mean = means(rows)
     steps = {key: format_figure(mean[key], 1) for key in ("newton", "cg")}
     return [{**row, "seconds": format_figure(row["seconds"], 3)} for row in [*rows, {**mean, "fold": "mean", **steps}]]
@@ -251,50 +230,37 @@ def remarks(ask, done):
 def result(ask, done, stages):
     """Return the --json output."""
     model = done[0].model
-    return {
-        "command": "ranksvm",
-        "estimator": type(model).__name__,
-        "parameters": model.get_params(),
-        **report.pick(ask, "metric ndcg relevant ties null grid plot folds position_bias"),
-        "folds": [fold_result(trained) for trained in done],
-        "mean": {part: means([trained.metrics[part] for trained in done]) for part in done[0].metrics},
-        "seconds": stages.seconds,
-    }
+    facts = {"command": "ranksvm", "estimator": type(model).__name__, "parameters": model.get_params()}
+    facts |= report.pick(ask, "metric ndcg relevant ties null grid plot folds position_bias")
+    facts |= {"folds": [fold_result(trained) for trained in done], "seconds": stages.seconds}
+    return facts | {"mean": {part: means([trained.metrics[part] for trained in done]) for part in done[0].metrics}}
 
 
 def fold_result(trained):
     """Return the --json output of one fold or file."""
     model, metrics = trained.model, trained.metrics
-    return {
-        **report.pick(trained.job, "name model scores"),
-        "files": trained.job.sources,
-        **report.pick(model, "device solver C objective converged stop_reason history", "_"),
-        "scale": model.scaling_.kind,
-        "feature_map": map_of(model),
-        **trained.steps,
-        "training_seconds": trained.seconds,
-        **{name: getattr(model, f"{name}_", None) for name in ("chosen", "trials")},
-        "pairs": model.n_pairs_,
-        "features": model.n_features_in_,
-        "sizes": {part: dict(zip(SIZES, size)) for part, size in trained.sizes.items()},
-        "metrics": metrics,
-        "reasons": {part: each.reasons for part, each in metrics.items()},
-        "ties": {part: each.ties for part, each in metrics.items()},
-        "constant_features": trained.constant,
-        **report.pick(trained, "path warnings"),
-    }
+    facts = report.pick(trained.job, "name model scores") | {"files": trained.job.sources}
+    facts |= report.pick(model, "device solver C objective converged stop_reason history", "_") | trained.steps
+    facts |= {"scale": model.scaling_.kind, "feature_map": map_of(model), "training_seconds": trained.seconds}
+    facts |= {name: getattr(model, f"{name}_", None) for name in ("chosen", "trials")}
+    facts |= {"pairs": model.n_pairs_, "features": model.n_features_in_, "constant_features": trained.constant}
+    facts |= {"sizes": {part: dict(zip(SIZES, size)) for part, size in trained.sizes.items()}, "metrics": metrics}
+    facts |= {name: {part: getattr(each, name) for part, each in metrics.items()} for name in ("reasons", "ties")}
+    return facts | report.pick(trained, "path warnings")
 
 
 def draw(ask, done):
-    """Draw the --plot picture: the metric by C, or the gradient by CG step.
-
-    The gradient is drawn for a single C.
-    """
-    if ask.grid is None:
-        titles, scales = ("CG steps", "gradient"), (None, 10)
-    else:
-        titles, scales = ("C", f"{ask.metric} on the validation set"), (2, None)
-    curves({trained.job.name: points(ask, trained) for trained in done}, titles, scales, ask.plot)
+    """Draw the --plot picture: the metric by C, or for a single C the gradient by CG step."""
+    with outputs.picture(ask.plot, 6) as axis:
+        for trained in done:
+            axis.plot(*zip(*points(ask, trained)), marker="o", markersize=3, label=trained.job.name)
+        if ask.grid is None:
+            axis.set(xlabel="CG steps", ylabel="gradient", yscale="log")
+        else:
+            axis.set_xscale("log", base=2)
+            axis.set(xlabel="C", ylabel=f"{ask.metric} on the validation set")
+        axis.grid(alpha=0.3)
+        axis.legend()
 
 
 def points(ask, trained):

@@ -3,25 +3,21 @@
 | file              | contents                                                                              |
 |-------------------|---------------------------------------------------------------------------------------|
 | measurement.py    | rows and their file, samples of the time of a step, checks of results                 |
-| process.py        | fresh processes: csv files by several packages, first runs of commands                |
-| ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; deterministic      |
-|                   | training; epochs with less GPU memory than the ratings need; defaults compared with   |
-|                   | other packages on real ratings                                                        |
-| recommendations.py | similar items and users; lists; single answers, batches and threads of a fitted model; |
+| process.py        | fresh processes: csv files by several packages, first runs and whole commands         |
+| ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; epochs with less   |
+|                   | GPU memory than the ratings need; defaults compared with other packages               |
+| recommendations.py | lists; single answers, batches and threads of a fitted model;                  |
 |                   | loading its file                                                                      |
 | sorting.py        | segmented sort and singular-value thresholding compared with torch and numpy          |
 | ranking.py        | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost              |
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
 | deep.py           | imputation compared with networks of PyPOTS                                            |
 | clicks.py         | NCF's MovieLens 1M (real): epochs of iALS, Table 10 of Li et al. 2022                |
-| click_quality.py  | quality of iALS and of the selected model; CPU time compared with the package implicit |
 | ranks.py          | two and more GPUs or processes compared with one                                      |
 | roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
 | reproduce.py      | items of each paper by name, and printed values next to ours                          |
-| solvers.py        | Li et al. 2022, sections 5.2 and 5.3: Tables 4, 6 to 8, Figs. 6 to 10                 |
-| online.py         | Li et al. 2022, section 5.3: Table 9 (online learning), and MovieLens 1M as a stream  |
+| solvers.py        | Li et al. 2022, sections 5.2 and 5.3: Tables 4 and 6 to 9, Figs. 6 to 10              |
 | plan.py           | cost model of training on many GPUs                                                   |
-| kernels.py, twins.py | kernels as the papers describe them, and their CPU twins                           |
 
     gpukit bench [NAME ...] [--device cuda] [--output docs/benchmarks.csv]
 """
@@ -31,30 +27,21 @@ from typing import NamedTuple
 
 from gpukit.device import Device
 
-FUNCTIONS = (  # module, functions: their names with - for _ are those of the benchmarks
-    ("process", ("reading",)),
-    ("ratings", ("preparation", "epochs", "convergence", "hashing", "many_items", "ladder", "memory", "out_of_core")),
-    ("ratings", ("accuracy",)),
-    ("process", ("first_run",)),
-    ("recommendations", ("similar", "lists", "serve")),
-    ("sorting", ("sorting", "lengths", "orders")),
-    ("ranking", ("ranking", "product", "mq2008", "solvers", "features")),
-    ("sorting", ("thresholding",)),
-    ("imputation", ("impute_speed",)),
-    ("recovery", ("impute_accuracy", "impute_metr_la", "impute_molene", "ends")),
-    ("deep", ("deep",)),
-    ("ranks", ("ranks",)),
-    ("roofline", ("roofline",)),
-    ("online", ("stream", "live")),
-    ("solvers", ("agreement",)),
-    ("clicks", ("ials",)),
-    ("clicks", ("clicks", "gmf", "mlp", "neumf")),
-    ("click_quality", ("implicit",)),
-    ("click_quality", ("quality",)),
-    ("recommendations", ("head",)),
-    ("ratings", ("defaults", "deterministic")),
-)
-BENCHES = {name.replace("_", "-"): f"{module}.{name}" for module, names in FUNCTIONS for name in names}
+MODULES = {  # functions of each module: their names with - for _ are those of the benchmarks
+    "process": "reading first_run commands",
+    "ratings": "epochs convergence hashing out_of_core accuracy defaults",
+    "recommendations": "lists serve",
+    "sorting": "sorting orders thresholding",
+    "ranking": "ranking mq2008 solvers features",
+    "imputation": "impute_speed",
+    "recovery": "impute_metr_la impute_molene ends",
+    "deep": "deep",
+    "ranks": "ranks",
+    "roofline": "roofline",
+    "solvers": "agreement",
+    "clicks": "ials clicks",
+}
+BENCHES = {name.replace("_", "-"): f"{module}.{name}" for module, names in MODULES.items() for name in names.split()}
 NAMES = tuple(BENCHES)
 
 

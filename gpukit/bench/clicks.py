@@ -14,7 +14,6 @@ as by their authors: binary cross-entropy, four new random items for each click 
 
 import functools
 import importlib.util
-import itertools
 import time
 from typing import NamedTuple
 
@@ -103,30 +102,6 @@ def make_ncf(clicks, tests):
     return Ncf(clicks, tests, sampled.candidates(users, items[:, 0], items[:, 1:], tests.there, known, n_items)[0])
 
 
-def hold_out(ncf, seed=0):
-    """Return the Ncf without a random click of each user, which is tested among 99 random items."""
-    clicks, random = ncf.clicks, np.random.default_rng(seed)
-    order = random.permutation(len(clicks))
-    users, first = np.unique(clicks.users[order], return_index=True)
-    places, known = order[first], np.zeros(clicks.shape, np.bool_)
-    known[clicks.users, clicks.items] = True
-    is_training = np.ones(len(clicks), np.bool_)
-    is_training[places] = False
-    negatives = random.integers(0, clicks.shape[1], (len(users), 99))
-    while (wrong := known[users[:, None], negatives]).any():
-        negatives[wrong] = random.integers(0, clicks.shape[1], np.count_nonzero(wrong))
-    ids = clicks.user_ids[users], clicks.item_ids[clicks.items[places]], clicks.item_ids[negatives]
-    return make_ncf(clicks.take(is_training), Negatives(*ids, np.ones(negatives.shape, np.bool_)))
-
-
-IMPLICIT_FACTORS = 64
-
-
-def list_grid(grid):
-    """Return [dict] of all combinations of {name: values}."""
-    return [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
-
-
 class LearningCurve(NamedTuple):
     """Quality by epoch.
 
@@ -177,13 +152,6 @@ def make_ials(device, seed=0, **parameters):
     return MatrixFactorization(**common, **parameters)
 
 
-def train_ials(parameters, ncf, seed, clock):
-    """Return the LearningCurve of iALS on the CPU with all hyperparameters fixed."""
-    run = make_ials("cpu", seed, **parameters).prepare(ncf.clicks)
-    quality, times = train_run(run, ncf, float("inf"), clock)
-    return LearningCurve(quality, times, {}, (*quality[-1], None, None))
-
-
 def train_run(run, ncf, seconds, clock=time.perf_counter):
     """Return `record_epochs` of a factorization's run.Run."""
     session, start = run.session, run.session.state()
@@ -203,7 +171,7 @@ def train_run(run, ncf, seconds, clock=time.perf_counter):
     return record_epochs(epochs, evaluate, clock, lambda quality, total: total >= seconds)
 
 
-def train_implicit(ncf, seed=0, clock=time.perf_counter, **parameters):
+def train_implicit(ncf, factors, clock=time.perf_counter):
     """Return the LearningCurve of implicit's ALS on the CPU; evaluations between its iterations are not timed."""
     from implicit.cpu.als import AlternatingLeastSquares
     from scipy import sparse
@@ -229,7 +197,7 @@ def train_implicit(ncf, seed=0, clock=time.perf_counter, **parameters):
             self.start = clock()
 
     with threadpool_limits(1, "blas"):  # the package recommends it
-        model = Timed(factors=IMPLICIT_FACTORS, iterations=15, random_state=seed, **parameters)
+        model = Timed(factors=factors, iterations=15, random_state=0)
         model.fit(matrix, show_progress=False, callback=model.record)
     return LearningCurve(quality, times, {}, (*quality[-1], None, None))
 
@@ -309,25 +277,18 @@ PRINTED = {"GMF": 219.6, "MLP": 940.4, "NeuMF": 308.5, "CULSH-MF": 0.0343}  # se
 
 
 def clicks(conditions):
-    """Measure the time to HR 0.65 and the final quality of our models and of implicit's."""
+    """Measure the time to HR 0.65 and the final quality of our models, of implicit's and, on a GPU, of networks."""
     seeds = 5  # of our models
     ncf = read(conditions.data, conditions.scale)
     for name in make_models(conditions.device):
         models = (make_models(conditions.device, seed)[name] for seed in range(seeds))
         yield from rows(name, [train_model(model, ncf, SECONDS) for model in models], ncf.name)
     if not conditions.device.is_cuda and importlib.util.find_spec("implicit"):
-        suffix = f"{IMPLICIT_FACTORS} factors"
-        yield from rows("implicit's ALS", [train_implicit(ncf)], ncf.name, suffix)
-
-
-def network(conditions, name):
-    """Measure the same of a network on a GPU."""
+        factors = 64
+        yield from rows("implicit's ALS", [train_implicit(ncf, factors)], ncf.name, f"{factors} factors")
     if conditions.device.is_cuda and importlib.util.find_spec("torch"):
-        ncf = read(conditions.data, conditions.scale)
-        yield from rows(name, [train_network(name, ncf, conditions.device, SECONDS)], ncf.name)
-
-
-gmf, mlp, neumf = (functools.partial(network, name=name) for name in ("GMF", "MLP", "NeuMF"))
+        for name in ("GMF", "MLP", "NeuMF"):
+            yield from rows(name, [train_network(name, ncf, conditions.device, SECONDS)], ncf.name)
 
 
 def rows(name, curves, shape, suffix=""):

@@ -105,12 +105,6 @@ def check_near(what, result, expected, tolerance):
     check_error(what, relative_error(result, expected), tolerance)
 
 
-def check_learned(name, hit_rate, least):
-    """Raise DataError if the HR@10 of a model is below that of any model that has learned."""
-    if hit_rate < least:
-        raise DataError(f"{name} has HR@10 {hit_rate:.3f}, below {least}: it has not learned.")
-
-
 def seconds(run, repeat, warm_up=1, clock=time.perf_counter, limit=np.inf):
     """Return [seconds of run() by a clock] after warm-up calls; run must wait for its work to end.
 

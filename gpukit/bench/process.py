@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import cores
+from gpukit.bench import shape_name
 from gpukit.bench.measurement import MOVIELENS, MOVIELENS_FILE, Row, environment, require_data, seconds
-from gpukit.errors import DataError
+from gpukit.errors import DataError, GpukitError
 from gpukit.runtime.thread_count import get_num_threads
 
 READER = """
@@ -131,10 +132,43 @@ def reading_rows(name, kind, shape, ratings, big, small):
 SAMPLES = 3
 
 
+WHOLE = (  # command, its files and options, data, goal in seconds at scale 1 on a GPU with 16 cores
+    ("train-lshmf", "ratings.csv --model model --force --device {}", "netflix, csv", 5.0),
+    ("convert", "ratings.csv ratings.gkr --force", "netflix, csv to .gkr", 3.5),
+    ("train-lshmf", "ratings.gkr --model model --force --device {}", "netflix, .gkr", 3.0),
+    ("recommend --all -n 10", "model --output lists.csv --force --device {}", "netflix, lists kept", 2.8),
+    ("ranksvm --c 1", "documents --device {}", "mslr-web30k, five folds", 4.0),
+    ("impute", "graph.npz --output full.npz --force --device {}", "ego-facebook 50x50", 2.0),
+)
+
+
+def commands(conditions):
+    """Time whole commands on generated data, each in a fresh process; code is compiled, files are in the cache."""
+    scale, device = conditions.scale, device_word(conditions.device)
+    with tempfile.TemporaryDirectory() as folder:
+        share, vertices = max(0.001, scale / 5), max(20, round(4039 * scale))  # the five folds have 2.9 GB
+        for words in (
+            f"ratings --like netflix --scale {scale} ratings.csv",
+            f"letor --like mslr-web30k --scale {share} documents",
+            f"graph --like ego-facebook --vertices {vertices} --output graph.npz",
+        ):
+            run(["synth", *words.split()], folder)
+        for command, files, shape, goal in WHOLE:
+            words = f"{command} {files.format(device)}".split()
+            samples = seconds(functools.partial(run, words, folder), SAMPLES)
+            note = f"fresh process, {get_num_threads()} threads{f'; goal {goal:g} s' * (scale == 1)}"
+            yield Row(f"the whole command {command}, cached", shape_name(shape, scale), "generated", samples, "s", note)
+
+
+def device_word(device):
+    """Return a device as `--device` takes it."""
+    return f"cuda:{device.index}" if device.is_cuda else "cpu"
+
+
 def first_run(conditions):
     """Time the first run of the commands of each job, and the second one."""
     ratings, documents = (require_data(conditions.data, name) for name in (MOVIELENS_FILE, "MQ2008"))
-    device = "cpu" if not conditions.device.is_cuda else f"cuda:{conditions.device.index}"
+    device = device_word(conditions.device)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         graph, model = folder / "graph.npz", folder / "model.gpukit"
@@ -165,6 +199,9 @@ def rows_of(folder, what, shape, data, commands):
         yield Row(f"the {run_name} run of {what}", shape, data, list(column), "s", note)
 
 
-def run(words):
-    """Run a command of gpukit."""
-    subprocess.run([sys.executable, "-m", "gpukit", *map(str, words), "--quiet"], check=True, capture_output=True)
+def run(words, folder=None):
+    """Run a command of gpukit, in a folder if one is given."""
+    command = [sys.executable, "-m", "gpukit", *map(str, words), "--quiet"]
+    process = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if process.returncode:
+        raise GpukitError(f"the benchmark's command {' '.join(command[2:])} failed: {process.stderr.strip()}")

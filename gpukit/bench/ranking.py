@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._driver import Repeated
-from gpukit.bench.measurement import QUANTILE, Row, check_near, require_data, seconds, to_host
+from gpukit.bench.measurement import QUANTILE, Row, check_near, require_data, seconds
 from gpukit.bench.process import map_in_processes
-from gpukit.bench.sorting import time_step
 from gpukit.documents import Documents, find_folds, read_letor, synth_letor, take_queries
 from gpukit.errors import DataError
 from gpukit.evaluation import significance
@@ -34,7 +33,6 @@ from gpukit.ranking.solvers.objective import Objective, Preconditioner
 from gpukit.runtime import thread_count
 
 SHAPES = ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007")
-PRODUCTS = ("mslr-web30k", "mq2007-list")
 C, EPS, MOST = 1.0, 1e-5, 200
 TOLERANCES = {True: 1e-7, False: 1e-5}  # relative: products with X in float64 (a pair may be on its margin) or not
 PAPER = {
@@ -133,27 +131,6 @@ def fit_row(documents, shape, device, f):
     return Row("the whole fit, from arrays on the host", shape, "generated", times, "s", f"{model.solver_}; {parts}")
 
 
-def product(conditions):
-    """Time a product with the Hessian at the solution, and one with X."""
-    for _, shape, documents in conditions.generate(generate_documents, PRODUCTS):
-        run = prepare_run(documents, conditions.device, solver="scan")
-        w, v = minimize(run).w, np.random.default_rng(0).normal(size=run.session.n)
-        run.session.move(w)
-        reference = session_on_cpu(run.problem, w)
-        yield from product_rows(run, v, shape, reference)
-        yield scores_row(run, v, shape, reference)
-
-
-def product_rows(run, v, shape, reference):
-    """Yield rows of products with the Hessian in float32 (GPU) and float64; reference: session with the right one."""
-    session, expected = run.session, reference.walk(v, 0.0)
-    for exact in (False, True) if run.device.is_cuda else (True,):
-        check_near("product with the Hessian", session.walk(v, 0.0, exact), expected, TOLERANCES[exact])
-        samples = time_step(product_step(run, v, exact), run.device, 31, 31)
-        what = f"one product with the Hessian in {'float64' if exact else 'float32'}"
-        yield Row(what, shape, "generated", samples, "ms", describe_size(run))
-
-
 def product_step(run, v, exact):
     """Return a function that computes the product with v; on a GPU it only queues it."""
     session = run.session
@@ -161,21 +138,6 @@ def product_step(run, v, exact):
         return lambda: session.walk(v, 0.0)
     session.walk(v, 0.0, exact)  # copies v to the device
     return Repeated(*session.product.walk(0.0, exact))
-
-
-def scores_row(run, v, shape, reference):
-    """Return the row of X v."""
-    session = run.session
-    samples = time_step(lambda: session.matrix.scores(v, session.scores), run.device, 31, 31)
-    reference.matrix.scores(v, reference.scores)
-    check_near("product with X", to_host(session.scores), reference.scores, TOLERANCES[True])
-    return Row("X v", shape, "generated", samples, "ms", describe_size(run))
-
-
-def describe_size(run):
-    """Return the size of the documents of a Run for a note."""
-    X = run.problem.X
-    return f"{X.shape[0]:,} x {X.shape[1]} {X.dtype}, {X.nbytes / 1e9:.3f} GB; {run.problem.n_pairs:,} pairs"
 
 
 OPTIMA = (

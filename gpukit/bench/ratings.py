@@ -1,11 +1,7 @@
-"""Benchmarks of factorization and neighbours on ratings, and the ratings that other benchmarks use.
-
-They include `deterministic=True` and epochs with less GPU memory than a training needs.
-"""
+"""Benchmarks of factorization and neighbours on ratings, and the ratings that other benchmarks use."""
 
 import contextlib
 import functools
-import gc
 import importlib.util
 import io
 import itertools
@@ -15,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit import device as devices
 from gpukit import factorization
 from gpukit.bench.measurement import (
     MOVIELENS,
@@ -35,11 +30,8 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.plan import memory_kept, memory_needed
-from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.formulas import falling_rate
-from gpukit.neighbors.plan import Items, Settings, columns_of
+from gpukit.neighbors.plan import Settings, columns_of
 from gpukit.ratings import Ratings, read_ratings, synth, synth_ratings
 from gpukit.ratings.orders.order import order_ratings
 
@@ -159,80 +151,6 @@ def hashing(conditions):
             yield Row(f"simLSH {search} p=3 q=100 K=32", shape, "generated", samples, "ms")
 
 
-def many_items(conditions):
-    """Time the Hamming search of all pairs of a million items with random codes of 2,400 bits."""
-    if not conditions.device.is_cuda:
-        return
-    steps, settings, n_items = engine(conditions.device, "gpukit.neighbors"), Settings(), 1_000_000
-    words = np.random.default_rng(0).integers(0, 1 << 32, (n_items, settings.n_words), dtype=np.uint32)
-    codes, rated = steps.resident(words, np.uint32), steps.resident(np.ones(n_items), np.uint8)
-    search = functools.partial(steps.search, Items(None, codes, rated), settings)
-    lists = search((0, 2000))
-    for item, neighbors_of_item in zip((0, 1999), steps.fetch(lists.neighbors)[[0, 1999]]):
-        distances = np.bitwise_count(words[item] ^ words).sum(axis=1, dtype=np.int64)
-        distances[item] = settings.n_bits
-        if not np.array_equal(neighbors_of_item, np.argsort(distances, kind="stable")[: settings.n_neighbors]):
-            raise DataError(f"the search found other neighbours of item {item} than counting bits.")
-    samples = milliseconds(lambda: steps.fetch(search().random_slots), 3, 0)
-    yield Row("Hamming search p=3 q=100 K=32", "1,000,000 items", "generated", samples, "ms")
-
-
-def paper_step(train, device):
-    """Return (a function that queues an epoch of the paper's kernel, the device factors Q)."""
-    from gpukit._cuda import cuda
-    from gpukit.bench.kernels import make_paper_epoch
-    from gpukit.factorization import gpu
-
-    orders = order_ratings(train, device)
-    side = training_data.side_of(orders, "users", training_data.scale_of(orders, train.values), 0, gpu)
-    rows = np.argsort(-np.diff(side.indptr), kind="stable").astype(np.int32)
-    arrays = cuda.to_device(rows), cuda.to_device(side.indptr), side.minor, side.values
-    noise = np.random.default_rng(0)
-    P, Q = (cuda.to_device(noise.normal(0, 0.1, (n, 32)).astype(np.float32)) for n in train.shape)
-    launch, epochs = make_paper_epoch(32, 1)[2112, 128], itertools.count()
-    return lambda: launch(*arrays, P, Q, np.float32(falling_rate(0.035, 0.3, next(epochs))), np.float32(0.02)), Q
-
-
-def ladder(conditions):
-    """Time an epoch of the paper's kernel (Eq. (7), racy stores, no biases) and of single precision."""
-    if not conditions.device.is_cuda:
-        return
-    for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
-        step, Q = paper_step(train, conditions.device)
-        samples = gpu_milliseconds(step, 9, 2)
-        if not np.isfinite(Q.copy_to_host()).all():
-            raise DataError("the paper's kernel diverged.")
-        yield Row("one epoch the paper's way (Eq. 7, racy) F=32", shape, "generated", samples, "ms")
-        for factors in (32, 128):
-            run = MatrixFactorization(factors, precision="single", device=conditions.device).prepare(train)
-            samples = epoch_samples(run, conditions.device)
-            yield Row(f"one epoch in single precision CUSGD++ F={factors}", shape, "generated", samples, "ms")
-            del run
-
-
-def memory(conditions):
-    """Measure the device memory of a training before its first epoch, compared with the size of its arrays."""
-    if not conditions.device.is_cuda:
-        return
-    for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
-        for name, estimator in make_estimators(32):
-            before = free_after_collection(conditions.device)
-            run = estimator.set_params(device=conditions.device).prepare(train)
-            used = before - free_after_collection(conditions.device)
-            sides = major_first(estimator.walk, *train.shape)
-            arrays, required = (size(len(train), sides, run.session.layout) for size in (memory_kept, memory_needed))
-            note = f"{arrays / 2**20:.0f} MiB on paper, {used / arrays:.2f} times that"
-            note += f"; {required / 2**20:.0f} MiB asked for, {used / required:.2f} times that"
-            yield Row(f"device memory {name} F=32", shape, "generated", [used / 2**20], "MiB", note)
-            del run
-
-
-def free_after_collection(device):
-    """Return the free bytes of a GPU after garbage collection."""
-    gc.collect()
-    return devices.free_memory(device)
-
-
 def accuracy(conditions):
     """Measure the test RMSE of the defaults and of the paper's control group on MovieLens 1M, five seeds."""
     train, test = split_movielens(conditions.data)
@@ -257,23 +175,6 @@ def synchronize(device):
         cuda.synchronize()
 
 
-def preparation(conditions):
-    """Time the preparation of a training, from ratings and from ids."""
-    for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
-        arrays = train.user_ids[train.users], train.item_ids[train.items], train.values
-        for name, estimator in make_estimators(32):
-            for what, data in (("ratings", train), ("arrays of ids and ratings", arrays)):
-                samples = milliseconds(functools.partial(prepare, estimator, data, conditions.device), 7)
-                what = f"{what} in host memory to the first epoch {name} F=32"
-                yield Row(what, shape, "generated", samples, "ms", "second in its process")
-
-
-def prepare(estimator, data, device):
-    """Prepare a training, and wait until the device has ended it."""
-    estimator.set_params(device=device).prepare(data)
-    synchronize(device)
-
-
 PAPER_DATA = {"netflix": "Netflix", "ml-10m": "MovieLens 10M", "yahoo": "Yahoo! Music"}  # columns of the tables
 
 
@@ -295,29 +196,6 @@ def time_call(function):
     """Return (function(), its seconds)."""
     start = time.perf_counter()
     return function(), time.perf_counter() - start
-
-
-def time_training(estimator, train, test, device):
-    """Return (milliseconds of the median epoch, test RMSE after the last one)."""
-    curve = time_convergence(estimator, train, test, device)
-    return 1e3 * float(np.median(np.diff(curve.times, prepend=0))), curve.errors[-1]
-
-
-def deterministic(conditions):
-    """Time an epoch and measure the last RMSE of both kinds of training, alternating by seed."""
-    train, test = split_movielens(conditions.data)
-    for model, estimator in make_estimators(32):
-        estimator.set_params(n_epochs=13, regularization=0.04, **{"n_neighbors": 32} if model == "CULSH-MF" else {})
-        name, results = model_label(model, 32), {False: [], True: []}
-        for seed in SEEDS:
-            for is_deterministic, samples in results.items():
-                estimator.set_params(deterministic=is_deterministic, random_state=seed)
-                samples.append(time_training(estimator, train, test, conditions.device))
-        (plain_times, plain_errors), (times, errors) = (zip(*samples) for samples in results.values())
-        note = f"{np.median(np.divide(times, plain_times)):.2f} times {np.median(plain_times):.3g} ms of plain training"
-        yield Row(f"one epoch, deterministic, {name}", MOVIELENS, "real", times, "ms", note)
-        note = f"plain training {np.mean(plain_errors):.5f} in the mean, deterministic {np.mean(errors):.5f}"
-        yield Row(f"test RMSE, deterministic, {name}", MOVIELENS, "real", errors, "RMSE", note)
 
 
 CASES = ("CUSGD++", 32), ("CUSGD++", 128), ("CULSH-MF", 32)

@@ -1,15 +1,10 @@
-"""Benchmarks of recommendations: single answers, lists and their quality, similar items.
+"""Benchmarks of recommendations: single answers, lists and their quality.
 
 `serve`: answers one at a time, in batches and from several threads; loading a model file. The models are trained for
 one epoch, and the factors that rank lists are random: neither changes the time of an answer.
 
 `lists`: their cost for all users, and their quality. The ranking of lists of models of ratings depends on the ratings
 alone, so a small model suffices for the quality.
-
-`similar`: similarity measures compared on held-out ratings. For an item j, take the ten most similar items. For each
-user who rated j above the baseline, sum the held-out residuals (in standard deviations) of those ten; unrated items
-count 0. The gain is that sum over all users and judged items, relative to the number of held-out ratings above the
-baseline. Popular items gain little, since their residuals are small. Users are compared in the same way.
 """
 
 import functools
@@ -18,19 +13,17 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.bench import clicks as ncf_data
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import MOVIELENS, QUANTILE, Row, check_learned, check_near, milliseconds, seconds
+from gpukit.bench.measurement import MOVIELENS, QUANTILE, Row, check_near, milliseconds, seconds
 from gpukit.bench.ratings import drop_unused_ids, generate_split, read_movielens
 from gpukit.evaluation import splits
-from gpukit.evaluation.lists import FEW, clicks_of, judge
+from gpukit.evaluation.lists import clicks_of, judge
 from gpukit.evaluation.significance import compare
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
-from gpukit.factorization.answers import judging, similarity
 from gpukit.factorization.implicit.states import start_state
 from gpukit.factorization.lists.head import Head
 from gpukit.factorization.solvers import solver_defaults
@@ -203,32 +196,6 @@ def lists(conditions):
             yield Row(what, shape, "generated", samples, "s")
 
 
-def head(conditions):
-    """Measure lists on NCF's MovieLens 1M with its ratings; on a CPU, the time is CPU time."""
-    ratings, tests = ncf_data.read_split(conditions.data, conditions.scale)
-    model = MatrixFactorization(n_factors=4, n_epochs=2, device=conditions.device).fit(ratings)
-    data = shape_name(ncf_data.NAME, conditions.scale), "real"
-    is_cuda = conditions.device.is_cuda
-    what, clock = (LEARNING, time.perf_counter) if is_cuda else (f"CPU time of {LEARNING}", time.process_time)
-    samples = seconds(lambda: learn_lists(model), 5, clock=clock)
-    yield Row(what, *data, samples, "s", f"{len(ratings):,} ratings")
-    for by in ("lists", "rating"):
-        yield from quality_rows(model, tests, by, data)
-
-
-def quality_rows(model, tests, by, data):
-    """Yield HR and NDCG among the negatives, and the percentage of items with few ratings in lists."""
-    values = judging.judge_sampled({"": model}, tests, ncf_data.K, False, by).judged[0].values[ncf_data.K]
-    if by == "lists":
-        check_learned("the lists' head", np.mean(values["hr"]), least=0.5)
-    for metric, label in ncf_data.METRICS.items():
-        yield Row(f"{label} of lists of ratings, by {by}", *data, [float(np.mean(values[metric]))], label)
-    pairs = tests.users, tests.clicks
-    few = judging.judge_lists({"": model}, pairs, ncf_data.K, False, by=by).rows(ncf_data.K)[0]["few"]
-    note = f"slots of items with fewer than {FEW} ratings"
-    yield Row(f"little known items in lists of ratings, by {by}", *data, [100 * few], "percent", note)
-
-
 def rank_by_weights(conditions):
     """Measure full rankings of NCF's MovieLens 1M by item weights: all weights, and those of some neighbours."""
     ncf = ncf_data.read(conditions.data, conditions.scale)
@@ -279,124 +246,3 @@ def best_of_ease(train, test, k):
         judged = judge(ease.name, ease.lists(np.unique(test.users), k), relevant, ease.counts, (k,))
         values.append(float(np.mean(judged.values[k]["ndcg"])))
     return max(values)
-
-
-SEEDS = range(3)
-JUDGED = 200  # rows of each side
-
-
-class Judge(NamedTuple):
-    """rows (n,): the judged rows; gains (n, all): gain of each listed row; liked: held-out ratings above baseline."""
-
-    rows: np.ndarray
-    gains: np.ndarray
-    liked: float
-
-    def gain(self, score):
-        """Return the gain, in percent, of the rows with the highest scores for each judged row."""
-        total = 0.0
-        for row, gains in zip(self.rows, self.gains):
-            total += gains[top_rows(score, row)].sum()
-        return 100 * total / self.liked
-
-
-def top_rows(score, row):
-    """Return the ten rows with the highest scores for a row, without the row itself."""
-    scores = np.array(score(row), np.float64)
-    scores[row] = -np.inf
-    return np.argpartition(-scores, 10)[:10]
-
-
-def make_measures(model, side):
-    """Return {name: function of a row, the scores of all rows} of a fitted model; side: 'item' or 'user'."""
-    history, state = model._rated, model._state
-    counts = model.rating_counts()[side == "item"].astype(np.float64)
-    compare = similarity.item_similarity if side == "item" else similarity.user_similarity
-
-    def by(level, damping, factors):
-        measure = similarity.Measure(level, damping, factors)
-        norms = similarity.norms_of(history, state, measure)
-        return lambda row: compare(row, history, state, norms, measure)[0]
-
-    default = by(*similarity.MEASURE)
-    measures = {
-        "popularity": lambda row: counts,
-        "factors": lambda row: similarity.cosines(row, getattr(state, f"{side}_factors")),
-        "residuals": by(0.0, 0.0, 0.0),
-        "residuals damped 50": by(0.0, 50.0, 0.0),
-        "1 + residuals": by(1.0, 0.0, 0.0),
-        "1 + residuals damped 50": by(1.0, 50.0, 0.0),
-        "1 + residuals + factors/4 damped 50 (default)": default,
-        "1 + residuals + factors damped 50": by(1.0, 50.0, 1.0),
-    }
-    if side == "item" and state.neighbors.shape[1]:
-        measures["neighbour lists"] = lambda row: neighbor_weights(state, row)
-        measures["default + neighbour lists/10"] = lambda row: default(row) + 0.1 * neighbor_weights(state, row)
-    return measures
-
-
-def neighbor_weights(state, row):
-    """Return (N,) weights of a row's neighbours, falling from 1 to 0."""
-    weights = np.zeros(len(state.neighbors))
-    k = state.neighbors.shape[1]
-    weights[state.neighbors[row]] = 1 - np.arange(k) / k
-    return weights
-
-
-def make_judge(model, train, test, side, seed=0):
-    """Return the Judge of JUDGED items or users of a model by held-out ratings."""
-    import scipy.sparse
-
-    mean, deviation = model.mean_, model._scale.deviation
-    parts = []
-    for ratings in (train, test):
-        baseline = mean + model.user_baseline_[ratings.users] + model.item_baseline_[ratings.items]
-        matrix = (ratings.values - baseline) / deviation, (ratings.users, ratings.items)
-        parts.append(scipy.sparse.csr_matrix(matrix, train.shape))
-    learned, held_out = parts if side == "item" else (part.T.tocsr() for part in parts)
-    rows = np.sort(np.random.default_rng(seed).permutation(learned.shape[1])[:JUDGED])
-    liked = (learned > 0).astype(np.float64).T.tocsr()[rows]
-    return Judge(rows, (liked @ held_out).toarray(), float((liked @ (held_out > 0)).sum()))
-
-
-def split(ratings, seed):
-    """Return (train, test) with the id maps of the ratings."""
-    held_out = 0.2
-    is_test = np.random.default_rng(seed).random(len(ratings)) < held_out
-    return ratings.take(np.flatnonzero(~is_test)), ratings.take(np.flatnonzero(is_test))
-
-
-@functools.lru_cache(maxsize=1)
-def read_shapes(folder):
-    """Return {name: Ratings} of MovieLens 1M, whole, with fewer ratings and with fewer users."""
-    ratings, rng = read_movielens(folder), np.random.default_rng(0)
-    fifth = rng.random(len(ratings)) < 0.2
-    by_few = np.isin(ratings.users, rng.choice(ratings.shape[0], 500, replace=False))
-    return {
-        MOVIELENS: ratings,
-        f"{MOVIELENS}, a fifth of the ratings": drop_unused_ids(ratings.take(fifth)),
-        f"{MOVIELENS}, 500 users": drop_unused_ids(ratings.take(by_few)),
-    }
-
-
-def measure_gains(ratings, conditions):
-    """Return {what: [gain a seed]} of all measures, models and sides."""
-    samples = {}
-    for seed in SEEDS:
-        train, test = split(ratings, seed)
-        common = {"device": conditions.device, "random_state": seed}
-        for label, model in (("CUSGD++", MatrixFactorization(**common)), ("CULSH-MF", LSHMF(n_neighbors=32, **common))):
-            model.fit(train)
-            for side in ("item", "user"):
-                judge = make_judge(model, train, test, side, seed)
-                for name, score in make_measures(model, side).items():
-                    what = f"liked together, similar {side}s of {label}: {name}"
-                    samples.setdefault(what, []).append(judge.gain(score))
-    return samples
-
-
-def similar(conditions):
-    """Measure the gain of ten similar items and users by each similarity measure."""
-    for shape, ratings in read_shapes(conditions.data).items():
-        for what, samples in measure_gains(ratings, conditions).items():
-            yield Row(what, shape, "real", samples, "percent", f"three splits, a fifth held out, {JUDGED} rows judged")

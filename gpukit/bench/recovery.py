@@ -1,8 +1,8 @@
 """Benchmarks of the imputation's accuracy.
 
-Generated tensors are compared with their truth, the paper's errors and the paper's algorithm. On METR-LA's roads and
-Molene's weather stations (real), sensors, readings, or points and faults are hidden; the defaults are compared with
-baselines and single methods at their best setting, chosen by the truth. The intervals are evaluated as well.
+On METR-LA's roads and Molene's weather stations (real), sensors, readings, or points and faults are hidden; the
+defaults are compared with baselines and single methods at their best setting, chosen by the truth. The intervals are
+evaluated as well.
 
 `ends`: values at the ends of series, in blocks and at points, compared with eight rivals. The tables are series that
 statsmodels and vega_datasets (extra 'bench') hold, and generated ramps. The rivals take a line of pandas or
@@ -18,11 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.bench import imputation, shape_name
-from gpukit.bench.measurement import QUANTILE, Row, absolute_error, crps, relative_error, require_data
+from gpukit.bench.measurement import QUANTILE, Row, absolute_error, crps, require_data
 from gpukit.bench.process import map_in_processes
 from gpukit.errors import DataError
-from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency, laplacian, normalized_adjacency, normalized_laplacian
 from gpukit.imputation.auto.judging import finite_estimate
 from gpukit.imputation.auto.plan import BY_NAME
@@ -38,40 +36,10 @@ CONSTANTS = np.geomspace(0.2, 2.0, 25)  # candidates for the best constant devia
 HIDDEN = {"sensors": "20 % of sensors", "readings": "20 % of readings", "blocks": "points and faults"}
 
 
-def impute_accuracy(conditions):
-    """Measure relative errors on tensors generated as for the paper's Table 3."""
-    case = imputation.SHAPES["ego-facebook"]
-    vertices = max(2, round(conditions.scale * case.vertices))
-    adjacency, data = imputation.make_graph("ego-facebook", conditions, vertices)
-    shape = shape_name(f"ego-facebook {case.side}x{case.side}", conditions.scale)
-    for missing, printed in imputation.TABLE_3.items():
-        errors = [measure_error(adjacency, case, missing, seed, conditions.device) for seed in SEEDS]
-        note = f"{list_seeds(errors)}; the paper's {printed:g}"
-        what = f"{100 * missing:g} % missing: mean over seeds"
-        yield Row(what, shape, data, [float(np.mean(errors))], "relative error", note)
-
-
-def measure_error(adjacency, case, missing, seed, device):
-    """Return the relative error of the defaults on one generated tensor with the slices of an imputation.Shape."""
-    sides = case.side, case.side
-    graph = synth_graph(adjacency=adjacency, shape=sides, rank=max(1, case.side // 10), missing=missing, seed=seed)
-    model = GraphImputer(device=str(device).split()[0]).fit(adjacency, graph.tensor, graph.mask)
-    return check_completed(model.completed_, graph)
-
-
 def check_observed(completed, tensor, mask):
     """Raise DataError unless a completed tensor has the observed values."""
     if not np.array_equal(completed[mask], tensor[mask]):
         raise DataError("the benchmark's completed tensor differs from the observed values.")
-
-
-def check_completed(completed, graph):
-    """Return the relative error of a completed tensor; raise DataError unless it is below that of zeros."""
-    check_observed(completed, graph.tensor, graph.mask)
-    error, empty = (relative_error(array, graph.truth) for array in (completed, graph.tensor))
-    if not error < empty:
-        raise DataError(f"the benchmark's relative error is {error:.3g}, no less than with zeros, {empty:.3g}.")
-    return error
 
 
 def list_seeds(values):

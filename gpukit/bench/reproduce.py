@@ -7,24 +7,17 @@ import numpy as np
 
 from gpukit.bench import find
 
+
+def items_of(module, names):
+    """Return {item: module.function} of items that are functions of one module."""
+    return {name: f"{module}.{name}" for name in names.split()}
+
+
 PAPERS = {  # paper: {item: module.function of gpukit.bench}
-    "lsh-mf": {
-        "table4": "solvers.table4",
-        "table6": "solvers.table6",
-        "table7": "solvers.table7",
-        "table8": "solvers.table8",
-        "table9": "online.table9",
-        "table10": "clicks.clicks",
-        "fig6": "solvers.fig6",
-        "fig7": "solvers.fig7",
-        "fig8": "solvers.fig8",
-        "fig9": "solvers.fig9",
-        "fig10": "solvers.fig10",
-    },
-    "imputation": {
-        name: f"imputation.{name}" for name in ("table2", "table3", "fig6", "fig7", "fig8", "fig9", "fig10")
-    },
-    "ranksvm": {name: f"ranking.{name}" for name in ("table1", "table2", "table3", "fig1")},
+    "lsh-mf": items_of("solvers", "table4 table6 table7 table8 table9 fig6 fig7 fig8 fig9 fig10")
+    | {"table10": "clicks.clicks"},
+    "imputation": items_of("imputation", "table2 table3 fig6 fig7 fig8 fig9 fig10"),
+    "ranksvm": items_of("ranking", "table1 table2 table3 fig1"),
 }
 PRINTED = re.compile(r"the paper: (-?\d+(?:\.\d+)?(?:e-?\d+)?)(?![\d.]|,\d{3})(?: (s|ms|MB|%))?")
 POINT = re.compile(r"(\d[\d.e+-]*) s (-?\d[\d.e+-]*)(?=;|$)")

@@ -21,7 +21,6 @@ from gpukit.errors import DataError
 from gpukit.svt import cpu, products
 from gpukit.svt.products import ProductThresholding
 
-LENGTHS = tuple(1 << power for power in range(4, 14))
 ORDERS = {  # random float64 keys (n,) in the order of each kind
     "random": lambda keys: keys,
     "sorted": np.sort,
@@ -106,15 +105,6 @@ def rows(shape, offsets, device):
 def sorting(conditions):
     """Sort the queries of MSLR-WEB30K's shape."""
     yield from rows(shape_name("mslr-web30k", conditions.scale), web30k_offsets(conditions.scale), conditions.device)
-
-
-def lengths(conditions):
-    """Sort four million keys in segments of equal length."""
-    keys = 1 << 22
-    for length in LENGTHS:
-        count = max(1, round(conditions.scale * keys / length))
-        offsets = np.arange(count + 1, dtype=np.int64) * length
-        yield from rows(f"length {length}", offsets, conditions.device)
 
 
 def orders(conditions):

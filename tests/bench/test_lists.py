@@ -8,10 +8,8 @@ from gpukit import bench
 from gpukit.bench import Conditions, recommendations
 from gpukit.bench import clicks as ncf_data
 from gpukit.device import cpu
-from gpukit.errors import DataError
 from gpukit.ratings import Ratings
 
-RANKINGS = "lists", "rating"
 WEIGHED = "full ranking HR@10", "full ranking NDCG@10"
 
 
@@ -30,29 +28,6 @@ def rate_clicks():
     ids = np.append(clicks.item_ids, 99_000)
     users, items = np.append(clicks.users, rare), np.append(clicks.items, np.full(3, len(ids) - 1, np.int32))
     return Ratings(users, items, np.append(values, np.full(3, 5, np.float32)), clicks.user_ids, ids), ncf.tests
-
-
-@pytest.mark.slow
-def test_rows_of_the_head(monkeypatch):
-    """The item with three ratings is in lists by rating alone."""
-    monkeypatch.setattr(ncf_data, "read_split", lambda folder, share: rate_clicks())
-    rows = {row.what: row.samples for row in bench.find("head")(Conditions(cpu()))}
-    whats = "HR@10 of lists", "NDCG@10 of lists", "little known items in lists"
-    expected = [f"{what} of ratings, by {by}" for by in RANKINGS for what in whats]
-    assert list(rows) == ["CPU time of learning what ranks lists", *expected]
-    assert len(rows["CPU time of learning what ranks lists"]) == 5
-    (hits, gains, few), (_, _, more) = ([rows[f"{what} of ratings, by {by}"][0] for what in whats] for by in RANKINGS)
-    assert hits > 0.8 and 0.5 < gains <= hits and few < 5 < more
-
-
-@pytest.mark.slow
-def test_a_head_that_has_not_learned_is_an_error(monkeypatch):
-    ratings, tests = rate_clicks()
-    learned = recommendations.check_learned
-    monkeypatch.setattr(recommendations, "check_learned", lambda name, hit_rate, least: learned(name, hit_rate, 1.1))
-    monkeypatch.setattr(ncf_data, "read_split", lambda folder, share: (ratings, tests))
-    with pytest.raises(DataError, match=r"head has HR@10 .*, below 1\.1"):
-        list(recommendations.head(Conditions(cpu())))
 
 
 @pytest.mark.slow

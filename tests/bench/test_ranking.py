@@ -111,24 +111,6 @@ def test_solvers_that_disagree_are_an_error(tiny, monkeypatch):
         next(rows)
 
 
-@pytest.mark.nightly
-def test_products():
-    rows = rows_of("product", scale=0.003)
-    assert [row.what for row in rows] == ["one product with the Hessian in float64", "X v"] * 2
-    assert list(bench.find("product")(Conditions(CPU, ("mq2007",), 0.01))) == []
-
-
 def test_shapes_can_be_named():
     assert Conditions(CPU).select(("a", "b"), ("c",)) == ("a", "b")
     assert Conditions(CPU, ("c", "b")).select(("a", "b"), ("c",)) == ("b", "c")
-
-
-def test_a_wrong_product_is_an_error(tiny):
-    run, w = ranking.prepare_run(tiny, CPU, solver="scan"), np.linspace(-1, 1, tiny.X.shape[1])
-    run.session.move(w)
-    with pytest.raises(DataError, match="product with the Hessian has"):
-        measurement.check_near(
-            "product with the Hessian", np.array([1.0, 2.0]), np.array([1.0, 2.0001]), ranking.TOLERANCES[False]
-        )
-    with pytest.raises(DataError, match="product with the Hessian has"):
-        next(ranking.product_rows(run, w, "tiny", ranking.session_on_cpu(run.problem, 2 * w)))

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 from factorization.inputs import planted
-from support import small_launches
 
 from gpukit.bench import Conditions
-from gpukit.bench import kernels as bench_kernels
 from gpukit.bench import ratings as bench
 from gpukit.bench.measurement import Curve, record_epochs
-from gpukit.device import Device, cpu
+from gpukit.device import cpu
 
 TINY = 0.0003
 
@@ -45,29 +43,6 @@ def test_epochs_and_convergence(monkeypatch):
     assert sum("CULSH-MF" in row.what for row in epochs) == sum("CUSGD++" in row.what for row in epochs) == 2
     notes = [row.note for row in times if "preparation" in row.what]
     assert len(notes) == 1 and "neighbours" in notes[0] and all(min(row.samples) > 0 for row in (*epochs, *times))
-
-
-@pytest.mark.nightly
-@pytest.mark.kernel
-@pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_arguments_of_the_papers_kernel(monkeypatch):
-    """Rows are sorted by falling length and have all ratings, centred and scaled."""
-    small_launches(monkeypatch)
-    launches = []
-    record = {(2112, 128): lambda *arguments: launches.append(arguments)}
-    monkeypatch.setattr(bench_kernels, "make_paper_epoch", lambda lanes, factors: record)
-    train = bench.generate_split("ml-10m", TINY)[0].take(slice(300))
-    once, Q = bench.paper_step(train, Device("cuda", 0, ""))
-    once()
-    once()
-    (rows, indptr, minor, values), rates = (a.copy_to_host() for a in launches[0][:4]), [a[6] for a in launches]
-    counts = np.bincount(train.users, minlength=train.shape[0])
-    assert (np.diff(counts[rows]) <= 0).all() and indptr.tolist() == [0, *np.cumsum(counts)]
-    z = (train.values - train.values.mean(dtype=np.float64)) / train.values.astype(np.float64).std()
-    expected = sorted(zip(train.users.tolist(), train.items.tolist(), z.tolist()))
-    result = sorted(zip(np.repeat(np.arange(len(counts)), counts).tolist(), minor.tolist(), values.tolist()))
-    np.testing.assert_allclose(result, expected, atol=1e-5)
-    assert Q.shape == (train.shape[1], 32) and rates[1] < rates[0]
 
 
 def test_seconds_of_epochs_add_up():

@@ -27,15 +27,15 @@ def test_a_row_has_percentiles_and_is_appended_under_one_heading(tmp_path, monke
 
 def test_every_benchmark_exists():
     assert all(callable(bench.find(name)) for name in bench.NAMES)
-    assert [bench.find(name).__name__ for name in ("epochs", "lengths")] == ["epochs", "lengths"]
+    assert [bench.find(name).__name__ for name in ("epochs", "out-of-core")] == ["epochs", "out_of_core"]
 
 
 @pytest.mark.slow
 def test_the_sorting_benchmarks_run():
     conditions = Conditions(device.resolve("cpu"), scale=0.002)
-    rows = [*bench.find("sorting")(conditions), *bench.find("lengths")(conditions)]
-    assert [row.what for row in rows] == ["segmented sort float32", "segmented sort float64"] * 11
-    assert rows[0].shape == "mslr-web30k x 0.002" and rows[-1].shape == "length 8192"
+    rows = list(bench.find("sorting")(conditions))
+    assert [row.what for row in rows] == ["segmented sort float32", "segmented sort float64"]
+    assert rows[0].shape == "mslr-web30k x 0.002"
     assert len([*bench.find("orders")(conditions)]) == 5 * len(sorting.ORDERS)
 
 

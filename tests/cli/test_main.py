@@ -122,7 +122,7 @@ def test_an_interrupt_is_one_line_and_130(monkeypatch, capsys):
 
 def test_an_interrupt_says_what_survived(monkeypatch, capsys):
     def body(ctx):
-        main.set_interrupt_message(ctx, "The checkpoint ck.gpukit can be resumed.")
+        main.set_interrupt_message("The checkpoint ck.gpukit can be resumed.")
         raise KeyboardInterrupt
 
     plant(monkeypatch, body)

@@ -21,7 +21,6 @@ from limits.sparse import run_last, sparse, with_tail
 pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from cudasim import run_blocks
-from gpukit.bench.kernels import make_paper_epoch
 from gpukit.factorization.arrays import Tables
 from gpukit.factorization.kernels import fill_tables, neighbor_codes, score_rows
 from gpukit.factorization.solvers.sgd import kernels as chunks
@@ -46,18 +45,6 @@ def test_an_epoch_over_ratings_far_back():
     for near, far in zip(*outcomes):
         np.testing.assert_array_equal(far, near)
     assert not np.array_equal(outcomes[0].P, pack(case, layout)[0].P)
-
-
-def test_the_papers_epoch_over_ratings_far_back():
-    rng, made = np.random.default_rng(0), []
-    indptr, minor = np.array([0, 3, 5]), np.array([0, 1, 2, 3, 4], np.int32)
-    ratings, P, Q = (rng.normal(size=shape).astype(np.float32) for shape in (5, (2, 32), (5, 32)))
-    for offset in (0, FAR):
-        tables, lists = (P.copy(), Q.copy()), (with_tail(offset, minor), with_tail(offset, ratings))
-        rows, rate = np.arange(2, dtype=np.int32), np.float32(0.1)
-        run_blocks(make_paper_epoch(32, 1), 1, 32, [(0, 0, 0)], rows, indptr + offset, *lists, *tables, rate, rate)
-        made.append(tables)
-    assert all(np.array_equal(near, far) for near, far in zip(*made)) and not np.array_equal(made[0][0], P)
 
 
 def test_codes_of_ratings_and_queries_far_back():

@@ -172,7 +172,7 @@ def test_commands_without_support_of_ranks(tmp_path, monkeypatch, words):
     (tmp_path / "a.csv").write_text("1,2,3\n4,5,6\n")
     code, out, err = command(*words, before=mpiexec())
     assert code == 2 and out == "" and err.count("Error: ") == 1, err
-    assert f"2 ranks were started by mpiexec or srun, and {words[0]} is the work of one." in err
+    assert f"mpiexec or srun started 2 ranks, and {words[0]} runs in one process: start it once" in err
     assert os.listdir(tmp_path) == ["a.csv"]
 
 

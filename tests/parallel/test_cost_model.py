@@ -114,13 +114,11 @@ def test_methods_that_are_not_distributed(tmp_path):
 )
 def test_choice_and_message(requested, device, available, expected, message, monkeypatch, capsys):
     monkeypatch.setattr(teams, "gpu_count", lambda: available)
-    ask = SimpleNamespace(
-        **{"ranks": None, "gpus": None, "device": device, "quiet": False, "as_json": False, **requested}
-    )
+    ask = SimpleNamespace(**{"ranks": None, "gpus": None, "device": device, "silent": False, **requested})
     assert teams.choose_team_size(ask, lambda: launch.Workload(1.0, 99.0, 50.0)) == expected
     err = capsys.readouterr().err
     assert message in err and err.count("\n") == bool(message)
-    ask.quiet = True
+    ask.silent = True
     teams.choose_team_size(ask, lambda: None)
     assert capsys.readouterr().err == ""
 

@@ -37,7 +37,6 @@ DENSE = f"{RANKING}products_with_a_dense_matrix[shape1-61-33-float32]"
 PAIRS = (f"{RANKING}pair_sums_and_combine[64-lengths0-0]", f"{RANKING}pair_sums_and_combine[0-lengths1-3]")
 
 CASES = {
-    "bench.kernels.paper_epoch": "bench/test_kernels.py::test_paper_epoch_equals_its_twin[32-3-False]",
     "device.kernels.number_threads": "device/test_smoke_test.py::test_kernel_and_twin_agree",
     "factorization.kernels.look_up_codes": f"{FACTORS}look_up_codes[64-3]",
     "factorization.kernels.neighbor_codes": f"{FACTORS}neighbor_codes[64-3]",
@@ -222,8 +221,8 @@ CASES = {
     "svt.kernels.subspace.whiten": "svt/test_subspace.py::test_whiten_kernel_is_its_twin[9-float32]",
 }
 
-# Intended findings. (tool, kernel): reason. The races of Hogwild (sgd_epoch, hogwild_epoch, paper_epoch) are on rows
-# in global memory, which racecheck does not cover.
+# Intended findings. (tool, kernel): reason. The races of Hogwild (sgd_epoch, hogwild_epoch) are on rows in global
+# memory, which racecheck does not cover.
 EXCEPTED = {}
 
 

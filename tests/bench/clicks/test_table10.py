@@ -8,7 +8,7 @@ from gpukit.bench import Conditions
 from gpukit.bench import clicks as ncf_data
 from gpukit.bench.clicks import LearningCurve
 from gpukit.bench.measurement import record_epochs
-from gpukit.device import cpu
+from gpukit.device import Device, cpu
 from gpukit.errors import DataError
 from gpukit.evaluation.lists import judge_sampled
 from gpukit.evaluation.negatives import Negatives
@@ -110,8 +110,19 @@ def test_the_benchmark_runs(ncf, monkeypatch):
     monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
     monkeypatch.setattr(ncf_data, "make_models", lambda device, seed=0: {})
     monkeypatch.setattr(ncf_data.importlib.util, "find_spec", lambda name: None)
-    for name in ("clicks", "gmf", "mlp", "neumf"):
-        assert list(bench.find(name)(Conditions(cpu()))) == []
+    assert list(bench.find("clicks")(Conditions(cpu()))) == []
+    assert list(bench.find("clicks")(Conditions(Device("cuda", 0, "a GPU")))) == []  # without torch
+
+
+def test_networks_are_trained_on_a_gpu(ncf, monkeypatch):
+    trained = []
+    monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
+    monkeypatch.setattr(ncf_data, "make_models", lambda device, seed=0: {})
+    monkeypatch.setattr(ncf_data.importlib.util, "find_spec", lambda name: name == "torch")
+    curve = LearningCurve([(0.66, 0.3)], [1.0], {}, (0.66, 0.3, None, None))
+    monkeypatch.setattr(ncf_data, "train_network", lambda name, *_: trained.append(name) or curve)
+    rows = list(bench.find("clicks")(Conditions(Device("cuda", 0, "a GPU"))))
+    assert trained == ["GMF", "MLP", "NeuMF"] and len(rows) == 9 and "the paper: 219.6 s" in rows[0].note
 
 
 def test_a_fraction_of_the_users(tmp_path):

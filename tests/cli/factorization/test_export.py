@@ -34,7 +34,7 @@ def test_json(verb, model_file, tmp_path):
 def test_refusals(refused, verb, model_file, ranking_model, tmp_path):
     assert "must end in .npz, .csv, .parquet" in refused("export", model_file, tmp_path / "f.xls")
     assert "must end in .npz, .csv, .parquet" in refused("export", model_file, tmp_path / "f.txt")
-    assert "--vectors is about models of ratings" in refused("export", ranking_model, tmp_path / "f.txt", "--vectors")
+    assert "--vectors is for models of ratings" in refused("export", ranking_model, tmp_path / "f.txt", "--vectors")
     assert "does not exist" in refused("export", model_file, tmp_path / "no" / "f.csv")
     assert "would overwrite a file that this command reads" in refused("export", model_file, model_file, "--force")
     assert "holds a RankSVM" in refused("export", ranking_model, tmp_path / "f.csv")

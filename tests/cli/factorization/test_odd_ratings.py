@@ -78,10 +78,10 @@ def test_a_model_that_a_simpler_row_beats_says_so(verb, table):
     path = table(square(lambda u, i, k: noise[k]))
     named = ("--factors", 8, "--epochs", 40, "--learning-rate", 0.5, *CPU)
     worse = verb("train-lshmf", path, "--regularization", 0, *named)
-    assert "errs less than the model" in worse.err
+    assert "has a lower error than the model" in worse.err
     taste = table(square(lambda u, i, k: 1 + 4 * ((u + i) % 2)))
     better = verb("train-lshmf", taste, *named)
-    assert better.code == 0 and "errs less" not in better.err
+    assert better.code == 0 and "has a lower error" not in better.err
 
 
 TIMES = "(these look like times: --columns user,item,timestamp takes the pairs as clicks)"

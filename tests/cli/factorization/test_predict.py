@@ -48,15 +48,6 @@ def test_predictions_to_a_file_in_tiles(verb, model_file, pairs, tmp_path, monke
     assert result.out == "" and (tmp_path / "out.csv").read_text() == whole.out
 
 
-def test_what_they_rest_on(verb, model_file, pairs, monkeypatch):
-    monkeypatch.setattr("gpukit.cli.factorization.predict.TILE", 3)
-    rows = rows_of(verb("predict", model_file, pairs, "--evidence", "--quiet").out)
-    users, items = np.array([100, 104, 101, 7]), np.array(["a01", "a39", "new", "a02"])
-    counts = load_model(model_file).evidence(users, items, unknown="zero")
-    assert [int(row["user_ratings"]) for row in rows] == counts[0].tolist() and counts[0][3] == 0
-    assert [int(row["item_ratings"]) for row in rows] == counts[1].tolist() and counts[1][2] == 0
-
-
 # --- errors in one line
 
 

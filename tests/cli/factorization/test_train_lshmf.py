@@ -208,7 +208,7 @@ def test_a_solver_without_neighbours(verb, refused, ratings_file):
     result = as_json(verb, ratings_file, "--neighbors", 0, "--solver", "als")
     assert result["parameters"]["solver"] == "als" and result["estimator"] == "MatrixFactorization"
     line = refused("train-lshmf", ratings_file, "--device", "cpu", "--solver", "als", "--neighbors", 8)
-    assert "--solver als learns no neighbourhoods" in line and "--neighbors" in line
+    assert "--solver als and --neighbors" in line and "exclude each other" in line
     line = refused("train-lshmf", ratings_file, "--no-neighbors", "--solver", "als", "--learning-rate", 0.1)
     assert "0.1" in line and "solves exactly" in line
 

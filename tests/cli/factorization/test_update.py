@@ -95,7 +95,7 @@ def test_twice_as_many_ratings_are_trained_on_anew(verb, model_file, tmp_path):
     out, known = tmp_path / "out.gpukit", len(load_model(model_file)._rated.items)
     new = write_rows(tmp_path / "many.csv", [(5000 + t // 20, f"a{t % 20:02d}", 1 + t % 5) for t in range(known)])
     result = verb("update", model_file, new, "--model", out, *CPU)
-    assert result.code == 0 and "; trained anew on all " in result.out and "Settings: " in result.err
+    assert result.code == 0 and "; trained again on all " in result.out and "Settings: " in result.err
     assert load_model(out).updates_[-1]["settled"] == 2 * known
 
 

@@ -26,7 +26,7 @@ STRETCHES = (
     "transform",
     "thresholding",
     "writing",
-    "judging",
+    "evaluating",
 )
 
 
@@ -99,7 +99,7 @@ def test_the_closing_table(verb, graph, tmp_path):
     names = {re.split(r"\s{2,}", row.strip())[0] for row in rows}
     assert names == {"imputation", "vertex-mean", "vertex-median", "two-way-mean"}
     errors = [float(row.split()[-1]) for row in rows]
-    assert errors == sorted(errors) and errors[0] < 0.01 and "A baseline wins" not in result.out
+    assert errors == sorted(errors) and errors[0] < 0.01 and "A baseline is better" not in result.out
     assert re.search(r"^Against the truth: relative error \S+e-0[4-9], mean \|error\| ", result.out, re.M)
     assert "Confidence of the 6 vertices that miss something: " in result.out
     for part in STRETCHES:
@@ -172,7 +172,9 @@ def test_a_baseline_that_wins_is_named(verb, arrays):
     tensor[[3, 8, 20]] = np.nan
     path = arrays(tensor=tensor, edges=np.array(RING))
     result = verb("impute", path, *PLAIN, "--baselines", "--quiet")
-    assert re.search(r"^A baseline wins: .+ errs \S+ on the hidden values, the imputation \S+\. ", result.out, re.M)
+    assert re.search(
+        r"^A baseline is better: .+ has error \S+ on the hidden values, the imputation \S+\.$", result.out, re.M
+    )
     assert result.err == "" and as_json(verb, path, *PLAIN, "--baselines")["baseline_wins"] is True
 
 

@@ -184,7 +184,7 @@ def begun(*_, **__):
         (("a.npz", "--slice", "3"), "rows x columns"),
         (("a.npz", "--layout", "both"), "--layout"),
         (("a.npz", "--output", "o.csv"), "must end in .npz"),
-        (("a.csv", "--output", "o.xlsx"), "must end in .csv, .tsv, .txt, .parquet for the table filled in, or in .npz"),
+        (("a.csv", "--output", "o.xlsx"), "must end in .csv, .tsv, .txt, .parquet (table) or .npz (arrays)"),
         (("a.npz", "--output", "no/such/o.npz"), "does not exist"),
         (("a.npz", "--output", "a.npz", "--force"), "would overwrite a file that this command reads"),
         (("a.npz", "--plot", "p.doc"), ".png"),

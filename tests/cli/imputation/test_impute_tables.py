@@ -80,9 +80,9 @@ def test_what_serves_is_said_beside_interpolation(verb, tmp_path):
     table.to_csv(tmp_path / "t.csv")
     result = verb("impute", tmp_path / "t.csv", "--method", "vertex-mean")
     assert re.search(
-        r"^What serves is vertex-mean: \S+ on the hidden values, \S+ times interpolation's", result.out, re.M
+        r"^Chosen: vertex-mean, error \S+ on the hidden values, \S+ times interpolation's", result.out, re.M
     )
-    assert "errs less there" in result.out
+    assert "has a lower error, " in result.out
 
 
 def test_bad_tables_are_one_line(refused, tmp_path):

@@ -372,7 +372,7 @@ def test_documents_to_explain_that_do_not_fit(refused, ranking_model, test_file,
     for text in ("0", "a", "1,2,3", "", "-1", "1.5"):
         assert "is not the number of a document" in refused(*words, text)
     assert f"the file has {len(documents.y)} documents" in refused(*words, len(documents.y) + 1)
-    assert "are of the queries" in refused(*words, f"1,{len(documents.y)}")
+    assert "queries 17 and 19" in refused(*words, f"1,{len(documents.y)}")
     assert "--output is for all scores" in refused(*words, 1, "--output", tmp_path / "s")
 
 
@@ -394,4 +394,4 @@ def test_a_graph(verb, refused, ranking_model, tmp_path):
     X = np.random.default_rng(0).normal(size=(7, model.n_features_in_))
     scores = onnxruntime.InferenceSession(path.read_bytes()).run(None, {"features": X})[0]
     np.testing.assert_allclose(scores, model.predict(X), rtol=1e-10)
-    assert "--vectors is about models of ratings" in refused("export", ranking_model, path, "--vectors", "--force")
+    assert "--vectors is for models of ratings" in refused("export", ranking_model, path, "--vectors", "--force")

@@ -457,8 +457,10 @@ def test_a_part_of_a_file_chooses_of_a_grid(verb, letor_folder):
 
 def test_parts_that_do_not_fit(refused, letor_folder, tmp_path):
     path = letor_folder / "Fold1/train.txt"
-    assert "--folds goes with a training file" in refused("ranksvm", letor_folder, "--folds", 3)
-    assert "--model goes with one training" in refused("ranksvm", path, "--folds", 3, "--model", tmp_path / "m")
-    assert "--test goes with one training" in refused("ranksvm", path, "--folds", 3, "--test", path)
+    assert "--folds is for a training file" in refused("ranksvm", letor_folder, "--folds", 3)
+    assert "--folds 3 and --model exclude each other" in refused(
+        "ranksvm", path, "--folds", 3, "--model", tmp_path / "m"
+    )
+    assert "--folds 3 and --test exclude each other" in refused("ranksvm", path, "--folds", 3, "--test", path)
     assert "--folds must be at least 3" in refused("ranksvm", path, "--folds", 2, "--c-grid", "1,2")
     assert "cannot be divided into 900 parts" in refused("ranksvm", path, "--folds", 900, "--quiet", *CPU)

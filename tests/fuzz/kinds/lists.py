@@ -56,7 +56,7 @@ def filtered(path, use):
 
     none = {"only": (), "without": (), "only_category": (), "without_category": (), "categories": None}
     numbers = {"min_support": 0, "popularity": use["popularity"], "diversity": use["diversity"]}
-    ask = SimpleNamespace(**none, **numbers, quiet=True, as_json=False)
+    ask = SimpleNamespace(**none, **numbers, quiet=True, as_json=False, silent=True)
     categories = use["how"].endswith("category")
     setattr(ask, use["how"], ("Drama",) if categories else (str(path),))
     ask.categories = str(path) if categories else None

@@ -12,7 +12,7 @@ from gpukit.evaluation.metrics import rmse
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Files: train.csv, test.csv, test.negative, two models of the training file."""
+    """Files: train.csv, test.csv, two models of the training file."""
     from gpukit.cli.main import run
 
     folder = tmp_path_factory.mktemp("judged")
@@ -20,11 +20,7 @@ def data(tmp_path_factory):
     last = np.append(users[1:] != users[:-1], True)  # the last rating of each user
     rows = list(zip((users + 100).tolist(), items.tolist(), values.tolist()))
     write_rows(folder / "train.csv", [row for row, held in zip(rows, last) if not held])
-    held = write_rows(folder / "test.csv", [row for row, held in zip(rows, last) if held])
-    tests = [tuple(map(int, line.split(",")[:2])) for line in held.read_text().splitlines()]
-    random = np.random.default_rng(0)
-    lines = [f"({user},{item})\t" + "\t".join(map(str, random.integers(0, 40, 9))) for user, item in tests]
-    (folder / "test.negative").write_text("\n".join(lines) + "\n")
+    write_rows(folder / "test.csv", [row for row, held in zip(rows, last) if held])
     for name, more in (("one", SMALL), ("two", (*SMALL[:4], "--no-neighbors"))):
         command = (
             "train-lshmf",
@@ -101,6 +97,16 @@ def test_lists(verb, data):
     assert "all items ranked, k = 10" in shown.out and "Best by NDCG@10: " in shown.err and "item kNN" in shown.out
 
 
+def test_lists_against_those_of_another_model(verb, data):
+    """A row for each metric and length: the first model less the other."""
+    asked = ("evaluate", data / "one", data / "test.csv", "--lists", "-k", 3, "-k", 5, "--no-baselines", "--json")
+    found = json.loads(verb(*asked, "--against", data / "two").out)
+    names = [f"{metric}@{k}" for k in (3, 5) for metric in ("HR", "recall", "NDCG")]
+    assert [row["metric"] for row in found["differences"]] == names
+    ours, other = found["lists"]["results"]["5"]
+    assert found["differences"][-1]["mean"] == pytest.approx(ours["ndcg"] - other["ndcg"])
+
+
 def clicks(data):
     users, items, _ = np.loadtxt(data / "test.csv", delimiter=",", unpack=True)
     return users.astype(int), items.astype(int)
@@ -113,16 +119,6 @@ def test_a_model_of_clicks_is_judged_by_lists(verb, data, tmp_path):
     model.fit((users, items), np.ones(len(users))).save(tmp_path / "clicks.gpukit")
     result = verb("evaluate", tmp_path / "clicks.gpukit", data / "test.csv", "--no-baselines")
     assert "all items ranked" in result.out and "popularity" not in result.out and "Best" not in result.err
-
-
-def test_one_among_negatives_against_another_model(verb, data):
-    asked = ("evaluate", data / "one", data / "test.csv", "--protocol", "ncf", data / "test.negative")
-    result = verb(*asked, "--against", data / "two", "-k", 3)
-    assert "One click among the items of" in result.out and "sampled NDCG@3" in result.out and "p" in result.out
-    assert "repeated in their line" in result.err and "the click itself is among the negatives" in result.err
-    found = json.loads(verb(*asked, "--json").out)
-    assert set(found["sampled"]["results"]["10"][0]) == {"predictor", "hr", "ndcg"}
-    assert found["sampled"]["results"]["10"][0]["hr"] == 1 and found["sampled"]["dropped"]["itself"] > 0
 
 
 def test_lists_by_predicted_ratings(verb, data):
@@ -182,8 +178,6 @@ def test_bad_requests(refused, data, tmp_path):
     one, test = data / "one", data / "test.csv"
     assert "--positive-from is about lists" in refused("evaluate", one, test, "--positive-from", 4)
     assert "--given is about lists" in refused("evaluate", one, test, "--given", test)
-    asked = ("--protocol", "ncf", data / "test.negative", "--given", test)
-    assert "--protocol ncf is for users of MODEL" in refused("evaluate", one, test, *asked)
     assert "--no-baselines is about lists" in refused("evaluate", one, test, "--no-baselines")
     assert "k=41 is no length of a list; the model knows" in refused("evaluate", one, test, "--lists", "-k", 41)
     assert "--positive-from 9 is more than the highest value" in refused(
@@ -191,8 +185,8 @@ def test_bad_requests(refused, data, tmp_path):
     )
     assert "does not exist" in refused("evaluate", one, tmp_path / "none.csv")
     assert "no model file" in refused("evaluate", one, test, "--against", tmp_path / "none.gpukit")
-    assert "is the model that is judged: name another" in refused("evaluate", one, test, "--against", one)
-    assert "Protocol" in refused("evaluate", one, test, "--protocol", "vae", "x").title()
+    assert "is the evaluated model itself: name another" in refused("evaluate", one, test, "--against", one)
+    assert "gpukit bench reproduce lsh-mf table10" in refused("evaluate", one, test, "--protocol", "ncf")
     assert "can be judged" in refused("evaluate", one, data / "train.csv", "--lists")
 
 
@@ -201,9 +195,7 @@ def test_ratings_are_not_compared_with_clicks(verb, refused, data, tmp_path, mor
     clicks, asked = tmp_path / "clicks", ("evaluate", data / "one", data / "test.csv")
     options = ("--feedback", "implicit", "--test-fraction", 0, "--epochs", 1, "--factors", 2, "--model", clicks)
     assert verb("train-lshmf", data / "train.csv", *options, "--quiet").code == 0
-    assert "clicks is a model of clicks, which predicts no ratings: add --lists" in refused(
-        *asked, "--against", clicks, *more
-    )
+    assert "clicks is a model of clicks without ratings: add --lists" in refused(*asked, "--against", clicks, *more)
     assert verb(*asked, "--against", clicks, "--lists").code == 0
 
 
@@ -211,17 +203,6 @@ def test_an_empty_test(refused, data, tmp_path):
     (tmp_path / "empty.csv").write_text("")
     assert "is empty" in refused("evaluate", data / "one", tmp_path / "empty.csv")
     assert "is empty" in refused("evaluate", data / "one", tmp_path / "empty.csv", "--lists")
-
-
-def test_negatives_of_another_test(refused, data, tmp_path):
-    lines, path = (data / "test.negative").read_text().splitlines(), tmp_path / "bad.negative"
-    asked = ("evaluate", data / "one", data / "test.csv", "--protocol", "ncf", path)
-    path.write_text("\n".join(lines[:-1]))
-    assert f"has negatives for {len(lines) - 1} clicks" in refused(*asked)
-    path.write_text("\n".join([lines[1], lines[0], *lines[2:]]))
-    assert "line 1: the click is" in refused(*asked)
-    path.write_text("\n".join(["what", *lines[1:]]))
-    assert "line 1: 'what' is no (user,item)" in refused(*asked)
 
 
 @pytest.mark.parametrize("split", ["users", "user-one"])
