@@ -28,6 +28,6 @@ def test_any_number_of_epochs_stays_among_the_epochs():
 
 def test_the_longest_code_has_its_words():
     from gpukit.neighbors.estimator import MOST_BITS
-    from gpukit.neighbors.plan import word_keys
+    from gpukit.neighbors.run import word_keys
 
     assert len(word_keys(1, MOST_BITS // 32)) == len(Keyed.SIMLSH_WORDS)

@@ -219,13 +219,10 @@ def path_of_fold(path, fold, several):
 def check_outputs(ask, folds):
     """Raise for output files that are unwritable, are inputs, or occur twice."""
     outputs.takes_stdout(ask.scores, ask.as_json)
-    reads, writes = [path for job in folds for path in job.sources.values()], {}
+    reads = [path for job in folds for path in job.sources.values()]
     targets = [(name, getattr(job, name)) for job in folds for name in ("model", "scores")]
     for name, path in [*targets, ("plot", ask.plot)]:
         if path is None:
             continue
         outputs.check_output(path, f"--{name}", reads, ask.force, text=name == "scores" and "plain")
-        other = writes.setdefault(Path(path).resolve(), name)
-        if other != name:
-            raise ParameterError(f"--{other} and --{name} would both write {path}. Name two files.")
     outputs.check_plot(ask.plot)

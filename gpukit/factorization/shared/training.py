@@ -166,7 +166,7 @@ class SharedSearch:
 
     def find_neighbors(self, table, settings):
         """Return the lists of all ratings, on the host of every rank; hashes depend on the numbers of users."""
-        steps = engine(self.device, "gpukit.factorization").preparing
+        steps = engine(self.device, "gpukit.factorization")
         users = steps.empty(table.users.shape, np.int32)
         steps.run("follow", steps.resident(self.users, np.int32), table.users, users)
         table = table._replace(users=users)

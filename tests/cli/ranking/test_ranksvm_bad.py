@@ -113,7 +113,7 @@ def test_folds_that_are_not_there(untouched, letor_folder, file):
         (("--scores", "no/such/s"), "does not exist"),
         (("--plot", "no/such/p.png"), "does not exist"),
         (("--plot", "p.doc"), ".png"),
-        (("--scores", "{fold}", "--plot", "Fold1"), "would both write"),
+        (("--scores", "{fold}", "--plot", "Fold1"), "Name another file"),
     ],
 )
 def test_options_that_cannot_work(untouched, letor_folder, tmp_path, monkeypatch, options, words):
@@ -143,4 +143,4 @@ def test_what_is_read_is_not_overwritten(refused, letor_folder):
 
 def test_two_outputs_in_one_file(refused, letor_folder, tmp_path):
     both = ("--model", tmp_path / "x", "--scores", tmp_path / "x")
-    assert "would both write" in refused("ranksvm", letor_folder, *both, *CPU)
+    assert "Name another file" in refused("ranksvm", letor_folder, *both, *CPU)
