@@ -63,6 +63,7 @@ class Driver:
 @pytest.fixture
 def driver(monkeypatch):
     """A Driver of 100 bytes in place of the real one."""
+    gc.collect()  # or arrays of other tests would be freed by it
     made = Driver(100)
     names = SimpleNamespace(
         CUmemPoolProps=lambda: SimpleNamespace(location=SimpleNamespace()),

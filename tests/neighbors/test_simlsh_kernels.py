@@ -8,7 +8,7 @@ from neighbors.inputs import case, columns, columns_on_device, oracle_codes, rat
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from gpukit._cuda import cuda
-from gpukit.neighbors import cpu, gpu, plan, run
+from gpukit.neighbors import cpu, gpu, run
 from gpukit.neighbors.plan import Columns, Settings
 from gpukit.neighbors.run import CHUNK, level_weights
 
@@ -57,8 +57,8 @@ def test_sums_that_are_added_to(case):
     parts, weights = list(halves(table, np.random.default_rng(0))), level_weights(table.values, settings.psi)
     slices, n_items = run.whole_slices(run.sum_slices(3 * table.indptr, weights)), len(table.indptr) - 1
     sizes = (n_items, slices, settings.n_words), (n_items,), (n_items, settings.n_words)
-    kept = plan.Sums(*(np.zeros(size, kind) for size, kind in zip(sizes, (np.uint32, np.int64, np.uint32))))
-    there = plan.Sums(*map(cuda.to_device, kept))
+    kept = run.Sums(*(np.zeros(size, kind) for size, kind in zip(sizes, (np.uint32, np.int64, np.uint32))))
+    there = run.Sums(*map(cuda.to_device, kept))
     for part, sign in ((parts[0], 1), (parts[1], 1), (parts[0], -1), (parts[0], 1)):
         cpu.add_columns(part, sign * weights, settings, kept, chunk)
         gpu.add_columns(columns_on_device(part), sign * weights, settings, there, chunk)
