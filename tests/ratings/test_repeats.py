@@ -164,10 +164,11 @@ def test_one_repeated_pair_among_parts(monkeypatch, shape, n):
     before = users.copy(), items.copy()
     assert not repeats._has_repeats(ratings)
     assert np.array_equal(users, before[0]) and np.array_equal(items, before[1])
-    if len(users) > 1:
-        one, other = rng.choice(len(users), 2, replace=False)
-        users[one], items[one] = users[other], items[other]
-        assert repeats._has_repeats(ratings)
+    for sought in [pairs.argmin(), pairs.argmax(), rng.integers(len(users))] if len(users) > 1 else []:
+        other = rng.choice(np.delete(np.arange(len(users)), sought))
+        twice = ratings.with_columns(**{name: column.copy() for name, column in ratings.columns().items()})
+        twice.users[other], twice.items[other] = users[sought], items[sought]
+        assert repeats._has_repeats(twice)
 
 
 UNKNOWN = [("12/31/2020", "01/31/2020"), ("1:00 PM", "2:00 AM"), ("Feb 2 2020", "Jan 1 2020")]

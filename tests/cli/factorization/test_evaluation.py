@@ -71,6 +71,8 @@ def test_without_a_test_set(train):
 def test_unknown_means_without_a_training_rating(train, test):
     assert count_unknown(train, test) == (1, 2)
     assert count_unknown(train.take(train.users != 0), test) == (3, 2)  # user 100 keeps its id and has no rating
+    many = test.take(np.tile(np.arange(len(test)), 20_000))  # more than a task of a thread
+    assert count_unknown(train, many) == (20_000, 40_000)
 
 
 def test_ratings_in_sequence(verb, refused, model_file, tmp_path):
