@@ -150,8 +150,9 @@ def test_a_stop_request_reaches_all(number):
 @pytest.mark.slow
 def test_ranks_get_ctrl_c_from_the_launcher_alone():
     """As SIGTERM, although a terminal sends SIGINT to all."""
-    wait = "\ntry: time.sleep(60)\nexcept KeyboardInterrupt as stop: print(stop.number, flush=True)"
-    process = start("interrupt.heed(); " + PRINT_PIDS + wait, before="from gpukit import interrupt; ")
+    command = f"interrupt.heed()\ntry: {PRINT_PIDS}time.sleep(60)\n"
+    command += "except KeyboardInterrupt as stop: print(stop.number, flush=True)"
+    process = start(command, before="from gpukit import interrupt; ")
     process.stdout.readline()
     os.killpg(process.pid, signal.SIGINT)
     assert finish(process)[1] == f"{int(signal.SIGTERM)}\n"
