@@ -99,7 +99,7 @@ def attempts(kernel, minor, every, places):
 def most_workers(layout):
     """Return the number of workers (groups of lanes) that run in parallel."""
     workers_an_sm = 96, 64  # without and with neighbourhoods, which take more registers; measured
-    return workers_an_sm[layout.slots > 0] * cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return workers_an_sm[layout.slots > 0] * processors()
 
 
 def find_neighbors(table, settings):
