@@ -140,3 +140,22 @@ def test_units_are_powers_of_two(factor, scaled):
     observed = factor * np.random.default_rng(0).normal(size=(3, 2, 2))
     unit = unit_of(observed)
     assert (unit != 1) == scaled and np.frexp(unit)[0] == 0.5 and np.abs(unit * observed).max() <= 4
+
+
+def test_single_precision_is_near_double():
+    case = problem((6, 5), "both", rank=2)
+    single, double = completion_of(case, np.float32), completion_of(case)
+    for share in (0.5, 0.2):
+        lam = share * double.largest()
+        single.step(lam)
+        double.step(lam)
+    size = np.linalg.norm(double.missing())
+    assert np.linalg.norm(single.missing() - double.missing()) < 1e-5 * size
+
+
+def test_seconds_of_the_parts_of_a_step():
+    case, moments = problem((4, 3), "entries"), iter((0.0, 1.0, 3.0, 7.0))
+    found = completion_of(case)
+    found.mark = lambda: next(moments)
+    found.step(np.zeros(len(case.mu)))
+    assert found.seconds == {"transform": 5.0, "thresholding": 2.0}
