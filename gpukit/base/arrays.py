@@ -89,14 +89,6 @@ class Resident(NamedTuple):
         cuda.synchronize()
         return device_view(self.given)
 
-    def as_cupy(self):
-        """Return the array as cupy's without a copy; synchronizes as view does."""
-        import cupy
-
-        with cupy.cuda.Device(self.gpu):
-            cupy.cuda.runtime.deviceSynchronize()
-            return cupy.asarray(self.given)
-
 
 def is_on_gpu(array):
     """Return True for an array on a GPU, of any library."""
@@ -299,12 +291,6 @@ def to_host(values):
 def ensure_host(array):
     """Return an array on the host; copies from a GPU."""
     return to_host(array) if is_on_gpu(array) else array
-
-
-def place_like(array, other):
-    """Move a numpy array to the device of another array."""
-    placed = placer(other)
-    return array if placed is None else placed(array)
 
 
 def from_dlpack(values):

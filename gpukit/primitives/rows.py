@@ -22,13 +22,6 @@ def load_row(matrix, row, first, lane, lanes, count, out):
 
 
 @device
-def load_scalars(matrix, row, lane, lanes, count, out):
-    """Load out[i] = matrix[row, lane + i * lanes] through the L1 cache."""
-    for i in range(count):
-        out[i] = np.float32(matrix[row, U32(lane + U32(i * lanes))])
-
-
-@device
 def add_row(matrix, row, first, lane, lanes, count, vector, change):
     """Add change atomically to the lane's numbers of matrix[row, first:].
 

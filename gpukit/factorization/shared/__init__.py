@@ -7,11 +7,11 @@
     cpu.py | gpu.py    an epoch's part of a rank, transfers
     kernels.py, twins.py   changes of rows
 
-Every rank receives all ratings and keeps those of its users, or gets only these (ratings in parts, of which it returns
-the model of its users); least squares keeps all. A rank has the parameter rows, biases and history of its users, whose
-rows are numbered by ascending number among all users, and those of all items. An item's row is current on the rank that
-processed its block last. First factors and shuffles depend on the numbers among all users, so results do not depend on
-the ranks. Mean, deviation, levels, baselines and counts are those of all ratings.
+Every rank receives all ratings and keeps those of its users. Of ratings in parts it receives only these and returns
+the model of its users. Least squares keeps all. A rank has the parameter rows, biases and history of its users, whose
+rows are numbered by ascending number among all users, and those of all items. An item's row is current on the rank
+that processed its block last. First factors and shuffles depend on the numbers among all users, so results do not
+depend on the ranks. Mean, deviation, levels, baselines and counts are those of all ratings.
 
 With walk='users', every rank has a copy of the items' rows. Their changes on all ranks are added many times per epoch,
 on a GPU during training. With walk='items', items are in blocks, and no two ranks process a block at the same time, so
