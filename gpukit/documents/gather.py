@@ -4,10 +4,9 @@ import re
 
 import numpy as np
 
-from gpukit._pool import parallel_map
 from gpukit.base.arrays import EXACT
 from gpukit.documents import parse
-from gpukit.documents.parse import COLON, Rule
+from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
 from gpukit.io.delimited import count_lines
 from gpukit.io.words import SHOWN, as_ids, check_width, decode, number_fault, quote, text_array
@@ -23,8 +22,9 @@ CUT = " The file ends in that line, without a newline: it seems to be cut short,
 class DocumentsBuilder:
     """Documents of the blocks read so far.
 
-    features: [parse.Features]; labels, comments: arrays by block; stored, largest, nulls: number of features, their
-    largest index, number of NULL tokens; line, last: number of lines read, and of the last one with a document.
+    features: [parse.Features]; labels, comments: arrays by block; has_comments: False if all are empty; stored,
+    largest, nulls: number of features, their largest index, number of NULL tokens; line, last: number of lines read,
+    and of the last one with a document.
     """
 
     def __init__(self, stream, has_qids, null, dtype):
@@ -36,6 +36,7 @@ class DocumentsBuilder:
         self.stream, self.name = stream, stream.name
         self.rule = Rule(int(has_qids), null)
         self.features, self.labels, self.comments = [], [], []
+        self.has_comments = False
         self.rows = self.stored = self.largest = self.nulls = self.line = self.last = 0
         self.ids, self.first_rows, self.first_lines = [], [], {}
         self.whole = {}  # row: the label of many digits that is a whole number
@@ -120,7 +121,7 @@ class DocumentsBuilder:
 
     def joined_comments(self):
         """Return comments (l,) str, or None if no line has one."""
-        if all(comments.dtype.itemsize <= 4 and not comments.any() for comments in self.comments):
+        if not self.has_comments:
             return None
         widest = max(comments.dtype.itemsize // 4 for comments in self.comments)
         check_width(self.rows, widest, f"{self.name}: the longest comment")
@@ -146,6 +147,7 @@ class DocumentsBuilder:
         words = _decode_all(block, spans[:, 2].tolist(), spans[:, 3].tolist()) if (spans[:, 2] >= 0).any() else []
         what = f"{self.name}, after line {self.line:,}: a comment"
         self.comments.append(text_array(words, what) if words else np.zeros(len(spans), dtype="U1"))
+        self.has_comments |= any(words)
 
     def _settle(self, block, lines, report):
         """Replace NaN, the fast parser's mark of undecided numbers, by exact values."""
@@ -188,9 +190,9 @@ def _parse_block(block, rule, dtype):
     """Return (Lines up to the first problem, report, line count of the block)."""
     n_ranges = max(1, min(4 * get_num_threads(), len(block) // RANGE))
     bounds = _split(block, n_ranges)
-    parts = [block[start:stop] for start, stop in zip(bounds, bounds[1:])]
-    counts = parallel_map(lambda part: (count_lines(part), np.count_nonzero(part == COLON)), parts)
-    n_lines, colons = np.array(counts).T  # colons: an upper bound of the features
+    counts = np.empty((n_ranges, 2), np.int64)
+    parse.count(block, bounds, counts)
+    n_lines, colons = counts.T  # colons: an upper bound of the features
     first_row = np.cumsum(n_lines) - n_lines
     lines = parse.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
     report = np.empty((n_ranges, 6), dtype=np.int64)

@@ -86,6 +86,31 @@ def double(buffer, start, stop):
 
 
 @njit(fastmath=False)
+def _short_decimal(buffer, position):
+    """Return (value, end) of a decimal of up to 15 digits without an exponent, before a blank or a line end, or NaN.
+
+    Most values of features are such: they are read in one pass.
+    """
+    start = stop = position + (buffer[position] == MINUS)
+    mantissa, digits, decimals = np.int64(0), np.int64(0), np.int64(0)
+    while buffer[stop] - ZERO < 10:
+        mantissa = mantissa * 10 + np.int64(buffer[stop] - ZERO)
+        stop += 1
+    digits = stop - start
+    if buffer[stop] == POINT:
+        stop += 1
+        while buffer[stop] - ZERO < 10:
+            mantissa = mantissa * 10 + np.int64(buffer[stop] - ZERO)
+            stop += 1
+            decimals += 1
+        digits += decimals
+    if not 0 < digits <= 15 or (buffer[stop] != SPACE and buffer[stop] != NEWLINE):
+        return np.nan, stop
+    value = np.float64(mantissa) / POWERS[decimals]
+    return -value if start > position else value, stop
+
+
+@njit(fastmath=False)
 def _product(a, b):
     """Return (rounded, rest) with a b = rounded + rest exactly [Dekker 1971].
 
@@ -144,7 +169,9 @@ def _exponent(buffer, position, stop):
 
 def features_of(lines):
     """Return the Features of Lines; shared indices are stored once."""
-    if len(lines.counts) and has_same_indices(lines):
+    is_same = np.empty(len(lines.counts), np.bool_)
+    compare_indices(lines, is_same)
+    if len(is_same) and is_same.all():
         first = lines.begins[0]
         shared = lines.indices[first : first + lines.counts[0]].copy()
         return Features(lines.counts, np.zeros_like(lines.begins), shared, lines.begins, lines.values)
@@ -156,6 +183,17 @@ def empty_lines(rows, tokens, dtype):
     starts, numbers, begins, counts = np.empty((4, rows), np.int64)
     indices, values = np.empty(tokens, np.int32), np.empty(tokens, dtype)
     return Lines(np.empty(rows), starts, numbers, np.empty((rows, 4), np.int64), begins, counts, indices, values)
+
+
+@by_block(lambda bounds: len(bounds) - 1, heavy=True)
+def count(start, stop, buffer, bounds, counts):
+    """Count newlines and colons of each range [bounds[k], bounds[k+1]) of buffer (uint8) in counts (parts, 2) int64."""
+    for part in range(start, stop):
+        lines, colons = np.int64(0), np.int64(0)
+        for letter in buffer[bounds[part] : bounds[part + 1]]:
+            lines += letter == NEWLINE
+            colons += letter == COLON
+        counts[part, 0], counts[part, 1] = lines, colons
 
 
 @by_block(lambda bounds: len(bounds) - 1, heavy=True)
@@ -237,8 +275,10 @@ def _parse_features(buffer, position, rule, token, lines, report):
         if index <= before:
             report[PROBLEM], report[POSITION] = NOT_ASCENDING if index else INDEX_ZERO, start
             break
-        stop = _token_end(buffer, position + 1)
-        value = double(buffer, position + 1, stop)
+        value, stop = _short_decimal(buffer, position + 1)
+        if np.isnan(value):
+            stop = _token_end(buffer, position + 1)
+            value = double(buffer, position + 1, stop)
         if np.isnan(value):
             value = _parse_other(buffer, position + 1, stop, rule, report)
             if report[PROBLEM] != FINE:
@@ -367,16 +407,15 @@ def query_starts(buffer, spans):
     return fresh
 
 
-@njit
-def has_same_indices(lines):
-    """Return True if all rows have the indices of the first one."""
-    for row in range(1, len(lines.counts)):
-        if lines.counts[row] != lines.counts[0]:
-            return False
-        for place in range(lines.counts[0]):
-            if lines.indices[lines.begins[row] + place] != lines.indices[lines.begins[0] + place]:
-                return False
-    return True
+@by_block(lambda lines, is_same: len(is_same))
+def compare_indices(start, stop, lines, is_same):
+    """Set is_same (rows,) to whether a row has the indices of the first one."""
+    for row in range(start, stop):
+        is_same[row] = lines.counts[row] == lines.counts[0]
+        place = 0
+        while is_same[row] and place < lines.counts[0]:
+            is_same[row] = lines.indices[lines.begins[row] + place] == lines.indices[lines.begins[0] + place]
+            place += 1
 
 
 @by_block(lambda features: len(features.begins))
