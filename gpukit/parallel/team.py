@@ -167,7 +167,10 @@ def pack(array):
     """Return the message of an array: dtype, number of dimensions, shape, data."""
     shape, array = np.shape(array), np.ascontiguousarray(array)
     header = HEADER.pack(array.dtype.str.encode(), len(shape)) + struct.pack(f"<{len(shape)}q", *shape)
-    return b"".join((header, array.reshape(-1).view(np.uint8).data))
+    message = np.empty(len(header) + array.nbytes, np.uint8)
+    message[: len(header)] = bytearray(header)
+    message[len(header) :] = array.reshape(-1).view(np.uint8)
+    return message.data
 
 
 def unpack(data):

@@ -11,6 +11,8 @@ from gpukit.errors import ParameterError
 from gpukit.model_selection.splits import hash_numbers
 from gpukit.parallel import ALONE
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
+from gpukit.runtime.thread_count import get_num_threads
+from gpukit.scheduler import by_block
 
 if TYPE_CHECKING:
     from gpukit.parallel import Team
@@ -141,7 +143,24 @@ def reduce_over_ranks(ratings, array, operation="sum"):
 def count_rows(ratings):
     """Return the numbers of ratings ((M,), (N,)) of the users and of the items of all ranks."""
     sides = zip((ratings.users, ratings.items), ratings.shape)
-    return tuple(reduce_over_ranks(ratings, np.bincount(rows, minlength=size)) for rows, size in sides)
+    return tuple(reduce_over_ranks(ratings, count_each(rows, size)) for rows, size in sides)
+
+
+def count_each(rows, size):
+    """Return the number of each of the numbers 0 to size - 1 in rows (n,), (size,) int64."""
+    bounds = np.linspace(0, size, get_num_threads() + 1).astype(np.int64)
+    counts = np.zeros(size, np.int64)
+    _count_ranges(rows, bounds, counts)
+    return counts
+
+
+@by_block(lambda bounds: len(bounds) - 1, heavy=True)
+def _count_ranges(start, stop, rows, bounds, counts):
+    """Count those of rows (n,) that are in [bounds[start], bounds[stop])."""
+    low, high = bounds[start], bounds[stop]
+    for t in range(rows.size):
+        if low <= rows[t] < high:
+            counts[rows[t]] += 1
 
 
 def split_by_pair(ratings, fraction, seed=0):

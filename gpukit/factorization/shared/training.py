@@ -20,7 +20,7 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.choose import choose
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.choosing import prepare as of_clicks
-from gpukit.factorization.model.parts import USERS, row_positions
+from gpukit.factorization.model.parts import USERS, join_rows
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.run import layout_of, options_of
 from gpukit.factorization.run import prepare as of_ratings
@@ -36,6 +36,7 @@ from gpukit.factorization.shared.partition import (
 )
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.io.arrays import is_partitioned
+from gpukit.io.ids import take_values
 from gpukit.model_selection.splits import MANY_TIMES, thinned_users
 from gpukit.neighbors.shared import find_shared
 from gpukit.parallel import TeamError, dask_cluster
@@ -146,11 +147,10 @@ def sample_to_choose(estimator, ratings, settings):
 
 def ratings_of_rank(ratings, parts, rank):
     """Return the Ratings of a rank's users, in its rows; ratings in parts have moved to their owners."""
-    users, items, values = ratings.users, ratings.items, ratings.values
     if not isinstance(ratings, RatingsPart):
-        users, items, values = (column[parts.owner[users] == rank] for column in (users, items, values))
-    ids = ratings.user_ids[parts.users_of(rank)], ratings.item_ids
-    return Ratings(parts.rows_on(rank)[users], items, values, *ids)
+        ratings = ratings.take(take_values(parts.owner == rank, ratings.users))
+    users = take_values(parts.rows_on(rank), ratings.users)
+    return Ratings(users, ratings.items, ratings.values, ratings.user_ids[parts.users_of(rank)], ratings.item_ids)
 
 
 def take_users(state, users):
@@ -284,11 +284,9 @@ class SharedModel:
             return local
         size, counts = int(local.indptr[-1]), self.parts.counts[0]
         indptr = np.concatenate([[0], np.cumsum(counts), [counts.sum()]]).astype(np.int64)
-        items, codes = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.uint8)
-        for column, whole in ((local.items, items), (local.codes, codes)):
-            for rank, part in enumerate(self.team.allgather(column[:size])):
-                whole[row_positions(self.parts.users_of(rank), indptr)] = part
-        return History(indptr, items, codes, local.levels)
+        users = [self.parts.users_of(rank) for rank in range(self.team.size)]
+        columns = (self.team.allgather(column[:size]) for column in (local.items, local.codes))
+        return History(indptr, *(join_rows(parts, users, indptr) for parts in columns), local.levels)
 
 
 def fetch_array(array):

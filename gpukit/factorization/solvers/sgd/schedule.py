@@ -101,7 +101,9 @@ def deal_rows(counts, n_blocks, seed):
     of the same turn have similar counts and turns are in random order.
     """
     rng, deals = np.random.default_rng([seed, Numpy.ROW_BLOCKS[0]]), -(-len(counts) // n_blocks)
-    noise, order = rng.random((deals, n_blocks)), np.argsort(-counts, kind="stable")
+    places = np.arange(len(counts), dtype=np.uint64)  # numpy sorts whole keys several times as fast as places, stably
+    keys = np.sort(((counts.max(initial=0) - counts).astype(np.uint64) << np.uint64(32)) | places)
+    noise, order = rng.random((deals, n_blocks)), (keys & np.uint64(2**32 - 1)).astype(np.int64)
     block, turn = np.empty(len(counts), np.int32), np.empty(len(counts), np.int32)
     block[order] = np.argsort(noise, axis=1).reshape(-1)[: len(counts)]
     turn[order] = np.repeat(rng.permutation(deals), n_blocks)[: len(counts)]
