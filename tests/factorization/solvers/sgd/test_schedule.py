@@ -176,6 +176,7 @@ def test_blocks_are_even_and_a_function_of_the_seed():
     assert (block != schedule.deal_rows(counts, 4, seed=1)[0]).any()
     block, turn = schedule.deal_rows(counts[:10], 4, seed=0)
     assert len({*zip(turn, block)}) == 10 and turn.max() == 2
+    assert sorted(counts[:10][turn == np.bincount(turn).argmin()]) == [0, 1]  # the last deal, of the fewest
 
 
 def test_strata_take_turns():
