@@ -147,20 +147,18 @@ def count_rows(ratings):
 
 
 def count_each(rows, size):
-    """Return the number of each of the numbers 0 to size - 1 in rows (n,), (size,) int64."""
-    bounds = np.linspace(0, size, get_num_threads() + 1).astype(np.int64)
-    counts = np.zeros(size, np.int64)
-    _count_ranges(rows, bounds, counts)
-    return counts
+    """Return the number of each of the numbers 0 to size - 1 in rows (n,), n < 2^32, as (size,) int64."""
+    tables = np.zeros((max(1, min(get_num_threads(), len(rows) // max(1, size))), size), np.uint32)
+    _count_parts(rows, tables)
+    return tables.sum(axis=0, dtype=np.int64)
 
 
-@by_block(lambda bounds: len(bounds) - 1, heavy=True)
-def _count_ranges(start, stop, rows, bounds, counts):
-    """Count those of rows (n,) that are in [bounds[start], bounds[stop])."""
-    low, high = bounds[start], bounds[stop]
-    for t in range(rows.size):
-        if low <= rows[t] < high:
-            counts[rows[t]] += 1
+@by_block(lambda tables: len(tables), heavy=True)
+def _count_parts(start, stop, rows, tables):
+    """Count consecutive parts of rows (n,), each in a table of its own."""
+    for part in range(start, stop):
+        for row in rows[rows.size * part // len(tables) : rows.size * (part + 1) // len(tables)]:
+            tables[part, row] += np.uint32(1)
 
 
 def split_by_pair(ratings, fraction, seed=0):
