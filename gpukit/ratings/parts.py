@@ -11,8 +11,6 @@ from gpukit.errors import ParameterError
 from gpukit.model_selection.splits import hash_numbers
 from gpukit.parallel import ALONE
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
-from gpukit.runtime.thread_count import get_num_threads
-from gpukit.scheduler import by_block
 
 if TYPE_CHECKING:
     from gpukit.parallel import Team
@@ -142,23 +140,10 @@ def reduce_over_ranks(ratings, array, operation="sum"):
 
 def count_rows(ratings):
     """Return the numbers of ratings ((M,), (N,)) of the users and of the items of all ranks."""
+    from gpukit.ratings.orders.compressed import count_each
+
     sides = zip((ratings.users, ratings.items), ratings.shape)
     return tuple(reduce_over_ranks(ratings, count_each(rows, size)) for rows, size in sides)
-
-
-def count_each(rows, size):
-    """Return the number of each of the numbers 0 to size - 1 in rows (n,), n < 2^32, as (size,) int64."""
-    tables = np.zeros((max(1, min(get_num_threads(), len(rows) // max(1, size))), size), np.uint32)
-    _count_parts(rows, tables)
-    return tables.sum(axis=0, dtype=np.int64)
-
-
-@by_block(lambda tables: len(tables), heavy=True)
-def _count_parts(start, stop, rows, tables):
-    """Count consecutive parts of rows (n,), each in a table of its own."""
-    for part in range(start, stop):
-        for row in rows[rows.size * part // len(tables) : rows.size * (part + 1) // len(tables)]:
-            tables[part, row] += np.uint32(1)
 
 
 def split_by_pair(ratings, fraction, seed=0):

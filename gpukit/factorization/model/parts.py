@@ -15,7 +15,6 @@ from gpukit import arrayfile, persist
 from gpukit.device.memory import empty
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.io import trust
-from gpukit.scheduler import by_block
 
 PARTS = "parts"  # the fact of an index: [[name, checksum of the header]] of the files
 USERS = "user_factors", "user_extras"
@@ -123,6 +122,8 @@ def join_models(model, models):
 
 def join_histories(histories, rows, order):
     """Return the History of all users; rows: those of each History's users; order: of the users by row."""
+    from gpukit.ratings.orders.compressed import join_rows
+
     counts = np.concatenate([np.diff(history.indptr[:-1]) for history in histories])[order]
     indptr = np.concatenate([[0], np.cumsum(counts), [counts.sum()]]).astype(np.int64)
     items, codes = zip(*((history.items, history.codes) for history in histories))
@@ -136,23 +137,3 @@ def _in_rows(parts, rows, count):
     for part, own in zip(parts, rows):
         out[own] = part
     return out
-
-
-def join_rows(parts, rows, indptr):
-    """Return a column (n,) of ratings from those of parts, which have rows[i] one after the other in parts[i].
-
-    indptr (M + 1,) or longer: where each row begins in the result.
-    """
-    out = empty(int(indptr[-1]), parts[0].dtype)
-    for part, own in zip(parts, rows):
-        copy_rows(own, indptr, np.cumsum(np.diff(indptr)[own]), part, out)
-    return out
-
-
-@by_block(lambda rows: len(rows))
-def copy_rows(start, stop, rows, indptr, stops, part, out):
-    """Copy the rows of a part, which end at stops (rows,), to out, where row r begins at indptr[r]."""
-    for k in range(start, stop):
-        first = stops[k - 1] if k else 0
-        for place in range(stops[k] - first):
-            out[indptr[rows[k]] + place] = part[first + place]

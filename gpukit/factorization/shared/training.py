@@ -20,7 +20,7 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.choose import choose
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.choosing import prepare as of_clicks
-from gpukit.factorization.model.parts import USERS, join_rows
+from gpukit.factorization.model.parts import USERS
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.run import layout_of, options_of
 from gpukit.factorization.run import prepare as of_ratings
@@ -42,6 +42,7 @@ from gpukit.neighbors.shared import find_shared
 from gpukit.parallel import TeamError, dask_cluster
 from gpukit.parallel.current_team import check_distinct_gpus
 from gpukit.ratings import Ratings, formats
+from gpukit.ratings.orders.compressed import join_rows
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.parts import RatingsPart
 from gpukit.ratings.read_parts import part_of_frames

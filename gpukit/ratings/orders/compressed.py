@@ -1,11 +1,14 @@
-"""Sorted pairs of rows on the host, for Ratings.csr, Ratings.csc and repeats."""
+"""Sorted pairs of rows and compressed rows on the host; counts of rows."""
 
 import numpy as np
 
+from gpukit.device.memory import empty
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 from gpukit.ratings.orders import twins
+from gpukit.runtime.thread_count import get_num_threads
+from gpukit.scheduler import by_block
 
 MOST_RATINGS = (1 << 32) - 1  # positions are 32-bit numbers
 
@@ -52,3 +55,38 @@ def compress_rows(rows, columns, values, shape):
 def bits_of(count):
     """Return the number of bits that distinguish `count` numbers."""
     return max(1, (count - 1).bit_length())
+
+
+def count_each(rows, size):
+    """Return the number of each of the numbers 0 to size - 1 in rows (n,), n < 2^32, as (size,) int64."""
+    tables = np.zeros((max(1, min(get_num_threads(), len(rows) // max(1, size))), size), np.uint32)
+    _count_parts(rows, tables)
+    return tables.sum(axis=0, dtype=np.int64)
+
+
+@by_block(lambda tables: len(tables), heavy=True)
+def _count_parts(start, stop, rows, tables):
+    """Count consecutive parts of rows (n,), each in a table of its own."""
+    for part in range(start, stop):
+        for row in rows[rows.size * part // len(tables) : rows.size * (part + 1) // len(tables)]:
+            tables[part, row] += np.uint32(1)
+
+
+def join_rows(parts, rows, indptr):
+    """Return a column (n,) of ratings from those of parts, which have rows[i] one after the other in parts[i].
+
+    indptr (M + 1,) or longer: where each row begins in the result.
+    """
+    out = empty(int(indptr[-1]), parts[0].dtype)
+    for part, own in zip(parts, rows):
+        copy_rows(own, indptr, np.cumsum(np.diff(indptr)[own]), part, out)
+    return out
+
+
+@by_block(lambda rows: len(rows))
+def copy_rows(start, stop, rows, indptr, stops, part, out):
+    """Copy the rows of a part, which end at stops (rows,), to out, where row r begins at indptr[r]."""
+    for k in range(start, stop):
+        first = stops[k - 1] if k else 0
+        for place in range(stops[k] - first):
+            out[indptr[rows[k]] + place] = part[first + place]
