@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -45,6 +46,7 @@ class Settings(NamedTuple):
     loose: bool = False  # for trials, whose minimum is not certified
 
 
+@dataclass(eq=False, repr=False)
 class RankSVM(Estimator):
     """Linear RankSVM with L2 loss (Eq. 1): f(w) = w'w / 2 + C sum over pairs of max(0, 1 - w'(x_i - x_j))^2.
 
@@ -117,59 +119,47 @@ class RankSVM(Estimator):
     groups=qid keeps a query together.
     """
 
-    coef_: Float64
-    columns_: Int64
-    C_: float
-    solver_: str
-    device_: str
-    scaling_: Scaling
-    feature_map_: Thresholds | Fourier | None
-    objective_: float
-    gradient_norm_: float
-    n_pairs_: int
-    n_queries_: int
-    n_features_in_: int
-    feature_names_in_: Ids
-    n_iter_: int
-    n_cg_: int
-    stop_reason_: Literal["converged", "eps", "rounding", "max_iter"]
-    converged_: bool
-    history_: list[dict[str, Any]]
-    timings_: dict[str, float]
-    chosen_: dict[str, Any]
-    trials_: list[dict[str, Any]]
-    evals_result_: dict[str, dict[str, float]]
-    path_: list[dict[str, Any]]
-    metric_: str
+    C: float | Literal["auto"] = "auto"
+    _: KW_ONLY
+    solver: Solver = "auto"
+    eps: float = 1e-5
+    max_iter: int = 200
+    scale: Scale = "auto"
+    device: DeviceLike = "auto"
+    precondition: bool = True
+    features: Features = "linear"
+    pair_weights: PairWeights = "equal"
+
+    coef_: Float64 = field(init=False)
+    columns_: Int64 = field(init=False)
+    C_: float = field(init=False)
+    solver_: str = field(init=False)
+    device_: str = field(init=False)
+    scaling_: Scaling = field(init=False)
+    feature_map_: Thresholds | Fourier | None = field(init=False)
+    objective_: float = field(init=False)
+    gradient_norm_: float = field(init=False)
+    n_pairs_: int = field(init=False)
+    n_queries_: int = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: Ids = field(init=False)
+    n_iter_: int = field(init=False)
+    n_cg_: int = field(init=False)
+    stop_reason_: Literal["converged", "eps", "rounding", "max_iter"] = field(init=False)
+    converged_: bool = field(init=False)
+    history_: list[dict[str, Any]] = field(init=False)
+    timings_: dict[str, float] = field(init=False)
+    chosen_: dict[str, Any] = field(init=False)
+    trials_: list[dict[str, Any]] = field(init=False)
+    evals_result_: dict[str, dict[str, float]] = field(init=False)
+    path_: list[dict[str, Any]] = field(init=False)
+    metric_: str = field(init=False)
 
     _fitted_by = "coef_"
     _facts = ("C_", "n_features_in_", "n_queries_", "n_pairs_", "stop_reason_", "solver_", "device_")
     __metadata_request__fit = {"qid": True, "query_weight": True, "sample_weight": True}
     __metadata_request__predict = {"qid": True}
     __metadata_request__score = {"qid": True}
-
-    def __init__(
-        self,
-        C: float | Literal["auto"] = "auto",
-        *,
-        solver: Solver = "auto",
-        eps: float = 1e-5,
-        max_iter: int = 200,
-        scale: Scale = "auto",
-        device: DeviceLike = "auto",
-        precondition: bool = True,
-        features: Features = "linear",
-        pair_weights: PairWeights = "equal",
-    ) -> None:
-        self.C = C
-        self.solver = solver
-        self.eps = eps
-        self.max_iter = max_iter
-        self.scale = scale
-        self.device = device
-        self.precondition = precondition
-        self.features = features
-        self.pair_weights = pair_weights
 
     def check(self):
         """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""
