@@ -189,7 +189,6 @@ class RankSVM(Estimator):
         eval_group: Sequence[ArrayLike] | None = None,
         eval_qid: Sequence[ArrayLike] | None = None,
         feature_names: Sequence[str] | None = None,
-        validation: DocumentsLike | None = None,
         metric: str | RankingMetric = "pa",
         progress: Progress | None = None,
         team: Team | None = None,
@@ -222,8 +221,6 @@ class RankSVM(Estimator):
             group or qid of each (X, y) of eval_set.
         feature_names : list of str
             Names of the columns, for arrays.
-        validation : Documents or (X, y, qid)
-            Deprecated: use eval_set.
         metric : str or path.RankingMetric
             A name of evaluation.evaluate, by which C 'auto' is chosen.
         progress : callable
@@ -259,17 +256,13 @@ class RankSVM(Estimator):
 
         sets = [inputs.read(*pair) for pair in inputs.eval_sets(eval_set, eval_group, eval_qid)]
         given = X, y, qid, group, query_weight, sample_weight, feature_names
-        if validation is not None:
-            warnings.warn("validation= is deprecated: write eval_set=[...] instead.", FutureWarning, stacklevel=2)
-        run = self.prepare(*given, team=team, validation=validation, metric=metric, eval_sets=sets)
+        run = self.prepare(*given, team=team, metric=metric, eval_sets=sets)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         if eval_set is not None:
             self.evals_result_ = {f"validation_{number}": serve.measure(self, pair) for number, pair in enumerate(sets)}
         return self
 
-    def prepare(
-        self, X, y=None, qid=None, *more, team=None, choose=True, validation=None, metric="pa", eval_sets=(), **named
-    ):
+    def prepare(self, X, y=None, qid=None, *more, team=None, choose=True, metric="pa", eval_sets=(), **named):
         """Return run.Run: all that does not depend on C, with complete settings.
 
         more, named: further arguments of inputs.read. choose: choose C "auto" from the data. eval_sets:
@@ -280,7 +273,7 @@ class RankSVM(Estimator):
         settings, team = self.check(), team or ALONE
         metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
         is_open = choose and settings.C == "auto"
-        held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
+        held_out = selection.choose_validation(eval_sets, metric) if is_open else None
         read = inputs.narrow_inputs(inputs.read(X, y, qid, *more, **named))
         settings = selection.choose_settings(read, settings, team, choose, held_out, metric)
         return run.Run(read, settings, team)
