@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -46,7 +46,7 @@ class Settings(NamedTuple):
     loose: bool = False  # for trials, whose minimum is not certified
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class RankSVM(Estimator):
     """Linear RankSVM with L2 loss (Eq. 1): f(w) = w'w / 2 + C sum over pairs of max(0, 1 - w'(x_i - x_j))^2.
 
@@ -119,8 +119,7 @@ class RankSVM(Estimator):
     groups=qid keeps a query together.
     """
 
-    C: float | Literal["auto"] = "auto"
-    _: KW_ONLY
+    C: float | Literal["auto"] = field(default="auto", kw_only=False)
     solver: Solver = "auto"
     eps: float = 1e-5
     max_iter: int = 200
