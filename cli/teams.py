@@ -21,7 +21,6 @@ from gpukit.parallel import dask_cluster
 from gpukit.parallel.current_team import check_same_files, join_team
 from gpukit.parallel.launch import (
     choose_gpu_count,
-    choose_process_count,
     factorization_seconds,
     launch,
     make_rank_settings,
@@ -100,7 +99,9 @@ def choose_team_size(ask, seconds):
     name, count = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
     if count != AUTO:
         return count or 1
-    size, why = chosen(ask.device, seconds) if ask.gpus else choose_process_count(cores())
+    size, why = 1, f"its threads use all {cores()} processors, and several ranks were never faster on one machine"
+    if ask.gpus:
+        size, why = chosen(ask.device, seconds)
     report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.silent)
     return size
 

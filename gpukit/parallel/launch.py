@@ -174,8 +174,3 @@ def choose_gpu_count(seconds, available):
         return 1, "the time on one GPU was not measured for this request"
     reason = f"about {seconds:.2g} s on one GPU; several are faster from {LONG_SECONDS:g} s on"
     return (available if seconds > LONG_SECONDS else 1), reason
-
-
-def choose_process_count(cores):
-    """Return (number of processes on the CPU, reason): always one."""
-    return 1, f"its threads use all {cores} processors, and several ranks were never faster on one machine"
