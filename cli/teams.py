@@ -21,12 +21,10 @@ from gpukit.parallel import dask_cluster
 from gpukit.parallel.current_team import check_same_files, join_team
 from gpukit.parallel.launch import (
     choose_gpu_count,
-    choose_process_count,
-    factorization_workload,
-    imputation_workload,
+    factorization_seconds,
     launch,
     make_rank_settings,
-    ranksvm_workload,
+    pass_seconds,
 )
 from gpukit.parallel.rendezvous import UnreachableError
 from gpukit.runtime.launcher_env import PARENT_VARIABLE, REPORT_SECONDS, launched_ranks
@@ -44,11 +42,11 @@ A_NUMBER = {".npz": 8, ".npy": 8, ".parquet": 4, "packed": 2.5, "text": 7}
 
 
 @contextlib.contextmanager
-def run_as_team(ask, sources=(), work=lambda: None):
+def run_as_team(ask, sources=(), seconds=lambda: None):
     """Yield the parallel.Team of this process.
 
     With --ranks, --gpus or --dask, this process starts the ranks, waits, and exits with their code. sources: the files
-    that every rank opens; work(): the launch.Workload for auto.
+    that every rank opens; seconds(): on one GPU, for auto.
     """
     ctx = click.get_current_context()
     if ask.ranks and ask.gpus:
@@ -56,7 +54,7 @@ def run_as_team(ask, sources=(), work=lambda: None):
     by_others = PARENT_VARIABLE not in os.environ
     if by_others and (address := getattr(ask, "dask", None)):
         ctx.exit(run_on_dask(ctx, ask, address, sources))
-    wanted = choose_team_size(ask, work) if by_others and launched_ranks()[0] == 1 else 1
+    wanted = choose_team_size(ask, seconds) if by_others and launched_ranks()[0] == 1 else 1
     if wanted > 1:
         check_sources(sources)
         settings = make_rank_settings(wanted, bool(ask.gpus))
@@ -93,7 +91,7 @@ def run_on_dask(ctx, ask, address, sources):
     return code
 
 
-def choose_team_size(ask, work):
+def choose_team_size(ask, seconds):
     """Return the number of ranks of --ranks or --gpus.
 
     The choice of auto is printed.
@@ -101,17 +99,19 @@ def choose_team_size(ask, work):
     name, count = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
     if count != AUTO:
         return count or 1
-    size, why = chosen(ask.device, work) if ask.gpus else choose_process_count(cores())
+    size, why = 1, f"its threads use all {cores()} processors, and several ranks were never faster on one machine"
+    if ask.gpus:
+        size, why = chosen(ask.device, seconds)
     report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.silent)
     return size
 
 
-def chosen(device, work):
+def chosen(device, seconds):
     """Return (number of GPUs for auto, reason) for a --device."""
     if device not in ("auto", "cuda"):
         return 1, f"--device {device} names one place"
     count = gpu_count()
-    return choose_gpu_count(work() if count > 1 else None, count)
+    return choose_gpu_count(seconds() if count > 1 else None, count)
 
 
 def check_launched_once(ask):
@@ -197,10 +197,10 @@ def size(file):
     return file.stat().st_size
 
 
-def workload_of_ratings(path, estimator):
-    """Return the launch.Workload of a training on a file.
+def seconds_of_ratings(path, estimator):
+    """Return the seconds of a training on a file on one GPU.
 
-    None if it is unknown or ranks are not supported.
+    None if they are unknown or ranks are not supported.
     """
     from gpukit.factorization.shared.training import check_parameters
 
@@ -208,20 +208,20 @@ def workload_of_ratings(path, estimator):
     with contextlib.suppress(ParameterError):
         check_parameters(estimator, settings, on_gpus=True)
         if count is not None and settings.solver == "sgd":
-            return factorization_workload(count, settings.epochs, settings.n_factors, settings.n_neighbors)
+            return factorization_seconds(count, settings.epochs, settings.n_factors, settings.n_neighbors)
     return None
 
 
-def workload_of_documents(paths, grid):
-    """Return the launch.Workload of RankSVMs on training files.
+def seconds_of_documents(paths, grid):
+    """Return the seconds of RankSVMs on training files on one GPU.
 
-    It includes all weights of a grid (None: one weight).
+    They include all weights of a grid (None: one weight).
     """
     values, products = entries(paths, A_FEATURE), 20  # with the Hessian, of a training
-    return None if values is None else ranksvm_workload(values, products * len(grid or [1]))
+    return None if values is None else pass_seconds("features", values, products * len(grid or [1]))
 
 
-def workload_of_tensor(path, method, steps):
-    """Return the launch.Workload of an imputation; None if it is not distributed."""
+def seconds_of_tensor(path, method, steps):
+    """Return the seconds of an imputation on one GPU; None if it is not distributed."""
     numbers = entries([path], A_NUMBER) if method in ("auto", "spectral") else None
-    return None if numbers is None else imputation_workload(numbers, steps)
+    return None if numbers is None else pass_seconds("tensor", numbers, steps)

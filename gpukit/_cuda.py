@@ -10,21 +10,7 @@ from gpukit.runtime import settings
 
 with settings.refuse_unparsed():
     from numba import cuda
-from numba.core import config, types
-
-__all__ = [
-    "SIMULATED",
-    "assume_gpu",
-    "cuda",
-    "device",
-    "intrinsic",
-    "kernel",
-    "factory",
-    "overload",
-    "targets",
-    "types",
-    "with_shared_memory",
-]
+from numba.core import config, types  # noqa: F401
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 if not SIMULATED:

@@ -119,12 +119,12 @@ class _Facts:
         if isinstance(value, ModuleType):
             return self.module(value, names)
         if isinstance(value, type):
-            return _class_text(value, self)
+            return class_text(value, self)
         if hasattr(value, "py_func") or hasattr(value, "_defn") or _is_own_function(value):
             self.others.append(value)
             return "#"
         if isinstance(value, (tuple, list)):
-            return f"{_class_text(kind, self)}:[{', '.join(map(self.value, value))}]"
+            return f"{class_text(kind, self)}:[{', '.join(map(self.value, value))}]"
         if isinstance(value, (set, frozenset)):
             return f"{kind.__name__}:{sorted(map(self.value, value))}"
         if isinstance(value, dict):
@@ -156,13 +156,12 @@ class _Facts:
         return f"{type(value).__module__}.{type(value).__qualname__} {shown}"
 
 
-def class_text(cls):
-    """Return the text of a class: the fields of a named tuple, the source file of another class of gpukit."""
-    return _class_text(cls, _Facts("cpu"))
+def class_text(cls, facts=None):
+    """Return the text of a class: the fields of a named tuple, the source file of another class of gpukit.
 
-
-def _class_text(cls, facts):
-    name = f"{cls.__module__}.{cls.__qualname__}"
+    facts: the _Facts of the node that refers to it.
+    """
+    facts, name = facts or _Facts("cpu"), f"{cls.__module__}.{cls.__qualname__}"
     if hasattr(cls, "_fields"):
         return f"class {name} {cls._fields} {facts.value(getattr(cls, '_field_defaults', {}))}"
     return f"class {name}" if _is_foreign(cls.__module__) else f"class {name} {_source_hash(cls)}"

@@ -11,7 +11,7 @@ check_threads()
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # a small problem is no fault of its user's
 with settings.refuse_unparsed():
     import numba  # (which reads the environment)
-settings.check_settings()
+settings.check_features()
 private.base_folder()  # refuses a wrong GPUKIT_CACHE before anything is compiled
 import numba.extending
 from numba import typeof  # noqa: F401

@@ -148,13 +148,9 @@ def heed():
 def ignore_requests():
     """Ignore all requests from now on, at the end of a command."""
     if signal.getsignal(signal.SIGALRM) == _command.again:
-        for number in (*SIGNALS, signal.SIGALRM, *filter(is_heeded, OF_RANKS)):
+        with_handler = [number for number in OF_RANKS if callable(signal.getsignal(number))]
+        for number in (*SIGNALS, signal.SIGALRM, *with_handler):
             signal.signal(number, signal.SIG_IGN)
-
-
-def is_heeded(number):
-    """Return True if this process has a handler for a signal."""
-    return callable(signal.getsignal(number))
 
 
 _command = _Command()

@@ -96,7 +96,7 @@ def train_lshmf(ask, stages):
     with options_named():
         is_half(ask.precision, capability is not None, 0)  # this and check() raise for invalid options
         steps.build(ask).check()
-    with run_as_team(ask, work=lambda: teams.workload_of_ratings(ask.ratings, steps.build(ask))) as team:
+    with run_as_team(ask, seconds=lambda: teams.seconds_of_ratings(ask.ratings, steps.build(ask))) as team:
         if team.size > 1:
             steps.check_shared(ask)
         reads = None if is_pattern(ask.ratings) else ask.ratings, ask.test

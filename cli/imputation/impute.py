@@ -95,7 +95,10 @@ def impute(ask, stages):
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     start_warm_up(ask.device, products=True)  # raises if the device does not exist
-    with run_as_team(ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # only the first rank reads
+    with (
+        run_as_team(ask, (), lambda: steps.seconds_on_one_gpu(ask)) as team,
+        NAMING.named(),
+    ):  # only the first rank reads
         if ask.model is not None:
             return None if team.rank else resume(ask, stages)
         if team.rank:  # the first rank reads, reports and writes

@@ -62,9 +62,9 @@ def values_file(ask):
     return ask.path if ask.tensor is None else ask.tensor
 
 
-def work(ask):
-    """Return the launch.Workload that ranks would share, or None."""
-    return None if ask.model else teams.workload_of_tensor(values_file(ask), ask.method, ask.iterations)
+def seconds_on_one_gpu(ask):
+    """Return the estimated seconds of an imputation that GPUs can share, or None."""
+    return None if ask.model else teams.seconds_of_tensor(values_file(ask), ask.method, ask.iterations)
 
 
 def check_form(ask):

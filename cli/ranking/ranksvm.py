@@ -78,7 +78,7 @@ def ranksvm(ask, stages):
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     files = [path for job in jobs for path in job.sources.values()]
-    with run_as_team(ask, files, lambda: teams.workload_of_documents([job.train for job in jobs], ask.grid)) as team:
+    with run_as_team(ask, files, lambda: teams.seconds_of_documents([job.train for job in jobs], ask.grid)) as team:
         report.compile_ahead(ask, team, "documents", capability=capability, reads=files)
         stages.done("start")
         done = []

@@ -23,7 +23,7 @@ def as_plain(values):
     """Return values as numpy or scipy objects; others (lists, None) unchanged.
 
     A pandas frame or column of numbers becomes an array, missing values NaN; so does a masked array. An array on a GPU
-    (__cuda_array_interface__, as cupy's, torch's and numba's have, or DLPack) is copied to the host.
+    (__cuda_array_interface__, as cupy's, torch's and numba's have) is copied to the host.
     """
     if isinstance(values, np.ma.MaskedArray):
         return fill_masked(values)
@@ -103,12 +103,7 @@ def device_view(array):
 
 
 def as_resident(values):
-    """Return the Resident of an array on a GPU, else None.
-
-    Arrays with DLPack alone need cupy.
-    """
-    if not is_on_gpu(values) and not hasattr(values, "__array__") and hasattr(values, "__dlpack_device__"):
-        values = values if is_in_main_memory(values) else cupy_of(values)
+    """Return the Resident of an array on a GPU, else None."""
     return Resident(values) if is_on_gpu(values) else None
 
 
@@ -294,28 +289,13 @@ def ensure_host(array):
 
 
 def from_dlpack(values):
-    """Return a DLPack object as a numpy array.
-
-    Arrays on a GPU are copied through cupy.
-    """
-    return np.from_dlpack(values) if is_in_main_memory(values) else cupy_of(values).get()
-
-
-def is_in_main_memory(values):
-    """Return True for a DLPack object whose device type is 1, kDLCPU."""
-    return values.__dlpack_device__()[0] == 1
-
-
-def cupy_of(values):
-    """Return cupy's view of a DLPack object on a GPU."""
-    try:
-        import cupy
-    except ImportError:
+    """Return a DLPack object in main memory as a numpy array; DataError for one on a GPU."""
+    main_memory = 1  # kDLCPU
+    if values.__dlpack_device__()[0] != main_memory:
         raise DataError(
-            f"the {type(values).__name__} lies on a GPU and speaks DLPack alone, which takes cupy to read: "
-            "pip install 'gpukit[cuda]', or hand in numpy.asarray of it."
-        ) from None
-    return cupy.from_dlpack(values)
+            f"the {type(values).__name__} is on a GPU and has DLPack alone. Convert it first: cupy.from_dlpack(...)."
+        )
+    return np.from_dlpack(values)
 
 
 def placer(values):

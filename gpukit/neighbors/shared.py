@@ -10,7 +10,7 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.neighbors import plan, run
 from gpukit.neighbors.plan import CARDS
-from gpukit.neighbors.run import sum_slices
+from gpukit.neighbors.run import cut_columns, sum_slices
 from gpukit.parallel.nccl import make_gpu_transport
 from gpukit.parallel.team import HostTransport
 
@@ -70,10 +70,7 @@ def units_of(indptr, pieces, rank, first, last):
     ends = np.cumsum(here.T.reshape(-1)).reshape(last - first, len(pieces))
     starts = ends - here.T
     joins = np.stack([np.arange(first, last), starts[:, 0], ends[:, -1]], axis=1).astype(np.int64)
-    count = here[rank]
-    item = np.repeat(np.arange(last - first), count)
-    part = np.arange(len(item)) - np.repeat(np.cumsum(count) - count, count)
-    length, begin = np.diff(indptr)[first:last][item], np.asarray(indptr)[first:last][item]
-    low, high = (begin + piece * length // count[item] for piece in (part, part + 1))
-    units = np.stack([item + first, low, high, starts[item, rank] + part], axis=1)
-    return np.ascontiguousarray(units, np.int64), joins
+    units, _, first_unit = cut_columns(np.asarray(indptr)[first : last + 1], here[rank])
+    item = units[:, 0].copy()
+    units[:, 0], units[:, 3] = item + first, starts[item, rank] + np.arange(len(item)) - first_unit[item]
+    return units, joins

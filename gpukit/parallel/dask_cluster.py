@@ -78,7 +78,7 @@ def launch(client, arguments, command=COMMAND, partitions=None):
     """
     partitions = partitions or {worker: [] for worker in list_workers(client)}
     workers = list(partitions)
-    with hold_workers(client, workers):
+    with hold_cluster(client):
         tasks = [submit(client, describe_worker, worker) for worker in workers]
         places = client.gather(tasks)
         gpus, job = assign_gpus(places), secrets.token_hex(4)
@@ -135,19 +135,16 @@ def submit(client, function, worker, *arguments):
 
 
 @contextlib.contextmanager
-def hold_workers(client, workers):
-    """Hold a lock for each worker, in one order for all jobs: two that wait for each other's workers would not end."""
+def hold_cluster(client):
+    """Hold the lock of a cluster: two jobs that wait for each other's workers would not end."""
     from distributed import Lock
 
-    locks = []
+    lock = Lock("gpukit", scheduler_rpc=client.scheduler, loop=client.loop)
+    lock.acquire()
     try:
-        for worker in workers:
-            lock = Lock(f"gpukit {worker}", scheduler_rpc=client.scheduler, loop=client.loop)
-            lock.acquire()
-            locks.append(lock)
         yield
     finally:
-        for lock in locks if client.status == "running" else ():
+        if client.status == "running":
             lock.release()
 
 

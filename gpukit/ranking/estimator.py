@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -45,6 +46,7 @@ class Settings(NamedTuple):
     loose: bool = False  # for trials, whose minimum is not certified
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RankSVM(Estimator):
     """Linear RankSVM with L2 loss (Eq. 1): f(w) = w'w / 2 + C sum over pairs of max(0, 1 - w'(x_i - x_j))^2.
 
@@ -117,59 +119,46 @@ class RankSVM(Estimator):
     groups=qid keeps a query together.
     """
 
-    coef_: Float64
-    columns_: Int64
-    C_: float
-    solver_: str
-    device_: str
-    scaling_: Scaling
-    feature_map_: Thresholds | Fourier | None
-    objective_: float
-    gradient_norm_: float
-    n_pairs_: int
-    n_queries_: int
-    n_features_in_: int
-    feature_names_in_: Ids
-    n_iter_: int
-    n_cg_: int
-    stop_reason_: Literal["converged", "eps", "rounding", "max_iter"]
-    converged_: bool
-    history_: list[dict[str, Any]]
-    timings_: dict[str, float]
-    chosen_: dict[str, Any]
-    trials_: list[dict[str, Any]]
-    evals_result_: dict[str, dict[str, float]]
-    path_: list[dict[str, Any]]
-    metric_: str
+    C: float | Literal["auto"] = field(default="auto", kw_only=False)
+    solver: Solver = "auto"
+    eps: float = 1e-5
+    max_iter: int = 200
+    scale: Scale = "auto"
+    device: DeviceLike = "auto"
+    precondition: bool = True
+    features: Features = "linear"
+    pair_weights: PairWeights = "equal"
+
+    coef_: Float64 = field(init=False)
+    columns_: Int64 = field(init=False)
+    C_: float = field(init=False)
+    solver_: str = field(init=False)
+    device_: str = field(init=False)
+    scaling_: Scaling = field(init=False)
+    feature_map_: Thresholds | Fourier | None = field(init=False)
+    objective_: float = field(init=False)
+    gradient_norm_: float = field(init=False)
+    n_pairs_: int = field(init=False)
+    n_queries_: int = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: Ids = field(init=False)
+    n_iter_: int = field(init=False)
+    n_cg_: int = field(init=False)
+    stop_reason_: Literal["converged", "eps", "rounding", "max_iter"] = field(init=False)
+    converged_: bool = field(init=False)
+    history_: list[dict[str, Any]] = field(init=False)
+    timings_: dict[str, float] = field(init=False)
+    chosen_: dict[str, Any] = field(init=False)
+    trials_: list[dict[str, Any]] = field(init=False)
+    evals_result_: dict[str, dict[str, float]] = field(init=False)
+    path_: list[dict[str, Any]] = field(init=False)
+    metric_: str = field(init=False)
 
     _fitted_by = "coef_"
     _facts = ("C_", "n_features_in_", "n_queries_", "n_pairs_", "stop_reason_", "solver_", "device_")
     __metadata_request__fit = {"qid": True, "query_weight": True, "sample_weight": True}
     __metadata_request__predict = {"qid": True}
     __metadata_request__score = {"qid": True}
-
-    def __init__(
-        self,
-        C: float | Literal["auto"] = "auto",
-        *,
-        solver: Solver = "auto",
-        eps: float = 1e-5,
-        max_iter: int = 200,
-        scale: Scale = "auto",
-        device: DeviceLike = "auto",
-        precondition: bool = True,
-        features: Features = "linear",
-        pair_weights: PairWeights = "equal",
-    ) -> None:
-        self.C = C
-        self.solver = solver
-        self.eps = eps
-        self.max_iter = max_iter
-        self.scale = scale
-        self.device = device
-        self.precondition = precondition
-        self.features = features
-        self.pair_weights = pair_weights
 
     def check(self):
         """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""
@@ -199,7 +188,6 @@ class RankSVM(Estimator):
         eval_group: Sequence[ArrayLike] | None = None,
         eval_qid: Sequence[ArrayLike] | None = None,
         feature_names: Sequence[str] | None = None,
-        validation: DocumentsLike | None = None,
         metric: str | RankingMetric = "pa",
         progress: Progress | None = None,
         team: Team | None = None,
@@ -232,8 +220,6 @@ class RankSVM(Estimator):
             group or qid of each (X, y) of eval_set.
         feature_names : list of str
             Names of the columns, for arrays.
-        validation : Documents or (X, y, qid)
-            Deprecated: use eval_set.
         metric : str or path.RankingMetric
             A name of evaluation.evaluate, by which C 'auto' is chosen.
         progress : callable
@@ -269,17 +255,13 @@ class RankSVM(Estimator):
 
         sets = [inputs.read(*pair) for pair in inputs.eval_sets(eval_set, eval_group, eval_qid)]
         given = X, y, qid, group, query_weight, sample_weight, feature_names
-        if validation is not None:
-            warnings.warn("validation= is deprecated: write eval_set=[...] instead.", FutureWarning, stacklevel=2)
-        run = self.prepare(*given, team=team, validation=validation, metric=metric, eval_sets=sets)
+        run = self.prepare(*given, team=team, metric=metric, eval_sets=sets)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         if eval_set is not None:
             self.evals_result_ = {f"validation_{number}": serve.measure(self, pair) for number, pair in enumerate(sets)}
         return self
 
-    def prepare(
-        self, X, y=None, qid=None, *more, team=None, choose=True, validation=None, metric="pa", eval_sets=(), **named
-    ):
+    def prepare(self, X, y=None, qid=None, *more, team=None, choose=True, metric="pa", eval_sets=(), **named):
         """Return run.Run: all that does not depend on C, with complete settings.
 
         more, named: further arguments of inputs.read. choose: choose C "auto" from the data. eval_sets:
@@ -290,7 +272,7 @@ class RankSVM(Estimator):
         settings, team = self.check(), team or ALONE
         metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
         is_open = choose and settings.C == "auto"
-        held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
+        held_out = selection.choose_validation(eval_sets, metric) if is_open else None
         read = inputs.narrow_inputs(inputs.read(X, y, qid, *more, **named))
         settings = selection.choose_settings(read, settings, team, choose, held_out, metric)
         return run.Run(read, settings, team)

@@ -37,7 +37,7 @@ class RankingMetric(NamedTuple):
 
 def regularization_path(model, train, validation, grid, metric, query_weight=None, progress=None, team=None):
     """See RankSVM.fit_path; fit and return model."""
-    values, held_out = check_grid(grid), ValidationSet(read_set(validation), metric).check_defined()
+    values, held_out = check_grid(grid), ValidationSet(read(*arguments(validation)), metric).check_defined()
     run = model.prepare(*arguments(train), query_weight=query_weight, team=team, choose=False)
     held_out.scale_like(run)
     path, results, w = [], [], None
@@ -62,11 +62,6 @@ def arguments(documents):
     if isinstance(documents, tuple) and len(documents) == 3:
         return documents
     raise DataError(f"train and validation are Documents, or (X, y, qid); got {type(documents).__name__}.")
-
-
-def read_set(documents):
-    """Return the inputs.Inputs of Documents or (X, y, qid)."""
-    return read(*arguments(documents))
 
 
 def entry(run, C, result, seconds, metrics):

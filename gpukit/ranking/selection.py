@@ -25,7 +25,7 @@ from gpukit.model_selection.splits import choose_users, hash_floats, hash_groups
 from gpukit.model_selection.trial import Budget, Trial, best_of, has_passed_best, list_finalists, simplest_of
 from gpukit.ranking import run
 from gpukit.ranking.inputs import Inputs, Queries
-from gpukit.ranking.path import RankingMetric, ValidationSet, read_set
+from gpukit.ranking.path import RankingMetric, ValidationSet
 from gpukit.ranking.shared import broadcast_json
 from gpukit.ranking.solvers import choose
 from gpukit.ranking.solvers.choose import stored_values
@@ -180,13 +180,11 @@ def list_scales(settings):
     return SCALES if settings.features == "linear" else ("deviation",)
 
 
-def choose_validation(validation, eval_sets, metric):
-    """Return the path.ValidationSet on which C is chosen: of Documents or (X, y, qid), else of the last inputs.Inputs.
+def choose_validation(eval_sets, metric):
+    """Return the path.ValidationSet on which C is chosen: of the last inputs.Inputs.
 
-    None if there is none, or, with a warning, if the labels of the last do not define the metric.
+    None if there is none, or, with a warning, if its labels do not define the metric.
     """
-    if validation is not None:
-        return ValidationSet(read_set(validation), metric).check_defined()
     if not eval_sets:
         return None
     try:

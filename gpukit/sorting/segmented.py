@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit import device as devices
-from gpukit._pool import parallel_map
-from gpukit.base.arrays import as_array, device_view, is_on_gpu
+from gpukit.base.arrays import as_array, device_view, is_on_gpu, to_ordered_floats
 from gpukit.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ def segmented_argsort(
     Parameters
     ----------
     keys : array (n,), float32, float64 or integers
-        Integers above 2**53 in size are sorted by numpy on a CPU, and twice on a GPU, by their lower and upper halves.
-        Arrays on a GPU have __cuda_array_interface__ and are float32 or float64.
+        Integers are sorted exactly, also above 2**53. Arrays on a GPU have __cuda_array_interface__ and are float32 or
+        float64.
     offsets : array (m + 1,) of integers
         Ascending from 0 to n. Segment s is keys[offsets[s]:offsets[s + 1]] and may be empty.
     device : {'auto', 'cpu', 'cuda', 'cuda:N'}
@@ -64,10 +63,6 @@ def segmented_argsort(
     offsets = check_offsets(offsets, len(keys))
     steps = devices.engine(place, "gpukit.sorting")
     with devices.translate_memory_errors(place, f"sorting {len(keys)} keys"):
-        if keys.dtype.kind in "iu" and not place.is_cuda:
-            return sort_integers(keys, offsets)
-        if keys.dtype.kind in "iu":
-            return sort_halves(keys, offsets, lambda half: steps.fetch(argsort(steps, half, offsets, seed)))
         order = argsort(steps, keys, offsets, seed)
         return order if on_gpu else steps.fetch(order)
 
@@ -79,25 +74,6 @@ def argsort(steps, keys, offsets, seed):
     order = steps.empty(len(keys), np.int32)
     steps.argsort(keys, steps.plan(offsets, keys.dtype, seed), order)
     return order
-
-
-def sort_integers(keys, offsets):
-    """Return the order of 64-bit integers by numpy, segment by segment."""
-    order = np.empty(len(keys), np.int32)
-
-    def sort(segments):
-        for begin, end in zip(offsets[segments].tolist(), offsets[segments + 1].tolist()):
-            order[begin:end] = keys[begin:end].argsort(kind="stable")
-
-    parallel_map(sort, np.array_split(np.arange(len(offsets) - 1), 64))
-    return order
-
-
-def sort_halves(keys, offsets, sort):
-    """Return the order of 64-bit integers: sorted by the lower 32 bits, then stably by the upper ones."""
-    begins = np.repeat(offsets[:-1], np.diff(offsets))
-    order = sort((keys & 0xFFFFFFFF).astype(np.float64))
-    return order[begins + sort((keys >> 32)[begins + order].astype(np.float64))]
 
 
 def refuse_nan(index, size):
@@ -113,14 +89,11 @@ def require_row(array, what):
 
 
 def host_keys(keys):
-    """keys as a contiguous numpy array of float32 or float64 with the same values; integers beyond 2^53 unchanged."""
-    exact = 1 << 53  # integers up to here are exact in float64
+    """Return keys as a contiguous numpy array of float32 or float64 in the same order, see `to_ordered_floats`."""
     keys = as_array(keys, "keys")
     require_row(keys, "keys")
     if keys.dtype.kind in "iub":
-        if len(keys) and (int(keys.max()) > exact or int(keys.min()) < -exact):
-            return np.ascontiguousarray(keys)
-        return keys.astype(np.float64)
+        return np.ascontiguousarray(to_ordered_floats(keys))
     if keys.dtype.kind != "f" or keys.dtype.itemsize > 8:
         raise DataError(f"keys must be float32, float64 or integers; they are {keys.dtype}.")
     return np.ascontiguousarray(keys, np.float32 if keys.dtype.itemsize <= 4 else np.float64)

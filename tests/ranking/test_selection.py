@@ -206,11 +206,6 @@ def test_the_best_on_the_validation_set_is_taken(metric):
     again = evaluate(np.abs(held[1]), model.predict(held[0]), offsets)[metric]
     assert again == pytest.approx(model.chosen_[metric], abs=0.01)
     assert model.evals_result_["validation_1"][metric] == again
-    with pytest.warns(FutureWarning, match="validation= is deprecated: write eval_set="):
-        old = RankSVM(device="cpu").fit(
-            X, np.abs(y), qid, validation=(held[0], np.abs(held[1]), held[2]), metric=metric
-        )
-    np.testing.assert_array_equal(old.coef_, model.coef_)
 
 
 def test_an_eval_set_without_the_metric_is_reported_alone():
