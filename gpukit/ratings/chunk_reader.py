@@ -18,7 +18,7 @@ from gpukit.io.arrays import from_arrow
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
 from gpukit.io.ids import factorize, take_values, whole_ids
 from gpukit.io.records import hidden
-from gpukit.io.times import MISSING, as_seconds, order_of, order_of_whole, seconds_of
+from gpukit.io.times import as_seconds, order_of, seconds_of
 from gpukit.io.words import (
     FLOAT32_MAX,
     SHOWN,
@@ -122,17 +122,9 @@ def _seconds(column, lenient):
     lenient: as in as_seconds.
     """
     if not isinstance(column, Words):
-        return order_of_whole(column) if lenient else column
-    times = [time_of(word, lenient) for word in column.texts()]
+        return as_seconds(column, lenient=True) if lenient else column
+    times = list(map(order_of if lenient else seconds_of, column.texts()))
     return None if None in times else np.array(times, np.int64)[column.index]
-
-
-def time_of(word, lenient):
-    """Return the seconds that a word spells, else None; lenient: its order_of, or MISSING."""
-    if lenient:
-        order = None if "_" in word else order_of(word)
-        return MISSING if order is None else order
-    return int(word) if is_integer(word) else None if "_" in word else seconds_of(word)
 
 
 def with_movies(blocks, name):
@@ -207,7 +199,7 @@ def _check_word(name, word, place, number, line, bounds):
     if name not in NUMBERS:
         if name != "times" and not word:
             raise DataError(f"{where} has no {name[:-1]} id: {line[:80]!r}. Correct or remove the line.")
-        if name == "times" and time_of(word, place.layout.lenient) is None:
+        if name == "times" and not place.layout.lenient and seconds_of(word) is None:
             raise formats.bad_time(place.name, number, word)
         return
     text = _number_of(word, place.layout.decimal)
