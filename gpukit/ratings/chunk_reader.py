@@ -31,7 +31,7 @@ from gpukit.io.words import (
     text_array,
 )
 from gpukit.ratings import formats
-from gpukit.ratings.check import check_counts, check_declared, check_range, validate_ratings, with_values
+from gpukit.ratings.check import check_declared, check_range, validate_ratings, with_values
 from gpukit.ratings.formats import IDS, NUMBERS, WORDS
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 from gpukit.runtime.thread_count import get_num_threads
@@ -205,11 +205,10 @@ def _check_word(name, word, place, number, line, bounds):
     text = _number_of(word, place.layout.decimal)
     if text is None:
         raise formats.bad_rating(place.name, number, word, WORDS[name])
-    value = np.array([float(text)])
     if name == "values":
-        check_range(value.astype(np.float32), bounds, lambda _: where)
-    if name == "counts":
-        check_counts(value, lambda _: where)
+        check_range(np.array([text], np.float64).astype(np.float32), bounds, lambda _: where)
+    if name == "counts" and float(text) < 0:
+        raise DataError(f"{where} has the count {float(text):g}; counts are 0 or more. Correct or remove the line.")
 
 
 NEEDED = "Save it as csv (UTF-8) with user, item and rating."
