@@ -116,10 +116,7 @@ def read_whole(path, needed):
 
 def count_marks(raw):
     """Return the number of bytes of the byte-order marks that a text begins with; programs may add a second one."""
-    size = 0
-    while raw.startswith(BOM, size):
-        size += len(BOM)
-    return size
+    return re.match(rb"(?:\xef\xbb\xbf)*+", raw).end()
 
 
 def without_marks(raw):
