@@ -163,11 +163,10 @@ def completed_lines(long, completed, observed, fill):
     present[long.vertex, long.time] = True
     vertices, times = np.nonzero(~present)
     vertex, time = np.concatenate([long.vertex, vertices]), np.concatenate([long.time, times])
-    lines = np.arange(len(vertex))
-    is_added = lines >= len(long.vertex)
-    column = long.frame[long.value].take(np.where(is_added, 0, lines)).reset_index(drop=True)
+    lines = np.append(np.arange(len(long.vertex)), np.zeros_like(vertices))  # cells of added lines are replaced
+    column = long.frame[long.value].take(lines).reset_index(drop=True)
     out = append_lines(long, vertices, times).infer_objects()
-    out[long.value] = fill(column, completed[vertex, time], is_added | ~observed[vertex, time])
+    out[long.value] = fill(column, completed[vertex, time], ~observed[vertex, time])
     return out.take(line_order(long, vertex, time)).reset_index(drop=True)
 
 
