@@ -20,6 +20,7 @@ import numpy as np
 
 from gpukit import random
 from gpukit._jit import njit
+from gpukit._pool import map_row_blocks
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.documents.table import Documents
 from gpukit.normals import normal, shuffled_normals
@@ -29,7 +30,6 @@ from gpukit.streams import Keyed
 
 LENGTHS, QUERIES, TRAITS, RELEVANCE, FEATURES = Keyed.DOCUMENTS_SYNTH
 STREAMS = 5  # body, anchor, title, url, whole document
-PARTS = 64  # parts of the rows for parallel column bounds
 
 # Indices of a document's traits, (TRAITS_OF_ONE,) float32: match and length of each stream, then these.
 MATCH, LENGTH, FAME, DEPTH, QUALITY = 0, STREAMS, 2 * STREAMS, 2 * STREAMS + 1, 2 * STREAMS + 2
@@ -339,27 +339,15 @@ def scale_columns(X):
 
     Values are rounded to 6 decimals. A constant column becomes 0.
     """
-    lows, highs = np.full((2, PARTS, X.shape[1]), [[[np.inf]], [[-np.inf]]], dtype=np.float32)
-    _column_bounds(X, lows, highs)
-    low = lows.min(axis=0).astype(np.float64)
-    width = highs.max(axis=0) - low
-    _scale(X, low, np.divide(1e6, width, out=np.zeros_like(width), where=width > 0))
+    ends = map_row_blocks(lambda rows: (X[rows].min(axis=0), X[rows].max(axis=0)), X.shape)
+    low = np.min([lowest for lowest, _ in ends], axis=0).astype(np.float64)
+    width = np.max([highest for _, highest in ends], axis=0) - low
+    unit = np.divide(1e6, width, out=np.zeros_like(width), where=width > 0)
 
+    def scale(rows):
+        X[rows] = np.rint((X[rows] - low) * unit) / 1e6
 
-@by_block(lambda lows: len(lows), heavy=True, fastmath=False)
-def _column_bounds(start, stop, X, lows, highs):
-    for part in range(start, stop):
-        for row in range(part * len(X) // PARTS, (part + 1) * len(X) // PARTS):
-            for column in range(X.shape[1]):
-                lows[part, column] = min(lows[part, column], X[row, column])
-                highs[part, column] = max(highs[part, column], X[row, column])
-
-
-@by_block(lambda X: len(X), fastmath=False)
-def _scale(start, stop, X, low, unit):
-    for row in range(start, stop):
-        for column in range(X.shape[1]):
-            X[row, column] = np.float32(np.rint((X[row, column] - low[column]) * unit[column]) / 1e6)
+    map_row_blocks(scale, X.shape)
 
 
 def ranks(relevance, offsets):

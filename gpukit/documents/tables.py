@@ -1,7 +1,4 @@
-"""Read and write documents as tables: csv with a header, or Parquet, with columns label, qid and features.
-
-In Parquet the features are separate columns, or one column of lists.
-"""
+"""Read and write documents as tables: csv with a header, or Parquet, with columns label, qid and one per feature."""
 
 import itertools
 from collections import Counter
@@ -45,7 +42,7 @@ def roles_of(names, file):
         listing = ", ".join(name[:SHOWN] for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
         raise DataError(
             f"{file} has the columns {listing}: documents need label (relevance), qid, and features in columns of "
-            "their own or, in Parquet, as lists in one."
+            "their own."
         )
     twice = next((name for name, count in Counter(features).items() if count > 1), None)
     if twice is not None:
@@ -213,11 +210,10 @@ class TableFile:
 
     def _refuse_infinite(self, start, column, values, place):
         """Raise DataError for the first infinite entry of a feature's column, whose numbers were `values`."""
-        row, names = int(np.argmin(np.isfinite(column))), self.features
-        name = quote(names[place]) if len(names) == self.X.shape[1] else f"number {place + 1}"
+        row = int(np.argmin(np.isfinite(column)))
         raise DataError(
-            f"{self.place(start + row)} has a feature that is not finite in {column.dtype}: {name} is {values[row]:g}. "
-            "Correct or remove it."
+            f"{self.place(start + row)} has a feature that is not finite in {column.dtype}: "
+            f"{quote(self.features[place])} is {values[row]:g}. Correct or remove it."
         )
 
     def documents(self, labels, queries, weights, comments, names):
@@ -302,9 +298,8 @@ class CsvFile(TableFile):
 def read_parquet(source, null, dtype):
     """Return the Documents of Parquet in an open Source.
 
-    Columns as in read_csv, or one column has a list of features per row. null: replacement of missing features
-    (read_letor). dtype: of X; None: float32 if all features are, or for more than 2^27 numbers; else float64. Raises
-    DataError with the row.
+    Columns as in read_csv. null: replacement of missing features (read_letor). dtype: of X; None: float32 if all
+    features are, or for more than 2^27 numbers; else float64. Raises DataError with the row.
     """
     file = ParquetFile(source, null)
     batches = [file.add(start, batch, dtype) for start, batch in file.reader.batches(file.reader.names)]
@@ -312,7 +307,7 @@ def read_parquet(source, null, dtype):
         raise DataError(f"{source.name} holds no documents.")
     labels, qids, weights, comments = zip(*batches)
     names, queries = file.features, factorize(np.concatenate(qids), "query")
-    if file.listed or (NUMBERED in file.reader.metadata and names == numbered_names(file.X.shape[1])):
+    if NUMBERED in file.reader.metadata and names == numbered_names(len(names)):
         names = None
     weights = None if weights[0] is None else np.concatenate(weights).astype(np.float64)
     comments = None if comments[0] is None else list(itertools.chain(*comments))
@@ -320,9 +315,7 @@ def read_parquet(source, null, dtype):
 
 
 class ParquetFile(TableFile):
-    """Documents in Parquet. listed: True if one column has lists of features."""
-
-    listed = False
+    """Documents in Parquet."""
 
     def __init__(self, source, null):
         from gpukit.io import tables
@@ -341,31 +334,12 @@ class ParquetFile(TableFile):
         qids = reader.ids(roles["qid"], start, "query id").to_numpy(zero_copy_only=False)
         weights = reader.numbers(roles["weight"], start, "weight") if "weight" in roles else None
         comments = reader.text(roles["comment"], "comment") if "comment" in roles else None
-        columns = zip(itertools.cycle(self.features), self._features(batch, start))  # a column of lists has one name
-        features = [self._numbers(column, start, f"feature {name!r}") for name, column in columns]
+        features = [self._numbers(batch[name], start, f"feature {name!r}") for name in self.features]
         if dtype is None:
             is_single = all(values.dtype == np.float32 for values in features) or reader.rows * len(features) > MANY
             dtype = np.float32 if is_single else np.float64
         self.fill(start, features, reader.rows, dtype)
         return labels, qids, weights, comments
-
-    def _features(self, batch, start):
-        """Return the features of a batch as pyarrow columns."""
-        import pyarrow
-        from pyarrow import compute
-
-        first = batch[self.features[0]]
-        if len(self.features) > 1 or not self.reader.is_list(first):
-            return [batch[name] for name in self.features]
-        self.listed = True
-        self.reader.refuse_missing(first, start, "features")
-        sizes = np.array(compute.list_value_length(first))
-        n = self.X.shape[1] if self.X is not None else int(sizes[0])
-        if (sizes != n).any() or n == 0:
-            row = int(np.argmax(sizes != n))
-            raise DataError(f"{self.place(start + row)} has {sizes[row]:,} features where row 1 has {n:,}.")
-        flat = first.flatten()
-        return [flat.take(pyarrow.array(np.arange(place, len(flat), n))) for place in range(n)]
 
     def _numbers(self, column, start, what):
         """Return a feature's column (rows,) of numbers, NaN where a value is missing; what: its name, for messages."""

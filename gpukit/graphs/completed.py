@@ -10,9 +10,7 @@ from gpukit.graphs.column_types import (
     BOOLEAN,
     WHOLE,
     boolean_words,
-    is_converted,
     refill,
-    type_of_column,
     type_of_words,
 )
 from gpukit.graphs.columns import columns_of
@@ -53,24 +51,28 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, co
     """
     table, as_parquet = open_table(source), str(path).lower().endswith(".parquet")
     spelling = Spelling(completed.dtype) if spelling is None else spelling
+
+    def fill_typed(column, values, missing):
+        return refill(column, np.where(missing, values, table.column(column)), missing)
+
+    fill = fill_typed if as_parquet and isinstance(table, FrameTable) else spelling.fill
     roles, frame = columns_of(table, label_set(ids), None if alone else len(completed), layout, columns)
     if roles.layout == "long":
-        return _write_long(path, table, long_of(table, roles, frame, ids), completed, observed, as_parquet, spelling)
-    filled, seen = (part if roles.layout == "rows" else part.T for part in (completed, observed))
-    is_typed = as_parquet and isinstance(table, FrameTable)
+        out = completed_lines(long_of(table, roles, frame, ids), completed, observed, fill)
+    else:
+        filled, seen = (part if roles.layout == "rows" else part.T for part in (completed, observed))
+        if not isinstance(table, FrameTable):
+            frame = table.frame(roles.header, spelled=len(table.first) + 1)
+        cells = {place: frame[place] for place in frame.columns}
+        for index, place in enumerate(roles.values):
+            cells[place] = fill(frame[place], filled[:, index], ~seen[:, index])
+        out = frame.__class__(cells)
+    if not as_parquet:
+        return _write_text(path, table, roles, out)
     if not isinstance(table, FrameTable):
-        frame = table.frame(roles.header, spelled=len(table.first) + 1)
-    numbers, columns = table.numbers(frame[list(roles.values)]) if is_typed else None, {}
-    for index, place in enumerate(roles.values):
-        missing = ~seen[:, index]
-        if is_typed:
-            columns[place] = refill(frame[place], np.where(missing, filled[:, index], numbers[:, index]), missing)
-        else:
-            words = boolean_words(frame[place][seen[:, index]])
-            columns[place] = frame[place].to_numpy(object, copy=True)
-            columns[place][missing] = spelling.words(filled[missing, index], words)
-    out = frame.__class__({place: columns.get(place, frame[place]) for place in frame.columns})
-    _write(path, table, roles, out, as_parquet)
+        for place in roles.values:
+            out[place] = numbers_of_words(out[place])
+    _write_parquet(path, table, roles.header, out)
 
 
 class Spelling(NamedTuple):
@@ -79,6 +81,12 @@ class Spelling(NamedTuple):
     dtype: np.dtype
     minimum: float | None = None
     maximum: float | None = None
+
+    def fill(self, column, values, missing):
+        """Return the cells of a column of words, the missing ones spelled by their values (R,)."""
+        cells = column.to_numpy(object, copy=True)
+        cells[missing] = self.words(values[missing], boolean_words(column[~missing]))
+        return cells
 
     def words(self, numbers, booleans=None):
         """Return numbers as [str].
@@ -96,26 +104,6 @@ class Spelling(NamedTuple):
             if number % 1 == 0 or not low <= float(word) <= high:
                 words[index] = np.format_float_positional(number, trim="-")
         return words
-
-
-def _write_long(path, table, long, completed, observed, as_parquet, spelling):
-    """Write a long table."""
-    if as_parquet and isinstance(table, FrameTable):
-        out = completed_as(long, completed, observed)
-    else:
-        words = boolean_words(long.frame[long.value][observed[long.vertex, long.time]])
-        out = completed_frame(long, completed, observed, lambda values: spelling.words(np.asarray(values), words))
-    _write(path, table, long.columns, out, as_parquet)
-
-
-def _write(path, table, roles, out, as_parquet):
-    """Write a completed frame as Parquet or text; values of a text become numbers in Parquet."""
-    if not as_parquet:
-        return _write_text(path, table, roles, out)
-    if not isinstance(table, FrameTable):
-        for place in roles.values:
-            out[place] = numbers_of_words(out[place])
-    _write_parquet(path, table, roles.header, out)
 
 
 def numbers_of_words(words):
@@ -165,37 +153,21 @@ def _write_parquet(path, table, header, out):
         out.to_parquet(aside, index=False)
 
 
-def completed_frame(long, completed, observed, written):
+def completed_lines(long, completed, observed, fill):
     """Return the DataFrame of a Long with imputed values and added lines.
 
-    Its columns are 0 to C-1. completed, observed (N, T): by long.ids and long.moments. written: function from numbers
-    (n,) to their cells.
+    Its columns are 0 to C-1. completed, observed (N, T): by long.ids and long.moments. fill: function of a column, its
+    values and a mask of missing cells that returns the column's cells, see column_types.refill.
     """
     present = np.zeros(completed.shape, bool)
     present[long.vertex, long.time] = True
     vertices, times = np.nonzero(~present)
-    cells = long.frame[long.value].astype(object).to_numpy(copy=True)
-    lacking = ~observed[long.vertex, long.time]
-    cells[lacking] = written(completed[long.vertex, long.time][lacking])
-    more = append_lines(long, vertices, times)
-    more[long.value] = np.concatenate([cells, np.array(written(completed[vertices, times]), dtype=object)])
-    return more.take(line_order(long, vertices, times)).reset_index(drop=True)
-
-
-def completed_as(long, completed, observed):
-    """Return completed_frame with values in the frame's dtype.
-
-    See column_types.is_converted.
-    """
-    import pandas
-
-    column = long.frame[long.value]
-    kind = type_of_column(column)
-    out = completed_frame(long, completed, observed, lambda numbers: kind.cast(np.asarray(numbers)).tolist())
-    out = out.infer_objects()
-    dtype = np.float64 if is_converted(column) else column.dtype
-    out[long.value] = pandas.Series(out[long.value].tolist(), out.index, dtype=dtype)
-    return out
+    vertex, time = np.concatenate([long.vertex, vertices]), np.concatenate([long.time, times])
+    lines = np.append(np.arange(len(long.vertex)), np.zeros_like(vertices))  # cells of added lines are replaced
+    column = long.frame[long.value].take(lines).reset_index(drop=True)
+    out = append_lines(long, vertices, times).infer_objects()
+    out[long.value] = fill(column, completed[vertex, time], ~observed[vertex, time])
+    return out.take(line_order(long, vertex, time)).reset_index(drop=True)
 
 
 def append_lines(long, vertices, times):
@@ -235,20 +207,20 @@ def fill_column(column, rows, others):
     return cells.where(pandas.Series(rows >= 0), words)
 
 
-def line_order(long, vertices, times):
-    """Return the order in which lines and added lines are written.
+def line_order(long, vertex, time):
+    """Return the order in which lines and added lines are written, whose vertices and times are vertex and time.
 
     In a table sorted by time, or by sensor and then time, added lines are inserted; otherwise they are at the end.
     """
-    vertex, time = np.concatenate([long.vertex, vertices]), np.concatenate([long.time, times])
-    later = np.arange(len(vertex)) >= len(long.vertex)
+    count = len(long.vertex)
+    later = np.arange(len(vertex)) >= count
     first = firsts(long.vertex, len(long.ids))
     rank = ranks(np.where(first < 0, len(vertex), first))  # in order of appearance
     if is_rising(long.time):
         return np.lexsort((rank[vertex] if is_rising(long.time * len(rank) + rank[long.vertex]) else later, time))
     if is_rising(rank[long.vertex] * len(long.moments) + long.time):
         return np.lexsort((time, rank[vertex]))
-    return np.concatenate([np.flatnonzero(~later), len(long.vertex) + np.lexsort((vertices, times))])
+    return np.concatenate([np.arange(count), count + np.lexsort((vertex[count:], time[count:]))])
 
 
 def is_rising(keys):

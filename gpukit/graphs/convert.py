@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ from gpukit.base import check_integer
 from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency, vertices_of_graph
-from gpukit.graphs.column_types import ColumnTypes, types_of
+from gpukit.graphs.column_types import types_of
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.io import trust
 from gpukit.io.times import exact_seconds
@@ -301,30 +300,4 @@ def validate_tensor(data):
         )
     if data.vertices is not None:
         _check_ids(_ids(data.vertices), count)
-    if data.given is not None:
-        _check_given(data.given, shape)
-    if data.types is not None:
-        _check_types(data.types, (shape[0], shape[1] * shape[2]))
     return data._replace(adjacency=adjacency)
-
-
-def _check_types(types, shape):
-    sizes = np.shape(getattr(types, "codes", None))
-    if (
-        not isinstance(types, ColumnTypes)
-        or len(sizes) != 2
-        or any(value not in (1, n) for value, n in zip(sizes, shape))
-    ):
-        raise DataError(f"GraphTensor.types are not those of {shape[0]:,} x {shape[1]:,} cells. Leave them out.")
-
-
-def _check_given(original, shape):
-    whole = (
-        isinstance(original, tuple)
-        and 1 <= len(original) <= 3
-        and all(isinstance(size, int | np.integer) for size in original)
-    )
-    if not whole or original[0] != shape[0] or prod(map(int, original)) != prod(shape):
-        raise DataError(
-            f"GraphTensor.given is {original!r:.80}; it is the shape of the tensor as it was handed in, {shape}."
-        )

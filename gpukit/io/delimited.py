@@ -28,7 +28,7 @@ class Wanted(NamedTuple):
 
     sep: the separator, ' ' for any run of blanks; fields: number of fields per line. ids: whole numbers or words;
     numbers: decimals or words; times: whole numbers of any spelling, or words; missing: the words read as NaN in a
-    column of decimals.
+    column of decimals; decimal: '.' or ',', the decimal point of numbers.
     """
 
     sep: str
@@ -37,6 +37,7 @@ class Wanted(NamedTuple):
     numbers: tuple = ()
     times: tuple = ()
     missing: tuple = ()
+    decimal: str = "."
 
 
 def columns_of(raw, wanted, words=()):
@@ -208,6 +209,7 @@ def _table(text, mark, has_breaks, wanted, kinds):
                     column_types={str(place): kind for place, kind in kinds.items()},
                     include_columns=[str(place) for place in kinds],
                     null_values=wanted.missing,
+                    decimal_point=wanted.decimal,
                     check_utf8=False,
                 ),
             )

@@ -194,16 +194,13 @@ def number_by_table(ids):
     """
     if not len(ids):
         return None
-    ends = parallel_map(lambda start: _ends(ids[start : start + PIECE]), range(0, len(ids), PIECE))
+    parts = [ids[start : start + PIECE] for start in range(0, len(ids), PIECE)]
+    ends = parallel_map(lambda part: (int(part.min()), int(part.max())), parts)
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     if not are_close(low, high, len(ids)):
         return None
     ranks, known = rank_present(used_rows(ids, high - low + 1, low), low)
     return take_values(ranks, ids, low), known
-
-
-def _ends(ids):
-    return int(ids.min()), int(ids.max())
 
 
 def used_rows(rows, count, low=0):

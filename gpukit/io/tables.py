@@ -291,11 +291,6 @@ class Reader:
         self.refuse_missing(column, start, what)
         return column.cast(pyarrow.string()) if str(column.type) == "string_view" else column
 
-    def is_list(self, column):
-        """Return True for a column of lists."""
-        kind = column.type
-        return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-
     def text(self, column, what):
         """Return a batch's column of text as [str], '' for nulls.
 
@@ -316,7 +311,8 @@ class Reader:
         kind = column.type
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
             if not types.is_decimal(kind):
-                raise DataError(f"{self.name}: the column of the {what} holds {kind}, not numbers.")
+                advice = " Give each number of a list a column of its own." if types.is_nested(kind) else ""
+                raise DataError(f"{self.name}: the column of the {what} holds {kind}, not numbers.{advice}")
             exact = kind.scale == 0 and kind.precision <= most_digits
             column = column.cast(pyarrow.int64() if exact else pyarrow.float64())
         is_boolean = types.is_boolean(column.type)

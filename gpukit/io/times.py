@@ -24,8 +24,8 @@ def seconds_of(text, unit=1):
     two days. Fractions of seconds are cut off. Dates are UTC unless an offset is given. unit: MICRO for microseconds.
     """
     try:
-        seconds = math.floor(float(text) * unit)
-        return seconds if -(2**63) <= seconds < 2**63 else None
+        seconds = int(text) * unit if is_integer(text) else math.floor(float(text) * unit)
+        return seconds if -(2**63) <= seconds < 2**63 and "_" not in text else None
     except (ValueError, OverflowError):
         pass
     try:
@@ -41,19 +41,13 @@ def _iso(date):
 
 
 def order_of(text):
-    """Return an int by which a time is ordered among those of its column, None if it is none.
+    """Return an int by which a time is ordered among those of its column, MISSING if it is none.
 
-    It is in microseconds. Whole numbers that are too large for it are kept, as all of their column are.
+    It is in microseconds, or in seconds if int64 does not hold these.
     """
-    if not is_integer(text):
-        return seconds_of(text, MICRO)
-    return order_of_whole(np.array([int(text)]))[0] if abs(int(text)) < 2**63 else None
-
-
-def order_of_whole(numbers):
-    """Return whole numbers (n,) int64 as order_of returns them."""
-    largest = 2**63 // MICRO
-    return np.where((numbers < largest) & (numbers > -largest), numbers * MICRO, numbers)
+    order = seconds_of(text, MICRO)
+    order = seconds_of(text) if order is None else order
+    return MISSING if order is None else order
 
 
 def as_seconds(values, what="times", lenient=False):
@@ -73,25 +67,14 @@ def as_seconds(values, what="times", lenient=False):
             f"{what}: {array.dtype} of shape {array.shape} are no times. Give one column of seconds since 1970 or of "
             "dates such as 2005-09-06."
         )
-    if array.dtype.kind in "iu":
-        result, bad = array.astype(np.int64), array > np.uint64(2**63 - 1) if array.dtype == np.uint64 else np.False_
-        result = order_of_whole(result) if lenient else result
-    elif array.dtype.kind == "M":
-        result, bad = array.astype(f"datetime64[{'us' if lenient else 's'}]").astype(np.int64), np.isnat(array)
-    elif array.dtype.kind == "f":
-        array = array.astype(np.float64)
-        array = np.where(np.abs(array) < 2.0**63 / MICRO, array * MICRO, array) if lenient else array
-        bad = ~(np.abs(array) < 2.0**63)
-        result = np.floor(np.where(bad, 0, array)).astype(np.int64)
-    else:
-        different, which = np.unique(as_text(array), return_inverse=True)
-        each = [(order_of if lenient else seconds_of)(word) for word in different.tolist()]
-        bad = np.array([value is None for value in each], dtype=bool)[which]
-        result = np.array([value or 0 for value in each], dtype=np.int64)[which]
+    result, is_bad = _in_units(array, 1)
     if lenient:
-        result[np.broadcast_to(bad, result.shape)] = MISSING
-    elif bad.any():
-        row = int(np.argmax(bad))
+        micro, is_beyond = _in_units(array, MICRO)
+        result = np.where(is_beyond, result, micro) if is_beyond.any() else micro
+        result[is_bad] = MISSING
+        return result
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
         raise DataError(
             f"{what}: row {row + 1:,} has {str(array[row])!r}, which is no time. Give seconds since 1970 or "
             "dates such as 2005-09-06."
@@ -110,9 +93,28 @@ def exact_seconds(values, what="times"):
     if array.dtype.kind == "f":
         fractions = array.astype(np.float64) - whole
     else:
-        micro = array.astype("datetime64[us]").astype(np.int64) if array.dtype.kind == "M" else _micro(array)
-        fractions = np.where(micro == MISSING, 0, micro - whole * MICRO) / MICRO
+        micro, is_beyond = _in_units(array, MICRO)
+        fractions = np.where(is_beyond, 0, micro - whole * MICRO) / MICRO
     return whole + fractions if fractions.any() else whole
+
+
+def _in_units(array, unit):
+    """Return (times (n,) int64 in units, mask of those that are none or exceed int64); unit: 1 or MICRO a second."""
+    if array.dtype.kind in "iu":
+        numbers, largest = array.astype(np.int64), (2**63 - 1) // unit
+        if not len(array) or (array.max() <= largest and array.min() >= -largest):
+            return numbers * unit if unit > 1 else numbers, np.broadcast_to(False, array.shape)
+        return numbers * unit, (numbers > largest) | (numbers < -largest) | ((numbers < 0) != (array < 0))
+    if array.dtype.kind == "M":
+        return array.astype(f"datetime64[{'s' if unit == 1 else 'us'}]").astype(np.int64), np.isnat(array)
+    if array.dtype.kind == "f":
+        numbers = array.astype(np.float64) * unit
+        is_beyond = ~(np.abs(numbers) < 2.0**63)
+        return np.floor(np.where(is_beyond, 0, numbers)).astype(np.int64), is_beyond
+    different, which = np.unique(as_text(array), return_inverse=True)
+    each = [seconds_of(word, unit) for word in different.tolist()]
+    is_none = np.array([value is None for value in each], bool)
+    return np.array([value or 0 for value in each], np.int64)[which], is_none[which]
 
 
 def _as_dates(array):
@@ -123,10 +125,3 @@ def _as_dates(array):
     if kinds and all(issubclass(kind, timedelta) for kind in kinds):
         array = array.astype("m8[us]")
     return np.datetime64(0, "s") + array if array.dtype.kind == "m" else array
-
-
-def _micro(texts):
-    """Return texts of times as microseconds (n,) int64, MISSING beyond int64."""
-    different, which = np.unique(as_text(texts), return_inverse=True)
-    each = [seconds_of(word, MICRO) for word in different.tolist()]
-    return np.array([MISSING if value is None else value for value in each], np.int64)[which]

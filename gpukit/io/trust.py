@@ -96,30 +96,16 @@ def check_ids(name, ids):
 def first_repeated(ids):
     """Return an id that occurs twice, or None.
 
-    Fast for ascending ids, for mostly ascending ids with some appended, and for whole numbers in a dense range.
+    Fast for ascending ids, and for mostly ascending ids with some appended.
     """
     rising = ids[1:] > ids[:-1]
-    if rising.all() or (ids.dtype.kind == "i" and is_unique_by_marks(ids)):
+    if rising.all():
         return None
     count = 1 + int(np.argmin(rising))
     ascending, behind = ids[:count], ids[count:]
     known, counts = np.unique(behind, return_counts=True)
     twice = (counts > 1) | (ascending[np.minimum(np.searchsorted(ascending, known), count - 1)] == known)
     return known[np.argmax(twice)] if twice.any() else None
-
-
-def is_unique_by_marks(ids):
-    """Return True if marking shows that the whole numbers ids (n,) are unique.
-
-    False if their range is too wide.
-    """
-    dense = 16  # largest ratio of id range to id count for which marking is faster than sorting
-    low, high = int(ids.min()), int(ids.max())
-    if high - low >= dense * len(ids):
-        return False
-    marks = np.zeros(high - low + 1, np.bool_)
-    marks[np.subtract(ids, low, dtype=np.int64)] = True
-    return np.count_nonzero(marks) == len(ids)
 
 
 def check_sparse(name, matrix):

@@ -116,19 +116,6 @@ def check_range(values, bounds, locate):
         )
 
 
-def check_counts(counts, locate):
-    """Raise DataError for the first of counts (n,) below 0.
-
-    locate: function from a row to its description.
-    """
-    negative = np.flatnonzero(counts < 0)
-    if len(negative):
-        row = int(negative[0])
-        raise DataError(
-            f"{locate(row)} has the count {counts[row]:g}; counts are 0 or more. Correct or remove the line."
-        )
-
-
 def check_declared(name, shape, count):
     """Raise DataError if a file declares far too many users or items."""
     most_empty, empty_a_rating = 1 << 24, 64  # limits of declared rows without ratings

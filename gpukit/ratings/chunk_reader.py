@@ -6,7 +6,6 @@ A block is parsed line by line if one of its lines may be wrong.
 """
 
 import contextlib
-import itertools
 import re
 from typing import NamedTuple
 
@@ -19,22 +18,20 @@ from gpukit.io.arrays import from_arrow
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
 from gpukit.io.ids import factorize, take_values, whole_ids
 from gpukit.io.records import hidden
-from gpukit.io.times import MISSING, as_seconds, order_of, order_of_whole, seconds_of
+from gpukit.io.times import as_seconds, order_of, seconds_of
 from gpukit.io.words import (
     FLOAT32_MAX,
     SHOWN,
     as_ids,
     decode,
-    is_decimal_comma,
     is_integer,
     is_number,
     number_fault,
     strip_blank_end,
     text_array,
-    with_point,
 )
 from gpukit.ratings import formats
-from gpukit.ratings.check import check_counts, check_declared, check_range, validate_ratings, with_values
+from gpukit.ratings.check import check_declared, check_range, validate_ratings, with_values
 from gpukit.ratings.formats import IDS, NUMBERS, WORDS
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 from gpukit.runtime.thread_count import get_num_threads
@@ -48,25 +45,11 @@ SMALL = np.iinfo(np.int32)
 class Block(NamedTuple):
     """Content of a block of lines.
 
-    columns: {name: (rows,) array or Words}, ids as int32, int64 or Words; lines: its number of lines; commas: {name:
-    Commas} of its numbers.
+    columns: {name: (rows,) array or Words}, ids as int32, int64 or Words; lines: its number of lines.
     """
 
     columns: dict
     lines: int
-    commas: dict = {}
-
-
-class Commas(NamedTuple):
-    """Summary of a column's numbers.
-
-    first: (row, word) of the first one with a comma, or None; is_certain: one of them cannot be thousands (1,234);
-    has_points: a number without a comma has a fraction.
-    """
-
-    first: tuple | None = None
-    is_certain: bool = False
-    has_points: bool = False
 
 
 def parse_columns(raw, layout, bounds=None, words=()):
@@ -76,9 +59,8 @@ def parse_columns(raw, layout, bounds=None, words=()):
     high) of ratings; words: names of columns whose ids are known to be words.
     """
     numbers, ids, times = (_select_places(layout.places, names) for names in (NUMBERS, IDS, ("times",)))
-    result = columns_of(
-        raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _select_places(layout.places, words)
-    )
+    wanted = Wanted(layout.sep, layout.fields, ids, numbers, times, decimal=layout.decimal)
+    result = columns_of(raw, wanted, _select_places(layout.places, words))
     return None if result is None else _block(result, count_lines(raw), layout, bounds)
 
 
@@ -88,14 +70,14 @@ def _select_places(places, names):
 
 def _block(result, count, layout, bounds):
     """Return the Block of {position: array or Words}; None if lines need checking."""
-    columns, commas = {name: result[place] for name, place in layout.places.items()}, {}
+    columns = {name: result[place] for name, place in layout.places.items()}
     for name in columns.keys() & {*NUMBERS}:
-        columns[name], commas[name] = _numbers(columns[name])
+        columns[name] = _numbers(columns[name], layout.decimal)
     if "times" in columns:
         columns["times"] = _seconds(columns["times"], layout.lenient)
     if not all(_is_sound(name, column, bounds) for name, column in columns.items()):
         return None
-    return Block({name: narrow_column(name, column) for name, column in columns.items()}, count, commas)
+    return Block({name: narrow_column(name, column) for name, column in columns.items()}, count)
 
 
 def narrow_column(name, column):
@@ -119,18 +101,19 @@ def _is_sound(name, column, bounds):
     return name != "counts" or not (column < 0).any()
 
 
-def _numbers(column):
-    """Return (column (rows,) float64 or None for invalid words, its Commas)."""
+def _numbers(column, decimal):
+    """Return a column as (rows,) float64, None for an invalid word."""
     if not isinstance(column, Words):
-        return column, Commas(has_points=bool((column != np.floor(column)).any()))
-    words, index = column.texts(), column.index
-    texts = [word if is_number(word) else with_point(word) for word in words]
-    if None in texts:
-        return None, Commas()
-    numbers, commas = np.array(texts, np.float64), [word for word in words if "," in word]
-    first = (int(np.argmax(index == words.index(commas[0]))), commas[0]) if commas else None  # in the order of the rows
-    has_points = any(number % 1 for word, number in zip(words, numbers) if "," not in word)
-    return numbers[index], Commas(first, any(map(is_decimal_comma, commas)), has_points)
+        return column
+    texts = [_number_of(word, decimal) for word in column.texts()]
+    return None if None in texts else np.array(texts, np.float64)[column.index]
+
+
+def _number_of(word, decimal):
+    """Return a number with a decimal point, None for another word."""
+    if decimal == ",":
+        word = "" if "." in word else word.replace(",", ".")
+    return word if is_number(word) else None
 
 
 def _seconds(column, lenient):
@@ -139,17 +122,9 @@ def _seconds(column, lenient):
     lenient: as in as_seconds.
     """
     if not isinstance(column, Words):
-        return order_of_whole(column) if lenient else column
-    times = [time_of(word, lenient) for word in column.texts()]
+        return as_seconds(column, lenient=True) if lenient else column
+    times = list(map(order_of if lenient else seconds_of, column.texts()))
     return None if None in times else np.array(times, np.int64)[column.index]
-
-
-def time_of(word, lenient):
-    """Return the seconds that a word spells, else None; lenient: its order_of, or MISSING."""
-    if lenient:
-        order = None if "_" in word else order_of(word)
-        return MISSING if order is None else order
-    return int(word) if is_integer(word) else None if "_" in word else seconds_of(word)
 
 
 def with_movies(blocks, name):
@@ -182,28 +157,11 @@ def _with_first(lines, field):
 class Place:
     """Position of the reader in a stream.
 
-    line: number of the next block's first line; commas: {name: Commas so far, whose
-    first has a line instead of a row}.
+    line: number of the next block's first line.
     """
 
     def __init__(self, name, layout):
         self.name, self.layout, self.line = name, layout, layout.first_line
-        self.commas = {name: Commas() for name in NUMBERS}
-
-    def add_commas(self, block, raw):
-        """Add the Commas of a block, whose lines are raw."""
-        for name, added in block.commas.items():
-            first, is_certain, has_points = self.commas[name]
-            if first is None and added.first is not None:
-                number, _, _ = next(itertools.islice(lines(raw, self.layout.sep), added.first[0], None))
-                first = self.line + number - 1, added.first[1]
-            self.commas[name] = Commas(first, is_certain or added.is_certain, has_points or added.has_points)
-
-    def check_commas(self):
-        """Raise DataError for ambiguous decimal commas, or decimal commas next to points."""
-        for name, (first, is_certain, has_points) in self.commas.items():
-            if first is not None and (has_points or not is_certain):
-                raise formats.bad_rating(self.name, *first, WORDS[name])
 
 
 def parse_lines(raw, place, bounds=None):
@@ -241,17 +199,16 @@ def _check_word(name, word, place, number, line, bounds):
     if name not in NUMBERS:
         if name != "times" and not word:
             raise DataError(f"{where} has no {name[:-1]} id: {line[:80]!r}. Correct or remove the line.")
-        if name == "times" and time_of(word, place.layout.lenient) is None:
+        if name == "times" and not place.layout.lenient and seconds_of(word) is None:
             raise formats.bad_time(place.name, number, word)
         return
-    text = word if is_number(word) else with_point(word)
+    text = _number_of(word, place.layout.decimal)
     if text is None:
         raise formats.bad_rating(place.name, number, word, WORDS[name])
-    value = np.array([float(text)])
     if name == "values":
-        check_range(value.astype(np.float32), bounds, lambda _: where)
-    if name == "counts":
-        check_counts(value, lambda _: where)
+        check_range(np.array([text], np.float64).astype(np.float32), bounds, lambda _: where)
+    if name == "counts" and float(text) < 0:
+        raise DataError(f"{where} has the count {float(text):g}; counts are 0 or more. Correct or remove the line.")
 
 
 NEEDED = "Save it as csv (UTF-8) with user, item and rating."
@@ -328,7 +285,7 @@ class RatingsBuilder:
         self.columns = None
 
     def read(self, stream, request, layout=None):
-        """Append one text Stream and return the Place of its end; raises DataError.
+        """Append one text Stream; raises DataError.
 
         layout: formats.Layout of a Stream that begins within a file; None: that of its first lines.
         """
@@ -343,8 +300,6 @@ class RatingsBuilder:
                 lambda read: self._take(*read, place, request),
                 get_num_threads(),
             )
-        place.check_commas()
-        return place
 
     def _columns_of_words(self):
         """Return the names of columns whose last block has words."""
@@ -353,7 +308,6 @@ class RatingsBuilder:
     def _take(self, raw, block, place, request):
         """Append whole lines at a Place; block: None if they must be parsed line by line."""
         block = block or parse_lines(raw, place, request.bounds)
-        place.add_commas(block, raw)
         self.add(block.columns, request.need_rating)
         place.line += block.lines
 

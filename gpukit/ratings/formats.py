@@ -30,6 +30,7 @@ from gpukit.io.times import seconds_of
 from gpukit.io.words import (
     comma_error,
     commas_are_decimal,
+    is_decimal_comma,
     is_integer,
     is_number,
     number_fault,
@@ -248,7 +249,7 @@ class Layout:
 
     places: {role: position} of the columns of Ratings that the file has; skip, first_line: byte offset and line of the
     first rating; shape: declared (M, N, ratings) or None; lenient: invalid times are MISSING; named: whether it has
-    a header, None for formats that have none.
+    a header, None for formats that have none; decimal: '.' or ',', the decimal point of numbers.
     """
 
     format: str
@@ -260,6 +261,7 @@ class Layout:
     shape: tuple | None = None
     lenient: bool = False
     named: bool | None = None
+    decimal: str = "."
 
 
 def recognise(head, name, request):
@@ -409,7 +411,21 @@ def _delimited(lines, name, request, format):
         refuse_unclear(words, where)
     if has_names and not rest:
         raise NoRowsError(f"{name} holds a header and nothing else: no ratings.")
-    return Layout(format, sep, len(words), places, *lines[has_names][1:], named=has_names)
+    decimal = _decimal_point(lines[has_names:], sep, places)
+    return Layout(format, sep, len(words), places, *lines[has_names][1:], named=has_names, decimal=decimal)
+
+
+def _decimal_point(lines, sep, places):
+    """Return ',' if a number of the first lines has a decimal comma and none a point, else '.'.
+
+    1,234 alone decides nothing: its comma may be of thousands.
+    """
+    if not any("," in line.text if sep != "," else '"' in line.text for line in lines):
+        return "."
+    rows = [split(line.text, sep) for line in lines]
+    words = [row[places[role]] for row in rows for role in NUMBERS if places.get(role, len(row)) < len(row)]
+    has_points = any("." in word and is_number(word) for word in words)
+    return "," if any(map(is_decimal_comma, words)) and not has_points else "."
 
 
 def _refuse_json(line, name):
@@ -457,7 +473,7 @@ def bad_rating(name, line, text, what="rating"):
     """Return the DataError for an invalid rating, weight or count."""
     if (problem := comma_error(text)) is not None:
         return DataError(f"{name}, line {line:,}: the {what} {quote(text)} has {problem}")
-    fault = number_fault(text, "float32") or "not a number"
+    fault = number_fault(text, "float32") or "written with a point, and others of the file with a decimal comma"
     return DataError(
         f"{name}, line {line:,}: the {what} {quote(text)} is {fault}. Correct or remove the line; if the "
         f"{what}s stand in another column, name the columns with --columns (such as user,item,-,rating)."

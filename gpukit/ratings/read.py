@@ -264,7 +264,7 @@ def read_titles(path: Input) -> dict[int, str] | dict[str, str]:
         titles[words[item]] = words[title]
     if not titles:
         raise DataError(f"{path} holds a header and nothing else: no titles. Give {TITLES}.")
-    return _with_integers(titles)
+    return {int(item): title for item, title in titles.items()} if all(map(is_integer, titles)) else titles
 
 
 def _places(first, sep):
@@ -292,7 +292,3 @@ def _split(line, sep, count=0):
     if len(sep) > 1 or '"' not in line:
         return [word.strip() for word in line.split(sep, count - 1)]
     return words_of(line, sep)
-
-
-def _with_integers(titles):
-    return {int(item): title for item, title in titles.items()} if all(map(is_integer, titles)) else titles

@@ -305,21 +305,10 @@ def read_piece(builder, piece, request):
             stream = sources.Stream(source.name, Section(source.seekable(), piece.first, piece.last), plain=True)
             layout = content.layout
             layout = replace(layout, skip=0, first_line=layout.first_line + piece.lines)
-            refuse_commas(builder.read(stream, request, layout), source.name)
+            builder.read(stream, request, layout)
         else:
             for stream in source.streams(rating_files):
                 builder.read(stream, request)
-
-
-def refuse_commas(place, name):
-    """Raise DataError for a decimal comma in a piece, whose meaning depends on the other pieces of the file."""
-    for commas in place.commas.values():
-        if commas.first is not None:
-            line, word = commas.first
-            raise DataError(
-                f"{name}, line {line:,}: {word!r} has a comma, which only one process reads. Write a point, or leave "
-                "--ranks, --gpus and --dask out."
-            )
 
 
 def number_rows(sides, columns, team):

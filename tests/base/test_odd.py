@@ -88,9 +88,6 @@ ODD |= {
     "graph of numbers": GraphTensor(1, 2, 3),
     "graph, broken": GraphTensor(broken_csr(), np.ones((3, 1, 1)), np.array([True, False, True])),
     "graph, misshapen": GraphTensor(scipy.sparse.csr_array(np.ones((3, 3))), np.ones((3, 1, 1)), np.ones(9, bool)),
-    "graph, given wrongly": GraphTensor(
-        scipy.sparse.csr_array(np.ones((3, 3)) - np.eye(3)), np.ones((3, 1, 1)), np.ones(3, bool), given=(7, "x")
-    ),
 }
 Y = (None, [1, 2], "x", [[1], [2]], [float("nan"), 1], [None, None], ["a", "b"], 3, {}, np.array([1j, 2]))
 

@@ -42,8 +42,6 @@ WRONG = {
     "ids too few": (dict(vertices=np.array(list("abcd"))), "must be 5 ids"),
     "a short truth": (dict(truth=TENSOR[:, :1]), "truth must have the shape"),
     "times too few": (dict(times=np.array([1, 2])), "times must have the shape"),
-    "another shape given": (dict(given=(5, 7)), "given is"),
-    "no shape given": (dict(given=5), "given is"),
 }
 
 

@@ -8,9 +8,9 @@ import pytest
 from support import thinned
 
 from gpukit import GraphImputer, read_graph
-from gpukit.errors import DataError, ParameterError
+from gpukit.errors import ParameterError
 from gpukit.graphs import as_graph_tensor
-from gpukit.graphs.column_types import WHOLE, ColumnType, ColumnTypes
+from gpukit.graphs.column_types import WHOLE, ColumnType
 
 T, NAMES = 40, list("abcd")
 TIMES = pandas.date_range("2020", periods=T, freq="h", name="time")
@@ -193,13 +193,6 @@ def test_a_loaded_model_has_the_same_numbers(tmp_path):
     model.save(tmp_path / "model.gpukit")
     loaded = GraphImputer.load(tmp_path / "model.gpukit")
     np.testing.assert_array_equal(loaded.completed_, model.completed_.T.to_numpy(dtype=float))
-
-
-def test_types_of_another_shape_are_refused():
-    data = as_graph_tensor(A, np.where(HOLES, np.nan, BASE).T)
-    for types in ("x", ColumnTypes((WHOLE,), np.zeros((7, 1), int))):
-        with pytest.raises(DataError, match="types are not those of"):
-            imputer().fit(data._replace(types=types))
 
 
 def test_integers_of_a_bare_table_stay_integers():

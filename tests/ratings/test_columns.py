@@ -3,11 +3,12 @@
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas
 import pytest
 
 from gpukit.errors import DataError
 from gpukit.io import times
-from gpukit.ratings import Ratings, read_ratings, write_ratings
+from gpukit.ratings import Ratings, as_ratings, read_ratings, write_ratings
 from gpukit.ratings.repeats import without_repeats
 from ratings import naive
 
@@ -157,6 +158,26 @@ def test_dates_with_points_and_slashes():
         assert times.seconds_of(word) == expected, word
     for word in ("1/2/2020", "30.2.2020", "1.2.20", "1.2.20201", "1.2.2020 soon", "2020/13/01", "2020.01.02"):
         assert times.seconds_of(word) is None, word
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        [1.75, 1.25],
+        ["1.75", "1.25"],
+        ["1970-01-01T00:00:01.75", "1.5"],
+        [2e13, 1e13],  # microseconds exceed 64 bits
+        [2**62, 2**61],
+        np.array([2**63 - 1, 5], np.uint64),
+        [5, np.nan],
+    ],
+)
+def test_the_order_of_times(order):
+    later, earlier = times.as_seconds(np.array(order), lenient=True)
+    assert later > earlier
+    frame = pandas.DataFrame({"user": [1, 1, 2], "item": [7, 7, 8], "rating": [3, 4, 5]})
+    ratings = as_ratings(frame.assign(timestamp=[*order, order[0]]))
+    assert ratings.values.tolist() == ([4, 5] if earlier == times.MISSING else [3, 5])
 
 
 @pytest.mark.parametrize("early, late", [("31.12.2019", "1.1.2020"), ("2019/12/31", "2020/01/01")])

@@ -72,7 +72,7 @@ def test_decimal_commas_of_long_files(write):
     text = "".join(f"{user}\t{item}\t{value:g}\t0,5\n".replace(".", ",") for user, item, value in rows)
     read = read_ratings(write(text), columns="user,item,rating,weight")
     assert read.values.tolist() == [value for _, _, value in rows] and (read.weights == 0.5).all()
-    with pytest.raises(DataError, match="line 302: the rating '0,5' has a decimal comma"):
+    with pytest.raises(DataError, match="line 90,001: the rating '2.5' is written with a point, and others"):
         read_ratings(write(text + "1\t900\t2.5\t1\n"), columns="user,item,rating,-")
 
 

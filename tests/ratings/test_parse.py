@@ -84,7 +84,7 @@ def contents(block):
     for name, column in block.columns.items():
         is_words = isinstance(column, delimited.Words)
         out[name] = np.array(column.texts())[column.index].tolist() if is_words else list(map(str, column.tolist()))
-    return out, block.lines, block.commas
+    return out, block.lines
 
 
 @pytest.mark.parametrize("sep, odd", thinned([",", "\t", ";", "|", " ", "::"], [0.0, 0.05, 0.5]))

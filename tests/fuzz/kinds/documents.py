@@ -113,18 +113,8 @@ def gkl_samples():
 
 
 def parquet_samples():
-    """Parquet: a column per feature; a column of lists."""
-    table = parquet.read(written(".parquet"))
-    return [single("d.parquet", parquet.written(table)), single("lists.parquet", parquet.written(in_lists()))]
-
-
-def in_lists():
-    """Return a table with the features as lists."""
-    import pyarrow
-
-    found = documents(False)
-    qids = np.repeat(found.qids, np.diff(found.offsets))
-    return pyarrow.table({"label": found.y, "qid": qids, "features": pyarrow.array(list(found.X))})
+    """Parquet: a column per feature."""
+    return [single("d.parquet", parquet.written(parquet.read(written(".parquet"))))]
 
 
 def answer(path, use):
