@@ -19,6 +19,10 @@ from gpukit.io.ids import factorize
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, DocumentsLike
 
+NULL_ERROR, NULL_ZERO, NULL_KEPT = range(3)  # rules for a NULL token
+NULL = np.float32(np.inf)  # marks a kept NULL; no finite number is read as infinity
+MANY = 1 << 27  # numbers of features above which they are float32: 1 GiB of float64
+
 
 def as_documents(
     X: DocumentsLike,
@@ -321,3 +325,29 @@ def first_not_finite(X):
     if place is None or isinstance(X, np.ndarray):
         return place and (*place, X[place])
     return int(np.searchsorted(X.indptr, place[0], "right")) - 1, int(X.indices[place[0]]), values[place]
+
+
+def is_unknown(values):
+    """Return a mask of values that mark missing ones: the largest float64, see _is_largest."""
+    values, least = np.asarray(values, np.float64), 1.7976e308
+    return (values >= least) & (values != np.inf)
+
+
+def fill_nulls(X, offsets):
+    """Replace NULL in X (l, n), dense or CSR, by the feature's minimum in the query.
+
+    It is 0 if all values are NULL, and for CSR at most 0 if an entry is not stored.
+    """
+    if isinstance(X, np.ndarray):
+        smallest = np.minimum.reduceat(X, offsets[:-1], axis=0)
+        rows, columns = np.nonzero(X == NULL)
+        result = smallest[np.searchsorted(offsets, rows, "right") - 1, columns]
+        X[rows, columns] = np.where(result == NULL, 0, result)
+        return
+    queries = np.repeat(np.arange(len(offsets) - 1), np.diff(X.indptr[offsets]))
+    keys, which, stored = np.unique(queries * X.shape[1] + X.indices, return_inverse=True, return_counts=True)
+    smallest = np.full(len(keys), np.inf)
+    np.minimum.at(smallest, which, X.data)
+    is_absent = stored < np.diff(offsets)[keys // X.shape[1]]
+    smallest = np.where(is_absent, np.minimum(smallest, 0), smallest)
+    X.data = np.where(X.data == NULL, np.where(smallest == np.inf, 0, smallest)[which], X.data).astype(X.dtype)

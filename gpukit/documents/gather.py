@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit.base.arrays import EXACT
 from gpukit.documents import parse
+from gpukit.documents.convert import MANY
 from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
 from gpukit.io.delimited import count_lines
@@ -14,9 +15,10 @@ from gpukit.runtime.thread_count import get_num_threads
 
 LINE = rb"[\r\n]"
 LINE_END = re.compile(rb"\n")
-MANY = 1 << 27  # numbers: 1 GiB of float64
 RANGE = 1 << 16  # bytes; minimum size of a range
 CUT = " The file ends in that line, without a newline: it seems to be cut short, fetch it again."
+SPARSE_WIDTH = 256  # features; above it X is CSR if less than
+SPARSE_DENSITY = 0.25  # of its entries are stored
 
 
 class DocumentsBuilder:
@@ -251,3 +253,32 @@ def _decode_all(block, starts, stops):
     except UnicodeDecodeError:
         return [decode(bytes(block.data[start:stop])) for start, stop in zip(starts, stops, strict=True)]
     return [letters[start:stop] for start, stop in zip(starts, stops, strict=True)]
+
+
+def assemble_features(builder, n):
+    """Return X (l, n) of a builder's features, dense or CSR; frees them."""
+    if n > SPARSE_WIDTH and builder.stored < SPARSE_DENSITY * n * builder.rows:
+        return _sparse(builder, n)
+    X, end = np.empty((builder.rows, n), dtype=builder.dtype_of(builder.rows * n)), builder.rows
+    while builder.features:
+        features = builder.features.pop()
+        start = end - len(features.counts)
+        parse.spread(features, X[start:end])
+        end = start
+    return X
+
+
+def _sparse(builder, n):
+    from scipy.sparse import csr_matrix
+
+    kind = np.int32 if builder.stored < 2**31 else np.int64
+    indptr = np.zeros(builder.rows + 1, dtype=kind)
+    np.cumsum(np.concatenate([features.counts for features in builder.features]), out=indptr[1:])
+    columns, end = np.empty(builder.stored, dtype=kind), builder.rows
+    data = np.empty(builder.stored, dtype=builder.dtype)
+    while builder.features:
+        features = builder.features.pop()
+        start = end - len(features.counts)
+        parse.gather(features, indptr[start:end], columns, data)
+        end = start
+    return csr_matrix((data, columns, indptr), shape=(builder.rows, n))

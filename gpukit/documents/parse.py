@@ -14,6 +14,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.base.arrays import EXACT
+from gpukit.documents.convert import NULL, NULL_ERROR, NULL_KEPT
 from gpukit.io.words import FLOAT32_MAX
 from gpukit.scheduler import by_block
 
@@ -24,9 +25,6 @@ LONGEST = np.int64(10**17)  # mantissas have at most 18 digits
 NO_DECIMAL, CUT, WHOLE = range(3)
 # Problems of a line other than invalid numbers.
 FINE, NO_QID, NO_INDEX, INDEX_ZERO, NOT_ASCENDING, NULL_TOKEN, INDEX_LARGE = range(7)
-# Rules for a NULL token.
-NULL_ERROR, NULL_ZERO, NULL_KEPT = range(3)
-NULL = np.float32(np.inf)  # marks a kept NULL; no finite number is read as infinity
 HASH = np.uint8(ord("#"))
 LARGEST_INDEX = np.int64(2**31 - 1)
 # The largest float64: its first digits, cut or rounded to five, their power of ten, and a bound of its roundings.
@@ -441,29 +439,3 @@ def gather(start, stop, features, indptr, columns, data):
         for place in range(features.counts[row]):
             columns[indptr[row] + place] = features.indices[features.places[row] + place] - 1
             data[indptr[row] + place] = features.values[features.begins[row] + place]
-
-
-def is_unknown(values):
-    """Return a mask of values that mark missing ones: the largest float64, see _is_largest."""
-    values, least = np.asarray(values, np.float64), 1.7976e308
-    return (values >= least) & (values != np.inf)
-
-
-def fill_nulls(X, offsets):
-    """Replace NULL in X (l, n), dense or CSR, by the feature's minimum in the query.
-
-    It is 0 if all values are NULL, and for CSR at most 0 if an entry is not stored.
-    """
-    if isinstance(X, np.ndarray):
-        smallest = np.minimum.reduceat(X, offsets[:-1], axis=0)
-        rows, columns = np.nonzero(X == NULL)
-        result = smallest[np.searchsorted(offsets, rows, "right") - 1, columns]
-        X[rows, columns] = np.where(result == NULL, 0, result)
-        return
-    queries = np.repeat(np.arange(len(offsets) - 1), np.diff(X.indptr[offsets]))
-    keys, which, stored = np.unique(queries * X.shape[1] + X.indices, return_inverse=True, return_counts=True)
-    smallest = np.full(len(keys), np.inf)
-    np.minimum.at(smallest, which, X.data)
-    is_absent = stored < np.diff(offsets)[keys // X.shape[1]]
-    smallest = np.where(is_absent, np.minimum(smallest, 0), smallest)
-    X.data = np.where(X.data == NULL, np.where(smallest == np.inf, 0, smallest)[which], X.data).astype(X.dtype)

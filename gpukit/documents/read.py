@@ -15,8 +15,8 @@ import numpy as np
 
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.arrays import as_numbers
-from gpukit.documents import copies, parse, tables
-from gpukit.documents.gather import DocumentsBuilder
+from gpukit.documents import copies, tables
+from gpukit.documents.convert import NULL_ERROR, NULL_KEPT, NULL_ZERO, fill_nulls
 from gpukit.documents.table import Documents
 from gpukit.documents.tables import places_of, take_columns
 from gpukit.errors import DataError
@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 
     from gpukit.typing import ArrayLike, Float64, Input
 
-NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
+NULLS = {"error": NULL_ERROR, "zero": NULL_ZERO, "min": NULL_KEPT}
 DTYPES = (None, "float32", "float64")
 NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document, or a table with columns label and qid"
 GROUPS, WEIGHTS, POSITIONS = (".query", ".group"), (".weight",), (".position",)  # suffixes of files next to the data
-SPARSE_WIDTH = 256  # features; above it X is CSR if less than
-SPARSE_DENSITY = 0.25  # of its entries are stored
 COLUMN = "position"  # of a table
 
 
@@ -301,6 +299,8 @@ def find_companions(path, suffixes):
 
 def _read_text(stream, groups, null, n_features, dtype):
     """Return the Documents of svmlight text; groups: count files next to it."""
+    from gpukit.documents.gather import DocumentsBuilder, assemble_features
+
     head = stream.text_head()
     groups = [] if _has_qids(head) else groups
     builder = DocumentsBuilder(stream, not groups, null, dtype)
@@ -310,8 +310,8 @@ def _read_text(stream, groups, null, n_features, dtype):
     builder.finish()
     X = assemble_features(builder, _width(builder.largest, n_features, stream.name))
     offsets, qids = builder.queries() if not groups else _groups(groups, stream.name, builder.rows)
-    if builder.nulls and null == parse.NULL_KEPT:
-        parse.fill_nulls(X, offsets)
+    if builder.nulls and null == NULL_KEPT:
+        fill_nulls(X, offsets)
     return Documents(X, builder.joined_labels(), offsets, qids, builder.joined_comments())
 
 
@@ -349,35 +349,6 @@ def _widen(documents, n_features, path):
         return documents._replace(X=np.pad(X, ((0, 0), (0, missing))), names=None)
     X.resize((X.shape[0], n_features))
     return documents._replace(names=None)
-
-
-def assemble_features(builder, n):
-    """Return X (l, n) of a builder's features, dense or CSR; frees them."""
-    if n > SPARSE_WIDTH and builder.stored < SPARSE_DENSITY * n * builder.rows:
-        return _sparse(builder, n)
-    X, end = np.empty((builder.rows, n), dtype=builder.dtype_of(builder.rows * n)), builder.rows
-    while builder.features:
-        features = builder.features.pop()
-        start = end - len(features.counts)
-        parse.spread(features, X[start:end])
-        end = start
-    return X
-
-
-def _sparse(builder, n):
-    from scipy.sparse import csr_matrix
-
-    kind = np.int32 if builder.stored < 2**31 else np.int64
-    indptr = np.zeros(builder.rows + 1, dtype=kind)
-    np.cumsum(np.concatenate([features.counts for features in builder.features]), out=indptr[1:])
-    columns, end = np.empty(builder.stored, dtype=kind), builder.rows
-    data = np.empty(builder.stored, dtype=builder.dtype)
-    while builder.features:
-        features = builder.features.pop()
-        start = end - len(features.counts)
-        parse.gather(features, indptr[start:end], columns, data)
-        end = start
-    return csr_matrix((data, columns, indptr), shape=(builder.rows, n))
 
 
 def _groups(paths, name, rows):

@@ -6,9 +6,17 @@ from collections import Counter
 import numpy as np
 
 from gpukit.base.arrays import EXACT, as_labels
-from gpukit.documents import parse
-from gpukit.documents.convert import check_names, group_rows, validate_documents
-from gpukit.documents.gather import MANY
+from gpukit.documents.convert import (
+    MANY,
+    NULL,
+    NULL_ERROR,
+    NULL_KEPT,
+    check_names,
+    fill_nulls,
+    group_rows,
+    is_unknown,
+    validate_documents,
+)
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
 from gpukit.io.arrays import normalize_name
@@ -192,18 +200,18 @@ class TableFile:
             if -largest <= float(values.min(initial=0)) and float(values.max(initial=0)) <= largest:  # not if NaN
                 column[:] = values
                 continue
-            gaps = np.isnan(values) | parse.is_unknown(values)
+            gaps = np.isnan(values) | is_unknown(values)
             with np.errstate(over="ignore"):
                 column[:] = values
             column[gaps] = 0
             if not np.isfinite(column).all():
                 self._refuse_infinite(start, column, values, place)
             if gaps.any():
-                column[gaps] = parse.NULL if self.null == parse.NULL_KEPT else 0
+                column[gaps] = NULL if self.null == NULL_KEPT else 0
                 is_missing |= gaps
         if is_missing.any():
             self.has_missing = True
-            if self.null == parse.NULL_ERROR:
+            if self.null == NULL_ERROR:
                 raise DataError(
                     f"{self.place(start + np.argmax(is_missing))} has no {NO_VALUE}. Remove such rows first."
                 )
@@ -227,8 +235,8 @@ class TableFile:
                 why = f"no {role}" if np.isnan(values[row]) else f"a {role} that is infinite. Correct or remove it"
                 raise DataError(f"{self.place(row)} has {why}.")
         offsets, qids = queries_of(*queries, self.place)
-        if self.has_missing and self.null == parse.NULL_KEPT:
-            parse.fill_nulls(self.X, offsets)
+        if self.has_missing and self.null == NULL_KEPT:
+            fill_nulls(self.X, offsets)
         weights = None if weights is None else weights_of(weights, offsets, qids, self.place)
         comments = None if comments is None else text_array(comments, f"{self.name}: a comment")
         names = None if names is None else text_array(names, f"{self.name}: a column's name")

@@ -8,7 +8,6 @@ from gpukit._pool import parallel_map
 from gpukit.errors import DataError, ParameterError
 from gpukit.io.times import MISSING
 from gpukit.ratings.check import are_clicks, validate_ratings
-from gpukit.ratings.orders.compressed import bits_of, pack_pairs, sort_pairs
 from gpukit.ratings.table import DISTINCT, as_counts, set_state
 
 Rule = Literal["last", "mean", "error"]
@@ -63,6 +62,8 @@ def without_repeats(ratings, rule):
         return ratings
     if not _has_repeats(ratings):
         return set_state(ratings, DISTINCT)
+    from gpukit.ratings.orders.compressed import pack_pairs, sort_pairs
+
     keys, _ = pack_pairs(ratings.users, ratings.items, ratings.shape)
     keys, places = sort_pairs(keys, ratings.shape, np.arange(len(ratings), dtype=np.uint32))
     is_repeat = np.append(False, keys[1:] == keys[:-1])
@@ -146,7 +147,7 @@ def _has_repeats(ratings):
 
     numpy sorts pieces of the pairs, then ranges of pairs from all pieces; nothing is compiled for it.
     """
-    width = np.uint64(bits_of(ratings.shape[1]))
+    width = np.uint64((max(1, ratings.shape[1]) - 1).bit_length())
 
     def sort_piece(first):
         rows = slice(first, first + PIECE)

@@ -11,7 +11,7 @@ import scipy.sparse
 from support import data
 
 from documents import naive
-from gpukit.documents import read, read_letor
+from gpukit.documents import gather, read, read_letor
 from gpukit.errors import DataError, ParameterError
 
 SAMPLE = """2 qid:10 1:0.5 2:-3 4:1e-3 #docid = A inc = 1
@@ -163,8 +163,8 @@ def test_rows_of_any_width(write, text):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_null(write, monkeypatch, null, sparse, dtype):
     if sparse:
-        monkeypatch.setattr(read, "SPARSE_WIDTH", 3)
-        monkeypatch.setattr(read, "SPARSE_DENSITY", 2.0)
+        monkeypatch.setattr(gather, "SPARSE_WIDTH", 3)
+        monkeypatch.setattr(gather, "SPARSE_DENSITY", 2.0)
     text = (
         "1 qid:1 1:0.6 2:NULL 3:NULL\n0 qid:1 1:NULL 2:NULL 3:2 4:-1\n0 qid:1 1:0.25 2:NULL\n"
         "1 qid:9 1:0.1\n0 qid:9 1:NULL\n"
