@@ -1,6 +1,6 @@
 """Solvers of the factorization, a module or a folder each.
 
-sgd      the papers' CUSGD++ and CULSH-MF        als       alternating least squares, as in cuALS
+sgd      the papers' CUSGD++ and CULSH-MF        als       alternating least squares, as in cuALS, and ials
 hogwild  batch-Hogwild, as in cuMF_SGD, with hogwild_kernels.py and hogwild_twins.py
 
 For clicks: ials, alternating least squares over all pairs (squared loss); ease, weights between items by least squares;
@@ -64,8 +64,8 @@ class Task(NamedTuple):
 
 
 def training_of(solver):
-    """Return the training module of a solver: itself, or `training` in its folder."""
-    module = importlib.import_module(f"{__name__}.{solver}")
+    """Return the training module of a solver: its own, or `training` in its folder; als.py is that of ials."""
+    module = importlib.import_module(f"{__name__}.{'als' if solver == 'ials' else solver}")
     return module if hasattr(module, "arrange") else importlib.import_module(f"{module.__name__}.training")
 
 

@@ -1,6 +1,6 @@
 """iALS: factors of clicks by alternating least squares over all pairs, without sampled negatives.
 
-training.py            an epoch, for either device
+../als.py              an epoch, for either device
 formulas.py            the loss, its normal equations, the row solver; fold_in: exact rows, given the other side
 kernels.py, twins.py   gradients from a row's clicks, a step of conjugate gradients, their preconditioner
 

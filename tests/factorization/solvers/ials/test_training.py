@@ -9,8 +9,8 @@ from gpukit.errors import DataError
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.settings import ROW_SOLVERS
 from gpukit.factorization.solvers import cpu
+from gpukit.factorization.solvers.als import inverse_of
 from gpukit.factorization.solvers.ials import formulas
-from gpukit.factorization.solvers.ials.training import inverse_of
 from gpukit.factorization.solvers.rates import USUAL
 from gpukit.runtime.thread_count import limit_threads
 
