@@ -1,6 +1,7 @@
 """Parameters of MatrixFactorization and LSHMF, validated.
 
-Objective of a training: feedback, loss and solver, from parameters that must be consistent.
+Objective of a training: feedback, loss and solver, from parameters that must be consistent. `Choice`: the settings of
+one training, the trials and the reason.
 """
 
 import warnings
@@ -170,6 +171,57 @@ class Settings(NamedTuple):
         from gpukit.factorization.solvers.rates import epoch_rates
 
         return epoch_rates(self, epoch)
+
+
+BIASES = "damped biases"  # name of the predictor in chosen_
+# Fields of Settings in a checkpoint, and those for clicks.
+KEPT_SETTINGS = "n_factors n_neighbors epochs regularization damping trend held patience".split()
+CLICKS = "solver loss n_negatives unobserved_weight exponent counted recency popular mixed ease ease_decay".split()
+
+
+class Choice(NamedTuple):
+    """Settings for all ratings, with the trials and the reason.
+
+    settings: Settings; trials: candidates as dicts, empty if nothing was tried; why: the reason in a sentence.
+    """
+
+    settings: object
+    trials: list
+    why: str
+
+    def facts(self, estimator):
+        """Return the choice as a dict for chosen_.
+
+        estimator: name of its class.
+        """
+        settings = self.settings
+        trained = settings.epochs > 0 or settings.solver == "ease"
+        clicks = {"feedback": "implicit", **click_settings(settings)} if settings.feedback == "implicit" else {}
+        return {
+            "predictor": estimator if trained else BIASES,
+            "n_factors": settings.n_factors if trained else 0,
+            "n_neighbors": settings.n_neighbors,
+            "n_epochs": settings.epochs,
+            "learning_rate": settings.learning_rate if trained else None,
+            "regularization": settings.regularization if trained else None,
+            "biases": settings.kind_of_biases,
+            "damping": list(settings.damping),
+            "trend": list(settings.trend),
+            **clicks,
+            "why": self.why,
+        }
+
+    def kept(self):
+        """Return the entries for a checkpoint, as a dict."""
+        entries = {name: getattr(self.settings, name) for name in KEPT_SETTINGS}
+        return {**entries, **click_settings(self.settings), "trials": self.trials, "why": self.why}
+
+
+def click_settings(settings):
+    """Return the Settings for clicks alone, as a dict; empty for ratings."""
+    if settings.feedback == "explicit":
+        return {}
+    return {name: getattr(settings, name) for name in CLICKS}
 
 
 def check(estimator, n_ratings=0, feedback=None):

@@ -14,7 +14,6 @@ import numpy as np
 from gpukit.errors import ModelError
 from gpukit.evaluation.lists import Popularity, clicks_of
 from gpukit.factorization import run as runs
-from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.prepared import (
     Course,
@@ -32,7 +31,7 @@ from gpukit.factorization.implicit.prepared import (
 from gpukit.factorization.implicit.states import SCALE, combine_states, deviation, partner, with_popularity
 from gpukit.factorization.model import saving
 from gpukit.factorization.model.state import without_factors
-from gpukit.factorization.settings import goal_of
+from gpukit.factorization.settings import Choice, goal_of
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease.training import solve_scores, work_of, work_of_scores
 from gpukit.model_selection.search import Search
@@ -85,7 +84,7 @@ def summarize(plan, results):
 
 
 def choose(estimator, clicks, settings, device, progress):
-    """Return the choice.Choice for an estimator and clicks.
+    """Return the settings.Choice for an estimator and clicks.
 
     settings: its settings.Settings; clicks: Ratings whose values are 1.
     """
