@@ -111,10 +111,9 @@ class Settings(NamedTuple):
     damping: of the users' and of the items' baseline biases. trend: as in PreparationOptions. held: biases stay at the
     baseline; with 0 epochs the model is the baseline. feedback: 'explicit' or 'implicit'. For 'implicit': loss;
     n_negatives sampled for a click; unobserved_weight alpha0 of every pair; exponent nu of the scale of the
-    regularization; counted: frequent clicks have more weight; recency: additional weight of the latest clicks; popular:
-    share of popularity; mixed: weight of a second model's score; ease: weight of the score of item weights, whose
-    regularization is ease_decay; row_solver: of ials. beta of Eq. (7), influence_rate and influence_decay of w and c
-    (Table 5): None for the solver's.
+    regularization; counted: frequent clicks have more weight; popular: share of popularity; mixed: weight of a second
+    model's score; ease: weight of the score of item weights, whose regularization is ease_decay; row_solver: of ials.
+    beta of Eq. (7), influence_rate and influence_decay of w and c (Table 5): None for the solver's.
     """
 
     epochs: int
@@ -137,7 +136,6 @@ class Settings(NamedTuple):
     unobserved_weight: float = 0.0
     exponent: float = 0.0
     counted: bool = False
-    recency: float = 0.0
     popular: float = 0.0
     mixed: float = 0.0
     ease: float = 0.0
@@ -176,7 +174,7 @@ class Settings(NamedTuple):
 BIASES = "damped biases"  # name of the predictor in chosen_
 # Fields of Settings in a checkpoint, and those for clicks.
 KEPT_SETTINGS = "n_factors n_neighbors epochs regularization damping trend held patience".split()
-CLICKS = "solver loss n_negatives unobserved_weight exponent counted recency popular mixed ease ease_decay".split()
+CLICKS = "solver loss n_negatives unobserved_weight exponent counted popular mixed ease ease_decay".split()
 
 
 class Choice(NamedTuple):

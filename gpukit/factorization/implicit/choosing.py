@@ -1,9 +1,9 @@
 """Model selection for clicks on a held-out share of each user's, and the training that it prepares.
 
-First `ials`: regularization and weight of unobserved pairs, in steps; click weights; number of factors. Then what is
-added to its scores: popularity, or a model with sampled negatives; with another draw of held-out clicks. Candidates are
-compared user by user; the simpler one is taken unless the other is better by more than a standard error. All costs at
-most what ten trainings on the sample cost.
+First `ials`: regularization and weight of unobserved pairs, in steps; weights by counts; number of factors. Then what
+is added to its scores: popularity, or a model with sampled negatives; with another draw of held-out clicks. Candidates
+are compared user by user; the simpler one is taken unless the other is better by more than a standard error. All costs
+at most what ten trainings on the sample cost.
 """
 
 import functools
@@ -25,7 +25,6 @@ from gpukit.factorization.implicit.prepared import (
     make_trial,
     matrix_of,
     measure_lists,
-    times_differ,
     units,
 )
 from gpukit.factorization.implicit.states import SCALE, combine_states, deviation, partner, with_popularity
@@ -230,14 +229,14 @@ def final_settings(plan, settings, has_epochs):
 
 
 def search_settings(search, settings):
-    """Return the best Trial of AXES, epochs and click weights."""
+    """Return the best Trial of AXES, epochs and weights by counts, if clicks have some."""
     clicks = search.clicks
     plan = settings if search.patience else settings._replace(epochs=min(RULES.click_epochs[0], settings.epochs))
     if "n_factors" in search.free:
         plan = plan._replace(n_factors=limit_factors(RULES.search_factors, clicks.shape))
     best = search_coarsely(search, plan)
-    for change in click_weights(clicks):
-        best = simplest_of(search.compare(best, best.candidate._replace(**change)))
+    if clicks.counts is not None and np.ptp(clicks.counts) > 0:
+        best = simplest_of(search.compare(best, best.candidate._replace(counted=True)))
     return best
 
 
@@ -271,14 +270,6 @@ def move_along(axis, free, plan, factor):
     if axis == "unobserved_weight" and "regularization" in free:
         steps["regularization"] = factor**-0.5
     return plan._replace(**{name: round_digits(getattr(plan, name) * step) for name, step in steps.items()})
-
-
-def click_weights(clicks):
-    """Yield changes of settings: weights of clicks by their counts or times, if these are known."""
-    if clicks.counts is not None and np.ptp(clicks.counts) > 0:
-        yield {"counted": True}
-    if times_differ(clicks):
-        yield {"recency": RULES.recency}
 
 
 def add_factors(search, best):

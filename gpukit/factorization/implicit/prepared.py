@@ -86,18 +86,10 @@ class Resolution:
 
 
 def weigh_clicks(clicks, settings):
-    """Return clicks as Ratings whose values are their weights by settings.Settings: 1, more for frequent and late ones.
-
-    counted: 1 + log(count); recency a: multiplied by 1 + a exp(-k / 10) for the k-th last click of a user. Equal times
-    count in their order in the data.
-    """
+    """Return clicks as Ratings whose values are weights by settings.Settings: 1 + log(count) if counted, else 1."""
     weights = np.ones(len(clicks), np.float32)
     if settings.counted and clicks.counts is not None:
         weights += np.log(np.maximum(clicks.counts, 1)).astype(np.float32)
-    if settings.recency and clicks.times is not None:
-        rank, size = clicks.ranks_in_time("user-time")
-        late = np.exp(-(size - 1 - rank) / RULES.recent_clicks)
-        weights *= (1.0 + settings.recency * late).astype(np.float32)
     return clicks.with_columns(users=clicks.users, items=clicks.items, values=weights)
 
 
@@ -129,12 +121,12 @@ class PreparedClicks:
         """Return the clicks in two orders, with the weights of settings.Settings."""
         if self.given is not None:
             return self.given
-        key = "orders", plan.counted, plan.recency
+        key = "orders", plan.counted
         return self.once(key, lambda: order_ratings(weigh_clicks(self.clicks, plan), self.device))
 
     def ready(self, plan, walk, near):
         """Return TrainingData of the clicks; walk, near: see PreparationOptions."""
-        key = "ready", plan.counted, plan.recency, walk, near
+        key = "ready", plan.counted, walk, near
         return self.once(key, lambda: make_training_data(self.orders(plan), walk, plan.seed, near, self.steps))
 
     def neighbors(self, plan, progress=None):
@@ -191,7 +183,7 @@ class Course:
 
 
 REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
-ADDED = ("counted", "recency", "popular", "mixed", "ease", "ease_decay")
+ADDED = ("counted", "popular", "mixed", "ease", "ease_decay")
 
 
 def times_differ(clicks):

@@ -57,7 +57,7 @@ def partner(estimator, plan, n_clicks, shape):
     loss = plan.loss if plan.solver == "sampled" else "cross-entropy"
     biases, factors = bool(getattr(estimator, "biases", True)), min(RULES.second_factors, *shape)
     own = {"solver": "sampled", "loss": loss, "biases": biases, "n_factors": factors, "mixed": 0.0, "popular": 0.0}
-    return plan._replace(**{**standard, **arguments, **own, "counted": False, "recency": 0.0})
+    return plan._replace(**{**standard, **arguments, **own, "counted": False})
 
 
 def deviation(state):

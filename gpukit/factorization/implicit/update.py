@@ -29,8 +29,7 @@ def weights_of(model, ratings):
 
     Values are the weights. Ratings that are not clicks are dropped.
     """
-    plan = settings_of_model(model, 0)._replace(recency=0.0)
-    return weigh_clicks(later_clicks(model, ratings), plan)
+    return weigh_clicks(later_clicks(model, ratings), settings_of_model(model, 0))
 
 
 def update_clicks(model, clicks, options, progress):

@@ -42,7 +42,7 @@ FACTS = {
 }
 NOT_ALWAYS = {"random_share", "feedback"}  # only of LSHMF; not in files of earlier versions
 LATER = {"ease": 0.0, "ease_decay": 0.0}  # not in files of earlier versions
-FORMER = {"blend", "share"}  # in files of earlier versions
+FORMER = {"blend", "share", "recency"}  # in files of earlier versions
 CHOSEN = {  # of `settings.Choice.facts`
     **dict.fromkeys(("predictor", "biases", "why"), str),
     **dict.fromkeys(("n_factors", "n_neighbors", "n_epochs"), int),
@@ -454,6 +454,6 @@ def check_chosen(facts, least_factors):
         check_choice("solver", facts["solver"], tuple(LOSSES_OF))
         check_choice("loss", facts["loss"], LOSSES_OF[facts["solver"]])
         check_integer("n_negatives", facts["n_negatives"], 0, MOST_NEGATIVES)
-        for name in ("unobserved_weight", "exponent", "recency", "mixed", "ease", "ease_decay"):
+        for name in ("unobserved_weight", "exponent", "mixed", "ease", "ease_decay"):
             check_real(name, facts[name], 0.0)
         check_real("popular", facts["popular"], 0.0, 1.0)
