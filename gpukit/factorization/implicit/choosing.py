@@ -32,7 +32,7 @@ from gpukit.factorization.model import saving
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.settings import Choice, goal_of
 from gpukit.factorization.solvers import solver_defaults
-from gpukit.factorization.solvers.ease.training import solve_scores, work_of, work_of_scores
+from gpukit.factorization.solvers.ease import solve_scores, work_of, work_of_scores
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import CLEAR, TRAININGS, Budget, best_of, round_digits, simplest_of

@@ -15,9 +15,8 @@ from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.model.state import with_weights
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.shared.partition import share_of
-from gpukit.factorization.solvers import Task, training_of
-from gpukit.factorization.solvers.ease import training as ease
-from gpukit.factorization.solvers.ease.training import best_columns
+from gpukit.factorization.solvers import Task, ease, training_of
+from gpukit.factorization.solvers.ease import best_columns
 from gpukit.model_selection.trial import EarlyStopping, Trial
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings

@@ -17,7 +17,7 @@ from gpukit.factorization.model.state import state_of_factors
 from gpukit.factorization.online import device_state
 from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
-from gpukit.factorization.solvers.ials.formulas import fold_in
+from gpukit.factorization.solvers.ials import fold_in
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 

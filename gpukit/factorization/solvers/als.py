@@ -1,10 +1,10 @@
 """Alternating least squares: all users given the items, then all items given the users; for either device.
 
 `als` learns ratings as in cuALS, `ials` clicks over all pairs. Each row is the solution of a small linear system, whose
-equations are those of squares/ and, for clicks, of ials/formulas.py. `ials` also has conjugate gradients.
+equations are those of squares.py and, for clicks, of ials.py. `ials` also has conjugate gradients.
 
 Papers: Zhou, Wilkinson, Schreiber and Pan, "Large-Scale Parallel Collaborative Filtering for the Netflix Prize", AAIM
-2008 (weighted lambda); Tan, Cao and Fong, HPDC 2016 (on a GPU); for clicks see ials/. Cost of an epoch of `als`: nnz
+2008 (weighted lambda); Tan, Cao and Fong, HPDC 2016 (on a GPU); for clicks see ials.py. Cost of an epoch of `als`: nnz
 F^2 / 2 multiplications per side and (M + N) F^3 / 6. Deterministic: yes, for any number of threads.
 """
 
@@ -17,17 +17,16 @@ from gpukit.errors import DataError
 from gpukit.factorization.constants import DAMPING, RULES
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import lay_out_weights
-from gpukit.factorization.solvers.ials import formulas
-from gpukit.factorization.solvers.ials.formulas import PANEL, Directions, decays_of
-from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
-from gpukit.factorization.solvers.squares.plan import Data, Equations, Terms
+from gpukit.factorization.solvers import ials, squares
+from gpukit.factorization.solvers.ials import PANEL, Directions, decays_of
+from gpukit.factorization.solvers.squares import Data, Equations, Terms
+from gpukit.factorization.solvers.squares_formulas import ONE, ZERO
 
 
 class Half(NamedTuple):
     """Input of one side's solution.
 
-    data: squares.plan.Data; batches: squares.plan.batches_of them; largest: pieces of the largest batch. Of ials:
+    data: squares.Data; batches: squares.batches_of them; largest: pieces of the largest batch. Of ials:
     every: (pieces, Data) of all rows of the other side; decay: mean lambda of the rows with clicks.
     """
 
@@ -58,10 +57,10 @@ def row_solver_of(task, steps):
     settings, n_factors, row_solver, remedy = task.settings, task.layout.n_factors, "cholesky", "solver='sgd'"
     if settings.solver == "ials":
         row_solver, remedy = settings.row_solver, "row_solver='gradients'"
-        row_solver = formulas.way_of(n_factors) if row_solver == "auto" else row_solver
+        row_solver = ials.way_of(n_factors) if row_solver == "auto" else row_solver
     if row_solver == "gradients":
         return row_solver, len(task.orders)
-    return row_solver, plan.pieces_at_once(steps, n_factors, task.device, remedy)
+    return row_solver, squares.pieces_at_once(steps, n_factors, task.device, remedy)
 
 
 def check_weights(levels, scale):
@@ -76,14 +75,14 @@ def half_of_ratings(number, side, task, steps, most):
 
     lambda of a row is its number of ratings, or their total weight, times the regularization (weighted lambda).
     """
-    cut, weights = plan.cut(side.indptr, steps.LONGEST, most, task.share.span(number)), side.weights
+    cut, weights = squares.cut(side.indptr, steps.LONGEST, most, task.share.span(number)), side.weights
     counts = cut.owners[:, 3]
     if weights is None:
         weights = steps.resident(np.ones(1), np.float32)
     else:
         counts = sum_weights(task.steps.fetch(weights), cut.owned(side.indptr), counts)
     decays = np.float32(task.settings.regularization) * counts.astype(np.float32)
-    return Half(Data(side.minor, side.values, weights), plan.batches_of(cut, decays, steps), cut.largest)
+    return Half(Data(side.minor, side.values, weights), squares.batches_of(cut, decays, steps), cut.largest)
 
 
 def sum_weights(weights, first, counts):
@@ -96,7 +95,7 @@ def sum_weights(weights, first, counts):
 def half_of_clicks(number, side, task, steps, most):
     """Return the Half of an arrays.Side (0: users, 1: items); most: pieces at once."""
     settings, span = task.settings, task.share.span(number)
-    pieces, counts = plan.cut(side.indptr, steps.LONGEST, most, span), np.diff(side.indptr)
+    pieces, counts = squares.cut(side.indptr, steps.LONGEST, most, span), np.diff(side.indptr)
     others = task.orders.shape[1 - number]
     scale = others, settings.regularization, settings.unobserved_weight, settings.exponent
     decays, of_all = (decays_of(row_counts, *scale) for row_counts in (pieces.owners[:, 3], counts[counts > 0]))
@@ -107,13 +106,13 @@ def half_of_clicks(number, side, task, steps, most):
     data = Data(side.minor, steps.resident(ones, np.float32), weights)
     all_pieces = pieces_of_all_rows(others, settings.unobserved_weight, steps)
     mean = float(of_all.mean(dtype=np.float64)) if len(of_all) else 0.0
-    return Half(data, plan.batches_of(pieces, decays, steps), pieces.largest, all_pieces, mean)
+    return Half(data, squares.batches_of(pieces, decays, steps), pieces.largest, all_pieces, mean)
 
 
 def pieces_of_all_rows(rows, weight, steps):
     """Return (pieces, Data) whose Gram matrix is alpha0 V'V of `rows` rows."""
     longest = -(-rows // steps.MOMENT_PIECES)
-    pieces = steps.resident(plan.cut(np.array([0, rows]), longest, 1).pieces, np.int64)
+    pieces = steps.resident(squares.cut(np.array([0, rows]), longest, 1).pieces, np.int64)
     numbers = (steps.resident(np.array([number]), np.float32) for number in (0, weight))
     return pieces, Data(steps.resident(np.arange(rows), np.int32), *numbers)
 
