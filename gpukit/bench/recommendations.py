@@ -24,8 +24,8 @@ from gpukit.evaluation import splits
 from gpukit.evaluation.lists import clicks_of, judge
 from gpukit.evaluation.significance import compare
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
-from gpukit.factorization.implicit.states import start_state
 from gpukit.factorization.lists.head import Head
+from gpukit.factorization.model.state import start_state
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease import Ease, solve_lists, solve_weights
 from gpukit.persist import load_model

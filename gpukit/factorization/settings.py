@@ -47,18 +47,14 @@ def goal_of(estimator, feedback=None):
     check_choice("feedback", estimator.feedback, FEEDBACK)
     if estimator.positive_from is not None:
         check_real("positive_from", estimator.positive_from, -largest, largest)
-    solver = check_choice("solver", estimator.solver, solvers_for(estimator))
+    solvers = NeighborSolver if hasattr(estimator, "n_neighbors") else Solver
+    solver = check_choice("solver", estimator.solver, get_args(solvers))
     loss = check_choice("loss", estimator.loss, LOSSES)
     feedback = feedback or implied_feedback(estimator)
     if feedback == "explicit":
         check_explicit(estimator)
         return Goal(feedback, "squared", "sgd" if solver == "auto" else solver, False)
     return Goal(feedback, *resolve_click_solver(solver, loss), solver == "auto" and loss == "auto")
-
-
-def solvers_for(estimator):
-    """Return the solvers available to an estimator."""
-    return get_args(NeighborSolver if hasattr(estimator, "n_neighbors") else Solver)
 
 
 def implied_feedback(estimator):

@@ -20,9 +20,8 @@ from gpukit.errors import DataError
 from gpukit.evaluation.metrics import mae, rmse
 from gpukit.factorization.arrays import unscale
 from gpukit.factorization.constants import DAMPING
-from gpukit.factorization.implicit.states import split_states
 from gpukit.factorization.model.layout import BASE, BIAS
-from gpukit.factorization.model.state import weights_matrix
+from gpukit.factorization.model.state import split_states, weights_matrix
 from gpukit.factorization.online.inputs import check_near, locate, settings_of_model
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ials import fold_in, gram_of

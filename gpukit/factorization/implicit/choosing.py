@@ -14,6 +14,7 @@ import numpy as np
 from gpukit.errors import ModelError
 from gpukit.evaluation.lists import Popularity, clicks_of
 from gpukit.factorization import run as runs
+from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.prepared import (
     Course,
@@ -27,9 +28,14 @@ from gpukit.factorization.implicit.prepared import (
     measure_lists,
     units,
 )
-from gpukit.factorization.implicit.states import SCALE, combine_states, deviation, partner, with_popularity
 from gpukit.factorization.model import saving
-from gpukit.factorization.model.state import without_factors
+from gpukit.factorization.model.state import (
+    combine_states,
+    deviation,
+    partner,
+    with_popularity,
+    without_factors,
+)
 from gpukit.factorization.settings import Choice, goal_of
 from gpukit.factorization.solvers import solver_defaults
 from gpukit.factorization.solvers.ease import solve_scores, work_of, work_of_scores
@@ -443,7 +449,7 @@ def train_second(prepared, plan, progress, resumed, checkpoints):
                 "begin anew."
             )
     session, training = course.begin(resumed.state if resumed else course.first(prepared.neighbors(other, progress)))
-    judge = runs.Judge(session, None, SCALE, 0)
+    judge = runs.Judge(session, None, UNSCALED, 0)
     return runs.run(session, training, other, judge, checkpoints, [], done, progress)
 
 
@@ -475,5 +481,5 @@ def prepare(request):
         state = add_item_weights(state, clicks, plan, device)
         return with_popularity(state, prepared.counts[1], plan.popular)
 
-    facts = clock, SCALE, resumed, choice
+    facts = clock, UNSCALED, resumed, choice
     return request._replace(held_out=None).run(session, training, *facts, complete=complete)

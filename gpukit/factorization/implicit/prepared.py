@@ -9,10 +9,10 @@ from gpukit.device.engine import engine
 from gpukit.evaluation.lists import metrics_of_hits
 from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization import run as runs
+from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit.states import SCALE, combine_states, start_state, with_popularity
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.model.state import with_weights
+from gpukit.factorization.model.state import combine_states, start_state, with_popularity, with_weights
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.shared.partition import share_of
 from gpukit.factorization.solvers import Task, ease, training_of
@@ -148,11 +148,11 @@ def make_training_data(orders, walk, seed, near, steps):
 
     walk, near: see PreparationOptions.
     """
-    history = training_data.history_of(orders, SCALE, steps)
-    side = training_data.side_of(orders, walk, SCALE, seed, steps)
+    history = training_data.history_of(orders, UNSCALED, steps)
+    side = training_data.side_of(orders, walk, UNSCALED, seed, steps)
     query = training_data.training_query(history, orders, side, walk, steps) if near else None
     biases = tuple(steps.zeros(rows, np.float64) for rows in orders.shape)
-    return training_data.TrainingData(history, side, query, SCALE, biases)
+    return training_data.TrainingData(history, side, query, UNSCALED, biases)
 
 
 class Course:
@@ -175,7 +175,7 @@ class Course:
         prepared, solver = self.prepared, training_of(self.plan.solver)
         where, exact = (self.layout, prepared.steps, prepared.device), prepared.estimator.deterministic
         share = share_of(prepared.clicks, self.plan.n_factors, prepared.team, prepared.device)
-        task = Task(prepared.orders(self.plan), SCALE, self.made, self.plan, *where, exact, share)
+        task = Task(prepared.orders(self.plan), UNSCALED, self.made, self.plan, *where, exact, share)
         arranged = solver.arrange(task)
         session = prepared.steps.DeviceModel(state, self.layout, self.walk, self.made.history)
         return session, solver.begin(session, task, arranged)

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit.states import with_popularity
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.model.state import state_of_factors
+from gpukit.factorization.model.state import state_of_factors, with_popularity
 from gpukit.factorization.solvers.ials import fold_in, gram_of
 from gpukit.factorization.twins import row_products
 

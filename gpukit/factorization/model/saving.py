@@ -52,7 +52,7 @@ CHOSEN = {  # of `settings.Choice.facts`
 
 
 class SecondModel(NamedTuple):
-    """A second model that is mixed in (implicit.states): its State after epochs_done epochs."""
+    """A second model that is mixed in (see state.py): its State after epochs_done epochs."""
 
     state: State
     epochs_done: int

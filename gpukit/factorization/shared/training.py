@@ -279,7 +279,7 @@ class SharedModel:
     @property
     def history(self):
         """Return the arrays.History of all users, or of own_users, on the host; gathered on each access."""
-        local = History(*(fetch_array(array) for array in self.local.history))
+        local = History(*map(self.local.steps.fetch, self.local.history))
         if self.own_users is not None:
             return local
         size, counts = int(local.indptr[-1]), self.parts.counts[0]
@@ -289,11 +289,6 @@ class SharedModel:
             for rank, part in enumerate(self.team.allgather(column[:size])):
                 whole[row_positions(self.parts.users_of(rank), indptr)] = part
         return History(indptr, items, codes, local.levels)
-
-
-def fetch_array(array):
-    """Return an array on the host."""
-    return array if isinstance(array, np.ndarray) else array.copy_to_host()
 
 
 FUNCTION = f"{__name__}:fit_partitions"

@@ -11,9 +11,10 @@ from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import choosing, states
+from gpukit.factorization.implicit import choosing
 from gpukit.factorization.implicit import prepared as evaluator
 from gpukit.factorization.implicit.prepared import PreparedClicks, measure_lists, units, weigh_clicks
+from gpukit.factorization.model import state as states
 from gpukit.factorization.settings import check
 from gpukit.model_selection import trial
 from gpukit.model_selection.splits import draw_sample

@@ -6,8 +6,9 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device.engine import engine
+from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.implicit.prepared import make_training_data
-from gpukit.factorization.implicit.states import SCALE, start_state
+from gpukit.factorization.model.state import start_state
 from gpukit.factorization.solvers import Task, als
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
@@ -46,7 +47,7 @@ def begun(clicks, shape, n_factors, device="cpu", seed=0):
     orders = order_ratings(ratings_of(clicks, shape), device)
     made = make_training_data(orders, "users", seed, False, steps)
     layout = steps.layout(n_factors, 0)
-    arranged = als.arrange(task := Task(orders, SCALE, made, settings, layout, steps, device, False))
+    arranged = als.arrange(task := Task(orders, UNSCALED, made, settings, layout, steps, device, False))
     counts = [np.bincount([click[at] for click in clicks], minlength=shape[at]) for at in range(2)]
     state = start_state(counts, n_factors, np.zeros((shape[1], 0), np.int32), seed)
     session = steps.DeviceModel(state, layout, "users", made.history)
