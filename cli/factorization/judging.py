@@ -212,7 +212,7 @@ def chosen_line(chosen):
         facts.append(f"unobserved weight {chosen['unobserved_weight']:.3g}")
     elif chosen["solver"] == "sampled":
         facts.append(f"{chosen['n_negatives']} negatives, K={chosen['n_neighbors']}")
-    facts += ["weighed by counts"] * chosen["counted"] + ["the latest weighing more"] * (chosen["recency"] > 0)
+    facts += ["weighed by counts"] * chosen["counted"]
     if chosen["mixed"]:
         facts.append(f"{chosen['mixed']:g} of cross-entropy with K={chosen['n_neighbors']} mixed in")
     if chosen.get("ease_decay"):

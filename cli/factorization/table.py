@@ -5,8 +5,8 @@ import numpy as np
 from gpukit._pool import map_row_blocks
 from gpukit.cli.options import Naming
 from gpukit.errors import DataError
-from gpukit.factorization.choice import BIASES
 from gpukit.factorization.serve import in_rows_of
+from gpukit.factorization.settings import BIASES
 from gpukit.io.ids import rows_of
 from gpukit.ratings.parts import RatingsPart, reduce_over_ranks, rows_here
 

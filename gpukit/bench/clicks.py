@@ -28,8 +28,8 @@ from gpukit.evaluation.negatives import Negatives, read_negatives
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import judging
 from gpukit.factorization.answers.judging import Asked
-from gpukit.factorization.solvers.ials import formulas
-from gpukit.factorization.solvers.squares.plan import MOST_FACTORS
+from gpukit.factorization.solvers.ials import WAYS
+from gpukit.factorization.solvers.squares import MOST_FACTORS
 from gpukit.io.ids import rows_of
 from gpukit.ratings import Ratings, read_ratings, synth
 
@@ -226,7 +226,7 @@ def prepare_ials(clicks, factors, row_solver, device):
 
 def row_solvers(factors):
     """Return the row solvers for a number of factors: a block must hold the matrix for elimination."""
-    return [solver for solver in formulas.WAYS if solver != "cholesky" or factors <= MOST_FACTORS]
+    return [solver for solver in WAYS if solver != "cholesky" or factors <= MOST_FACTORS]
 
 
 def ials(conditions):

@@ -24,11 +24,10 @@ from gpukit.evaluation import splits
 from gpukit.evaluation.lists import clicks_of, judge
 from gpukit.evaluation.significance import compare
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
-from gpukit.factorization.implicit.states import start_state
 from gpukit.factorization.lists.head import Head
+from gpukit.factorization.model.state import start_state
 from gpukit.factorization.solvers import solver_defaults
-from gpukit.factorization.solvers.ease import training
-from gpukit.factorization.solvers.ease.training import Ease
+from gpukit.factorization.solvers.ease import Ease, solve_lists, solve_weights
 from gpukit.persist import load_model
 from gpukit.ratings import synth
 
@@ -206,7 +205,7 @@ def rank_by_weights(conditions):
     relevant = clicks_of(users, items, table.shape)
     for size in (None, *(size for size in SIZES if size < n_items)):
         if size:
-            ease.weights = training.solve_lists(table, ridge, size, conditions.device).toarray()
+            ease.weights = solve_lists(table, ridge, size, conditions.device).toarray()
         values = judge(ease.name, ease.lists(users, k), relevant, ease.counts, (k,)).values[k]
         what = f"EASE, {size} neighbours" if size else "EASE, all weights"
         whole = values if whole is None else whole
@@ -242,7 +241,7 @@ def best_of_ease(train, test, k):
     learned, relevant = (clicks_of(part.users, part.items, part.shape) for part in (train, test))
     ease, values = Ease(learned, train.shape[1]), []
     for ridge in (100.0, 200.0, 400.0, 800.0):
-        ease.weights = training.solve_weights(ease.clicked, ridge)
+        ease.weights = solve_weights(ease.clicked, ridge)
         judged = judge(ease.name, ease.lists(np.unique(test.users), k), relevant, ease.counts, (k,))
         values.append(float(np.mean(judged.values[k]["ndcg"])))
     return max(values)

@@ -8,7 +8,7 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022. `MatrixFactorization` is CU
            + |R|^-1/2 sum_R (r_ik - b_ik) w_jk + |N|^-1/2 sum_N c_jk                   LSHMF, Eq. (1)
 
     estimator.py -> session (cpu.py | gpu.py) -> twins | kernels -> formulas
-    settings.py  validated parameters; choice.py: chosen ones   prepare/   ratings in the layout that an epoch reads
+    settings.py  validated parameters, chosen ones             prepare/   ratings in the layout that an epoch reads
     run.py       one training run, from its preparation on     solvers/   SGD, Hogwild, ALS, least squares for clicks
     model/       a model's numbers, their layout, files        serve.py   predictions, recommendations
     arrays.py    named tuples of arrays                        answers/   similarity, explanations, judging, exports

@@ -74,6 +74,9 @@ class Scale(NamedTuple):
     high: float
 
 
+UNSCALED = Scale(0.0, 1.0, float("-inf"), float("inf"))  # of clicks and of list scores, which have no bounds
+
+
 def unscale(z, scale):
     """Return predictions in the units of the ratings, clipped to their range."""
     with np.errstate(over="ignore"):  # a diverging training may overflow float32; it is clipped

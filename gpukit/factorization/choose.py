@@ -20,11 +20,11 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.arrays import unscale
-from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES, USUAL
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
+from gpukit.factorization.settings import Choice
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.splits import draw_sample

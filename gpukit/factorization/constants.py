@@ -54,8 +54,6 @@ class Decisions:
     click_factors: tuple = (128, 256, 512)  # after it
     click_epochs: tuple = (4, 8, 12)  # of a trial: at first, and as long as more are better
     click_draws: int = 2  # of held-out clicks, for the search
-    recency: float = 2.0  # additional weight of the latest clicks, if it is better
-    recent_clicks: float = 10.0  # clicks of a user after which that weight has fallen to 1 / e
     popularity_ratio: float = 0.1  # root mean square of popularity in the score, relative to that of the model
     second_ratio: float = 0.5  # the same, of a model with sampled negatives
     second_factors: int = 64  # of that model

@@ -250,7 +250,7 @@ class Factorization(Answering):
     ):
         """Return the run.Run of a training before its first epoch.
 
-        Arguments and errors as fit. resume_from: a checkpoint to resume. choice: the choice.Choice of another
+        Arguments and errors as fit. resume_from: a checkpoint to resume. choice: the settings.Choice of another
         training to repeat; None: choose what is open.
         """
         from gpukit.factorization.run import FitRequest

@@ -12,7 +12,6 @@ from gpukit.device import cpu, spare_memory
 from gpukit.device.engine import engine
 from gpukit.errors import DataError, DeviceMemoryError, GpukitError
 from gpukit.factorization import plan as plans
-from gpukit.factorization.choice import restore_choice
 from gpukit.factorization.choose import choose
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model import saving
@@ -34,9 +33,9 @@ class Run(NamedTuple):
 
     session; training: the solver's Training; settings: settings.Settings; clock: Clock; scale: Scale; start: the first
     epoch; history; best: the best state; ratings: Ratings to train on; held_out: Ratings to judge by, or None; device:
-    Device; choice: choose.Choice; complete: a function of the trained State and of Checkpoints or None that returns the
-    final State; seen: [Ratings] that lists exclude, held out or of weight 0; low: those below positive_from, or None;
-    own_users (rows,): those whose model this rank gets, None: all.
+    Device; choice: settings.Choice; complete: a function of the trained State and of Checkpoints or None that returns
+    the final State; seen: [Ratings] that lists exclude, held out or of weight 0; low: those below positive_from, or
+    None; own_users (rows,): those whose model this rank gets, None: all.
     """
 
     session: object
@@ -61,7 +60,7 @@ class FitRequest(NamedTuple):
     """Arguments of `fit`, validated, from which a training is prepared.
 
     estimator; ratings: Ratings to train on; held_out: Ratings to judge every epoch by, or None; device: Device;
-    settings: settings.Settings; progress: see fit; team: parallel.Team; choice: choice.Choice to repeat, or
+    settings: settings.Settings; progress: see fit; team: parallel.Team; choice: settings.Choice to repeat, or
     None; resume_from: path of the checkpoint to resume, or None.
     """
 
@@ -94,7 +93,7 @@ class FitRequest(NamedTuple):
             return choose()
         if team.rank == 0:
             text = np.frombuffer(json.dumps(choose().kept()).encode(), np.uint8)
-        return restore_choice(json.loads(bytes(team.broadcast(text))), self.settings, self.estimator.n_epochs)
+        return saving.restore_choice(json.loads(bytes(team.broadcast(text))), self.settings, self.estimator.n_epochs)
 
     def begin_model(self, steps, layout, data, plan, resumed, neighbors, numbers=None):
         """Return the DeviceModel at the start of a training, or that of a State.

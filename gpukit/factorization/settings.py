@@ -1,6 +1,7 @@
 """Parameters of MatrixFactorization and LSHMF, validated.
 
-Objective of a training: feedback, loss and solver, from parameters that must be consistent.
+Objective of a training: feedback, loss and solver, from parameters that must be consistent. `Choice`: the settings of
+one training, the trials and the reason.
 """
 
 import warnings
@@ -17,7 +18,7 @@ Feedback = Literal["auto", "explicit", "implicit"]
 Loss = Literal["auto", "squared", "cross-entropy", "bpr"]
 Solver = Literal["auto", "sgd", "hogwild", "als", "ials", "ease", "sampled"]
 NeighborSolver = Literal["auto", "sgd", "ials", "ease", "sampled"]  # solvers that train neighbourhoods
-RowSolver = Literal["auto", "cholesky", "gradients"]  # of ials: solvers.ials.formulas.WAYS
+RowSolver = Literal["auto", "cholesky", "gradients"]  # of ials: solvers.ials.WAYS
 FEEDBACK, LOSSES, ALL_SOLVERS, ROW_SOLVERS = map(get_args, (Feedback, Loss, Solver, RowSolver))
 Rows = Literal["move", "frozen"]
 ROWS = get_args(Rows)
@@ -46,18 +47,14 @@ def goal_of(estimator, feedback=None):
     check_choice("feedback", estimator.feedback, FEEDBACK)
     if estimator.positive_from is not None:
         check_real("positive_from", estimator.positive_from, -largest, largest)
-    solver = check_choice("solver", estimator.solver, solvers_for(estimator))
+    solvers = NeighborSolver if hasattr(estimator, "n_neighbors") else Solver
+    solver = check_choice("solver", estimator.solver, get_args(solvers))
     loss = check_choice("loss", estimator.loss, LOSSES)
     feedback = feedback or implied_feedback(estimator)
     if feedback == "explicit":
         check_explicit(estimator)
         return Goal(feedback, "squared", "sgd" if solver == "auto" else solver, False)
     return Goal(feedback, *resolve_click_solver(solver, loss), solver == "auto" and loss == "auto")
-
-
-def solvers_for(estimator):
-    """Return the solvers available to an estimator."""
-    return get_args(NeighborSolver if hasattr(estimator, "n_neighbors") else Solver)
 
 
 def implied_feedback(estimator):
@@ -110,10 +107,9 @@ class Settings(NamedTuple):
     damping: of the users' and of the items' baseline biases. trend: as in PreparationOptions. held: biases stay at the
     baseline; with 0 epochs the model is the baseline. feedback: 'explicit' or 'implicit'. For 'implicit': loss;
     n_negatives sampled for a click; unobserved_weight alpha0 of every pair; exponent nu of the scale of the
-    regularization; counted: frequent clicks have more weight; recency: additional weight of the latest clicks; popular:
-    share of popularity; mixed: weight of a second model's score; ease: weight of the score of item weights, whose
-    regularization is ease_decay; row_solver: of ials. beta of Eq. (7), influence_rate and influence_decay of w and c
-    (Table 5): None for the solver's.
+    regularization; counted: frequent clicks have more weight; popular: share of popularity; mixed: weight of a second
+    model's score; ease: weight of the score of item weights, whose regularization is ease_decay; row_solver: of ials.
+    beta of Eq. (7), influence_rate and influence_decay of w and c (Table 5): None for the solver's.
     """
 
     epochs: int
@@ -136,7 +132,6 @@ class Settings(NamedTuple):
     unobserved_weight: float = 0.0
     exponent: float = 0.0
     counted: bool = False
-    recency: float = 0.0
     popular: float = 0.0
     mixed: float = 0.0
     ease: float = 0.0
@@ -170,6 +165,57 @@ class Settings(NamedTuple):
         from gpukit.factorization.solvers.rates import epoch_rates
 
         return epoch_rates(self, epoch)
+
+
+BIASES = "damped biases"  # name of the predictor in chosen_
+# Fields of Settings in a checkpoint, and those for clicks.
+KEPT_SETTINGS = "n_factors n_neighbors epochs regularization damping trend held patience".split()
+CLICKS = "solver loss n_negatives unobserved_weight exponent counted popular mixed ease ease_decay".split()
+
+
+class Choice(NamedTuple):
+    """Settings for all ratings, with the trials and the reason.
+
+    settings: Settings; trials: candidates as dicts, empty if nothing was tried; why: the reason in a sentence.
+    """
+
+    settings: object
+    trials: list
+    why: str
+
+    def facts(self, estimator):
+        """Return the choice as a dict for chosen_.
+
+        estimator: name of its class.
+        """
+        settings = self.settings
+        trained = settings.epochs > 0 or settings.solver == "ease"
+        clicks = {"feedback": "implicit", **click_settings(settings)} if settings.feedback == "implicit" else {}
+        return {
+            "predictor": estimator if trained else BIASES,
+            "n_factors": settings.n_factors if trained else 0,
+            "n_neighbors": settings.n_neighbors,
+            "n_epochs": settings.epochs,
+            "learning_rate": settings.learning_rate if trained else None,
+            "regularization": settings.regularization if trained else None,
+            "biases": settings.kind_of_biases,
+            "damping": list(settings.damping),
+            "trend": list(settings.trend),
+            **clicks,
+            "why": self.why,
+        }
+
+    def kept(self):
+        """Return the entries for a checkpoint, as a dict."""
+        entries = {name: getattr(self.settings, name) for name in KEPT_SETTINGS}
+        return {**entries, **click_settings(self.settings), "trials": self.trials, "why": self.why}
+
+
+def click_settings(settings):
+    """Return the Settings for clicks alone, as a dict; empty for ratings."""
+    if settings.feedback == "explicit":
+        return {}
+    return {name: getattr(settings, name) for name in CLICKS}
 
 
 def check(estimator, n_ratings=0, feedback=None):

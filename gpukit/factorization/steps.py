@@ -7,7 +7,7 @@ from gpukit.factorization.arrays import USERS, Pairs, Parameters, Tables, Weight
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.ease.training import pair_sums
+from gpukit.factorization.solvers.ease import pair_sums
 from gpukit.factorization.twins import neighbor_codes
 from gpukit.random import key
 from gpukit.runtime.thread_count import get_num_threads

@@ -8,7 +8,7 @@ from numba import types
 from gpukit.compilation import signatures
 from gpukit.compilation.signatures import FILE, Task, tasks_of, text_of, types_of
 from gpukit.documents.parse import Rule
-from gpukit.factorization.solvers.ials.kernels import make_descent
+from gpukit.factorization.solvers.ials_kernels import make_descent
 from gpukit.scheduler import workers
 from gpukit.scheduler.intrinsics import Frame
 from gpukit.sorting.kernels import first_nan as first_nan_kernel

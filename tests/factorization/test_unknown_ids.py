@@ -66,7 +66,6 @@ ANSWERS = {
     "evidence": lambda model, one: model.evidence(in_list(one), [1], unknown="zero"),
     "similar_items": lambda model, one: model.similar_items(one),
     "similar_users": lambda model, one: model.similar_users(one),
-    "rated_alike": lambda model, one: model.rated_alike(one, 1),
     "mark_seen": lambda model, one: model.mark_seen((in_list(one), [1])),
     "filters": lambda model, one: model.recommend([100], 3, by="rating", filters=Filters(without=in_list(one))),
 }

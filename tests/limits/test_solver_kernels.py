@@ -9,11 +9,11 @@ from limits.sparse import sparse, with_tail
 pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from cudasim import run_blocks
+from gpukit.factorization.solvers import squares
 from gpukit.factorization.solvers.hogwild import Samples
 from gpukit.factorization.solvers.hogwild_kernels import make_hogwild_epoch, scatter_ratings
 from gpukit.factorization.solvers.sgd.formulas import Rates
-from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.kernels import make_gram_of_pieces
+from gpukit.factorization.solvers.squares_kernels import make_gram_of_pieces
 
 FAR = 2**32 - 99  # position of the first rating
 U32 = np.uint32
@@ -25,7 +25,7 @@ def blocks_of(x, y=1):
 
 
 def test_normal_equations():
-    case, shape, made = problem(3, (5, 40)), plan.shape_of(3), []
+    case, shape, made = problem(3, (5, 40)), squares.shape_of(3), []
     pieces, *_ = batch_of(case, 30)
     table = table_of(case.V, case.b, 4)
     for offset in (0, FAR):

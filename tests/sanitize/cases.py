@@ -92,21 +92,21 @@ CASES = {
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
     "factorization.kernels.add_weights": f"{EASE}add_weights[33-grid1-64]",
     "factorization.kernels.add_listed_weights": f"{EASE}add_listed_weights[33-3-64]",
-    "factorization.solvers.ease.kernels.regress_on_neighbors": f"{EASE}regress_on_neighbors[data7-launched7]",
-    "factorization.solvers.ials.kernels.begin_descent": f"{IALS}a_step[32-19-1]",
-    "factorization.solvers.ials.kernels.descend": (f"{IALS}a_step[32-19-1]", f"{IALS}a_step[264-3-1]"),
-    "factorization.solvers.ials.kernels.invert_panel": f"{IALS}an_inverse_by_panels[33-0.5]",
-    "factorization.solvers.ials.kernels.products_of_pieces": (
+    "factorization.solvers.ease_kernels.regress_on_neighbors": f"{EASE}regress_on_neighbors[data7-launched7]",
+    "factorization.solvers.ials_kernels.begin_descent": f"{IALS}a_step[32-19-1]",
+    "factorization.solvers.ials_kernels.descend": (f"{IALS}a_step[32-19-1]", f"{IALS}a_step[264-3-1]"),
+    "factorization.solvers.ials_kernels.invert_panel": f"{IALS}an_inverse_by_panels[33-0.5]",
+    "factorization.solvers.ials_kernels.products_of_pieces": (
         f"{IALS}products_of_pieces[True-8-4]",
         f"{IALS}products_of_pieces[False-16-12]",
     ),
-    "factorization.solvers.squares.kernels.as_matrix": f"{SQUARES}sums_over_a_table[14-16]",
-    "factorization.solvers.squares.kernels.sum_of_grams": f"{SQUARES}sums_over_a_table[14-16]",
-    "factorization.solvers.squares.kernels.solve_by_cholesky": (
+    "factorization.solvers.squares_kernels.as_matrix": f"{SQUARES}sums_over_a_table[14-16]",
+    "factorization.solvers.squares_kernels.sum_of_grams": f"{SQUARES}sums_over_a_table[14-16]",
+    "factorization.solvers.squares_kernels.solve_by_cholesky": (
         f"{SQUARES}rows_are_solved[3-4-20]",
         f"{SQUARES}rows_are_solved[62-64-100]",
     ),
-    "factorization.solvers.squares.kernels.gram_of_pieces": (
+    "factorization.solvers.squares_kernels.gram_of_pieces": (
         f"{SQUARES}rows_are_solved[8-32-100]",
         f"{SQUARES}several_blocks_share_a_matrix",
     ),
@@ -115,7 +115,7 @@ CASES = {
         f"{RACES}workers_without_conflicts[5-3]",
     ),
     "factorization.solvers.hogwild_kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
-    "factorization.solvers.sampled.kernels.sampled_epoch": (
+    "factorization.solvers.sampled_kernels.sampled_epoch": (
         f"{SAMPLED}negatives_and_chunks[0-3]",
         f"{SAMPLED}one_worker[3-5-8-True]",
     ),

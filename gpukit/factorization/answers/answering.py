@@ -107,39 +107,6 @@ class Answering(Recommending):
         """
         return self._similar("user", self._row_of(user, "user"), n, by, with_evidence)
 
-    def rated_alike(self, user: int | str, item: int | str, n: int = 5) -> tuple[Ids, Float32, Float32, Int64]:
-        """Return a user's rated items that are most similar to an item.
-
-        Parameters
-        ----------
-        user, item : int or str
-            One id each.
-        n : int
-            Largest number of items, default 5.
-
-        Returns
-        -------
-        ids : (m,) int64 or str
-            Best first; similarity as in similar_items.
-        ratings, scores : (m,) float32
-            The user's ratings and the similarities.
-        common : (m,) int64
-            Numbers of common raters.
-
-        Raises
-        ------
-        DataError
-            The user or the item is unknown.
-        """
-        row, user_row = self._row_of(item, "item"), self._row_of(user, "user")
-        check_integer("n", n, 1, MOST_ANSWERS)
-        scores, common = self._likeness("item", row, "evidence")
-        entries = slice(*self._rated.indptr[user_row : user_row + 2])
-        rated, codes = self._rated.items[entries], self._rated.codes[entries]
-        best = _best_positions(scores[rated], n)
-        ratings = self._rated.levels[codes[best]] * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
-        return self.item_ids_[rated[best]], ratings, scores[rated[best]], common[rated[best]]
-
     def explain(
         self, user: int | str, item: int | str, by: RankedBy = "lists", unknown: Literal["error", "baseline"] = "error"
     ) -> Explanation:

@@ -1,7 +1,7 @@
 """A predicted rating as the sum of the terms of Eq. (1), in rating units; a list score as the sum of contributions.
 
 A list score is u_i v_j plus the item's popularity. The user's factors solve A u_i = sum_k w_k v_k over the items k that
-the user has rated (solvers/ials/formulas.py). So rating k adds w_k v_k A^-1 v_j (Hu, Koren, Volinsky 2008, section 5).
+the user has rated (solvers/ials.py). So rating k adds w_k v_k A^-1 v_j (Hu, Koren, Volinsky 2008, section 5).
 Training solves for them by a few steps of conjugate gradients; the remainder is a separate part.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpukit.factorization.model.layout import BASE, BIAS
-from gpukit.factorization.solvers.ials.formulas import decays_of, gram_of
+from gpukit.factorization.solvers.ials import decays_of, gram_of
 
 
 class Rated(NamedTuple):

@@ -20,13 +20,12 @@ from gpukit.errors import DataError
 from gpukit.evaluation.metrics import mae, rmse
 from gpukit.factorization.arrays import unscale
 from gpukit.factorization.constants import DAMPING
-from gpukit.factorization.implicit.states import split_states
 from gpukit.factorization.model.layout import BASE, BIAS
-from gpukit.factorization.model.state import weights_matrix
+from gpukit.factorization.model.state import split_states, weights_matrix
 from gpukit.factorization.online.inputs import check_near, locate, settings_of_model
 from gpukit.factorization.solvers import solver_defaults
-from gpukit.factorization.solvers.ials.formulas import fold_in, gram_of
-from gpukit.factorization.solvers.squares.plan import solve_symmetric
+from gpukit.factorization.solvers.ials import fold_in, gram_of
+from gpukit.factorization.solvers.squares import solve_symmetric
 from gpukit.factorization.twins import row_products
 from gpukit.io.ids import check_types, rows_of
 from gpukit.ratings.check import are_pairs, check_range

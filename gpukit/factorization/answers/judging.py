@@ -25,7 +25,7 @@ from gpukit.evaluation.lists import (
 from gpukit.evaluation.significance import Difference, compare
 from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization.serve import pairs_in_rows, rows_or_unknown
-from gpukit.factorization.solvers.ease.training import Ease
+from gpukit.factorization.solvers.ease import Ease
 from gpukit.io.ids import factorize
 from gpukit.neighbors.item_knn import ItemKNN
 from gpukit.parallel import ALONE

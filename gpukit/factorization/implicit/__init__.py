@@ -3,7 +3,6 @@
     feedback.py  detection of ratings or clicks
     choosing.py  model selection; preparation before the first epoch
     prepared.py  weights of clicks, clicks on a device, trainings, held-out clicks, measures of a candidate on them
-    states.py    start, popularity, two models as one
     update.py    online updates of a fitted model
 
 A model of clicks is a State like any other: mean 0, deviation 1, no bounds, baseline biases 0, each user's clicks as

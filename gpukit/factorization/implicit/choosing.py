@@ -1,9 +1,9 @@
 """Model selection for clicks on a held-out share of each user's, and the training that it prepares.
 
-First `ials`: regularization and weight of unobserved pairs, in steps; click weights; number of factors. Then what is
-added to its scores: popularity, or a model with sampled negatives; with another draw of held-out clicks. Candidates are
-compared user by user; the simpler one is taken unless the other is better by more than a standard error. All costs at
-most what ten trainings on the sample cost.
+First `ials`: regularization and weight of unobserved pairs, in steps; weights by counts; number of factors. Then what
+is added to its scores: popularity, or a model with sampled negatives; with another draw of held-out clicks. Candidates
+are compared user by user; the simpler one is taken unless the other is better by more than a standard error. All costs
+at most what ten trainings on the sample cost.
 """
 
 import functools
@@ -14,7 +14,7 @@ import numpy as np
 from gpukit.errors import ModelError
 from gpukit.evaluation.lists import Popularity, clicks_of
 from gpukit.factorization import run as runs
-from gpukit.factorization.choice import Choice
+from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.prepared import (
     Course,
@@ -26,15 +26,19 @@ from gpukit.factorization.implicit.prepared import (
     make_trial,
     matrix_of,
     measure_lists,
-    times_differ,
     units,
 )
-from gpukit.factorization.implicit.states import SCALE, combine_states, deviation, partner, with_popularity
 from gpukit.factorization.model import saving
-from gpukit.factorization.model.state import without_factors
-from gpukit.factorization.settings import goal_of
+from gpukit.factorization.model.state import (
+    combine_states,
+    deviation,
+    partner,
+    with_popularity,
+    without_factors,
+)
+from gpukit.factorization.settings import Choice, goal_of
 from gpukit.factorization.solvers import solver_defaults
-from gpukit.factorization.solvers.ease.training import solve_scores, work_of, work_of_scores
+from gpukit.factorization.solvers.ease import solve_scores, work_of, work_of_scores
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import CLEAR, TRAININGS, Budget, best_of, round_digits, simplest_of
@@ -85,7 +89,7 @@ def summarize(plan, results):
 
 
 def choose(estimator, clicks, settings, device, progress):
-    """Return the choice.Choice for an estimator and clicks.
+    """Return the settings.Choice for an estimator and clicks.
 
     settings: its settings.Settings; clicks: Ratings whose values are 1.
     """
@@ -231,14 +235,14 @@ def final_settings(plan, settings, has_epochs):
 
 
 def search_settings(search, settings):
-    """Return the best Trial of AXES, epochs and click weights."""
+    """Return the best Trial of AXES, epochs and weights by counts, if clicks have some."""
     clicks = search.clicks
     plan = settings if search.patience else settings._replace(epochs=min(RULES.click_epochs[0], settings.epochs))
     if "n_factors" in search.free:
         plan = plan._replace(n_factors=limit_factors(RULES.search_factors, clicks.shape))
     best = search_coarsely(search, plan)
-    for change in click_weights(clicks):
-        best = simplest_of(search.compare(best, best.candidate._replace(**change)))
+    if clicks.counts is not None and np.ptp(clicks.counts) > 0:
+        best = simplest_of(search.compare(best, best.candidate._replace(counted=True)))
     return best
 
 
@@ -272,14 +276,6 @@ def move_along(axis, free, plan, factor):
     if axis == "unobserved_weight" and "regularization" in free:
         steps["regularization"] = factor**-0.5
     return plan._replace(**{name: round_digits(getattr(plan, name) * step) for name, step in steps.items()})
-
-
-def click_weights(clicks):
-    """Yield changes of settings: weights of clicks by their counts or times, if these are known."""
-    if clicks.counts is not None and np.ptp(clicks.counts) > 0:
-        yield {"counted": True}
-    if times_differ(clicks):
-        yield {"recency": RULES.recency}
 
 
 def add_factors(search, best):
@@ -453,7 +449,7 @@ def train_second(prepared, plan, progress, resumed, checkpoints):
                 "begin anew."
             )
     session, training = course.begin(resumed.state if resumed else course.first(prepared.neighbors(other, progress)))
-    judge = runs.Judge(session, None, SCALE, 0)
+    judge = runs.Judge(session, None, UNSCALED, 0)
     return runs.run(session, training, other, judge, checkpoints, [], done, progress)
 
 
@@ -485,5 +481,5 @@ def prepare(request):
         state = add_item_weights(state, clicks, plan, device)
         return with_popularity(state, prepared.counts[1], plan.popular)
 
-    facts = clock, SCALE, resumed, choice
+    facts = clock, UNSCALED, resumed, choice
     return request._replace(held_out=None).run(session, training, *facts, complete=complete)

@@ -9,15 +9,14 @@ from gpukit.device.engine import engine
 from gpukit.evaluation.lists import metrics_of_hits
 from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization import run as runs
+from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit.states import SCALE, combine_states, start_state, with_popularity
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.model.state import with_weights
+from gpukit.factorization.model.state import combine_states, start_state, with_popularity, with_weights
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.shared.partition import share_of
-from gpukit.factorization.solvers import Task, training_of
-from gpukit.factorization.solvers.ease import training as ease
-from gpukit.factorization.solvers.ease.training import best_columns
+from gpukit.factorization.solvers import Task, ease, training_of
+from gpukit.factorization.solvers.ease import best_columns
 from gpukit.model_selection.trial import EarlyStopping, Trial
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
@@ -86,18 +85,10 @@ class Resolution:
 
 
 def weigh_clicks(clicks, settings):
-    """Return clicks as Ratings whose values are their weights by settings.Settings: 1, more for frequent and late ones.
-
-    counted: 1 + log(count); recency a: multiplied by 1 + a exp(-k / 10) for the k-th last click of a user. Equal times
-    count in their order in the data.
-    """
+    """Return clicks as Ratings whose values are weights by settings.Settings: 1 + log(count) if counted, else 1."""
     weights = np.ones(len(clicks), np.float32)
     if settings.counted and clicks.counts is not None:
         weights += np.log(np.maximum(clicks.counts, 1)).astype(np.float32)
-    if settings.recency and clicks.times is not None:
-        rank, size = clicks.ranks_in_time("user-time")
-        late = np.exp(-(size - 1 - rank) / RULES.recent_clicks)
-        weights *= (1.0 + settings.recency * late).astype(np.float32)
     return clicks.with_columns(users=clicks.users, items=clicks.items, values=weights)
 
 
@@ -129,12 +120,12 @@ class PreparedClicks:
         """Return the clicks in two orders, with the weights of settings.Settings."""
         if self.given is not None:
             return self.given
-        key = "orders", plan.counted, plan.recency
+        key = "orders", plan.counted
         return self.once(key, lambda: order_ratings(weigh_clicks(self.clicks, plan), self.device))
 
     def ready(self, plan, walk, near):
         """Return TrainingData of the clicks; walk, near: see PreparationOptions."""
-        key = "ready", plan.counted, plan.recency, walk, near
+        key = "ready", plan.counted, walk, near
         return self.once(key, lambda: make_training_data(self.orders(plan), walk, plan.seed, near, self.steps))
 
     def neighbors(self, plan, progress=None):
@@ -157,11 +148,11 @@ def make_training_data(orders, walk, seed, near, steps):
 
     walk, near: see PreparationOptions.
     """
-    history = training_data.history_of(orders, SCALE, steps)
-    side = training_data.side_of(orders, walk, SCALE, seed, steps)
+    history = training_data.history_of(orders, UNSCALED, steps)
+    side = training_data.side_of(orders, walk, UNSCALED, seed, steps)
     query = training_data.training_query(history, orders, side, walk, steps) if near else None
     biases = tuple(steps.zeros(rows, np.float64) for rows in orders.shape)
-    return training_data.TrainingData(history, side, query, SCALE, biases)
+    return training_data.TrainingData(history, side, query, UNSCALED, biases)
 
 
 class Course:
@@ -184,14 +175,14 @@ class Course:
         prepared, solver = self.prepared, training_of(self.plan.solver)
         where, exact = (self.layout, prepared.steps, prepared.device), prepared.estimator.deterministic
         share = share_of(prepared.clicks, self.plan.n_factors, prepared.team, prepared.device)
-        task = Task(prepared.orders(self.plan), SCALE, self.made, self.plan, *where, exact, share)
+        task = Task(prepared.orders(self.plan), UNSCALED, self.made, self.plan, *where, exact, share)
         arranged = solver.arrange(task)
         session = prepared.steps.DeviceModel(state, self.layout, self.walk, self.made.history)
         return session, solver.begin(session, task, arranged)
 
 
 REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
-ADDED = ("counted", "recency", "popular", "mixed", "ease", "ease_decay")
+ADDED = ("counted", "popular", "mixed", "ease", "ease_decay")
 
 
 def times_differ(clicks):

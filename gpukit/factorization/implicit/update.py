@@ -9,15 +9,15 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device import cpu
+from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import states
 from gpukit.factorization.implicit.feedback import later_clicks
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks, Resolution, add_item_weights, weigh_clicks
-from gpukit.factorization.model.state import state_of_factors
+from gpukit.factorization.model import state as states
 from gpukit.factorization.online import device_state
 from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
-from gpukit.factorization.solvers.ials.formulas import fold_in
+from gpukit.factorization.solvers.ials import fold_in
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
@@ -29,8 +29,7 @@ def weights_of(model, ratings):
 
     Values are the weights. Ratings that are not clicks are dropped.
     """
-    plan = settings_of_model(model, 0)._replace(recency=0.0)
-    return weigh_clicks(later_clicks(model, ratings), plan)
+    return weigh_clicks(later_clicks(model, ratings), settings_of_model(model, 0))
 
 
 def update_clicks(model, clicks, options, progress):
@@ -66,13 +65,13 @@ def update_clicks(model, clicks, options, progress):
     counts = (changes.n_new, changes.n_corrected), [side.sum() for side in fresh]
     entry = new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
     model.device_, model.updates_ = str(device), [*log, entry]
-    model.set_fitted(state, stored.download(), states.SCALE, *ids)
+    model.set_fitted(state, stored.download(), UNSCALED, *ids)
     model._prepare(INVERSE, lambda: resolution.inverse)
 
 
 def update_item_weights(state, prepared, plan, which, _):
     """Return (the State of a model of item weights alone, number of clicks read); arguments as `solve_rows`."""
-    grown = state_of_factors(*(np.zeros((rows, 1), np.float32) for rows in prepared.clicks.shape))
+    grown = states.state_of_factors(*(np.zeros((rows, 1), np.float32) for rows in prepared.clicks.shape))
     return states.with_popularity(grown, prepared.counts[1], plan.popular), len(prepared.clicks)
 
 
@@ -100,7 +99,7 @@ def solve_rows(state, prepared, plan, which, rows):
     for _ in range(RULES.solve_rounds):
         count += solve(users, items, tables[0], moving[0], plan)
         count += solve(items, users, tables[1], moving[1], plan)
-    grown = states.with_popularity(state_of_factors(users, items), prepared.counts[1], plan.popular)
+    grown = states.with_popularity(states.state_of_factors(users, items), prepared.counts[1], plan.popular)
     return restore_rows(grown, state, fresh) if rows.rows == "frozen" else grown, count
 
 

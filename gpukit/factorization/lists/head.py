@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit.states import with_popularity
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.model.state import state_of_factors
-from gpukit.factorization.solvers.ials.formulas import fold_in, gram_of
+from gpukit.factorization.model.state import state_of_factors, with_popularity
+from gpukit.factorization.solvers.ials import fold_in, gram_of
 from gpukit.factorization.twins import row_products
 
 
@@ -46,7 +45,7 @@ def state_of(head):
 def folding(head, state):
     """Return a function that scores all items for an answers.fold_in.UserRatings.
 
-    A new user's factors are solved for as in training (solvers/ials/formulas.py). state: that ranks by the Head.
+    A new user's factors are solved for as in training (solvers/ials.py). state: that ranks by the Head.
     """
     gram = gram_of(head.item_factors)
     names = "regularization", "unobserved_weight", "exponent"

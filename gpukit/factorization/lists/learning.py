@@ -13,9 +13,9 @@ from gpukit.factorization.choose import is_doubtful
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.choosing import AXES, make_search, search_settings
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
-from gpukit.factorization.implicit.states import start_state
 from gpukit.factorization.lists.head import Head, weights_of
 from gpukit.factorization.model.layout import LEVELS
+from gpukit.factorization.model.state import start_state
 from gpukit.factorization.settings import Settings
 from gpukit.model_selection.splits import draw_sample
 from gpukit.ratings.orders.order import Levels, Order, Orders, key_of, make_order

@@ -14,7 +14,7 @@ from gpukit import device as devices
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.checks import format_value
 from gpukit.errors import DataError, DeviceMemoryError, ParameterError
-from gpukit.factorization.arrays import NUMBERS, Scale
+from gpukit.factorization.arrays import NUMBERS, UNSCALED, Scale
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.serve import (
@@ -38,7 +38,6 @@ ExcludeSeen = bool | Literal["clicks"]  # what lists leave out
 UnknownUsers = Literal["error", "popular", "skip"]
 BY, UNKNOWN = get_args(RankedBy), get_args(UnknownUsers)
 NO_PAIRS = np.empty((0, 2), np.int32)
-AS_THEY_ARE = Scale(0.0, 1.0, float("-inf"), float("inf"))  # scores of lists
 _learning = threading.Lock()  # of heads: the first threads that use a model share one
 os.register_at_fork(after_in_child=lambda: globals().update(_learning=threading.Lock()))
 
@@ -351,7 +350,7 @@ class Recommending(Serving):
         result = self._learned_head()
         state = self._prepare("lists", lambda: state_of(result))
         make = functools.partial(self._make_session, state=state, walk="users")
-        return Ranking(lambda: self._kept_session("_listing", make), state, AS_THEY_ARE, result)
+        return Ranking(lambda: self._kept_session("_listing", make), state, UNSCALED, result)
 
     def _request(self, n, hide, by, filters):
         """Return the Request of validated arguments."""

@@ -6,16 +6,25 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import persist
+from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.arrays import cast
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization.arrays import History, Scale
-from gpukit.factorization.choice import check_facts, restore_choice
 from gpukit.factorization.lists.head import Head
 from gpukit.factorization.model import parts
 from gpukit.factorization.model.layout import LEVELS, pair_keys
 from gpukit.factorization.model.state import KEPT, State, from_upper_halves, upper_halves
 from gpukit.factorization.online.inputs import check_entries
-from gpukit.factorization.settings import FEEDBACK, MOST_FACTORS
+from gpukit.factorization.settings import (
+    CLICKS,
+    FEEDBACK,
+    KEPT_SETTINGS,
+    MOST_FACTORS,
+    MOST_NEGATIVES,
+    Choice,
+    Settings,
+)
+from gpukit.factorization.solvers import LOSSES_OF
 from gpukit.io import trust
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 from gpukit.ratings.parts import RatingsPart
@@ -32,10 +41,18 @@ FACTS = {
     "feedback": str,
 }
 NOT_ALWAYS = {"random_share", "feedback"}  # only of LSHMF; not in files of earlier versions
+LATER = {"ease": 0.0, "ease_decay": 0.0}  # not in files of earlier versions
+FORMER = {"blend", "share", "recency"}  # in files of earlier versions
+CHOSEN = {  # of `settings.Choice.facts`
+    **dict.fromkeys(("predictor", "biases", "why"), str),
+    **dict.fromkeys(("n_factors", "n_neighbors", "n_epochs"), int),
+    **dict.fromkeys(("learning_rate", "regularization"), int | float | None),
+    **{"damping": list, "trend": list},
+}
 
 
 class SecondModel(NamedTuple):
-    """A second model that is mixed in (implicit.states): its State after epochs_done epochs."""
+    """A second model that is mixed in (see state.py): its State after epochs_done epochs."""
 
     state: State
     epochs_done: int
@@ -45,7 +62,7 @@ class Checkpoint(NamedTuple):
     """Progress of a training.
 
     state: the State after epochs_done epochs; history: epochs so far; best: the best State (None: not kept); choice:
-    choice.Choice of the settings; second: a SecondModel once its training has begun, else None.
+    settings.Choice; second: a SecondModel once its training has begun, else None.
     """
 
     state: State
@@ -371,3 +388,72 @@ def check_epochs(history):
             raise DataError(f"{entry!r:.80} in the history of training is no epoch, seconds and rmse.")
         if entry["epoch"] != place or entry["seconds"] is None:
             raise DataError(f"{entry!r:.80} in the history of training lacks its seconds, or is not epoch {place}.")
+
+
+def restore_choice(entries, settings, n_epochs):
+    """Return the settings.Choice from the dict of `Choice.kept`.
+
+    settings: settings.Settings of the same estimator; n_epochs: the estimator's own, or None. Raises DataError for
+    entries that are not valid.
+    """
+    kinds = {**kinds_of(KEPT_SETTINGS), **(kinds_of(CLICKS) if settings.feedback == "implicit" else {})}
+    facts = {name: persist.entry_of({**LATER, **entries}, name, kind) for name, kind in kinds.items()}
+    others = (persist.entry_of(entries, name, kind) for name, kind in (("trials", list), ("why", str)))
+    try:
+        check_integer("epochs", facts["epochs"], 0)
+        check_real("a number of its settings", facts["regularization"], 0.0)
+        check_chosen(facts, 1)
+    except ParameterError as error:
+        raise DataError(str(error)) from None
+    facts |= {name: tuple(facts[name]) for name in ("damping", "trend")}
+    if n_epochs is not None:
+        facts["epochs"] = settings.epochs
+    return Choice(settings._replace(**facts), *others)
+
+
+def kinds_of(names):
+    """Return {name: type in a file} of fields of settings.Settings."""
+    kinds = {name: Settings.__annotations__[name] for name in names}
+    return {name: list | tuple if kind is tuple else kind for name, kind in kinds.items()}
+
+
+def check_facts(stored, feedback, n_factors):
+    """Raise DataError unless a dict from a file is a valid `Choice.facts`.
+
+    Updates depend on it. feedback: kind of feedback; n_factors: of the model.
+    """
+    most_epochs = 1 << 53
+    kinds = {**CHOSEN, **({"feedback": str, **kinds_of(CLICKS)} if feedback == "implicit" else {})}
+    if beyond := sorted(set(stored) - {*kinds, *FORMER}):
+        raise DataError(f"{beyond[0]!r:.80} is nothing that is chosen for a training.")
+    facts = {name: persist.entry_of({"trend": [], **LATER, **stored}, name, kind) for name, kind in kinds.items()}
+    try:
+        trained = check_integer("n_epochs", facts["n_epochs"], 0, most_epochs) > 0
+        for name in ("regularization", "learning_rate"):
+            if facts[name] is not None or (trained and name == "regularization"):
+                check_real(name, facts[name], 0.0)
+        check_choice("biases", facts["biases"], ("none", "held", "learned"))
+        check_chosen(facts, 0)
+        if feedback == "implicit":
+            check_choice("feedback", facts["feedback"], ("implicit",))
+            mixed = facts["mixed"] > 0
+            check_integer("n_factors", facts["n_factors"], 1 if mixed else n_factors, n_factors - mixed)
+    except ParameterError as error:
+        raise DataError(f"what was chosen for it cannot be: {error}") from None
+
+
+def check_chosen(facts, least_factors):
+    """Raise ParameterError for invalid numbers in the entries of a file; those for clicks are checked if present."""
+    check_integer("n_factors", facts["n_factors"], least_factors, MOST_FACTORS)
+    check_integer("n_neighbors", facts["n_neighbors"], 0, MOST_NEIGHBORS)
+    check_integer("numbers in damping", len(facts["damping"]), 2, 2)
+    check_choice("numbers in trend", len(facts["trend"]), (0, 2))
+    for number in (*facts["damping"], *facts["trend"]):
+        check_real("a number of its settings", number, 0.0)
+    if "solver" in facts:
+        check_choice("solver", facts["solver"], tuple(LOSSES_OF))
+        check_choice("loss", facts["loss"], LOSSES_OF[facts["solver"]])
+        check_integer("n_negatives", facts["n_negatives"], 0, MOST_NEGATIVES)
+        for name in ("unobserved_weight", "exponent", "mixed", "ease", "ease_decay"):
+            check_real(name, facts[name], 0.0)
+        check_real("popular", facts["popular"], 0.0, 1.0)

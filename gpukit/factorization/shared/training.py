@@ -280,7 +280,7 @@ class SharedModel:
     @property
     def history(self):
         """Return the arrays.History of all users, or of own_users, on the host; gathered on each access."""
-        local = History(*(fetch_array(array) for array in self.local.history))
+        local = History(*map(self.local.steps.fetch, self.local.history))
         if self.own_users is not None:
             return local
         size, counts = int(local.indptr[-1]), self.parts.counts[0]
@@ -288,11 +288,6 @@ class SharedModel:
         users = [self.parts.users_of(rank) for rank in range(self.team.size)]
         columns = (self.team.allgather(column[:size]) for column in (local.items, local.codes))
         return History(indptr, *(join_rows(parts, users, indptr) for parts in columns), local.levels)
-
-
-def fetch_array(array):
-    """Return an array on the host."""
-    return array if isinstance(array, np.ndarray) else array.copy_to_host()
 
 
 FUNCTION = f"{__name__}:fit_partitions"

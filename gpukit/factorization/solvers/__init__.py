@@ -1,17 +1,22 @@
-"""Solvers of the factorization, a module or a folder each.
+"""Solvers of the factorization, a module each, with kernels and twins in <solver>_kernels.py and <solver>_twins.py.
 
-sgd      the papers' CUSGD++ and CULSH-MF        als       alternating least squares, as in cuALS
-hogwild  batch-Hogwild, as in cuMF_SGD, with hogwild_kernels.py and hogwild_twins.py
+sgd/     the papers' CUSGD++ and CULSH-MF        als.py      alternating least squares, as in cuALS, and ials
+hogwild.py  batch-Hogwild, as in cuMF_SGD, with hogwild_kernels.py and hogwild_twins.py
 
-For clicks: ials, alternating least squares over all pairs (squared loss); ease, weights between items by least squares;
-sampled, gradient steps over clicks and sampled negatives (cross-entropy and bpr losses).
+For clicks: ials.py, alternating least squares over all pairs (squared loss), with ials_kernels.py and ials_twins.py:
+gradients from a row's clicks, a step of conjugate gradients, their preconditioner; ease.py, weights between items by
+least squares, with ease_kernels.py and ease_twins.py: regressions of items on their neighbours; sampled.py, gradient
+steps over clicks and sampled negatives (cross-entropy and bpr losses of sampled_formulas.py), with sampled_kernels.py
+and sampled_twins.py.
 
 Each solver's module, or `training.py`, has arrange(task), which prepares whatever does not need the parameters, and
 begin(session, task, arranged). begin returns an object whose epoch(number) makes one pass over the ratings and
 returns when the pass is complete.
 
 rates.py         default hyperparameters of every solver, and learning rates by epoch
-cpu.py | gpu.py  host steps of all but sgd                squares/  normal equations of als and ials
+cpu.py | gpu.py  host steps of all but sgd
+squares.py       normal equations of als and ials, with squares_formulas.py, squares_kernels.py and squares_twins.py:
+                 sums of products, elimination in registers
 """
 
 import importlib
@@ -64,8 +69,8 @@ class Task(NamedTuple):
 
 
 def training_of(solver):
-    """Return the training module of a solver: itself, or `training` in its folder."""
-    module = importlib.import_module(f"{__name__}.{solver}")
+    """Return the training module of a solver: its own, or `training` in its folder; als.py is that of ials."""
+    module = importlib.import_module(f"{__name__}.{'als' if solver == 'ials' else solver}")
     return module if hasattr(module, "arrange") else importlib.import_module(f"{module.__name__}.training")
 
 

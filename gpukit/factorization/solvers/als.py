@@ -1,10 +1,11 @@
-"""Alternating least squares, as in cuALS: all users given the items, then all items given the users; for either device.
+"""Alternating least squares: all users given the items, then all items given the users; for either device.
 
-Each row is the solution of a small linear system, whose equations are those of squares/.
+`als` learns ratings as in cuALS, `ials` clicks over all pairs. Each row is the solution of a small linear system, whose
+equations are those of squares.py and, for clicks, of ials.py. `ials` also has conjugate gradients.
 
 Papers: Zhou, Wilkinson, Schreiber and Pan, "Large-Scale Parallel Collaborative Filtering for the Netflix Prize", AAIM
-2008 (weighted lambda); Tan, Cao and Fong, HPDC 2016 (on a GPU). Cost of an epoch: nnz F^2 / 2 multiplications per side
-and (M + N) F^3 / 6. Deterministic: yes, for any number of threads.
+2008 (weighted lambda); Tan, Cao and Fong, HPDC 2016 (on a GPU); for clicks see ials.py. Cost of an epoch of `als`: nnz
+F^2 / 2 multiplications per side and (M + N) F^3 / 6. Deterministic: yes, for any number of threads.
 """
 
 from typing import NamedTuple
@@ -12,17 +13,20 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.constants import DAMPING
+from gpukit.errors import DataError
+from gpukit.factorization.constants import DAMPING, RULES
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import lay_out_weights
-from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.plan import Data, Terms
+from gpukit.factorization.solvers import ials, squares
+from gpukit.factorization.solvers.ials import PANEL, Directions, decays_of
+from gpukit.factorization.solvers.squares import Data, Equations, Terms
+from gpukit.factorization.solvers.squares_formulas import ONE, ZERO
 
 
 class Half(NamedTuple):
     """Input of one side's solution.
 
-    data: squares.plan.Data; batches: squares.plan.batches_of them; largest: pieces of the largest batch. Of ials:
+    data: squares.Data; batches: squares.batches_of them; largest: pieces of the largest batch. Of ials:
     every: (pieces, Data) of all rows of the other side; decay: mean lambda of the rows with clicks.
     """
 
@@ -34,31 +38,51 @@ class Half(NamedTuple):
 
 
 def arrange(task):
-    """Return (the solver, [users' Half, items' Half]) of a solvers.Task."""
-    steps = engine(task.device, "gpukit.factorization.solvers")
-    n_factors = task.layout.n_factors
-    most = plan.pieces_at_once(steps, n_factors, task.device, "solver='sgd'")
-    items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, task.steps)
+    """Return (the row solver, [users' Half, items' Half]) of a solvers.Task."""
+    steps, settings = engine(task.device, __package__), task.settings
+    of_clicks = settings.solver == "ials"
+    if of_clicks:
+        check_weights(task.orders.levels, task.scale)
+    row_solver, most = row_solver_of(task, steps)
+    items = training_data.side_of(task.orders, "items", task.scale, settings.seed, task.steps)
     if task.data.weights is not None:
         items = items._replace(weights=lay_out_weights(task.data.weights, "items", items.where, task.steps))
+    half_of = half_of_clicks if of_clicks else half_of_ratings
     halves = [half_of(number, side, task, steps, most) for number, side in enumerate((task.data.side, items))]
-    equations = plan.Equations(steps, n_factors, max(1, *(half.largest for half in halves)))
-    return Elimination(equations, Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING))), halves
+    return create_solver(row_solver, task, max(1, *(half.largest for half in halves)), steps), halves
 
 
-def half_of(number, side, task, steps, most):
+def row_solver_of(task, steps):
+    """Return ('cholesky' or 'gradients', pieces at once); conjugate gradients need no Gram matrices."""
+    settings, n_factors, row_solver, remedy = task.settings, task.layout.n_factors, "cholesky", "solver='sgd'"
+    if settings.solver == "ials":
+        row_solver, remedy = settings.row_solver, "row_solver='gradients'"
+        row_solver = ials.way_of(n_factors) if row_solver == "auto" else row_solver
+    if row_solver == "gradients":
+        return row_solver, len(task.orders)
+    return row_solver, squares.pieces_at_once(steps, n_factors, task.device, remedy)
+
+
+def check_weights(levels, scale):
+    """Raise DataError unless all clicks have positive weights."""
+    lowest = float(levels.values.min()) if len(levels.values) else 1.0
+    if (lowest - scale.mean) / scale.deviation <= 0:
+        raise DataError(f"A click's value is its weight, which must be above 0: the lowest is {lowest:g}.")
+
+
+def half_of_ratings(number, side, task, steps, most):
     """Return the Half of an arrays.Side (0: users, 1: items); most: pieces at once.
 
     lambda of a row is its number of ratings, or their total weight, times the regularization (weighted lambda).
     """
-    cut, weights = plan.cut(side.indptr, steps.LONGEST, most, task.share.span(number)), side.weights
+    cut, weights = squares.cut(side.indptr, steps.LONGEST, most, task.share.span(number)), side.weights
     counts = cut.owners[:, 3]
     if weights is None:
         weights = steps.resident(np.ones(1), np.float32)
     else:
         counts = sum_weights(task.steps.fetch(weights), cut.owned(side.indptr), counts)
     decays = np.float32(task.settings.regularization) * counts.astype(np.float32)
-    return Half(Data(side.minor, side.values, weights), plan.batches_of(cut, decays, steps), cut.largest)
+    return Half(Data(side.minor, side.values, weights), squares.batches_of(cut, decays, steps), cut.largest)
 
 
 def sum_weights(weights, first, counts):
@@ -66,6 +90,43 @@ def sum_weights(weights, first, counts):
     if not len(first):
         return np.zeros(0)
     return np.add.reduceat(weights[: first[-1] + counts[-1]], first, dtype=np.float64)
+
+
+def half_of_clicks(number, side, task, steps, most):
+    """Return the Half of an arrays.Side (0: users, 1: items); most: pieces at once."""
+    settings, span = task.settings, task.share.span(number)
+    pieces, counts = squares.cut(side.indptr, steps.LONGEST, most, span), np.diff(side.indptr)
+    others = task.orders.shape[1 - number]
+    scale = others, settings.regularization, settings.unobserved_weight, settings.exponent
+    decays, of_all = (decays_of(row_counts, *scale) for row_counts in (pieces.owners[:, 3], counts[counts > 0]))
+    ones, values = np.ones(1), task.orders.levels.values
+    weights = side.values
+    if len(values) == 1:
+        weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32)
+    data = Data(side.minor, steps.resident(ones, np.float32), weights)
+    all_pieces = pieces_of_all_rows(others, settings.unobserved_weight, steps)
+    mean = float(of_all.mean(dtype=np.float64)) if len(of_all) else 0.0
+    return Half(data, squares.batches_of(pieces, decays, steps), pieces.largest, all_pieces, mean)
+
+
+def pieces_of_all_rows(rows, weight, steps):
+    """Return (pieces, Data) whose Gram matrix is alpha0 V'V of `rows` rows."""
+    longest = -(-rows // steps.MOMENT_PIECES)
+    pieces = steps.resident(squares.cut(np.array([0, rows]), longest, 1).pieces, np.int64)
+    numbers = (steps.resident(np.array([number]), np.float32) for number in (0, weight))
+    return pieces, Data(steps.resident(np.arange(rows), np.int32), *numbers)
+
+
+def create_solver(row_solver, task, pieces, steps):
+    """Return the row solver for the rows of a solvers.Task, up to `pieces` pieces at once."""
+    n_factors = task.layout.n_factors
+    if task.settings.solver == "als":
+        equations = Equations(steps, n_factors, pieces)
+        return Elimination(equations, Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING)))
+    if row_solver == "cholesky":
+        return Elimination(Equations(steps, n_factors, max(pieces, steps.MOMENT_PIECES)), Terms(False, None, ONE))
+    descent = Descent(steps, task.layout, max(task.orders.shape), pieces)
+    return Gradients(Equations(steps, n_factors, steps.MOMENT_PIECES), descent)
 
 
 class Elimination(NamedTuple):
@@ -81,6 +142,57 @@ class Elimination(NamedTuple):
             terms = terms._replace(shared=self.equations.sums(*half.every, other))
         for batch in half.batches:
             self.equations.solve(batch, half.data, other, terms, table)
+
+
+class Gradients(NamedTuple):
+    """A few steps of conjugate gradients from the current rows."""
+
+    equations: object
+    descent: object
+
+    def solve(self, half, other, table):
+        """Queue a side's half of an epoch."""
+        shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
+        inverse = inverse_of(shared, half.decay, self.descent.steps)
+        for batch in half.batches:
+            self.descent.solve(batch, half.data, other, (shared, inverse), RULES.gradient_steps, table)
+
+
+def inverse_of(shared, decay, steps):
+    """Queue and return the inverse of S + decay I, (n, n) float32; shared: S (n, n) float32."""
+    source, out = (steps.empty(shared.shape, np.float64) for _ in range(2))
+    result = steps.empty(shared.shape, np.float32)
+    for step in range(-(-shared.shape[0] // PANEL)):
+        steps.invert_panel(shared, np.float64(decay), step, source, out, result)
+        source, out = out, source
+    return result
+
+
+class Descent:
+    """Conjugate gradients over all rows of a side, for a layout.Layout, up to `rows` rows in up to `pieces` pieces."""
+
+    def __init__(self, steps, layout, rows, pieces):
+        self.steps, self.layout, self.width = steps, layout, layout.lanes * layout.factors
+        shapes = (rows, self.width), (rows, self.width), rows
+        self.state = Directions(*(steps.empty(shape, np.float32) for shape in shapes))
+        self.sums = steps.empty((pieces, self.width), np.float32)
+
+    def solve(self, batch, data, other, matrices, count, table):
+        """Queue `count` steps for the rows of a batch, with the table `other` fixed.
+
+        batch: see Equations.solve; matrices: S and M of begin_descent; table: parameter rows, whose factors change.
+        """
+        pieces, owners, decays = batch
+        before, after = (owners, decays, self.sums, *matrices), (self.state, table)
+        self.multiply(pieces, data, ONE, table, other)
+        self.steps.begin_descent(self.layout, *before, *after)
+        for step in range(1, count + 1):
+            self.multiply(pieces, data, ZERO, self.state.ways, other)
+            self.steps.descend(self.layout, *before, step == count, *after)
+
+    def multiply(self, pieces, data, goal, ways, other):
+        """Queue products_of_pieces."""
+        self.steps.products_of_pieces(self.layout, pieces, data.minor, data.weights, goal, ways, other, self.sums)
 
 
 class Alternation:

@@ -3,12 +3,8 @@
 import numpy as np
 
 from gpukit.device.cpu_arrays import empty, resident, runner, zeros
-from gpukit.factorization.solvers import hogwild_twins
-from gpukit.factorization.solvers.ease import twins as ease_twins
-from gpukit.factorization.solvers.ials import twins as ials_twins
-from gpukit.factorization.solvers.ials.twins import invert_panel
-from gpukit.factorization.solvers.sampled import twins as sampled_twins
-from gpukit.factorization.solvers.squares import twins as squares_twins
+from gpukit.factorization.solvers import ease_twins, hogwild_twins, ials_twins, sampled_twins, squares_twins
+from gpukit.factorization.solvers.ials_twins import invert_panel
 from gpukit.runtime.thread_count import get_num_threads, limit_threads
 
 LONGEST = 8192  # ratings of a piece

@@ -7,15 +7,13 @@ from gpukit.device.gpu_arrays import empty, resident, runner
 from gpukit.device.memory import spare_memory
 from gpukit.device.place import has_quad_additions, processors
 from gpukit.device.upload import to_device
-from gpukit.factorization.solvers import hogwild_kernels
-from gpukit.factorization.solvers.ease.kernels import regress_on_neighbors as regression_kernel
+from gpukit.factorization.solvers import hogwild_kernels, ials_kernels, squares_kernels
+from gpukit.factorization.solvers.ease_kernels import regress_on_neighbors as regression_kernel
 from gpukit.factorization.solvers.hogwild_kernels import make_hogwild_epoch
-from gpukit.factorization.solvers.ials import kernels as ials_kernels
-from gpukit.factorization.solvers.ials.formulas import rows_of_block
-from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
+from gpukit.factorization.solvers.ials import rows_of_block
+from gpukit.factorization.solvers.sampled_kernels import make_sampled_epoch
 from gpukit.factorization.solvers.sgd.schedule import BLOCK
-from gpukit.factorization.solvers.squares import kernels as squares_kernels
-from gpukit.factorization.solvers.squares.plan import shape_of
+from gpukit.factorization.solvers.squares import shape_of
 
 LONGEST = 1024  # ratings of a piece, which a block processes
 SCRATCH = 256 << 20  # bytes of concurrent Gram matrices

@@ -9,14 +9,14 @@ from gpukit.bench import Conditions, ratings
 from gpukit.bench import clicks as ncf_data
 from gpukit.device import cpu
 from gpukit.errors import DataError
-from gpukit.factorization.solvers.ials import formulas
+from gpukit.factorization.solvers import ials
 
 
 @pytest.mark.nightly
 def test_an_epoch_by_each_row_solver(monkeypatch):
     monkeypatch.setattr(ncf_data, "FACTORS", (4,))
     rows = list(bench.find("ials")(Conditions(cpu(), (ncf_data.LARGE,), 0.0005)))
-    assert [row.what for row in rows] == [f"one epoch iALS F=4 by {solver}" for solver in formulas.WAYS]
+    assert [row.what for row in rows] == [f"one epoch iALS F=4 by {solver}" for solver in ials.WAYS]
     assert ["the fastest way" in row.note for row in rows].count(True) == 1
     assert all(min(row.samples) > 0 and row.data == "generated" for row in rows)
 
@@ -27,7 +27,7 @@ def test_quality_on_real_clicks():
     samples, note = ncf_data.measure_ials(ncf.clicks, 8, "gradients", cpu(), ncf)
     assert len(samples) == ncf_data.SAMPLES[False] and "after 12 epochs" in note
     assert float(note.split()[3]) > 0.8
-    assert ncf_data.row_solvers(256) == list(formulas.WAYS) and ncf_data.row_solvers(512) == ["gradients"]
+    assert ncf_data.row_solvers(256) == list(ials.WAYS) and ncf_data.row_solvers(512) == ["gradients"]
 
 
 def test_a_model_that_has_not_learned_is_an_error():

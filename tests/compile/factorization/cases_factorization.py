@@ -13,7 +13,7 @@ from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query
 from gpukit.factorization.kernels import add_weights
 from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.shared import kernels as shared
-from gpukit.factorization.solvers.ease.kernels import regress_on_neighbors
+from gpukit.factorization.solvers.ease_kernels import regress_on_neighbors
 from gpukit.factorization.solvers.sgd import kernels as chunks
 from gpukit.factorization.solvers.sgd import kernels as sgd
 from gpukit.factorization.solvers.sgd import kernels as stream

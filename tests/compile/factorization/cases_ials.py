@@ -6,8 +6,8 @@ Also an inverse in float64.
 from compile.usage import Case, named
 from numba.core import types
 
-from gpukit.factorization.solvers.ials.formulas import Directions
-from gpukit.factorization.solvers.ials.kernels import invert_panel, make_descent, make_products_of_pieces
+from gpukit.factorization.solvers.ials import Directions
+from gpukit.factorization.solvers.ials_kernels import invert_panel, make_descent, make_products_of_pieces
 
 LINES, LIST, TABLE = "int64[:, ::1]", "float32[::1]", "float32[:, ::1]"
 STATE = named(Directions, ways=(types.float32, 2), left=(types.float32, 2), rests=(types.float32, 1))

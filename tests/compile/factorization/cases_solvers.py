@@ -11,12 +11,12 @@ from numba.core.typing.typeof import typeof
 
 from gpukit.factorization.arrays import Parameters
 from gpukit.factorization.solvers import hogwild_kernels as hogwild
+from gpukit.factorization.solvers import squares
 from gpukit.factorization.solvers.hogwild import Samples
-from gpukit.factorization.solvers.sampled.formulas import Clicks, Draw
-from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
+from gpukit.factorization.solvers.sampled_formulas import Clicks, Draw
+from gpukit.factorization.solvers.sampled_kernels import make_sampled_epoch
 from gpukit.factorization.solvers.sgd.formulas import Rates
-from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.kernels import (
+from gpukit.factorization.solvers.squares_kernels import (
     as_matrix,
     make_gram_of_pieces,
     make_solve_by_cholesky,
@@ -28,12 +28,12 @@ GRAMS, TABLE, LINES = "float32[:, :, ::1]", "float32[:, ::1]", "int64[:, ::1]"
 
 def cases_of(n_factors):
     """Sums and solution for this number of factors."""
-    shape = plan.shape_of(n_factors)
+    shape = squares.shape_of(n_factors)
     arguments = f"{LINES}, int32[::1], float32[::1], float32[::1], {TABLE}, boolean, {GRAMS}"
     yield Case(
         f"factorization.gram_of_pieces[{n_factors}]", make_gram_of_pieces(*shape), arguments, registers=128, spills=8
     )
-    if n_factors <= plan.MOST_FACTORS:
+    if n_factors <= squares.MOST_FACTORS:
         kernel, arguments = (
             make_solve_by_cholesky(*shape[:3], shape.whole),
             f"{LINES}, {GRAMS}, {GRAMS}, float32[::1], float32, {TABLE}",

@@ -78,19 +78,6 @@ def test_without_factors_the_ratings_tell(bare):
     assert len(bare.similar_items(bare.item_ids_[9], 5, by="factors")[0]) == 0
 
 
-def test_rated_alike_are_the_users_own_best(fitted):
-    user, item = fitted.user_ids_[4], fitted.item_ids_[9]
-    ids, ratings, scores, common = fitted.rated_alike(user, item, 3)
-    table = planted()
-    mine = table.users == 4
-    given = dict(zip(table.item_ids[table.items[mine]].tolist(), table.values[mine].tolist()))
-    every, likeness = fitted.similar_items(item, 100)
-    best = [one for one in every.tolist() if one in given][:3]
-    assert ids.tolist() == best and ratings.tolist() == pytest.approx([given[one] for one in best], abs=1e-5)
-    assert scores.tolist() == [dict(zip(every.tolist(), likeness.tolist()))[one] for one in best]
-    assert len(common) == 3
-
-
 def test_a_new_fit_forgets_the_old_sums():
     model = make(MatrixFactorization).fit(planted(seed=0))
     before = model.similar_items(1, 5, with_evidence=True)

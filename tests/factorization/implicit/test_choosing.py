@@ -11,9 +11,10 @@ from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.implicit import choosing, states
+from gpukit.factorization.implicit import choosing
 from gpukit.factorization.implicit import prepared as evaluator
 from gpukit.factorization.implicit.prepared import PreparedClicks, measure_lists, units, weigh_clicks
+from gpukit.factorization.model import state as states
 from gpukit.factorization.settings import check
 from gpukit.model_selection import trial
 from gpukit.model_selection.splits import draw_sample
@@ -311,22 +312,10 @@ def test_times_that_do_not_tell():
     assert not evaluator.times_differ(same)
 
 
-def test_weights_of_clicks_are_tried_if_something_is_known():
-    plain, same = clicks()[0], timed()
-    same.counts[:], same.times[:] = 3, 7
-    assert list(choosing.click_weights(timed())) == [{"counted": True}, {"recency": RULES.recency}]
-    assert not list(choosing.click_weights(plain)) and not list(choosing.click_weights(same))
-
-
 def test_what_clicks_weigh():
     some = timed()
     counted = weigh_clicks(some, plan(counted=True)).values
     np.testing.assert_allclose(counted, 1 + np.log(some.counts), rtol=1e-6)
-    recent = weigh_clicks(some, plan(recency=2.0)).values
-    for user in range(5):
-        own = np.flatnonzero(some.users == user)
-        order = own[np.argsort(-some.times[own])]
-        np.testing.assert_allclose(recent[order], 1 + 2 * np.exp(-np.arange(len(own)) / 10), rtol=1e-6)
     assert (weigh_clicks(some, plan()).values == 1).all()
 
 

@@ -10,9 +10,9 @@ from factorization.implicit.planted import clicks
 from gpukit import persist
 from gpukit.errors import ModelError
 from gpukit.factorization import LSHMF
-from gpukit.factorization.choice import Choice
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import choosing
+from gpukit.factorization.settings import Choice
 from gpukit.runtime.thread_count import limit_threads
 
 FIRST = 3  # epochs of the first model; the second has those of its solver

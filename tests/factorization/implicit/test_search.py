@@ -86,10 +86,17 @@ def test_the_mean_decides_on_epochs():
     assert choosing.add_epochs(search, search.run(plan(epochs=4))).candidate.epochs == 8
 
 
-def test_weights_of_clicks_have_to_be_better(monkeypatch):
-    monkeypatch.setattr(choosing, "click_weights", lambda clicks: ({"counted": True}, {"recency": 2.0}))
-    found = choosing.search_settings(search_of(lambda one: 0.1 * one.counted + LUCKY * one.recency), plan()).candidate
-    assert (found.counted, found.recency) == (True, 0.0)
+@pytest.mark.parametrize("counts, expected", [((1, 2), True), ((3, 3), False), (None, False)])
+def test_weights_by_counts_are_tried_if_counts_differ(counts, expected):
+    search = search_of(lambda one: 0.1 * one.counted)
+    search.clicks.counts = counts and np.array(counts)
+    assert choosing.search_settings(search, plan()).candidate.counted == expected
+
+
+def test_weights_by_counts_have_to_be_better():
+    search = search_of(lambda one: LUCKY * one.counted)
+    search.clicks.counts = np.array([1, 2])
+    assert not choosing.search_settings(search, plan()).candidate.counted
 
 
 def test_settings_are_trained_once():

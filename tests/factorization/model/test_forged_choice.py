@@ -34,7 +34,6 @@ OF_CLICKS = {
     "counted": (..., 1),
     "popular": (-0.5, 1.5, "x"),
     "mixed": (-1.0, 0.5),
-    "recency": ("x",),
 }
 
 

@@ -6,8 +6,9 @@ import pytest
 import gpukit
 from factorization.inputs import bias_predictor, make, planted, same_state
 from gpukit.errors import ModelError, ParameterError
-from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.constants import RULES
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.constants import DAMPING, RULES
+from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.solvers import SOLVERS
 
 OTHERS = [solver for solver in SOLVERS if solver != "sgd"]
@@ -58,6 +59,29 @@ def test_least_squares_do_not_hang_on_the_threads():
         states.append(make(MatrixFactorization, solver="als").fit(ratings))
     gpukit.set_num_threads(None)
     assert same_state(*states)
+
+
+@pytest.mark.parametrize("biases", [True, False])
+def test_items_of_least_squares_solve_their_equations(biases):
+    """By weighted lambda and the damping of the bias, given the users."""
+    ratings = planted()
+    model = make(MatrixFactorization, solver="als", biases=biases, regularization=0.05).fit(ratings)
+    state, z = model._state, (ratings.values - model._scale.mean) / model._scale.deviation
+    for item in range(3):
+        own = ratings.items == item
+        users, decay = state.user_factors[ratings.users[own]].astype(np.float64), 0.05 * own.sum()
+        X = np.column_stack((users, np.full(own.sum(), float(biases))))
+        penalty = np.diag([*np.full(users.shape[1], decay), DAMPING])
+        target = z[own] - state.user_extras[ratings.users[own], BIAS]
+        solution = np.linalg.solve(X.T @ X + penalty, X.T @ target)
+        found = np.append(state.item_factors[item], state.item_extras[item, BIAS])
+        np.testing.assert_allclose(found, solution, atol=1e-4)
+
+
+def test_neighbourhoods_have_their_own_solvers():
+    for solver in ("als", "hogwild"):
+        with pytest.raises(ParameterError, match=f"solver must be one of 'auto', 'sgd', .*got '{solver}'"):
+            LSHMF(solver=solver).check()
 
 
 @EACH

@@ -15,8 +15,8 @@ def samples(name):
     """A function that makes checkpoints of a class, with and without a best state."""
 
     def make():
-        from gpukit.factorization.choice import Choice
         from gpukit.factorization.model import saving
+        from gpukit.factorization.settings import Choice
 
         model = copy.deepcopy(models.fitted(name))
         sizes = {"n_factors": model.user_factors_.shape[1], "n_neighbors": model.neighbors_.shape[1]}

@@ -52,8 +52,8 @@ def joined(**how):
     from unittest import mock
 
     import gpukit
-    from gpukit.factorization.choice import Choice
     from gpukit.factorization.implicit import choosing
+    from gpukit.factorization.settings import Choice
 
     def choose(estimator, clicks, settings, device, progress):
         return Choice(settings._replace(**how, n_neighbors=3), [], "chosen")
@@ -64,8 +64,8 @@ def joined(**how):
 
 def checkpoints():
     """Samples of checkpoints of both solvers."""
-    from gpukit.factorization.choice import Choice
     from gpukit.factorization.model import saving
+    from gpukit.factorization.settings import Choice
 
     data, made = saving.fingerprint(clicks()), []
     for model in estimators()[0], estimators()[2]:

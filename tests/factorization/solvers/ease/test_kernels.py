@@ -12,8 +12,7 @@ pytestmark = pytest.mark.kernel
 
 from gpukit.factorization import cpu, gpu, kernels, twins
 from gpukit.factorization.arrays import WeightLists
-from gpukit.factorization.solvers.ease import kernels as ease_kernels
-from gpukit.factorization.solvers.ease import twins as ease_twins
+from gpukit.factorization.solvers import ease_kernels, ease_twins
 from gpukit.primitives.keys import LAST, descending_key
 from gpukit.selection.twins import scores
 

@@ -13,7 +13,7 @@ from gpukit.factorization import LSHMF
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit import prepared
 from gpukit.factorization.model.state import weights_matrix
-from gpukit.factorization.solvers.ease import training, twins
+from gpukit.factorization.solvers import ease, ease_twins
 from gpukit.persist import load_arrays, save_arrays
 from gpukit.ratings import Ratings
 
@@ -33,7 +33,7 @@ def expected_of(X, neighbors, ridge):
 def test_regressions_are_those_of_the_definition(shape, slots):
     X, neighbors, starts, users = regressions(shape, slots)
     found = np.full(neighbors.shape, np.nan, np.float32)
-    twins.regress_on_neighbors(neighbors, starts, users, shape[0], 3.0, found)
+    ease_twins.regress_on_neighbors(neighbors, starts, users, shape[0], 3.0, found)
     np.testing.assert_allclose(found, expected_of(X, neighbors, 3.0), rtol=1e-4, atol=1e-5)
 
 
@@ -43,9 +43,9 @@ def test_with_all_other_items_the_weights_are_those_of_ease():
     users, items = np.nonzero(X)
     columns = users.astype(np.int32), items.astype(np.int32), np.ones(len(users), np.float32)
     table = Ratings(*columns, *map(np.arange, X.shape))
-    found = training.solve_lists(table, 4.0, 22, cpu()).toarray()
+    found = ease.solve_lists(table, 4.0, 22, cpu()).toarray()
     np.testing.assert_allclose(found, naive.weights(X, 4.0), rtol=1e-4, atol=1e-5)
-    few = training.solve_lists(table, 4.0, 5, cpu())
+    few = ease.solve_lists(table, 4.0, 5, cpu())
     assert (np.diff(few.tocsc().indptr) == 5).all()
 
 
@@ -109,6 +109,6 @@ def test_lists_are_added_where_all_weights_would_be(without_memory):
 
 
 def test_too_little_memory_for_lists_is_reported_before_the_solution(without_memory, monkeypatch):
-    monkeypatch.setattr(training, "memory_of_lists", lambda n_items, n_neighbors: 1 << 60)
+    monkeypatch.setattr(ease, "memory_of_lists", lambda n_items, n_neighbors: 1 << 60)
     with pytest.raises(MemoryError, match="Solving for 7 weights of each of 60 items needs 1073741824.00 GiB"):
         fitted()

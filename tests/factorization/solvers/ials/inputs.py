@@ -6,10 +6,10 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device.engine import engine
+from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.implicit.prepared import make_training_data
-from gpukit.factorization.implicit.states import SCALE, start_state
-from gpukit.factorization.solvers import Task
-from gpukit.factorization.solvers.ials import training
+from gpukit.factorization.model.state import start_state
+from gpukit.factorization.solvers import Task, als
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 
@@ -39,14 +39,16 @@ def ratings_of(clicks, shape):
 def begun(clicks, shape, n_factors, device="cpu", seed=0):
     """Return (session, Training) on a device."""
     reg, alpha0, nu = TERMS
-    settings = SimpleNamespace(regularization=reg, unobserved_weight=alpha0, exponent=nu, seed=seed, row_solver="auto")
+    settings = SimpleNamespace(
+        regularization=reg, unobserved_weight=alpha0, exponent=nu, seed=seed, row_solver="auto", solver="ials"
+    )
     device = devices.resolve(device)
     steps = engine(device, "gpukit.factorization")
     orders = order_ratings(ratings_of(clicks, shape), device)
     made = make_training_data(orders, "users", seed, False, steps)
     layout = steps.layout(n_factors, 0)
-    arranged = training.arrange(task := Task(orders, SCALE, made, settings, layout, steps, device, False))
+    arranged = als.arrange(task := Task(orders, UNSCALED, made, settings, layout, steps, device, False))
     counts = [np.bincount([click[at] for click in clicks], minlength=shape[at]) for at in range(2)]
     state = start_state(counts, n_factors, np.zeros((shape[1], 0), np.int32), seed)
     session = steps.DeviceModel(state, layout, "users", made.history)
-    return session, training.begin(session, task, arranged)
+    return session, als.begin(session, task, arranged)

@@ -8,7 +8,6 @@ import pytest
 from factorization.solvers.ials import naive
 from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 from gpukit.factorization.solvers import ials
-from gpukit.factorization.solvers.ials import formulas
 
 SETTINGS = SimpleNamespace(**dict(zip(("regularization", "unobserved_weight", "exponent"), TERMS)))
 SHAPE = (23, 14)
@@ -22,7 +21,7 @@ def csr(clicks, rows):
 
 @pytest.mark.parametrize("together", [1, 1 << 22])
 def test_rows_solve_their_equations(together, monkeypatch):
-    monkeypatch.setattr(formulas, "NUMBERS", together)
+    monkeypatch.setattr(ials, "NUMBERS", together)
     clicks = clicks_of(weighted=True)
     V = np.random.default_rng(0).normal(size=(14, 6)).astype(np.float32)
     lists = csr(clicks, SHAPE[0])
@@ -30,7 +29,7 @@ def test_rows_solve_their_equations(together, monkeypatch):
     expected = naive.solved(clicks, SHAPE[0], 0, V, *TERMS)
     assert found.dtype == np.float32 and not found[9].any()
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
-    np.testing.assert_array_equal(ials.fold_in(V, *lists, SETTINGS, formulas.gram_of(V)), found)
+    np.testing.assert_array_equal(ials.fold_in(V, *lists, SETTINGS, ials.gram_of(V)), found)
 
 
 def test_without_weights():
@@ -49,7 +48,7 @@ def test_no_rows_and_no_clicks():
 
 def test_a_trained_user_comes_back(monkeypatch):
     """From the items of its last solution."""
-    monkeypatch.setattr(formulas, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(ials, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=True)
     session, training = begun(clicks, SHAPE, 4)
     items = session.state().item_factors

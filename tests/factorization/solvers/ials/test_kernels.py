@@ -13,8 +13,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit.errors import ParameterError
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.solvers import gpu
-from gpukit.factorization.solvers.ials import formulas, kernels, twins
+from gpukit.factorization.solvers import gpu, ials, ials_kernels, ials_twins
 
 SHAPE = (23, 14)
 
@@ -35,8 +34,10 @@ def test_products_of_pieces(lanes, count, one_weight):
     ways, table = (rng.normal(size=(rows, width + 8)).astype(np.float32) for rows in (4, 10))
     arguments = pieces, minor, weights.astype(np.float32), np.float32(0.75), ways, table
     made = [np.full((3, width), np.nan, np.float32) for _ in range(2)]
-    launch_repeatably(kernels.make_products_of_pieces(lanes, count), 2, kernels.PRODUCT_THREADS, *arguments, made[0])
-    twins.products_of_pieces(*arguments, made[1])
+    launch_repeatably(
+        ials_kernels.make_products_of_pieces(lanes, count), 2, ials_kernels.PRODUCT_THREADS, *arguments, made[0]
+    )
+    ials_twins.products_of_pieces(*arguments, made[1])
     expected = np.zeros((3, width))
     for p, (row, first, length) in enumerate(pieces):
         for t in range(first, first + length):
@@ -56,13 +57,13 @@ def test_a_step(width, rows, size, monkeypatch):
     whose products are subnormal.
     """
     if width == 264:
-        monkeypatch.setattr(kernels, "rows_of_block", lambda width: 2)
-    make_descent = kernels.make_descent
+        monkeypatch.setattr(ials_kernels, "rows_of_block", lambda width: 2)
+    make_descent = ials_kernels.make_descent
     if SIMULATED and width > 32:
         width = {192: 48, 264: 72, 288: 96}[width]
         make_descent = make_descent.__wrapped__  # kernels of other constants are not kept
-        monkeypatch.setattr(kernels, "WARPS", 2)
-        monkeypatch.setattr(kernels, "THREADS", 64)
+        monkeypatch.setattr(ials_kernels, "WARPS", 2)
+        monkeypatch.setattr(ials_kernels, "THREADS", 64)
     rng = np.random.default_rng(width)
     owners = np.array([[row + 1, 2 * row, 1 + row % 2, 9] for row in range(rows)])
     half = rng.normal(size=(width, width)) / width**0.5
@@ -76,9 +77,9 @@ def test_a_step(width, rows, size, monkeypatch):
     for number, name, last in calls[: 3 if width == 32 else 2]:
         made = [[array.copy() for array in lists] for _ in range(2)]
         kernel = make_descent(width)[number]
-        given, of_twin = ((owners, *own[:4], *last, formulas.Directions(*own[4:7]), own[7]) for own in made)
-        launch_repeatably(kernel, 2, kernels.THREADS, *given)
-        getattr(twins, name)(*of_twin)
+        given, of_twin = ((owners, *own[:4], *last, ials.Directions(*own[4:7]), own[7]) for own in made)
+        launch_repeatably(kernel, 2, ials_kernels.THREADS, *given)
+        getattr(ials_twins, name)(*of_twin)
         assert (made[0][4] == lists[4]).all() == (last == (True,))
         for found, twin, before in zip(made[0][4:], made[1][4:], lists[4:]):
             np.testing.assert_allclose(found, twin, rtol=0, atol=1e-5 * np.abs(twin).max())
@@ -94,10 +95,10 @@ def test_an_inverse_by_panels(n, decay, monkeypatch):
     In the simulator 33 unknowns are five panels of eight, by blocks of 32 threads.
     """
     if SIMULATED and n == 33:
-        for module in (formulas, twins, kernels):
+        for module in (ials, ials_twins, ials_kernels):
             monkeypatch.setattr(module, "PANEL", 8)
         for name, value in {"SIDE": 9, "ROOM": 72, "THREADS": 32, "OWN": 2}.items():
-            monkeypatch.setattr(kernels, name, value)
+            monkeypatch.setattr(ials_kernels, name, value)
     half = np.random.default_rng(n).normal(size=(n, max(4 * n, 40)))
     dead = [] if decay else [at for at in (n - 1, n // 2) if n > 1]
     half[dead] = 0
@@ -105,15 +106,15 @@ def test_an_inverse_by_panels(n, decay, monkeypatch):
     live = np.setdiff1d(np.arange(n), dead)
     expected = np.zeros((n, n))
     expected[np.ix_(live, live)] = np.linalg.inv(shared.astype(float)[np.ix_(live, live)] + decay * np.eye(len(live)))
-    steps = -(-n // formulas.PANEL)
+    steps = -(-n // ials.PANEL)
     made = []
     for run in (
-        functools.partial(launch_repeatably, kernels.invert_panel, (steps, steps), kernels.THREADS),
+        functools.partial(launch_repeatably, ials_kernels.invert_panel, (steps, steps), ials_kernels.THREADS),
         None,
     ):
         source, out, found = np.full((n, n), np.nan), np.full((n, n), np.nan), np.full((n, n), np.nan, np.float32)
         for step in range(steps):
-            (run or twins.invert_panel)(shared, np.float64(decay), step, source, out, found)
+            (run or ials_twins.invert_panel)(shared, np.float64(decay), step, source, out, found)
             source, out = out, source
         made.append(found)
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-7 * np.abs(expected).max())
@@ -127,7 +128,7 @@ def test_epochs_by_elimination(monkeypatch):
 
 def test_matrices_that_are_too_large(monkeypatch):
     """A GPU eliminates matrices of up to 260 factors."""
-    monkeypatch.setattr(formulas, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(ials, "way_of", lambda *facts: "cholesky")
     small_launches(monkeypatch)
     with pytest.raises(ParameterError, match="n_factors=261 is too large.*Use row_solver='gradients', or device='cpu'"):
         begun(clicks_of(), SHAPE, 261, "cuda")
@@ -140,7 +141,7 @@ def test_epochs_by_gradients(monkeypatch):
 
 def check_epoch(way, monkeypatch):
     """In batches, with rows in several pieces, against the oracle."""
-    monkeypatch.setattr(formulas, "way_of", lambda *facts: way)
+    monkeypatch.setattr(ials, "way_of", lambda *facts: way)
     monkeypatch.setattr(gpu, "LONGEST", 4)
     monkeypatch.setattr(gpu, "SCRATCH", 3 * 4 * 64 * 3)
     monkeypatch.setattr(gpu, "MOMENT_PIECES", 3)

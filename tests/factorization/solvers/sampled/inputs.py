@@ -9,7 +9,7 @@ from factorization import naive as models
 from factorization.inputs import TURN, problem
 from factorization.solvers.sampled import naive
 from gpukit.factorization.model.layout import BASE
-from gpukit.factorization.solvers.sampled.formulas import Clicks, Draw
+from gpukit.factorization.solvers.sampled_formulas import Clicks, Draw
 from gpukit.random import integer_below
 
 KEY = 0x9ABCDEF0

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 from gpukit._cuda import SIMULATED, cuda
 from gpukit.device import gpu_count
 from gpukit.factorization.model.layout import gpu_layout
-from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
+from gpukit.factorization.solvers.sampled_kernels import make_sampled_epoch
 
 
 def learned(case, layout, trail, steps, draw, vector=False, block=32, workers=1):

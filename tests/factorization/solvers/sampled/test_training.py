@@ -9,9 +9,8 @@ from factorization.implicit.planted import clicks, hits
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.settings import Settings
-from gpukit.factorization.solvers import rates
-from gpukit.factorization.solvers.sampled import training
-from gpukit.factorization.solvers.sampled.formulas import examples_of
+from gpukit.factorization.solvers import rates, sampled
+from gpukit.factorization.solvers.sampled_formulas import examples_of
 from gpukit.ratings import Ratings
 
 LOSSES = pytest.mark.parametrize("loss", ["cross-entropy", "bpr"])
@@ -79,16 +78,16 @@ def test_without_biases_and_at_the_papers_rates():
 
 
 def test_workers_are_no_more_than_there_are_items_examples_or_memory_for():
-    assert training.worker_count(10**9, 10**6, SETTINGS, 8448) == 8448
-    assert training.worker_count(10**9, 50, SETTINGS, 8448) == 400
-    assert training.worker_count(10**9, 10**8, SETTINGS, 8448) == (1 << 34) // 10**8 // 4 * 4
-    assert training.worker_count(100, 10**6, SETTINGS, 8448) == 1
+    assert sampled.worker_count(10**9, 10**6, SETTINGS, 8448) == 8448
+    assert sampled.worker_count(10**9, 50, SETTINGS, 8448) == 400
+    assert sampled.worker_count(10**9, 10**8, SETTINGS, 8448) == (1 << 34) // 10**8 // 4 * 4
+    assert sampled.worker_count(100, 10**6, SETTINGS, 8448) == 1
     assert examples_of(4, True) == 6 and examples_of(4, False) == 5
 
 
 def test_keys_of_epochs_differ():
-    keys = {int(training.draw_key(seed, epoch)) for seed in (1, 2) for epoch in range(50)}
-    assert len(keys) == 100 and training.draw_key(1, 0) == training.draw_key(1, 1 << 16)
+    keys = {int(sampled.draw_key(seed, epoch)) for seed in (1, 2) for epoch in range(50)}
+    assert len(keys) == 100 and sampled.draw_key(1, 0) == sampled.draw_key(1, 1 << 16)
 
 
 def test_fewer_clicks_take_more_epochs():

@@ -7,8 +7,8 @@ from factorization.inputs import TURN, pack, rates, unpack
 from factorization.solvers.sampled import naive
 from factorization.solvers.sampled.inputs import KEY, assert_learned, clicked_problem, draw_of, trail_of, visits
 from gpukit.factorization.model.layout import cpu_layout
-from gpukit.factorization.solvers.sampled import formulas
-from gpukit.factorization.solvers.sampled.twins import sampled_epoch
+from gpukit.factorization.solvers import sampled_formulas
+from gpukit.factorization.solvers.sampled_twins import sampled_epoch
 
 
 def learned(case, layout, trail, steps, draw, workers=1):
@@ -75,12 +75,12 @@ def test_several_workers_see_every_click():
 def test_what_is_drawn(number):
     for attempt in range(naive.TRIES):
         expected = naive.drawn(KEY, number, attempt, 3706)
-        assert formulas.draw_item(np.uint32(KEY), number, attempt, 3706) == expected
-    assert (formulas.TRIES, formulas.NOBODY) == (naive.TRIES, naive.NOBODY)
+        assert sampled_formulas.draw_item(np.uint32(KEY), number, attempt, 3706) == expected
+    assert (sampled_formulas.TRIES, sampled_formulas.NOBODY) == (naive.TRIES, naive.NOBODY)
 
 
 def test_draws_are_even_and_no_two_epochs_alike():
-    items = [[formulas.draw_item(np.uint32(key), number, 0, 10) for number in range(20_000)] for key in (1, 2)]
+    items = [[sampled_formulas.draw_item(np.uint32(key), number, 0, 10) for number in range(20_000)] for key in (1, 2)]
     counts = np.bincount(items[0], minlength=10)
     assert abs(counts - 2000).max() < 6 * 1800**0.5
     assert 0.05 < np.mean(np.array(items[0]) == items[1]) < 0.15
@@ -90,4 +90,4 @@ def test_draws_are_even_and_no_two_epochs_alike():
 def test_chance(score):
     with np.errstate(over="ignore"):
         expected = 1 / (1 + np.exp(-np.float64(score)))
-    assert abs(formulas.chance(np.float32(score)) - expected) < 1e-7
+    assert abs(sampled_formulas.chance(np.float32(score)) - expected) < 1e-7

@@ -7,8 +7,8 @@ from support import assert_within_budget
 
 from factorization.solvers.squares import naive
 from gpukit.factorization.model.layout import BIAS, EXTRA
-from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.plan import Data
+from gpukit.factorization.solvers import squares
+from gpukit.factorization.solvers.squares import Data
 
 OTHERS = 41
 DAMPING = np.float32(2.0)
@@ -79,7 +79,7 @@ def square_of(case):
 
 
 def tiles_of(case, shape):
-    """Return S as a GPU's Gram matrix (1, 64, tiles) for a plan.Shape."""
+    """Return S as a GPU's Gram matrix (1, 64, tiles) for a squares.Shape."""
     side = 8 * shape.tile_rows
     full = np.pad(case.S, (0, side - len(case.S)))
     places = [(i, j) for j in range(shape.tile_rows) for i in range(j, shape.tile_rows)]
@@ -88,8 +88,8 @@ def tiles_of(case, shape):
 
 
 def batch_of(case, longest, most=10**6):
-    """Return (pieces, owners, decays), the only batch of a Problem's plan.Cut."""
-    cut = plan.cut(case.indptr, longest, most)
+    """Return (pieces, owners, decays), the only batch of a Problem's squares.Cut."""
+    cut = squares.cut(case.indptr, longest, most)
     assert len(cut.ends) == 2
     return cut.pieces, cut.owners, case.decays[cut.owners[:, 0]]
 

@@ -5,7 +5,7 @@ One ridge vanishes next to very large numbers.
 
 import numpy as np
 
-from gpukit.factorization.solvers.squares.plan import solve_symmetric
+from gpukit.factorization.solvers.squares import solve_symmetric
 
 
 def test_several_systems_at_once():

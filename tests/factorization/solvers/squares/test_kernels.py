@@ -17,15 +17,14 @@ from factorization.solvers.squares.inputs import (
 pytestmark = pytest.mark.kernel
 
 from gpukit._cuda import cuda
-from gpukit.factorization.solvers import gpu
-from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.kernels import (
+from gpukit.factorization.solvers import gpu, squares
+from gpukit.factorization.solvers.squares import Data, Terms
+from gpukit.factorization.solvers.squares_kernels import (
     as_matrix,
     make_gram_of_pieces,
     make_solve_by_cholesky,
     sum_of_grams,
 )
-from gpukit.factorization.solvers.squares.plan import Data, Terms
 
 COUNTS = (0, 1, 2, 33, 0, 70)
 
@@ -50,7 +49,7 @@ def test_rows_are_solved(n_factors, padded, longest):
     With a single tile, several slices of a warp, one warp, two warps.
     """
     counts = COUNTS if n_factors < 60 else (1, 0, 6)
-    case, shape = problem(n_factors, counts), plan.shape_of(n_factors)
+    case, shape = problem(n_factors, counts), squares.shape_of(n_factors)
     pieces, owners, decays = batch_of(case, longest)
     grams, own = grams_of(case, pieces, shape, padded), own_table(case, padded)
     kernel = make_solve_by_cholesky(*shape[:3], shape.whole)
@@ -60,7 +59,7 @@ def test_rows_are_solved(n_factors, padded, longest):
 
 
 def test_without_biases():
-    case, shape = problem(5, (3, 9)), plan.shape_of(5)
+    case, shape = problem(5, (3, 9)), squares.shape_of(5)
     case = case._replace(b=np.zeros_like(case.b))
     pieces, owners, decays = batch_of(case, 100)
     grams, own = grams_of(case, pieces, shape, 8, False), own_table(case, 8)
@@ -72,7 +71,7 @@ def test_without_biases():
 def test_several_blocks_share_a_matrix():
     """More tiles than threads of a block: every number of the Gram matrix."""
     n_factors = 180
-    case, shape = problem(n_factors, (2,), weighted=False), plan.shape_of(n_factors)
+    case, shape = problem(n_factors, (2,), weighted=False), squares.shape_of(n_factors)
     assert shape.groups == 2
     grams = grams_of(case, batch_of(case, 9)[0], shape, n_factors)
     rows = np.zeros((2, 8 * shape.tile_rows))
@@ -87,10 +86,10 @@ def test_several_blocks_share_a_matrix():
 
 @pytest.mark.parametrize("n_factors, padded", [(3, 4), (14, 16)])
 def test_sums_over_a_table(n_factors, padded):
-    case, shape = problem(n_factors, (1,)), plan.shape_of(n_factors)
+    case, shape = problem(n_factors, (1,)), squares.shape_of(n_factors)
     rows, zero = np.arange(41, dtype=np.int32), np.zeros(1, np.float32)
     case = case._replace(minor=rows, values=zero, weights=np.array([0.3], np.float32), b=np.zeros_like(case.b))
-    grams = grams_of(case, plan.cut(np.array([0, len(rows)]), 9, 1).pieces, shape, padded, False)
+    grams = grams_of(case, squares.cut(np.array([0, len(rows)]), 9, 1).pieces, shape, padded, False)
     total, matrix = np.empty((1, *grams.shape[1:]), np.float32), np.full((padded, padded), np.nan, np.float32)
     launch_repeatably(sum_of_grams, 2, 32, grams, total)
     launch_repeatably(as_matrix, 2, 32, total, matrix)
@@ -107,7 +106,7 @@ def test_the_host_steps():
     case = problem(6, (0, 3, 12), shared=False)
     batch, data = on_gpu(batch_of(case, 5)), Data(*on_gpu(case.data))
     own, other = on_gpu((own_table(case, 8), table_of(case.V, case.b, 8)))
-    equations = plan.Equations(gpu, 6, 9)
+    equations = squares.Equations(gpu, 6, 9)
     equations.solve(batch, data, other, Terms(True, equations.nothing(), DAMPING), own)
     assert_solved(case, own.copy_to_host(), 8)
     every = on_gpu((np.array([[0, 0, 20], [0, 20, 21]]), np.arange(41, dtype=np.int32), *np.float32([[0], [2]])))

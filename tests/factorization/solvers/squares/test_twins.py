@@ -13,10 +13,9 @@ from factorization.solvers.squares.inputs import (
     square_of,
     table_of,
 )
-from gpukit.factorization.solvers import cpu
-from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.formulas import inverse_pivot, quotient
-from gpukit.factorization.solvers.squares.plan import Terms
+from gpukit.factorization.solvers import cpu, squares
+from gpukit.factorization.solvers.squares import Terms
+from gpukit.factorization.solvers.squares_formulas import inverse_pivot, quotient
 
 COUNTS = (0, 1, 2, 33, 0, 300, 7, 16, 0)
 
@@ -24,7 +23,7 @@ COUNTS = (0, 1, 2, 33, 0, 300, 7, 16, 0)
 def solved(case, batches, n_factors, biased=True, damping=DAMPING):
     """Return the table of the rows' side after all batches."""
     own, other = own_table(case, n_factors), table_of(case.V, case.b, n_factors)
-    equations = plan.Equations(cpu, n_factors, max(len(pieces) for pieces, *_ in batches))
+    equations = squares.Equations(cpu, n_factors, max(len(pieces) for pieces, *_ in batches))
     for batch in batches:
         equations.solve(batch, case.data, other, Terms(biased, square_of(case), damping), own)
     return own
@@ -69,9 +68,9 @@ def test_batches_solve_the_same_rows():
     """Bit-identical to one batch."""
     case = problem(6, COUNTS)
     whole = solved(case, [batch_of(case, 40)], 6)
-    cut = plan.cut(case.indptr, 40, 3)
+    cut = squares.cut(case.indptr, 40, 3)
     assert len(cut.ends) > 3
-    parts = plan.batches_of(cut, case.decays[cut.owners[:, 0]], cpu)
+    parts = squares.batches_of(cut, case.decays[cut.owners[:, 0]], cpu)
     np.testing.assert_array_equal(solved(case, parts, 6), whole)
 
 
@@ -82,8 +81,8 @@ def test_sums_over_a_table(n_factors, longest):
     As a full matrix it has zeros beyond the factors.
     """
     case, rows = problem(n_factors, (1,)), np.arange(41, dtype=np.int32)
-    pieces = plan.cut(np.array([0, len(rows)]), longest, 1).pieces
-    equations, weight = plan.Equations(cpu, n_factors, len(pieces)), np.array([0.3], np.float32)
+    pieces = squares.cut(np.array([0, len(rows)]), longest, 1).pieces
+    equations, weight = squares.Equations(cpu, n_factors, len(pieces)), np.array([0.3], np.float32)
     data = case.data._replace(minor=rows, values=np.zeros(1, np.float32), weights=weight)
     made = equations.matrix(equations.sums(pieces, data, table_of(case.V, case.b, n_factors)), n_factors + 2)
     V = case.V.astype(float)
@@ -94,7 +93,7 @@ def test_sums_over_a_table(n_factors, longest):
 @pytest.mark.parametrize("longest, most", [(1, 1), (7, 5), (40, 3), (1000, 1000)])
 def test_every_rating_is_in_one_piece(longest, most):
     case = problem(2, COUNTS)
-    cut = plan.cut(case.indptr, longest, most)
+    cut = squares.cut(case.indptr, longest, most)
     places = np.concatenate([np.arange(first, first + length) for _, first, length in cut.pieces])
     np.testing.assert_array_equal(places, np.arange(case.indptr[-1]))
     assert 0 < cut.pieces[:, 2].min() and cut.pieces[:, 2].max() <= longest
@@ -115,21 +114,21 @@ def test_registers_of_a_block():
     Each part has 16,384 registers.
     """
     for threads in range(32, 1025, 32):
-        registers, warps = plan.registers_of(threads), -(-threads // 32)
+        registers, warps = squares.registers_of(threads), -(-threads // 32)
         assert -(-warps // 4) * 32 * registers <= 16384 and registers % 8 == 0
-    assert plan.registers_of(576) == 96 and plan.registers_of(352) == 128
+    assert squares.registers_of(576) == 96 and squares.registers_of(352) == 128
 
 
 def test_shapes():
     """Tiles of every thread, slices of a warp, memory of a block."""
     for n_factors in range(1, 1025):
-        shape = plan.shape_of(n_factors)
+        shape = squares.shape_of(n_factors)
         assert 8 * shape.tile_rows >= 4 * shape.quads + 2 >= n_factors + 2
         assert shape.tiles * shape.slices <= shape.threads * shape.groups and shape.threads % 32 == 0
         assert shape.threads <= 256 and (shape.slices == 1 or shape.threads == 32)
         assert shape.staged * (8 * shape.tile_rows + 4) * 4 <= 40 << 10
-        assert n_factors > plan.MOST_FACTORS or shape.tiles <= shape.whole <= 640
-    assert plan.MOST_FACTORS == 260
+        assert n_factors > squares.MOST_FACTORS or shape.tiles <= shape.whole <= 640
+    assert squares.MOST_FACTORS == 260
 
 
 def test_formulas():

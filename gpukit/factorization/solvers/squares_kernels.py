@@ -10,8 +10,8 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
-from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO, inverse_pivot, weight_at
-from gpukit.factorization.solvers.squares.plan import TILE, registers_of
+from gpukit.factorization.solvers.squares import TILE, registers_of
+from gpukit.factorization.solvers.squares_formulas import F32, ONE, ZERO, inverse_pivot, weight_at
 from gpukit.primitives.warp import FULL
 from gpukit.primitives.wide import pick4, put4, read4
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import copy_row, njit
-from gpukit.factorization.solvers.ials.formulas import PANEL
-from gpukit.factorization.solvers.squares.formulas import ZERO, invert_pivot, quotient
+from gpukit.factorization.solvers.ials import PANEL
+from gpukit.factorization.solvers.squares_formulas import ZERO, invert_pivot, quotient
 from gpukit.factorization.twins import dot
 from gpukit.scheduler import by_block
 

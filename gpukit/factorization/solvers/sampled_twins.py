@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import BIAS, EXTRA, SQUARES
-from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, draw_item, error_of, examples_of
+from gpukit.factorization.solvers.sampled_formulas import NOBODY, TRIES, draw_item, error_of, examples_of
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, ZERO
 from gpukit.factorization.solvers.sgd.twins import learn, learn_influence

@@ -10,8 +10,8 @@ clicks is small compared with it, so three steps are about as close as eight wit
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
-from gpukit.factorization.solvers.ials.formulas import PANEL, rows_of_block
-from gpukit.factorization.solvers.squares.formulas import F32, ZERO, invert_pivot, quotient
+from gpukit.factorization.solvers.ials import PANEL, rows_of_block
+from gpukit.factorization.solvers.squares_formulas import F32, ZERO, invert_pivot, quotient
 from gpukit.primitives.rows import partial_dot
 from gpukit.primitives.warp import FULL, group_sum
 from gpukit.primitives.wide import pick4, read4

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit._jit import copy_row, njit
 from gpukit.factorization.model.layout import BIAS, EXTRA
-from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO, inverse_pivot, weight_at
+from gpukit.factorization.solvers.squares_formulas import F32, ONE, ZERO, inverse_pivot, weight_at
 from gpukit.scheduler import by_block
 
 TOGETHER = 8  # rows added at once

@@ -1,11 +1,21 @@
-"""Weights between items by least squares: the solver, its scores, and its interface without epochs.
+"""EASE: weights between items by least squares, from the clicks alone; there are no factors and no epochs.
 
-With C = (X X' + lambda I)^-1 and Z = C X, the same weights follow from a matrix of M x M numbers: for i != j
+    B = I - P diag(1 / diag P),    P = (X'X + lambda I)^-1,    X (M, N): 1 for a click
+
+B minimizes |X - X B|^2 + lambda |B|^2 with a diagonal of 0. The scores of a user are the sum of B's rows of the items
+that the user has clicked, so a new user needs no training. With C = (X X' + lambda I)^-1 and Z = C X, the same weights
+follow from a matrix of M x M numbers: for i != j
 
     B_ij = (X'Z)_ij / (1 - t_j),    t_j = sum over the users u of j of Z_uj
 
 because P = (I - X'C X) / lambda. So the inverse is of the smaller side. For an item j without a click of user u the
-score is -(X P)_uj / P_jj, which is -lambda Z_uj / (1 - t_j). X is a scipy.sparse.csr_array of ones (M, N).
+score is -(X P)_uj / P_jj, which is -lambda Z_uj / (1 - t_j). X is a scipy.sparse.csr_array of ones (M, N). On a GPU
+cuBLAS and cuSOLVER solve for B. Where B does not fit, items are regressed on their neighbours (ease_kernels.py).
+
+Paper: Steck, "Embarrassingly Shallow Autoencoders for Sparse Data", WWW 2019 (arXiv:1905.03375).
+Cost, n = min(M, N): the sums of squares of the clicks per row (of the larger side), n^3 for the inverse, and with fewer
+users than items nnz N for the product with X. Memory: three matrices of N x N numbers. With K neighbours of an item:
+the clicks of them, the users whom two of them share, and K^3 / 6. Memory: 8 N K bytes. Deterministic: yes.
 """
 
 import numpy as np

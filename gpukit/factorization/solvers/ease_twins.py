@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.factorization.solvers.ease.training import BITS
+from gpukit.factorization.solvers.ease import BITS
 from gpukit.runtime.thread_count import get_num_threads
 from gpukit.scheduler import by_block
 

@@ -13,7 +13,7 @@ import numpy as np
 from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.kernels import UNRATED, Near, lane_of, load_extra, set_scales, terms
 from gpukit.factorization.model.layout import BIAS, NO_NEIGHBOR, SQUARES
-from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, draw_item, error_of, examples_of
+from gpukit.factorization.solvers.sampled_formulas import NOBODY, TRIES, draw_item, error_of, examples_of
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ONE, ZERO
 from gpukit.factorization.solvers.sgd.kernels import (

@@ -1,7 +1,14 @@
-"""Normal equations: input, sizes, partition into pieces and batches; the solution of a few rows on the host.
+"""Least squares of many rows at once, for als and ials: normal equations, their partition, a few rows on the host.
 
-A Gram matrix is that of the extended rows y = (v, 1, z - b): 4 quads of factors, padded with zeros, the 1 of the bias,
-the right-hand side. On a GPU its lower half is cut into tiles of TILE x TILE numbers, one per thread.
+squares_formulas.py has the problem. A Gram matrix is that of the extended rows y = (v, 1, z - b): 4 quads of factors,
+padded with zeros, the 1 of the bias, the right-hand side. On a GPU its lower half is cut into tiles of TILE x TILE
+numbers, one per thread.
+
+Gram matrices and elimination (squares_kernels.py) begin with the same step: products of a few columns in shared memory
+are added to a tile in a thread's registers. Number 8 i + a of a column is at position a I + i there, with I tiles per
+side: the threads of a warp, which have consecutive i and j, then read adjacent or equal positions.
+
+Cost: nnz F^2 / 2 multiplications, and F^3 / 6 per row. Deterministic: yes, for any number of threads.
 """
 
 import math

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.factorization.solvers.ease.training import BITS
+from gpukit.factorization.solvers.ease import BITS
 
 I32, U32, U64, F32 = np.int32, np.uint32, np.uint64, np.float32
 
