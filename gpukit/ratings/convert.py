@@ -353,6 +353,7 @@ def pairs_of(X):
         check_types(as_plain(X[1]), "item")
         users, items = (as_array(side, "a side of the pairs") for side in align_rows(users=X[0], items=X[1]))
     elif is_frame(X) and X.shape[1] >= 2:
+        formats.refuse_repeated(list(X.columns), IDS, "The DataFrame")
         places = find_columns(X.columns)
         users, items = (
             X.iloc[:, places[role] if has_ids(places) else index].to_numpy() for index, role in enumerate(IDS)
