@@ -488,8 +488,18 @@ def _separator(line, format):
         return "::"
     if format in ("tsv", "ml-100k", "ncf"):
         return "\t" if "\t" in line else " "
-    sep = separator_of([line.strip()], SEPARATORS)
-    return " " if sep == "," and commas_are_decimal(line) and _rated_in_blanks(line) else sep or ","
+    sep = separator_of([line.strip()], SEPARATORS) or ","
+    if _is_rated(line, sep):
+        return sep
+    if sep == "," and commas_are_decimal(line) and _rated_in_blanks(line):
+        return " "
+    return next((mark for mark in (",", ";", "|") if _is_rated(line, mark)), sep)
+
+
+def _is_rated(line, sep):
+    """Return True if word three of at most four is a number."""
+    words = split(line, sep)
+    return len(TRIPLE) <= len(words) <= MOST_UNNAMED and _is_rating(words[2])
 
 
 def _rated_in_blanks(line):
