@@ -121,7 +121,8 @@ def test_commas_in_every_id_are_no_separators(write, sep, time):
 
 
 def test_pairs_whose_item_has_semicolons_are_pairs(write):
-    assert read_ratings(write("7,a;b\n8,c;d\n")).item_ids.tolist() == ["a;b", "c;d"]
+    for text in ("7,a;b\n8,c;d\n", "7,a;b;c\n8,c;d;e\n", "7,a;b;4;5;6\n8,c;d;5;6;7\n"):
+        assert read_ratings(write(text)).item_ids.tolist() == [line[2:] for line in text.splitlines()]
 
 
 def test_other_separator_by_request(write):
