@@ -19,11 +19,11 @@ from gpukit.errors import DataError, GpukitError
 from gpukit.factorization.lists import Filters
 from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.io import sources
-from gpukit.io.arrays import normalize_name
 from gpukit.io.ids import rows_of
-from gpukit.io.words import decode
+from gpukit.io.records import hidden, lines_of
+from gpukit.io.words import cut_blank_end, decode
 from gpukit.parallel import ALONE
-from gpukit.ratings.formats import COUNT, ITEM, RATING, find_columns, has_ids
+from gpukit.ratings.formats import filled_lines, find_columns, has_ids, split
 from gpukit.timing import in_background
 
 SHOWN = 5  # categories in a message
@@ -129,31 +129,48 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
     of_clicks: pairs user,item, or the items of one user, with ratings or counts if a header names them. bounds: (low,
     high) of the ratings.
     """
-    from gpukit.ratings import read_ratings
+    from gpukit.ratings.read import rating_files, read_ratings
 
-    with sources.open_source(path, NEEDED) as source, tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        head = source.head[sources.count_marks(source.head) :]
-        first = next((line.strip() for line in decode(head).splitlines() if line.strip()), "")
-        between = SPELLED.get(sep, sep) or next((separator for separator in SEPARATORS if separator in first), ",")
-        words = first.split(between)
-        names = [normalize_name(word) for word in words]
-        rates = len(names) == 2 and names[0] in ITEM and names[1] in RATING | COUNT  # a heading
-        fields = 1 if of_clicks and not rates else 2
-        if file_format != "auto" or columns is not None or len(words) != fields:
+    with sources.open_source(path, NEEDED) as source:
+        if file_format not in ("auto", "csv") or source.format != "text":
             return read_ratings(source, file_format, columns, duplicates, sep, bounds=bounds)
-        if fields == 2 and has_ids(find_columns(words)):
-            raise DataError(f"{source.name} has users and items without ratings. Give {NEEDED}.")
-        stream = source.stream()
-        stream.text_head()
-        lines = [line if line.strip() else "" for line in decode(stream.whole()).splitlines()]
-        if fields == 1 and names[0] in ITEM:
-            lines[next(index for index, line in enumerate(lines) if line)] = ""
-        file.write("\n".join(f"{ONE}{between}{line}" if line else "" for line in lines).encode())
-        file.flush()
-        with sources.open_source(file.name, NEEDED) as whole:
-            whole.name = source.name
-            columns = ",".join(("user", "item", "rating")[: 1 + fields])
-            return read_ratings(whole, "csv", columns, duplicates, between, bounds=bounds)
+        stream = next(source.streams(rating_files))
+        first = next(iter(filled_lines(hidden(stream.text_head()))), None)
+        text = "" if first is None else first.text
+        between = SPELLED.get(sep, sep) or next((separator for separator in SEPARATORS if separator in text), ",")
+        user, columns = user_of_list(split(text, between), columns, of_clicks, source.name)
+        if user is None:
+            return read_ratings(source, file_format, columns, duplicates, sep, bounds=bounds)
+        with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+            whole = decode(cut_blank_end(stream.whole(), between, source.name))
+            for number, line in lines_of(whole.removesuffix("\n"), between):
+                name = user if number == first.number else ONE
+                file.write((f"{name}{between}{line}\n" if line.strip() else "\n").encode())
+            file.flush()
+            with sources.open_source(file.name, NEEDED) as completed:
+                completed.name = source.name
+                return read_ratings(completed, "csv", columns, duplicates, between, bounds=bounds)
+
+
+def user_of_list(words, columns, of_clicks, name):
+    """Return (user of the first line, names of the columns or None for those of the header) of a list of one user.
+
+    The user is 'user' for a header, and None for a file with users, or if the columns are not clear. words: fields of
+    the first line; columns: those that the caller named, or None.
+    """
+    header, named = find_columns(words), find_columns(columns.split(",")) if columns else {}
+    user = "user" if "items" in header else ONE
+    if columns is not None:
+        is_list = "items" in named and "users" not in named
+        return (user, f"user,{columns}") if is_list else (None, columns)
+    if has_ids(header):
+        if len(words) == 2 and not of_clicks:
+            raise DataError(f"{name} has users and items without ratings. Give {NEEDED}.")
+        return None, None
+    if "items" in header and (of_clicks or header.keys() & {"values", "counts"}):
+        return user, None
+    fields = ("item",) if of_clicks else ("item", "rating")
+    return (ONE, ",".join(("user", *fields))) if len(words) == len(fields) else (None, None)
 
 
 @contextlib.contextmanager

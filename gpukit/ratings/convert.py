@@ -83,7 +83,7 @@ def convert_with_repeats(data, columns=None, times=False):
         raise DataError("A Dask DataFrame is for fit(frame, client=client). Pass frame.compute() elsewhere.")
     if hasattr(data, "tocoo"):
         return _from_sparse(data)
-    data = as_frame(data)
+    data = as_frame(data.to_frame() if hasattr(data, "to_frame") else data)
     if is_frame(data):
         return _from_frame(data, columns, times)
     if isinstance(data, list | tuple) and len(data) in (2, 3) and all(axes(as_plain(part)) == 1 for part in data):
@@ -217,6 +217,7 @@ def _numbered(users, items, values, times=None):
 def _from_frame(frame, columns, times):
     """Return Ratings of a pandas DataFrame; columns and times as in as_ratings."""
     if frame.shape[1] < 2:
+        _refuse_labels(frame)
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
     places, is_header = formats.columns_of(list(frame.columns), Request(columns=columns, times=times), "The DataFrame")
     if not is_header and columns is None:
@@ -241,17 +242,22 @@ def _check_unnamed(frame, places):
 
     places: {role: position}. The index or the columns may be users or items, or a name may contradict its position.
     """
+    _refuse_labels(frame)
+    columns = formats.find_columns(frame.columns)
+    is_numbered = all(isinstance(name, int | np.integer) for name in frame.columns)
+    is_pivot = is_numbered and list(frame.columns) != list(range(frame.shape[1]))
+    if is_pivot or frame.shape[1] > formats.MOST_UNNAMED or any(places.get(role) != columns[role] for role in columns):
+        formats.refuse_unclear(frame.columns, "The DataFrame", "columns=")
+
+
+def _refuse_labels(frame):
+    """Raise DataError for a frame whose index or columns are users or items by their names."""
     labels = [*frame.index.names, *frame.columns.names]
     if any(formats.normalize_name(label) in formats.USER | formats.ITEM for label in labels if label is not None):
         raise DataError(
             f"The index or the columns of the DataFrame are {' and '.join(repr(label) for label in labels if label)}. "
             "Pass frame.reset_index(), or, of a table with a column for each item, frame.stack().reset_index()."
         )
-    columns = formats.find_columns(frame.columns)
-    is_numbered = all(isinstance(name, int | np.integer) for name in frame.columns)
-    is_pivot = is_numbered and list(frame.columns) != list(range(frame.shape[1]))
-    if is_pivot or frame.shape[1] > formats.MOST_UNNAMED or any(places.get(role) != columns[role] for role in columns):
-        formats.refuse_unclear(frame.columns, "The DataFrame", "columns=")
 
 
 def times_of(column, lenient):
@@ -353,6 +359,7 @@ def pairs_of(X):
         check_types(as_plain(X[1]), "item")
         users, items = (as_array(side, "a side of the pairs") for side in align_rows(users=X[0], items=X[1]))
     elif is_frame(X) and X.shape[1] >= 2:
+        formats.refuse_repeated(list(X.columns), IDS, "The DataFrame")
         places = find_columns(X.columns)
         users, items = (
             X.iloc[:, places[role] if has_ids(places) else index].to_numpy() for index, role in enumerate(IDS)

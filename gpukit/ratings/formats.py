@@ -140,9 +140,16 @@ def columns_of(names, request, what, is_header=False):
         refuse_times(what)
     check_reach(places, len(names), what)
     if is_header:
-        refuse_repeated(names, request.columns, what)
+        if request.columns is None:
+            refuse_repeated(names, _roles_read(places, request), what)
         note_unread(names, places, request.times, what)
     return places if need else {role: place for role, place in places.items() if role != "values"}, is_header
+
+
+def _roles_read(places, request):
+    """Return the roles of {role: position} whose content counts: times that only order repeated pairs do not."""
+    roles = [*IDS, "values" if "values" in places else "counts"] if request.need_rating else [*IDS]
+    return roles if request.times in OPTIONAL_TIMES else [*roles, "times"]
 
 
 def _are_pairs(names):
@@ -155,17 +162,21 @@ def heads(words, places):
     return all(normalize_name(words[places[role]]) in ROLES[role] for role in IDS)
 
 
-def refuse_repeated(names, columns, what):
-    """Raise DataError for a repeated name that has a role.
+def refuse_repeated(names, roles, what):
+    """Raise DataError for several columns with one of the roles, and for a name with any role that comes twice.
 
-    Passes if the caller named the columns. names, what: as in columns_of; columns: the caller's.
+    names: of a table; roles: those that are read; what: as in columns_of.
     """
     simple = [normalize_name(name) for name in names]
-    for name in simple if columns is None else ():
-        if any(name in known for known in ROLES.values()) and simple.count(name) > 1:
+    for role, known in ROLES.items():
+        places = [place for place, name in enumerate(simple) if name in known]
+        different = {simple[place]: f"{str(names[place])!r:.80}" for place in reversed(places)}
+        if len(places) > (len(different) if role not in roles else 1):
+            first = {place: WORDS[role] for role, place in find_columns(names).items() if role in roles}
+            example = ",".join(first.get(place, "-") for place in range(len(names)))
             raise DataError(
-                f"{what} has several columns named {str(names[simple.index(name)])!r:.80}. Say which one counts with "
-                "--columns, - for the others (such as user,-,item,rating)."
+                f"{what} has several columns named {' or '.join(reversed(different.values()))}. Say which one counts "
+                f"with --columns, - for the others (such as {example} of {','.join(map(str, names))})."
             )
 
 
@@ -493,8 +504,18 @@ def _separator(line, format):
         return "::"
     if format in ("tsv", "ml-100k", "ncf"):
         return "\t" if "\t" in line else " "
-    sep = separator_of([line.strip()], SEPARATORS)
-    return " " if sep == "," and commas_are_decimal(line) and _rated_in_blanks(line) else sep or ","
+    sep = separator_of([line.strip()], SEPARATORS) or ","
+    if _is_rated(line, sep):
+        return sep
+    if sep == "," and commas_are_decimal(line) and _rated_in_blanks(line):
+        return " "
+    return next((mark for mark in (",", ";", "|") if _is_rated(line, mark)), sep)
+
+
+def _is_rated(line, sep):
+    """Return True if word three of at most four is a number."""
+    words = split(line, sep)
+    return len(TRIPLE) <= len(words) <= MOST_UNNAMED and _is_rating(words[2])
 
 
 def _rated_in_blanks(line):

@@ -1,10 +1,13 @@
 """Invalid files: one clear line with the file, the line and the remedy."""
 
+import re
+
 import pandas
 import pytest
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.ratings import as_ratings, read_pairs, read_ratings, read_titles
+from gpukit.ratings.convert import pairs_of
 
 GOOD = "".join(f"{row % 7},{row},3\n" for row in range(500))
 
@@ -176,6 +179,44 @@ def test_two_columns_of_one_name(tmp_path):
         path.write_text(f"{header}\n5,1,7,1,2\n6,2,8,2,1\n")
         with pytest.raises(DataError, match="several columns named '(user|date|count)'"):
             read_ratings(path)
+
+
+@pytest.mark.parametrize(
+    "header, example, roles",
+    [
+        ("user,user_id,item,rating,x", "user,-,item,rating,-", "'user' or 'user_id'"),
+        ("userId,asin,parent_asin,rating,x", "user,item,-,rating,-", "'asin' or 'parent_asin'"),
+        ("User,movie,stars,overall,date", "user,item,rating,-,-", "'stars' or 'overall'"),
+        ("user,item,plays,count,date", "user,item,count,-,-", "'plays' or 'count'"),
+    ],
+)
+def test_two_columns_of_one_role(tmp_path, header, example, roles):
+    path = tmp_path / "r.csv"
+    path.write_text(f"{header}\n5,1,7,1,2\n6,2,8,2,1\n")
+    expected = (
+        f"several columns named {roles}. Say which one counts with --columns, - for the others (such as {example} of"
+    )
+    for read in (read_ratings, lambda path: as_ratings(pandas.read_csv(path))):
+        with pytest.raises(DataError, match=re.escape(f"{expected} {header}).")):
+            read(path)
+    assert len(read_ratings(path, columns=example)) == 2
+
+
+def test_two_columns_of_times_matter_to_those_who_ask_for_times(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating,timestamp,date\n1,2,3,9,2001-01-01\n1,2,4,8,2002-01-01\n")
+    assert read_ratings(path).values.tolist() == [3]
+    with pytest.raises(DataError, match="several columns named 'timestamp' or 'date'"):
+        read_ratings(path, times=True)
+
+
+def test_two_columns_of_users_of_pairs(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user,user_id,item,rating,score\n5,1,7,1,2\n")
+    with pytest.raises(DataError, match="several columns named 'user' or 'user_id'.*such as user,-,item,-,- of"):
+        read_pairs(path)
+    with pytest.raises(DataError, match="The DataFrame has several columns named 'user' or 'user_id'"):
+        pairs_of(pandas.read_csv(path))
 
 
 @pytest.mark.parametrize("line", ['{"rating": 4, "asin": "B1", "user_id": "A2"}', ' [{"user": 1, "item": 2}]'])

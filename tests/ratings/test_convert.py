@@ -353,6 +353,9 @@ def test_frames_whose_columns_are_not_the_triples():
         (pivot.rename_axis(None), r"are 'item'. Pass frame.reset_index\(\), or, .* frame.stack\(\).reset_index\(\)"),
         (plain.set_axis([10, 20], axis=1), "which columns are user, item and rating is not clear"),
         (FRAME.set_index("userId"), "are 'userId'. Pass frame.reset_index"),
+        (FRAME.set_index(["userId", "movieId"]), "are 'userId' and 'movieId'. Pass frame.reset_index"),
+        (pivot.stack(), "are 'user' and 'item'. Pass frame.reset_index"),
+        (FRAME["userId"], "has 1 column"),
         (FRAME.set_index("userId").reset_index(drop=True), "which columns are user, item and rating is not clear"),
         (FRAME.rename(columns={"movieId": "x"})[["x", "userId", "stars"]], r"such as -,user,rating|item,user,rating"),
     ):

@@ -110,6 +110,21 @@ def test_columns_by_request(write):
         read_ratings(path, columns="-,-,-,-,user,item,rating")
 
 
+@pytest.mark.parametrize("sep", [";", "|", "\t"])
+@pytest.mark.parametrize("time", ["", "978300760"])
+def test_commas_in_every_id_are_no_separators(write, sep, time):
+    rows = [("Doe, John", "Matrix, The", "4"), ("Roe, Jane", "Alien; 1979" if sep == "|" else "Birds, The", "3")]
+    text = "".join(sep.join((*row, time) if time else row) + "\n" for row in rows)
+    ratings = read_ratings(write(text))
+    assert ratings.user_ids.tolist() == ["Doe, John", "Roe, Jane"] and ratings.counts is None
+    assert sorted(ratings.item_ids.tolist()) == sorted(row[1] for row in rows) and ratings.values.tolist() == [4, 3]
+
+
+def test_pairs_whose_item_has_semicolons_are_pairs(write):
+    for text in ("7,a;b\n8,c;d\n", "7,a;b;c\n8,c;d;e\n", "7,a;b;4;5;6\n8,c;d;5;6;7\n"):
+        assert read_ratings(write(text)).item_ids.tolist() == [line[2:] for line in text.splitlines()]
+
+
 def test_other_separator_by_request(write):
     assert triples(read_ratings(write(table(sep="^")), sep="^")) == ROWS
     assert triples(read_ratings(write(table(sep="\t")), sep="\\t")) == ROWS

@@ -4,11 +4,12 @@ from gpukit.errors import DataError
 from gpukit.io import records, sources
 from gpukit.io.arrays import normalize_name
 from gpukit.io.words import cut_blank_end, decode
-from gpukit.ratings.formats import ITEM, TITLE
+from gpukit.ratings.formats import ITEM, ROLES, TITLE
 
 NEEDED_ITEMS = "a file with an item's id in each line"
 NEEDED_CATEGORIES = "a file with a line item,category for each item"
 HEADINGS = {"category", "categories", "genre", "genres", "tag", "tags", "label"}
+OTHERS = HEADINGS.union(TITLE, *(known for role, known in ROLES.items() if role != "items"))  # names next to an item's
 SEPARATORS = ("::", "\t", ";", ",")
 BETWEEN = "|"  # separator of categories of one item
 
@@ -50,8 +51,8 @@ def read_categories(path):
 def lines_of(path, needed):
     """Return [(number, fields)] of the lines of a file or a Source.
 
-    Blank lines and a heading are skipped. If it names the item and the category, or a title, the fields of a line are
-    the item and the last column, or the category.
+    Blank lines and a heading are skipped. If it names the item and another column, such as user, category or title, the
+    fields of a line are the item and the last column, or the category.
     """
     path, raw = sources.read_whole(path, needed)
     first = decode(raw).lstrip().partition("\n")[0]
@@ -62,8 +63,8 @@ def lines_of(path, needed):
         raise DataError(f"{path} is empty. Give {needed}.")
     lines = [(number, split(line, sep, path, number)) for number, line in lines]
     first = [normalize_name(word) for word in lines[0][1]]
-    item, label = (find_word(first, words) for words in (ITEM, HEADINGS | TITLE))
-    if item is not None and label is not None:
+    item = find_word(first, ITEM)
+    if item is not None and find_word(first, OTHERS) is not None:
         category = find_word(first, HEADINGS)
         places = item, len(first) - 1 if category is None else category
         return [

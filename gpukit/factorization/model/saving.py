@@ -87,8 +87,8 @@ def fingerprint(ratings):
     """
     if isinstance(ratings, RatingsPart):
         raise ParameterError("Ratings in parts have no checkpoint. Read them on one rank, or leave checkpoint out.")
-    total = 0
-    for array in (ratings.users, ratings.items, ratings.values):
+    total, columns = 0, ratings.columns()
+    for array in (columns[name] for name in ("users", "items", "values", "weights", "counts") if name in columns):
         total = zlib.crc32(np.ascontiguousarray(array).data, total)
     return total
 
@@ -153,7 +153,13 @@ def load_checkpoint(path, estimator, data, shape, settings):
                 f"{path} was made from other ratings (or another split of them). Leave --resume out to begin anew."
             )
         choice = restore_choice(persist.entry_of(header, "choice", dict), settings, estimator.n_epochs)
-        return _checkpoint(header, persist.Arrays(path, arrays), shape, choice)
+        checkpoint = _checkpoint(header, persist.Arrays(path, arrays), shape, choice)
+    if checkpoint.epochs_done > choice.settings.epochs:
+        raise ModelError(
+            f"{path} is after {checkpoint.epochs_done:,} epochs, and n_epochs={choice.settings.epochs} ends before. "
+            "Resume with more epochs, or leave --resume out to begin anew."
+        )
+    return checkpoint
 
 
 def _check_parameters(path, its, parameters):

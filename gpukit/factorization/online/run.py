@@ -12,7 +12,7 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.factorization.arrays import History
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.model.layout import BASE, BIAS, major_first
+from gpukit.factorization.model.layout import BASE, BIAS, LEVELS, major_first
 from gpukit.factorization.model.state import rows_of_side, without_factors
 from gpukit.factorization.online import device_state, inputs
 from gpukit.factorization.online.device_state import DeviceRatings, DeviceState
@@ -75,9 +75,11 @@ def update_model(model, ratings, options, progress):
             model.set_fitted(state.parameters(), stored.download(), stored.scale, *ids)
             return
         device_state.merge_changes(changes, stored)
-        ratings = stored.to_ratings(*ids)
+        ratings, scale = stored.to_ratings(*ids), stored.scale
     stored = None  # frees memory of the device
-    replace_model(model, retrain_model(model, ratings, changes.n_corrected, progress))
+    fitted = retrain_model(model, ratings, changes.n_corrected, progress)
+    fitted._scale, fitted.scale_ = with_bounds_of(fitted._scale, scale)
+    replace_model(model, fitted)
 
 
 def read_changes(model, ratings, options, device, keep_unchanged=False):
@@ -198,6 +200,14 @@ def retrain_model(model, ratings, n_corrected, progress):
     log = (n_new, n_corrected), new_rows, RETRAINED, walked, len(ratings), dict(fitted.timings_)
     fitted.updates_ = [*getattr(model, "updates_", []), new_entry(*log)]
     return fitted
+
+
+def with_bounds_of(scale, before):
+    """Return (Scale of restored ratings, its bounds); bounds are those of the Scale before where these are as far."""
+    rounding = (before.high - before.low) / LEVELS
+    pairs = (before.low, scale.low), (before.high, scale.high)
+    low, high = (exact if abs(exact - restored) <= rounding else restored for exact, restored in pairs)
+    return scale._replace(low=low, high=high), (low, high)
 
 
 def replace_model(model, fitted):

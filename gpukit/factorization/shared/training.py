@@ -326,6 +326,7 @@ def fit_frame(estimator, frame, client, others):
 def names_of_columns(frame):
     """Return the names of the columns with user, item, rating and time; DataError if one of the first is missing."""
     places = formats.find_columns(frame.columns)
+    formats.refuse_repeated(list(frame.columns), formats.TRIPLE, "The Dask DataFrame")
     if lacking := [formats.WORDS[role] for role in formats.TRIPLE if role not in places]:
         names = ", ".join(map(str, frame.columns))
         raise DataError(

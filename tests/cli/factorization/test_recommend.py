@@ -1,6 +1,7 @@
 """`gpukit recommend`: unrated items that users would rate best."""
 
 import csv
+import gzip
 import json
 
 import numpy as np
@@ -135,6 +136,39 @@ def test_a_heading_above_clicks_is_not_a_click(tmp_path, heading):
     file = tmp_path / "mine.csv"
     file.write_text(f"{heading}\n1\n2\n")
     assert read_lists(file, "auto", None, "last", None, of_clicks=True).item_ids.tolist() == [1, 2]
+
+
+LISTS = {  # text of one user's list: (items, ratings)
+    "a separator in a quoted item": ('"a, b",5\nc,3\n', ["a, b", "c"], [5, 3]),
+    "line ends of Unicode in items": ("a\fb,5\nc\x85d,3\ne\u2028f,2\n", ["a\fb", "c\x85d", "e\u2028f"], [5, 3, 2]),
+    "a line end in a quoted item": ('"a\nb",5\nc,3\n', ["a\nb", "c"], [5, 3]),
+    "another order": ("rating,item\n5,c\n2,d\n", ["c", "d"], [5, 2]),
+    "further columns": ("item,x,stars,timestamp\nc,9,5,8\nc,9,4,7\nd,9,2,6\n", ["c", "d"], [5, 2]),
+    "empty fields at the end": ("c,5\nd,3\n\n,\n", ["c", "d"], [5, 3]),
+}
+
+
+@pytest.mark.parametrize("case", LISTS)
+def test_a_list_of_one_user_is_read_as_csv(tmp_path, case):
+    from gpukit.cli.factorization.listing import read_lists
+
+    text, items, values = LISTS[case]
+    for name, pack in (("mine.csv", bytes), ("mine.csv.gz", gzip.compress)):
+        (tmp_path / name).write_bytes(pack(text.encode()))
+        found = read_lists(tmp_path / name, "auto", None, "last", None)
+        assert found.user_ids.tolist() == ["new"] and found.item_ids.tolist() == items
+        assert found.values.tolist() == values
+
+
+def test_columns_of_a_list_of_one_user_are_named(tmp_path):
+    from gpukit.cli.factorization.listing import read_lists
+
+    file = tmp_path / "mine.csv"
+    file.write_text("7,c,5\n8,d,3\n")
+    found = read_lists(file, "auto", "-,item,rating", "last", None)
+    assert found.item_ids.tolist() == ["c", "d"] and found.values.tolist() == [5, 3]
+    file.write_text('"a, b"\nc\n')
+    assert read_lists(file, "auto", None, "last", None, of_clicks=True).item_ids.tolist() == ["a, b", "c"]
 
 
 @pytest.mark.parametrize("text", ["a01,5\na02,50\n", "item,rating\na01,50\n", "u,a01,5\nu,a02,50\n", "u,a01,-1\n"])

@@ -22,6 +22,9 @@ def written(tmp_path, text):
         "\ufeff1\r\n2\r\n30\r\n",
         "title,item\n7,1\n8,2\n9,30\n",
         "id,genre,movieId\n7,Drama,1\n8,Drama,2\n9,War,30\n",
+        "user,item\n7,1\n8,2\n9,30\n",
+        "userId,movieId,rating,timestamp\n7,1,5,9\n8,2,4,9\n9,30,1,9\n",
+        "plays\tartist\n7\t1\n8\t2\n9\t30\n",
     ],
 )
 def test_items(tmp_path, text):

@@ -180,9 +180,19 @@ def test_other_parameters(point, other, message):
         make(MatrixFactorization, **other).fit(planted(), checkpoint=point, resume=True)
 
 
+def test_fewer_epochs_than_trained(point):
+    with pytest.raises(ModelError, match="is after 2 epochs, and n_epochs=1 ends before. Resume with more"):
+        make(MatrixFactorization, n_epochs=1).fit(planted(), checkpoint=point, resume=True)
+    done = make(MatrixFactorization, n_epochs=2).fit(planted(), checkpoint=point, resume=True)
+    assert len(done.history_) == 2
+
+
 def test_other_ratings(point):
-    with pytest.raises(ModelError, match="other ratings"):
-        make(MatrixFactorization).fit(planted(seed=1), checkpoint=point, resume=True)
+    ratings = planted()
+    weighted = ratings.with_columns(**ratings.columns(), weights=np.linspace(0.5, 1.5, len(ratings), dtype=np.float32))
+    for other in (planted(seed=1), weighted):
+        with pytest.raises(ModelError, match="other ratings"):
+            make(MatrixFactorization).fit(other, checkpoint=point, resume=True)
 
 
 def test_another_class(point):

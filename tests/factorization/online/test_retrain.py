@@ -100,3 +100,29 @@ def test_chosen_settings_stay(change):
     model.chosen_ = {**model.chosen_, "n_epochs": 7, "regularization": 0.1, **change}
     settings = plan.settings_of_model(model, 10**8)
     assert settings.epochs == model.chosen_["n_epochs"] and settings.regularization == model.chosen_["regularization"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_scale_has_the_exact_ratings_of_a_rounded_history(seed):
+    rng = np.random.default_rng(seed)
+    pairs = rng.choice(400, 200, replace=False)
+    users, items, values = pairs // 20, pairs % 20, (50 + 20 * rng.normal(size=200)).astype(np.float32)
+    extremes = np.array([values.min(), values.max()])
+    model = MatrixFactorization(n_factors=4, n_epochs=2).fit((users[:100], items[:100], values[:100]))
+    model.partial_fit((users[100:], items[100:], values[100:]), widen_scale=True)
+    assert model.updates_[-1]["rows"] == "anew" and model.scale_ == tuple(extremes)
+    model.partial_fit((users[:2], items[:2], extremes))  # within the scale
+
+
+def test_a_corrected_rating_no_longer_widens_the_scale():
+    old, _ = cut()
+    model = fitted()
+    pair = old.user_ids[old.users[:1]], old.item_ids[old.items[:1]]
+    model.partial_fit((*pair, np.array([50.0])), widen_scale=True)
+    assert model.scale_[1] == 50
+    more = cut(0.3)[1][0]
+    users, items = (
+        np.append(ids, first) for ids, first in zip((more.user_ids[more.users], more.item_ids[more.items]), pair)
+    )
+    model.partial_fit((users, items, np.append(more.values, old.values[:1])))
+    assert model.updates_[-1]["rows"] == "anew" and model.scale_[1] == max(old.values.max(), more.values.max())
