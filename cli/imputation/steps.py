@@ -83,7 +83,7 @@ def build(ask):
     """Return the unfitted estimator of the options."""
     from gpukit.imputation import GraphImputer
 
-    names = "method metric minimum maximum weights center iterations tolerance holdout basis_size dtype device"
+    names = "method metric minimum maximum weights center iterations tolerance basis_size dtype device"
     more = {"accelerate": not ask.no_acceleration, "rank_phase": not ask.no_rank_phase, "random_state": ask.seed}
     return GraphImputer(decay=ask.lambda_decay, **report.pick(ask, names), **more)
 
@@ -94,9 +94,9 @@ def run(ask, stages, team):
     team: ranks that share the computation.
     """
     data = load(ask)
-    compares = (ask.baselines or ask.holdout) and not data.mask.all()
+    compares = ask.baselines and not data.mask.all()
     # First, because it raises if too few values are observed.
-    sample = sample_of(data.tensor, data.mask, ask.seed, ask.holdout) if compares else None
+    sample = sample_of(data.tensor, data.mask, ask.seed) if compares else None
     stages.done("reading")
     model, warnings = fit(ask, data, stages, team)
     if ask.confidence:
@@ -149,8 +149,7 @@ def fit(ask, data, stages, team):
     model = build(ask)
     with report.collect_warnings(ask.silent) as warnings, report.Progress(ask.quiet) as progress:
         model.fit(data, progress=progress, team=team)
-    is_chosen = model.trials_ or model.holdout_history_ is not None
-    stages.done("choosing" if is_chosen else "preparing", stretches(model.stages_))
+    stages.done("choosing" if model.trials_ else "preparing", stretches(model.stages_))
     return model, warnings
 
 
@@ -179,9 +178,7 @@ def write(ask, data, model, completed, more):
 def details(model, shape):
     """Return {name: array} of a fitted model for an .npz with tensors of a shape."""
     basis = {"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}
-    runs = {"history": model.history_, "holdout_history": model.holdout_history_}
-    histories = [(name, history._asdict()) for name, history in runs.items() if history is not None]
-    arrays = {f"{name}_{key}": array for name, arrays in histories for key, array in arrays.items()}
+    arrays = {f"history_{name}": array for name, array in model.history_._asdict().items()}
     options = np.array(json.dumps(report.to_json_value(describe_options(model))))
     return {"deviation": model.deviation_.reshape(shape), "ranks": model.ranks_, **basis, **arrays, "options": options}
 

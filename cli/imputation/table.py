@@ -67,18 +67,7 @@ def steps(model):
     path = int((model.history_.phase == "path").sum())
     fixed, auto = len(model.history_.phase) - path, "auto" in (model.weights, model.center)
     words = f"{path} steps of falling thresholds" + (f", {fixed} of fixed ranks" if fixed else "")
-    if model.holdout_history_ is not None:
-        best = holdout_result(model)
-        return f"{words}, to where the error on a hidden {best['share']:.0%} was least ({best['error']:.4g})"
     return f"{words}{', as hidden data decided' if auto and model.trials_ else ''}"
-
-
-def holdout_result(model):
-    """Return the share, least error and its iteration (from 1) of --holdout, or None."""
-    if model.holdout_history_ is None:
-        return None
-    errors = model.holdout_history_.error
-    return {"share": model.holdout, "error": float(np.nanmin(errors)), "iteration": int(np.nanargmin(errors)) + 1}
 
 
 def intervals(done):
@@ -202,7 +191,7 @@ def result(ask, done, stages):
         names, values = [vertex_name(data, vertex) for vertex in lacking], done.confidence[lacking]
         confidence = {"mean": mean(values), "vertices": names, "values": values}
     rank = {"phase": model.rank_phase_, "mean": mean(model.ranks_), "largest": int(model.ranks_.max(initial=0))}
-    history, trials = model.holdout_history_, [describe_trial(trial) for trial in model.trials_]
+    trials = [describe_trial(trial) for trial in model.trials_]
     basis = report.pick(model.basis_, "exact source seconds") if model._basis.is_made else None
     facts = {"command": "impute", "estimator": type(model).__name__, "parameters": model.get_params()}
     facts |= {"files": impute_steps.sources(ask), **report.pick(ask, "output plot")}
@@ -210,7 +199,6 @@ def result(ask, done, stages):
     facts |= {"complete": bool(data.mask.all()), "decided": impute_steps.describe_options(model)["decided"]}
     facts |= {"trials": trials, "basis": basis and basis | {"size": len(model.basis_.values)}}
     facts |= {"rank": {**rank, "slices": model.ranks_}, "history": model.history_._asdict()}
-    facts |= {"holdout_history": history and history._asdict(), "holdout": holdout_result(model)}
     facts |= {"hidden": done.sample and hidden_values(done.sample), "confidence": confidence}
     facts |= {"comparison": [row._asdict() for row in done.rows], "seconds": stages.seconds}
     facts |= {"baseline_wins": winner(done) is not None if done.rows else None}

@@ -73,7 +73,7 @@ def unpack(model, facts, arrays):
     trust.check_finite("completed", model.completed_)
     wrong = lambda block: ~((block >= 0) & (block <= 1))  # noqa: E731
     model._lacking = read_checked(arrays, "lacking", shape[:1], wrong, "a number from 0 to 1")
-    model._confidence = model.holdout_history_ = None
+    model._confidence = None
     unpack_held(model, facts, arrays)
     fit = empty_fit()
     model.history_, model.ranks_, model.trials_ = fit.history, fit.ranks, []

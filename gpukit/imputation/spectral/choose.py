@@ -279,15 +279,14 @@ class Standing(NamedTuple):
     error: float
 
 
-def sample_of(tensor, mask, seed, share=None):
+def sample_of(tensor, mask, seed):
     """Return a Sample of a tensor and its mask.
 
     tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n). A large tensor is sampled by rows and columns of its
-    slices. share: the share to hide, see run.split; None: the first of `splits`. Raises DataError when too
-    little is observed to hide any.
+    slices. Raises DataError when too little is observed to hide any.
     """
     tensor, mask = reduce_size(tensor, mask, seed)
-    return Sample(tensor, mask, splits(tensor, mask, seed)[0] if share is None else run.split(mask, share, seed))
+    return Sample(tensor, mask, splits(tensor, mask, seed)[0])
 
 
 def compare(adjacency, place, setting, sample):
