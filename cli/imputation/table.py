@@ -5,9 +5,10 @@ import numpy as np
 from gpukit.cli import report
 from gpukit.cli.convert import describe_graph
 from gpukit.cli.imputation import steps as impute_steps
-from gpukit.imputation.spectral.choose import OURS
 
 METRICS = {"absolute": "mean |error|", "squared": "root mean square"}
+SPECTRAL = "spectral"
+COMPARISON = "On observed values hidden as values are missing, each method at its best setting"
 
 
 def show(ask, done, stages):
@@ -17,10 +18,8 @@ def show(ask, done, stages):
     for line in title(done):
         report.echo(line)
     if done.rows:
-        columns = {"name": "", "setting": "setting", "error": METRICS["absolute"]}
-        if done.model.plan_ is not None:
-            columns |= {"error": METRICS[done.model.metric], "share": "weight"}
-        report.print_table([row_of(row) for row in done.rows], columns, comparison_title(done))
+        columns = {"name": "", "setting": "setting", "error": METRICS[done.model.metric], "share": "weight"}
+        report.print_table([row_of(row) for row in done.rows], columns, COMPARISON)
     notes = [f"Note: {note}" for note in done.model.notes_]
     for line in (*verdict(done), *intervals(done), *error_lines(done), *notes):
         report.echo(line)
@@ -79,32 +78,16 @@ def intervals(done):
         yield f"Standard deviation of a filled value {deviation:.3g} in the median; of hidden values {text}"
 
 
-def comparison_title(done):
-    """Return the line above the comparison."""
-    if done.sample is None:
-        return "On observed values hidden as values are missing, each method at its best setting"
-    hidden = hidden_values(done.sample)
-    what = f"{hidden['count']:,} observed {hidden['kind']} hidden on purpose ({hidden['share']:.0%} of them)"
-    return f"On {what}, each method at its best setting"
-
-
-def hidden_values(sample):
-    """Return the kind, the count and the share of the hidden values of a Sample."""
-    hidden, count = sample.parts.hidden, int(sample.parts.hidden.sum())
-    return {"kind": "vertices" if hidden.ndim == 1 else "entries", "count": count, "share": count / sample.mask.sum()}
-
-
 def row_of(row):
-    """Return the table row of a compare.Standing."""
+    """Return the table row of a judging.Row."""
     setting = dict(row.setting)
     if "exponent" in setting:
         setting["weights"] = law(setting["weights"], setting.pop("exponent"))
-    share = getattr(row, "share", 0.0)
     return {
         "name": row.name,
         "setting": ", ".join(f"{key} {format_setting(value)}" for key, value in setting.items()),
         "error": report.Figure(f"{row.error:.4g}"),
-        "share": f"{share:.0%}" if share else "",
+        "share": f"{row.share:.0%}" if row.share else "",
     }
 
 
@@ -117,10 +100,10 @@ def format_setting(value):
 
 
 def winner(done):
-    """Return the compare.Standing of a better baseline, or None."""
+    """Return the judging.Row of a better baseline, or None."""
     if done.model.plan_ is not None:
         return None
-    return done.rows[0] if done.rows and done.rows[0].name != OURS else None
+    return done.rows[0] if done.rows and done.rows[0].name != SPECTRAL else None
 
 
 def verdict(done):
@@ -136,7 +119,7 @@ def verdict(done):
         better = f"; {least.name} has a lower error, {least.error:.4g}" if least.error < errors[name] else ""
         yield f"Chosen: {label}, error {errors[name]:.4g} on the hidden values{ratio}{better}"
     if best is not None:
-        ours = f"the imputation {errors[OURS]:.4g}"
+        ours = f"the imputation {errors[SPECTRAL]:.4g}"
         yield f"A baseline is better: {best.name} has error {best.error:.4g} on the hidden values, {ours}."
 
 
@@ -199,8 +182,7 @@ def result(ask, done, stages):
     facts |= {"complete": bool(data.mask.all()), "decided": impute_steps.describe_options(model)["decided"]}
     facts |= {"trials": trials, "basis": basis and basis | {"size": len(model.basis_.values)}}
     facts |= {"rank": {**rank, "slices": model.ranks_}, "history": model.history_._asdict()}
-    facts |= {"hidden": done.sample and hidden_values(done.sample), "confidence": confidence}
-    facts |= {"comparison": [row._asdict() for row in done.rows], "seconds": stages.seconds}
+    facts |= {"comparison": [row._asdict() for row in done.rows], "confidence": confidence, "seconds": stages.seconds}
     facts |= {"baseline_wins": winner(done) is not None if done.rows else None}
     return facts | report.pick(done, "truth warnings") | report.pick(model, "device notes", "_")
 

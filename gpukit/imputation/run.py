@@ -50,6 +50,12 @@ class Run(NamedTuple):
         result = as_problem(self.taken.adjacency, self.data, self.place, self.settings, self.taken.clock.at)
         return in_units(result, units_for(result))
 
+    def compare(self, setting):
+        """Return [judging.Row] of 'spectral' with a Setting and of the simple methods, the least error first."""
+        problem = self.problem()._replace(place=self.place.alone)
+        with self.place.workspace:
+            return auto.decide(problem, SPECTRAL, {SPECTRAL: pack_setting(setting)}).rows
+
     def fitted(self, progress=None):
         """Return {attribute: value} of a fitted GraphImputer."""
         attributes, taken = self.found(progress), self.taken

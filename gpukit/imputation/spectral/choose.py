@@ -16,8 +16,6 @@ where whole road sensors are missing.
 The fit then uses all observed values and stops where the averaged error was least, lambda relative to its start. A
 path on hidden data ends early once its error only grows. A large tensor is sampled by rows and columns of its slices,
 not by vertices: graph and ranks are unchanged.
-
-`compare` compares the paper's algorithm with simple methods on hidden values.
 """
 
 import itertools
@@ -27,7 +25,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.graphs.convert import reduce_mask
-from gpukit.imputation.auto.judging import finite_estimate
 from gpukit.imputation.constants import (
     FEWEST_OBSERVED,
     FINALISTS,
@@ -39,8 +36,7 @@ from gpukit.imputation.constants import (
     SAMPLE_NUMBERS,
 )
 from gpukit.imputation.inputs import Data
-from gpukit.imputation.problem import CENTERS, Method, Problem, centre_tensor, mean_of, spread
-from gpukit.imputation.simple import METHODS
+from gpukit.imputation.problem import CENTERS, Method, centre_tensor, mean_of, spread
 from gpukit.imputation.spectral import run
 from gpukit.imputation.spectral.path import Options, best_options
 from gpukit.imputation.spectral.run import Setting, impute
@@ -255,63 +251,6 @@ def without_auto(setting):
         "none" if setting.center == "auto" else setting.center,
     )
     return setting._replace(weights=weights, center=center)
-
-
-OURS = "imputation"
-
-
-class Sample(NamedTuple):
-    """Data of a comparison: tensor (N, m, n), 0 where missing, its mask, and parts (run.Split)."""
-
-    tensor: np.ndarray
-    mask: np.ndarray
-    parts: run.Split
-
-
-class Standing(NamedTuple):
-    """Result of a method on hidden values.
-
-    name: 'imputation' or a method's; setting: a dict; error: the mean absolute error on the hidden values.
-    """
-
-    name: str
-    setting: dict
-    error: float
-
-
-def sample_of(tensor, mask, seed):
-    """Return a Sample of a tensor and its mask.
-
-    tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n). A large tensor is sampled by rows and columns of its
-    slices. Raises DataError when too little is observed to hide any.
-    """
-    tensor, mask = reduce_size(tensor, mask, seed)
-    return Sample(tensor, mask, splits(tensor, mask, seed)[0])
-
-
-def compare(adjacency, place, setting, sample):
-    """Return [Standing], the least error first, of the imputation and the simple methods without order.
-
-    adjacency: checked, csr (N, N). place, setting: run.Place and Setting without 'auto'. sample: a Sample.
-    """
-    tensor, mask, parts = sample
-    completed = tensor.copy()
-    completed[~parts.observed] = impute(place, setting, tensor, mask, parts.hidden).estimate
-    seen, hidden = (np.broadcast_to(spread(part), tensor.shape).reshape(len(tensor), -1) for part in parts)
-    truth = tensor.reshape(seen.shape).astype(np.float64)
-    problem = Problem(adjacency, np.where(seen, truth, 0.0), seen, None, 0, tensor.shape[1:], place, None)
-
-    def error(values):
-        return float(np.abs(values - truth)[hidden].mean())
-
-    ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
-    rows = [Standing(OURS, ours, error(completed.reshape(seen.shape)))]
-    rows += [
-        Standing(method.name, {}, error(finite_estimate(method, problem, {})))
-        for method in METHODS
-        if method.suits(problem)
-    ]
-    return sorted(rows, key=lambda row: row.error)
 
 
 MOST_VERTICES = 8_000  # LAPACK takes minutes for the whole basis of more, on two cores
