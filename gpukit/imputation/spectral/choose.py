@@ -2,10 +2,10 @@
 
 Trials on one split of the observed values, hidden in the pattern of the missing ones (run.split):
 
-1. the mean that predicts the hidden values best by itself, and another one if it is nearly as good;
+1. the mean that predicts the hidden values best by itself;
 2. every weighting with that mean: 'slice' with its phase of fixed ranks, then 'common' and 'frequency' with
    exponents 1/2, 1 and 2. If 'slice' recovers the hidden values (to a tenth of the mean's error), no other is tried:
-   the data are of low rank in every spectral slice. The winner is tried with the other mean too;
+   the data are of low rank in every spectral slice;
 3. the best three within 5 % of the best, on further splits. Errors are averaged by step over the splits, so that
    neither the weighting nor the stopping point depends on one split.
 
@@ -30,7 +30,6 @@ from gpukit.imputation.constants import (
     FINALISTS,
     FREQUENCY_FLOOR,
     LEAST_SHARE,
-    NEAR,
     NEARLY_EQUAL,
     PATH_END,
     SAMPLE_NUMBERS,
@@ -102,18 +101,14 @@ def choose(place, setting, data, seed, progress=None):
         return Chosen(without_auto(setting), [])
     tensor, mask = reduce_size(data.tensor, data.mask, seed)
     search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1))
-    centers = select_centers(tensor, search.splits[0], setting.center)
-    trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
+    center = select_center(tensor, search.splits[0], setting.center)
+    trials = [Trial(candidate, []) for candidate in candidates(setting, center)]
     for number, trial in enumerate(trials):
         run_trial(search, trial)
         if trial.error <= goal(trial.setting, tensor, search.splits[0]):
             return Chosen(trial.setting, trials[: number + 1])
-    best = min(trials, key=lambda trial: trial.error)
-    others = [Trial(best.setting._replace(center=center), []) for center in centers[1:]]
-    for trial in others:
-        run_trial(search, trial)
-    final_trials = run_finals(search, trials + others)
-    rest = [trial for trial in trials + others if len(trial.curves) == 1]
+    final_trials = run_finals(search, trials)
+    rest = [trial for trial in trials if len(trial.curves) == 1]
     return Chosen(stop_at_best(final_trials[0]), final_trials + rest)
 
 
@@ -152,22 +147,16 @@ def error_of_mean(tensor, split, center):
     )
 
 
-def select_centers(tensor, split, center):
-    """Return the centers to try, the best by itself first.
-
-    A finer center must lower the error; another one must be nearly as good.
-    """
+def select_center(tensor, split, center):
+    """Return the center that is best by itself; a finer one must lower the error."""
     if center != "auto":
-        return [center]
+        return center
     errors = {name: error_of_mean(tensor, split, name) for name in CENTERS}
     best = CENTERS[0]
     for name in CENTERS[1:]:
         if errors[name] * NEARLY_EQUAL < errors[best]:
             best = name
-    others = [
-        name for name in CENTERS[1:] if name != best and best != CENTERS[0] and errors[name] < NEAR * errors[best]
-    ]
-    return [best, *others]
+    return best
 
 
 def candidates(setting, center):
