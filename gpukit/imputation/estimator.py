@@ -15,7 +15,7 @@ from gpukit.imputation.forms import check_output, feature_names, in_container
 from gpukit.imputation.options import METRICS, bounds, check_method
 from gpukit.imputation.problem import CENTERS
 from gpukit.imputation.spectral.path import WEIGHTS, Options
-from gpukit.imputation.spectral.run import Place, vertex_confidence
+from gpukit.imputation.spectral.run import Place, missing_shares, vertex_confidence
 from gpukit.parallel import ALONE
 from gpukit.timing import COMPILING, compile_seconds
 
@@ -329,10 +329,8 @@ class GraphImputer(Estimator):
         """(N,) float64, 0 to 1; computed with basis_."""
         self._check_fitted()
         if self._confidence is None:
-            has_missing = self._lacking.any()
-            self._confidence = (
-                vertex_confidence(self._basis.get(), self._lacking) if has_missing else 1.0 - self._lacking
-            )
+            lacking = missing_shares(self._held.mask)
+            self._confidence = vertex_confidence(self._basis.get(), lacking) if lacking.any() else 1.0 - lacking
         return self._confidence
 
     def transform(
@@ -399,7 +397,7 @@ class GraphImputer(Estimator):
         taken = inputs.take_transform_inputs(self, tensor, mask, times)
         taken.check_bounds(self._fitted_options)
         new, self._held = serve.extend(self, taken, window)
-        self.completed_, self.deviation_ = self._held.filled, self._held.spread
+        self.completed_, self.deviation_, self._confidence = self._held.filled, self._held.spread, None
         return taken.back(taken.fit_types(new, self._fitted_options))
 
     def fit_transform(

@@ -125,11 +125,10 @@ class Run(NamedTuple):
 
     def kept(self, setting, outcome, trials):
         """Return the attributes that all methods have."""
-        place, basis, lacking = self.place, self.place.basis, missing_shares(self.data.mask)
+        place, basis = self.place, self.place.basis
         result = {"basis": basis.get().seconds} if basis.is_made else {}
         return {
-            "_lacking": lacking,
-            "_confidence": vertex_confidence(basis, lacking) if basis.is_made else None,
+            "_confidence": vertex_confidence(basis, missing_shares(self.data.mask)) if basis.is_made else None,
             "history_": outcome.fit.history,
             "trials_": trials,
             "ranks_": outcome.fit.ranks,

@@ -10,7 +10,7 @@ from gpukit._pool import map_row_blocks
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.imputation.distributed.share import can_share
-from gpukit.imputation.problem import centre_tensor, mean_of, spread
+from gpukit.imputation.problem import centre_tensor, mean_of
 from gpukit.imputation.spectral.path import Fit, Options, PathEnd, first_thresholds, fit_path
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
@@ -93,16 +93,11 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None, stopping=No
 def unit_of(observed):
     """Return the power of two that scales observed numbers: 1 except for very large and very small ones."""
     largest = float(max(observed.max(), -observed.min()))
-    if largest == 0 or is_usual(largest):
+    usual = 2.0**40  # numbers up to it, and from its inverse, need no scaling
+    if largest == 0 or 1 / usual <= largest <= usual:
         return 1.0
     most = np.finfo(observed.dtype).maxexp - 2
     return 2.0 ** -max(-most, min(most, math.frexp(largest)[1]))
-
-
-def is_usual(largest):
-    """Return True if numbers up to `largest` need no scaling."""
-    most = 2.0**40
-    return 1 / most <= largest <= most
 
 
 def in_units(observed, unit):
@@ -212,5 +207,5 @@ def vertex_confidence(basis, lacking):
 
 
 def missing_shares(mask):
-    """Return (N,) float64: the missing share of each vertex; mask (N,) or (N, m, n) bool, True = observed."""
-    return 1.0 - spread(mask).mean(axis=(1, 2))
+    """Return (N,) float64: the missing share of each vertex; mask (N,) or (N, ...) bool, True = observed."""
+    return 1.0 - mask.reshape(len(mask), -1).mean(axis=1)
