@@ -37,7 +37,7 @@ from gpukit.imputation.constants import (
 from gpukit.imputation.inputs import Data
 from gpukit.imputation.problem import CENTERS, Method, centre_tensor, mean_of, spread
 from gpukit.imputation.spectral import run
-from gpukit.imputation.spectral.path import Options, best_options
+from gpukit.imputation.spectral.path import Options, best_options, decay_of
 from gpukit.imputation.spectral.run import Setting, impute
 from gpukit.model_selection.splits import order_by_values
 from gpukit.model_selection.trial import EarlyStopping, finalists
@@ -174,7 +174,7 @@ def with_path(setting):
     if setting.weights == "slice":
         return setting
     end = DEEP * (FREQUENCY_FLOOR**setting.exponent if setting.weights == "frequency" else 1.0)
-    decay = end ** (1.0 / options.iterations) if options.decay is None else options.decay
+    decay = decay_of(options, end)
     return setting._replace(options=options._replace(decay=decay, accelerate=False, rank_phase=False))
 
 
