@@ -52,6 +52,7 @@ REPLACED = {  # (verb, removed option): what to use instead
     ("evaluate", "--protocol"): "gpukit bench reproduce lsh-mf table10 has it; --lists ranks all items",
     **dict.fromkeys([("predict", "--evidence"), ("recommend", "--evidence")], "evidence() in Python has it"),
     **dict.fromkeys([("train-lshmf", "--negatives"), ("train-lshmf", "--row-solver")], "LSHMF in Python has it"),
+    ("impute", "--holdout"): "--weights auto and --center auto find on hidden values where to stop",
 }
 COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell: bash_source, bash_complete, and the same of zsh and fish
 FILES = ("FILE", "MODEL", "IDS")  # metavars of options that may name a file

@@ -177,7 +177,7 @@ SECTIONS = {  # of options with these names; others are in BASIC
         *("checkpoint", "resume", "seed", "ranks"),  # train-lshmf
         *("min_support", "popularity", "diversity"),  # recommend
         *("metric", "ndcg", "relevant", "ties", "scale", "null", "eps"),  # ranksvm
-        *("nearest", "window", "holdout", "baselines", "confidence", "dtype", "tolerance"),  # impute
+        *("nearest", "window", "baselines", "confidence", "dtype", "tolerance"),  # impute
     ),
     PAPERS: (
         *("solver", "lsh_p", "lsh_q", "lsh_bits", "lsh_psi", "search", "hash"),

@@ -189,7 +189,8 @@ def read_model(path, cls):
         raise ModelError(f"{path} holds a {_quote_name(header.get('class'))}, not a {cls.__name__}.")
     with report_damage(path):
         parameters, facts = (entry_of(header, name, dict) for name in ("parameters", "facts"))
-        model = cls().set_params(**parameters)
+        removed = getattr(cls, "_removed_parameters", ())
+        model = cls().set_params(**{name: value for name, value in parameters.items() if name not in removed})
         model.check()
     return model, facts, Arrays(path, arrays)
 

@@ -30,7 +30,7 @@ class Keyed:
 class Numpy:
     """Streams of numpy's generators in fits; default_rng(seed) is stream 0."""
 
-    HELD_OUT_ENTRIES = range(1, 2)  # imputation.spectral.holdout
+    HELD_OUT_ENTRIES = range(1, 2)  # imputation.spectral.run.split
     HELD_OUT_RUNS = range(2, 3)  # imputation.auto.masking
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
     JUDGES = range(103, 104)  # factorization.choose.folds

@@ -20,7 +20,7 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 AT_LEAST_1, LAYOUT = click.IntRange(min=1), click.Choice(["rows", "columns", "long"])
 NAMING = options.Naming(
     {"basis_size": "--basis-size", "lambda_decay": "--lambda-decay"},
-    {word: f"--{word}" for word in ("method", "iterations", "tolerance", "holdout")},
+    {word: f"--{word}" for word in ("method", "iterations", "tolerance")},
 )
 
 TAKEN = {  # options of --model
@@ -57,8 +57,7 @@ TAKEN = {  # options of --model
 @option("--tolerance", "Stop at this squared change of a step, relative to the estimate.", click.FloatRange(0), 1e-8)
 @option("--no-acceleration", "Plain steps, as the paper's, without momentum.", bool)
 @option("--no-rank-phase", "No steps of fixed ranks after the falling thresholds.", bool)
-@option("--holdout FRACTION", "Hide this share of the observed values first, to find where to stop.", SHARE)
-@option("--baselines", "Compare with simple methods on hidden values; --holdout does too.", bool)
+@option("--baselines", "Compare with simple methods on hidden values.", bool)
 @option("--basis-size K", "Use only the K smoothest eigenvectors of the graph.  [default: all]", AT_LEAST_1)
 @option("--confidence", "Report the confidence of each vertex even if the method needs no Fourier basis.", bool)
 @option("--dtype", "Of the computation; the output has the tensor's.", ("float32", "float64"))

@@ -92,8 +92,8 @@ def draw_series(figure, done, gap):
 def draw_methods(axis, rows):
     """Draw errors on hidden values with their spread over the folds; selected methods are in colour."""
     rows = rows[::-1]
-    errors, spread = [row.error for row in rows], np.nan_to_num([getattr(row, "spread", 0.0) for row in rows])
-    colors = ["C1" if getattr(row, "share", 0.0) else "0.7" for row in rows]
+    errors, spread = [row.error for row in rows], np.nan_to_num([row.spread for row in rows])
+    colors = ["C1" if row.share else "0.7" for row in rows]
     axis.barh([row.name for row in rows], errors, xerr=spread, color=colors, error_kw={"linewidth": 1})
     best = min(errors)
     axis.set(title="error on hidden values", xlim=(0, 4 * best if best > 0 else None))

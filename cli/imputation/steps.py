@@ -17,7 +17,6 @@ from gpukit.graphs.graph_builders import read_coordinates
 from gpukit.graphs.read import check_copy
 from gpukit.imputation.problem import spread
 from gpukit.imputation.serve import setting_of
-from gpukit.imputation.spectral.choose import compare, sample_of
 from gpukit.io import sinks
 from gpukit.persist import atomic_open
 from gpukit.timing import COMPILING
@@ -28,13 +27,11 @@ DECIDED = ("weights", "exponent", "center")
 class Done(NamedTuple):
     """Result of an imputation.
 
-    sample: compare.Sample or None. rows: [compare.Standing], best first, or []. truth: dict of errors or None.
-    warnings: texts.
+    rows: [judging.Row], best first, or []. truth: dict of errors or None. warnings: texts.
     """
 
     data: object
     model: object
-    sample: object
     rows: list
     truth: dict | None
     warnings: list
@@ -83,7 +80,7 @@ def build(ask):
     """Return the unfitted estimator of the options."""
     from gpukit.imputation import GraphImputer
 
-    names = "method metric minimum maximum weights center iterations tolerance holdout basis_size dtype device"
+    names = "method metric minimum maximum weights center iterations tolerance basis_size dtype device"
     more = {"accelerate": not ask.no_acceleration, "rank_phase": not ask.no_rank_phase, "random_state": ask.seed}
     return GraphImputer(decay=ask.lambda_decay, **report.pick(ask, names), **more)
 
@@ -94,9 +91,6 @@ def run(ask, stages, team):
     team: ranks that share the computation.
     """
     data = load(ask)
-    compares = (ask.baselines or ask.holdout) and not data.mask.all()
-    # First, because it raises if too few values are observed.
-    sample = sample_of(data.tensor, data.mask, ask.seed, ask.holdout) if compares else None
     stages.done("reading")
     model, warnings = fit(ask, data, stages, team)
     if ask.confidence:
@@ -109,7 +103,7 @@ def run(ask, stages, team):
         write(ask, data, model, model.completed_, {} if is_table(ask.output) else details(model, shape))
         set_interrupt_message(f"{ask.output} is whole.")
         stages.done("writing")
-    done = judge(ask, Done(data, model, sample, [], None, warnings))
+    done = judge(ask, Done(data, model, [], None, warnings))
     stages.done("evaluating")
     return done
 
@@ -149,8 +143,7 @@ def fit(ask, data, stages, team):
     model = build(ask)
     with report.collect_warnings(ask.silent) as warnings, report.Progress(ask.quiet) as progress:
         model.fit(data, progress=progress, team=team)
-    is_chosen = model.trials_ or model.holdout_history_ is not None
-    stages.done("choosing" if is_chosen else "preparing", stretches(model.stages_))
+    stages.done("choosing" if model.trials_ else "preparing", stretches(model.stages_))
     return model, warnings
 
 
@@ -179,9 +172,7 @@ def write(ask, data, model, completed, more):
 def details(model, shape):
     """Return {name: array} of a fitted model for an .npz with tensors of a shape."""
     basis = {"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}
-    runs = {"history": model.history_, "holdout_history": model.holdout_history_}
-    histories = [(name, history._asdict()) for name, history in runs.items() if history is not None]
-    arrays = {f"{name}_{key}": array for name, arrays in histories for key, array in arrays.items()}
+    arrays = {f"history_{name}": array for name, array in model.history_._asdict().items()}
     options = np.array(json.dumps(report.to_json_value(describe_options(model))))
     return {"deviation": model.deviation_.reshape(shape), "ranks": model.ranks_, **basis, **arrays, "options": options}
 
@@ -204,13 +195,15 @@ def describe_options(model):
 
 def judge(ask, done):
     """Return Done with the comparison on hidden values and errors against any truth."""
-    data, model, sample = done.data, done.model, done.sample
+    data, model = done.data, done.model
     if data.mask.all():
         return done
     if model.plan_ is not None:
-        done = done._replace(rows=model.report_, sample=None)
-    elif sample is not None:
-        done = done._replace(rows=compare(data.adjacency, model.place_, setting_of(model), sample))
+        done = done._replace(rows=model.report_)
+    elif ask.baselines:
+        with report.collect_warnings(ask.silent) as warnings:
+            done = done._replace(rows=model.prepare(data).compare(setting_of(model)))
+        done.warnings.extend(warnings)
     return done if data.truth is None else done._replace(truth=errors_of(model.completed_, data.truth, ~data.mask))
 
 

@@ -5,9 +5,10 @@ import numpy as np
 from gpukit.cli import report
 from gpukit.cli.convert import describe_graph
 from gpukit.cli.imputation import steps as impute_steps
-from gpukit.imputation.spectral.choose import OURS
 
 METRICS = {"absolute": "mean |error|", "squared": "root mean square"}
+SPECTRAL = "spectral"
+COMPARISON = "On observed values hidden as values are missing, each method at its best setting"
 
 
 def show(ask, done, stages):
@@ -17,10 +18,8 @@ def show(ask, done, stages):
     for line in title(done):
         report.echo(line)
     if done.rows:
-        columns = {"name": "", "setting": "setting", "error": METRICS["absolute"]}
-        if done.model.plan_ is not None:
-            columns |= {"error": METRICS[done.model.metric], "share": "weight"}
-        report.print_table([row_of(row) for row in done.rows], columns, comparison_title(done))
+        columns = {"name": "", "setting": "setting", "error": METRICS[done.model.metric], "share": "weight"}
+        report.print_table([row_of(row) for row in done.rows], columns, COMPARISON)
     notes = [f"Note: {note}" for note in done.model.notes_]
     for line in (*verdict(done), *intervals(done), *error_lines(done), *notes):
         report.echo(line)
@@ -67,18 +66,7 @@ def steps(model):
     path = int((model.history_.phase == "path").sum())
     fixed, auto = len(model.history_.phase) - path, "auto" in (model.weights, model.center)
     words = f"{path} steps of falling thresholds" + (f", {fixed} of fixed ranks" if fixed else "")
-    if model.holdout_history_ is not None:
-        best = holdout_result(model)
-        return f"{words}, to where the error on a hidden {best['share']:.0%} was least ({best['error']:.4g})"
     return f"{words}{', as hidden data decided' if auto and model.trials_ else ''}"
-
-
-def holdout_result(model):
-    """Return the share, least error and its iteration (from 1) of --holdout, or None."""
-    if model.holdout_history_ is None:
-        return None
-    errors = model.holdout_history_.error
-    return {"share": model.holdout, "error": float(np.nanmin(errors)), "iteration": int(np.nanargmin(errors)) + 1}
 
 
 def intervals(done):
@@ -90,32 +78,16 @@ def intervals(done):
         yield f"Standard deviation of a filled value {deviation:.3g} in the median; of hidden values {text}"
 
 
-def comparison_title(done):
-    """Return the line above the comparison."""
-    if done.sample is None:
-        return "On observed values hidden as values are missing, each method at its best setting"
-    hidden = hidden_values(done.sample)
-    what = f"{hidden['count']:,} observed {hidden['kind']} hidden on purpose ({hidden['share']:.0%} of them)"
-    return f"On {what}, each method at its best setting"
-
-
-def hidden_values(sample):
-    """Return the kind, the count and the share of the hidden values of a Sample."""
-    hidden, count = sample.parts.hidden, int(sample.parts.hidden.sum())
-    return {"kind": "vertices" if hidden.ndim == 1 else "entries", "count": count, "share": count / sample.mask.sum()}
-
-
 def row_of(row):
-    """Return the table row of a compare.Standing."""
+    """Return the table row of a judging.Row."""
     setting = dict(row.setting)
     if "exponent" in setting:
         setting["weights"] = law(setting["weights"], setting.pop("exponent"))
-    share = getattr(row, "share", 0.0)
     return {
         "name": row.name,
         "setting": ", ".join(f"{key} {format_setting(value)}" for key, value in setting.items()),
         "error": report.Figure(f"{row.error:.4g}"),
-        "share": f"{share:.0%}" if share else "",
+        "share": f"{row.share:.0%}" if row.share else "",
     }
 
 
@@ -128,10 +100,10 @@ def format_setting(value):
 
 
 def winner(done):
-    """Return the compare.Standing of a better baseline, or None."""
+    """Return the judging.Row of a better baseline, or None."""
     if done.model.plan_ is not None:
         return None
-    return done.rows[0] if done.rows and done.rows[0].name != OURS else None
+    return done.rows[0] if done.rows and done.rows[0].name != SPECTRAL else None
 
 
 def verdict(done):
@@ -147,7 +119,7 @@ def verdict(done):
         better = f"; {least.name} has a lower error, {least.error:.4g}" if least.error < errors[name] else ""
         yield f"Chosen: {label}, error {errors[name]:.4g} on the hidden values{ratio}{better}"
     if best is not None:
-        ours = f"the imputation {errors[OURS]:.4g}"
+        ours = f"the imputation {errors[SPECTRAL]:.4g}"
         yield f"A baseline is better: {best.name} has error {best.error:.4g} on the hidden values, {ours}."
 
 
@@ -202,7 +174,7 @@ def result(ask, done, stages):
         names, values = [vertex_name(data, vertex) for vertex in lacking], done.confidence[lacking]
         confidence = {"mean": mean(values), "vertices": names, "values": values}
     rank = {"phase": model.rank_phase_, "mean": mean(model.ranks_), "largest": int(model.ranks_.max(initial=0))}
-    history, trials = model.holdout_history_, [describe_trial(trial) for trial in model.trials_]
+    trials = [describe_trial(trial) for trial in model.trials_]
     basis = report.pick(model.basis_, "exact source seconds") if model._basis.is_made else None
     facts = {"command": "impute", "estimator": type(model).__name__, "parameters": model.get_params()}
     facts |= {"files": impute_steps.sources(ask), **report.pick(ask, "output plot")}
@@ -210,9 +182,7 @@ def result(ask, done, stages):
     facts |= {"complete": bool(data.mask.all()), "decided": impute_steps.describe_options(model)["decided"]}
     facts |= {"trials": trials, "basis": basis and basis | {"size": len(model.basis_.values)}}
     facts |= {"rank": {**rank, "slices": model.ranks_}, "history": model.history_._asdict()}
-    facts |= {"holdout_history": history and history._asdict(), "holdout": holdout_result(model)}
-    facts |= {"hidden": done.sample and hidden_values(done.sample), "confidence": confidence}
-    facts |= {"comparison": [row._asdict() for row in done.rows], "seconds": stages.seconds}
+    facts |= {"comparison": [row._asdict() for row in done.rows], "confidence": confidence, "seconds": stages.seconds}
     facts |= {"baseline_wins": winner(done) is not None if done.rows else None}
     return facts | report.pick(done, "truth warnings") | report.pick(model, "device notes", "_")
 

@@ -15,7 +15,7 @@ from gpukit.imputation.forms import check_output, feature_names, in_container
 from gpukit.imputation.options import METRICS, bounds, check_method
 from gpukit.imputation.problem import CENTERS
 from gpukit.imputation.spectral.path import WEIGHTS, Options
-from gpukit.imputation.spectral.run import Place, vertex_confidence
+from gpukit.imputation.spectral.run import Place, missing_shares, vertex_confidence
 from gpukit.parallel import ALONE
 from gpukit.timing import COMPILING, compile_seconds
 
@@ -54,7 +54,7 @@ class GraphImputer(Estimator):
     Parameters
     ----------
     method : str
-        'auto', or a name of options.METHODS. If weights, center or holdout is set, 'auto' means 'spectral'.
+        'auto', or a name of options.METHODS. If weights or center is set, 'auto' means 'spectral'.
     metric : {'absolute', 'squared'}
         The error to minimize: mean |error| or the root of the mean square.
     minimum, maximum : float or None
@@ -80,8 +80,6 @@ class GraphImputer(Estimator):
         Fix the ranks after the path.
     rank_iterations : int
         Largest number of steps with fixed ranks, default 100.
-    holdout : float or None
-        Fraction of the observed values to hide first to find the stopping point; then all are fitted.
     basis_size : int or None
         Number of the smoothest eigenvectors in the basis, an approximation. None: all.
     dtype : {'float32', 'float64'}
@@ -124,8 +122,8 @@ class GraphImputer(Estimator):
     stages_ : dict
         Seconds by stage.
     device_ : str
-    history_, holdout_history_ : path.History
-        Of 'spectral': an array per quantity; the same of the run on hidden data, or None.
+    history_ : path.History
+        Of 'spectral': an array per quantity.
     ranks_ : (K,) int32
         Of 'spectral': ranks of the spectral slices.
     rank_phase_, weights_, exponent_, center_, options_, trials_
@@ -153,7 +151,6 @@ class GraphImputer(Estimator):
     stages_: dict[str, float]
     device_: str
     history_: History
-    holdout_history_: History | None
     ranks_: Int32
     rank_phase_: str
     weights_: str
@@ -163,6 +160,7 @@ class GraphImputer(Estimator):
     trials_: list[Trial]
 
     _fitted_by = "completed_"
+    _removed_parameters = ("holdout",)
     _facts = ("completed_", "method_", "coverage_", "device_")
 
     def __init__(
@@ -181,7 +179,6 @@ class GraphImputer(Estimator):
         accelerate: bool = True,
         rank_phase: bool = True,
         rank_iterations: int = 100,
-        holdout: float | None = None,
         basis_size: int | None = None,
         dtype: Literal["float32", "float64"] = "float32",
         device: DeviceLike = "auto",
@@ -200,7 +197,6 @@ class GraphImputer(Estimator):
         self.accelerate = accelerate
         self.rank_phase = rank_phase
         self.rank_iterations = rank_iterations
-        self.holdout = holdout
         self.basis_size = basis_size
         self.dtype = dtype
         self.device = device
@@ -211,7 +207,7 @@ class GraphImputer(Estimator):
         method = check_method(self.method)
         weights = check_choice("weights", self.weights, ("auto", *WEIGHTS))
         center = check_choice("center", self.center, ("auto", *CENTERS))
-        is_spectral = (weights, center) != ("auto", "auto") or self.holdout is not None
+        is_spectral = (weights, center) != ("auto", "auto")
         return Settings(
             "spectral" if method == "auto" and is_spectral else method,
             check_choice("metric", self.metric, METRICS),
@@ -220,7 +216,6 @@ class GraphImputer(Estimator):
             check_real("exponent", self.exponent, 0.0),
             center,
             self.check_options(),
-            None if self.holdout is None else check_below_one("holdout", self.holdout),
             None if self.basis_size is None else check_integer("basis_size", self.basis_size, 1),
             np.dtype(check_choice("dtype", self.dtype, ("float32", "float64"))),
             check_integer("random_state", 0 if self.random_state is None else self.random_state, 0),
@@ -334,10 +329,8 @@ class GraphImputer(Estimator):
         """(N,) float64, 0 to 1; computed with basis_."""
         self._check_fitted()
         if self._confidence is None:
-            has_missing = self._lacking.any()
-            self._confidence = (
-                vertex_confidence(self._basis.get(), self._lacking) if has_missing else 1.0 - self._lacking
-            )
+            lacking = missing_shares(self._held.mask)
+            self._confidence = vertex_confidence(self._basis.get(), lacking) if lacking.any() else 1.0 - lacking
         return self._confidence
 
     def transform(
@@ -404,7 +397,7 @@ class GraphImputer(Estimator):
         taken = inputs.take_transform_inputs(self, tensor, mask, times)
         taken.check_bounds(self._fitted_options)
         new, self._held = serve.extend(self, taken, window)
-        self.completed_, self.deviation_ = self._held.filled, self._held.spread
+        self.completed_, self.deviation_, self._confidence = self._held.filled, self._held.spread, None
         return taken.back(taken.fit_types(new, self._fitted_options))
 
     def fit_transform(
@@ -485,7 +478,6 @@ class Settings(NamedTuple):
     exponent: float
     center: str
     options: Options
-    holdout: float | None
     basis_size: int | None
     dtype: np.dtype
     seed: int

@@ -20,7 +20,7 @@ from gpukit.imputation.auto import masking
 from gpukit.imputation.auto.judging import KINDS, NEVER, kinds, simple_estimate
 from gpukit.imputation.constants import BLOCK_NUMBERS, ERROR_FLOOR, MOST_SERIES, MOST_VALUES
 from gpukit.imputation.periods import row_means
-from gpukit.imputation.problem import Method
+from gpukit.imputation.problem import Method, several_in_order
 from gpukit.imputation.simple import heaviest, limits_of
 
 VALUES_PER_VERTEX = 1_000  # hidden values of one kind and vertex to learn from; chosen
@@ -42,11 +42,6 @@ class MaskedProblem(NamedTuple):
     series: np.ndarray
     before: np.ndarray
     after: np.ndarray
-
-
-def suits(problem):
-    """Return True for series in time of two vertices at least."""
-    return problem.ordered and len(problem.values) > 1
 
 
 def settings(problem):
@@ -296,4 +291,4 @@ def most_similar(whole, count):
     return out
 
 
-METHOD = Method("local", suits, settings, fill, ordered=True, host=True)
+METHOD = Method("local", several_in_order, settings, fill, ordered=True, host=True)

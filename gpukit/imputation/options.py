@@ -10,7 +10,6 @@ Method = Literal[
     "vertex-median",
     "two-way-mean",
     "interpolation",
-    "akima",
     "seasonal",
     "trend",
     "regression",
@@ -24,6 +23,7 @@ Metric = Literal["absolute", "squared"]
 METHODS, METRICS = get_args(Method), get_args(Metric)
 REMOVED = (
     *("time-mean", "last-value", "neighbors", "tikhonov", "tikhonov-normalized", "feature-propagation", "soft-impute"),
+    "akima",
 )
 
 

@@ -167,6 +167,11 @@ def in_order(problem):
     return problem.ordered
 
 
+def several_in_order(problem):
+    """Return True for series in time of two vertices at least."""
+    return problem.ordered and len(problem.values) > 1
+
+
 def one_setting(problem):
     """Return a single empty setting."""
     return [{}]

@@ -24,7 +24,6 @@ from gpukit.imputation.spectral.run import (
     Setting,
     impute,
     missing_shares,
-    stop_by_holdout,
     vertex_confidence,
 )
 from gpukit.parallel import ALONE
@@ -51,6 +50,12 @@ class Run(NamedTuple):
         result = as_problem(self.taken.adjacency, self.data, self.place, self.settings, self.taken.clock.at)
         return in_units(result, units_for(result))
 
+    def compare(self, setting):
+        """Return [judging.Row] of 'spectral' with a Setting and of the simple methods, the least error first."""
+        problem = self.problem()._replace(place=self.place.alone)
+        with self.place.workspace:
+            return auto.decide(problem, SPECTRAL, {SPECTRAL: pack_setting(setting)}).rows
+
     def fitted(self, progress=None):
         """Return {attribute: value} of a fitted GraphImputer."""
         attributes, taken = self.found(progress), self.taken
@@ -76,9 +81,9 @@ class Run(NamedTuple):
                 place.basis.get(place.workspace)  # before methods run in parallel
             if settings.method == AUTO and spectral and not problem.ordered and problem.units is None:
                 decided = decide(settings, place, data, progress)
-                if choose.is_solved(decided[1]):
+                if choose.is_solved(decided.trials):
                     return self.by_spectrum(decided, progress) | {"notes_": auto.notes_of(problem)}
-                known = {SPECTRAL: pack_setting(decided[0])}
+                known = {SPECTRAL: pack_setting(decided.setting)}
             plan = auto.decide(problem._replace(place=place.alone), settings.method, known, progress)
             if known and [name for name, _ in plan.members] == [SPECTRAL]:
                 return self.by_spectrum(decided, progress, problem, plan)
@@ -89,15 +94,15 @@ class Run(NamedTuple):
 
         decided: of decide(); plan: the plan of a problem that selected this algorithm.
         """
-        setting, trials, hidden = decided
+        setting, trials = decided
         data = self.data
         if data.complete:
             outcome = Outcome(np.zeros(0), serve.empty_fit(), {})
         else:
             outcome = impute(self.place, setting, data.tensor, data.mask, progress=progress)
-        if not trials and hidden is None:
+        if not trials:
             warn_of_ranks(outcome.fit, min(data.tensor.shape[1:]))
-        attributes = self.kept(setting, outcome, trials, hidden)
+        attributes = self.kept(setting, outcome, trials)
         if plan is not None:
             whole = place_values(data._replace(shape=problem.values.shape), outcome.estimate)
             return attributes | self.by_estimates(problem, plan, [whole])
@@ -110,7 +115,7 @@ class Run(NamedTuple):
         start = work_clock()
         estimates = planned.estimates_of(problem, plan)
         outcome = Outcome(None, serve.empty_fit(), {"filling": work_clock() - start})
-        attributes = self.kept(spectral_setting(plan, self.settings), outcome, [], None)
+        attributes = self.kept(spectral_setting(plan, self.settings), outcome, [])
         return attributes | self.by_estimates(problem, plan, estimates)
 
     def by_estimates(self, problem, plan, estimates):
@@ -118,15 +123,13 @@ class Run(NamedTuple):
         filled, deviation = serve.combine_estimates(problem, plan, estimates, self.data, self.settings)
         return {"completed_": filled, "deviation_": deviation, "plan_": plan, **planned.attributes_of(plan)}
 
-    def kept(self, setting, outcome, trials, hidden):
+    def kept(self, setting, outcome, trials):
         """Return the attributes that all methods have."""
-        place, basis, lacking = self.place, self.place.basis, missing_shares(self.data.mask)
+        place, basis = self.place, self.place.basis
         result = {"basis": basis.get().seconds} if basis.is_made else {}
         return {
-            "_lacking": lacking,
-            "_confidence": vertex_confidence(basis, lacking) if basis.is_made else None,
+            "_confidence": vertex_confidence(basis, missing_shares(self.data.mask)) if basis.is_made else None,
             "history_": outcome.fit.history,
-            "holdout_history_": hidden,
             "trials_": trials,
             "ranks_": outcome.fit.ranks,
             "rank_phase_": outcome.fit.rank_phase,
@@ -192,19 +195,15 @@ def warn_of_ranks(result, side):
     if result.rank_phase != "done" and side > 1 and 2 * rank > side:
         warnings.warn(
             f"the spectral slices ended with mean rank {rank:.1f} of {side}: the last thresholds are so small that "
-            "noise is kept too. Stop at the least error on hidden values (holdout=0.1, --holdout 0.1), use fewer "
-            "iterations or a larger decay, or set the weights to 'auto'.",
+            "noise is kept too. Stop at the least error on hidden values (weights or center 'auto'), or use fewer "
+            "iterations or a larger decay.",
             stacklevel=4,
         )
 
 
 def decide(settings, place, data, progress):
-    """Return (Setting without 'auto', its trials, hold-out history or None)."""
-    setting, trials, history = Setting(settings.weights, settings.exponent, settings.center, settings.options), [], None
-    if data.complete:
-        return choose.without_auto(setting), trials, history
-    if "auto" in (setting.weights, setting.center):
-        setting, trials = choose.choose(place.alone, setting, data, settings.seed, progress)
-    if settings.holdout is not None:
-        setting, history = stop_by_holdout(place, setting, data, settings.holdout, settings.seed, progress)
-    return setting, trials, history
+    """Return choose.Chosen: a Setting without 'auto', and its trials."""
+    setting = Setting(settings.weights, settings.exponent, settings.center, settings.options)
+    if data.complete or "auto" not in (setting.weights, setting.center):
+        return choose.Chosen(choose.without_auto(setting), [])
+    return choose.choose(place.alone, setting, data, settings.seed, progress)

@@ -42,11 +42,9 @@ def pack_model(model):
         "basis": None if basis is None else {name: getattr(basis, name) for name in BASIS},
     }
     labels, known = pack_held(model)
-    arrays = {"lacking": model._lacking} | known
-    if basis is not None:
-        arrays |= {"basis.values": basis.values, "basis.vectors": basis.vectors}
+    vectors = {} if basis is None else {"basis.values": basis.values, "basis.vectors": basis.vectors}
     plan, parts = pack_plan(model)
-    return {**facts, **more, **plan, **labels}, arrays | parts
+    return {**facts, **more, **plan, **labels}, known | vectors | parts
 
 
 def uses_basis(model):
@@ -71,9 +69,7 @@ def unpack(model, facts, arrays):
     shape = (model._basis.count, *[None] * min(model.completed_.ndim - 1, 2))
     trust.check_array("completed", model.completed_, (np.float32, np.float64), shape)
     trust.check_finite("completed", model.completed_)
-    wrong = lambda block: ~((block >= 0) & (block <= 1))  # noqa: E731
-    model._lacking = read_checked(arrays, "lacking", shape[:1], wrong, "a number from 0 to 1")
-    model._confidence = model.holdout_history_ = None
+    model._confidence = None
     unpack_held(model, facts, arrays)
     fit = empty_fit()
     model.history_, model.ranks_, model.trials_ = fit.history, fit.ranks, []
@@ -89,15 +85,6 @@ def _basis(facts, arrays):
     if not 1 <= len(values) <= len(vectors) or (facts["exact"] and len(values) < len(vectors)):
         raise DataError(f"its basis has {len(values):,} vectors on {len(vectors):,} vertices.")
     return Basis(values, vectors, **{name: facts[name] for name in BASIS})
-
-
-def read_checked(arrays, name, shape, wrong, rule):
-    """Return a float64 array of a file; wrong(block): mask of invalid numbers; rule: what they must be."""
-    trust.check_array(name, arrays[name], np.float64, shape)
-    place = trust.first_wrong(wrong, arrays[name])
-    if place is not None:
-        raise DataError(f"{name}{list(place)} is {arrays[name][place]}; it is {rule}.")
-    return arrays[name]
 
 
 def pack_held(model):
@@ -177,8 +164,11 @@ def unpack_plan(model, facts, arrays):
     DataError or ParameterError for invalid contents.
     """
     header, model._fitted_options = facts.get("plan"), fitted.read(persist.entry_of(facts, "asked", dict))
-    wrong = lambda block: (block < 0) | np.isinf(block)  # noqa: E731
-    deviation = read_checked(arrays, "deviation", model.completed_.shape, wrong, "a number from 0 on, or NaN")
+    deviation = arrays["deviation"]
+    trust.check_array("deviation", deviation, np.float64, model.completed_.shape)
+    place = trust.first_wrong(lambda block: (block < 0) | np.isinf(block), deviation)
+    if place is not None:
+        raise DataError(f"deviation{list(place)} is {deviation[place]}; it is a number from 0 on, or NaN.")
     model.deviation_, model.plan_, model.adjacency_ = deviation, None, None
     if header is not None or "adjacency.data" in arrays:
         model.adjacency_ = read_adjacency(arrays, len(model.completed_))

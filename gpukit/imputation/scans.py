@@ -61,20 +61,3 @@ def line(times, values, seen):
     out = low + np.divide(times - times[left], gap, out=np.zeros(gap.shape), where=gap > 0) * (high - low)
     out[~seen.any(axis=1)] = np.nan
     return out
-
-
-def akima(times, values, seen):
-    """Return values (n, T) interpolated by Akima cubics where not seen, and `line` beyond the ends.
-
-    Rows with fewer than three values are linear.
-
-    Source: Akima, "A new method of interpolation and smooth curve fitting based on local procedures", J. ACM 17 (1970).
-    """
-    from scipy.interpolate import Akima1DInterpolator
-
-    out = line(times, values, seen)
-    for row in np.flatnonzero(np.count_nonzero(seen, axis=1) > 2):
-        known = np.flatnonzero(seen[row])
-        gaps = np.arange(known[0], known[-1])[~seen[row, known[0] : known[-1]]]
-        out[row, gaps] = Akima1DInterpolator(times[known], values[row, known])(times[gaps])
-    return out

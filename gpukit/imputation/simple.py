@@ -9,8 +9,6 @@ values, moved along the slope to the last observation (Brown, "Smoothing, Foreca
 of 0 is the last value; an endless one is the line through the whole series. Gaps between observations are interpolated.
 """
 
-from functools import partial
-
 import numpy as np
 
 from gpukit._pool import map_row_blocks
@@ -67,10 +65,10 @@ def median_of_columns(problem, setting):
     return np.broadcast_to(median, values.shape)
 
 
-def interpolation(problem, setting, curve=scans.line):
-    """Interpolate in time, linearly or by a curve; the first and last values extend to the ends."""
+def interpolation(problem, setting):
+    """Interpolate linearly in time; the first and last values extend to the ends."""
     parts = map_row_blocks(
-        lambda rows: curve(problem.at, problem.values[rows], problem.seen[rows]), problem.values.shape
+        lambda rows: scans.line(problem.at, problem.values[rows], problem.seen[rows]), problem.values.shape
     )
     return np.concatenate(parts)
 
@@ -142,7 +140,6 @@ METHODS = (
     Method("vertex-median", always, one_setting, median_of_columns, unjoined=True, host=True),
     Method("two-way-mean", always, one_setting, lambda problem, _: level(problem, "both")),
     Method("interpolation", in_order, one_setting, interpolation, ordered=True),
-    Method("akima", in_order, one_setting, partial(interpolation, curve=scans.akima), ordered=True),
     Method("seasonal", has_two_periods, seasonal_settings, seasonal, ordered=True),
 )
 

@@ -96,7 +96,7 @@ OTHER = {  # another value for every parameter
     **{"feedback": "implicit", "positive_from": 4.0, "loss": "bpr", "n_negatives": 3, "unobserved_weight": 0.5},
     **{"row_solver": "gradients", "beta": 0.7, "influence_rate": 0.5, "influence_regularization": 0.5},
     **{"method": "interpolation", "metric": "squared", "minimum": -7.0, "maximum": 7.0},
-    **{"rank_iterations": 1, "holdout": 0.5, "basis_size": 3, "dtype": "float64"},
+    **{"rank_iterations": 1, "basis_size": 3, "dtype": "float64"},
 }
 
 

@@ -228,7 +228,7 @@ def graph_imputer_refused():
     )
 
 
-METHODS = ("two-way-mean", "akima", "seasonal", "kriging", "regularized-em")
+METHODS = ("two-way-mean", "seasonal", "kriging", "regularized-em")
 CASES = (
     *(Case("LSHMF", lshmf), Case("LSHMF, lists", lshmf_lists), Case("LSHMF, updated", lshmf_updated)),
     *(Case("LSHMF, saved", lshmf_saved), Case("LSHMF, refused", lshmf_refused)),

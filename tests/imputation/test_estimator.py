@@ -104,7 +104,7 @@ def test_nothing_missing_is_said_and_returned():
     [
         ({"accelerate": False}, 6, True),
         ({"iterations": 2, "decay": 0.9}, 6, False),
-        ({"holdout": 0.2}, 6, False),
+        ({"center": "auto"}, 6, False),
         ({"weights": "auto"}, 6, False),
         ({"rank_phase": True}, 1, False),
     ],
@@ -129,20 +129,18 @@ def test_what_fit_leaves_behind():
     assert calls[-1][3] == {"change": model.history_.change[-1], "rank": model.history_.mean_rank[-1]}
     assert model.confidence_.shape == (30,) and model.ranks_.shape == (30,) and model.basis_.exact
     assert model.stages_["iterations"] > 0 and model.stages_["basis"] >= 0 and "cpu" in model.device_
-    assert (model.weights_, model.center_, model.holdout_history_) == ("slice", "none", None)
+    assert (model.weights_, model.center_) == ("slice", "none")
     assert np.isnan(model.history_.error).all()
 
 
 @pytest.mark.parametrize("kind", ["slices", "entries"])
-def test_holdout_stops_where_the_hidden_error_is_least(kind):
+def test_noisy_data_stop_where_the_hidden_error_is_least(kind):
     case = problem((8, 7), kind, rank=2, N=40)
     noisy = case.truth + 2.0 * np.random.default_rng(1).normal(size=case.truth.shape)
-    model = GraphImputer(**PLAIN, holdout=0.2, rank_phase=False).fit(case.A, noisy, case.mask)
-    errors = model.holdout_history_.error
-    assert np.isfinite(errors).all() and len(errors) == 20
+    model = GraphImputer(**{**PLAIN, "center": "auto"}, rank_phase=False).fit(case.A, noisy, case.mask)
+    errors = next(trial for trial in model.trials_ if trial.setting.center == model.center_).curve
     best = int(errors.argmin())
     assert best < 19 and len(model.history_.scale) == best + 1
-    np.testing.assert_allclose(model.history_.scale, model.holdout_history_.scale[: best + 1])
 
 
 def test_a_partial_basis():
@@ -161,7 +159,7 @@ def test_auto_decides():
 
 def test_scikit_learn_can_clone():
     clone = pytest.importorskip("sklearn.base").clone
-    model = GraphImputer(weights="common", iterations=7, holdout=0.1)
+    model = GraphImputer(weights="common", iterations=7)
     copy = clone(model)
     assert copy.get_params() == model.get_params() and not hasattr(copy, "completed_")
     assert copy.set_params(decay=0.5) is copy and copy.decay == 0.5 and isinstance(copy, Estimator)
@@ -180,8 +178,6 @@ def test_scikit_learn_can_clone():
         ("iterations", 0),
         ("tolerance", -1e-9),
         ("rank_iterations", -1),
-        ("holdout", 1),
-        ("holdout", 0),
         ("basis_size", 0),
         ("dtype", "float16"),
         ("random_state", -1),

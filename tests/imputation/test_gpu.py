@@ -181,7 +181,7 @@ def agree(found, expected, dtype):
     [
         {"weights": "slice", "center": "none"},
         {"weights": "common", "center": "entry", "minimum": 0.5},
-        {"weights": "slice", "center": "global", "holdout": 0.2},
+        {"weights": "slice", "center": "global"},
         {"method": "spectral"},
     ],
     ids=str,

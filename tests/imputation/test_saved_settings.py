@@ -101,7 +101,6 @@ def test_a_method_that_was_removed(kind):
         ("plan.growth", -1.0, "plan.growth is"),
         ("deviation", np.inf, "is inf; it is a number from 0 on, or NaN"),
         ("deviation", -1.0, "is -1.0; it is a number from 0 on, or NaN"),
-        ("lacking", 1.5, "is 1.5; it is a number from 0 to 1"),
     ],
 )
 def test_numbers_of_a_file_that_no_fit_has(name, value, message, fitted):

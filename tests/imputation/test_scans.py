@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.interpolate import Akima1DInterpolator
 
 from gpukit.imputation import scans
 from gpukit.imputation.auto import masking
@@ -47,20 +46,6 @@ def test_a_line_between_what_is_seen(shape, share):
     wanted = low + part * (np.take_along_axis(values, right, axis=1) - low)
     wanted[none] = np.nan
     np.testing.assert_array_equal(scans.line(at, values, seen), wanted)
-
-
-@every
-def test_a_curve_between_what_is_seen_is_scipys(shape, share):
-    rng, seen = table(shape, share)
-    at, values = np.cumsum(rng.random(shape[1]) + 0.01), np.where(seen, rng.normal(size=shape).round(1), 0.0)
-    line, out = scans.line(at, values, seen), scans.akima(at, values, seen)
-    for row, known in enumerate(seen):
-        wanted = line[row].copy()
-        if known.sum() > 2:
-            curve = Akima1DInterpolator(at[known], values[row, known])(at)
-            inside = ~known & np.isfinite(curve)
-            wanted[inside] = curve[inside]
-        np.testing.assert_allclose(out[row], wanted, rtol=1e-9, atol=1e-9)
 
 
 @every

@@ -1,8 +1,7 @@
-"""The median over vertices and Akima interpolation as methods."""
+"""The median over vertices as a method."""
 
 import numpy as np
 import pytest
-from scipy.interpolate import Akima1DInterpolator
 
 from gpukit import GraphImputer
 from gpukit.imputation.auto.judging import finite_estimate
@@ -45,18 +44,3 @@ def test_of_few_whole_vertices_the_report_names_what_fills_in(metric, name):
     assert model.method_ == name
     wanted = {"absolute": 2.0, "squared": 11.0}[metric] + np.arange(20.0)
     np.testing.assert_allclose(model.completed_[3], wanted)
-
-
-def test_the_curve_is_scipys_between_what_is_seen_and_flat_beyond():
-    rng, at = np.random.default_rng(0), np.arange(40.0)
-    values, seen = np.sin(at / 4)[None] + np.arange(3.0)[:, None], rng.random((3, 40)) < 0.6
-    seen[2] = False
-    out = BY_NAME["akima"].fill(asked(values, seen), {})
-    for row in (0, 1):
-        known = np.flatnonzero(seen[row])
-        inside = slice(known[0], known[-1] + 1)
-        curve = Akima1DInterpolator(at[known], values[row, known])(at[inside])
-        np.testing.assert_allclose(out[row, inside], curve, rtol=1e-9)
-        assert (out[row, : known[0]] == values[row, known[0]]).all()
-        assert (out[row, known[-1] :] == values[row, known[-1]]).all()
-    assert np.isnan(out[2]).all()

@@ -179,3 +179,50 @@ def test_there_is_room_for_sweeps(p):
     work = sum(array[0].nbytes if array.shape[0] == 1 else array[..., 0].nbytes for array in buffers)
     own = 0 if how.shared else p * how.pitch * 4
     assert 0 <= plans.workspace_of(p, p, np.float32, how) - work - own <= 4 * p + 32
+
+
+@pytest.mark.parametrize("shape", [(3, 6, 9), (2, 9, 40), (2, 150, 140)])
+@pytest.mark.parametrize("size", [1e-270, 4e307])
+@pytest.mark.parametrize("share", [0.0, 1e-3, 0.3])
+def test_ends_of_the_range(shape, size, share):
+    """Return the oracle of scaled slices, scaled back, accurate to the spacing of the smallest numbers."""
+    X = RNG.choice([-1.0, 1.0], size=shape) * RNG.uniform(0.5, 1.0, size=shape) * size
+    power = -1000 if size > 1 else 1000
+    near, ends = np.ldexp(X, power), np.finfo(np.float64)
+    S = np.linalg.svd(near, compute_uv=False)
+    with np.errstate(over="ignore"):
+        lam = np.minimum(np.ldexp(share * S[:, 0], -power), ends.max)
+    Y, values, ranks = singular_value_threshold(X, lam, device="cpu", return_values=True)
+    alone = singular_value_threshold(X, lam, device="cpu")
+    scaled = np.ldexp(lam, power)
+    for k, (expected, own) in enumerate(naive.threshold(near, scaled)):
+        bound = 1e-12 * np.linalg.norm(near[k]) + 9 * np.ldexp(ends.smallest_subnormal, power)
+        assert np.linalg.norm(np.ldexp(Y[k], power) - expected) <= bound * len(own)
+        assert np.linalg.norm(np.ldexp(alone[k], power) - expected) <= bound * len(own)
+        with np.errstate(over="ignore"):
+            right = np.ldexp(own, -power)
+        np.testing.assert_allclose(values[k], right, rtol=1e-9, atol=1e-12 * size + 9 * ends.smallest_subnormal)
+        assert ranks[k] == (own > scaled[k]).sum()
+
+
+@pytest.mark.parametrize("shape", [(3, 150, 140), (3, 9, 40)])
+def test_single_precision_near_the_end_of_its_range(shape):
+    X = (RNG.choice([-1.0, 1.0], size=shape) * RNG.uniform(0.5, 1.0, size=shape)).astype(np.float32)
+    X[1] *= np.float32(3e38)
+    Y, values, _ = threshold(X, np.array([0.0, 1e38, 0.3]), return_values=True)
+    expected, S = (np.array(part) for part in zip(*naive.threshold(X.astype(np.float64), np.array([0.0, 1e38, 0.3]))))
+    size = np.array([1.0, 3e38, 1.0])[:, None]
+    np.testing.assert_allclose(Y / size[..., None], expected / size[..., None], atol=2e-5)
+    is_finite = S < np.finfo(np.float32).max
+    np.testing.assert_allclose((values / size)[is_finite], (S / size)[is_finite], rtol=1e-4, atol=1e-4)
+    assert np.isposinf(values[~is_finite]).all()
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-272])
+def test_slices_whose_squares_underflow_are_refused(size):
+    X = np.ones((3, 4, 4))
+    X[1] *= size
+    with pytest.raises(DataError, match="multiply X and lam by a power of two"):
+        singular_value_threshold(X, 0.0, device="cpu")
+    X[1] = 0.0
+    assert np.isfinite(singular_value_threshold(X, 0.0, device="cpu")).all()

@@ -298,7 +298,7 @@ METHODS = (
 )
 BY_NAME = {method.name: method for method in METHODS}
 CANDIDATES = (
-    *("vertex-median", "interpolation", "akima", "seasonal", "trend"),
+    *("vertex-median", "interpolation", "seasonal", "trend"),
     *("regression", "kriging", "regularized-em", "smoothness", "local", "spectral"),
 )
 

@@ -11,7 +11,7 @@ from gpukit.imputation import constants
 from gpukit.imputation.auto import masking as hiding
 from gpukit.imputation.constants import BLOCK_NUMBERS, PRIOR_CHANGES, THREADS
 from gpukit.imputation.periods import lags_of, row_means
-from gpukit.imputation.problem import FEWEST_WINDOW, Method
+from gpukit.imputation.problem import FEWEST_WINDOW, Method, several_in_order
 from gpukit.imputation.simple import interpolation
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import Budget, Trial
@@ -224,11 +224,6 @@ class Work(NamedTuple):
         return self.level[0, column] + self.unit[vertex, 0] * self.solver.solution()[vertex, column].astype(np.float64)
 
 
-def suits(problem):
-    """Return True for series in time of two vertices at least."""
-    return problem.ordered and len(problem.values) > 1
-
-
 def start_work(problem):
     """Return the Work of a problem, starting from interpolation."""
     level, line = level_of(problem), interpolation(problem, {})
@@ -361,4 +356,4 @@ def fill(problem, setting):
     return work.filled()
 
 
-METHOD = Method("smoothness", suits, settings, fill, ordered=True)
+METHOD = Method("smoothness", several_in_order, settings, fill, ordered=True)

@@ -2,10 +2,10 @@
 
 Trials on one split of the observed values, hidden in the pattern of the missing ones (run.split):
 
-1. the mean that predicts the hidden values best by itself, and another one if it is nearly as good;
+1. the mean that predicts the hidden values best by itself;
 2. every weighting with that mean: 'slice' with its phase of fixed ranks, then 'common' and 'frequency' with
    exponents 1/2, 1 and 2. If 'slice' recovers the hidden values (to a tenth of the mean's error), no other is tried:
-   the data are of low rank in every spectral slice. The winner is tried with the other mean too;
+   the data are of low rank in every spectral slice;
 3. the best three within 5 % of the best, on further splits. Errors are averaged by step over the splits, so that
    neither the weighting nor the stopping point depends on one split.
 
@@ -16,8 +16,6 @@ where whole road sensors are missing.
 The fit then uses all observed values and stops where the averaged error was least, lambda relative to its start. A
 path on hidden data ends early once its error only grows. A large tensor is sampled by rows and columns of its slices,
 not by vertices: graph and ranks are unchanged.
-
-`compare` compares the paper's algorithm with simple methods on hidden values.
 """
 
 import itertools
@@ -27,22 +25,19 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.graphs.convert import reduce_mask
-from gpukit.imputation.auto.judging import finite_estimate
 from gpukit.imputation.constants import (
     FEWEST_OBSERVED,
     FINALISTS,
     FREQUENCY_FLOOR,
     LEAST_SHARE,
-    NEAR,
     NEARLY_EQUAL,
     PATH_END,
     SAMPLE_NUMBERS,
 )
 from gpukit.imputation.inputs import Data
-from gpukit.imputation.problem import CENTERS, Method, Problem, centre_tensor, mean_of, spread
-from gpukit.imputation.simple import METHODS
+from gpukit.imputation.problem import CENTERS, Method, centre_tensor, mean_of, spread
 from gpukit.imputation.spectral import run
-from gpukit.imputation.spectral.path import Options, best_options
+from gpukit.imputation.spectral.path import Options, best_options, decay_of
 from gpukit.imputation.spectral.run import Setting, impute
 from gpukit.model_selection.splits import order_by_values
 from gpukit.model_selection.trial import EarlyStopping, finalists
@@ -106,18 +101,14 @@ def choose(place, setting, data, seed, progress=None):
         return Chosen(without_auto(setting), [])
     tensor, mask = reduce_size(data.tensor, data.mask, seed)
     search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1))
-    centers = select_centers(tensor, search.splits[0], setting.center)
-    trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
+    center = select_center(tensor, search.splits[0], setting.center)
+    trials = [Trial(candidate, []) for candidate in candidates(setting, center)]
     for number, trial in enumerate(trials):
         run_trial(search, trial)
         if trial.error <= goal(trial.setting, tensor, search.splits[0]):
             return Chosen(trial.setting, trials[: number + 1])
-    best = min(trials, key=lambda trial: trial.error)
-    others = [Trial(best.setting._replace(center=center), []) for center in centers[1:]]
-    for trial in others:
-        run_trial(search, trial)
-    final_trials = run_finals(search, trials + others)
-    rest = [trial for trial in trials + others if len(trial.curves) == 1]
+    final_trials = run_finals(search, trials)
+    rest = [trial for trial in trials if len(trial.curves) == 1]
     return Chosen(stop_at_best(final_trials[0]), final_trials + rest)
 
 
@@ -156,22 +147,16 @@ def error_of_mean(tensor, split, center):
     )
 
 
-def select_centers(tensor, split, center):
-    """Return the centers to try, the best by itself first.
-
-    A finer center must lower the error; another one must be nearly as good.
-    """
+def select_center(tensor, split, center):
+    """Return the center that is best by itself; a finer one must lower the error."""
     if center != "auto":
-        return [center]
+        return center
     errors = {name: error_of_mean(tensor, split, name) for name in CENTERS}
     best = CENTERS[0]
     for name in CENTERS[1:]:
         if errors[name] * NEARLY_EQUAL < errors[best]:
             best = name
-    others = [
-        name for name in CENTERS[1:] if name != best and best != CENTERS[0] and errors[name] < NEAR * errors[best]
-    ]
-    return [best, *others]
+    return best
 
 
 def candidates(setting, center):
@@ -189,7 +174,7 @@ def with_path(setting):
     if setting.weights == "slice":
         return setting
     end = DEEP * (FREQUENCY_FLOOR**setting.exponent if setting.weights == "frequency" else 1.0)
-    decay = end ** (1.0 / options.iterations) if options.decay is None else options.decay
+    decay = decay_of(options, end)
     return setting._replace(options=options._replace(decay=decay, accelerate=False, rank_phase=False))
 
 
@@ -255,64 +240,6 @@ def without_auto(setting):
         "none" if setting.center == "auto" else setting.center,
     )
     return setting._replace(weights=weights, center=center)
-
-
-OURS = "imputation"
-
-
-class Sample(NamedTuple):
-    """Data of a comparison: tensor (N, m, n), 0 where missing, its mask, and parts (run.Split)."""
-
-    tensor: np.ndarray
-    mask: np.ndarray
-    parts: run.Split
-
-
-class Standing(NamedTuple):
-    """Result of a method on hidden values.
-
-    name: 'imputation' or a method's; setting: a dict; error: the mean absolute error on the hidden values.
-    """
-
-    name: str
-    setting: dict
-    error: float
-
-
-def sample_of(tensor, mask, seed, share=None):
-    """Return a Sample of a tensor and its mask.
-
-    tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n). A large tensor is sampled by rows and columns of its
-    slices. share: the share to hide, see run.split; None: the first of `splits`. Raises DataError when too
-    little is observed to hide any.
-    """
-    tensor, mask = reduce_size(tensor, mask, seed)
-    return Sample(tensor, mask, splits(tensor, mask, seed)[0] if share is None else run.split(mask, share, seed))
-
-
-def compare(adjacency, place, setting, sample):
-    """Return [Standing], the least error first, of the imputation and the simple methods without order.
-
-    adjacency: checked, csr (N, N). place, setting: run.Place and Setting without 'auto'. sample: a Sample.
-    """
-    tensor, mask, parts = sample
-    completed = tensor.copy()
-    completed[~parts.observed] = impute(place, setting, tensor, mask, parts.hidden).estimate
-    seen, hidden = (np.broadcast_to(spread(part), tensor.shape).reshape(len(tensor), -1) for part in parts)
-    truth = tensor.reshape(seen.shape).astype(np.float64)
-    problem = Problem(adjacency, np.where(seen, truth, 0.0), seen, None, 0, tensor.shape[1:], place, None)
-
-    def error(values):
-        return float(np.abs(values - truth)[hidden].mean())
-
-    ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
-    rows = [Standing(OURS, ours, error(completed.reshape(seen.shape)))]
-    rows += [
-        Standing(method.name, {}, error(finite_estimate(method, problem, {})))
-        for method in METHODS
-        if method.suits(problem)
-    ]
-    return sorted(rows, key=lambda row: row.error)
 
 
 MOST_VERTICES = 8_000  # LAPACK takes minutes for the whole basis of more, on two cores

@@ -86,9 +86,9 @@ def best_options(history, options):
     return options._replace(iterations=path, decay=decay, rank_iterations=best + 1 - path, tolerance=0.0)
 
 
-def decay_of(options):
-    """Return the factor of lambda per step."""
-    return default_decay(options.iterations) if options.decay is None else options.decay
+def decay_of(options, end=PATH_END):
+    """Return the factor of lambda per step; end: of a path without a decay, relative to its start."""
+    return end ** (1.0 / options.iterations) if options.decay is None else options.decay
 
 
 def follow_path(path_run, first, options):
@@ -190,14 +190,6 @@ def next_momentum(t):
     """
     following = (1.0 + (1.0 + 4.0 * t * t) ** 0.5) / 2.0
     return following, (t - 1.0) / following
-
-
-def default_decay(iterations):
-    """Return the decay of a path that ends at PATH_END.
-
-    PATH_END is relative to its start; the path has `iterations` steps.
-    """
-    return PATH_END ** (1.0 / iterations)
 
 
 class Ranks(NamedTuple):

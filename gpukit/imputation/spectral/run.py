@@ -7,12 +7,11 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit._pool import map_row_blocks
-from gpukit.base import check_real
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.imputation.distributed.share import can_share
-from gpukit.imputation.problem import centre_tensor, mean_of, spread
-from gpukit.imputation.spectral.path import Fit, Options, PathEnd, best_options, first_thresholds, fit_path
+from gpukit.imputation.problem import centre_tensor, mean_of
+from gpukit.imputation.spectral.path import Fit, Options, PathEnd, first_thresholds, fit_path
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 
@@ -94,16 +93,11 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None, stopping=No
 def unit_of(observed):
     """Return the power of two that scales observed numbers: 1 except for very large and very small ones."""
     largest = float(max(observed.max(), -observed.min()))
-    if largest == 0 or is_usual(largest):
+    usual = 2.0**40  # numbers up to it, and from its inverse, need no scaling
+    if largest == 0 or 1 / usual <= largest <= usual:
         return 1.0
     most = np.finfo(observed.dtype).maxexp - 2
     return 2.0 ** -max(-most, min(most, math.frexp(largest)[1]))
-
-
-def is_usual(largest):
-    """Return True if numbers up to `largest` need no scaling."""
-    most = 2.0**40
-    return 1 / most <= largest <= most
 
 
 def in_units(observed, unit):
@@ -123,16 +117,6 @@ def add_mean(estimate, mean, mask):
     return estimate + np.broadcast_to(mean, mask.shape)[~mask]
 
 
-def stop_by_holdout(place, setting, data, share, seed, progress=None):
-    """Return (setting with the best stopping point, history).
-
-    The error is measured on a hidden share; the history is that of this run. data: inputs.Data.
-    """
-    hidden = split(data.mask, share, seed).hidden
-    history = impute(place, setting, data.tensor, data.mask, hidden, progress).fit.history
-    return setting._replace(options=best_options(history, setting.options)), history
-
-
 class Split(NamedTuple):
     """observed, hidden: masks of one shape, (N,) or (N, m, n); together the observed values."""
 
@@ -148,7 +132,6 @@ def split(mask, share, seed, order=None):
     single entries. The same seed hides the same entries. order (N,): order of the vertices in which they are drawn.
     Raises DataError when nothing would be hidden or nothing left.
     """
-    share = check_real("holdout", share, 0.0, 1.0, strict=True)
     if order is not None:
         position = np.argsort(order)
         return Split(*(part[position] for part in split(mask[order], share, seed)))
@@ -159,8 +142,7 @@ def split(mask, share, seed, order=None):
     if count >= len(positions):
         kind = "vertices" if vertices else "entries"
         raise DataError(
-            f"hiding a share of {share:g} of {len(positions)} observed {kind} leaves no values to impute "
-            "from. Use a smaller holdout."
+            f"hiding a share of {share:g} of {len(positions)} observed {kind} leaves no values to impute from."
         )
     chosen = np.random.default_rng([seed, Numpy.HELD_OUT_ENTRIES[0]]).permutation(positions)[:count]
     hidden = np.zeros(mask.shape, bool)  # in C order: written through a flat view
@@ -225,5 +207,5 @@ def vertex_confidence(basis, lacking):
 
 
 def missing_shares(mask):
-    """Return (N,) float64: the missing share of each vertex; mask (N,) or (N, m, n) bool, True = observed."""
-    return 1.0 - spread(mask).mean(axis=(1, 2))
+    """Return (N,) float64: the missing share of each vertex; mask (N,) or (N, ...) bool, True = observed."""
+    return 1.0 - mask.reshape(len(mask), -1).mean(axis=1)

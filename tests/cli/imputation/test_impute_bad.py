@@ -175,9 +175,6 @@ def begun(*_, **__):
         (("a.npz", "--iterations", 0), "--iterations"),
         (("a.npz", "--tolerance", -1), "--tolerance"),
         (("a.npz", "--tolerance", "nan"), "tolerance"),
-        (("a.npz", "--holdout", 0), "--holdout"),
-        (("a.npz", "--holdout", 1), "--holdout"),
-        (("a.npz", "--holdout", "nan"), "holdout"),
         (("a.npz", "--basis-size", 0), "--basis-size"),
         (("a.npz", "--dtype", "float16"), "--dtype"),
         (("a.npz", "--device", "tpu"), "tpu"),
@@ -212,9 +209,6 @@ def test_requests_that_the_data_cannot_meet(untouched, arrays):
     assert "layout is for a table" in untouched(arrays(), "--layout", "rows")
     assert "slices of 4 x 4" in untouched(arrays(), "--slice", "4x4")
     assert "brings its graph" in untouched(arrays(), "--edges", arrays())
-    only = np.where(np.arange(4)[:, None, None] == 1, TENSOR * 0 + 1, np.nan)
-    only[1] = 1
-    assert "leaves no values to impute from" in untouched(arrays(edges=RING, tensor=only), "--baselines")
 
 
 def test_a_graph_too_large_for_a_whole_basis(untouched, arrays, monkeypatch):

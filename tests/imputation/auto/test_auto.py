@@ -199,7 +199,7 @@ def test_every_method_by_its_name(name):
     [
         "smoothness",
         pytest.param("local", marks=pytest.mark.slow),
-        "akima",
+        "interpolation",
         pytest.param("auto", marks=pytest.mark.slow),
     ],
 )
@@ -329,7 +329,7 @@ def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
 def test_finalists_are_near_the_best_of_a_group_and_unlike_each_other():
     """The first group has two finalists; the second one another, which is far from the best of the first."""
     rng, groups = np.random.default_rng(0), np.repeat([0, 1], 200)
-    sizes = {"two-way-mean": (1.0, 9.0), "interpolation": (1.2, 9.0), "seasonal": (1.6, 1.0), "akima": (1.2, 9.0)}
+    sizes = {"two-way-mean": (1.0, 9.0), "interpolation": (1.2, 9.0), "seasonal": (1.6, 1.0), "trend": (1.2, 9.0)}
     errors = np.abs(rng.normal(size=200)) + 1.0
     trials = [
         Trial(judging.Candidate(methods.BY_NAME[name], {}), None, {"residuals": [size * errors for size in both]})

@@ -41,13 +41,13 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
 
 
 def test_a_method_tried_on_all_folds_is_not_scaled():
-    trials = [judged_trial("local", (), (1.0, -3.0)), judged_trial("akima", (), (2.0, 4.0))]
+    trials = [judged_trial("local", (), (1.0, -3.0)), judged_trial("seasonal", (), (2.0, 4.0))]
     row = plan.report(trials, 2, {}, "absolute")[1]
-    assert (row.name, row.error, row.folds, row.spread) == ("akima", 3.0, 2, pytest.approx(2**0.5))
+    assert (row.name, row.error, row.folds, row.spread) == ("seasonal", 3.0, 2, pytest.approx(2**0.5))
 
 
 def test_methods_without_errors_scale_nothing():
-    trials = [judged_trial("local", (), (0.0, 0.0)), judged_trial("akima", (), (2.0,))]
+    trials = [judged_trial("local", (), (0.0, 0.0)), judged_trial("seasonal", (), (2.0,))]
     assert [row.error for row in plan.report(trials, 2, {}, "absolute")] == [0.0, 2.0]
 
 
@@ -75,9 +75,9 @@ def test_methods_with_tiny_shares_are_dropped(monkeypatch):
     drawn = np.tile([0.5, 0.496, 0.004], (judging.KINDS, 1))
     drawn[3] = [0.001, 0.999, 0.0]
     monkeypatch.setattr(plan, "shares_of", lambda *arguments: drawn)
-    judged = [judged_trial(name, [np.zeros((3, 6))]) for name in ("local", "akima", "kriging")]
+    judged = [judged_trial(name, [np.zeros((3, 6))]) for name in ("local", "seasonal", "kriging")]
     members, shares = plan.choose_members([fold([1])], [np.zeros((3, 6), np.int8)], judged, "absolute")
-    assert [member.candidate.name for member in members] == ["local", "akima"]
+    assert [member.candidate.name for member in members] == ["local", "seasonal"]
     np.testing.assert_allclose(shares[0], [0.5 / 0.996, 0.496 / 0.996])
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
@@ -88,14 +88,14 @@ def test_few_runs_have_the_best_method_alone(runs, is_mixed):
     hidden = np.zeros((3, 40), bool)
     hidden[:, 1 : 4 * runs : 4] = True
     errors = np.array([1.0, -1.1])[:, None, None] * np.ones((3, 40), np.float32)
-    judged = [judged_trial(name, [one]) for name, one in zip(("local", "akima"), errors)]
+    judged = [judged_trial(name, [one]) for name, one in zip(("local", "seasonal"), errors)]
     folds = [Fold(hidden, None, np.zeros((3, 40)))]
     _, shares = plan.choose_members(folds, [np.full((3, 40), judging.ALWAYS, np.int8)], judged, "absolute")
     assert (shares[judging.ALWAYS].max() < 1) == is_mixed
 
 
 @pytest.mark.parametrize(
-    "names, offset, expected", [(["local"], 0, "local"), (["local", "akima"], 0, "mix"), (["local"], 1, "mix")]
+    "names, offset, expected", [(["local"], 0, "local"), (["local", "seasonal"], 0, "mix"), (["local"], 1, "mix")]
 )
 def test_a_plan_is_named_by_its_only_method(names, offset, expected):
     members = [(name, {}) for name in names]

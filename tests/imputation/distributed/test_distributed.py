@@ -62,7 +62,7 @@ def test_ranks_have_the_tensor_of_one(case, dtype):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"holdout": 0.2}, {"weights": "auto", "center": "auto"}, {"basis_size": 12}], ids=str
+    "settings", [{"weights": "auto"}, {"weights": "auto", "center": "auto"}, {"basis_size": 12}], ids=str
 )
 def test_what_is_decided_on_hidden_values(settings):
     data, settings = graph(seed=5), {**WALK, **settings, "dtype": "float64"}

@@ -176,11 +176,10 @@ def test_the_mean_is_the_one_that_predicts_best():
     rng = np.random.default_rng(0)
     parts = Split(np.arange(40) % 2 == 0, np.arange(40) % 2 == 1)
     noise = rng.normal(size=(40, 5, 6))
-    assert choose.select_centers(noise, parts, "auto") == ["none"]
-    assert choose.select_centers(noise + 30.0, parts, "auto")[0] == "global"
-    assert choose.select_centers(noise + 30.0 + 9 * rng.normal(size=(5, 6)), parts, "auto") == ["entry"]
-    assert choose.select_centers(noise + 30.0 + 0.6 * rng.normal(size=(5, 6)), parts, "auto") == ["entry", "global"]
-    assert choose.select_centers(noise + 30.0, parts, "none") == ["none"]
+    assert choose.select_center(noise, parts, "auto") == "none"
+    assert choose.select_center(noise + 30.0, parts, "auto") == "global"
+    assert choose.select_center(noise + 30.0 + 9 * rng.normal(size=(5, 6)), parts, "auto") == "entry"
+    assert choose.select_center(noise + 30.0, parts, "none") == "none"
 
 
 @pytest.mark.parametrize("missing, hidden", [(0.2, 0.2), (0.5, 0.125), (0.01, 0.05)])

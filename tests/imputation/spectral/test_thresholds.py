@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from gpukit.errors import ParameterError
-from gpukit.imputation.spectral.path import choose_ranks, count_leading, default_decay, first_thresholds, next_momentum
+from gpukit.imputation.spectral.path import (
+    Options,
+    choose_ranks,
+    count_leading,
+    decay_of,
+    first_thresholds,
+    next_momentum,
+)
 
 MU = np.array([0.0, 0.5, 1.0, 1.6])
 LARGEST = np.array([8.0, 1.0, 3.0, 2.0])
@@ -31,7 +38,7 @@ def test_a_graph_without_frequencies_and_a_wrong_name():
 
 def test_a_path_ends_at_a_thousandth():
     for iterations in (1, 7, 20, 100):
-        assert default_decay(iterations) ** iterations == pytest.approx(1e-3)
+        assert decay_of(Options(iterations)) ** iterations == pytest.approx(1e-3)
 
 
 def test_momentum_is_that_of_fista():
