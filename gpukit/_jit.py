@@ -113,7 +113,7 @@ def njit(function=None, **options):
     """numba.njit with code kept on disk and floating-point sums free to vectorize."""
     if function is None:
         return functools.partial(njit, **options)
-    options = {"fastmath": FASTMATH, "error_model": "numpy", **options}
+    options = {"fastmath": FASTMATH, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     result = attach(numba.njit(**options)(function))
     if isinstance(result, CPUDispatcher):  # else plain Python: NUMBA_DISABLE_JIT
         result.__class__ = Function
