@@ -15,7 +15,8 @@ SECOND = U32(0x846CA68B)
 UNIT = np.float32(2.0**-24)
 
 
-def _mix(x):
+@njit
+def mix(x):
     """Apply lowbias32, a bijection of uint32 in which every input bit changes every output bit."""
     x = U32(x)
     x = U32(x ^ (x >> U32(16)))
@@ -25,14 +26,12 @@ def _mix(x):
     return U32(x ^ (x >> U32(16)))
 
 
-mix = njit(_mix)
-
-
+@njit
 def key(seed, stream):
-    """Return the 32-bit key of a stream of a seed; both are integers of at most 64 bits. Not for compiled code."""
-    low, high = U32(seed & 0xFFFFFFFF), U32((seed >> 32) & 0xFFFFFFFF)
-    with np.errstate(over="ignore"):
-        return int(_mix(U32(_mix(U32(_mix(U32(low + GOLDEN)) ^ high)) + U32(U32(stream) * GOLDEN))))
+    """Return the 32-bit key of a stream of a seed; both are integers of at most 64 bits."""
+    low = U32(seed & 0xFFFFFFFF)
+    high = U32((seed >> 32) & 0xFFFFFFFF)
+    return mix(U32(mix(U32(mix(U32(low + GOLDEN)) ^ high)) + U32(U32(stream) * GOLDEN)))
 
 
 @njit

@@ -102,7 +102,7 @@ def test_a_program_that_is_not_there_keeps_nobody_waiting(monkeypatch):
 
 
 def test_the_worker_compiles_what_it_can_and_answers_each_line():
-    lines = b"gpukit.nowhere x int64\ngpukit.random bits text\nnot a line at all\n"
+    lines = b"gpukit.nowhere x int64\ngpukit.random key int64\nnot a line at all\n"
     done = subprocess.run(helpers.COMMAND, input=lines, capture_output=True, timeout=300)
     assert done.returncode == 0 and done.stdout == b"\n\n\n\n" and not done.stderr
 
@@ -139,7 +139,7 @@ def own_cache(monkeypatch, tmp_path):
     """A cache of its own for this process and others, and a list of two short functions as the job `short`."""
     monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
     lines = tmp_path / "lines.txt"
-    lines.write_text("short gpukit.random long_bits uint32,int64\nshort gpukit.random bits uint32,int64\n")
+    lines.write_text("short gpukit.random key int64,int64\nshort gpukit.random bits uint32,int64\n")
     monkeypatch.setattr(helpers, "FILE", lines)
     monkeypatch.setattr(signatures, "FILE", lines)
     return lines
@@ -148,7 +148,7 @@ def own_cache(monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_jobs_are_compiled_once(own_cache):
     seen = []
-    assert [task.name for task in signatures.missing_tasks("short")] == ["long_bits", "bits"]
+    assert [task.name for task in signatures.missing_tasks("short")] == ["key", "bits"]
     assert helpers.compile_jobs(["short"], 2, lambda *numbers: seen.append(numbers)) == (2, 2)
     assert seen[0] == (0, 2) and seen == sorted(seen)
     assert not signatures.missing_tasks("short") and not helpers.begin("short")
@@ -180,8 +180,7 @@ def test_kernels_are_compiled_without_a_gpu(own_cache):
 @pytest.mark.parametrize("program", ["pass", "import sys\nprint(flush=True)\nfor line in sys.stdin: print(flush=True)"])
 def test_functions_that_were_not_compiled_are_an_error(own_cache, monkeypatch, program):
     monkeypatch.setattr(helpers, "COMMAND", (sys.executable, "-c", program))
-    message = r"^2 of 2 functions could not be compiled, among them gpukit.random.long_bits\. "
-    with pytest.raises(GpukitError, match=message):
+    with pytest.raises(GpukitError, match=r"^2 of 2 functions could not be compiled, among them gpukit.random.key\. "):
         helpers.compile_jobs(["short"], 2, lambda *numbers: None)
 
 
@@ -269,7 +268,7 @@ def test_another_gpu_is_another_first_run(begun):
 
 def test_other_lines_are_another_first_run(begun, monkeypatch, tmp_path):
     assert helpers.begin("ratings") and not helpers.begin("ratings")
-    (tmp_path / "lines.txt").write_text("ratings gpukit.random bits text\n")
+    (tmp_path / "lines.txt").write_text("ratings gpukit.random key int64\n")
     monkeypatch.setattr(helpers, "FILE", tmp_path / "lines.txt")
     assert helpers.begin("ratings")
 
