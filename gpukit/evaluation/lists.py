@@ -28,6 +28,7 @@ import numpy as np
 
 from gpukit.base import check_integer
 from gpukit.errors import DataError, ParameterError
+from gpukit.primitives.search import lower_bound
 from gpukit.scheduler import by_block
 
 NAMES = ("hr", "recall", "precision", "ndcg", "map", "mrr")
@@ -101,7 +102,7 @@ def _find(start, stop, indptr, clicked, rows, items, out):
         line = start + k
         user_clicks = clicked[indptr[rows[line]] : indptr[rows[line] + 1]]
         for place in range(items.shape[1]):
-            position = np.searchsorted(user_clicks, items[line, place])
+            position = lower_bound(user_clicks, items[line, place], 0, len(user_clicks))
             out[line, place] = position < len(user_clicks) and user_clicks[position] == items[line, place]
 
 
@@ -343,7 +344,7 @@ def complete(start, stop, indptr, items, rows, order, lists):
         for item in order:
             if slot == shown.size:
                 break
-            place = np.searchsorted(clicked, item)
+            place = lower_bound(clicked, item, 0, clicked.size)
             if (place == clicked.size or clicked[place] != item) and item not in items_so_far:
                 shown[slot] = item
                 slot += 1

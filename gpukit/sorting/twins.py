@@ -229,10 +229,7 @@ def argsort_segments(start, stop, keys, offsets, order):
         argsort_range(keys, offsets, first, last, order)
 
 
-@njit
 def first_nan(keys, position):
     """Twin of kernels.first_nan."""
-    for i in range(keys.size):
-        if np.isnan(keys[i]):
-            position[0] = min(position[0], i)
-            return
+    if (is_nan := np.isnan(keys)).any():
+        position[0] = min(position[0], is_nan.argmax())

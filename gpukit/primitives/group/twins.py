@@ -28,16 +28,11 @@ def count_digits(start, stop, keys, shift, width, tiles, counts):
         copy_row(block_counts, counts[:, block])
 
 
-@njit
 def scan_digits(counts, totals):
     """Twin of kernels.scan_digits."""
-    for row in range(counts.shape[0]):
-        before = I64(0)
-        for block in range(counts.shape[1]):
-            count = counts[row, block]
-            counts[row, block] = before
-            before += count
-        totals[row] = before
+    ends = np.cumsum(counts, axis=1)
+    totals[:] = ends[:, -1]
+    counts[:] = ends - counts
 
 
 @by_block(lambda counts: counts.shape[1])

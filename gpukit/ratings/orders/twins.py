@@ -37,13 +37,15 @@ def enter_values(bits, most, table, counts):
     if (outcome[:, 0] > most).any():
         counts[0] = most + 1
     if counts[1] == 0 and counts[0] == 0:
-        counts[0] += _enter(tables[tables != FREE], most, table)[0]
+        _enter_parts(tables[tables != FREE], most, table[np.newaxis], outcome[:1])
+        counts[0] += outcome[0, 0]
 
 
 @by_block(lambda outcome: len(outcome), heavy=True)
 def _enter_parts(start, stop, bits, most, tables, outcome):
     for part in range(start, stop):
-        outcome[part] = _enter(bits[bits.size * part // PARTS : bits.size * (part + 1) // PARTS], most, tables[part])
+        values = bits[bits.size * part // len(outcome) : bits.size * (part + 1) // len(outcome)]
+        outcome[part, 0], outcome[part, 1] = _enter(values, most, tables[part])
 
 
 @by_block(lambda bits: bits.size)
