@@ -52,14 +52,12 @@ class Conditions(NamedTuple):
     shapes : names of the shapes to measure; () for the usual ones
     scale : fraction of their data
     data : folder of real data, or None
-    workers : processes for results that are not timed
     """
 
     device: Device
     shapes: tuple = ()
     scale: float = 1.0
     data: str | None = None
-    workers: int = 1
 
     def select(self, usual, more=()):
         """Return the names to measure: the usual ones, or those of `shapes` among both."""

@@ -21,7 +21,6 @@ import numpy as np
 
 from gpukit._driver import Repeated
 from gpukit.bench.measurement import QUANTILE, Row, check_near, require_data, seconds
-from gpukit.bench.process import map_in_processes
 from gpukit.documents import Documents, find_folds, read_letor, synth_letor, take_queries
 from gpukit.errors import DataError
 from gpukit.evaluation import significance
@@ -295,14 +294,14 @@ def features(conditions):
     for name, (kind, list_parts, splits) in SETS.items():
         if kind == "real" and conditions.data is None:
             continue
-        tasks = [(list_parts, conditions.data, split) for split in range(max(2, round(conditions.scale * splits)))]
-        yield from set_rows(name, kind, list(map_in_processes(evaluate_split, tasks, conditions.workers)))
+        count = max(2, round(conditions.scale * splits))
+        results = [evaluate_split(*list_parts(conditions.data, split)) for split in range(count)]
+        yield from set_rows(name, kind, results)
 
 
-def evaluate_split(list_parts, folder, split):
-    """Return (ids of the test queries, {method: NDCG@10 (queries,)}) of one split."""
+def evaluate_split(train, validation, test):
+    """Return (ids of the test queries, {method: NDCG@10 (queries,)}) of the parts of a split."""
     warnings.filterwarnings("ignore", module="lightgbm")  # of arguments with new names
-    train, validation, test = list_parts(folder, split)
     values = {}
     for name, fit in METHODS.items():
         scores = np.asarray(fit(train, validation)(test.X), np.float64)
