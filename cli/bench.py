@@ -128,7 +128,7 @@ def bench(names, shapes, scale, output, device):
     nothing under these options reports why. This is an error if it was named, or if no benchmark measured anything.
 
     \b
-    gpukit bench epochs hashing --scale 0.01
+    gpukit bench epochs roofline --scale 0.01
     gpukit bench ranking --shape mq2007 --device cpu
     gpukit bench --device cuda --output docs/benchmarks.csv
     gpukit bench reproduce ranksvm table2 --scale 0.01      (see gpukit bench reproduce --help)

@@ -4,8 +4,8 @@
 |-------------------|---------------------------------------------------------------------------------------|
 | measurement.py    | rows and their file, samples of the time of a step, checks of results                 |
 | process.py        | fresh processes: csv files by several packages, first runs and whole commands         |
-| ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; epochs with less   |
-|                   | GPU memory than the ratings need; defaults compared with other packages               |
+| ratings.py        | epochs of CUSGD++ and CULSH-MF on generated shapes, also with less GPU memory than    |
+|                   | they need; errors on MovieLens 1M; defaults compared with other packages              |
 | recommendations.py | lists; single answers, batches and threads of a fitted model;                  |
 |                   | loading its file                                                                      |
 | sorting.py        | segmented sort and singular-value thresholding compared with torch and numpy          |
@@ -29,7 +29,7 @@ from gpukit.device import Device
 
 MODULES = {  # functions of each module: their names with - for _ are those of the benchmarks
     "process": "reading first_run commands",
-    "ratings": "epochs convergence hashing out_of_core accuracy defaults",
+    "ratings": "epochs out_of_core accuracy defaults",
     "recommendations": "lists serve",
     "sorting": "sorting orders thresholding",
     "ranking": "ranking solvers features",

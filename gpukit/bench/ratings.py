@@ -23,7 +23,6 @@ from gpukit.bench.measurement import (
     record_epochs,
     require_data,
 )
-from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.evaluation.metrics import rmse
 from gpukit.factorization import LSHMF, MatrixFactorization
@@ -31,9 +30,7 @@ from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.neighbors.plan import Settings, columns_of
 from gpukit.ratings import Ratings, read_ratings, synth, synth_ratings
-from gpukit.ratings.orders.order import order_ratings
 
 CLOSE = 0.001  # stars: an RMSE this close to the lowest one counts as converged
 SEEDS = range(5)
@@ -122,33 +119,6 @@ def check_finite(session):
     factors = session.state().user_factors
     if not (np.isfinite(factors).all() and np.abs(factors).max() > 0.1):
         raise DataError("the benchmark's training diverged or did not move.")
-
-
-def convergence(conditions):
-    """Time training until the test RMSE is within CLOSE of the lowest one."""
-    for name, shape, (train, test) in conditions.generate(generate_split, SHAPES, MORE):
-        for model, factors in (("CUSGD++", 32), ("CULSH-MF", 32), ("CUSGD++", 128)):
-            estimator, label = dict(make_estimators(factors))[model], model_label(model, factors)
-            for _ in range(2):  # the first one compiles everything
-                curve = time_convergence(estimator, train, test, conditions.device)
-            lowest = min(curve.errors)
-            epoch = curve.epoch_to(lowest + convert_stars(name, CLOSE))
-            note = f"RMSE {curve.errors[epoch]:.4f} after epoch {epoch + 1}; lowest {lowest:.4f}"
-            yield Row(f"time to converge {label}", shape, "generated", [1e3 * curve.times[epoch]], "ms", note)
-            if model == "CULSH-MF":
-                note = "neighbours {neighbours:.3f} s, preparation {prepare:.3f} s".format(**curve.parts)
-                what, samples = f"the same with neighbours and preparation {label}", curve.times[epoch] + curve.before
-                yield Row(what, shape, "generated", [1e3 * samples], "ms", note)
-
-
-def hashing(conditions):
-    """Time simLSH p=3 q=100 G=8 with the top 32 by both searches, ratings on the device."""
-    find = engine(conditions.device, "gpukit.neighbors").find
-    for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
-        columns = columns_of(order_ratings(train, conditions.device))
-        for search in ("hamming", "buckets"):
-            samples = milliseconds(functools.partial(find, columns, Settings(search=search)), 9, 2)
-            yield Row(f"simLSH {search} p=3 q=100 K=32", shape, "generated", samples, "ms")
 
 
 def accuracy(conditions):
