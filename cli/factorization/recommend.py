@@ -46,13 +46,13 @@ def recommend(ask, stages):
     gpukit recommend my.gpukit --all --output recommendations.csv
     gpukit recommend my.gpukit --all --output recommendations.csv --gpus 2
     gpukit recommend my.gpukit --ratings mine.csv
-    gpukit recommend my.gpukit --user 42 --categories movies.dat --only-category Comedy --min-support 20
+    gpukit recommend my.gpukit --user 42 --only comedies.txt --min-support 20
     """
     check(ask)
-    read = filter(None, (ask.model, ask.titles, ask.ratings, *listing.files_of(ask)))
-    outputs.check_output(ask.output, "--output", list(read), ask.force, text="plain")
-    sources = [ask.model, *filter(None, listing.files_of(ask))] if ask.everyone else ()
-    with run_as_team(ask, sources) as team, options_named():
+    sources = [ask.model, *listing.files_of(ask)]
+    read = [*sources, *filter(None, (ask.titles, ask.ratings))]
+    outputs.check_output(ask.output, "--output", read, ask.force, text="plain")
+    with run_as_team(ask, sources if ask.everyone else ()) as team, options_named():
         run(ask, stages, team)
 
 
@@ -97,8 +97,6 @@ def check(ask):
         raise ParameterError("Give the users by one of --user ID (several times if needed), --ratings FILE and --all.")
     if not {ask.ranks, ask.gpus} <= {None, options.AUTO} and not ask.everyone:
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
-    if (ask.only_category or ask.without_category) and ask.categories is None:
-        raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
 
