@@ -17,7 +17,6 @@
 | roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
 | reproduce.py      | items of each paper by name, and printed values next to ours                          |
 | solvers.py        | Li et al. 2022, sections 5.2 and 5.3: Tables 4 and 6 to 9, Figs. 6 to 10              |
-| plan.py           | cost model of training on many GPUs                                                   |
 
     gpukit bench [NAME ...] [--device cuda] [--output docs/benchmarks.csv]
 """
