@@ -18,10 +18,9 @@ from gpukit.bench.measurement import (
     Curve,
     Row,
     environment,
-    gpu_milliseconds,
-    milliseconds,
     record_epochs,
     require_data,
+    time_step,
 )
 from gpukit.errors import DataError
 from gpukit.evaluation.metrics import rmse
@@ -98,7 +97,7 @@ def epoch_samples(run, device):
         epoch = next(numbers)
         run.session.start_epoch(run.settings.epoch_rates(epoch), schedule.turn_key(run.settings.seed, epoch))
 
-    samples = gpu_milliseconds(run_epoch, 9, 2) if device.is_cuda else milliseconds(run_epoch, 5)
+    samples = time_step(run_epoch, device, 9, 5, warm_up=2)
     check_finite(run.session)
     return samples
 
