@@ -12,7 +12,7 @@ from gpukit.errors import GpukitError
 from gpukit.factorization.settings import FEEDBACK, LOSSES
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
-AUTO = "auto"  # the number of ranks with the shortest estimated time
+AUTO = "auto"  # the number of GPUs with the shortest estimated time
 FROM_DATA = "default: by the ratings"
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 
@@ -37,7 +37,7 @@ def option(names, text, kind=None, default=None, **more):
 
 
 class Count(click.ParamType):
-    """Number of processes: a positive integer or 'auto'."""
+    """Number of GPUs: a positive integer or 'auto'."""
 
     name = "count"
 
@@ -69,7 +69,7 @@ def slices(text):
 
 device = option("--device auto|cpu|cuda|cuda:N", "Device to run on; auto uses a GPU if there is one.", default="auto")
 seed = option("--seed", "Seed of all random choices.", click.IntRange(0, 2**63 - 1), 0)
-ranks = option("--ranks N|auto", "Run N processes on the CPU; auto: one, whose threads use all cores.", Count())
+ranks = option("--ranks N", "Run N processes on the CPU; one uses all cores, so this is for tests.", click.IntRange(1))
 gpus = option("--gpus N|auto", "Run on N GPUs of this machine; auto: on all if that is faster.", Count())
 dask = option("--dask ADDRESS|local", "Run on all workers of a Dask cluster, which read and write the files.")
 as_json = option("--json as_json", "Print the result as one JSON object.", bool)

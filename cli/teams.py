@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from gpukit import interrupt
-from gpukit._pool import cores
 from gpukit.cli import report
 from gpukit.cli.options import AUTO
 from gpukit.device import gpu_count
@@ -21,7 +20,6 @@ from gpukit.parallel import dask_cluster
 from gpukit.parallel.current_team import check_same_files, join_team
 from gpukit.parallel.launch import (
     choose_gpu_count,
-    choose_process_count,
     factorization_workload,
     imputation_workload,
     launch,
@@ -98,11 +96,10 @@ def choose_team_size(ask, work):
 
     The choice of auto is printed.
     """
-    name, count = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
-    if count != AUTO:
-        return count or 1
-    size, why = chosen(ask.device, work) if ask.gpus else choose_process_count(cores())
-    report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.silent)
+    if ask.gpus != AUTO:
+        return ask.gpus or ask.ranks or 1
+    size, why = chosen(ask.device, work)
+    report.remark(f"--gpus auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.silent)
     return size
 
 

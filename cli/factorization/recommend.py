@@ -95,7 +95,7 @@ def check(ask):
     """Raise ParameterError if the users or the output are ambiguous."""
     if bool(ask.users) + ask.everyone + (ask.ratings is not None) != 1:
         raise ParameterError("Give the users by one of --user ID (several times if needed), --ratings FILE and --all.")
-    if not {ask.ranks, ask.gpus} <= {None, options.AUTO} and not ask.everyone:
+    if (ask.ranks or ask.gpus not in (None, options.AUTO)) and not ask.everyone:
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")

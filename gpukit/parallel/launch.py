@@ -215,8 +215,3 @@ def choose_gpu_count(workload, available):
     single, several = workload.seconds(1), workload.seconds(available)
     reason = f"about {single:.2g} s on one GPU, {several:.2g} s on {available} with their start"
     return (available if several < single else 1), reason
-
-
-def choose_process_count(cores):
-    """Return (number of processes on the CPU, reason): always one."""
-    return 1, f"its threads use all {cores} processors, and several ranks were never faster on one machine"

@@ -1,4 +1,4 @@
-"""Choice and message of --gpus auto and --ranks auto: several GPUs only if faster, start included."""
+"""Choice and message of --gpus auto: several GPUs only if faster, start included."""
 
 import zipfile
 from types import SimpleNamespace
@@ -34,11 +34,6 @@ TENSOR, FEATURES = launch.SIZES["tensor"], launch.SIZES["features"]
 def test_several_gpus_only_if_faster(workload, counts):
     assert tuple(launch.choose_gpu_count(workload, available)[0] for available in (2, 8)) == counts
     assert launch.choose_gpu_count(workload, 1)[0] == launch.choose_gpu_count(workload, 0)[0] == 1
-
-
-def test_one_process_on_a_cpu():
-    count, reason = launch.choose_process_count(16)
-    assert count == 1 and "all 16 processors" in reason
 
 
 @pytest.mark.parametrize("one, two", [*launch.EPOCHS.values(), *launch.PASSES.values()])
@@ -105,7 +100,6 @@ def test_methods_that_are_not_distributed(tmp_path):
         ({"gpus": "auto"}, "cpu", 2, 1, "--device cpu names one place"),
         ({"gpus": "auto"}, "auto", 0, 1, "no GPU was found"),
         ({"gpus": "auto"}, "auto", 1, 1, "no other GPU was found"),
-        ({"ranks": "auto"}, "auto", 2, 1, "--ranks auto: one process (its threads use all "),
         ({"gpus": 3}, "auto", 2, 3, ""),
         ({"ranks": 4}, "auto", 0, 4, ""),
         ({}, "auto", 2, 1, ""),
@@ -124,7 +118,7 @@ def test_choice_and_message(requested, device, available, expected, message, mon
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5", "Auto", "", "٠"], ids=str)
-def test_invalid_numbers_of_ranks(value):
+def test_invalid_numbers_of_gpus(value):
     with pytest.raises(Exception, match="is no number from 1 on, nor auto"):
         options.Count().convert(value, None, None)
     assert options.Count().convert("auto", None, None) == "auto" and options.Count().convert("12", None, None) == 12
