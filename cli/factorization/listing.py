@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from gpukit.cli import models, report
-from gpukit.cli.options import option
+from gpukit.cli.options import option, together
 from gpukit.device import capability_of
 from gpukit.errors import DataError, GpukitError
 from gpukit.factorization.lists import Filters
@@ -26,23 +26,13 @@ from gpukit.parallel import ALONE
 from gpukit.ratings.formats import COUNT, ITEM, RATING, find_columns, has_ids
 from gpukit.timing import in_background
 
-OPTIONS = (
+options = together(
     option("--only IDS", "Recommend only these items: a file with an id per line, or 1,2,3.", multiple=True),
     option("--without IDS", "Leave these items out: a file, or 1,2,3.", multiple=True),
     option("--min-support N", "Recommend only items with at least N ratings.", click.IntRange(min=0), 0),
     option("--popularity W", "Add W log(1 + ratings) of the item to each score.", float, 0.0),
     option("--diversity D", "Penalty of items similar to earlier ones of the list.", click.FloatRange(0, 1), 0.0),
 )
-
-
-def options(command):
-    """Add the options that filter lists to a command.
-
-    --only --without --min-support --popularity --diversity, with parameters of these names.
-    """
-    for add in reversed(OPTIONS):
-        command = add(command)
-    return command
 
 
 def files_of(ask):
