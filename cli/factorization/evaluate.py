@@ -67,9 +67,8 @@ def run(ask, stages, team):
     if team.rank:
         return
     if ask.as_json:
-        facts = {"command": "evaluate", "model": ask.model, "test": ask.test, "device": str(chosen)}
-        report.print_json({**facts, **(judging.result(result) if ask.of_lists else result), "seconds": stages.seconds})
-        return
+        facts = {"model": ask.model, "test": ask.test, "device": str(chosen)}
+        return report.print_result({**facts, **(judging.result(result) if ask.of_lists else result)}, stages)
     (judging.show if ask.of_lists else show_ratings)(ask, result)
     models.closing_remark(chosen, stages, ask.quiet)
 

@@ -84,8 +84,7 @@ def run(ask, stages, team):
                 rows = table_rows(tiles, names, title_of)
         stages.done("writing")
     if ask.as_json:
-        facts = {"command": "recommend", "recommendations": rows, "device": str(chosen)}
-        report.print_json({**facts, "seconds": stages.seconds})
+        report.print_result({"recommendations": rows, "device": str(chosen)}, stages)
     elif ask.output is None and not ask.everyone:
         report.print_table(rows, {name: name for name in names})
     models.closing_remark(chosen, stages, ask.silent)

@@ -354,8 +354,7 @@ def show_rest(ask, run):
     """Print the seconds and the remarks, or the result as a JSON object."""
     implicit = run.model.feedback_ == "implicit"
     if ask.as_json:
-        report.print_json(result(ask, run))
-        return
+        return report.print_result(result(ask, run), run.stages)
     report.echo(run.stages.line())
     for text in (*(judged.remarks_of(run) if implicit else remarks(ask, run)), *next_steps(ask, run)):
         report.remark(text, ask.quiet)
@@ -397,8 +396,8 @@ def result(ask, run):
     parts |= {"unknown_in_test": run.unknown and dict(zip(("users", "items"), run.unknown))}
     results = run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0])
     return {
-        **{"command": "train-lshmf", "estimator": type(model).__name__, "parameters": model.get_params(), **parts},
+        **{"estimator": type(model).__name__, "parameters": model.get_params(), **parts},
         **report.pick(model, "device chosen trials feedback history", "_"),
         **{"results": results, "epochs": len(model.history_), "warnings": run.warnings},
-        **{"refit": refit, "seconds": seconds, **report.pick(ask, "model checkpoint plot")},
+        **{"refit": refit, **report.pick(ask, "model checkpoint plot")},
     }

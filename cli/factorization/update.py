@@ -94,7 +94,7 @@ def show(ask, fitted, summary, errors, chosen, stages):
     """Print the result as JSON or lines. errors: before and after, or None."""
     if ask.as_json:
         result = {**dict(zip(("before", "after"), errors)), "model": ask.target, "device": str(chosen)}
-        report.print_json({"command": "update", **summary, **result, "seconds": stages.seconds})
+        report.print_result({**summary, **result}, stages)
         return
     learned, retrained = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == RETRAINED
     new = f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"

@@ -165,9 +165,7 @@ def show(ask, documents, scores, metrics, comparison, stages):
         fields = {"output": ask.output} if ask.output is not None else {"scores": scores}
         facts |= report.pick(ask, "model file ndcg relevant ties against per_query qrels")
         facts |= {"metrics": metrics, "reasons": metrics and metrics.reasons, "tied": metrics and metrics.ties}
-        facts |= {"comparison": comparison, **fields, "seconds": stages.seconds}
-        report.print_json({"command": "rank", **facts})
-        return
+        return report.print_result({**facts, "comparison": comparison, **fields}, stages)
     if metrics is not None:
         headings = {name: name for name in facts} | columns(ask)
         report.print_table([{**facts, **metrics}], headings, err=True)
@@ -200,9 +198,8 @@ def show_explanation(ask, stages):
     stages.done("reading")
     query, rows, scores = explain(fitted, documents, numbers)
     if ask.as_json:
-        facts = {"command": "rank", **report.pick(ask, "model file"), "documents": numbers, "query": query}
-        report.print_json({**facts, "scores": scores, "parts": rows, "seconds": stages.seconds})
-        return
+        facts = {**report.pick(ask, "model file"), "documents": numbers, "query": query}
+        return report.print_result({**facts, "scores": scores, "parts": rows}, stages)
     most = 10  # features that are listed by name
     table, rest = rows[:most], rows[most:]
     if rest:
