@@ -89,7 +89,7 @@ def build(ask):
 
 
 def run(ask, stages, team):
-    """Read, impute, write and judge; return Done.
+    """Read, impute, write and evaluate; return Done.
 
     team: ranks that share the computation.
     """
@@ -109,7 +109,7 @@ def run(ask, stages, team):
         write(ask, data, model, model.completed_, {} if is_table(ask.output) else details(model, shape))
         set_interrupt_message(f"{ask.output} is whole.")
         stages.done("writing")
-    done = judge(ask, Done(data, model, sample, [], None, warnings))
+    done = evaluate(Done(data, model, sample, [], None, warnings))
     stages.done("evaluating")
     return done
 
@@ -202,7 +202,7 @@ def describe_options(model):
     return {"gpukit": __version__, "asked": model.get_params(), "decided": decided, "device": model.device_}
 
 
-def judge(ask, done):
+def evaluate(done):
     """Return Done with the comparison on hidden values and errors against any truth."""
     data, model, sample = done.data, done.model, done.sample
     if data.mask.all():

@@ -62,10 +62,10 @@ def rank(ask, stages):
         documents, scores, *others = scores_of(ask, stages)
     if ask.qrels is not None:
         documents = trec.relabel(documents, ask.qrels)
-    if ask.output is not None or not (ask.as_json or judges(ask)):
+    if ask.output is not None or not (ask.as_json or shows_metrics(ask)):
         write(ask, documents, scores)
         stages.done("writing")
-    metrics, comparison = judge(ask, documents, scores, *others)
+    metrics, comparison = evaluate(ask, documents, scores, *others)
     stages.done("evaluating")
     show(ask, documents, scores, metrics, comparison, stages)
 
@@ -82,7 +82,7 @@ def write(ask, documents, scores):
         file.writelines(trec.run_lines(documents, scores, ranks, steps.plain_decimal))
 
 
-def judges(ask):
+def shows_metrics(ask):
     """Return True if the results are about metrics, not scores."""
     return ask.against is not None or ask.per_query is not None
 
@@ -104,13 +104,13 @@ def scores_of(ask, stages):
     return documents, *scores
 
 
-def judge(ask, documents, scores, others=None):
+def evaluate(ask, documents, scores, others=None):
     """Return (the model's evaluation.ranking.Metrics or None, rows of the comparison); write the file of the queries.
 
     others: scores of the other model, or None.
     """
-    metrics = steps.evaluate(ask, documents, scores) if ask.metrics or judges(ask) else None
-    if not judges(ask):
+    metrics = steps.evaluate(ask, documents, scores) if ask.metrics or shows_metrics(ask) else None
+    if not shows_metrics(ask):
         return metrics, []
     names = [name for name in columns(ask) if name not in metrics.reasons]
     ours = metrics_by_query(ask, documents, scores, names)
