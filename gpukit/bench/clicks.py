@@ -70,20 +70,14 @@ class Ncf(NamedTuple):
 
 def read(folder, share=1.0):
     """Read the Ncf of a fraction of the users; raise DataError without the files."""
-    rated, tests = read_split(folder, share)
-    return make_ncf(as_clicks(rated), tests)._replace(name=shape_name(NAME, share))
-
-
-def read_split(folder, share=1.0):
-    """Read (Ratings to learn from, Negatives) of a fraction of the users; raise DataError without the files."""
     train = read_ratings(require_data(folder, "ncf/ml-1m.train.rating"))
     users = max(1, round(share * train.shape[0]))
     train = train.take(train.users < users)
     ids = train.user_ids[:users]
     tests = read_negatives(require_data(folder, "ncf/ml-1m.test.negative"))
     is_chosen = rows_of(tests.users, ids) >= 0
-    rated = Ratings(train.users, train.items, train.values, ids, train.item_ids)
-    return rated, Negatives(*(part[is_chosen] for part in tests))
+    clicks = Ratings(train.users, train.items, np.ones(len(train), np.float32), ids, train.item_ids)
+    return make_ncf(clicks, Negatives(*(part[is_chosen] for part in tests)))._replace(name=shape_name(NAME, share))
 
 
 def as_clicks(ratings):

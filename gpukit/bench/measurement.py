@@ -70,11 +70,18 @@ def append(path, lines):
         writer.writerows(lines)
 
 
+def find_data(folder, name):
+    """Return the path of real data below a folder (None: no folder), or None if it does not exist."""
+    path = None if folder is None else Path(folder) / name
+    return path if path and path.exists() else None
+
+
 def require_data(folder, name):
     """Return the path of real data below a folder; raise DataError if it does not exist."""
-    if folder is None or not (Path(folder) / name).exists():
+    path = find_data(folder, name)
+    if path is None:
         raise DataError(f"{name} is needed: set GPUKIT_DATA to the folder that holds it.")
-    return Path(folder) / name
+    return path
 
 
 def arrays_of(device):

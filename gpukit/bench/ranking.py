@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._driver import Repeated
-from gpukit.bench.measurement import QUANTILE, Row, check_near, require_data, seconds
+from gpukit.bench.measurement import QUANTILE, Row, check_near, find_data, require_data, seconds
 from gpukit.documents import Documents, find_folds, read_letor, synth_letor, take_queries
 from gpukit.errors import DataError
 from gpukit.evaluation import significance
@@ -48,13 +48,6 @@ PAPER = {
 def generate_documents(name, scale):
     """Return Documents generated with a shape."""
     return synth_letor(name, scale, 0)
-
-
-def paper_note(name, scale=1.0):
-    """Return the paper's seconds for a note; '' for a fraction of a shape."""
-    if scale != 1:
-        return ""
-    return "; the paper's DCM {:g} s, OST {:g} s, P-SWX on a C2050 {:g} s".format(*PAPER[name])
 
 
 def prepare_run(documents, device, **settings):
@@ -118,12 +111,12 @@ def count_cg_steps(result):
 
 def ranking(conditions):
     """Time training from documents on the device to w, and fits from arrays on the host."""
-    for name, shape, documents in conditions.generate(generate_documents, SHAPES):
+    for _, shape, documents in conditions.generate(generate_documents, SHAPES):
         run = prepare_run(documents, conditions.device)
         plain_times, plain, _ = time_minimize(run, precondition=False)
         times, result, _ = time_minimize(run)
         note = f"{run.solver}, {describe_steps(result)}, f = {result.objective:.12g}; {count_cg_steps(plain)} CG steps "
-        note += f"without a preconditioner{paper_note(name, conditions.scale)}"
+        note += "without a preconditioner"
         yield Row("training, C=1 eps=1e-5", shape, "generated", times, "s", note)
         note = f"{run.solver}, {describe_steps(plain)}, f = {plain.objective:.12g}"
         yield Row("the same without a preconditioner", shape, "generated", plain_times, "s", note)
@@ -369,13 +362,8 @@ class SolverTraining(NamedTuple):
 
 def read_documents(name, conditions):
     """Return (Documents, shape, 'real' or 'generated') of a set of Table 1."""
-    if name == "mq2008":
-        try:
-            path = require_data(conditions.data, "MQ2008/Fold1/train.txt")
-        except DataError:
-            path = None
-        if path is not None:
-            return read_letor(path), "MQ2008", "real"
+    if name == "mq2008" and (path := find_data(conditions.data, "MQ2008/Fold1/train.txt")):
+        return read_letor(path), "MQ2008", "real"
     ((_, shape, documents),) = conditions._replace(shapes=(name,)).generate(generate_documents, (name,))
     return documents, shape, "generated"
 

@@ -46,8 +46,7 @@ def test_every_shape_is_trained():
         "the same without a preconditioner",
         "the whole fit",
     ]
-    assert "CG steps without a preconditioner" in rows[0].note and "paper" not in rows[0].note
-    assert "C2050 939.38 s" in ranking.paper_note("mslr-web30k")
+    assert "CG steps without a preconditioner" in rows[0].note
 
 
 @pytest.mark.nightly
