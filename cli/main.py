@@ -50,10 +50,6 @@ REPLACED = {  # (verb, removed option): what to use instead
     ("tune", "--plot"): "--json has the curves",
     ("tune", "--exhaustive"): "up to 200,000 ratings every setting is trained on every fold",
     ("evaluate", "--protocol"): "gpukit bench reproduce lsh-mf table10 has it; --lists ranks all items",
-    **dict.fromkeys(
-        [("recommend", f"--{name}") for name in ("categories", "only-category", "without-category")],
-        "--only and --without take a file of the items",
-    ),
     ("bench", "--workers"): "a benchmark runs in one process",
     **dict.fromkeys([("predict", "--evidence"), ("recommend", "--evidence")], "evidence() in Python has it"),
     **dict.fromkeys([("train-lshmf", "--negatives"), ("train-lshmf", "--row-solver")], "LSHMF in Python has it"),

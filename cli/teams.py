@@ -33,7 +33,7 @@ hushed = []  # not empty once this process discards its output
 GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which differ or are missing in other ranks
 READ = (  # options that name input files, in addition to all arguments
     *("edges", "tensor", "coordinates", "distances", "validation", "test", "given"),
-    *("without", "only", "titles"),
+    *("without", "only", "categories", "titles"),
 )
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 A_RATING = {".gkr": 12, ".npz": 12, ".parquet": 5, "packed": 5, "text": 20}  # bytes of a typical file

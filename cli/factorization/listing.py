@@ -17,7 +17,7 @@ from gpukit.cli.options import option, together
 from gpukit.device import capability_of
 from gpukit.errors import DataError, GpukitError
 from gpukit.factorization.lists import Filters
-from gpukit.factorization.lists.files import read_items
+from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.io import sources
 from gpukit.io.arrays import normalize_name
 from gpukit.io.ids import rows_of
@@ -26,9 +26,13 @@ from gpukit.parallel import ALONE
 from gpukit.ratings.formats import COUNT, ITEM, RATING, find_columns, has_ids
 from gpukit.timing import in_background
 
+SHOWN = 5  # categories in a message
 options = together(
     option("--only IDS", "Recommend only these items: a file with an id per line, or 1,2,3.", multiple=True),
     option("--without IDS", "Leave these items out: a file, or 1,2,3.", multiple=True),
+    option("--categories FILE", "Categories of items: a file of item,category.", multiple=False),
+    option("--only-category NAME", "Recommend only items in the named categories.", multiple=True),
+    option("--without-category NAME", "Leave items of this category out.", multiple=True),
     option("--min-support N", "Recommend only items with at least N ratings.", click.IntRange(min=0), 0),
     option("--popularity W", "Add W log(1 + ratings) of the item to each score.", float, 0.0),
     option("--diversity D", "Penalty of items similar to earlier ones of the list.", click.FloatRange(0, 1), 0.0),
@@ -37,7 +41,8 @@ options = together(
 
 def files_of(ask):
     """Return the files that the options read."""
-    return [value for value in (*ask.only, *ask.without) if is_file(value)]
+    categories = [] if ask.categories is None else [ask.categories]
+    return [*categories, *(value for value in (*ask.only, *ask.without) if is_file(value))]
 
 
 def is_file(value):
@@ -49,26 +54,57 @@ def is_file(value):
 def filters_of(ask, item_ids):
     """Return the gpukit.factorization.Filters of the options.
 
-    Reports on stderr how many named items are not among item_ids.
+    Reports on stderr how many named items are not among item_ids. DataError for a category that is not in the file.
     """
+    quiet = ask.silent
     named = {"--only": ask.only, "--without": ask.without}
-    only, without = (ids_of_option(values, name, item_ids, ask.silent) for name, values in named.items())
+    only, without = (ids_of_option(values, name, item_ids, quiet) for name, values in named.items())
+    if ask.categories is not None:
+        items_of = known_categories(ask, item_ids, quiet)
+        within = union(items_of, ask.only_category)
+        only = within if only is None else only if within is None else np.intersect1d(only, within)
+        left_out = [part for part in (without, union(items_of, ask.without_category)) if part is not None]
+        without = np.concatenate(left_out) if left_out else None
     return Filters(only, () if without is None else without, ask.min_support, ask.popularity, ask.diversity)
 
 
 def ids_of_option(values, option, item_ids, quiet):
-    """Return the ids of item_ids that an option names in files or directly; None without the option.
+    """Return the ids of item_ids that an option names; None without the option.
 
-    The number of other ids is reported.
+    They are named in files or directly.
     """
     if not values:
         return None
     parts = [read_items(value) if is_file(value) else [item.strip() for item in value.split(",")] for value in values]
-    texts = np.unique(np.array(sum(parts, [])))
+    return known_ids(np.array(sum(parts, [])), item_ids, option, quiet)
+
+
+def known_ids(texts, item_ids, source, quiet):
+    """Return the texts that are ids of item_ids; report the number of others."""
+    texts = np.unique(texts)
     rows = rows_of(texts, item_ids, "item")
-    if lost := int((rows < 0).sum()):
-        report.remark(f"The model does not know {lost:,} of {len(texts):,} items in {option}.", quiet)
+    lost = int((rows < 0).sum())
+    if lost:
+        report.remark(f"The model does not know {lost:,} of {len(texts):,} items in {source}.", quiet)
     return item_ids[rows[rows >= 0]]
+
+
+def known_categories(ask, item_ids, quiet):
+    """Return {category: ids among item_ids} of the requested categories."""
+    items_of = read_categories(ask.categories)
+    for name in (*ask.only_category, *ask.without_category):
+        if name not in items_of:
+            names = ", ".join(f"{category:.40}" for category in sorted(items_of)[:SHOWN])
+            others = f"{len(items_of):,} others, such as {names}"
+            raise DataError(f"{ask.categories} has no category {name!r}, but {others}.")
+    known_ids(np.array(sum(items_of.values(), [])), item_ids, ask.categories, quiet)
+    wanted = {*ask.only_category, *ask.without_category}
+    return {name: known_ids(np.array(items_of[name]), item_ids, name, True) for name in wanted}
+
+
+def union(items_of, names):
+    """Return the ids in any of the categories; None for no categories."""
+    return np.unique(np.concatenate([items_of[name] for name in names])) if names else None
 
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"

@@ -46,7 +46,7 @@ def recommend(ask, stages):
     gpukit recommend my.gpukit --all --output recommendations.csv
     gpukit recommend my.gpukit --all --output recommendations.csv --gpus 2
     gpukit recommend my.gpukit --ratings mine.csv
-    gpukit recommend my.gpukit --user 42 --only comedies.txt --min-support 20
+    gpukit recommend my.gpukit --user 42 --categories movies.dat --only-category Comedy --min-support 20
     """
     check(ask)
     sources = [ask.model, *listing.files_of(ask)]
@@ -96,6 +96,8 @@ def check(ask):
         raise ParameterError("Give the users by one of --user ID (several times if needed), --ratings FILE and --all.")
     if (ask.ranks or ask.gpus not in (None, options.AUTO)) and not ask.everyone:
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
+    if (ask.only_category or ask.without_category) and ask.categories is None:
+        raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
 

@@ -11,7 +11,7 @@ from odd_words import HEADERS, LOST, WORDS, drawn_words
 from support import thinned
 
 from gpukit.errors import DataError
-from gpukit.factorization.lists.files import read_items
+from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.io.sources import FIRST
 from gpukit.ratings import as_ratings, read_pairs, read_ratings, read_titles, write_ratings
 
@@ -112,7 +112,7 @@ def test_titles_and_items_with_quoted_line_ends(tmp_path):
     assert read_titles(path) == {word: f"t {word}" for word in words}
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("item", "category"), *((word, "c") for word in words)])
-    assert read_items(path) == words
+    assert read_categories(path) == {"c": words} and read_items(path) == words
 
 
 def test_quotes_within_an_unquoted_field_are_its_own(tmp_path):

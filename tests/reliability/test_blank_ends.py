@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.documents import read_letor
 from gpukit.errors import DataError
-from gpukit.factorization.lists.files import read_items
+from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.graphs.graph_builders import read_coordinates
 from gpukit.graphs.table import read_graph_text
 from gpukit.io import notes
@@ -22,6 +22,7 @@ KINDS = {  # name: (reader, text with commas)
     "edges": (read_graph_text, "source,target,weight\na,b,1\nb,c,2\n"),
     "coordinates": (read_coordinates, "sensor,x,y\na,1,2\nb,2,3\n"),
     "items": (read_items, "item,name\n1,a\n2,b\n"),
+    "categories": (read_categories, "item,category\n1,a\n2,b\n"),
 }
 ENDS = {
     "empty": "\n",

@@ -50,7 +50,7 @@ ELSE = {"bench --output": "rows are added to the file"}  # other output of comma
 READ = {  # input of commands
     *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
     *("recommend --titles", "similar MODEL", "similar --titles", "explain MODEL", "explain --titles", "export MODEL"),
-    "recommend --ratings",
+    *("recommend --ratings", "recommend --categories"),
     *("update MODEL", "update NEW", "update --test", "ranksvm PATH", "ranksvm --validation"),
     *(
         "ranksvm --test",

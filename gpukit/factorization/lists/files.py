@@ -1,4 +1,4 @@
-"""Items, from files."""
+"""Items and their categories, from files."""
 
 from gpukit.errors import DataError
 from gpukit.io import records, sources
@@ -6,9 +6,11 @@ from gpukit.io.arrays import normalize_name
 from gpukit.io.words import cut_blank_end, decode
 from gpukit.ratings.formats import ITEM, TITLE
 
-NEEDED = "a file with an item's id in each line"
+NEEDED_ITEMS = "a file with an item's id in each line"
+NEEDED_CATEGORIES = "a file with a line item,category for each item"
 HEADINGS = {"category", "categories", "genre", "genres", "tag", "tags", "label"}
 SEPARATORS = ("::", "\t", ";", ",")
+BETWEEN = "|"  # separator of categories of one item
 
 
 def read_items(path):
@@ -16,20 +18,40 @@ def read_items(path):
 
     A heading is skipped. Raises DataError for a missing or empty file, or one without items.
     """
-    lines = lines_of(path, NEEDED)
+    lines = lines_of(path, NEEDED_ITEMS)
     items = [words[0] for _, words in lines]
     if not any(items):
-        raise DataError(f"{path} names no item. Give {NEEDED}.")
+        raise DataError(f"{path} names no item. Give {NEEDED_ITEMS}.")
     if "" in items:
         number, words = lines[items.index("")]
         raise DataError(f"{path}, line {number:,} has no item: {' '.join(words)[:80]!r}.")
     return items
 
 
+def read_categories(path):
+    """Return {category: [item id as text]} of a file of items and categories.
+
+    Lines are `item,category`, or as a heading names the columns, one for each category of an item; or the last field
+    has several, separated by |, as in MovieLens's movies.dat and movies.csv. Raises DataError for a missing or empty
+    file, and for a line without an item or category, which it names.
+    """
+    result = {}
+    for number, words in lines_of(path, NEEDED_CATEGORIES):
+        names = [name.strip() for name in words[-1].split(BETWEEN)]
+        if len(words) < 2 or not words[0] or not all(names):
+            raise DataError(f"{path}, line {number:,} lacks an item or a category: {' '.join(words)[:80]!r}.")
+        for name in names:
+            result.setdefault(name, []).append(words[0])
+    if not result:
+        raise DataError(f"{path} holds a header and nothing else: no categories. Give {NEEDED_CATEGORIES}.")
+    return result
+
+
 def lines_of(path, needed):
     """Return [(number, fields)] of the lines of a file or a Source.
 
-    Blank lines and a heading are skipped. If it names the item and a label, such as a title, fields are the item alone.
+    Blank lines and a heading are skipped. If it names the item and the category, or a title, the fields of a line are
+    the item and the last column, or the category.
     """
     path, raw = sources.read_whole(path, needed)
     first = decode(raw).lstrip().partition("\n")[0]
@@ -42,7 +64,11 @@ def lines_of(path, needed):
     first = [normalize_name(word) for word in lines[0][1]]
     item, label = (find_word(first, words) for words in (ITEM, HEADINGS | TITLE))
     if item is not None and label is not None:
-        return [(number, words[item : item + 1] or [""]) for number, words in lines[1:]]
+        category = find_word(first, HEADINGS)
+        places = item, len(first) - 1 if category is None else category
+        return [
+            (number, [words[index] if index < len(words) else "" for index in places]) for number, words in lines[1:]
+        ]
     headed = first[0] in ITEM | {"id"} or (len(first) > 1 and first[-1] in HEADINGS)
     return lines[1:] if headed else lines
 

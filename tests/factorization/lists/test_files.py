@@ -1,9 +1,9 @@
-"""Items from files."""
+"""Items and categories from files."""
 
 import pytest
 
 from gpukit.errors import DataError
-from gpukit.factorization.lists.files import read_items
+from gpukit.factorization.lists.files import read_categories, read_items
 
 
 def written(tmp_path, text):
@@ -29,17 +29,43 @@ def test_items(tmp_path, text):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "1,Drama\n2,Comedy\n2,Drama\n",
+        "item,category\n1,Drama\n2,Comedy\n2,Drama\n",
+        "1::Heat (1995)::Drama\n2::Big, Fat::Comedy|Drama\n",
+        'movieId,title,genres\n1,"Heat, The",Drama\n2,Big,Comedy|Drama\n',
+        "a\tgenre\n1\tDrama\n2\tComedy | Drama\n",
+        "category,item\nDrama,1\nComedy,2\nDrama,2\n",
+        "movieId,genres,year\n1,Drama,1995\n2,Comedy|Drama,1996\n",
+    ],
+)
+def test_categories(tmp_path, text):
+    assert read_categories(written(tmp_path, text)) == {"Drama": ["1", "2"], "Comedy": ["2"]}
+
+
+@pytest.mark.parametrize(
     "text, message",
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"item\n", "names no item"),
-        (b",a\n,b\n", "names no item"),
-        (b"1,a\n,b\n", "line 2 has no item"),
-        (b"title,item\na,1\nb\n", "line 3 has no item"),
-        (b'1,a\n2,"b\n', "line 2 opens a quote"),
-        (b"1,a\0b\n", "not a text file"),
+        (b"1,Drama\n2\n", "line 2 lacks an item or a category: '2'"),
+        (b"1,Drama\n2,\n", "line 2"),
+        (b"1,Drama\n,Drama\n", "line 2"),
+        (b"1,Drama\n2,A||B\n", "line 2"),
+        (b"item,category\n", "a header and nothing else"),
+        (b"category,item\nDrama,1\nDrama\n", "line 3 lacks an item"),
+        (b'1,Drama\n2,"Com\n', "line 2 opens a quote"),
+        (b"1,Dra\0ma\n", "not a text file"),
     ],
+)
+def test_refused_categories(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
+        read_categories(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text, message", [(b"", "is empty"), (b"item\n", "names no item"), (b",a\n,b\n", "names no item")]
 )
 def test_refused_items(tmp_path, text, message):
     with pytest.raises(DataError, match=message):

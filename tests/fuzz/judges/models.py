@@ -23,7 +23,7 @@ def filtered(answer, files):
     """`asked`, and items are those of the file, or not those of the file."""
     known = set(answer["known"].tolist())
     shown = b"\n".join(files.values()).decode("utf-8", "replace")
-    strange = [one for one in known if one not in shown] if answer["how"] == "only" else []
+    strange = [one for one in known if one not in shown] if answer["how"] in ("only", "only_category") else []
     if strange or not answer["diverse"]:
         return f"{strange[0]!r} is not in the file" if strange else asked(answer, files)
     for row in answer["items"].tolist():  # scores need not decrease: an item may be delayed by those before it

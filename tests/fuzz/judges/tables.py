@@ -161,11 +161,14 @@ def titles(answer, files):
     return None
 
 
-def items(answer, files):
-    """Judge an answer: items, a list of words of the file."""
-    words = answer["items"]
-    if not words or not all(isinstance(word, str) and word for word in words):
-        return f"{len(words)} items, or an empty word"
+def categories(answer, files):
+    """Judge an answer: categories and items, lists of words of the file.
+
+    There are no categories if only items were read.
+    """
+    words = [*answer["categories"], *answer["items"]]
+    if not answer["items"] or not all(isinstance(word, str) and word for word in words):
+        return f"{len(answer['items'])} items, or an empty word"
     text = b"\n".join(files.values())
     shown = text.decode("utf-8", "replace") + text.decode("latin-1") + text.decode("cp1252", "replace")
     strange = [word for word in words if word not in shown and '"' not in shown]

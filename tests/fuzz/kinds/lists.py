@@ -41,9 +41,10 @@ def uses(rng):
 def filter_samples():
     """Return files of filtered items, with and without a header.
 
-    Lists may or must not contain these items.
+    Lists may or must not contain these items; further files have categories.
     """
     text = {"allow.txt": b"i1\ni2\ni3\ni4\ni5\n", "headed.csv": b"item,why\ni1,x\ni3,y\ni9,z\n"}
+    text |= {"categories.csv": b"item,genre\ni1,Drama\ni2,Comedy\ni2,Drama\ni4,Drama\n"}
     return [single(name, data) for name, data in text.items()]
 
 
@@ -53,9 +54,12 @@ def filtered(path, use):
 
     from gpukit.cli.factorization import listing
 
-    named = {"only": (), "without": (), use["how"]: (str(path),)}
+    none = {"only": (), "without": (), "only_category": (), "without_category": (), "categories": None}
     numbers = {"min_support": 0, "popularity": use["popularity"], "diversity": use["diversity"]}
-    ask = SimpleNamespace(**named, **numbers, quiet=True, as_json=False, silent=True)
+    ask = SimpleNamespace(**none, **numbers, quiet=True, as_json=False, silent=True)
+    categories = use["how"].endswith("category")
+    setattr(ask, use["how"], ("Drama",) if categories else (str(path),))
+    ask.categories = str(path) if categories else None
     model = models.fitted("LSHMF")
     shown = listing.filters_of(ask, model.item_ids_)
     items, scores = model.recommend(n=5, filters=shown)
@@ -67,7 +71,7 @@ def filtered(path, use):
 
 def filter_uses(rng):
     """Return an option of the filter, and further options."""
-    how = ("only", "without")[rng.integers(2)]
+    how = ("only", "without", "only_category", "without_category")[rng.integers(4)]
     return {"how": how, "popularity": float(rng.integers(3) - 1) / 2, "diversity": float(rng.integers(3)) / 2}
 
 

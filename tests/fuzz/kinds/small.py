@@ -70,17 +70,23 @@ def titles(path, use):
     return {"ids": list(found), "titles": list(found.values())}
 
 
-def items(path, use):
-    """read_items."""
-    from gpukit.factorization.lists.files import read_items
+def categories(path, use):
+    """read_categories, or read_items."""
+    from gpukit.factorization.lists.files import read_categories, read_items
 
-    return {"items": read_items(path)}
+    if use["items"]:
+        return {"categories": [], "items": read_items(path)}
+    found = read_categories(path)
+    return {"categories": list(found), "items": sum(found.values(), [])}
 
 
-def item_samples():
-    """Items alone and next to others, with and without a header."""
+def category_samples():
+    """Categories, one or several per line, with and without a header."""
     text = {"one.csv": b"item,category\n1,Drama\n2,Comedy\n2,Drama\n", "bare.tsv": b"a\tx\nb\ty\nc\tx\n"}
-    return [single(name, data) for name, data in (text | TITLES).items()]
+    return [
+        single(name, data)
+        for name, data in {**text, **{name: TITLES[name] for name in ("movies.dat", "movies.csv")}}.items()
+    ]
 
 
 def ids(path, use):
@@ -116,7 +122,15 @@ def id_samples():
 KINDS = [
     Kind("pairs", pair_samples, TEXT, pairs, tables.pairs, pipes=True, share=2),
     Kind("titles", lambda: [single(*one) for one in TITLES.items()], TEXT, titles, tables.titles, pipes=True, share=2),
-    Kind("items", item_samples, TEXT, items, tables.items, pipes=True),
+    Kind(
+        "categories",
+        category_samples,
+        TEXT,
+        categories,
+        tables.categories,
+        lambda rng: {"items": bool(rng.integers(2))},
+        pipes=True,
+    ),
     Kind(
         "negatives",
         negative_samples,

@@ -43,6 +43,20 @@ def test_items_through_a_pipe(verb, model_file, tmp_path):
         os.close(reading)
 
 
+def test_categories(verb, model_file, tmp_path):
+    kinds = [(f"a{i:02d}", ("odd" if i % 2 else "even") + ("|small" if i < 12 else "")) for i in range(30)]
+    file = write_rows(tmp_path / "kinds.csv", [("item", "genres"), *kinds])
+    odd, small = ([item for item, kind in kinds if name in kind] for name in ("odd", "small"))
+    named = ("--categories", file, "--only-category", "odd")
+    assert lists(verb, model_file, *named) == expected(model_file, only=odd)
+    assert lists(verb, model_file, *named, "--only-category", "small") == expected(model_file, only={*odd, *small})
+    assert lists(verb, model_file, *named, "--without-category", "small") == expected(
+        model_file, only=odd, without=small
+    )
+    both = sorted({*odd} & {"a01", "a02", "a03", "a05"})
+    assert lists(verb, model_file, *named, "--only", "a01,a02,a03,a05") == expected(model_file, only=both)
+
+
 def test_numbers(verb, model_file):
     counts = load_model(model_file).rating_counts()[1]
     least = int(np.median(counts))
@@ -64,15 +78,18 @@ def test_lists_of_ratings_are_filtered(verb, model_file, tmp_path):
     assert sorted(found) == ["a04", "a09"]
 
 
-def test_unknown_items_are_counted(verb, model_file):
+def test_what_is_not_known_is_told(verb, model_file, tmp_path):
+    kinds = write_rows(tmp_path / "kinds.csv", [("a01", "x"), ("zz", "x"), ("yy", "y")])
     found = verb("recommend", model_file, "--user", 103, "--only", "a01,a02,nope", "--device", "cpu")
     assert found.code == 0 and "The model does not know 1 of 3 items in --only." in found.err
+    found = verb("recommend", model_file, "--user", 103, "--categories", kinds, "--without-category", "x")
+    assert f"The model does not know 2 of 3 items in {kinds}." in found.err
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
-        (("--only-category", "x"), "--only and --without take a file of the items"),
+        (("--only-category", "x"), "need --categories FILE"),
         (("--only", "nope", "--quiet"), "leave none of the model's 40 items"),
         (("--only", "/dev/null"), "/dev/null is empty"),
         (("--without", "./none.csv"), "none.csv does not exist"),
@@ -80,10 +97,20 @@ def test_unknown_items_are_counted(verb, model_file):
         (("--min-support", -1), "--min-support"),
         (("--diversity", 2), "--diversity"),
         (("--popularity", "nan"), "Error: --popularity must be a finite number"),
+        (("--categories", "none.csv", "--only-category", "x"), "does not exist"),
     ],
 )
 def test_refused(refused, model_file, options, message):
     assert message in refused("recommend", model_file, "--user", 103, *options)
+
+
+def test_a_category_that_is_not_there(refused, model_file, tmp_path):
+    kinds = write_rows(tmp_path / "kinds.csv", [("a01", "Drama"), ("a02", "Comedy")])
+    line = refused("recommend", model_file, "--user", 103, "--categories", kinds, "--only-category", "drama")
+    assert "has no category 'drama', but 2 others, such as Comedy, Drama" in line
+    kinds = write_rows(tmp_path / "long.csv", [("a01", "x" * 10_000), ("a02", "Comedy")])
+    line = refused("recommend", model_file, "--user", 103, "--categories", kinds, "--only-category", "drama")
+    assert line.endswith(f"such as Comedy, {'x' * 40}.")
 
 
 def test_an_empty_list_is_said(verb, model_file, tmp_path):
