@@ -49,6 +49,7 @@ REPLACED = {  # (verb, removed option): what to use instead
     **dict.fromkeys([("tune", "--test"), ("tune", "--test-fraction")], "save the best by --model; evaluate tests it"),
     ("tune", "--plot"): "--json has the curves",
     ("tune", "--exhaustive"): "up to 200,000 ratings every setting is trained on every fold",
+    ("update", "--test"): "gpukit evaluate NEW TEST --against OLD compares the models",
     ("evaluate", "--protocol"): "gpukit bench reproduce lsh-mf table10 has it; --lists ranks all items",
     ("bench", "--workers"): "a benchmark runs in one process",
     **dict.fromkeys([("predict", "--evidence"), ("recommend", "--evidence")], "evidence() in Python has it"),
