@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, milliseconds, record_epochs, require_data
+from gpukit.bench.measurement import Row, milliseconds, record_epochs, record_training, require_data
 from gpukit.errors import DataError
 from gpukit.evaluation import lists as sampled
 from gpukit.evaluation.lists import clicks_of
@@ -130,7 +130,9 @@ def make_models(device, seed=0):
 def train_model(model, ncf, seconds):
     """Fit an estimator and return its LearningCurve."""
     run = model.prepare(ncf.clicks)
-    quality, times = train_run(run, ncf, seconds)
+    query, shape = run.session.ask(*ncf.pairs), ncf.candidates.items.shape
+    evaluate = lambda: ncf.evaluate(run.session.predict(query).reshape(shape))  # noqa: E731
+    quality, times = record_training(run, evaluate, is_last=lambda _, total: total >= seconds)
     ids = ncf.clicks.user_ids, ncf.clicks.item_ids
     model.device_, model.feedback_ = str(run.device), run.settings.feedback
     model.set_fitted(run.complete(run.session.state()), run.session.history, run.scale, *ids)
@@ -144,25 +146,6 @@ def make_ials(device, seed=0, **parameters):
     """Return the unfitted estimator of iALS."""
     common = {"solver": "ials", "feedback": "implicit", "device": device, "random_state": seed}
     return MatrixFactorization(**common, **parameters)
-
-
-def train_run(run, ncf, seconds, clock=time.perf_counter):
-    """Return `record_epochs` of a factorization's run.Run."""
-    session, start = run.session, run.session.state()
-    run.training.epoch(0)  # compiles, warms up
-    session.finish()
-    session.restart(start)
-    query, shape = session.ask(*ncf.pairs), ncf.candidates.items.shape
-
-    def train_epoch(number):
-        run.training.epoch(number)
-        session.finish()
-
-    def evaluate():
-        return ncf.evaluate(session.predict(query).reshape(shape))
-
-    epochs = map(train_epoch, range(run.settings.epochs))
-    return record_epochs(epochs, evaluate, clock, lambda quality, total: total >= seconds)
 
 
 def train_implicit(ncf, factors, clock=time.perf_counter):

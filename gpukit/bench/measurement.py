@@ -209,6 +209,20 @@ def record_epochs(epochs, evaluate, clock=time.perf_counter, is_last=lambda valu
     return values, times
 
 
+def record_training(run, evaluate, **options):
+    """Return `record_epochs` of a run.Run of a factorization on a warm device."""
+    session, start = run.session, run.session.state()
+
+    def train_epoch(number):
+        run.training.epoch(number)
+        session.finish()
+
+    train_epoch(0)  # compiles, warms up
+    evaluate()
+    session.restart(start)
+    return record_epochs(map(train_epoch, range(run.settings.epochs)), evaluate, **options)
+
+
 def crps(residuals, deviations):
     """Return the mean CRPS of normal distributions (Gneiting and Raftery, JASA 102, 2007)."""
     from scipy import special

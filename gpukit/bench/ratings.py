@@ -18,7 +18,7 @@ from gpukit.bench.measurement import (
     Curve,
     Row,
     environment,
-    record_epochs,
+    record_training,
     require_data,
     time_step,
 )
@@ -82,11 +82,8 @@ def model_label(name, factors):
 def time_convergence(estimator, train, test, device):
     """Return the Curve of the test RMSE on a warm device."""
     run = estimator.set_params(device=device).prepare(train)
-    state, judge = run.session.state(), runs.Judge(run.session, test, run.scale, 0)
-    run.training.epoch(0)  # compiles, warms up
-    judge.rmse()
-    run.session.restart(state)
-    return Curve(*record_epochs(map(run.training.epoch, range(run.settings.epochs)), judge.rmse), run.clock.seconds)
+    judge = runs.Judge(run.session, test, run.scale, 0)
+    return Curve(*record_training(run, judge.rmse), run.clock.seconds)
 
 
 def epoch_samples(run, device):
