@@ -78,6 +78,14 @@ def test_a_wrong_training_is_an_error(tiny):
         ranking.fit_row(tiny, "tiny", CPU, right.objective * 1.01)
 
 
+def test_a_wrong_training_is_not_timed(tiny, monkeypatch):
+    run = ranking.prepare_run(tiny, CPU)
+    right = ranking.minimize(run)
+    monkeypatch.setattr(ranking, "minimize", lambda *_, **__: right._replace(objective=right.objective * 1.01))
+    with pytest.raises(DataError, match="objective has a relative error"):
+        ranking.time_minimize(run)
+
+
 def test_solvers_that_disagree_are_an_error(tiny, monkeypatch):
     def fit(documents, solver, precondition, threads):
         objective = 5.0 if solver == "scan" else 5.0001
