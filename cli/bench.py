@@ -119,22 +119,21 @@ class Bench(click.Command):
     "--shape shapes NAME", f"Use only these generated shapes: {', '.join(SHAPES)}.", click.Choice(SHAPES), multiple=True
 )
 @option("--scale", "Fraction of their ratings, queries or vertices.", SCALE, 1.0)
-@option("--workers", "Processes of benchmarks that measure errors only.", click.IntRange(1, 256), 1)
 @option("--output FILE", "Add the rows to this csv file.")
 @options.device
-def bench(names, shapes, scale, workers, output, device):
+def bench(names, shapes, scale, output, device):
     """Run the benchmarks NAMES (default: all) and print for each row: what, shape, p20, p50, p80, unit.
 
     Real data are read from the folder GPUKIT_DATA. Results are checked before they are timed. A benchmark that measures
     nothing under these options reports why. This is an error if it was named, or if no benchmark measured anything.
 
     \b
-    gpukit bench epochs hashing --scale 0.01
+    gpukit bench epochs roofline --scale 0.01
     gpukit bench ranking --shape mq2007 --device cpu
     gpukit bench --device cuda --output docs/benchmarks.csv
     gpukit bench reproduce ranksvm table2 --scale 0.01      (see gpukit bench reproduce --help)
     """
-    conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"), workers)
+    conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"))
     empty = []
     for name in names or NAMES:
         is_empty = True

@@ -12,7 +12,7 @@ from gpukit.errors import GpukitError
 from gpukit.factorization.settings import FEEDBACK, LOSSES
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
-AUTO = "auto"  # the number of ranks with the shortest estimated time
+AUTO = "auto"  # the number of GPUs with the shortest estimated time
 FROM_DATA = "default: by the ratings"
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 
@@ -37,7 +37,7 @@ def option(names, text, kind=None, default=None, **more):
 
 
 class Count(click.ParamType):
-    """Number of processes: a positive integer or 'auto'."""
+    """Number of GPUs: a positive integer or 'auto'."""
 
     name = "count"
 
@@ -67,77 +67,52 @@ def slices(text):
     return option("--slice slice_shape MxN", text, SliceShape())
 
 
+def together(*added):
+    """Return a decorator that adds several options to a command, in their order in --help."""
+    return lambda command: functools.reduce(lambda result, add: add(result), reversed(added), command)
+
+
 device = option("--device auto|cpu|cuda|cuda:N", "Device to run on; auto uses a GPU if there is one.", default="auto")
 seed = option("--seed", "Seed of all random choices.", click.IntRange(0, 2**63 - 1), 0)
-ranks = option("--ranks N|auto", "Run N processes on the CPU; auto: one, whose threads use all cores.", Count())
-gpus = option("--gpus N|auto", "Run on N GPUs of this machine; auto: on all if that is faster.", Count())
-dask = option("--dask ADDRESS|local", "Run on all workers of a Dask cluster, which read and write the files.")
 as_json = option("--json as_json", "Print the result as one JSON object.", bool)
 quiet = option("--quiet -q", "No progress bar and no remarks; results and errors only.", bool)
 force = option("--force", "Replace existing files; without it they are kept.", bool)
+printing = together(as_json, quiet)
+shared_options = together(device, seed, printing)
+
+ranks = option("--ranks N", "Run N processes on the CPU; one uses all cores, so this is for tests.", click.IntRange(1))
+gpus = option("--gpus N|auto", "Run on N GPUs of this machine; auto: on all if that is faster.", Count())
+dask = option("--dask ADDRESS|local", "Run on all workers of a Dask cluster, which read and write the files.")
+on_ranks = together(ranks, gpus)
 
 file_format = option("--format file_format NAME", f"Format of the file: {', '.join(FORMATS)}.", FORMATS, "auto")
 columns = option("--columns NAMES", "Names of the columns, in order, e.g. user,item,-,rating (-: ignored).")
 sep = option("--sep TEXT", "Separator of columns.  [default: detected]")
-null = option("--null", "Value of NULL: the feature's smallest in the query, or 0.", ("error", "min", "zero"))
 duplicates = option("--duplicates", "Rating of a repeated (user, item) pair.", ("last", "mean", "error"))
-
+table_file = together(file_format, columns, sep)
+ratings_file = together(table_file, duplicates)
 
 SPLITS = ("random", "time", "user-time", "user-last", "user-one", "users")
 split = option("--split", "Held-out ratings: random, the last of all, or the last of each user.", SPLITS[:3])
 every_split = option(
     "--split NAME", f"Held-out ratings: {', '.join(SPLITS)} (-last, -one: one of each; users: all of some).", SPLITS
 )
-ndcg = option("--ndcg", "Discount, gains and rules of NDCG.", ("letor", "standard", "skip-blank", "linear"))
-relevant = option("--relevant LABEL", "Least label of relevant documents in MAP, p@K and mrr (MSLR: 2).", float, 1.0)
-more = option("--show NAMES", "More metrics, such as ndcg@20,p@5,mrr,err@10: ndcg, p and err at any rank.")
-
-
-def shared_options(command):
-    """Add --device --seed --json --quiet: parameters device, seed, as_json, quiet."""
-    return device(seed(printing(command)))
-
-
-ties = option("--ties", "Equal scores: the mean over all orders, or the file's (LETOR's scripts).", ("average", "file"))
-
-
-def scoring(command):
-    """Add --ndcg --relevant --ties --show: parameters ndcg, relevant, ties, show."""
-    return ndcg(relevant(ties(more(command))))
-
-
-def table_file(command):
-    """Add --format --columns --sep: parameters file_format, columns, sep."""
-    return file_format(columns(sep(command)))
-
-
-def ratings_file(command):
-    """Add --format --columns --sep --duplicates: parameters file_format, columns, sep, duplicates."""
-    return table_file(duplicates(command))
-
-
-def printing(command):
-    """Add --json --quiet: parameters as_json, quiet."""
-    return as_json(quiet(command))
-
-
-def on_ranks(command):
-    """Add --ranks --gpus: parameters of these names."""
-    return ranks(gpus(command))
-
 
 FEEDBACK_HELP = "Data of the file: ratings (explicit) or clicks (implicit); auto: clicks without different ratings."
-feedback = option("--feedback", FEEDBACK_HELP, FEEDBACK, "auto")
-positive_from = option("--positive-from RATING", "Least rating that is a click; others are none.", float)
+implicit = together(
+    option("--feedback", FEEDBACK_HELP, FEEDBACK, "auto"),
+    option("--positive-from RATING", "Least rating that is a click; others are none.", float),
+    option("--loss", "Of clicks: squared error of all pairs, or of sampled negatives.", LOSSES, "auto"),
+    option("--unobserved-weight W", "Weight of a pair without a click; a click has 1.", float),
+)
 
-
-loss = option("--loss", "Of clicks: squared error of all pairs, or of sampled negatives.", LOSSES, "auto")
-unobserved_weight = option("--unobserved-weight W", "Weight of a pair without a click; a click has 1.", float)
-
-
-def implicit(command):
-    """Add --feedback --positive-from --loss --unobserved-weight, with parameters of these names."""
-    return feedback(positive_from(loss(unobserved_weight(command))))
+null = option("--null", "Value of NULL: the feature's smallest in the query, or 0.", ("error", "min", "zero"))
+scoring = together(
+    option("--ndcg", "Discount, gains and rules of NDCG.", ("letor", "standard", "skip-blank", "linear")),
+    option("--relevant LABEL", "Least label of relevant documents in MAP, p@K and mrr (MSLR: 2).", float, 1.0),
+    option("--ties", "Equal scores: the mean over all orders, or the file's (LETOR's scripts).", ("average", "file")),
+    option("--show NAMES", "More metrics, such as ndcg@20,p@5,mrr,err@10: ndcg, p and err at any rank."),
+)
 
 
 class Naming:

@@ -60,6 +60,11 @@ def print_json(result):
     click.echo(json.dumps(to_json_value(result), indent=2).replace("\x7f", "\\u007f"))
 
 
+def print_result(facts, stages):
+    """Print the JSON object of the running verb: its name, the facts, and the seconds of the Stages."""
+    print_json({"command": click.get_current_context().info_name, **facts, "seconds": stages.seconds})
+
+
 def pick(source, names, end=""):
     """Return {name: attribute} of names that are separated by spaces; end: of the attributes, such as '_'."""
     return {name: getattr(source, name + end) for name in names.split()}

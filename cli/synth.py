@@ -11,12 +11,8 @@ from gpukit.errors import ParameterError
 from gpukit.io import sinks
 
 COUNT = click.IntRange(1)
+common = options.together(options.force, options.seed, options.printing)
 LETOR = "mslr-web30k mslr-web10k mq2007-list mq2008-list mq2007 mq2008".split()
-
-
-def common(command):
-    """Add --force --seed --json --quiet: parameters force, seed, as_json, quiet."""
-    return options.force(options.seed(options.as_json(options.quiet(command))))
 
 
 @click.group()

@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from gpukit import interrupt
-from gpukit._pool import cores
 from gpukit.cli import report
 from gpukit.cli.options import AUTO
 from gpukit.device import gpu_count
@@ -96,13 +95,10 @@ def choose_team_size(ask, seconds):
 
     The choice of auto is printed.
     """
-    name, count = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
-    if count != AUTO:
-        return count or 1
-    size, why = 1, f"its threads use all {cores()} processors, and several ranks were never faster on one machine"
-    if ask.gpus:
-        size, why = chosen(ask.device, seconds)
-    report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.silent)
+    if ask.gpus != AUTO:
+        return ask.gpus or ask.ranks or 1
+    size, why = chosen(ask.device, seconds)
+    report.remark(f"--gpus auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.silent)
     return size
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import functools
+import importlib.util
 import itertools
 import os
 from pathlib import Path
@@ -25,6 +26,15 @@ def thinned(*axes, share=3):
         pytest.param(*[value for _, value in case], marks=() if sum(at for at, _ in case) % share == 0 else SLOW)
         for case in grid
     ]
+
+
+def load_script(path):
+    """Return a script of the repository, such as docs/build.py, as a module."""
+    path = Path(__file__).parents[1] / path
+    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def launch(kernel, grid, block, *arguments):

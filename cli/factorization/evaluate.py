@@ -4,8 +4,8 @@ import click
 import numpy as np
 
 from gpukit.cli import models, options, report
-from gpukit.cli.factorization import judging, table
-from gpukit.cli.factorization.judging import difference_row, show_differences
+from gpukit.cli.factorization import list_evaluation, table
+from gpukit.cli.factorization.list_evaluation import difference_row, show_differences
 from gpukit.cli.options import option
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import DataError, ParameterError
@@ -62,15 +62,16 @@ def run(ask, stages, team):
     check(ask, other)
     if team.size > 1 and not ask.of_lists:
         raise ParameterError("Ranks (--ranks, --gpus, mpiexec) divide lists: add --lists, or start one process.")
-    judge = judging.judge if ask.of_lists else judge_sequentially if ask.sequential else judge_ratings
-    result = judge(ask, fitted, other, stages, team)
+    if ask.of_lists:
+        result = list_evaluation.evaluate_lists(ask, fitted, other, stages, team)
+    else:
+        result = (evaluate_sequentially if ask.sequential else evaluate_ratings)(ask, fitted, other, stages)
     if team.rank:
         return
     if ask.as_json:
-        facts = {"command": "evaluate", "model": ask.model, "test": ask.test, "device": str(chosen)}
-        report.print_json({**facts, **(judging.result(result) if ask.of_lists else result), "seconds": stages.seconds})
-        return
-    (judging.show if ask.of_lists else show_ratings)(ask, result)
+        facts = {"model": ask.model, "test": ask.test, "device": str(chosen)}
+        return report.print_result({**facts, **(list_evaluation.facts_of(result) if ask.of_lists else result)}, stages)
+    (list_evaluation.show if ask.of_lists else show_ratings)(ask, result)
     models.closing_remark(chosen, stages, ask.quiet)
 
 
@@ -100,7 +101,7 @@ def read_test(ask, stages):
     return test
 
 
-def judge_ratings(ask, fitted, other, stages, team):
+def evaluate_ratings(ask, fitted, other, stages):
     """Return the --json output of predicted ratings.
 
     unknown: numbers of ratings of unknown users and of unknown items. trained: {model: number of ratings that it was
@@ -123,7 +124,7 @@ def judge_ratings(ask, fitted, other, stages, team):
     return {**facts, "differences": differences, "trained": trained}
 
 
-def judge_sequentially(ask, fitted, other, stages, team):
+def evaluate_sequentially(ask, fitted, other, stages):
     """Return the --json output of ratings that are predicted one after the other; by_time: whether they have times."""
     sequence, rows, test = fitted._sequential(read_test(ask, stages))
     differences = []

@@ -39,7 +39,7 @@ def explain(ask, stages):
         explanation = fitted.explain(ask.user, ask.item, by=ask.by, unknown="baseline")
         stages.done("explaining")
     if ask.as_json:
-        report.print_json({**facts_of(explanation, title_of), "device": str(chosen), "seconds": stages.seconds})
+        report.print_result({**facts_of(explanation, title_of), "device": str(chosen)}, stages)
     else:
         show(explanation, ask.count, title_of, "clicks" if fitted.feedback_ == "implicit" else "ratings")
         remark_unknown(explanation, ask.quiet)
@@ -52,8 +52,7 @@ def facts_of(explanation, title_of):
     for row in rated if title_of else ():
         row["title"] = title_of.get(str(row["item"]), "")
     title = {"title": title_of.get(str(explanation.item), "")} if title_of else {}
-    facts = {"command": "explain", **explanation._asdict(), **title, "clipped": explanation.clipped}
-    return {**facts, "rated": rated}
+    return {**explanation._asdict(), **title, "clipped": explanation.clipped, "rated": rated}
 
 
 def show(explanation, count, title_of, learned):

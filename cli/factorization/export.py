@@ -52,6 +52,5 @@ def export(ask, stages):
         shape = {"vectors": ask.vectors, **shape}
     stages.done("writing")
     if ask.as_json:
-        facts = {"command": "export", "output": ask.output, "bytes": outputs.size_of(ask.output), **shape}
-        report.print_json({**facts, "seconds": stages.seconds})
+        report.print_result({"output": ask.output, "bytes": outputs.size_of(ask.output), **shape}, stages)
     report.remark(f"{ask.output}: {line}. {stages.line()}", ask.silent)

@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from gpukit.cli import models, report
-from gpukit.cli.options import option
+from gpukit.cli.options import option, together
 from gpukit.device import capability_of
 from gpukit.errors import DataError, GpukitError
 from gpukit.factorization.lists import Filters
@@ -27,7 +27,7 @@ from gpukit.ratings.formats import filled_lines, find_columns, has_ids, split
 from gpukit.timing import in_background
 
 SHOWN = 5  # categories in a message
-OPTIONS = (
+options = together(
     option("--only IDS", "Recommend only these items: a file with an id per line, or 1,2,3.", multiple=True),
     option("--without IDS", "Leave these items out: a file, or 1,2,3.", multiple=True),
     option("--categories FILE", "Categories of items: a file of item,category.", multiple=False),
@@ -39,20 +39,10 @@ OPTIONS = (
 )
 
 
-def options(command):
-    """Add the options that filter lists to a command.
-
-    --only --without --categories --only-category --without-category --min-support --popularity --diversity, with
-    parameters of these names.
-    """
-    for add in reversed(OPTIONS):
-        command = add(command)
-    return command
-
-
 def files_of(ask):
     """Return the files that the options read."""
-    return [ask.categories, *(value for value in (*ask.only, *ask.without) if is_file(value))]
+    categories = [] if ask.categories is None else [ask.categories]
+    return [*categories, *(value for value in (*ask.only, *ask.without) if is_file(value))]
 
 
 def is_file(value):

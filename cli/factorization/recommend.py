@@ -49,10 +49,10 @@ def recommend(ask, stages):
     gpukit recommend my.gpukit --user 42 --categories movies.dat --only-category Comedy --min-support 20
     """
     check(ask)
-    read = filter(None, (ask.model, ask.titles, ask.ratings, *listing.files_of(ask)))
-    outputs.check_output(ask.output, "--output", list(read), ask.force, text="plain")
-    sources = [ask.model, *filter(None, listing.files_of(ask))] if ask.everyone else ()
-    with run_as_team(ask, sources) as team, options_named():
+    sources = [ask.model, *listing.files_of(ask)]
+    read = [*sources, *filter(None, (ask.titles, ask.ratings))]
+    outputs.check_output(ask.output, "--output", read, ask.force, text="plain")
+    with run_as_team(ask, sources if ask.everyone else ()) as team, options_named():
         run(ask, stages, team)
 
 
@@ -84,8 +84,7 @@ def run(ask, stages, team):
                 rows = table_rows(tiles, names, title_of)
         stages.done("writing")
     if ask.as_json:
-        facts = {"command": "recommend", "recommendations": rows, "device": str(chosen)}
-        report.print_json({**facts, "seconds": stages.seconds})
+        report.print_result({"recommendations": rows, "device": str(chosen)}, stages)
     elif ask.output is None and not ask.everyone:
         report.print_table(rows, {name: name for name in names})
     models.closing_remark(chosen, stages, ask.silent)
@@ -95,7 +94,7 @@ def check(ask):
     """Raise ParameterError if the users or the output are ambiguous."""
     if bool(ask.users) + ask.everyone + (ask.ratings is not None) != 1:
         raise ParameterError("Give the users by one of --user ID (several times if needed), --ratings FILE and --all.")
-    if not {ask.ranks, ask.gpus} <= {None, options.AUTO} and not ask.everyone:
+    if (ask.ranks or ask.gpus not in (None, options.AUTO)) and not ask.everyone:
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
     if (ask.only_category or ask.without_category) and ask.categories is None:
         raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")

@@ -42,8 +42,8 @@ def similar(ask, stages):
     stages.done("searching")
     title = title_of.get(str(wanted))
     if ask.as_json:
-        facts = {"command": "similar", what: wanted, **({"title": title} if what == "item" else {}), "by": ask.by}
-        report.print_json({**facts, "similar": rows, "device": str(chosen), "seconds": stages.seconds})
+        facts = {what: wanted, **({"title": title} if what == "item" else {}), "by": ask.by}
+        report.print_result({**facts, "similar": rows, "device": str(chosen)}, stages)
     else:
         show(rows, what, wanted, title, ask.quiet)
     models.closing_remark(chosen, stages, ask.silent)

@@ -12,8 +12,7 @@ import numpy as np
 
 from gpukit._cores import cores
 from gpukit.cli import report
-from gpukit.cli.factorization import judging as judged
-from gpukit.cli.factorization import table
+from gpukit.cli.factorization import list_evaluation, table
 from gpukit.cli.main import set_interrupt_message
 from gpukit.cli.outputs import picture
 from gpukit.device import resolve
@@ -135,7 +134,7 @@ def describe_input(ask, ratings):
     if feedback == "implicit":
         if ask.plot is not None:
             raise ParameterError("--plot draws RMSE on ratings held out, and these are clicks: leave it out.")
-        return judged.read_line(ask.ratings, clicks, ratings) + alike(ask, ratings)
+        return list_evaluation.describe_clicks(ask.ratings, clicks, ratings) + alike(ask, ratings)
     if are_pairs(ratings):
         raise DataError(
             f"{ask.ratings} holds {len(ratings):,} pairs without ratings: --feedback explicit finds nothing to learn. "
@@ -231,10 +230,10 @@ def training(ask, quiet):
 
 def fit(ask, train, test, stages, team=ALONE):
     """Return (fitted estimator, warning texts)."""
-    model, judges = build(ask), None if ask.early_stop else curve_ratings(test)  # the test set must not stop it
+    model, validation = build(ask), None if ask.early_stop else curve_ratings(test)  # the test set must not stop it
     options = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
     with training(ask, ask.silent) as (messages, progress):
-        model.fit(train, validation=judges, progress=progress, **options)
+        model.fit(train, validation=validation, progress=progress, **options)
     stages.done("preparing", {name: seconds for name, seconds in model.timings_.items() if name != "prepare"})
     return model, messages
 
@@ -305,17 +304,17 @@ def describe_checkpoint(checkpoint, error=None):
     return f"The checkpoint {checkpoint} is whole: the same command with --resume goes on from it."
 
 
-def judge(ask, model, train, test, team):
+def evaluate(ask, model, train, test, team):
     """Return (closing table, numbers of test ratings of unknown users and items); None for ranks that do not print.
 
-    The ranks of RatingsParts judge together.
+    The ranks of RatingsParts compute it together.
     """
     if team.rank and not isinstance(train, RatingsPart):
         return None, None
     implicit = model.feedback_ == "implicit"
     unknown = None if test is None or implicit and not ask.as_json else table.count_unknown(train, test)
     if implicit:
-        return judged.closing_table(model, test, ask.positive_from, ask.split, ask.seed), unknown
+        return list_evaluation.closing_table(model, test, ask), unknown
     return table.closing_table(model, train, test), unknown
 
 
@@ -342,7 +341,7 @@ def show_table(ask, run):
     if ask.as_json:
         return
     if run.model.feedback_ == "implicit":
-        judged.show_training(run)
+        list_evaluation.show_training(run)
         return
     model = run.model
     how = f"{len(model.history_)} epochs" if model.history_ else model.chosen_["predictor"]
@@ -354,10 +353,10 @@ def show_rest(ask, run):
     """Print the seconds and the remarks, or the result as a JSON object."""
     implicit = run.model.feedback_ == "implicit"
     if ask.as_json:
-        report.print_json(result(ask, run))
-        return
+        return report.print_result(result(ask, run), run.stages)
     report.echo(run.stages.line())
-    for text in (*(judged.remarks_of(run) if implicit else remarks(ask, run)), *next_steps(ask, run)):
+    texts = list_evaluation.remarks_of(run) if implicit else remarks(ask, run)
+    for text in (*texts, *next_steps(ask, run)):
         report.remark(text, ask.quiet)
 
 
@@ -397,8 +396,8 @@ def result(ask, run):
     parts |= {"unknown_in_test": run.unknown and dict(zip(("users", "items"), run.unknown))}
     results = run.table if isinstance(run.table, list | None) else run.table.rows(run.table.cuts[0])
     return {
-        **{"command": "train-lshmf", "estimator": type(model).__name__, "parameters": model.get_params(), **parts},
+        **{"estimator": type(model).__name__, "parameters": model.get_params(), **parts},
         **report.pick(model, "device chosen trials feedback history", "_"),
         **{"results": results, "epochs": len(model.history_), "warnings": run.warnings},
-        **{"refit": refit, "seconds": seconds, **report.pick(ask, "model checkpoint plot")},
+        **{"refit": refit, **report.pick(ask, "model checkpoint plot")},
     }

@@ -107,7 +107,7 @@ def train_lshmf(ask, stages):
         steps.check_test(ask, train, test)
         report.compile_ahead(ask, team, steps.job_of(ask, train), capability=capability)
         model, messages = steps.fit(ask, train, test, stages, team)
-        table, unknown = steps.judge(ask, model, train, test, team)
+        table, unknown = steps.evaluate(ask, model, train, test, team)
         run, saved = SimpleNamespace(model=model, train=train, test=test, stages=stages), model
         run.table, run.unknown, run.warnings = table, unknown, messages
         stages.done("evaluating")

@@ -62,7 +62,7 @@ def tune(ask, stages):
                 search_result.estimator().fit(train, progress=progress).save(ask.model)
             stages.done("training")
     if ask.as_json:
-        report.print_json({**result(ask, search_result, train), "warnings": messages, "seconds": stages.seconds})
+        report.print_result({**result(ask, search_result, train), "warnings": messages}, stages)
     else:
         show(ask, search_result, train, stages)
 
@@ -182,6 +182,6 @@ def remarks(ask, search_result):
 
 def result(ask, search_result, train):
     """Return the --json object."""
-    facts = {"command": "tune", "users": train.shape[0], "items": train.shape[1], "ratings": len(train)}
+    facts = {"users": train.shape[0], "items": train.shape[1], "ratings": len(train)}
     facts |= report.pick(search_result, "folds best simplest means untried stopped")
     return facts | {"results": search_result.table, "train": command(ask, search_result.best), "model": ask.model}

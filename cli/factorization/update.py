@@ -3,7 +3,7 @@
 import click
 
 from gpukit.cli import models, options, outputs, report
-from gpukit.cli.factorization.table import chosen_line, count_trained, read_table, trained_line
+from gpukit.cli.factorization.table import chosen_line, read_table
 from gpukit.cli.options import option
 from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.factorization.settings import RETRAINED, ROWS
@@ -15,7 +15,6 @@ from gpukit.factorization.settings import RETRAINED, ROWS
 @option("--model target FILE", "Save the updated model here; MODEL itself with --force.")
 @option("--rows", "Known users and items are adjusted, or stay unchanged (Algorithm 4).", ROWS, "move")
 @option("--widen-scale", "Accept ratings outside the model's scale, and counts below 0 as no clicks.", bool)
-@option("--test FILE", "Show RMSE and MAE on these ratings, before and after.")
 @options.force
 @options.ratings_file
 @options.device
@@ -32,26 +31,23 @@ def update(ask, stages):
     \b
     gpukit update my.gpukit tonight.csv --model my.gpukit --force
     gpukit update my.gpukit tonight.csv --model new.gpukit --rows frozen
+    gpukit evaluate new.gpukit test.csv --against my.gpukit
     """
     if ask.target is None:
         raise ParameterError(f"Give --model FILE for the updated model, or --model {ask.model} --force to replace it.")
-    outputs.check_output(ask.target, "--model", [path for path in (ask.new, ask.test) if path], ask.force)
+    outputs.check_output(ask.target, "--model", [ask.new], ask.force)
     stamp = models.stamp(ask.target)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
-    new, test = read_new(ask, fitted), None if ask.test is None else read_table(ask, ask.test)
+    new = read_new(ask, fitted)
     stages.done("reading")
-    before = evaluate_model(fitted, test, stages)
     summary = learn(ask, fitted, new)
     stages.done("updating", summary["seconds"])
-    after = evaluate_model(fitted, test, stages)
     if models.stamp(ask.target) != stamp:
         raise DataError(f"--model {ask.target} was replaced by another process meanwhile, and is kept. Update again.")
     fitted.save(ask.target)
     stages.done("writing")
     summary = {**summary, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
-    show(ask, fitted, summary, (before, after), chosen, stages)
-    if test is not None and (line := trained_line(len(test), count_trained(fitted, test), "the updated model")):
-        report.remark(line, ask.silent)
+    show(ask, fitted, summary, chosen, stages)
 
 
 def read_new(ask, fitted):
@@ -68,15 +64,6 @@ def read_new(ask, fitted):
         return None
 
 
-def evaluate_model(fitted, test, stages):
-    """Return the measures of the model on Ratings by name; None without Ratings."""
-    if test is None:
-        return None
-    errors = fitted.evaluate(test)
-    stages.done("evaluating")
-    return errors
-
-
 def learn(ask, fitted, new):
     """Update the model; return its entry of updates_ with the number of unchanged ratings."""
     from gpukit.factorization.online.inputs import empty_entry
@@ -90,22 +77,16 @@ def learn(ask, fitted, new):
     return {**summary, "unchanged": same}
 
 
-def show(ask, fitted, summary, errors, chosen, stages):
-    """Print the result as JSON or lines. errors: before and after, or None."""
+def show(ask, fitted, summary, chosen, stages):
+    """Print the result as JSON or lines."""
     if ask.as_json:
-        result = {**dict(zip(("before", "after"), errors)), "model": ask.target, "device": str(chosen)}
-        report.print_json({"command": "update", **summary, **result, "seconds": stages.seconds})
-        return
+        return report.print_result({**summary, "model": ask.target, "device": str(chosen)}, stages)
     learned, retrained = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == RETRAINED
     new = f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"
     new += f", {summary['unchanged']:,} known as they are" * (summary["unchanged"] > 0)
     new += f"; {summary['users']:,} new users, {summary['items']:,} new items"
     how = f"trained again on all {summary['settled']:,}" if retrained else f"{summary['walked']:,} {learned} processed"
     report.echo(f"{new}; {how}.")
-    if errors[0] is not None:
-        rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]
-        titles = {"rmse": "test RMSE", "mae": "MAE", "hr@10": "HR@10", "recall@10": "recall@10", "ndcg@10": "NDCG@10"}
-        report.print_table(rows, {"model": "", **{key: titles[key] for key in errors[0]}})
     report.echo(stages.line())
     if retrained:
         report.remark(chosen_line(fitted.chosen_), ask.quiet)

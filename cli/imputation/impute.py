@@ -167,9 +167,9 @@ def resume(ask, stages):
 def show_resumed(ask, data, model, stages):
     """Print the result of `resume`."""
     if ask.as_json:
-        header = {"command": "impute", "estimator": type(model).__name__, "model": ask.model, "method": model.method_}
-        more = {"missing": data.missing_share, "output": ask.output, "save_model": ask.save_model}
-        return report.print_json({**header, **more, "files": [steps.values_file(ask)], "seconds": stages.seconds})
+        facts = {"estimator": type(model).__name__, "model": ask.model, "method": model.method_}
+        facts |= {"missing": data.missing_share, **report.pick(ask, "output save_model")}
+        return report.print_result({**facts, "files": [steps.values_file(ask)]}, stages)
     _, line = describe_graph(data)
     report.echo(f"{type(model).__name__} of {ask.model}: {line}; method {model.method_}, as it was fitted")
     report.echo(stages.line())

@@ -18,7 +18,7 @@ def draw(path, done, coordinates=None):
     paints = [lambda axis: draw_methods(axis, done.rows)] if done.rows else []
     paints += [] if coordinates is None else [lambda axis: draw_map(axis, done, coordinates)]
     _, m, n = done.data.tensor.shape
-    are_series = m == 1 and n > 7 and done.model.plan_ is not None  # that were judged, with deviations
+    are_series = m == 1 and n > 7 and done.model.plan_ is not None  # with deviations
     rows, paint = (longest_gaps(done), draw_series) if are_series else (typical_vertices(done), draw_slices)
     with canvas(path, 11, 1.2 + 2.4 * (bool(paints) + len(rows))) as figure:
         parts = figure.subfigures(max(1, bool(paints) + len(rows)), 1, squeeze=False)[:, 0]

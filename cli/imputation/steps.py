@@ -86,7 +86,7 @@ def build(ask):
 
 
 def run(ask, stages, team):
-    """Read, impute, write and judge; return Done.
+    """Read, impute, write and evaluate; return Done.
 
     team: ranks that share the computation.
     """
@@ -103,7 +103,7 @@ def run(ask, stages, team):
         write(ask, data, model, model.completed_, {} if is_table(ask.output) else details(model, shape))
         set_interrupt_message(f"{ask.output} is whole.")
         stages.done("writing")
-    done = judge(ask, Done(data, model, [], None, warnings))
+    done = evaluate(ask, Done(data, model, [], None, warnings))
     stages.done("evaluating")
     return done
 
@@ -193,7 +193,7 @@ def describe_options(model):
     return {"gpukit": __version__, "asked": model.get_params(), "decided": decided, "device": model.device_}
 
 
-def judge(ask, done):
+def evaluate(ask, done):
     """Return Done with the comparison on hidden values and errors against any truth."""
     data, model = done.data, done.model
     if data.mask.all():

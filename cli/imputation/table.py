@@ -14,7 +14,7 @@ COMPARISON = "On observed values hidden as values are missing, each method at it
 def show(ask, done, stages):
     """Print the result: a JSON object, or the table and the seconds."""
     if ask.as_json:
-        return report.print_json(result(ask, done, stages))
+        return report.print_result(result(ask, done), stages)
     for line in title(done):
         report.echo(line)
     if done.rows:
@@ -165,7 +165,7 @@ def remarks(ask, done):
     yield unwritten if ask.output is None else f"The completed tensor is in {ask.output}."
 
 
-def result(ask, done, stages):
+def result(ask, done):
     """Return the --json output."""
     data, model = done.data, done.model
     sizes, _ = describe_graph(data)
@@ -176,13 +176,13 @@ def result(ask, done, stages):
     rank = {"phase": model.rank_phase_, "mean": mean(model.ranks_), "largest": int(model.ranks_.max(initial=0))}
     trials = [describe_trial(trial) for trial in model.trials_]
     basis = report.pick(model.basis_, "exact source seconds") if model._basis.is_made else None
-    facts = {"command": "impute", "estimator": type(model).__name__, "parameters": model.get_params()}
+    facts = {"estimator": type(model).__name__, "parameters": model.get_params()}
     facts |= {"files": impute_steps.sources(ask), **report.pick(ask, "output plot")}
     facts |= {name: sizes[name] for name in ("vertices", "edges", "slice", "missing", "missing_kind")}
     facts |= {"complete": bool(data.mask.all()), "decided": impute_steps.describe_options(model)["decided"]}
     facts |= {"trials": trials, "basis": basis and basis | {"size": len(model.basis_.values)}}
     facts |= {"rank": {**rank, "slices": model.ranks_}, "history": model.history_._asdict()}
-    facts |= {"comparison": [row._asdict() for row in done.rows], "confidence": confidence, "seconds": stages.seconds}
+    facts |= {"comparison": [row._asdict() for row in done.rows], "confidence": confidence}
     facts |= {"baseline_wins": winner(done) is not None if done.rows else None}
     return facts | report.pick(done, "truth warnings") | report.pick(model, "device notes", "_")
 

@@ -62,10 +62,10 @@ def rank(ask, stages):
         documents, scores, *others = scores_of(ask, stages)
     if ask.qrels is not None:
         documents = trec.relabel(documents, ask.qrels)
-    if ask.output is not None or not (ask.as_json or judges(ask)):
+    if ask.output is not None or not (ask.as_json or shows_metrics(ask)):
         write(ask, documents, scores)
         stages.done("writing")
-    metrics, comparison = judge(ask, documents, scores, *others)
+    metrics, comparison = evaluate(ask, documents, scores, *others)
     stages.done("evaluating")
     show(ask, documents, scores, metrics, comparison, stages)
 
@@ -82,7 +82,7 @@ def write(ask, documents, scores):
         file.writelines(trec.run_lines(documents, scores, ranks, steps.plain_decimal))
 
 
-def judges(ask):
+def shows_metrics(ask):
     """Return True if the results are about metrics, not scores."""
     return ask.against is not None or ask.per_query is not None
 
@@ -104,13 +104,13 @@ def scores_of(ask, stages):
     return documents, *scores
 
 
-def judge(ask, documents, scores, others=None):
+def evaluate(ask, documents, scores, others=None):
     """Return (the model's evaluation.ranking.Metrics or None, rows of the comparison); write the file of the queries.
 
     others: scores of the other model, or None.
     """
-    metrics = steps.evaluate(ask, documents, scores) if ask.metrics or judges(ask) else None
-    if not judges(ask):
+    metrics = steps.evaluate(ask, documents, scores) if ask.metrics or shows_metrics(ask) else None
+    if not shows_metrics(ask):
         return metrics, []
     names = [name for name in columns(ask) if name not in metrics.reasons]
     ours = metrics_by_query(ask, documents, scores, names)
@@ -165,9 +165,7 @@ def show(ask, documents, scores, metrics, comparison, stages):
         fields = {"output": ask.output} if ask.output is not None else {"scores": scores}
         facts |= report.pick(ask, "model file ndcg relevant ties against per_query qrels")
         facts |= {"metrics": metrics, "reasons": metrics and metrics.reasons, "tied": metrics and metrics.ties}
-        facts |= {"comparison": comparison, **fields, "seconds": stages.seconds}
-        report.print_json({"command": "rank", **facts})
-        return
+        return report.print_result({**facts, "comparison": comparison, **fields}, stages)
     if metrics is not None:
         headings = {name: name for name in facts} | columns(ask)
         report.print_table([{**facts, **metrics}], headings, err=True)
@@ -200,9 +198,8 @@ def show_explanation(ask, stages):
     stages.done("reading")
     query, rows, scores = explain(fitted, documents, numbers)
     if ask.as_json:
-        facts = {"command": "rank", **report.pick(ask, "model file"), "documents": numbers, "query": query}
-        report.print_json({**facts, "scores": scores, "parts": rows, "seconds": stages.seconds})
-        return
+        facts = {**report.pick(ask, "model file"), "documents": numbers, "query": query}
+        return report.print_result({**facts, "scores": scores, "parts": rows}, stages)
     most = 10  # features that are listed by name
     table, rest = rows[:most], rows[most:]
     if rest:

@@ -32,8 +32,7 @@ LEGEND = "PA: share of pairs in the right order, +ties: equal scores count as ri
 def show(ask, done, stages):
     """Print the result: a JSON object, or the table and the seconds."""
     if ask.as_json:
-        report.print_json(result(ask, done, stages))
-        return
+        return report.print_result(result(ask, done), stages)
     aside = outputs.takes_stdout(ask.scores)
     metrics = columns(ask)
     if len(done) > 1:
@@ -227,12 +226,12 @@ def remarks(ask, done):
         yield f"Next: gpukit rank {last.model} {last.test or 'FILE'}"
 
 
-def result(ask, done, stages):
+def result(ask, done):
     """Return the --json output."""
     model = done[0].model
-    facts = {"command": "ranksvm", "estimator": type(model).__name__, "parameters": model.get_params()}
+    facts = {"estimator": type(model).__name__, "parameters": model.get_params()}
     facts |= report.pick(ask, "metric ndcg relevant ties null grid plot folds position_bias")
-    facts |= {"folds": [fold_result(trained) for trained in done], "seconds": stages.seconds}
+    facts |= {"folds": [fold_result(trained) for trained in done]}
     return facts | {"mean": {part: means([trained.metrics[part] for trained in done]) for part in done[0].metrics}}
 
 

@@ -4,12 +4,12 @@
 |-------------------|---------------------------------------------------------------------------------------|
 | measurement.py    | rows and their file, samples of the time of a step, checks of results                 |
 | process.py        | fresh processes: csv files by several packages, first runs and whole commands         |
-| ratings.py        | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; epochs with less   |
-|                   | GPU memory than the ratings need; defaults compared with other packages               |
+| ratings.py        | epochs of CUSGD++ and CULSH-MF on generated shapes, also with less GPU memory than    |
+|                   | they need; errors on MovieLens 1M; defaults compared with other packages              |
 | recommendations.py | lists; single answers, batches and threads of a fitted model;                  |
 |                   | loading its file                                                                      |
 | sorting.py        | segmented sort and singular-value thresholding compared with torch and numpy          |
-| ranking.py        | RankSVM on generated documents; MQ2008, CPU solvers, LightGBM and XGBoost              |
+| ranking.py        | RankSVM on generated documents; CPU solvers, LightGBM and XGBoost                      |
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
 | deep.py           | imputation compared with networks of PyPOTS                                            |
 | clicks.py         | NCF's MovieLens 1M (real): epochs of iALS, Table 10 of Li et al. 2022                |
@@ -17,7 +17,6 @@
 | roofline.py       | share of the device's bandwidth and arithmetic rate that each kernel reaches          |
 | reproduce.py      | items of each paper by name, and printed values next to ours                          |
 | solvers.py        | Li et al. 2022, sections 5.2 and 5.3: Tables 4 and 6 to 9, Figs. 6 to 10              |
-| plan.py           | cost model of training on many GPUs                                                   |
 
     gpukit bench [NAME ...] [--device cuda] [--output docs/benchmarks.csv]
 """
@@ -29,10 +28,10 @@ from gpukit.device import Device
 
 MODULES = {  # functions of each module: their names with - for _ are those of the benchmarks
     "process": "reading first_run commands",
-    "ratings": "epochs convergence hashing out_of_core accuracy defaults",
+    "ratings": "epochs out_of_core accuracy defaults",
     "recommendations": "lists serve",
     "sorting": "sorting orders thresholding",
-    "ranking": "ranking mq2008 solvers features",
+    "ranking": "ranking solvers features",
     "imputation": "impute_speed",
     "recovery": "impute_metr_la impute_molene ends",
     "deep": "deep",
@@ -52,14 +51,12 @@ class Conditions(NamedTuple):
     shapes : names of the shapes to measure; () for the usual ones
     scale : fraction of their data
     data : folder of real data, or None
-    workers : processes for results that are not timed
     """
 
     device: Device
     shapes: tuple = ()
     scale: float = 1.0
     data: str | None = None
-    workers: int = 1
 
     def select(self, usual, more=()):
         """Return the names to measure: the usual ones, or those of `shapes` among both."""

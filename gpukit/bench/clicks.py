@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, milliseconds, record_epochs, require_data
+from gpukit.bench.measurement import Row, milliseconds, record_epochs, record_training, require_data
 from gpukit.errors import DataError
 from gpukit.evaluation import lists as sampled
 from gpukit.evaluation.lists import clicks_of
@@ -70,20 +70,14 @@ class Ncf(NamedTuple):
 
 def read(folder, share=1.0):
     """Read the Ncf of a fraction of the users; raise DataError without the files."""
-    rated, tests = read_split(folder, share)
-    return make_ncf(as_clicks(rated), tests)._replace(name=shape_name(NAME, share))
-
-
-def read_split(folder, share=1.0):
-    """Read (Ratings to learn from, Negatives) of a fraction of the users; raise DataError without the files."""
     train = read_ratings(require_data(folder, "ncf/ml-1m.train.rating"))
     users = max(1, round(share * train.shape[0]))
     train = train.take(train.users < users)
     ids = train.user_ids[:users]
     tests = read_negatives(require_data(folder, "ncf/ml-1m.test.negative"))
     is_chosen = rows_of(tests.users, ids) >= 0
-    rated = Ratings(train.users, train.items, train.values, ids, train.item_ids)
-    return rated, Negatives(*(part[is_chosen] for part in tests))
+    clicks = Ratings(train.users, train.items, np.ones(len(train), np.float32), ids, train.item_ids)
+    return make_ncf(clicks, Negatives(*(part[is_chosen] for part in tests)))._replace(name=shape_name(NAME, share))
 
 
 def as_clicks(ratings):
@@ -136,7 +130,9 @@ def make_models(device, seed=0):
 def train_model(model, ncf, seconds):
     """Fit an estimator and return its LearningCurve."""
     run = model.prepare(ncf.clicks)
-    quality, times = train_run(run, ncf, seconds)
+    query, shape = run.session.ask(*ncf.pairs), ncf.candidates.items.shape
+    evaluate = lambda: ncf.evaluate(run.session.predict(query).reshape(shape))  # noqa: E731
+    quality, times = record_training(run, evaluate, is_last=lambda _, total: total >= seconds)
     ids = ncf.clicks.user_ids, ncf.clicks.item_ids
     model.device_, model.feedback_ = str(run.device), run.settings.feedback
     model.set_fitted(run.complete(run.session.state()), run.session.history, run.scale, *ids)
@@ -150,25 +146,6 @@ def make_ials(device, seed=0, **parameters):
     """Return the unfitted estimator of iALS."""
     common = {"solver": "ials", "feedback": "implicit", "device": device, "random_state": seed}
     return MatrixFactorization(**common, **parameters)
-
-
-def train_run(run, ncf, seconds, clock=time.perf_counter):
-    """Return `record_epochs` of a factorization's run.Run."""
-    session, start = run.session, run.session.state()
-    run.training.epoch(0)  # compiles, warms up
-    session.finish()
-    session.restart(start)
-    query, shape = session.ask(*ncf.pairs), ncf.candidates.items.shape
-
-    def train_epoch(number):
-        run.training.epoch(number)
-        session.finish()
-
-    def evaluate():
-        return ncf.evaluate(session.predict(query).reshape(shape))
-
-    epochs = map(train_epoch, range(run.settings.epochs))
-    return record_epochs(epochs, evaluate, clock, lambda quality, total: total >= seconds)
 
 
 def train_implicit(ncf, factors, clock=time.perf_counter):

@@ -17,10 +17,9 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, arrays_of, check_error, check_near, require_data, seconds
+from gpukit.bench.measurement import Row, arrays_of, check_error, check_near, find_data, seconds
 from gpukit.device.engine import engine
 from gpukit.device.workspace import Workspace
-from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
@@ -69,23 +68,13 @@ class Case(NamedTuple):
     workspace: Workspace
 
 
-def read_ego_facebook(folder):
-    """Return (adjacency, 'real graph') of ego-Facebook; (None, 'generated') if the folder lacks its edges."""
-    try:
-        path = require_data(folder, "ego-Facebook/facebook_combined.txt")
-    except DataError:
-        return None, "generated"
-    return as_adjacency((np.loadtxt(path, dtype=np.int64), None)), "real graph"
-
-
 def make_graph(name, conditions, vertices):
     """Return (adjacency, 'real graph' or 'generated'); a fraction of ego-Facebook is generated."""
-    is_real = name == "ego-facebook" and conditions.scale == 1
-    adjacency, data = read_ego_facebook(conditions.data) if is_real else (None, "generated")
-    if adjacency is None:
-        kind = "ego-facebook" if name == "ego-facebook" else "random"
-        adjacency = synth_graph(kind, vertices, (1, 1), 1, 0.0).adjacency
-    return adjacency, data
+    path = find_data(conditions.data, "ego-Facebook/facebook_combined.txt")
+    if name == "ego-facebook" and conditions.scale == 1 and path is not None:
+        return as_adjacency((np.loadtxt(path, dtype=np.int64), None)), "real graph"
+    kind = "ego-facebook" if name == "ego-facebook" else "random"
+    return synth_graph(kind, vertices, (1, 1), 1, 0.0).adjacency, "generated"
 
 
 def generate_case(adjacency, side, missing, device, data="generated"):
@@ -277,7 +266,7 @@ def random_cases(conditions, side, counts):
     """
     sizes = {max(20, round(conditions.scale * count)): count for count in reversed(counts)}
     for vertices, count in reversed(sizes.items()):
-        adjacency = synth_graph("random", vertices, (1, 1), 1, 0.0).adjacency
+        adjacency, _ = make_graph("random", conditions, vertices)
         case = generate_case(adjacency, side, 0.2, conditions.device)  # of the slices are missing
         if not case.graph.mask.all():  # a fraction of few vertices may miss nothing
             yield count, case

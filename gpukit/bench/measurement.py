@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import functools
 import importlib
 import os
 import subprocess
@@ -69,11 +70,18 @@ def append(path, lines):
         writer.writerows(lines)
 
 
+def find_data(folder, name):
+    """Return the path of real data below a folder (None: no folder), or None if it does not exist."""
+    path = None if folder is None else Path(folder) / name
+    return path if path and path.exists() else None
+
+
 def require_data(folder, name):
     """Return the path of real data below a folder; raise DataError if it does not exist."""
-    if folder is None or not (Path(folder) / name).exists():
+    path = find_data(folder, name)
+    if path is None:
         raise DataError(f"{name} is needed: set GPUKIT_DATA to the folder that holds it.")
-    return Path(folder) / name
+    return path
 
 
 def arrays_of(device):
@@ -125,26 +133,22 @@ def milliseconds(run, repeat, warm_up=1):
     return [1e3 * sample for sample in seconds(run, repeat, warm_up)]
 
 
-def gpu_milliseconds(run, repeat, warm_up=1):
-    """Return [milliseconds of the launches of run()] between GPU events after warm-up calls."""
+@functools.cache
+def busy_step():
+    """Return a function that keeps the GPU busy for about 10 ms: one segment, sorted by one block."""
     from gpukit._cuda import cuda
+    from gpukit.sorting import gpu
 
-    samples = []
-    for turn in range(warm_up + repeat):
-        begin, end = cuda.event(), cuda.event()
-        begin.record()
-        run()
-        end.record()
-        end.synchronize()
-        if turn >= warm_up:
-            samples.append(float(cuda.event_elapsed_time(begin, end)))
-    return samples
+    count = 300_000
+    keys = cuda.to_device(np.random.default_rng(2).normal(size=count).astype(np.float32))
+    plan, order = gpu.plan([0, count], np.float32), cuda.device_array(count, np.int32)
+    return lambda: gpu.argsort(keys, plan, order)
 
 
-def queued_milliseconds(run, repeat, hold, warm_up=5):
+def gpu_milliseconds(run, repeat, warm_up=5):
     """Return [milliseconds of run()] between GPU events after warm-up calls.
 
-    hold() keeps the GPU busy until all runs are queued, so that the launch overhead of short steps does not count.
+    The GPU is kept busy until all runs are queued, so that the launch overhead of short steps does not count.
     """
     from gpukit._cuda import cuda
 
@@ -152,13 +156,18 @@ def queued_milliseconds(run, repeat, hold, warm_up=5):
     for _ in range(warm_up):
         run()
     cuda.synchronize()
-    hold()
+    busy_step()()
     for number, event in enumerate(events):
         event.record()
         if number < repeat:
             run()
     events[-1].synchronize()
     return [float(cuda.event_elapsed_time(begin, end)) for begin, end in zip(events, events[1:])]
+
+
+def time_step(step, device, repeat, repeat_on_cpu, warm_up=5):
+    """Return [milliseconds] of `repeat` runs of a step on a GPU, without launches, or of `repeat_on_cpu` runs."""
+    return gpu_milliseconds(step, repeat, warm_up) if device.is_cuda else milliseconds(step, repeat_on_cpu)
 
 
 class Curve(NamedTuple):
@@ -198,6 +207,20 @@ def record_epochs(epochs, evaluate, clock=time.perf_counter, is_last=lambda valu
             break
         start = clock()
     return values, times
+
+
+def record_training(run, evaluate, **options):
+    """Return `record_epochs` of a run.Run of a factorization on a warm device."""
+    session, start = run.session, run.session.state()
+
+    def train_epoch(number):
+        run.training.epoch(number)
+        session.finish()
+
+    train_epoch(0)  # compiles, warms up
+    evaluate()
+    session.restart(start)
+    return record_epochs(map(train_epoch, range(run.settings.epochs)), evaluate, **options)
 
 
 def crps(residuals, deviations):

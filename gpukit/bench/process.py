@@ -1,19 +1,16 @@
-"""Benchmarks in fresh processes: readers of csv files, first runs of commands, and tasks that are not timed."""
+"""Benchmarks in fresh processes: readers of csv files, first runs of commands, and whole commands."""
 
 import functools
 import importlib.util
-import multiprocessing
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import cores
 from gpukit.bench import shape_name
 from gpukit.bench.measurement import MOVIELENS, MOVIELENS_FILE, Row, environment, require_data, seconds
 from gpukit.errors import DataError, GpukitError
@@ -52,27 +49,6 @@ def read_in_processes(reader, figures, big, small, repeat=3):
     outputs = [subprocess.run(call, check=True, capture_output=True, text=True).stdout for _ in range(repeat + 1)]
     runs = [[float(word) for word in output.split()] for output in outputs[1:]]
     return Reading([run[0] for run in runs], [run[1] for run in runs], runs[0][2:])
-
-
-def map_in_processes(function, tasks, workers):
-    """Yield function(*task) in order, from `workers` processes that share the cores if there are two or more.
-
-    The function must belong to a module. An exception, Ctrl-C too, ends the processes.
-    """
-    if workers < 2:
-        yield from (function(*task) for task in tasks)
-        return
-    threads = str(max(1, cores() // workers))
-    with (
-        environment(GPUKIT_NUM_THREADS=threads, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads),
-        ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
-    ):
-        try:
-            yield from pool.map(function, *zip(*tasks))
-        except BaseException:
-            for child in multiprocessing.active_children():
-                child.terminate()  # or the pool would wait for the tasks that run
-            raise
 
 
 READERS = {

@@ -1,4 +1,4 @@
-"""Benchmarks of linear RankSVM on generated documents and on MQ2008 (real), of its CPU solvers, and of trees.
+"""Benchmarks of linear RankSVM on generated documents, of its CPU solvers, and of trees.
 
 Results are checked on the CPU by an order-statistic tree, which shares neither the level tree nor the fused pass.
 
@@ -20,12 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._driver import Repeated
-from gpukit.bench.measurement import QUANTILE, Row, check_near, require_data, seconds
-from gpukit.bench.process import map_in_processes
+from gpukit.bench.measurement import QUANTILE, Row, check_near, find_data, require_data, seconds
 from gpukit.documents import Documents, find_folds, read_letor, synth_letor, take_queries
 from gpukit.errors import DataError
 from gpukit.evaluation import significance
-from gpukit.evaluation.ranking import evaluate, values_by_query
+from gpukit.evaluation.ranking import values_by_query
 from gpukit.ranking import RankSVM, cpu
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.solvers import tron
@@ -51,13 +50,6 @@ def generate_documents(name, scale):
     return synth_letor(name, scale, 0)
 
 
-def paper_note(name, scale=1.0):
-    """Return the paper's seconds for a note; '' for a fraction of a shape."""
-    if scale != 1:
-        return ""
-    return "; the paper's DCM {:g} s, OST {:g} s, P-SWX on a C2050 {:g} s".format(*PAPER[name])
-
-
 def prepare_run(documents, device, **settings):
     """Return the run.Run of a RankSVM with the Documents on the device."""
     return RankSVM(C, eps=EPS, max_iter=MOST, device=device, **settings).prepare(documents)
@@ -70,14 +62,24 @@ def minimize(run, precondition=True, **options):
     return tron.minimize(Objective(session, C, preconditioner), np.zeros(session.n), EPS, MOST, **options)
 
 
-def time_minimize(run, precondition=True):
-    """Return ([seconds] of `minimize`, its Result after a check)."""
-    results, repeat = [], 5 if run.device.is_cuda else 3
-    times = seconds(lambda: results.append(minimize(run, precondition)), repeat)
+def time_minimize(run, precondition=True, **repeated):
+    """Return ([seconds] of `minimize`, the Result of the last one after a check, its [(second, objective)]).
+
+    repeated: see measurement.seconds.
+    """
+    results, curve = [], []
+
+    def train():
+        curve.clear()
+        start = time.perf_counter()
+        listen = lambda *news: curve.append((time.perf_counter() - start, news[-1]["f"]))  # noqa: E731
+        results.append(minimize(run, precondition, progress=listen))
+
+    times = seconds(train, 5 if run.device.is_cuda else 3, **repeated)
     for result in results[1:]:
         check_near("objective", result.objective, results[0].objective, 1e-9)
     check_solution(run.problem, results[-1])
-    return times, results[-1]
+    return times, results[-1], curve
 
 
 def session_on_cpu(problem, w):
@@ -109,12 +111,12 @@ def count_cg_steps(result):
 
 def ranking(conditions):
     """Time training from documents on the device to w, and fits from arrays on the host."""
-    for name, shape, documents in conditions.generate(generate_documents, SHAPES):
+    for _, shape, documents in conditions.generate(generate_documents, SHAPES):
         run = prepare_run(documents, conditions.device)
-        plain_times, plain = time_minimize(run, precondition=False)
-        times, result = time_minimize(run)
+        plain_times, plain, _ = time_minimize(run, precondition=False)
+        times, result, _ = time_minimize(run)
         note = f"{run.solver}, {describe_steps(result)}, f = {result.objective:.12g}; {count_cg_steps(plain)} CG steps "
-        note += f"without a preconditioner{paper_note(name, conditions.scale)}"
+        note += "without a preconditioner"
         yield Row("training, C=1 eps=1e-5", shape, "generated", times, "s", note)
         note = f"{run.solver}, {describe_steps(plain)}, f = {plain.objective:.12g}"
         yield Row("the same without a preconditioner", shape, "generated", plain_times, "s", note)
@@ -140,16 +142,6 @@ def product_step(run, v, exact):
     return Repeated(*session.product.walk(0.0, exact))
 
 
-OPTIMA = (
-    (29566.522846, 0.802408, 0.827171),
-    (26650.339392, 0.799747, 0.791401),
-    (22576.419192, 0.823532, 0.747612),
-    (24334.240528, 0.826386, 0.806814),
-    (28285.101148, 0.807636, 0.804902),
-)  # MQ2008, C=1, by fold: known minimum f*, pairwise accuracy (ties right) of train and test
-METRICS = [("test", metric) for metric in ("map", "ndcg@10", "mean_ndcg")]
-METRICS += [(part, metric) for part in ("test", "train") for metric in ("pa", "pa_ties")]
-LABELS = {"map": "MAP", "ndcg@10": "NDCG@10", "mean_ndcg": "MeanNDCG", "pa": "PA", "pa_ties": "PA (ties right)"}
 SOLVERS = ("scan", "ost", "dcm", "p-swx")
 TENTHS = ("mq2008-list", "mq2007-list", "mslr-web10k")
 
@@ -159,46 +151,6 @@ def mq2008_folds(folder):
     """Return [{part: Documents}] of MQ2008's five folds."""
     folds = find_folds(require_data(folder, "MQ2008"))
     return [{part: read_letor(getattr(fold, part)) for part in ("train", "vali", "test")} for fold in folds]
-
-
-def accuracies(model, parts):
-    """Return {(part, metric): value} of a fitted RankSVM by LETOR's definitions."""
-    values = {part: evaluate(table.y, model.predict(table), table.offsets) for part, table in parts.items()}
-    return {(part, metric): values[part][metric] for part, metric in METRICS}
-
-
-def check_optima(models, scores):
-    """Raise DataError unless objectives and accuracies at C=1 are the known ones."""
-    near, near_pa = 1e-8, 1e-4  # relative error of f, too strict for features in float32; error of an accuracy
-    for number, (model, values, (f, *known)) in enumerate(zip(models, scores, OPTIMA, strict=True), start=1):
-        check_near(f"objective of fold {number}", model.objective_, f, near)
-        result = values["train", "pa_ties"], values["test", "pa_ties"]
-        if not np.abs(np.subtract(result, known)).max() <= near_pa:
-            raise DataError(f"fold {number}: the benchmark's train and test accuracy are {result}, not {known}.")
-
-
-def mq2008(conditions):
-    """Time training, and measure the metrics of all folds for C=1."""
-    folds = mq2008_folds(conditions.data)
-    models = [RankSVM(C, eps=EPS, device=conditions.device).fit(parts["train"]) for parts in folds]
-    scores = [accuracies(model, parts) for model, parts in zip(models, folds, strict=True)]
-    check_optima(models, scores)
-    times = seconds(lambda: models[0].fit(folds[0]["train"]), 9)
-    note = (
-        f"{models[0].solver_}, {models[0].n_iter_} Newton and {models[0].n_cg_} CG steps, f = "
-        f"{models[0].objective_:.11g}, f* = {OPTIMA[0][0]}{paper_note('mq2008')}"
-    )
-    yield Row("the whole fit, fold 1, C=1 eps=1e-5", "MQ2008", "real", times, "s", note)
-    yield from metric_rows(scores)
-
-
-def metric_rows(scores):
-    """Yield rows of the means over folds of {(part, metric): value}."""
-    for part, metric in METRICS:
-        values = [fold[part, metric] for fold in scores]
-        note = "by fold " + " ".join(f"{value:.6f}" for value in values)
-        what, unit = f"{part} {LABELS[metric]}, C=1", f"mean of {len(values)} folds"
-        yield Row(what, "MQ2008", "real", [float(np.mean(values))], unit, note)
 
 
 def solvers(conditions):
@@ -335,14 +287,14 @@ def features(conditions):
     for name, (kind, list_parts, splits) in SETS.items():
         if kind == "real" and conditions.data is None:
             continue
-        tasks = [(list_parts, conditions.data, split) for split in range(max(2, round(conditions.scale * splits)))]
-        yield from set_rows(name, kind, list(map_in_processes(evaluate_split, tasks, conditions.workers)))
+        count = max(2, round(conditions.scale * splits))
+        results = [evaluate_split(*list_parts(conditions.data, split)) for split in range(count)]
+        yield from set_rows(name, kind, results)
 
 
-def evaluate_split(list_parts, folder, split):
-    """Return (ids of the test queries, {method: NDCG@10 (queries,)}) of one split."""
+def evaluate_split(train, validation, test):
+    """Return (ids of the test queries, {method: NDCG@10 (queries,)}) of the parts of a split."""
     warnings.filterwarnings("ignore", module="lightgbm")  # of arguments with new names
-    train, validation, test = list_parts(folder, split)
     values = {}
     for name, fit in METHODS.items():
         scores = np.asarray(fit(train, validation)(test.X), np.float64)
@@ -410,13 +362,8 @@ class SolverTraining(NamedTuple):
 
 def read_documents(name, conditions):
     """Return (Documents, shape, 'real' or 'generated') of a set of Table 1."""
-    if name == "mq2008":
-        try:
-            path = require_data(conditions.data, "MQ2008/Fold1/train.txt")
-        except DataError:
-            path = None
-        if path is not None:
-            return read_letor(path), "MQ2008", "real"
+    if name == "mq2008" and (path := find_data(conditions.data, "MQ2008/Fold1/train.txt")):
+        return read_letor(path), "MQ2008", "real"
     ((_, shape, documents),) = conditions._replace(shapes=(name,)).generate(generate_documents, (name,))
     return documents, shape, "generated"
 
@@ -444,18 +391,9 @@ def train(name, solver, conditions):
     model, precondition = make_model(solver, conditions.device), solver == "gpukit"
     few = take_queries(documents, np.arange(min(50, len(documents.qids))))
     minimize(model.prepare(few), precondition)
-    run, curve, results = model.prepare(documents), [], []
-
-    def train_once():
-        curve.clear()
-        start = time.perf_counter()
-        listen = lambda *news: curve.append((time.perf_counter() - start, news[-1]["f"]))  # noqa: E731
-        results.append(minimize(run, precondition, progress=listen))
-
-    is_cuda = run.device.is_cuda
-    times = seconds(train_once, 5 if is_cuda else 3, warm_up=int(is_cuda), limit=5.0)
-    check_solution(run.problem, results[-1])
-    model.set_trained(run, C, results[-1])
+    run = model.prepare(documents)
+    times, result, curve = time_minimize(run, precondition, warm_up=int(run.device.is_cuda), limit=5.0)
+    model.set_trained(run, C, result)
     return SolverTraining(times, [*curve, (times[-1], model.objective_)], model, 100 * model.score(documents))
 
 

@@ -69,7 +69,7 @@ def list_sizes(device):
 
 
 def run_sizes(conditions, benchmark, folder, name, *arguments):
-    """Yield rows of a benchmark of TASKS on each number of ranks."""
+    """Yield rows of a benchmark of TASKS on a shape by each number of ranks, which share a folder."""
     for size in list_sizes(conditions.device):
         yield from run_ranks(conditions, size, benchmark, folder, name, *arguments)
 

@@ -18,12 +18,10 @@ from gpukit.bench.measurement import (
     Curve,
     Row,
     environment,
-    gpu_milliseconds,
-    milliseconds,
-    record_epochs,
+    record_training,
     require_data,
+    time_step,
 )
-from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.evaluation.metrics import rmse
 from gpukit.factorization import LSHMF, MatrixFactorization
@@ -31,9 +29,7 @@ from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.neighbors.plan import Settings, columns_of
 from gpukit.ratings import Ratings, read_ratings, synth, synth_ratings
-from gpukit.ratings.orders.order import order_ratings
 
 CLOSE = 0.001  # stars: an RMSE this close to the lowest one counts as converged
 SEEDS = range(5)
@@ -86,11 +82,8 @@ def model_label(name, factors):
 def time_convergence(estimator, train, test, device):
     """Return the Curve of the test RMSE on a warm device."""
     run = estimator.set_params(device=device).prepare(train)
-    state, judge = run.session.state(), runs.Judge(run.session, test, run.scale, 0)
-    run.training.epoch(0)  # compiles, warms up
-    judge.rmse()
-    run.session.restart(state)
-    return Curve(*record_epochs(map(run.training.epoch, range(run.settings.epochs)), judge.rmse), run.clock.seconds)
+    judge = runs.Judge(run.session, test, run.scale, 0)
+    return Curve(*record_training(run, judge.rmse), run.clock.seconds)
 
 
 def epoch_samples(run, device):
@@ -101,7 +94,7 @@ def epoch_samples(run, device):
         epoch = next(numbers)
         run.session.start_epoch(run.settings.epoch_rates(epoch), schedule.turn_key(run.settings.seed, epoch))
 
-    samples = gpu_milliseconds(run_epoch, 9, 2) if device.is_cuda else milliseconds(run_epoch, 5)
+    samples = time_step(run_epoch, device, 9, 5, warm_up=2)
     check_finite(run.session)
     return samples
 
@@ -122,33 +115,6 @@ def check_finite(session):
     factors = session.state().user_factors
     if not (np.isfinite(factors).all() and np.abs(factors).max() > 0.1):
         raise DataError("the benchmark's training diverged or did not move.")
-
-
-def convergence(conditions):
-    """Time training until the test RMSE is within CLOSE of the lowest one."""
-    for name, shape, (train, test) in conditions.generate(generate_split, SHAPES, MORE):
-        for model, factors in (("CUSGD++", 32), ("CULSH-MF", 32), ("CUSGD++", 128)):
-            estimator, label = dict(make_estimators(factors))[model], model_label(model, factors)
-            for _ in range(2):  # the first one compiles everything
-                curve = time_convergence(estimator, train, test, conditions.device)
-            lowest = min(curve.errors)
-            epoch = curve.epoch_to(lowest + convert_stars(name, CLOSE))
-            note = f"RMSE {curve.errors[epoch]:.4f} after epoch {epoch + 1}; lowest {lowest:.4f}"
-            yield Row(f"time to converge {label}", shape, "generated", [1e3 * curve.times[epoch]], "ms", note)
-            if model == "CULSH-MF":
-                note = "neighbours {neighbours:.3f} s, preparation {prepare:.3f} s".format(**curve.parts)
-                what, samples = f"the same with neighbours and preparation {label}", curve.times[epoch] + curve.before
-                yield Row(what, shape, "generated", [1e3 * samples], "ms", note)
-
-
-def hashing(conditions):
-    """Time simLSH p=3 q=100 G=8 with the top 32 by both searches, ratings on the device."""
-    find = engine(conditions.device, "gpukit.neighbors").find
-    for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
-        columns = columns_of(order_ratings(train, conditions.device))
-        for search in ("hamming", "buckets"):
-            samples = milliseconds(functools.partial(find, columns, Settings(search=search)), 9, 2)
-            yield Row(f"simLSH {search} p=3 q=100 K=32", shape, "generated", samples, "ms")
 
 
 def accuracy(conditions):

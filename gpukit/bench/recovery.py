@@ -11,7 +11,6 @@ scikit-learn, or a minute to install; the best of them is known with the truth, 
 
 import functools
 import importlib.util
-import itertools
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.bench.measurement import QUANTILE, Row, absolute_error, crps, require_data
-from gpukit.bench.process import map_in_processes
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency, laplacian, normalized_adjacency, normalized_laplacian
 from gpukit.imputation.auto.judging import finite_estimate
@@ -94,10 +92,8 @@ def read_molene(folder):
 def sensor_benchmark(conditions, read):
     """Measure errors and intervals for each kind of hidden values of the Sensors that a function reads."""
     sensors = read(conditions.data)
-    tasks = [(sensors, kind, seed, conditions.device) for kind in HIDDEN for seed in sensors.seeds]
-    results = map_in_processes(evaluate, tasks, conditions.workers)
     for kind in HIDDEN:
-        evaluations = list(itertools.islice(results, len(sensors.seeds)))
+        evaluations = [evaluate(sensors, kind, seed, conditions.device) for seed in sensors.seeds]
         methods = [evaluation.methods for evaluation in evaluations]
         check_best(methods, kind)
         yield from method_rows(sensors, methods, kind)
@@ -423,11 +419,11 @@ def ends(conditions):
     if not all(importlib.util.find_spec(name) for name in ("statsmodels", "vega_datasets", "sklearn")):
         return
     names = list(TABLES)[: max(1, round(conditions.scale * len(TABLES)))]
-    tasks = [(name, pattern, seed, conditions.device) for pattern in PATTERNS for name in names for seed in TABLE_SEEDS]
-    results = map_in_processes(compare_rivals, tasks, conditions.workers)
     for pattern in PATTERNS:
-        table = {name: [next(results) for _ in TABLE_SEEDS] for name in names}
-        yield from pattern_rows(pattern, table)
+        results = {
+            name: [compare_rivals(name, pattern, seed, conditions.device) for seed in TABLE_SEEDS] for name in names
+        }
+        yield from pattern_rows(pattern, results)
 
 
 def compare_rivals(name, pattern, seed, device):

@@ -16,10 +16,10 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._pool import map_row_blocks
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, arrays_of, check_near, to_host
+from gpukit.bench.measurement import Row, arrays_of, check_near, time_step, to_host
 from gpukit.bench.ranking import generate_documents, prepare_run, product_step
 from gpukit.bench.ratings import generate_split, model_label
-from gpukit.bench.sorting import make_slices, time_step, web30k_offsets
+from gpukit.bench.sorting import make_slices, web30k_offsets
 from gpukit.device.engine import engine
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.run import Judge

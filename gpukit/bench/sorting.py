@@ -12,7 +12,7 @@ from gpukit.bench.measurement import (
     check_error,
     gpu_milliseconds,
     milliseconds,
-    queued_milliseconds,
+    time_step,
     to_host,
 )
 from gpukit.device.engine import engine
@@ -52,23 +52,6 @@ def check(keys, offsets, order):
             raise DataError(f"the benchmark's segment {segment} was not sorted right.")
 
 
-@functools.cache
-def holder():
-    """Return a function that keeps the GPU busy for about 10 ms: one segment, sorted by one block."""
-    from gpukit._cuda import cuda
-    from gpukit.sorting import gpu
-
-    count = 300_000
-    keys = cuda.to_device(np.random.default_rng(2).normal(size=count).astype(np.float32))
-    plan, order = gpu.plan([0, count], np.float32), cuda.device_array(count, np.int32)
-    return lambda: gpu.argsort(keys, plan, order)
-
-
-def time_step(step, device, repeat, repeat_on_cpu):
-    """Return [milliseconds] of a step; on a GPU without launches."""
-    return queued_milliseconds(step, repeat, holder()) if device.is_cuda else milliseconds(step, repeat_on_cpu)
-
-
 def sort_samples(keys, offsets, device):
     """Return [milliseconds] of sorts of arrays on their device, after a check."""
     sorts, arrays = engine(device, "gpukit.sorting"), arrays_of(device)
@@ -89,7 +72,7 @@ def torch_samples(keys, offsets, device):
     pattern = np.where(pattern < 0, ~pattern & 0xFFFFFFFF, pattern | 0x80000000)
     packed = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) << 32 | pattern
     packed = torch.from_numpy(packed).to(f"cuda:{device.index}")
-    return queued_milliseconds(lambda: torch.sort(packed), 21, holder())
+    return gpu_milliseconds(lambda: torch.sort(packed), 21)
 
 
 def rows(shape, offsets, device):
@@ -166,7 +149,7 @@ def kernel_samples(X, lam):
 
     out = cuda.device_array(X.shape, X.dtype)
     thresholding = gpu.Thresholding(cuda.to_device(X), cuda.to_device(lam), out)
-    return queued_milliseconds(thresholding.run, 21, holder()), out.copy_to_host()
+    return gpu_milliseconds(thresholding.run, 21), out.copy_to_host()
 
 
 def product_samples(X, lam):
@@ -200,7 +183,7 @@ def svd_samples(X, lam, driver, device):
         return (U * (S - bounds[:, None]).clamp(min=0)[:, None, :]) @ V
 
     try:
-        return gpu_milliseconds(threshold, 3)
+        return gpu_milliseconds(threshold, 3, warm_up=1)
     except torch.linalg.LinAlgError:
         return [np.nan]
 

@@ -86,9 +86,12 @@ def test_whole_runs_of_every_shape():
 
 
 def test_the_real_graph_is_read_if_it_exists(folder):
-    adjacency, data = imputation.read_ego_facebook(folder)
+    adjacency, data = imputation.make_graph("ego-facebook", Conditions(CPU, data=folder), 60)
     assert data == "real graph" and np.array_equal(adjacency.toarray(), RING)
-    assert imputation.read_ego_facebook(None) == imputation.read_ego_facebook("nowhere") == (None, "generated")
+    for conditions in (Conditions(CPU), Conditions(CPU, data="nowhere"), Conditions(CPU, (), 0.5, folder)):
+        adjacency, data = imputation.make_graph("ego-facebook", conditions, 60)
+        assert data == "generated" and adjacency.shape == (60, 60)
+    assert imputation.make_graph("64x64x2100", Conditions(CPU, data=folder), 60)[1] == "generated"
 
 
 @pytest.mark.nightly

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support import load_script
 
-from gpukit.bench import plan
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import gpu_layout
 from gpukit.factorization.shared import gpu as copies
@@ -20,6 +20,7 @@ from gpukit.imputation.distributed.share import CHUNKS, Share, equal_parts, part
 from gpukit.parallel.team import Team, pack, unpack
 from gpukit.ranking.shared import SharedPairSums, queries_of_rank
 
+plan = load_script("docs/scale.py")
 MANY = pytest.param(150, marks=pytest.mark.slow), pytest.param(512, marks=pytest.mark.nightly)
 RANKS = (2, 3, 8, 64, *MANY)
 ITEM_ROWS = 4  # of each rank

@@ -29,8 +29,7 @@ def test_the_thresholding_benchmark_checks_its_result(monkeypatch):
 def test_on_a_gpu_prepared_launches_are_timed(monkeypatch):
     monkeypatch.setattr(svt, "SLICES", {4: 3})
     monkeypatch.setattr(svt, "rivals", lambda *_: [])
-    monkeypatch.setattr(svt, "holder", lambda: None)
-    monkeypatch.setattr(svt, "queued_milliseconds", lambda run, repeat, hold: [run() or 1.0] * repeat)
+    monkeypatch.setattr(svt, "gpu_milliseconds", lambda run, repeat: [run() or 1.0] * repeat)
     rows = list(svt.thresholding(Conditions(device.Device("cuda", 0, "a GPU", (9, 0)))))
     assert [row.what for row in rows] == [f"singular-value thresholding, {kind}" for kind in svt.KINDS]
 

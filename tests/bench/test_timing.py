@@ -64,16 +64,28 @@ def test_long_runs_are_repeated_up_to_the_limit():
     assert len(measurement.seconds(step, 9, clock=step.clock, limit=0.1)) == 1
 
 
-@pytest.mark.parametrize("repeat, warm_up", [(3, 2), (1, 1), (4, 0)])
-def test_milliseconds_of_a_gpu_do_not_include_warm_up(gpu, repeat, warm_up):
-    assert measurement.gpu_milliseconds(gpu, repeat, warm_up) == [warm_up + 1.0 + call for call in range(repeat)]
-
-
 @pytest.mark.parametrize("repeat, warm_up", [(3, 2), (1, 5), (4, 0)])
-def test_queued_milliseconds_include_neither_warm_up_nor_hold(gpu, repeat, warm_up):
+def test_milliseconds_of_a_gpu_include_neither_warm_up_nor_the_busy_step(gpu, repeat, warm_up, monkeypatch):
+    holds = []
+
     def hold():
+        holds.append(gpu.calls)
         gpu.now += 1000.0
 
-    assert measurement.queued_milliseconds(gpu, repeat, hold, warm_up) == [
-        warm_up + 1.0 + call for call in range(repeat)
-    ]
+    monkeypatch.setattr(measurement, "busy_step", lambda: hold)
+    assert measurement.gpu_milliseconds(gpu, repeat, warm_up) == [warm_up + 1.0 + call for call in range(repeat)]
+    assert holds == [warm_up]
+
+
+def test_a_training_starts_anew_after_the_warm_up():
+    calls = []
+    session = SimpleNamespace(
+        state=lambda: "start",
+        restart=lambda state: calls.append(f"restart from {state}"),
+        finish=lambda: calls.append("finish"),
+    )
+    training, settings = SimpleNamespace(epoch=calls.append), SimpleNamespace(epochs=2)
+    run = SimpleNamespace(session=session, training=training, settings=settings)
+    values, times = measurement.record_training(run, lambda: len(calls))
+    assert calls == [0, "finish", "restart from start", 0, "finish", 1, "finish"]
+    assert values == [5, 7] and times == sorted(times)

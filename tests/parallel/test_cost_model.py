@@ -1,4 +1,4 @@
-"""Choice and message of --gpus auto and --ranks auto: several GPUs only for long computations."""
+"""Choice and message of --gpus auto: several GPUs only for long computations."""
 
 import zipfile
 from types import SimpleNamespace
@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpukit._pool import cores
 from gpukit.cli import options, teams
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
@@ -97,7 +96,6 @@ def test_methods_that_are_not_distributed(tmp_path):
         ({"gpus": "auto"}, "cpu", 2, 1, "--device cpu names one place"),
         ({"gpus": "auto"}, "auto", 0, 1, "no GPU was found"),
         ({"gpus": "auto"}, "auto", 1, 1, "no other GPU was found"),
-        ({"ranks": "auto"}, "auto", 2, 1, f"--ranks auto: one process (its threads use all {cores()} processors"),
         ({"gpus": 3}, "auto", 2, 3, ""),
         ({"ranks": 4}, "auto", 0, 4, ""),
         ({}, "auto", 2, 1, ""),
@@ -116,7 +114,7 @@ def test_choice_and_message(requested, device, available, expected, message, mon
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5", "Auto", "", "٠"], ids=str)
-def test_invalid_numbers_of_ranks(value):
+def test_invalid_numbers_of_gpus(value):
     with pytest.raises(Exception, match="is no number from 1 on, nor auto"):
         options.Count().convert(value, None, None)
     assert options.Count().convert("auto", None, None) == "auto" and options.Count().convert("12", None, None) == 12

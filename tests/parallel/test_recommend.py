@@ -42,8 +42,8 @@ def test_the_lists_of_one_process(model, tmp_path, launcher, by, monkeypatch):
 def test_ranks_require_all_users(model):
     code, out, err = run_here("recommend", model, "--user", 1, "--ranks", 2)
     assert code == 2 and out == "" and "add --all" in err and err.count("\n") == 1
-    code, out, err = run_here("recommend", model, "--user", 1, "--ranks", "auto", "--device", "cpu")
-    assert code == 0 and err.startswith("--ranks auto: one process (") and out.count("\n") == 11
+    code, out, err = run_here("recommend", model, "--user", 1, "--gpus", "auto", "--device", "cpu")
+    assert code == 0 and err.startswith("--gpus auto: one process (") and out.count("\n") == 11
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ READ = {  # input of commands
     *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
     *("recommend --titles", "similar MODEL", "similar --titles", "explain MODEL", "explain --titles", "export MODEL"),
     *("recommend --ratings", "recommend --categories"),
-    *("update MODEL", "update NEW", "update --test", "ranksvm PATH", "ranksvm --validation"),
+    *("update MODEL", "update NEW", "ranksvm PATH", "ranksvm --validation"),
     *(
         "ranksvm --test",
         "rank MODEL",

@@ -74,9 +74,8 @@ def test_who_is_not_known_and_what_is_new(verb, files, model):
         "recommendations"
     ]
     assert [row["item"] for row in alone] == [row["item"] for row in listed]
-    later = "--force", "--test", files / "later.csv"
-    out = verb("update", model, files / "mine.csv", "--model", files / "new.gpukit", *later, *CPU)
-    assert out.code == 0 and "3 new clicks" in out.out and "1 new users" in out.out and "NDCG@10" in out.out
+    out = verb("update", model, files / "mine.csv", "--model", files / "new.gpukit", "--force", *CPU)
+    assert out.code == 0 and "3 new clicks" in out.out and "1 new users" in out.out
     again = json.loads(verb("recommend", files / "new.gpukit", "--user", "me", "--json", *CPU).out)["recommendations"]
     assert kin(again)
 

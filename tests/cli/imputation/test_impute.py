@@ -376,7 +376,7 @@ def test_ctrl_c_while_writing_leaves_no_half_file(verb, graph, tmp_path, monkeyp
 
 def test_ctrl_c_after_writing_says_that_the_file_is_whole(verb, graph, tmp_path, monkeypatch, heeded):
     path, _ = graph()
-    monkeypatch.setattr(steps, "judge", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(steps, "evaluate", lambda *_: signal.raise_signal(signal.SIGINT))
     result = verb("impute", path, "--output", tmp_path / "o.npz", *PLAIN, "--quiet")
     assert result.code == 130 and result.err == f"Interrupted. {tmp_path / 'o.npz'} is whole.\n"
     assert "tensor" in written(tmp_path / "o.npz")

@@ -2,9 +2,9 @@
 
 A step is an epoch of the factorization, a product of RankSVM with the Hessian, or a step of the imputation. Numbers of
 exchanges, layouts, memory and parts are those of the solvers. PARAMETERS are times and rates of H200s with their
-source. tests/bench/test_plan.py compares the model with the rows of docs/benchmarks.csv.
+source. tests/bench/test_scale.py compares the model with the rows of docs/benchmarks.csv.
 
-    python -m gpukit.bench.plan      prints the tables of docs/scale.md
+    python docs/scale.py      prints the tables of docs/scale.md
 """
 
 from typing import NamedTuple

@@ -5,13 +5,14 @@ import re
 from pathlib import Path
 
 import pytest
+from support import load_script
 
-from gpukit.bench import plan
 from gpukit.bench.imputation import SHAPES as TENSORS
 from gpukit.documents import synth as documents
 from gpukit.factorization.plan import packing_of
 from gpukit.ratings import synth as ratings
 
+plan = load_script("docs/scale.py")
 DOCS = Path(__file__).parents[2] / "docs"
 CLOSE = 0.15
 LEVELS = {"netflix": 5, "mslr-web30k": 5, "mslr-web10k": 5, "mq2007": 3, "mq2007-list": 1_268}

@@ -17,7 +17,7 @@ METRICS = {"hr": "HR", "recall": "recall", "ndcg": "NDCG"}  # whose differences 
 WINNER = "ndcg"  # the metric that selects the best
 
 
-def judge(ask, fitted, other, stages, team):
+def evaluate_lists(ask, fitted, other, stages, team):
     """Return (judging.Report of a test file, rows of differences), computed by all ranks."""
     from gpukit.factorization.answers import judging
 
@@ -106,20 +106,16 @@ def best_line(full, k):
     )
 
 
-def result(results):
+def facts_of(results):
     """Return the --json output."""
     full, differences = results
-    return {"judged": "lists", "lists": as_json(full), "differences": differences}
-
-
-def as_json(report_of_lists):
-    """Return a judging.Report for JSON."""
-    return {
-        "users": len(report_of_lists.users),
-        "results": {k: report_of_lists.rows(k) for k in report_of_lists.cuts},
-        "best": {k: report_of_lists.judged[report_of_lists.best(WINNER, k)].predictor for k in report_of_lists.cuts},
-        "left_out": {**report_of_lists.left_out._asdict(), "other_model": report_of_lists.strange},
+    lists = {
+        "users": len(full.users),
+        "results": {k: full.rows(k) for k in full.cuts},
+        "best": {k: full.judged[full.best(WINNER, k)].predictor for k in full.cuts},
+        "left_out": {**full.left_out._asdict(), "other_model": full.strange},
     }
+    return {"judged": "lists", "lists": lists, "differences": differences}
 
 
 def difference_row(metric, difference):
@@ -151,7 +147,7 @@ def format_p(p):
     return "< 0.0002" if p < 0.0002 else f"{p:.4f}"
 
 
-def read_line(path, clicks, ratings):
+def describe_clicks(path, clicks, ratings):
     """Describe the input and that it is taken as clicks.
 
     ratings: the Ratings whose clicks these are.
@@ -163,21 +159,21 @@ def read_line(path, clicks, ratings):
     return f"{path}: {len(clicks):,} clicks (implicit feedback){of}{often}, {users:,} users, {items:,} items"
 
 
-def closing_table(model, test, positive_from=None, split="random", seed=0, length=10):
+def closing_table(model, test, ask):
     """Return the judging.Report of a trained model's lists on the clicks of a test, next to the baselines.
 
-    length: of the lists. None without a test, or if the test cannot be evaluated. If the test's users are new to the
-    model (split 'users'), the first four fifths of their clicks are given.
+    None without a test, or if the test cannot be evaluated. If the test's users are new to the model (--split users),
+    the first four fifths of their clicks are given.
     """
     from gpukit.factorization.answers.judging import split_new_users
 
     if test is None:
         return None
     try:
-        given_clicks, later = None, clicks_after(test, positive_from)
-        if split == "users":
-            given_clicks, later = split_new_users(later, seed=seed)
-        return model.evaluate_lists(later, min(length, len(model.item_ids_)), given=given_clicks)
+        given_clicks, later = None, clicks_after(test, ask.positive_from)
+        if ask.split == "users":
+            given_clicks, later = split_new_users(later, seed=ask.seed)
+        return model.evaluate_lists(later, min(10, len(model.item_ids_)), given=given_clicks)
     except DataError as error:
         report.remark(f"The lists were not evaluated: {error}", False)
         return None
