@@ -325,6 +325,10 @@ def choose_by_times(table, sides, words):
     unnamed = not name and (are_rising(words) or are_rising(words[::-1]))
     if not down and (not rows.labels or (unnamed and not are_years(head))):
         return columns
+    odd = next((row for row, word in enumerate(words) if kind(word) != "date"), 0)
+    if odd:
+        what = f"{quote(words[odd])} is no time like the others. Correct or remove the line."
+        raise DataError(f"{table.path}, {table.place(odd)}: {what}")
     what = "times too, as its columns are" if down else "no times"
     raise unclear_error(table, rows.header, f"its lines are labelled {', '.join(map(quote, words[:2]))}, ...: {what}")
 

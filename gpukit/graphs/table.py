@@ -345,8 +345,9 @@ def _refuse_other_number(table, header, number):
     if kind != number:
         options = {"weight": "--edges (edges=)", "distance": "--distances (distances=)"}
         raise DataError(
-            f"{table.path}: the column {table.first[2]!r} seems to hold {kind}s, and {options[number]} takes {number}s: "
-            f"a larger weight means more alike, a larger distance less. Use {options[kind]}, or name the column {number}."
+            f"{table.path}: the column {table.first[2]!r} seems to hold {kind}s, not {number}s as {options[number]} "
+            f"takes: the larger a weight is, the more alike its vertices are. Use {options[kind]}, or name the column "
+            f"{number}."
         )
 
 
