@@ -131,7 +131,7 @@ def test_a_header_that_names_the_other_number(name, option, tmp_path):
     """A distance as a weight would join the farthest vertices most."""
     (tmp_path / "pairs.csv").write_text(f"from,to,{name}\na,b,5\nb,c,3\n")
     (tmp_path / "values.csv").write_text("time,a,b,c\n2024-01-01,1,2,\n2024-01-02,2,,3\n")
-    with pytest.raises(DataError, match=f"pairs.csv: the column '{name}' seems to hold .* and --{option}"):
+    with pytest.raises(DataError, match=f"pairs.csv: the column '{name}' seems to hold .* as --{option}"):
         read_graph(tmp_path / "values.csv", **{option: tmp_path / "pairs.csv"})
 
 
