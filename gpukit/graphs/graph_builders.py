@@ -27,6 +27,7 @@ SMALLEST_WEIGHT = 1e-3  # so that remote vertices have neighbours; test
 RADIUS = 6371.0088  # km, mean radius of the earth
 FIRST = {"lat", "latitude", "y", "northing", "ycoord", "ycoordinate"}
 SECOND = {"lon", "lng", "long", "longitude", "x", "easting", "xcoord", "xcoordinate"}
+THIRD = {"z", "zcoord", "zcoordinate"}
 BLOCK = 1 << 20  # correlations per block, to fit the cache
 DEGREES = {"lat", "latitude", "lon", "lng", "long", "longitude"}
 
@@ -117,6 +118,11 @@ def columns_of(names, what):
         raise DataError(
             f"{what}: the columns are {titles}; latitude and longitude, or x and y, are to be among them. Name them "
             "so, in the first line of a text: sensor,latitude,longitude."
+        )
+    if not THIRD.isdisjoint(names):
+        raise DataError(
+            f"{what}: the columns are {titles}, and distances are of two coordinates. Leave the third one out if it "
+            "says little, or give the distances themselves (--distances, graph_from_distances)."
         )
     rest = [index for index in range(len(names)) if index not in (result[0][0], result[1][0])]
     unnamed = ("", "index", "id", "name")

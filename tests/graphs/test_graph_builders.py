@@ -89,6 +89,20 @@ def test_bad_coordinates(coordinates, error):
         graph_from_coordinates(coordinates)
 
 
+def test_a_third_coordinate_is_refused():
+    """It was left out silently: stations above each other had the same place."""
+    places = pandas.DataFrame({"sensor": ["a", "b", "c"], "x": [1, 1, 1], "y": [2, 2, 2], "z": [0, 10, 90]})
+    with pytest.raises(DataError, match="columns are x, y, z, and distances are of two coordinates"):
+        graph_from_coordinates(places.set_index("sensor"))
+
+
+def test_a_table_that_lacks_vertices_of_the_graph(tmp_path):
+    (tmp_path / "edges.csv").write_text("from,to\na,b\nb,c\nc,d\n")
+    (tmp_path / "values.csv").write_text("time,a,b\n2024-01-01,1,2\n2024-01-02,,3\n2024-01-03,1,3\n")
+    with pytest.raises(DataError, match="values.csv lacks 'c', 'd' of the graph's 4 vertices. Give each a column"):
+        read_graph(tmp_path / "values.csv", edges=tmp_path / "edges.csv")
+
+
 def test_distances_as_in_the_paper():
     D = np.array([[0, 1, 4, 90], [1, 0, 2, 90], [4, 2, 0, 90], [90, 90, 90, 0.0]])
     found = graph_from_distances(D).adjacency.toarray()
