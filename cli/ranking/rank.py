@@ -60,8 +60,8 @@ def rank(ask, stages):
         return
     with report.collect_warnings(ask.quiet):
         documents, scores, *others = scores_of(ask, stages)
-    if ask.qrels is not None:
-        documents = trec.relabel(documents, ask.qrels)
+        if ask.qrels is not None:
+            documents = trec.relabel(documents, ask.qrels)
     if ask.output is not None or not (ask.as_json or shows_metrics(ask)):
         write(ask, documents, scores)
         stages.done("writing")

@@ -301,8 +301,9 @@ def _read_text(stream, groups, null, n_features, dtype):
     """Return the Documents of svmlight text; groups: count files next to it."""
     from gpukit.documents.gather import DocumentsBuilder, assemble_features
 
-    head = stream.text_head()
-    groups = [] if _has_qids(head) else groups
+    head, unread = stream.text_head(), []
+    if _has_qids(head):
+        groups, unread = [], groups
     builder = DocumentsBuilder(stream, not groups, null, dtype)
     with contextlib.closing(stream.blocks(sources.count_marks(head))) as blocks:
         for block in strip_blank_end(blocks, " ", stream.name):
@@ -310,6 +311,8 @@ def _read_text(stream, groups, null, n_features, dtype):
     builder.finish()
     X = assemble_features(builder, _width(builder.largest, n_features, stream.name))
     offsets, qids = builder.queries() if not groups else _groups(groups, stream.name, builder.rows)
+    for path in unread:
+        _warn_of_other_counts(path, np.diff(offsets).tolist(), stream.name)
     if builder.nulls and null == NULL_KEPT:
         fill_nulls(X, offsets)
     return Documents(X, builder.joined_labels(), offsets, qids, builder.joined_comments())
@@ -366,6 +369,14 @@ def _groups(paths, name, rows):
             "One of the two belongs to another file, or is cut short."
         )
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64), np.arange(1, len(counts) + 1, dtype=np.int64)
+
+
+def _warn_of_other_counts(path, counts, name):
+    """Warn if a file of document counts contradicts the query ids of the documents, which are used."""
+    with contextlib.suppress(DataError):
+        if _counts(path) == counts:
+            return
+    warnings.warn(f"{path} is not read: {name} has query ids, and other numbers of documents for them.", stacklevel=5)
 
 
 def _counts(path):

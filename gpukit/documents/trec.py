@@ -5,6 +5,7 @@ one word. A document without one is named by its number in the file, from 1.
 """
 
 import re
+import warnings
 
 import numpy as np
 
@@ -57,7 +58,10 @@ def read_qrels(path):
 
 
 def relabel(documents, path):
-    """Return Documents with the labels of a qrels file, 0 for pairs that it lacks; DataError if it has none of them."""
+    """Return Documents with the labels of a qrels file, 0 for pairs that it lacks.
+
+    Raises DataError if it has none of them. Relevant documents that are not among them are a UserWarning.
+    """
     labels, names = read_qrels(path), document_names(documents)
     queries = np.repeat(documents.qids, np.diff(documents.offsets)).tolist()
     pairs = [(str(query), name) for query, name in zip(queries, names)]
@@ -65,5 +69,14 @@ def relabel(documents, path):
         raise DataError(
             f"{path} has none of the {len(pairs):,} documents: the first is {quote(pairs[0][1])} of query "
             f"{quote(pairs[0][0])}. Name documents by the docid of their comments, or by their number in the file."
+        )
+    lost = sorted({pair for pair, label in labels.items() if label > 0} - set(pairs))
+    if lost:
+        queries = len({query for query, _ in lost} - set(map(str, documents.qids.tolist())))
+        warnings.warn(
+            f"{path} has {len(lost):,} relevant documents that are not among the {len(pairs):,}, such as "
+            f"{quote(lost[0][1])} of query {quote(lost[0][0])}; {queries:,} of their queries are not either. Metrics "
+            "leave them out, where trec_eval counts them as missed.",
+            stacklevel=2,
         )
     return documents._replace(y=np.array([labels.get(pair, 0.0) for pair in pairs]))

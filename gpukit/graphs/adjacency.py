@@ -318,7 +318,7 @@ def _from_edges(edges, weights, vertices, names):
         raise DataError(f"an edge names vertex {largest}, but the vertices are 0 to {size - 1}.")
     low, high = edges.min(axis=1), edges.max(axis=1)
     weights = weights.astype(np.float64)
-    first = _first_occurrences(low, high, weights, names)
+    first = first_occurrences(low, high, weights, names, "edge between", "weight")
     low, high, weights = low[first], high[first], weights[first]
     ends = np.concatenate((low, high)), np.concatenate((high, low))
     both = sparse.coo_array((np.concatenate((weights, weights)), ends), shape=(size, size))
@@ -339,19 +339,19 @@ def _vertices(edges):
     return edges.astype(np.int64)
 
 
-def _first_occurrences(low, high, weights, names):
-    """Return the index of each edge's first occurrence.
+def first_occurrences(low, high, numbers, names, what, number):
+    """Return the index of the first occurrence of each pair (low, high).
 
-    Raises DataError if a later one has another weight.
+    Raises DataError if a later one has another number. what, number: names of both in the message.
     """
     order = np.lexsort((high, low))
     same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
-    differs = same & (np.abs(np.diff(weights[order])) > ROUNDING * np.abs(weights[order][1:]))
+    differs = same & (np.abs(np.diff(numbers[order])) > ROUNDING * np.abs(numbers[order][1:]))
     if differs.any():
         one, other = order[np.argmax(differs) :][:2]
         i, j = _name_of(low[one], names), _name_of(high[one], names)
         raise DataError(
-            f"the edge between vertices {i} and {j} has the weight {weights[one]:g} and, later in the "
-            f"list, {weights[other]:g}. Keep one of them."
+            f"the {what} vertices {i} and {j} has the {number} {numbers[one]:g} and, later in the "
+            f"list, {numbers[other]:g}. Keep one of them."
         )
     return order[np.concatenate((np.ones(min(1, len(order)), dtype=bool), ~same))]

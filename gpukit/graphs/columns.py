@@ -10,6 +10,7 @@ import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.adjacency import list_names
 from gpukit.graphs.time_parsing import DATE, are_dates, are_years
 from gpukit.io.arrays import normalize_name
 from gpukit.io.sheet import MISSING
@@ -292,17 +293,24 @@ def choose_by_vertices(table, frame, sides, known, count):
     They match by label or number. None without a graph. Raises DataError if both or neither match. Numeric labels have
     a lower weight, because steps 0, 1, 2, ... contain many.
     """
-    scores = []
+    scores, lacking = [], []
     for side in sides:
         labels = {*labels_of(table, frame, side)} if side.layout == "rows" else {*sensors_of(table, side)}
         is_named = bool(known and labels) and (known <= labels if count is not None else labels <= known)
         weight = 1 if all(map(str.isdecimal, known)) else 2
         size = len(frame) if side.layout == "rows" else len(side.values)
+        lacking.append(sorted(known - labels))
         scores.append(is_named * weight + 2 * (size == count))
     if scores[0] != scores[1]:
         return sides[int(scores[1] > scores[0])]
     if count is None:
         return None
+    lacking = min(lacking, key=len)
+    if not any(scores) and 0 < len(lacking) < len(known):
+        raise DataError(
+            f"{table.path} lacks {list_names(lacking, quote)} of the graph's {count:,} vertices. Give each a column, "
+            "or a row, empty where its values are missing."
+        )
     what = "both could be the vertices" if any(scores) else "neither is its vertices"
     sizes = f"{len(frame):,} rows of {len(sides[1].values):,} values, and the graph has {count:,} vertices"
     raise unclear_error(table, sides[0].header, f"{sizes}: {what}", (0,))
@@ -325,6 +333,10 @@ def choose_by_times(table, sides, words):
     unnamed = not name and (are_rising(words) or are_rising(words[::-1]))
     if not down and (not rows.labels or (unnamed and not are_years(head))):
         return columns
+    odd = next((row for row, word in enumerate(words) if kind(word) != "date"), 0)
+    if odd:
+        what = f"{quote(words[odd])} is no time like the others. Correct or remove the line."
+        raise DataError(f"{table.path}, {table.place(odd)}: {what}")
     what = "times too, as its columns are" if down else "no times"
     raise unclear_error(table, rows.header, f"its lines are labelled {', '.join(map(quote, words[:2]))}, ...: {what}")
 

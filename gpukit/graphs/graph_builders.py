@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from gpukit.base import check_integer
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
+from gpukit.graphs.adjacency import ROUNDING, first_occurrences
 from gpukit.graphs.columns import is_called
 from gpukit.graphs.convert import numbers
 from gpukit.graphs.table import pairs_of as pairs_in
@@ -25,6 +27,7 @@ SMALLEST_WEIGHT = 1e-3  # so that remote vertices have neighbours; test
 RADIUS = 6371.0088  # km, mean radius of the earth
 FIRST = {"lat", "latitude", "y", "northing", "ycoord", "ycoordinate"}
 SECOND = {"lon", "lng", "long", "longitude", "x", "easting", "xcoord", "xcoordinate"}
+THIRD = {"z", "zcoord", "zcoordinate"}
 BLOCK = 1 << 20  # correlations per block, to fit the cache
 DEGREES = {"lat", "latitude", "lon", "lng", "long", "longitude"}
 
@@ -115,6 +118,11 @@ def columns_of(names, what):
         raise DataError(
             f"{what}: the columns are {titles}; latitude and longitude, or x and y, are to be among them. Name them "
             "so, in the first line of a text: sensor,latitude,longitude."
+        )
+    if not THIRD.isdisjoint(names):
+        raise DataError(
+            f"{what}: the columns are {titles}, and distances are of two coordinates. Leave the third one out if it "
+            "says little, or give the distances themselves (--distances, graph_from_distances)."
         )
     rest = [index for index in range(len(names)) if index not in (result[0][0], result[1][0])]
     unnamed = ("", "index", "id", "name")
@@ -225,7 +233,7 @@ def graph_from_distances(distances: Table, neighbors: int | None = None, ids: Ar
     ----------
     distances : (N, N), DataFrame or list
         A square array or DataFrame (NaN and infinity: no edge), or a DataFrame or list of (vertex, vertex, distance).
-        Of a pair in both directions, the shorter distance is used.
+        Of a pair in both directions, the shorter distance is used, with a UserWarning if they differ.
     neighbors : int or None
         Number of nearest neighbours of each vertex. None: all with weight 0.1.
     ids : (N,) or None
@@ -239,7 +247,8 @@ def graph_from_distances(distances: Table, neighbors: int | None = None, ids: Ar
     Raises
     ------
     DataError
-        A distance is negative, there are none, or ids are repeated.
+        A distance is negative, or not 0 from a vertex to itself, there are none, ids are repeated, or a pair has two
+        distances in one direction.
     """
     import pandas
 
@@ -247,12 +256,21 @@ def graph_from_distances(distances: Table, neighbors: int | None = None, ids: Ar
     if ids is not None:
         refuse_repeated(list(map(str, ids)), "the vertices have the label")
     rows, columns, lengths, ids = pairs_of(as_frame(distances), ids)
+    loops = np.flatnonzero((rows == columns) & np.isfinite(lengths) & (lengths != 0))
+    if loops.size:
+        raise DataError(
+            f"the distance from {ids[rows[loops[0]]]} to itself is {lengths[loops[0]]:g}, not 0. Correct it; weights, "
+            "which grow with likeness, are edges (--edges)."
+        )
     is_edge = (rows != columns) & np.isfinite(lengths)
     rows, columns, lengths = rows[is_edge], columns[is_edge], lengths[is_edge]
     if (lengths < 0).any():
         raise DataError(f"a distance is {lengths.min():g}; distances are not negative.")
     if not len(lengths):
         raise DataError("no two of the vertices have a distance.")
+    first = np.sort(first_occurrences(rows, columns, lengths, ids, "pair of", "distance"))
+    rows, columns, lengths = rows[first], columns[first], lengths[first]
+    warn_of_directions(rows, columns, lengths, ids)
     lengths = scale_near_one(lengths)
     weights = gaussian(lengths, float(np.std(np.r_[lengths, np.zeros(len(ids))])))
     rank = pandas.Series(lengths).groupby(rows).rank(method="first").to_numpy()
@@ -260,6 +278,21 @@ def graph_from_distances(distances: Table, neighbors: int | None = None, ids: Ar
         rank <= how_many(neighbors, len(ids)) if neighbors is not None else (weights >= least_weight) | (rank == 1)
     )
     return Graph(symmetric_graph(rows[is_kept], columns[is_kept], weights[is_kept], len(ids)), ids)
+
+
+def warn_of_directions(rows, columns, lengths, ids):
+    """Warn of pairs whose distance depends on the direction."""
+    order = np.lexsort((np.maximum(rows, columns), np.minimum(rows, columns)))
+    row, column, length = rows[order], columns[order], lengths[order]
+    is_pair = (row[:-1] == column[1:]) & (column[:-1] == row[1:])
+    differs = is_pair & (np.abs(np.diff(length)) > ROUNDING * length[1:])
+    if differs.any():
+        at = int(np.argmax(differs))
+        warnings.warn(
+            f"{np.count_nonzero(differs):,} pairs have another distance in the other direction, such as {length[at]:g} "
+            f"from {ids[row[at]]} to {ids[column[at]]} and {length[at + 1]:g} back. The shorter one is used.",
+            stacklevel=3,
+        )
 
 
 def pairs_of(distances, ids):
@@ -270,7 +303,7 @@ def pairs_of(distances, ids):
         array = as_array(distances, "distances")
         if array.ndim != 2:
             raise DataError(f"distances are a table, with two axes; the shape of these is {array.shape}.")
-        if array.shape[0] == array.shape[1]:
+        if array.shape[0] == array.shape[1] and array.dtype.kind in "biuf":
             names = np.arange(len(array)) if ids is None else ids
             distances = pandas.DataFrame(array, names, names)
         else:

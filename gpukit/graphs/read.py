@@ -163,7 +163,8 @@ def _graph_source(coordinates, distances, neighbors):
     if distances is None:
         return None, lambda values: _graph_of_series(values, neighbors), ""
     frame, make = graph_builders.read_distances(distances), graph_builders.graph_from_distances
-    return make(frame).vertices, lambda values: make(frame, neighbors, vertices(values)), str(distances)
+    known = graph_builders.pairs_of(frame, None)[-1]
+    return known, lambda values: make(frame, neighbors, vertices(values)), str(distances)
 
 
 def _graph_of_series(values, neighbors):

@@ -22,11 +22,16 @@ from gpukit.graphs.column_types import (
     types_of_frame,
 )
 from gpukit.graphs.columns import columns_of, labels_of, refuse_words, role_of, sensors_of, warn_of_kept, words_of
+from gpukit.io.arrays import normalize_name
 from gpukit.io.sheet import MISSING, FrameTable, Table, open_table
 from gpukit.io.words import as_ids, is_integer, is_number, quote, refuse_repeated, text_array
 
 ENDS = {  # names of the ends of an edge in headers
     *("source", "target", "from", "to", "src", "dst", "node1", "node2", "fromnodeid", "tonodeid", "start", "end"),
+}
+NUMBERS = {  # names of the numbers of pairs in headers
+    "weight": {"weight", "similarity", "correlation"},
+    "distance": {"distance", "dist", "cost", "length", "km", "metres", "meters", "miles"},
 }
 SIZES = "a square table has as many rows as columns, a list two or three columns (vertex, vertex, weight or distance)"
 SEVERAL = "Give each time of a sensor once; where clocks are set back, give times in UTC or with their offset."
@@ -318,6 +323,7 @@ def pairs_of(table, what, number):
     The table has two or three columns. what, number: names of a line and of its number in messages.
     """
     header = _list_header(table)
+    _refuse_other_number(table, header, number)
     frame = table.frame(header, ids=(0, 1))
     if frame.shape[1] not in (2, 3) or not table.first[0]:
         raise DataError(f"{table.path}: each {what} is two vertices, or two and a {number}; quote names with blanks.")
@@ -330,6 +336,19 @@ def pairs_of(table, what, number):
         raise DataError(f"{table.path}, {table.place(row)}: {what} {row + 1:,} is incomplete; each needs {needs}.")
     places, ids = _number_vertices(table, frame)
     return places, numbers, ids
+
+
+def _refuse_other_number(table, header, number):
+    """Raise DataError if a list's header names distances where weights are wanted, or weights for distances."""
+    name = normalize_name(table.first[2]) if header and len(table.first) == 3 else ""
+    kind = next((kind for kind, names in NUMBERS.items() if name in names), number)
+    if kind != number:
+        options = {"weight": "--edges (edges=)", "distance": "--distances (distances=)"}
+        raise DataError(
+            f"{table.path}: the column {table.first[2]!r} seems to hold {kind}s, not {number}s as {options[number]} "
+            f"takes: the larger a weight is, the more alike its vertices are. Use {options[kind]}, or name the column "
+            f"{number}."
+        )
 
 
 def _list_header(table):

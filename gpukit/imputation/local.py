@@ -196,7 +196,7 @@ def coefficients(x, y, group, count, rounds, rng):
         rows = sample_groups(group, most, rng)
         return regress(x[rows], y[rows], np.searchsorted(group[rows], np.arange(groups + 1)), start, pull, rounds)
 
-    kind, sizes = group // count, np.square(x).mean(axis=0, dtype=np.float64)
+    kind, sizes = group // count, np.square(x).sum(axis=0, dtype=np.float64) / max(1, len(x))
     vertex_ridge = 30.0  # weight of a vertex's start, in values; ablated
     kind_pull = 100.0 * sizes[None]  # weight of a kind's start: values of usual size
     common = fit(np.zeros(len(y), np.int64), 1, np.zeros((1, x.shape[1])), kind_pull, MOST_VALUES)

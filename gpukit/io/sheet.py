@@ -352,7 +352,7 @@ def _are_in_blanks(lines):
         return len(lines[0].split()) == len(words) > 1
     if len(words) == 3 and all(map(is_integer, words[:2])):
         return True
-    return any(" " in field for field in last) and all(map(with_point, words[2:]))
+    return any(" " in field for field in last) and all(map(with_point, words[2:] or words))
 
 
 def _concatenate(parts, is_value):

@@ -51,19 +51,35 @@ UNSCALED = Scaling("none")
 def fit(kind, X, offsets=None, span=None):
     """Return the Scaling of the training set's X (l, n) with queries offsets (m + 1,).
 
-    span: `ranges` of X if they are known. Raises DataError for a kind that a sparse X does not support.
+    span: `ranges` of X if they are known. Raises DataError for a kind that a sparse X does not support, and for a
+    feature that float64 cannot scale.
     """
     if kind not in FITTED:
         return Scaling(kind)
+    span = span or ranges(X)
+    check_spans(kind, *span)
     if kind == "deviation":
         low, spread = _sparse_spread(X, offsets) if hasattr(X, "indptr") else dense_spread(X, offsets, span)
         return Scaling(kind, low, inverse(spread))
-    low, high = span or ranges(X)
+    low, high = span
     if hasattr(X, "indptr") and low.any():
         raise DataError(
             f"scale='minmax' cannot shift a sparse X, and it holds {low.min():g}. Use scale='none', or X.toarray()."
         )
     return Scaling(kind, low, inverse(high - low))
+
+
+def check_spans(kind, low, high):
+    """Raise DataError for a feature whose range, or one divided by it, is not finite in float64."""
+    with np.errstate(over="ignore", divide="ignore"):
+        span = high - low
+        wrong = np.flatnonzero((span > 0) & ~(np.isfinite(span) & np.isfinite(1.0 / span)))
+    if wrong.size:
+        column = wrong[0]
+        raise DataError(
+            f"scale={kind!r} (--scale {kind}) cannot scale feature {column + 1}, {low[column]:g} to {high[column]:g}: "
+            "its range, or one divided by it, is beyond float64. Give the feature in another unit."
+        )
 
 
 def inverse(width):
@@ -127,12 +143,13 @@ def _sparse_spread(X, offsets):
 
     width = np.zeros(X.shape[1])
     np.maximum.at(width, X.indices, np.abs(X.data))
-    scaled = csr_array((X.data * inverse(width)[X.indices], X.indices, X.indptr), X.shape)
+    exponent = np.frexp(width)[1]
+    scaled = csr_array((np.ldexp(np.asarray(X.data, np.float64), -exponent[X.indices]), X.indices, X.indptr), X.shape)
     lengths, rows = np.diff(offsets), np.arange(X.shape[0])
     sums = csr_array((np.ones(X.shape[0]), rows, offsets), (len(lengths), X.shape[0])) @ scaled
     squares, means = scaled.power(2).sum(axis=0), sums.power(2).T @ inverse(lengths)
     spread = np.where(squares - means > rounding * squares, squares - means, 0.0)
-    return np.zeros(X.shape[1]), width * np.sqrt(spread / X.shape[0])
+    return np.zeros(X.shape[1]), np.ldexp(np.sqrt(spread / X.shape[0]), exponent)
 
 
 @by_block(lambda squares: squares.shape[0])

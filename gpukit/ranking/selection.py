@@ -204,12 +204,13 @@ def choose_on_validation(inputs, settings, validation):
 
 def choose_on_folds(inputs, settings, metric):
     """Return the Choice of candidates trained on folds of a sample; None if there are none or nothing is held out."""
-    check_metric(inputs, metric)
+    check_metric(metric, [(inputs.y, inputs.queries.offsets)])
     sample = draw_sample(inputs)
     if sample is None:
         return None
     settings, searches = settings._replace(solver="auto", device="cpu"), []
     folds = [(train.inputs, ValidationSet(held_out.inputs, metric)) for train, held_out in split_folds(sample)]
+    check_metric(metric, [(held_out.y, held_out.offsets) for _, held_out in folds], f" on held-out {sample.unit}")
     for kind in list_features(settings):
         # with more features than documents, eigenvectors cost more than the steps they save
         full = settings.precondition and (kind != "linear" or sample.X.shape[1] <= len(sample.y))
@@ -249,11 +250,12 @@ def is_behind(trial, rival):
     return trial.mean <= rival._replace(scores=rival.scores[:units], weights=rival.weights[:units]).mean
 
 
-def check_metric(inputs, metric):
-    """Raise DataError if the labels do not define the metric for choosing C; pairs are checked later."""
-    reason = metric.explain_undefined(inputs.y, inputs.queries.offsets)
-    if reason and not metric.name.startswith("pa"):
-        raise DataError(f"C cannot be chosen by {metric.name}: {reason}. Choose another metric.")
+def check_metric(metric, sets, where=""):
+    """Raise DataError if no set of (labels, offsets) defines the metric for choosing C; pairs are checked later."""
+    reasons = [metric.explain_undefined(y, offsets) for y, offsets in sets]
+    if reasons and all(reasons) and not metric.name.startswith("pa"):
+        other = "another metric" + (", or give a validation set" if where else "")
+        raise DataError(f"C cannot be chosen by {metric.name}{where}: {reasons[0]}. Choose {other}.")
 
 
 def try_paths(inputs, settings, paths, validation, budget):

@@ -34,6 +34,20 @@ def test_counts_that_are_none(plain, word, why):
         read_letor(plain)
 
 
+def test_counts_next_to_query_ids(tmp_path):
+    """The ids are used; counts that contradict them are named."""
+    (tmp_path / "a.txt").write_text("1 qid:7 1:1\n0 qid:7 1:2\n2 qid:8 1:3\n")
+    counts = tmp_path / "a.txt.group"
+    counts.write_text("2\n1\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_letor(tmp_path / "a.txt")
+    for text in ("1\n2\n", "car insurance\n"):
+        counts.write_text(text)
+        with pytest.warns(UserWarning, match="a.txt.group is not read: .*a.txt has query ids, and other numbers"):
+            assert read_letor(tmp_path / "a.txt").offsets.tolist() == [0, 2, 3]
+
+
 def test_two_lists_of_counts(plain):
     for suffix in ("query", "group"):
         plain.with_name(f"a.txt.{suffix}").write_text("2\n3\n")

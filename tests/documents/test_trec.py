@@ -35,7 +35,10 @@ def test_labels_of_qrels(tmp_path):
     path = tmp_path / "qrels"
     path.write_text("\ufeffa 0 1 2\r\nb\tQ0\t5\t-1\n\na 0 unknown 3\na 0 1 2\n")
     assert trec.read_qrels(path) == {("a", "1"): 2.0, ("b", "5"): -1.0, ("a", "unknown"): 3.0}
-    assert trec.relabel(make(None), path).y.tolist() == [2.0, 0.0, 0.0, 0.0, -1.0]
+    with pytest.warns(
+        UserWarning, match="has 1 relevant documents that are not among the 5, such as 'unknown' of query"
+    ):
+        assert trec.relabel(make(None), path).y.tolist() == [2.0, 0.0, 0.0, 0.0, -1.0]
     numbered = make(None)._replace(qids=np.array([1, 2]))
     with pytest.raises(DataError, match="has none of the 5 documents: the first is '1' of query '1'"):
         trec.relabel(numbered, path)

@@ -89,6 +89,20 @@ def test_bad_coordinates(coordinates, error):
         graph_from_coordinates(coordinates)
 
 
+def test_a_third_coordinate_is_refused():
+    """It was left out silently: stations above each other had the same place."""
+    places = pandas.DataFrame({"sensor": ["a", "b", "c"], "x": [1, 1, 1], "y": [2, 2, 2], "z": [0, 10, 90]})
+    with pytest.raises(DataError, match="columns are x, y, z, and distances are of two coordinates"):
+        graph_from_coordinates(places.set_index("sensor"))
+
+
+def test_a_table_that_lacks_vertices_of_the_graph(tmp_path):
+    (tmp_path / "edges.csv").write_text("from,to\na,b\nb,c\nc,d\n")
+    (tmp_path / "values.csv").write_text("time,a,b\n2024-01-01,1,2\n2024-01-02,,3\n2024-01-03,1,3\n")
+    with pytest.raises(DataError, match="values.csv lacks 'c', 'd' of the graph's 4 vertices. Give each a column"):
+        read_graph(tmp_path / "values.csv", edges=tmp_path / "edges.csv")
+
+
 def test_distances_as_in_the_paper():
     D = np.array([[0, 1, 4, 90], [1, 0, 2, 90], [4, 2, 0, 90], [90, 90, 90, 0.0]])
     found = graph_from_distances(D).adjacency.toarray()
@@ -104,9 +118,35 @@ def test_distances_as_in_the_paper():
 
 
 def test_of_two_directions_the_shorter_counts():
-    one = graph_from_distances(pandas.DataFrame([("a", "b", 5.0), ("b", "a", 1.0), ("b", "c", 3.0)]))
+    with pytest.warns(UserWarning, match=r"1 pairs have another distance .* 5 from a to b and 1 back. The shorter"):
+        one = graph_from_distances(pandas.DataFrame([("a", "b", 5.0), ("b", "a", 1.0), ("b", "c", 3.0)]))
     scale = np.std([5, 1, 3, 0, 0, 0])
     assert weights(one)["a", "b"] == pytest.approx(np.exp(-1 / scale**2))
+
+
+def test_a_pair_that_is_listed_twice_counts_once():
+    pairs = [("a", "b", 5.0), ("b", "c", 3.0), ("c", "d", 4.0)]
+    once, twice = graph_from_distances(pairs), graph_from_distances([*pairs, *pairs])
+    assert (once.adjacency != twice.adjacency).nnz == 0
+    with pytest.raises(DataError, match="pair of vertices a and b has the distance 5 and, later in the list, 9"):
+        graph_from_distances([*pairs, ("a", "b", 9.0)])
+
+
+def test_a_distance_to_itself():
+    """Three lines of numbers look like a square, and similarities like distances."""
+    with pytest.raises(DataError, match="distance from 0 to itself is 1, not 0"):
+        graph_from_distances([[1, 0.2, 0.5], [0.2, 1, 0.1], [0.5, 0.1, 1]])
+    with pytest.raises(DataError, match="distance from 1 to itself is 2, not 0"):
+        graph_from_distances([(0, 1, 5), (1, 2, 3), (2, 0, 4)])
+
+
+@pytest.mark.parametrize(("name", "option"), [("distance", "edges"), ("cost", "edges"), ("weight", "distances")])
+def test_a_header_that_names_the_other_number(name, option, tmp_path):
+    """A distance as a weight would join the farthest vertices most."""
+    (tmp_path / "pairs.csv").write_text(f"from,to,{name}\na,b,5\nb,c,3\n")
+    (tmp_path / "values.csv").write_text("time,a,b,c\n2024-01-01,1,2,\n2024-01-02,2,,3\n")
+    with pytest.raises(DataError, match=f"pairs.csv: the column '{name}' seems to hold .* as --{option}"):
+        read_graph(tmp_path / "values.csv", **{option: tmp_path / "pairs.csv"})
 
 
 def test_neighbors_of_distances():

@@ -241,3 +241,22 @@ def test_types_of_values_next_to_missing_ones(tmp_path, values, dtype, missing):
     (tmp_path / "t.csv").write_text("\n".join(["time,sensor,value", *lines]) + "\n")
     types = read_graph(tensor=tmp_path / "t.csv").types
     assert types is None if dtype is None else types.types[0].dtype == dtype and types.types[0].is_whole
+
+
+@pytest.mark.parametrize("order", ["station,time,temp", "time,station,temp", "temp,station,time"])
+def test_times_with_a_blank_in_any_column(order, tmp_path):
+    """In `s0,2014-03-01 00:00,1.50` all commas are between digits, as in decimal numbers separated by a blank."""
+    names = order.split(",")
+    rows = [(t, s, f"{10 * j + i}.50") for i, t in enumerate(TIMES) for j, s in enumerate(IDS)]
+    text = [order, *(",".join(dict(zip(("time", "station", "temp"), row))[name] for name in names) for row in rows)]
+    (tmp_path / "t.csv").write_text("\n".join(text))
+    data = read_graph(tmp_path / "t.csv")
+    assert data.vertices.tolist() == IDS
+    np.testing.assert_array_equal(data.tensor[:, 0], [[10 * j + i + 0.5 for i in range(4)] for j in range(3)])
+
+
+@pytest.mark.parametrize("name", ["time", ""])
+def test_a_line_below_the_times_is_named(name, tmp_path):
+    (tmp_path / "t.csv").write_text(f"{name},a,b\n2014-03-01,1.5,2\n2014-03-02,,3\n2014-03-03,2,3\nMean,1.75,2.7\n")
+    with pytest.raises(DataError, match="t.csv, line 5: 'Mean' is no time like the others. Correct or remove the line"):
+        read_graph(tmp_path / "t.csv")

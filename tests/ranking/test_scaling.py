@@ -34,6 +34,19 @@ def test_minmax(shape, dtype):
     assert (out[:, 0] == 0).all() and out.min() >= 0 and out.max() <= 1 + np.finfo(dtype).eps
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("kind", ["minmax", "deviation"])
+@pytest.mark.parametrize("ends", [(-1.7e308, 1.7e308), (0.0, 1e-310)])
+def test_a_range_beyond_float64_is_named(ends, kind, form):
+    if kind == "minmax" and ends[0] < 0 and form is not np.asarray:
+        pytest.skip("a sparse X with negative values has no minmax")
+    X = np.random.default_rng(0).random((12, 2))
+    X[:, 1] = np.tile(ends, 6)
+    with pytest.raises(DataError, match=f"scale='{kind}' .* cannot scale feature 2, .* in another unit"):
+        RankSVM(1.0, scale=kind, device="cpu").fit(form(X), np.tile([0, 1, 2], 4), group=[6, 6])
+
+
 @pytest.mark.parametrize("row", [0, scaling.RUN - 1, scaling.RUN, 2 * scaling.RUN + 9])
 def test_the_range_is_found_wherever_it_lies(row):
     X = np.zeros((2 * scaling.RUN + 10, 2))

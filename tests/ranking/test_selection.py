@@ -270,6 +270,15 @@ def test_all_candidates_are_evaluated_while_the_budget_lasts(monkeypatch):
     assert counts[0] == 18 and max(counts[1:]) <= 2 and len(counts) == 5
 
 
+def test_a_metric_that_held_out_documents_do_not_define():
+    """A fifth of a query of 10 documents has no NDCG@10 of LETOR's, which is 0 for every C."""
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(60, 4)), rng.integers(0, 3, 60), np.repeat(np.arange(6), 10)
+    with pytest.raises(DataError, match="by ndcg@10 on held-out documents: no query has 10 .* give a validation set"):
+        RankSVM(device="cpu").fit(X, y, qid, metric="ndcg@10")
+    assert RankSVM(device="cpu").fit(X, y, qid, metric="map").chosen_["map"] > 0
+
+
 def test_a_metric_that_labels_do_not_define():
     X, y, qid = make_graded(queries=30)
     with pytest.raises(DataError, match="C cannot be chosen by ndcg@10: label -1 is not a grade"):

@@ -294,7 +294,7 @@ class Answering(Recommending):
     def evaluate_lists(
         self,
         X: RatingsLike,
-        k: int | Sequence[int] = 10,
+        k: int | Sequence[int] | None = None,
         baselines: bool = True,
         given: Ratings | None = None,
         by: RankedBy = "lists",
@@ -308,8 +308,8 @@ class Answering(Recommending):
         X : pairs as in predict
             All ratings count as clicks. Pairs that cannot be judged (unknown users or items, known clicks) are excluded
             and counted.
-        k : int or list of int
-            Lengths of the lists, default 10.
+        k : int, list of int or None
+            Lengths of the lists. None: 10, or the number of items if there are fewer.
         baselines : bool
             Add popularity, item kNN and EASE.
         given : Ratings or None

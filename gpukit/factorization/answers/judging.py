@@ -204,7 +204,7 @@ def listers_of(models, given=None, by="lists"):
     return [Lister(model, by) if given is None else Newcomers(model, given, by) for model in models.values()]
 
 
-def judge_lists(models, X, k=10, baselines=True, given=None, by="lists", team=ALONE):
+def judge_lists(models, X, k=None, baselines=True, given=None, by="lists", team=ALONE):
     """Return the Report of models {name: fitted estimator} over the full ranking.
 
     The models are judged on the same users and clicks, and share ids. baselines: True to train them on the first one's
@@ -213,7 +213,8 @@ def judge_lists(models, X, k=10, baselines=True, given=None, by="lists", team=AL
     """
     listers = listers_of(models, given, by)
     lead = listers[0]
-    cuts = check_cuts(k, min(len(lister.item_ids) for lister in listers))
+    most = min(len(lister.item_ids) for lister in listers)
+    cuts = check_cuts(min(10, most) if k is None else k, most)
     _, sides, lost = common_pairs(listers, X)
     users = np.unique(sides[0][0])
     ids, judged = lead.user_ids[users], []

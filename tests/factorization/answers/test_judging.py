@@ -106,6 +106,13 @@ def test_nothing_to_judge_by(model, halves):
         model.evaluate_lists(halves[1], k=10**6)
 
 
+def test_the_default_length_with_few_items():
+    users, items = np.arange(40) // 4, np.arange(40) % 5
+    model = MatrixFactorization(n_factors=2, n_epochs=2, device="cpu").fit((users, items, 1.0 + np.arange(40) % 3))
+    found = model.evaluate_lists((np.arange(10), (np.arange(10) * 4 + 4) % 5), baselines=False)
+    assert found.rows(5)[0]["recall"] == 1.0  # a list of all items but the four that a user knows
+
+
 @pytest.fixture(scope="module")
 def tests(model, halves):
     """Negatives: the first later click of each user and 20 sampled items.
