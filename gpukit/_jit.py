@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import os
-from types import SimpleNamespace
 
 from gpukit.runtime import private, settings
 from gpukit.runtime.start import check_threads
@@ -17,8 +16,6 @@ private.base_folder()  # refuses a wrong GPUKIT_CACHE before anything is compile
 import numba.extending
 from numba import typeof  # noqa: F401
 from numba.core import types  # noqa: F401
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
@@ -31,42 +28,19 @@ NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 helpers = None  # compilation.helpers.Helpers of a command
 
 
-class IncludedCode(JITCodeLibrary):
-    """Optimized code of a function for its compiled callers, which include it. It has no machine code of its own."""
-
-    codegen = SimpleNamespace(set_env=lambda name, environment: None)  # no address in memory to set
-
-    def _finalize_final_module(self):
-        self._finalized = True
-
-    def get_pointer_to_function(self, name):
-        """Return 0: the function cannot be called from Python."""
-        self._ensure_finalized()
-        return 0
-
-
-class IncludedCompiler(Compiler):
-    """numba's compiler of functions whose code is IncludedCode."""
-
-    def compile_extra(self, func):
-        self.state.library = IncludedCode(self.state.targetctx.codegen(), func.__qualname__)
-        return super().compile_extra(func)
-
-
 class Function(CPUDispatcher):
     """A compiled function. Requests to stop wait while it is compiled or loaded: LLVM calls Python then, and an
     exception that comes out of that is lost or ends in a crash.
 
-    What Python needs to call a function takes as long to compile as a small function. Compiled code includes `callee`,
-    which has none of it and is not kept on disk, and the function itself is compiled if Python calls it.
+    What Python needs to call a function takes as long to compile as a small function. Compiled code calls `callee`,
+    which has none of it, and the function itself is compiled if Python calls it.
     """
 
     @property
     def callee(self):
         """The dispatcher of numba that compiled code uses."""
         if "_callee" not in vars(self):  # the lock of functools.cached_property might be held in a fork
-            options = {**self.targetoptions, **NO_WRAPPERS, "pipeline_class": IncludedCompiler}
-            self._callee = numba.jit(**options)(self.py_func)
+            self._callee = attach(numba.jit(**{**self.targetoptions, **NO_WRAPPERS})(self.py_func))
         return self._callee
 
     @property
