@@ -11,6 +11,7 @@ from gpukit.cli.teams import run_as_team
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.significance import compare
 from gpukit.factorization.lists.recommending import BY
+from gpukit.factorization.online.inputs import check_ratings
 
 COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}
 SEQUENTIAL = {"earlier": "earlier ratings of the user", "ratings": "ratings", "rmse": "RMSE", "mae": "MAE"}
@@ -107,8 +108,6 @@ def evaluate_ratings(ask, fitted, other, stages):
     unknown: numbers of ratings of unknown users and of unknown items. trained: {model: number of ratings that it was
     trained on}.
     """
-    from gpukit.factorization.online.inputs import check_ratings
-
     test = check_ratings(read_test(ask, stages), fitted._scale)
     rows, pairs = table.closing_table(fitted, None, test), (test.user_ids[test.users], test.item_ids[test.items])
     unknown = dict(zip(("users", "items"), table.unknown_pairs(fitted, *pairs)))

@@ -7,6 +7,7 @@ import numpy as np
 from gpukit.cli import report
 from gpukit.cli.factorization.table import options_named, read_table
 from gpukit.errors import DataError
+from gpukit.ratings import read_pairs
 from gpukit.ratings.check import are_pairs, clicks_after
 
 COLUMNS = {"predictor": "", "hr": "HR", "recall": "recall", "precision": "precision", "ndcg": "NDCG", "map": "MAP"}
@@ -47,8 +48,6 @@ def read_clicks(ask, least):
 
     Of ratings, those of at least `least` are clicks.
     """
-    from gpukit.ratings import read_pairs
-
     if least is None:
         users, items = read_pairs(ask.test, ask.file_format, ask.columns, ask.sep)
         if not len(users):

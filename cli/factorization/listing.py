@@ -24,6 +24,7 @@ from gpukit.io.records import hidden, lines_of
 from gpukit.io.words import cut_blank_end, decode
 from gpukit.parallel import ALONE
 from gpukit.ratings.formats import filled_lines, find_columns, has_ids, split
+from gpukit.ratings.read import rating_files, read_ratings
 from gpukit.timing import in_background
 
 SHOWN = 5  # categories in a message
@@ -119,8 +120,6 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
     of_clicks: pairs user,item, or the items of one user, with ratings or counts if a header names them. bounds: (low,
     high) of the ratings.
     """
-    from gpukit.ratings.read import rating_files, read_ratings
-
     with sources.open_source(path, NEEDED) as source:
         if file_format not in ("auto", "csv") or source.format != "text":
             return read_ratings(source, file_format, columns, duplicates, sep, bounds=bounds)

@@ -7,6 +7,7 @@ import click
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.table import unknown_line, unknown_pairs
 from gpukit.cli.options import option
+from gpukit.ratings import read_pairs
 
 TILE = 1 << 20  # pairs predicted and written at a time
 
@@ -27,8 +28,6 @@ def predict(ask, stages):
     \b
     gpukit predict my.gpukit pairs.csv --output predictions.csv
     """
-    from gpukit.ratings import read_pairs
-
     outputs.check_output(ask.output, "--output", [ask.model, ask.pairs], ask.force, text="plain")
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     users, items = read_pairs(ask.pairs, ask.file_format, ask.columns, ask.sep)

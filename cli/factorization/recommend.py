@@ -14,6 +14,7 @@ from gpukit.cli.options import option
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
+from gpukit.factorization.online.inputs import bounds_of
 from gpukit.io.ids import rows_of
 from gpukit.io.records import check_ids
 from gpukit.ratings.check import clicks_after
@@ -106,8 +107,6 @@ def answers(ask, fitted, team):
     """Return (number of users, generator of tiles as recommend_batches yields them)."""
     shown = listing.filters_of(ask, fitted.item_ids_)
     if ask.ratings is not None:
-        from gpukit.factorization.online.inputs import bounds_of
-
         how = ask.file_format, ask.columns, ask.duplicates, ask.sep
         lists = read_lists(ask.ratings, *how, fitted.feedback_ == "implicit", bounds_of(fitted))
         remark_unknown(fitted, lists, ask.silent)

@@ -24,6 +24,7 @@ from gpukit.parallel import ALONE
 from gpukit.ratings.check import are_clicks, are_pairs, number_lines
 from gpukit.ratings.chunk_reader import concatenate
 from gpukit.ratings.parts import RatingsPart, split_by_pair
+from gpukit.ratings.read import read_by_first, read_ratings
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
 CURVE = 1 << 20  # test ratings whose RMSE has a standard error of about .0005
@@ -36,7 +37,6 @@ def load(ask, stages, described, times=False, team=ALONE):
 
     described(ask, Ratings): describes the data in words; times: read times even if the split does not need them; team:
     the parallel.Team whose first rank reads."""
-    from gpukit.ratings.read import read_by_first, read_ratings
 
     def read(path, times=False):
         arguments = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times

@@ -8,13 +8,12 @@ from gpukit.errors import DataError
 from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.settings import BIASES
 from gpukit.io.ids import rows_of
+from gpukit.ratings import read_ratings
 from gpukit.ratings.parts import RatingsPart, reduce_over_ranks, rows_here
 
 
 def read_table(ask, path, times=False, bounds=None):
     """Return the Ratings of a file, read by the options of a command; bounds: their permitted (low, high)."""
-    from gpukit.ratings import read_ratings
-
     return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times, bounds=bounds)
 
 

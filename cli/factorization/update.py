@@ -6,6 +6,7 @@ from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.table import chosen_line, read_table
 from gpukit.cli.options import option
 from gpukit.errors import DataError, NoRowsError, ParameterError
+from gpukit.factorization.online.inputs import bounds_of, empty_entry
 from gpukit.factorization.settings import RETRAINED, ROWS
 
 
@@ -55,8 +56,6 @@ def read_new(ask, fitted):
 
     DataError for a rating outside the scale.
     """
-    from gpukit.factorization.online.inputs import bounds_of
-
     try:
         return read_table(ask, ask.new, bounds=None if ask.widen_scale else bounds_of(fitted))
     except NoRowsError as nothing:
@@ -66,8 +65,6 @@ def read_new(ask, fitted):
 
 def learn(ask, fitted, new):
     """Update the model; return its entry of updates_ with the number of unchanged ratings."""
-    from gpukit.factorization.online.inputs import empty_entry
-
     if new is None:
         return {**empty_entry(fitted, ask.rows), "unchanged": 0}
     with report.Progress(ask.silent) as progress:

@@ -5,7 +5,9 @@ from typing import NamedTuple
 from gpukit.cli import report
 from gpukit.cli.main import set_interrupt_message
 from gpukit.cli.ranking.table import METRICS, format_C
+from gpukit.documents import read_letor
 from gpukit.documents.folds import assign_parts
+from gpukit.documents.read import read_like
 from gpukit.documents.table import take_queries
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
@@ -141,9 +143,6 @@ def follow(progress, name, metric):
 
 def load(ask, job):
     """Return {part: Documents} of a job with the features of the training set."""
-    from gpukit.documents import read_letor
-    from gpukit.documents.read import read_like
-
     train = read_letor(job.train, null=ask.null, position_bias=ask.position_bias)
     width = None if is_wide(train.X, train.names) else train.X.shape[1]
     others = list(job.sources.items())[1:]
@@ -157,8 +156,6 @@ def load(ask, job):
 
 def read_for(fitted, ask):
     """Return the Documents of FILE with the features of a model."""
-    from gpukit.documents.read import read_like
-
     return read_like(ask.file, ask.null, *features_of(fitted))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from gpukit.bench import shape_name
 from gpukit.bench.measurement import MOVIELENS, MOVIELENS_FILE, Row, environment, require_data, seconds
 from gpukit.errors import DataError, GpukitError
+from gpukit.ratings import synth_ratings, write_ratings
 from gpukit.runtime.thread_count import get_num_threads
 
 READER = """
@@ -78,8 +79,6 @@ def read(path):
 
 def reading(conditions):
     """Read 99 million ratings from csv files with numeric ids and with text ids, by gpukit and other packages."""
-    from gpukit.ratings import synth_ratings, write_ratings
-
     ratings = synth_ratings("netflix", conditions.scale, 0)
     shape = f"{len(ratings) / 1e6:.1f} million rows"
     with tempfile.TemporaryDirectory() as folder:

@@ -14,6 +14,7 @@ import numpy as np
 from gpukit import _pool, arrayfile
 from gpukit.documents.convert import validate_documents
 from gpukit.documents.table import Documents
+from gpukit.documents.tables import write_parquet
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import sinks, sources, trust
 from gpukit.io.records import SHOWN, check_ids, check_word
@@ -38,8 +39,6 @@ def write_letor(documents: Documents, path: PathLike) -> None:
     features or ambiguous names as Parquet; DataError for query ids and comments that text cannot hold, and if path is
     not writable.
     """
-    from gpukit.documents.tables import write_parquet
-
     writers = {".gkl": _write_gkl, ".parquet": write_parquet, ".txt": _write_text}
     suffix = check_copy(path)
     if suffix == ".txt" and documents.weights is not None:

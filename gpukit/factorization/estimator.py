@@ -21,6 +21,7 @@ from gpukit.neighbors.plan import columns_of
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
 from gpukit.ratings.check import check_shape, ratings_below
+from gpukit.ratings.convert import merge_repeats, normalize_weights, ratings_of, replace_weights, table_of
 from gpukit.ratings.orders.resident import ratings_where
 from gpukit.ratings.parts import RatingsPart, check_same_part
 
@@ -254,7 +255,6 @@ class Factorization(Answering):
         training to repeat; None: choose what is open.
         """
         from gpukit.factorization.run import FitRequest
-        from gpukit.ratings.convert import merge_repeats, normalize_weights, ratings_of, replace_weights, table_of
 
         self.check()
         spec = self.device if team is None or team.size == 1 else "cpu"  # ranks exchange parts of arrays on the host

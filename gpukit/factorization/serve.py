@@ -17,9 +17,13 @@ from gpukit.errors import DataError
 from gpukit.factorization.arrays import unscale
 from gpukit.factorization.implicit.feedback import check_test
 from gpukit.factorization.model.layout import BASE, BIAS
+from gpukit.factorization.online import inputs
+from gpukit.factorization.online.inputs import bounds_of, check_options, check_ratings, locate
 from gpukit.io.ids import ascending_order, check_fractions, check_types, rows_of
 from gpukit.ratings import Ratings
 from gpukit.ratings.check import check_range
+from gpukit.ratings.convert import as_ratings, merge_repeats, pairs_of, ratings_of, table_of
+from gpukit.ratings.repeats import validate
 
 if TYPE_CHECKING:
     from gpukit.factorization.online.session import Live
@@ -232,7 +236,6 @@ class Serving(Estimator):
         X and y are as in fit.
         """
         from gpukit.factorization.run import ask_in_parts, sum_errors
-        from gpukit.ratings.convert import ratings_of
 
         with self._reported("Judging"):
             session, ratings = self._session(), ratings_of(X, y)
@@ -269,9 +272,6 @@ class Serving(Estimator):
     def _sequential(self, X, y=None):
         """Return (answers.fold_in.Sequential, its rows, Ratings of X and y); see evaluate_sequentially."""
         from gpukit.factorization.answers.fold_in import predict_sequentially
-        from gpukit.factorization.online.inputs import bounds_of, check_ratings, locate
-        from gpukit.ratings.convert import merge_repeats, table_of
-        from gpukit.ratings.repeats import validate
 
         self._check_fitted()
         if self.feedback_ == "implicit":
@@ -348,21 +348,17 @@ class Serving(Estimator):
         >>> model.partial_fit(([1, 10_000], [5, 6], [4.0, 2.5])).updates_[-1]["users"]
         1
         """
-        from gpukit.factorization.online.inputs import check_options
-
         if hashes != "recount" or replay is not None:
             warnings.warn("hashes= and replay= are deprecated and have no effect.", FutureWarning, stacklevel=2)
         options = check_options(rows, duplicates, widen_scale)
         if not hasattr(self, self._fitted_by):
             return self._first_fit(X, y, options, progress)
-        from gpukit.factorization.online import inputs, run
-
         self.check()
         ratings, low = inputs.read_batch(X, y, options, self)
         if self.feedback_ == "implicit":
             from gpukit.factorization.implicit.update import update_clicks as update
         else:
-            update = run.update_model
+            from gpukit.factorization.online.run import update_model as update
         update(self, ratings, options, progress or (lambda *news: None))
         if low is not None:
             self._mark_low(low)
@@ -402,14 +398,10 @@ class Serving(Estimator):
             from gpukit.factorization.implicit.update import weights_of
 
             return weights_of(self, ratings)
-        from gpukit.factorization.online import inputs
-
         return inputs.check_ratings(ratings, self._scale, 0 if widen_scale else len(self._rated.items))
 
     def _first_fit(self, X, y, options, progress):
         """Fit on ratings without duplicates."""
-        from gpukit.ratings.convert import merge_repeats, table_of
-
         ratings = merge_repeats(table_of(X, y), X, options.duplicates, timed=False, stacklevel=3)
         return self.fit(ratings, progress=progress)
 
@@ -441,9 +433,6 @@ def in_rows_of(ratings, user_ids, item_ids):
 
 def pairs_in_rows(X, user_ids, item_ids, find_rows):
     """Return (user rows, item rows) int32 of pairs as predict takes them; find_rows(ids, 'user' or 'item')."""
-    from gpukit.ratings import as_ratings
-    from gpukit.ratings.convert import pairs_of
-
     if isinstance(X, Ratings) or hasattr(X, "tocoo"):
         pairs = in_rows_of(as_ratings(X), user_ids, item_ids)
         return pairs.users, pairs.items

@@ -16,6 +16,7 @@ from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.neighbors import plan
 from gpukit.neighbors.plan import HASHES, SEARCHES, Settings, columns_of
+from gpukit.ratings.convert import ratings_of
 from gpukit.timing import COMPILING, Clock, compile_seconds
 
 if TYPE_CHECKING:
@@ -103,7 +104,6 @@ class SimLSH(Estimator):
 
     def prepare(self, X, y=None):
         """Return the Run: the columns of the ratings on the device, before the hashing. Arguments and errors as fit."""
-        from gpukit.ratings.convert import ratings_of
         from gpukit.ratings.orders.order import order_ratings
 
         settings, device = self.check(), devices.resolve(self.device)

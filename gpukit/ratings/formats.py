@@ -175,8 +175,8 @@ def refuse_repeated(names, roles, what):
             first = {place: WORDS[role] for role, place in find_columns(names).items() if role in roles}
             example = ",".join(first.get(place, "-") for place in range(len(names)))
             raise DataError(
-                f"{what} has several columns named {' or '.join(reversed(different.values()))}. Say which one counts "
-                f"with --columns, - for the others (such as {example} of {','.join(map(str, names))})."
+                f"{what} has several columns named {' or '.join(reversed(different.values()))}. Keep one of them, or "
+                f"name it with --columns, - for the others (such as {example} of {','.join(map(str, names))})."
             )
 
 

@@ -32,7 +32,7 @@ def fail(*arguments, **options):
 def test_a_line_with_sizes(module, step, what, monkeypatch):
     monkeypatch.setattr(memory, "_free_on_gpu", lambda: 1 << 30)
     monkeypatch.setattr(basis, "fourier_basis", lambda *arguments, **options: None)
-    monkeypatch.setattr(run, "decide", lambda *arguments: (None, [], None))
+    monkeypatch.setattr(run, "decide", lambda *arguments: (None, []))
     monkeypatch.setattr(module, step, fail)
     case = problem((3, 2))
     model = GraphImputer(method="spectral", device=GPU)

@@ -268,7 +268,7 @@ def test_commands_without_support_of_ranks_are_reported_by_rank_0(monkeypatch, c
 def test_commands_with_ranks_run_as_a_team(root):
     for name, (_, module) in main.VERBS.items():
         text = (root / "cli" / (module.replace(".", "/") + ".py")).read_text()
-        assert main.is_shared(main.gpukit.get_command(None, name)) == ("with run_as_team(" in text), name
+        assert main.is_shared(main.gpukit.get_command(None, name)) == ("run_as_team(" in text), name
 
 
 @pytest.mark.slow

@@ -137,9 +137,11 @@ def test_too_few_workers(started, requested, message):
 
 
 def test_columns_by_name():
-    table = pandas.DataFrame({"x": [1], "time": [2], "user_id": [3], "stars": [4], "movie_id": [5], "rating": [6]})
+    table = pandas.DataFrame({"x": [1], "time": [2], "user_id": [3], "stars": [4], "movie_id": [5]})
     rows = dask.dataframe.from_pandas(table, npartitions=1)
     assert names_of_columns(rows) == ["user_id", "movie_id", "stars", "time"]
+    with pytest.raises(DataError, match="The Dask DataFrame has several columns named 'stars' or 'rating'. Keep one"):
+        names_of_columns(rows.assign(rating=6))
     with pytest.raises(DataError, match="has the columns x, movie_id, but no user and no rating. Rename"):
         names_of_columns(rows[["x", "movie_id"]])
 

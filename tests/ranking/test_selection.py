@@ -392,7 +392,7 @@ def test_a_query_counts_by_the_mean_weight_of_its_documents(metric):
     w, found = np.random.default_rng(2).normal(size=4), {}
     by_query = documents._replace(weights=np.array([1.0, 0.5, 3.0]))
     for name, one in (("own", documents), ("query", by_query), ("plain", documents._replace(weights=None))):
-        held_out = path.ValidationSet(path.read_set(one), path.RankingMetric(metric))
+        held_out = path.ValidationSet(path.read(one), path.RankingMetric(metric))
         held_out.X = at.X
         found[name] = held_out.evaluate_queries(w)
     np.testing.assert_array_equal(found["own"][0], found["plain"][0])

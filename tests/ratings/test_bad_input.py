@@ -172,7 +172,7 @@ def test_unclear_arguments(tmp_path):
 def test_two_columns_of_one_name(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("user,user,item,rating\n5,1,7,4\n6,2,8,3\n")
-    with pytest.raises(DataError, match="several columns named 'user'. Say which one counts with --columns"):
+    with pytest.raises(DataError, match="several columns named 'user'. Keep one of them, or name it with --columns"):
         read_ratings(path)
     assert read_ratings(path, columns="-,user,item,rating").user_ids.tolist() == [1, 2]
     for header in ("user,User,item", "user,item,rating,date,date", "user,item,count,count"):
@@ -193,9 +193,7 @@ def test_two_columns_of_one_name(tmp_path):
 def test_two_columns_of_one_role(tmp_path, header, example, roles):
     path = tmp_path / "r.csv"
     path.write_text(f"{header}\n5,1,7,1,2\n6,2,8,2,1\n")
-    expected = (
-        f"several columns named {roles}. Say which one counts with --columns, - for the others (such as {example} of"
-    )
+    expected = f"several columns named {roles}. Keep one of them, or name it with --columns, - for the others (such as {example} of"
     for read in (read_ratings, lambda path: as_ratings(pandas.read_csv(path))):
         with pytest.raises(DataError, match=re.escape(f"{expected} {header}).")):
             read(path)

@@ -255,7 +255,7 @@ def test_sparse_matrices_of_any_kind():
 
 def test_a_frame_of_two_columns_of_one_name():
     frame = pandas.DataFrame([[1, 2, 3, 4.0]], columns=["user", "User", "item", "rating"])
-    with pytest.raises(DataError, match="The DataFrame has several columns named 'user'. Say which one counts"):
+    with pytest.raises(DataError, match="The DataFrame has several columns named 'user'. Keep one"):
         as_ratings(frame)
     assert as_ratings(frame, columns=["-", "user", "item", "rating"]).user_ids.tolist() == [2]
 

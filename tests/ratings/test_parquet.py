@@ -189,7 +189,9 @@ def repeated(path, *names):
 @pytest.mark.parametrize("names", [("user", "user", "item", "rating"), ("movie_id", "user", "MovieID", "rating")])
 def test_columns_that_say_the_same(tmp_path, names):
     path = repeated(tmp_path / "a.parquet", *names)
-    with pytest.raises(DataError, match=f"several columns named '{names[0]}'. Say which one counts with --columns"):
+    with pytest.raises(
+        DataError, match=f"several columns named '{names[0]}'. Keep one of them, or name it with --columns"
+    ):
         read_ratings(path)
 
 

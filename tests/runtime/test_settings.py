@@ -29,7 +29,7 @@ def test_a_wrong_variable_is_named_in_one_line(tmp_path, name, value):
     (tmp_path / "r.csv").write_text("1,2,3\n2,2,4\n2,1,5\n")
     others = {key: text for key, text in os.environ.items() if not key.startswith("NUMBA_")}
     result = subprocess.run(
-        [sys.executable, "-m", "gpukit", "convert", tmp_path / "r.csv", tmp_path / "r.gkr"],
+        [sys.executable, "-m", "gpukit", "train-lshmf", tmp_path / "r.csv", "--model", tmp_path / "r.gpukit"],
         capture_output=True,
         text=True,
         timeout=120,
@@ -37,7 +37,7 @@ def test_a_wrong_variable_is_named_in_one_line(tmp_path, name, value):
     )
     assert result.returncode == 2 and not result.stdout and result.stderr.count("\n") == 1, result.stderr
     assert result.stderr.startswith(f"Error: {name}=") and value.partition("\n")[0] in result.stderr
-    assert not (tmp_path / "r.gkr").exists()
+    assert not (tmp_path / "r.gpukit").exists()
 
 
 def test_other_warnings_of_an_import_stay_warnings():

@@ -15,9 +15,11 @@ from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import judges_of
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
+from gpukit.factorization.online.inputs import bounds_of
 from gpukit.factorization.serve import MOST_ANSWERS, known_rows
 from gpukit.io.ids import rows_of
 from gpukit.ratings.check import ratings_below
+from gpukit.ratings.convert import merge_repeats, normalize_weights, ratings_of, replace_weights, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -230,8 +232,6 @@ class Answering(Recommending):
         self._check_fitted()
         if self.feedback_ == "explicit":
             return super().evaluate(X, y)
-        from gpukit.ratings.convert import ratings_of
-
         k = min(RULES.reported_length, len(self.item_ids_))
         clicks = judges_of(self, ratings_of(X, y), self.feedback_)
         result = self.evaluate_lists(clicks, k, baselines=False).rows(k)[0]
@@ -282,8 +282,6 @@ class Answering(Recommending):
 
     def _weighted_rmse(self, X, y, sample_weight):
         """Return the RMSE whose squared errors have weights; arguments as score."""
-        from gpukit.ratings.convert import merge_repeats, normalize_weights, replace_weights, table_of
-
         if self.feedback_ == "implicit":
             raise ParameterError("sample_weight weighs errors of ratings, and lists of clicks have none: leave it out.")
         weighted = normalize_weights(replace_weights(table_of(X, y), sample_weight, X, y))
@@ -432,7 +430,6 @@ class Answering(Recommending):
         (1, 3)
         """
         from gpukit.factorization.answers import fold_in
-        from gpukit.factorization.online.inputs import bounds_of
 
         self._check_fitted()
         ratings = fold_in.read_user_ratings(X, y, duplicates, bounds_of(self))

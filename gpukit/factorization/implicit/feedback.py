@@ -6,6 +6,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.settings import goal_of
 from gpukit.ratings.check import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts, number_lines
 from gpukit.ratings.parts import RatingsPart
+from gpukit.ratings.repeats import validate
 
 
 def resolve_feedback(estimator, ratings):
@@ -28,8 +29,6 @@ def resolve_feedback(estimator, ratings):
             "Ratings in parts are not learned as clicks, which equal ratings are. Read them on one rank (name a file "
             "instead of a pattern, or pass frame.compute()), or give feedback='explicit'."
         )
-    from gpukit.ratings.repeats import validate
-
     return kind, clicks_of(validate(ratings), positive_from)
 
 
@@ -71,8 +70,6 @@ def judges_of(estimator, ratings, kind):
     check_test(kind, ratings)
     if kind == "explicit":
         return ratings
-    from gpukit.ratings.repeats import validate
-
     return later_clicks(estimator, validate(ratings))
 
 

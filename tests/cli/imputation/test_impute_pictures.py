@@ -48,7 +48,7 @@ def done(truth=False, order=None, **how):
     also = {"truth": values[:, order] if truth else None, "times": TIMES[order]}
     data = as_graph_tensor(A + A.T, given[:, order], vertices=np.array([f"s{i}" for i in range(N)]), **also)
     model = GraphImputer(method="interpolation", **how, device="cpu").fit(data)
-    return steps.Done(data, model, None, model.report_, None, [])
+    return steps.Done(data, model, model.report_, None, [])
 
 
 def titles(figure):
@@ -96,7 +96,7 @@ def test_slices_have_no_empty_third(figure):
     data = as_graph_tensor(np.ones((N, N)) - np.eye(N), tensor)
     how = {"weights": "common", "center": "none", "iterations": 3}
     model = GraphImputer(**how, device="cpu").fit(data)
-    plot.draw("p.png", steps.Done(data, model, None, [], None, []))
+    plot.draw("p.png", steps.Done(data, model, [], None, []))
     names = [title for title in titles(figure) if title.startswith("vertex")]
     assert len(names) == 2 and all(axis.axison for axis in figure.axes)
 
@@ -129,7 +129,7 @@ def test_no_colour_bar_over_rounding(figure, noise):
     A = np.eye(N, k=1) + np.eye(N, k=2)
     data = as_graph_tensor(A + A.T, tensor, np.arange(N) != 2)
     model = GraphImputer(weights="slice", center="global", device="cpu").fit(data)
-    one = steps.Done(data, model, None, [], None, [])
+    one = steps.Done(data, model, [], None, [])
     plot.draw_slices(figure, one, 2)
     assert len(figure.axes) == 2 and figure.axes[1].get_xlabel() == "all 5"
     assert all(low < 4.6 and high > 5.4 for low, high in (axis.images[0].get_clim() for axis in figure.axes))
