@@ -505,12 +505,11 @@ class Stream:
         length, rest, before = min(FIRST, size), np.empty(0, np.uint8), skip
         self._read(memoryview(bytearray(skip)))
         while True:
-            raw = bytearray(length + 1)  # one more byte for a missing final newline
-            store = np.frombuffer(raw, np.uint8)
+            store = np.empty(length + 1, np.uint8)  # one more byte for a missing final newline; numpy takes huge pages
             store[: len(rest)] = rest
             filled = len(rest) + self._read(memoryview(store)[len(rest) : -1])
             self._refuse_zero(store[len(rest) : filled], before + len(rest))
-            end = raw.rfind(b"\n", 0, filled) + 1
+            end = _line_end(store[:filled])
             if end:
                 yield _lines_without_marks(store[:end])
             rest, before = store[end:filled], before + end
@@ -541,3 +540,12 @@ class Stream:
                 f"{self.name} has a byte of 0 at byte {before + place + 1:,}, which no text holds. It is damaged, or "
                 "no text file in UTF-8 or Windows-1252."
             )
+
+
+def _line_end(letters):
+    """Return the offset behind the last newline in letters (n,) uint8, or 0."""
+    stop, result = len(letters), -1
+    while stop and result < 0:
+        start = max(0, stop - CHUNK)
+        result, stop = letters[start:stop].tobytes().rfind(b"\n"), start
+    return stop + result + 1

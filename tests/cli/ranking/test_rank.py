@@ -171,10 +171,10 @@ def test_the_comparison_shows_the_metrics_of_the_table(verb, ranking_model, test
 def test_a_file_is_read_again_for_other_features_alone(
     verb, ranking_model, other_model, test_file, tmp_path, monkeypatch
 ):
-    from gpukit.documents import read
+    from gpukit.cli.ranking import steps
 
-    reads, read_like = [], read.read_like
-    monkeypatch.setattr(read, "read_like", lambda *given: reads.append(given) or read_like(*given))
+    reads, read_like = [], steps.read_like
+    monkeypatch.setattr(steps, "read_like", lambda *given: reads.append(given) or read_like(*given))
     verb("rank", ranking_model, test_file, "--against", other_model)
     assert len(reads) == 1
     narrow, train = tmp_path / "narrow.gpukit", tmp_path / "narrow.txt"
