@@ -193,7 +193,9 @@ def test_two_columns_of_one_name(tmp_path):
 def test_two_columns_of_one_role(tmp_path, header, example, roles):
     path = tmp_path / "r.csv"
     path.write_text(f"{header}\n5,1,7,1,2\n6,2,8,2,1\n")
-    expected = f"several columns named {roles}. Keep one of them, or name it with --columns, - for the others (such as {example} of"
+    expected = (
+        f"columns named {roles}. Keep one of them, or name it with --columns, - for the others (such as {example} of"
+    )
     for read in (read_ratings, lambda path: as_ratings(pandas.read_csv(path))):
         with pytest.raises(DataError, match=re.escape(f"{expected} {header}).")):
             read(path)

@@ -250,7 +250,7 @@ def test_more_neighbours_and_factors_than_there_are(verb, ratings_file):
 )
 def test_options_that_cannot_work(refused, tmp_path, monkeypatch, options, words):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gpukit.ratings.read.read_ratings", lambda *_: pytest.fail("the work had begun"))
+    monkeypatch.setattr("gpukit.cli.factorization.steps.read_ratings", lambda *_: pytest.fail("the work had begun"))
     assert words in refused("train-lshmf", "ratings.csv", *options)
 
 

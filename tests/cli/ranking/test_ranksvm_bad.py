@@ -118,7 +118,7 @@ def test_folds_that_are_not_there(untouched, letor_folder, file):
 )
 def test_options_that_cannot_work(untouched, letor_folder, tmp_path, monkeypatch, options, words):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gpukit.documents.read.read_letor", lambda *_, **__: pytest.fail("the work had begun"))
+    monkeypatch.setattr("gpukit.cli.ranking.steps.read_letor", lambda *_, **__: pytest.fail("the work had begun"))
     assert words in untouched(letor_folder, *options)
 
 
