@@ -158,6 +158,14 @@ def check_limit():
         raise MemoryError(f"ulimit -v allows {most / 2**20:,.0f} MiB, and starting takes {least >> 20:,}")
 
 
+def check_folder():
+    """Raise ParameterError if the current folder was deleted: numba asks for its name when it is imported."""
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise ParameterError("The current folder was deleted. Change to another one (cd).") from error
+
+
 def set_interrupt_message(what):
     """Set the message of a verb for an interrupt.
 
@@ -193,6 +201,7 @@ def run(arguments=None):
         with gpukit.make_context("gpukit", list(arguments)) as ctx:
             ctx.meta["gpukit.arguments"] = arguments  # for other ranks of the same command
             check_limit()
+            check_folder()
             check_threads()
             gpu_memory_limit()  # refuses a wrong value
             launched_ranks()

@@ -79,6 +79,8 @@ def _writable(target):
     if target.exists() and not target.is_file():
         return target  # not resolved: the pipe of /dev/stdout has no path
     target = target.resolve()
+    if target.parent.is_file():
+        raise DataError(f"cannot write {target}: {target.parent} is a file, not a folder. Give another folder.")
     if not target.parent.is_dir():
         raise DataError(
             f"cannot write {target}: the folder {target.parent} does not exist. Create it first (mkdir -p)."

@@ -94,6 +94,12 @@ def test_missing_folder_says_which(tmp_path):
         persist.save_arrays(tmp_path / "no_such" / "m", {}, {})
 
 
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(DataError, match=r"cannot write .*file/m: .*file is a file, not a folder. Give another folder"):
+        persist.check_writable(tmp_path / "file" / "m")
+
+
 def test_a_folder_is_not_a_file_name(tmp_path):
     with pytest.raises(DataError, match="is a folder"), persist.atomic_write(tmp_path):
         pass

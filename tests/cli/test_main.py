@@ -180,6 +180,15 @@ def test_other_errors_keep_their_traceback(monkeypatch):
         main.run(["boom"])
 
 
+def test_a_deleted_current_folder_is_named_in_one_line(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main.run(["doctor"]) == 2
+    assert capsys.readouterr().err == "Error: The current folder was deleted. Change to another one (cd).\n"
+
+
 @pytest.mark.parametrize("mebibytes", [150, 300, 700])
 def test_a_limit_of_memory_is_told_in_one_line(tmp_path, mebibytes):
     (tmp_path / "r.csv").write_text("1,2,3\n2,3,4\n1,3,5\n")
