@@ -30,9 +30,8 @@ def count_digits(start, stop, keys, shift, width, tiles, counts):
 
 def scan_digits(counts, totals):
     """Twin of kernels.scan_digits."""
-    ends = np.cumsum(counts, axis=1)
-    totals[:] = ends[:, -1]
-    counts[:] = ends - counts
+    totals[: len(counts)] = counts.sum(axis=1)
+    counts[:] = np.cumsum(counts, axis=1) - counts
 
 
 @by_block(lambda counts: counts.shape[1])
