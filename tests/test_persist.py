@@ -199,7 +199,7 @@ def test_ctrl_c_while_writing_leaves_no_file(tmp_path):
     script = (
         "import sys, time\nfrom gpukit.persist import atomic_write\n"
         "with atomic_write(sys.argv[1]) as aside:\n"
-        "    aside.write_text('half'); print('writing', flush=True); time.sleep(60)\n"
+        "    aside.write_text('half'); print('writing', flush=True); [time.sleep(0.01) for _ in range(6000)]\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path / "m")], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -134,7 +134,7 @@ def test_ctrl_c_in_a_real_process():
     script = (
         "import sys, time, types, click\nfrom gpukit.cli import main\n"
         "m = types.ModuleType('gpukit.cli.nap'); sys.modules[m.__name__] = m\n"
-        "m.nap = click.command('nap')(lambda: (print('asleep', flush=True), time.sleep(60)))\n"
+        "m.nap = click.command('nap')(lambda: (print('asleep', flush=True), [time.sleep(0.01) for _ in range(6000)]))\n"
         "main.VERBS['nap'] = ('Sleep.', 'nap')\nmain.main(['nap'])\n"
     )
     process = subprocess.Popen(
