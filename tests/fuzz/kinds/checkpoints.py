@@ -17,11 +17,12 @@ def samples(name):
     def make():
         from gpukit.factorization.model import saving
         from gpukit.factorization.settings import Choice
+        from gpukit.ratings.convert import normalize_weights
 
         model = copy.deepcopy(models.fitted(name))
         sizes = {"n_factors": model.user_factors_.shape[1], "n_neighbors": model.neighbors_.shape[1]}
         choice = Choice(model.check(len(ratings.made()))._replace(**sizes), [], "named")
-        data, made = saving.fingerprint(ratings.made()), []
+        data, made = saving.fingerprint(normalize_weights(ratings.made())), []  # as fit trains on them
         for best, rmse in ((None, None), (model._state, 0.75)):
             model.history_ = [{"epoch": 1, "seconds": 0.5, "rmse": rmse}]
             with tempfile.TemporaryDirectory() as folder:
