@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from gpukit._pool import parallel_map
 from gpukit.base import check_choice, check_integer
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.answers import explaining, exporting
@@ -508,7 +507,6 @@ def _best_positions(scores, n):
 
 def counts_of(history, n_users, n_items):
     """Return the ratings of each user (n_users,) and item (n_items,), int64, in a History on the host."""
-    piece = 1 << 22  # ratings per pass of counting
-    pieces = [history.items[start : start + piece] for start in range(0, len(history.items), piece)]
-    counts = parallel_map(lambda items: np.bincount(items, minlength=n_items), pieces)
-    return np.diff(history.indptr)[:n_users], sum(counts, np.zeros(n_items, np.int64))
+    from gpukit.ratings.orders.compressed import count_each
+
+    return np.diff(history.indptr)[:n_users], count_each(history.items, n_items)
