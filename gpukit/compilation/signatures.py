@@ -2,7 +2,7 @@
 
 `float32[2C]` is a C-contiguous array of two dimensions, `float32[2C]r` a read-only one,
 `gpukit.x.y:Pairs(int32[1C],int64)` a named tuple or the Frame of a loop, `int64` a number. A kernel of a maker is named
-by the call, `make_argsort(True,128)`, with an index if the maker returns several.
+by the call, `make_argsort(True,128,False)`, with an index if the maker returns several.
 """
 
 import ast

@@ -91,8 +91,8 @@ class BlockFunction:
     def _run(self, count, arguments):
         kinds, words = _pack_arguments(arguments)
         frame = array("q", [0, *words])
+        pool, first = workers.pool.ready(), 0  # before another process is waited for, which compiles these rows
         rows = self.addresses.get(kinds) or self._address_for(kinds, arguments)
-        pool, first = workers.pool.ready(), 0
         threads, pace = 0 if _pool.is_worker() else thread_count.get_num_threads(), self.pace.ctypes.data
         if self.heavy:
             self.pace[0] = 1 << 25  # nanoseconds of a row, that are worth all threads

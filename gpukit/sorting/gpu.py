@@ -26,13 +26,13 @@ def resident(keys):
 class PreparedSort(NamedTuple):
     """How the segments of one offsets array are sorted, again and again; arrays on the device.
 
-    offsets (m + 1,) int64; the other fields are the launch scratch of kernels.argsort_segments. Its buffers serve one
-    sort at a time.
+    offsets (m + 1,) int64; the fields after it are the launch scratch of the kernel, an argsort_segments. Its buffers
+    serve one sort at a time.
     """
 
-    offsets: object
+    kernel: object
     block_size: int
-    packed: bool
+    offsets: object
     key: np.uint32
     segments: object
     blocks: object
@@ -46,8 +46,9 @@ def plan(offsets, dtype, seed=0, block_size=BLOCK_SIZE):
     segments, blocks, room = work(offsets, block_size)
     packed, room = np.dtype(dtype) == np.float32, max(room, 1)
     buffers = device_array((2, room), np.uint64), device_array((2, 1 if packed else room), np.uint32)
+    kernel = kernels.make_argsort(packed, block_size, only_small(blocks))
     arrays = (to_device(array) for array in (segments, blocks))
-    return PreparedSort(to_device(offsets), block_size, packed, pivot_key(seed), *arrays, *buffers)
+    return PreparedSort(kernel, block_size, to_device(offsets), pivot_key(seed), *arrays, *buffers)
 
 
 def argsort(keys, prepared, order):
@@ -55,9 +56,8 @@ def argsort(keys, prepared, order):
 
     Device arrays. NaN is not looked for.
     """
-    offsets, block_size, packed, *scratch = prepared
+    kernel, block_size, offsets, *scratch = prepared
     if len(prepared.blocks):
-        kernel = kernels.make_argsort(packed, block_size)
         launch(kernel, len(prepared.blocks), block_size, keys, offsets, order, *scratch)
 
 
@@ -100,6 +100,11 @@ def work(offsets, block_size):
         blocks.append(group_blocks(first, len(chosen), block_size // width, width))
         first += len(chosen)
     return np.concatenate(segments).astype(np.int32), np.concatenate(blocks).astype(np.int64), int(room.sum())
+
+
+def only_small(blocks):
+    """True if no block of the queue sorts a segment alone."""
+    return bool((blocks[:, 2] > 0).all())
 
 
 def whole_blocks(room):

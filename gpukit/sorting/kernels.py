@@ -37,8 +37,11 @@ def sort_small(values, begin, size, lanes, key, place, keys, places, order, pack
 
 
 @factory
-def make_argsort(packed, block_size):
-    """argsort_segments for float32 keys (packed) or float64 keys, in blocks of block_size threads, a multiple of 32."""
+def make_argsort(packed, block_size, only_small):
+    """argsort_segments for float32 keys (packed) or float64 keys, in blocks of block_size threads, a multiple of 32.
+
+    only_small: without the code for segments of more than a warp's entries, which takes half the time of compiling.
+    """
     capacity, warps = block_size * ENTRIES, block_size // 32
     slots = capacity + block_size + 2 * ENTRIES  # a merge reads a little past the end
 
@@ -70,7 +73,7 @@ def make_argsort(packed, block_size):
         segment = U32(queue_segments[U64(queue_blocks[block, 0]) + U64(own_segment)]) if live else U32(0)
         begin = U64(offsets[segment])
         size = U32(U64(offsets[U32(segment + U32(1))]) - begin) if live else U32(0)
-        if lanes:
+        if only_small or lanes:
             sort_small(keys, begin, size, lanes, key, place, shared_keys, shared_places, order, packed)
             return
         whole = keys, begin, room, buffer_keys, buffer_places

@@ -53,9 +53,9 @@ def test_lines_are_of_functions_that_there_are(job):
 
 
 def test_a_kernel_is_named_by_the_call_of_its_maker():
-    made, several = make_argsort(True, 128), make_descent(64)
+    made, several = make_argsort(True, 128, False), make_descent(64)
     for kernel, name in (
-        (made, "make_argsort(True,128)"),
+        (made, "make_argsort(True,128,False)"),
         (several[1], "make_descent(64)[1]"),
         (first_nan, "first_nan"),
     ):

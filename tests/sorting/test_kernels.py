@@ -19,7 +19,7 @@ def argsort(keys, offsets, block_size, seed=0):
     segments, blocks, room = gpu.work(offsets, block_size)
     order = np.full(len(keys), -1, np.int32)
     buffers = np.zeros((2, max(room, 1)), np.uint64), np.zeros((2, max(room, 1)), np.uint32)
-    kernel = kernels.make_argsort(keys.dtype == np.float32, block_size)
+    kernel = kernels.make_argsort(keys.dtype == np.float32, block_size, gpu.only_small(blocks))
     launch(kernel, len(blocks), block_size, keys, offsets, order, gpu.pivot_key(seed), segments, blocks, *buffers)
     return order
 
