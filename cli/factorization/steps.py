@@ -19,6 +19,7 @@ from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolve_feedback
+from gpukit.factorization.model.parts import collect_model
 from gpukit.io.sources import is_pattern
 from gpukit.parallel import ALONE
 from gpukit.ratings.check import are_clicks, are_pairs, number_lines
@@ -42,7 +43,7 @@ def load(ask, stages, described, times=False, team=ALONE):
         arguments = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
         return read_by_first(lambda: read_ratings(*arguments), team)
 
-    in_parts = team.size > 1 and is_pattern(ask.ratings) and can_be_in_parts(ask)
+    in_parts = team.size > 1 and can_be_divided(ask.ratings, team) and can_be_in_parts(ask)
     train = read_in_parts(ask, team) if in_parts else read(ask.ratings, True if ask.split in BY_TIME else times)
     test = None if ask.test is None else read(ask.test)
     remark = described(ask, train)
@@ -60,6 +61,13 @@ def load(ask, stages, described, times=False, team=ALONE):
     report.remark(remark + ".", ask.silent)
     stages.done("splitting")
     return train, test
+
+
+def can_be_divided(path, team):
+    """Return True for a pattern of files or a .gkr, of which each rank reads a part."""
+    from gpukit.ratings.read_parts import is_copy
+
+    return is_pattern(path) or is_copy(path, team)
 
 
 def read_in_parts(ask, team):
@@ -92,8 +100,8 @@ def can_be_in_parts(ask):
 
 
 def remark_whole(ask, reason):
-    """Print why rank 0 reads all ratings."""
-    report.remark(f"{reason}: rank 0 reads all ratings.", ask.silent)
+    """Print why rank 0 reads all files of a pattern."""
+    report.remark(f"{reason}: rank 0 reads all ratings.", ask.silent or not is_pattern(ask.ratings))
 
 
 def check_parts(ask, train, test):
@@ -261,7 +269,7 @@ def concatenate_ratings(first, other):
 
 
 def save(ask, run, saved, team):
-    """Save the refitted model, or the reported one; of ratings in parts every rank saves its part.
+    """Save the refitted model, or the reported one; of a pattern of files every rank saves its part.
 
     Lists of the reported model omit the held-out items.
     """
@@ -270,6 +278,8 @@ def save(ask, run, saved, team):
     if ask.lists and not team.rank:
         saved.fit_lists()
         run.stages.done("learning lists")
+    if not is_pattern(ask.ratings):
+        saved = collect_model(saved, team)
     saved.save(ask.model, team)
     run.stages.done("writing")
 

@@ -1,6 +1,7 @@
 """`Team`: collective operations of ranks, on top of messages from one rank to another; transport of arrays."""
 
 import contextlib
+import json
 import signal
 import struct
 from typing import Protocol
@@ -116,6 +117,11 @@ class Team:
     def allgather(self, array):
         """Return [array of rank 0, of rank 1, ...], of any shapes, on all ranks."""
         return self.alltoall([array] * self.size)
+
+    def allgather_json(self, value):
+        """Return [value of rank 0, of rank 1, ...] on all ranks: text, numbers, and lists of them."""
+        message = np.frombuffer(json.dumps(value).encode(), np.uint8)
+        return [json.loads(bytes(array)) for array in self.allgather(message)]
 
     def alltoall(self, arrays):
         """Return [array that rank 0 has for this rank, that rank 1 has, ...]; arrays: one for each rank."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit.errors import ParameterError
+from gpukit.evaluation.splits import random_mask
 from gpukit.model_selection.splits import hash_numbers
 from gpukit.parallel import ALONE
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
@@ -15,7 +16,7 @@ from gpukit.ratings.table import DISTINCT, Ratings, set_state
 if TYPE_CHECKING:
     from gpukit.parallel import Team
 
-PIECE = 1 << 16  # ratings that a rank sends at a time
+PIECE, MOST_PIECES = 1 << 16, 64  # least ratings that a rank sends at a time, and most times that it sends
 
 
 @dataclass(eq=False)
@@ -30,6 +31,7 @@ class RatingsPart:
     count : int, ratings of all ranks
     scale : (float, float), the lowest and highest of all
     merged : int, repeated pairs that reading has removed on all ranks
+    first : int or None, the first row of `local` in a file, whose users may be on several ranks until `move`
     """
 
     local: Ratings
@@ -37,6 +39,7 @@ class RatingsPart:
     count: int
     scale: tuple
     merged: int = 0
+    first: int | None = None
     times = weights = counts = None
     _state = DISTINCT
     _ids = _packed = None
@@ -82,10 +85,16 @@ class RatingsPart:
         return self.local.take(which)
 
     def split(self, fraction=0.1, seed=0, by="random"):
-        """Return two RatingsParts by `split_by_pair`; another `by` raises ParameterError."""
+        """Return two RatingsParts: of a range of rows as Ratings.split, otherwise by `split_by_pair`.
+
+        Another `by` raises ParameterError.
+        """
         if by != "random":
             raise ParameterError(f"Ratings in parts are split at random; got by={by!r}. Read them on one rank.")
-        return split_by_pair(self, fraction, seed)
+        if self.first is None:
+            return split_by_pair(self, fraction, seed)
+        is_kept = random_mask(len(self.local), fraction, seed, self.first)
+        return tuple(part_of(part, self.team) for part in self.local.parted(is_kept))
 
     def together(self, other):
         """Return the RatingsPart of this one's ratings and those of another, of the same ids."""
@@ -95,7 +104,7 @@ class RatingsPart:
 
     def move(self, owner):
         """Give each rating to the rank owner[user]; owner (M,) int32."""
-        self.local = redistribute(self.local, owner, self.team)
+        self.local, self.first = redistribute(self.local, owner, self.team), None
 
     def sample(self, chosen):
         """Return, on rank 0, a RatingsPart with all ratings of the chosen users (M,) bool; None on other ranks."""
@@ -164,8 +173,8 @@ def split_by_pair(ratings, fraction, seed=0):
 def redistribute(ratings, owner, team):
     """Return the Ratings of this rank after each rating went to the rank owner[user].
 
-    They are in the order of the ranks that had them. PIECE ratings are sent at a time, so a rank needs little more than
-    the ratings that it has and gets.
+    They are in the order of the ranks that had them. They are sent in pieces, so a rank needs little more than the
+    ratings that it has and gets.
     """
     columns, sizes = ratings.columns(), np.zeros(team.size, np.int64)
     for first in range(0, len(ratings), PIECE):
@@ -174,8 +183,10 @@ def redistribute(ratings, owner, team):
     ends = np.cumsum(table[:, team.rank])
     places = ends - table[:, team.rank]
     out = {name: np.empty(ends[-1], column.dtype) for name, column in columns.items()}
-    for first in range(0, int(table.sum(axis=1).max()), PIECE):
-        piece = slice(first, first + PIECE)
+    most = int(table.sum(axis=1).max())
+    step = max(PIECE, -(-most // MOST_PIECES))
+    for first in range(0, most, step):
+        piece = slice(first, first + step)
         target = owner[ratings.users[piece]]
         chosen = [np.flatnonzero(target == rank) for rank in range(team.size)]
         for name, column in columns.items():

@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gpukit import arrayfile
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, NoRowsError
 from gpukit.evaluation.splits import rows_where
 from gpukit.io import notes, sources
 from gpukit.io.delimited import NEWLINE, QUOTE
 from gpukit.io.ids import take_values
-from gpukit.parallel.current_team import find_difference
+from gpukit.parallel.current_team import check_same_files, find_difference
 from gpukit.ratings import formats
 from gpukit.ratings.check import validate_ratings
 from gpukit.ratings.chunk_reader import RatingsBuilder, concatenate, read_parquet
 from gpukit.ratings.convert import convert_with_repeats
-from gpukit.ratings.formats import MAYBE, TRIPLE
+from gpukit.ratings.copies import read_gkr
+from gpukit.ratings.formats import IDS, MAYBE, TRIPLE
 from gpukit.ratings.orders.compressed import pack_pairs, sort_pairs
 from gpukit.ratings.parts import in_ranges, part_of, redistribute
 from gpukit.ratings.read import (
@@ -87,10 +89,10 @@ def read_parts(
     duplicates: str = "last",
     sep: str | None = None,
 ) -> Ratings | RatingsPart:
-    """Read the ratings of Parquet or text files in parts; call it on all ranks of a team.
+    """Read the ratings of Parquet or text files, or of a .gkr, in parts; call it on all ranks of a team.
 
-    Row groups of Parquet and lines of csv, tsv and the like are divided. Compressed files, Netflix's and texts with
-    line ends in quotes are read whole, each by one rank.
+    Row groups of Parquet, lines of csv, tsv and the like, and rows of a .gkr are divided. Compressed files, Netflix's
+    and texts with line ends in quotes are read whole, each by one rank.
 
     Parameters
     ----------
@@ -109,7 +111,11 @@ def read_parts(
     Raises DataError with file and line, or row, as read_ratings does, and for parts with different columns.
     """
     request = formats.Request(format, columns, SPELLED.get(sep, sep))
-    part = None if team.size == 1 or duplicates == "error" else _read(path, request, duplicates, team)
+    part = None
+    if team.size > 1 and format in ("auto", "gkr") and is_copy(path, team):
+        part = read_rows(path, request, team)
+    elif team.size > 1 and duplicates != "error":
+        part = _read(path, request, duplicates, team)
     if part is None:
         return read_by_first(lambda: read_ratings(path, format, columns, duplicates, sep), team)
     if part.merged and duplicates == "last":
@@ -118,6 +124,26 @@ def read_parts(
         part.local = without_times(part.local)
     note_merged(part, str(path), duplicates)
     return part
+
+
+def is_copy(path, team):
+    """Return True on all ranks of a Team if a path is a .gkr on any."""
+    return any(team.allgather_json(arrayfile.begins_with(path, sources.FORMATS["gkr"].magic)))
+
+
+def read_rows(path, request, team):
+    """Return the RatingsPart of the rows of a .gkr, a range for each rank; None if one process must read them.
+
+    Raises DataError on all ranks if they see different files.
+    """
+    check_same_files(team, [path])
+    with sources.open_source(path) as source:
+        table = read_gkr(source, request, team)
+    first, last = (len(table) * rank // team.size for rank in (team.rank, team.rank + 1))
+    part = part_of(table.take(slice(first, last)), team)
+    part.first = first
+    is_plain = set(table.columns()) == {*IDS, "values"} and part.scale[0] < part.scale[1]
+    return part if is_plain else None
 
 
 def _read(path, request, duplicates, team):

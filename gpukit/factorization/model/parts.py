@@ -5,6 +5,7 @@ replaces stays complete until then.
 """
 
 import contextlib
+import copy
 import re
 import secrets
 from pathlib import Path
@@ -101,6 +102,28 @@ def load_parts(model, path, entries):
             )
         models.append(type(model).load(file))
     join_models(model, models)
+
+
+def collect_model(model, team):
+    """Return on rank 0 the model of all users, from those of the ranks; others, and whole models, as they are."""
+    if not hasattr(model, "_is_part"):
+        return model
+    state, rated = model._state, model._rated
+    arrays = [model.user_ids_, *(getattr(state, name) for name in USERS), rated.indptr, rated.items, rated.codes]
+    if team.rank:
+        for array in arrays:
+            team.send(0, array)
+        return model
+    models, whole = [model], copy.copy(model)
+    for rank in team.others:
+        ids, *sides, indptr, items, codes = (team.receive(rank) for _ in arrays)
+        own_rated = rated._replace(indptr=indptr, items=items, codes=codes)
+        models.append(copy.copy(model))
+        own_state = state._replace(**dict(zip(USERS, sides)))
+        models[-1].set_fitted(own_state, own_rated, model._scale, ids, model.item_ids_)
+    join_models(whole, models)
+    del whole._is_part
+    return whole
 
 
 def join_models(model, models):
