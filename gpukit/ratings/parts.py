@@ -109,12 +109,10 @@ class RatingsPart:
     def sample(self, chosen):
         """Return, on rank 0, a RatingsPart with all ratings of the chosen users (M,) bool; None on other ranks."""
         own = self.local.take(chosen[self.users]).columns()
+        parts = {name: self.team.gather(column) for name, column in own.items()}
         if self.team.rank:
-            for column in own.values():
-                self.team.send(0, column)
             return None
-        parts = [own, *({name: self.team.receive(rank) for name in own} for rank in self.team.others)]
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in own}
+        columns = {name: np.concatenate(part) for name, part in parts.items()}
         return RatingsPart(set_state(self.local.with_columns(**columns), DISTINCT), ALONE, self.count, self.scale)
 
 

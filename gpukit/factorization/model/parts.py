@@ -29,7 +29,7 @@ def save_parts(model, path, team):
     target = persist.check_writable(path)
     if target.exists() and not target.is_file():
         raise ParameterError(f"{path} is not a file, and a model in parts needs several. Name a file.")
-    token = bytes(team.broadcast(np.frombuffer(secrets.token_bytes(4), np.uint8))).hex()
+    token = team.broadcast_json(secrets.token_hex(4))
     names = [f"{target.name}.{token}-{rank}" for rank in range(team.size)]
     own, former = target.with_name(names[team.rank]), names_at(target)
     try:
@@ -110,16 +110,14 @@ def collect_model(model, team):
         return model
     state, rated = model._state, model._rated
     arrays = [model.user_ids_, *(getattr(state, name) for name in USERS), rated.indptr, rated.items, rated.codes]
+    columns = [team.gather(array) for array in arrays]
     if team.rank:
-        for array in arrays:
-            team.send(0, array)
         return model
-    models, whole = [model], copy.copy(model)
-    for rank in team.others:
-        ids, *sides, indptr, items, codes = (team.receive(rank) for _ in arrays)
+    models, whole = [], copy.copy(model)
+    for ids, *sides, indptr, items, codes in zip(*columns):
+        own_state = state._replace(**dict(zip(USERS, sides)))
         own_rated = rated._replace(indptr=indptr, items=items, codes=codes)
         models.append(copy.copy(model))
-        own_state = state._replace(**dict(zip(USERS, sides)))
         models[-1].set_fitted(own_state, own_rated, model._scale, ids, model.item_ids_)
     join_models(whole, models)
     del whole._is_part

@@ -45,13 +45,6 @@ class Worker:
         """Broadcast a request of rank 0: a number, then arrays or numbers, flat."""
         self.team.broadcast(np.concatenate([[float(what)], *(np.ravel(each) for each in numbers)]))
 
-    def collected(self, array):
-        """Return [array of each rank] on rank 0, None on others."""
-        if self.team.rank:
-            self.team.send(0, array)
-            return None
-        return [array, *(self.team.receive(rank) for rank in self.team.others)]
-
 
 class Tensor(NamedTuple):
     """Rank 0's tensor: basis (graphs.basis.Basis); observed (N, m, n), 0 where missing.
@@ -168,7 +161,7 @@ def step(part, numbers):
     K = int(part.ranges.slices[-1])
     momentum, lam, cap = float(numbers[0]), numbers[1 : 1 + K], numbers[1 + K :].astype(np.int32)
     change, size, ranks = part.step(lam, cap if len(cap) else None, momentum)
-    collected_parts = part.worker.collected(np.concatenate(([change, size], ranks)))
+    collected_parts = part.team.gather(np.concatenate(([change, size], ranks)))
     if collected_parts is None:
         return None
     change, size = np.sum([result[:2] for result in collected_parts], axis=0).tolist()
@@ -192,7 +185,7 @@ def missing(part, numbers):
 
 def concatenate(part, array):
     """Return all ranks' rows on rank 0."""
-    collected_parts = part.worker.collected(array)
+    collected_parts = part.team.gather(array)
     return None if collected_parts is None else np.concatenate(collected_parts)
 
 
