@@ -5,6 +5,7 @@ numbers of `unknown` users and items, texts of `warnings`, Stages `stages`.
 """
 
 import contextlib
+import functools
 import shlex
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from gpukit.parallel import ALONE
 from gpukit.ratings.check import are_clicks, are_pairs, number_lines
 from gpukit.ratings.chunk_reader import concatenate
 from gpukit.ratings.parts import RatingsPart, split_by_pair
-from gpukit.ratings.read import read_by_first, read_ratings
+from gpukit.ratings.read import read_ratings
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
 CURVE = 1 << 20  # test ratings whose RMSE has a standard error of about .0005
@@ -37,13 +38,12 @@ def load(ask, stages, described, times=False, team=ALONE):
     """Return (train, test) as Ratings; test is None if nothing is held out.
 
     described(ask, Ratings): describes the data in words; times: read times even if the split does not need them; team:
-    the parallel.Team whose first rank reads."""
+    the parallel.Team; see read_parts.read_on_all."""
 
     def read(path, times=False):
-        arguments = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
-        return read_by_first(lambda: read_ratings(*arguments), team)
+        return reader_of(team)(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
 
-    in_parts = team.size > 1 and can_be_divided(ask.ratings, team) and can_be_in_parts(ask)
+    in_parts = team.size > 1 and can_be_divided(ask, team) and can_be_in_parts(ask)
     train = read_in_parts(ask, team) if in_parts else read(ask.ratings, True if ask.split in BY_TIME else times)
     test = None if ask.test is None else read(ask.test)
     remark = described(ask, train)
@@ -63,11 +63,20 @@ def load(ask, stages, described, times=False, team=ALONE):
     return train, test
 
 
-def can_be_divided(path, team):
-    """Return True for a pattern of files or a .gkr, of which each rank reads a part."""
+def reader_of(team):
+    """Return read_ratings for the ranks of a Team."""
+    if team.size == 1:
+        return read_ratings
+    from gpukit.ratings.read_parts import read_on_all
+
+    return functools.partial(read_on_all, team)
+
+
+def can_be_divided(ask, team):
+    """Return True for a pattern of files, or a .gkr."""
     from gpukit.ratings.read_parts import is_copy
 
-    return is_pattern(path) or is_copy(path, team)
+    return is_pattern(ask.ratings) or is_copy(ask.ratings, ask.file_format, team)
 
 
 def read_in_parts(ask, team):

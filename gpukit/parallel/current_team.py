@@ -71,12 +71,19 @@ def end_with_parent():
 
 def check_same_files(team, paths):
     """Raise DataError on all ranks if input files of ranks differ in size or sampled bytes."""
-    if difference := find_difference(team, ", ".join(map(describe_file, paths))):
-        first, expected, rank, host, text = difference
-        raise DataError(
-            f"Ranks read different files ({', '.join(map(str, paths))}): {expected} for rank 0 on {first}, {text} for "
-            f"rank {rank} on {host}. Give all ranks the same files, or set {ALONE_VARIABLE}=1 for independent tasks."
-        )
+    check_same(team, ", ".join(map(str, paths)), ", ".join(map(describe_file, paths)))
+
+
+def check_same(team, names, text):
+    """Raise DataError on all ranks if the description of files with these names differs between ranks."""
+    (first, expected), *others = team.allgather_json([socket.gethostname(), text])
+    for rank, (host, other) in enumerate(others, 1):
+        if other != expected:
+            raise DataError(
+                f"Ranks read different files ({names}): {expected} for rank 0 on {first}, {other} for rank {rank} on "
+                f"{host}. Give all ranks the same files, in a folder that they share, or set {ALONE_VARIABLE}=1 for "
+                "independent tasks."
+            )
 
 
 def describe_file(path):
@@ -91,13 +98,6 @@ def describe_file(path):
     except OSError as error:
         return error.strerror or "not a seekable file"
     return f"{size:,} bytes ({total:08x})"
-
-
-def find_difference(team, text):
-    """Return (host of rank 0, its text, rank, host, text) of the first different rank, or None."""
-    (first, expected), *others = team.allgather_json([socket.gethostname(), text])
-    different = ((first, expected, rank, *other) for rank, other in enumerate(others, 1) if other[1] != expected)
-    return next(different, None)
 
 
 def check_distinct_gpus(team, device):

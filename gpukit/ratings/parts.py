@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from gpukit.errors import ParameterError
 from gpukit.evaluation.splits import random_mask
+from gpukit.io.ids import take_values
 from gpukit.model_selection.splits import hash_numbers
 from gpukit.parallel import ALONE
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
@@ -16,7 +17,36 @@ from gpukit.ratings.table import DISTINCT, Ratings, set_state
 if TYPE_CHECKING:
     from gpukit.parallel import Team
 
-PIECE, MOST_PIECES = 1 << 16, 64  # least ratings that a rank sends at a time, and most times that it sends
+PIECE = 1 << 16  # ratings that a rank sends at a time
+
+
+class MappedRows(NamedTuple):
+    """Ratings that all ranks have mapped from one file.
+
+    table: Ratings; half: None for all of them, or (fraction, seed, True for training) of a split as Ratings.split.
+    """
+
+    table: Ratings
+    half: tuple | None = None
+
+    def in_half(self, first, last):
+        """Return a mask of the rows from first to last - 1."""
+        if self.half is None:
+            return np.ones(last - first, np.bool_)
+        fraction, seed, is_kept = self.half
+        return random_mask(last - first, fraction, seed, first) == is_kept
+
+    def range_of(self, rank, size):
+        """Return the Ratings in one of `size` ranges of rows."""
+        first, last = (len(self.table) * number // size for number in (rank, rank + 1))
+        rows = self.table.take(slice(first, last))
+        return rows if self.half is None else rows.take(self.in_half(first, last))
+
+    def of_users(self, chosen):
+        """Return the Ratings of the chosen users (M,) bool."""
+        mask = take_values(chosen, self.table.users)
+        mask &= self.in_half(0, len(mask))
+        return self.table.take(mask)
 
 
 @dataclass(eq=False)
@@ -31,7 +61,7 @@ class RatingsPart:
     count : int, ratings of all ranks
     scale : (float, float), the lowest and highest of all
     merged : int, repeated pairs that reading has removed on all ranks
-    first : int or None, the first row of `local` in a file, whose users may be on several ranks until `move`
+    source : MappedRows or None; with it `local` is a range of rows, whose users may be on several ranks until `move`
     """
 
     local: Ratings
@@ -39,7 +69,7 @@ class RatingsPart:
     count: int
     scale: tuple
     merged: int = 0
-    first: int | None = None
+    source: MappedRows | None = None
     times = weights = counts = None
     _state = DISTINCT
     _ids = _packed = None
@@ -85,26 +115,32 @@ class RatingsPart:
         return self.local.take(which)
 
     def split(self, fraction=0.1, seed=0, by="random"):
-        """Return two RatingsParts: of a range of rows as Ratings.split, otherwise by `split_by_pair`.
+        """Return two RatingsParts: of mapped rows those of Ratings.split, otherwise those of `split_by_pair`.
 
         Another `by` raises ParameterError.
         """
         if by != "random":
             raise ParameterError(f"Ratings in parts are split at random; got by={by!r}. Read them on one rank.")
-        if self.first is None:
+        if self.source is None or self.source.half is not None:
             return split_by_pair(self, fraction, seed)
-        is_kept = random_mask(len(self.local), fraction, seed, self.first)
-        return tuple(part_of(part, self.team) for part in self.local.parted(is_kept))
+        halves = (MappedRows(self.source.table, (fraction, seed, is_kept)) for is_kept in (True, False))
+        return tuple(mapped_part(half, self.team) for half in halves)
 
     def together(self, other):
-        """Return the RatingsPart of this one's ratings and those of another, of the same ids."""
+        """Return the RatingsPart of this one's ratings and those of another, which are the two parts of a split."""
+        if self.source is not None:
+            return mapped_part(MappedRows(self.source.table), self.team)
         theirs = other.local.columns()
         columns = {name: np.concatenate([column, theirs[name]]) for name, column in self.local.columns().items()}
         return part_of(set_state(self.local.with_columns(**columns), DISTINCT), self.team)
 
     def move(self, owner):
         """Give each rating to the rank owner[user]; owner (M,) int32."""
-        self.local, self.first = redistribute(self.local, owner, self.team), None
+        if self.source is None:
+            self.local = redistribute(self.local, owner, self.team)
+        else:
+            del self.local  # to free a range of rows
+            self.local = self.source.of_users(owner == self.team.rank)
 
     def sample(self, chosen):
         """Return, on rank 0, a RatingsPart with all ratings of the chosen users (M,) bool; None on other ranks."""
@@ -122,6 +158,13 @@ def part_of(local, team, merged=0):
     low = team.allreduce(local.values.min(initial=np.inf), "min")
     high = team.allreduce(local.values.max(initial=-np.inf), "max")
     return RatingsPart(local, team, count, (float(low), float(high)), merged)
+
+
+def mapped_part(source, team):
+    """Return the RatingsPart of MappedRows; call it on all ranks."""
+    part = part_of(source.range_of(team.rank, team.size), team)
+    part.source = source
+    return part
 
 
 def check_same_part(ratings, validation, team):
@@ -171,8 +214,8 @@ def split_by_pair(ratings, fraction, seed=0):
 def redistribute(ratings, owner, team):
     """Return the Ratings of this rank after each rating went to the rank owner[user].
 
-    They are in the order of the ranks that had them. They are sent in pieces, so a rank needs little more than the
-    ratings that it has and gets.
+    They are in the order of the ranks that had them. PIECE ratings are sent at a time, so a rank needs little more than
+    the ratings that it has and gets.
     """
     columns, sizes = ratings.columns(), np.zeros(team.size, np.int64)
     for first in range(0, len(ratings), PIECE):
@@ -181,10 +224,8 @@ def redistribute(ratings, owner, team):
     ends = np.cumsum(table[:, team.rank])
     places = ends - table[:, team.rank]
     out = {name: np.empty(ends[-1], column.dtype) for name, column in columns.items()}
-    most = int(table.sum(axis=1).max())
-    step = max(PIECE, -(-most // MOST_PIECES))
-    for first in range(0, most, step):
-        piece = slice(first, first + step)
+    for first in range(0, int(table.sum(axis=1).max()), PIECE):
+        piece = slice(first, first + PIECE)
         target = owner[ratings.users[piece]]
         chosen = [np.flatnonzero(target == rank) for rank in range(team.size)]
         for name, column in columns.items():

@@ -138,7 +138,7 @@ def _read(path, request):
             format = source.format if request.format == "auto" else request.format
             if format in READERS:
                 check_part(source.name, format, paths)
-                return _read_whole(READERS[format], source, request)
+                return read_whole(READERS[format], source, request)
             if format == "parquet":
                 read_parquet(source, request, builder)
             else:
@@ -148,7 +148,7 @@ def _read(path, request):
     return builder.ratings(str(path))
 
 
-def _read_whole(reader, source, request):
+def read_whole(reader, source, request):
     """Return the Ratings that a reader of READERS makes of a Source."""
     ratings = reader(source, request)
     if ratings.times is None and request.times not in OPTIONAL_TIMES:

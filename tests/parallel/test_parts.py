@@ -115,17 +115,23 @@ def test_a_bad_value_ends_all_ranks(tmp_path, cluster, launcher):
 
 
 @pytest.mark.parametrize(
-    "options, reason",
-    [(("--early-stop", 2), "--early-stop does not work"), (("--solver", "als"), "--solver does not work")],
+    "name, options, reason",
+    [
+        ("*.csv", ("--early-stop", 2), "--early-stop does not work on ratings in parts: rank 0 reads all"),
+        ("*.csv", ("--solver", "als"), "--solver does not work on ratings in parts: rank 0 reads all"),
+        ("whole.gkr", ("--early-stop", 2), "are held out for testing"),
+    ],
     ids=str,
 )
-def test_one_rank_reads_all_for_some_options(folder, tmp_path, options, reason):
-    given = ("train-lshmf", folder / "*.csv", "--factors", 4, "--epochs", 2, "--device", "cpu", *options)
+def test_all_ranks_have_all_ratings_for_some_options(folder, tmp_path, name, options, reason):
+    """Rank 0 reads files of a pattern and says so; all ranks map a .gkr."""
+    given = ("train-lshmf", folder / name, "--factors", 4, "--epochs", 2, "--device", "cpu", *options)
     models = []
-    for name, ranks in (("one", ()), ("two", ("--ranks", 2))):
-        code, _, err = command(*given, "--no-neighbors", "--deterministic", *ranks, "--model", tmp_path / name)
-        assert code == 0 and (f"{reason} on ratings in parts: rank 0 reads all" in err) == bool(ranks), err
-        models.append(MatrixFactorization.load(tmp_path / name))
+    for model, ranks in (("one", ()), ("two", ("--ranks", 2))):
+        code, _, err = command(*given, "--no-neighbors", "--deterministic", *ranks, "--model", tmp_path / model)
+        assert code == 0 and (reason in err or not ranks), err
+        assert ("rank 0 reads all" in err) == bool(ranks and name == "*.csv")
+        models.append(MatrixFactorization.load(tmp_path / model))
     np.testing.assert_array_equal(models[0].user_factors_, models[1].user_factors_)
 
 

@@ -270,7 +270,7 @@ def test_ranks_that_see_other_files_are_refused(tmp_path, monkeypatch):
     pattern = write(tmp_path, frame(60), "csv")
     seen = itertools.count()
     monkeypatch.setattr(read_parts, "files_of", lambda path: sorted(map(str, tmp_path.glob("*.csv")))[next(seen) :])
-    with pytest.raises(DataError, match="Ranks see different files: .* files"):
+    with pytest.raises(DataError, match="Ranks read different files .*: .* files"):
         read_on(2, pattern)
 
 
