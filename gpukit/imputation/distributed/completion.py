@@ -21,7 +21,7 @@ from gpukit.imputation.spectral import cpu
 from gpukit.imputation.spectral.cpu import TensorCompletion
 from gpukit.parallel.current_team import check_distinct_gpus, make_transport
 
-END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(7)
+END, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(6)
 ALONE = (
     "nothing was shared out: ranks share the work of method='spectral', on tensors of {:,} numbers or more that have "
     "{} columns and spectral slices for each rank; {!r} filled in, by rank 0 itself."
@@ -142,7 +142,7 @@ def serve(worker):
         if what == BEGIN:
             part = None  # release memory first
             part = create_share(worker, question[1:])
-        elif what != HERE:
+        else:
             ANSWERS[what](part, question[1:])
 
 
@@ -261,7 +261,7 @@ def wrap_progress(worker, progress):
         return progress
 
     def report(*values):
-        worker.ask(HERE)  # raises if another rank has ended
+        worker.team.check()
         if progress:
             progress(*values)
 
@@ -278,7 +278,7 @@ def finish(worker, model):
     worker.ask(END)
     if not worker.shared and not model._held.mask.all():
         warnings.warn(ALONE.format(FEWEST, LEAST, model.method_), stacklevel=3)
-    if is_model_requested(worker.team, False):
+    if any(worker.team.allgather_json(False)):
         give(worker.team, model)
 
 
@@ -299,11 +299,6 @@ def take(team, model):
     model._unpack(facts, persist.Arrays("What rank 0 has sent", arrays))
 
 
-def is_model_requested(team, is_requested):
-    """Return True if any rank requests the model."""
-    return bool(team.allreduce(np.array([is_requested]), "max")[0])
-
-
 def help_fit(model, team, keep=True):
     """Take part in a fit of a GraphImputer.
 
@@ -313,6 +308,6 @@ def help_fit(model, team, keep=True):
     device = devices.resolve(model.device)
     with Workspace() as workspace, devices.translate_memory_errors(device, "The imputation"):
         serve(Worker(team, device, workspace))
-    if is_model_requested(team, keep):
+    if any(team.allgather_json(keep)):
         take(team, model)
     return model
