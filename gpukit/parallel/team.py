@@ -93,8 +93,9 @@ class Team:
             return array
         if self.rank != root:
             return self.receive(root)
+        message = pack(array)
         for rank in self.others:
-            self.send(rank, array)
+            self.messages.send(rank, message)
         return array
 
     def reduce(self, array, operation="sum"):

@@ -117,8 +117,8 @@ def read_parts(
     part = None
     if team.size > 1 and is_copy(path, format, team):
         part = mapped_part(MappedRows(map_copy(path, team)), team)
-        if set(part.source.table.columns()) != {*IDS, "values"} or part.scale[0] == part.scale[1]:
-            return part.source.table
+        if set(part.source.table.columns()) != {*IDS, "values"} or not part.scale[0] < part.scale[1]:
+            return part.source.table  # also clicks, and no ratings at all
     elif team.size > 1 and duplicates != "error":
         part = _read(path, request, duplicates, team)
     if part is None:
