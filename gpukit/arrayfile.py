@@ -198,14 +198,14 @@ def read(path, kind, mmap=False, leave=(), bounds=None):
         return read_open(file, path, kind, mmap, leave, bounds)
 
 
-def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
-    """Apply `read` to an open file; path: its name in messages."""
+def read_open(file, path, kind, mmap=False, leave=(), bounds=None, map_tasks=parallel_map):
+    """Apply `read` to an open file; path: its name in messages; map_tasks: checks its parts, see _read_stretch."""
     with _disk_errors(path):
         header = _header(path, kind, file)
         entries = [entry for entry in header.entries if entry.name not in leave]
         arrays = {entry.name: _room(file, entry, mmap) for entry in entries}
         parts = [part for entry in entries for part in _stretches(entry, arrays[entry.name])]
-        looks = parallel_map(lambda part: _read_stretch(file.fileno(), mmap, bounds is not None, part), parts)
+        looks = map_tasks(lambda part: _read_stretch(file.fileno(), mmap, bounds is not None, part), parts)
     for entry in entries:
         result = [look for part, look in zip(parts, looks, strict=True) if part.entry is entry]
         if zlib.crc32(b"".join(crcs for crcs, _ in result)) != entry.crc:

@@ -5,6 +5,7 @@ numbers of `unknown` users and items, texts of `warnings`, Stages `stages`.
 """
 
 import contextlib
+import functools
 import shlex
 from pathlib import Path
 
@@ -19,12 +20,13 @@ from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolve_feedback
+from gpukit.factorization.model.parts import collect_model
 from gpukit.io.sources import is_pattern
 from gpukit.parallel import ALONE
 from gpukit.ratings.check import are_clicks, are_pairs, number_lines
 from gpukit.ratings.chunk_reader import concatenate
 from gpukit.ratings.parts import RatingsPart, split_by_pair
-from gpukit.ratings.read import read_by_first, read_ratings
+from gpukit.ratings.read import read_ratings
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
 CURVE = 1 << 20  # test ratings whose RMSE has a standard error of about .0005
@@ -36,13 +38,12 @@ def load(ask, stages, described, times=False, team=ALONE):
     """Return (train, test) as Ratings; test is None if nothing is held out.
 
     described(ask, Ratings): describes the data in words; times: read times even if the split does not need them; team:
-    the parallel.Team whose first rank reads."""
+    the parallel.Team; see read_parts.read_on_all."""
 
     def read(path, times=False):
-        arguments = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
-        return read_by_first(lambda: read_ratings(*arguments), team)
+        return reader_of(team)(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times)
 
-    in_parts = team.size > 1 and is_pattern(ask.ratings) and can_be_in_parts(ask)
+    in_parts = team.size > 1 and can_be_divided(ask, team) and can_be_in_parts(ask)
     train = read_in_parts(ask, team) if in_parts else read(ask.ratings, True if ask.split in BY_TIME else times)
     test = None if ask.test is None else read(ask.test)
     remark = described(ask, train)
@@ -60,6 +61,22 @@ def load(ask, stages, described, times=False, team=ALONE):
     report.remark(remark + ".", ask.silent)
     stages.done("splitting")
     return train, test
+
+
+def reader_of(team):
+    """Return read_ratings for the ranks of a Team."""
+    if team.size == 1:
+        return read_ratings
+    from gpukit.ratings.read_parts import read_on_all
+
+    return functools.partial(read_on_all, team)
+
+
+def can_be_divided(ask, team):
+    """Return True for a pattern of files, or a .gkr."""
+    from gpukit.ratings.read_parts import is_copy
+
+    return is_pattern(ask.ratings) or is_copy(ask.ratings, ask.file_format, team)
 
 
 def read_in_parts(ask, team):
@@ -92,8 +109,8 @@ def can_be_in_parts(ask):
 
 
 def remark_whole(ask, reason):
-    """Print why rank 0 reads all ratings."""
-    report.remark(f"{reason}: rank 0 reads all ratings.", ask.silent)
+    """Print why rank 0 reads all files of a pattern."""
+    report.remark(f"{reason}: rank 0 reads all ratings.", ask.silent or not is_pattern(ask.ratings))
 
 
 def check_parts(ask, train, test):
@@ -261,7 +278,7 @@ def concatenate_ratings(first, other):
 
 
 def save(ask, run, saved, team):
-    """Save the refitted model, or the reported one; of ratings in parts every rank saves its part.
+    """Save the refitted model, or the reported one; of a pattern of files every rank saves its part.
 
     Lists of the reported model omit the held-out items.
     """
@@ -270,6 +287,8 @@ def save(ask, run, saved, team):
     if ask.lists and not team.rank:
         saved.fit_lists()
         run.stages.done("learning lists")
+    if not is_pattern(ask.ratings):
+        saved = collect_model(saved, team)
     saved.save(ask.model, team)
     run.stages.done("writing")
 

@@ -8,8 +8,8 @@ from gpukit.device.memory import empty
 ALONE = 1 << 20  # numbers that a thread draws or copies at once
 
 
-def random_mask(n, fraction, seed):
-    """Return numpy.random.default_rng(seed).random(n) >= fraction, (n,) bool.
+def random_mask(n, fraction, seed, start=0):
+    """Return numpy.random.default_rng(seed).random(start + n)[start:] >= fraction, (n,) bool.
 
     Drawn on all threads.
     """
@@ -17,7 +17,7 @@ def random_mask(n, fraction, seed):
 
     def draw(first):
         stream, part = np.random.PCG64(seed), out[first : first + ALONE]
-        stream.advance(first)  # default_rng's generator; one step per number
+        stream.advance(start + first)  # default_rng's generator; one step per number
         np.greater_equal(np.random.Generator(stream).random(len(part)), fraction, out=part)
 
     parallel_map(draw, range(0, n, ALONE))

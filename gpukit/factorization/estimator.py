@@ -181,7 +181,7 @@ class Factorization(Answering):
         path : str or Path
             gpukit.persist describes the format.
         team : parallel.Team or None
-            All ranks call this. They write the model that they all have to one file. Of ratings in parts each writes
+            All ranks call this. Rank 0 writes a model of all users to one file. Of ratings in parts each writes
             the model of its users to a file of its own, next to the index at path. load reads both.
 
         Raises
@@ -194,12 +194,13 @@ class Factorization(Answering):
         """
         self._check_fitted()
         team, is_part = team or ALONE, hasattr(self, "_is_part")
-        if is_part and team.size == 1:
+        in_parts = all(team.allgather_json(is_part))  # rank 0 alone may have a model of all users
+        if in_parts and team.size == 1:
             raise ParameterError(
                 f"This model has {len(self.user_ids_):,} users, those of one rank. Call save(path, team=team) on all "
                 "ranks."
             )
-        if is_part:
+        if in_parts:
             parts.save_parts(self, path, team)
         elif team.rank == 0:
             former = parts.names_at(path)

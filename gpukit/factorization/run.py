@@ -1,6 +1,5 @@
 """Training run on ratings: preparation before the first epoch, epochs, judging and checkpoints."""
 
-import json
 import time
 from typing import NamedTuple
 
@@ -88,12 +87,10 @@ class FitRequest(NamedTuple):
 
     def _choose_once(self, choose):
         """Return choose() of rank 0, where it may depend on the number of threads."""
-        team, text = self.team, None
-        if team.size == 1:
+        if self.team.size == 1:
             return choose()
-        if team.rank == 0:
-            text = np.frombuffer(json.dumps(choose().kept()).encode(), np.uint8)
-        return saving.restore_choice(json.loads(bytes(team.broadcast(text))), self.settings, self.estimator.n_epochs)
+        kept = self.team.broadcast_json(None if self.team.rank else choose().kept())
+        return saving.restore_choice(kept, self.settings, self.estimator.n_epochs)
 
     def begin_model(self, steps, layout, data, plan, resumed, neighbors, numbers=None):
         """Return the DeviceModel at the start of a training, or that of a State.

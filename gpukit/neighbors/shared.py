@@ -11,8 +11,7 @@ from gpukit.device.engine import engine
 from gpukit.neighbors import plan, run
 from gpukit.neighbors.plan import CARDS
 from gpukit.neighbors.run import cut_columns, sum_slices
-from gpukit.parallel.nccl import make_gpu_transport
-from gpukit.parallel.team import HostTransport
+from gpukit.parallel.current_team import make_transport
 
 SUM_BYTES = 256 << 20  # bytes of the sums of a stripe of items
 
@@ -39,7 +38,7 @@ def find_shared(columns, settings, team, device):
 def shared_codes(columns, settings, lengths, team, device, chunk=run.CHUNK):
     """Return the codes of all ranks' ratings, (N, n_words) uint32 on the device; lengths (ranks, N): of the items."""
     steps = engine(device, "gpukit.neighbors")
-    lines = make_gpu_transport(team, device) if device.is_cuda else HostTransport(team)
+    lines = make_transport(team, device)
     weights = run.level_weights(columns.values, settings.psi)
     whole, pieces = np.append(0, np.cumsum(lengths.sum(axis=0))), np.maximum(-(-lengths // chunk), 1)
     adder = run.Adder(steps, columns, weights, sum_slices(whole, weights), settings)

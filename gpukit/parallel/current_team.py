@@ -9,8 +9,6 @@ import signal
 import socket
 import zlib
 
-import numpy as np
-
 from gpukit import interrupt
 from gpukit.errors import DataError, DeviceError, ParameterError
 from gpukit.parallel import mpi, rendezvous, sockets
@@ -73,12 +71,19 @@ def end_with_parent():
 
 def check_same_files(team, paths):
     """Raise DataError on all ranks if input files of ranks differ in size or sampled bytes."""
-    if difference := find_difference(team, ", ".join(map(describe_file, paths))):
-        first, expected, rank, host, text = difference
-        raise DataError(
-            f"Ranks read different files ({', '.join(map(str, paths))}): {expected} for rank 0 on {first}, {text} for "
-            f"rank {rank} on {host}. Give all ranks the same files, or set {ALONE_VARIABLE}=1 for independent tasks."
-        )
+    check_same(team, ", ".join(map(str, paths)), ", ".join(map(describe_file, paths)))
+
+
+def check_same(team, names, text):
+    """Raise DataError on all ranks if the description of files with these names differs between ranks."""
+    (first, expected), *others = team.allgather_json([socket.gethostname(), text])
+    for rank, (host, other) in enumerate(others, 1):
+        if other != expected:
+            raise DataError(
+                f"Ranks read different files ({names}): {expected} for rank 0 on {first}, {other} for rank {rank} on "
+                f"{host}. Give all ranks the same files, in a folder that they share, or set {ALONE_VARIABLE}=1 for "
+                "independent tasks."
+            )
 
 
 def describe_file(path):
@@ -95,21 +100,11 @@ def describe_file(path):
     return f"{size:,} bytes ({total:08x})"
 
 
-def find_difference(team, text):
-    """Return (host of rank 0, its text, rank, host, text) of the first different rank, or None."""
-    message = np.frombuffer(f"{socket.gethostname()}\n{text}".encode(), np.uint8)
-    texts = [bytes(array).decode().split("\n") for array in team.allgather(message)]
-    (first, expected), *others = texts
-    different = ((first, expected, rank, *other) for rank, other in enumerate(others, 1) if other[1] != expected)
-    return next(different, None)
-
-
 def check_distinct_gpus(team, device):
     """Raise DeviceError on all ranks if two ranks use the same GPU, which may hang."""
     if team.size == 1:
         return
-    name = f"{socket.gethostname()} {gpu_uuid(device)}" if device.is_cuda else ""
-    names = [bytes(text).decode() for text in team.allgather(np.frombuffer(name.encode(), np.uint8))]
+    names = team.allgather_json(f"{socket.gethostname()} {gpu_uuid(device)}" if device.is_cuda else "")
     for rank, name in enumerate(names):
         if name and names.index(name) != rank:
             raise DeviceError(
@@ -131,7 +126,7 @@ def make_transport(team, device, remark=lambda text: None):
     Call it on all ranks together. device: device.Device of this rank, with numba arrays on a GPU; remark(text): called
     if GPUs communicate through the host.
     """
-    on_gpus = [bool(flag[0]) for flag in team.allgather(np.array([device.is_cuda]))]
+    on_gpus = team.allgather_json(device.is_cuda)
     if not device.is_cuda:
         return HostTransport(team)
     from gpukit.parallel import nccl

@@ -28,12 +28,11 @@ def make_gpu_transport(team, device, remark=lambda text: None):
     See current_team.make_transport. Communicators last as long as the team, because all ranks of a host must end them
     at the same time, which garbage collection does not.
     """
-    problem = find_problem()
-    problems = [bytes(text).decode() for text in team.allgather(np.frombuffer(problem.encode(), np.uint8))]
+    problems = team.allgather_json(find_problem())
     if any(problems):
         remark(f"GPUs communicate through the host, which is slower: {next(filter(None, problems))}.")
         return make_staged_transport(team)
-    gpus = tuple(int(index) for index in np.concatenate(team.allgather(np.array([device.index]))))
+    gpus = tuple(team.allgather_json(device.index))
     if gpus not in team.communicators:
         team.communicators[gpus] = NcclTransport(team, device.index)
     return team.communicators[gpus]

@@ -1,6 +1,7 @@
 """`Team`: collective operations of ranks, on top of messages from one rank to another; transport of arrays."""
 
 import contextlib
+import json
 import signal
 import struct
 from typing import Protocol
@@ -92,8 +93,9 @@ class Team:
             return array
         if self.rank != root:
             return self.receive(root)
+        message = pack(array)
         for rank in self.others:
-            self.send(rank, array)
+            self.messages.send(rank, message)
         return array
 
     def reduce(self, array, operation="sum"):
@@ -116,6 +118,21 @@ class Team:
     def allgather(self, array):
         """Return [array of rank 0, of rank 1, ...], of any shapes, on all ranks."""
         return self.alltoall([array] * self.size)
+
+    def broadcast_json(self, value=None):
+        """Return the value of rank 0 on all ranks: text, exact numbers, and lists of them."""
+        return json.loads(bytes(self.broadcast(None if self.rank else pack_json(value))))
+
+    def gather(self, array):
+        """Return [array of rank 0, of rank 1, ...] on rank 0, None on others."""
+        if self.rank:
+            self.send(0, array)
+            return None
+        return [array, *map(self.receive, self.others)]
+
+    def allgather_json(self, value):
+        """Return [value of rank 0, of rank 1, ...] on all ranks: text, numbers, and lists of them."""
+        return [json.loads(bytes(array)) for array in self.allgather(pack_json(value))]
 
     def alltoall(self, arrays):
         """Return [array that rank 0 has for this rank, that rank 1 has, ...]; arrays: one for each rank."""
@@ -161,6 +178,11 @@ class Team:
     def receive(self, rank):
         """Return the next array that a rank has sent."""
         return unpack(self.messages.receive(rank))
+
+
+def pack_json(value):
+    """Return a value as JSON, (n,) uint8."""
+    return np.frombuffer(json.dumps(value).encode(), np.uint8)
 
 
 def pack(array):

@@ -26,7 +26,6 @@ from gpukit.model_selection.trial import Budget, Trial, best_of, has_passed_best
 from gpukit.ranking import run
 from gpukit.ranking.inputs import Inputs, Queries
 from gpukit.ranking.path import RankingMetric, ValidationSet
-from gpukit.ranking.shared import broadcast_json
 from gpukit.ranking.solvers import choose
 from gpukit.ranking.solvers.choose import stored_values
 from gpukit.timing import work_clock
@@ -159,7 +158,7 @@ def choose_settings(inputs, settings, team, is_open=True, validation=None, metri
             choice = choose_on_validation(inputs, search, validation)
         else:
             choice = choose_on_folds(inputs, search, metric)
-    fields = broadcast_json(team, choice and choice._replace(seconds=work_clock() - start))
+    fields = team.broadcast_json(choice and choice._replace(seconds=work_clock() - start))
     if fields is None:
         return simplest
     choice = Choice(*fields)

@@ -1,7 +1,5 @@
 """A training set over ranks: each has a part of the queries; rank 0 trains, the others compute partial sums."""
 
-import json
-
 import numpy as np
 
 from gpukit.ranking.problem import QUERY_COST, make_problem
@@ -85,17 +83,11 @@ class SharedPairSums:
         """Compute partial sums until rank 0 has the tron.Result; return it."""
         while int((question := self.team.broadcast())[0]) != END:
             self._do(question)
-        w, *others = broadcast_json(self.team)
+        w, *others = self.team.broadcast_json()
         return Result(np.array(w), *others)
 
     def finish(self, result):
         """Send the Result to all other ranks."""
         self.team.broadcast(np.array([float(END)]))
-        broadcast_json(self.team, [result.w.tolist(), *result[1:]])
+        self.team.broadcast_json([result.w.tolist(), *result[1:]])
         return result
-
-
-def broadcast_json(team, value=None):
-    """Return the value of rank 0 on all ranks, with exact numbers."""
-    text = None if team.rank else np.frombuffer(json.dumps(value).encode(), np.uint8)
-    return json.loads(bytes(team.broadcast(text)))

@@ -6,17 +6,20 @@ A .gkr loads at disk speed.
 from __future__ import annotations
 
 import contextlib
+import functools
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpukit import arrayfile
+from gpukit._pool import parallel_map
 from gpukit.arrayfile import refuse_surrogates
 from gpukit.device import is_large
 from gpukit.errors import DataError
 from gpukit.io import archives, sinks, sources, trust
 from gpukit.io.records import check_ids
+from gpukit.parallel import ALONE
 from gpukit.ratings import check, repeats
 from gpukit.ratings.check import are_pairs
 from gpukit.ratings.convert import as_values, ratings_of_matrix
@@ -75,13 +78,15 @@ def check_copy(path):
     return sources.check_copy(path, SUFFIXES, ".csv")
 
 
-def read_gkr(source, request):
+def read_gkr(source, request, team=ALONE):
     """Return the Ratings of a binary copy in an open Source; one that is large for main memory stays on disk.
 
-    request: formats.Request; times are read on request.
+    request: formats.Request; times are read on request. The ranks of a Team check a part each; all stays on disk.
     """
     name, bounds, left = source.name, {}, () if request.times else ("times",)
-    _, arrays = arrayfile.read_open(source.seekable(), name, KIND, is_large(source.size), left, bounds)
+    is_mapped = team.size > 1 or is_large(source.size)
+    tasks = functools.partial(map_over_ranks, team)
+    _, arrays = arrayfile.read_open(source.seekable(), name, KIND, is_mapped, left, bounds, tasks)
     lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
     beyond = set(arrays) - {field.name for field in fields(Ratings) if field.init}
     if lacking or beyond:
@@ -92,6 +97,16 @@ def read_gkr(source, request):
     if wrong:
         raise DataError(f"{name} is damaged: {wrong} {sources.AGAIN}")
     return set_state(ratings, DISTINCT)  # pairs were checked when the copy was written
+
+
+def map_over_ranks(team, check, tasks):
+    """Return [(checksums, ranges) of check(task), ...] of all tasks; each rank of a Team does a part of them."""
+    first, last = (len(tasks) * rank // team.size for rank in (team.rank, team.rank + 1))
+    own = parallel_map(check, tasks[first:last])
+    if team.size == 1:
+        return own
+    texts = [(crcs.hex(), [[low.item(), high.item()] for low, high in ranges]) for crcs, ranges in own]
+    return [(bytes.fromhex(crcs), ranges) for part in team.allgather_json(texts) for crcs, ranges in part]
 
 
 def read_npz(source, request):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from gpukit.errors import ParameterError
+from gpukit.evaluation.splits import random_mask
+from gpukit.io.ids import take_values
 from gpukit.model_selection.splits import hash_numbers
 from gpukit.parallel import ALONE
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
@@ -16,6 +18,35 @@ if TYPE_CHECKING:
     from gpukit.parallel import Team
 
 PIECE = 1 << 16  # ratings that a rank sends at a time
+
+
+class MappedRows(NamedTuple):
+    """Ratings that all ranks have mapped from one file.
+
+    table: Ratings; half: None for all of them, or (fraction, seed, True for training) of a split as Ratings.split.
+    """
+
+    table: Ratings
+    half: tuple | None = None
+
+    def in_half(self, first, last):
+        """Return a mask of the rows from first to last - 1."""
+        if self.half is None:
+            return np.ones(last - first, np.bool_)
+        fraction, seed, is_kept = self.half
+        return random_mask(last - first, fraction, seed, first) == is_kept
+
+    def range_of(self, rank, size):
+        """Return the Ratings in one of `size` ranges of rows."""
+        first, last = (len(self.table) * number // size for number in (rank, rank + 1))
+        rows = self.table.take(slice(first, last))
+        return rows if self.half is None else rows.take(self.in_half(first, last))
+
+    def of_users(self, chosen):
+        """Return the Ratings of the chosen users (M,) bool."""
+        mask = take_values(chosen, self.table.users)
+        mask &= self.in_half(0, len(mask))
+        return self.table.take(mask)
 
 
 @dataclass(eq=False)
@@ -30,6 +61,7 @@ class RatingsPart:
     count : int, ratings of all ranks
     scale : (float, float), the lowest and highest of all
     merged : int, repeated pairs that reading has removed on all ranks
+    source : MappedRows or None; with it `local` is a range of rows, whose users may be on several ranks until `move`
     """
 
     local: Ratings
@@ -37,6 +69,7 @@ class RatingsPart:
     count: int
     scale: tuple
     merged: int = 0
+    source: MappedRows | None = None
     times = weights = counts = None
     _state = DISTINCT
     _ids = _packed = None
@@ -82,30 +115,40 @@ class RatingsPart:
         return self.local.take(which)
 
     def split(self, fraction=0.1, seed=0, by="random"):
-        """Return two RatingsParts by `split_by_pair`; another `by` raises ParameterError."""
+        """Return two RatingsParts: of mapped rows those of Ratings.split, otherwise those of `split_by_pair`.
+
+        Another `by` raises ParameterError.
+        """
         if by != "random":
             raise ParameterError(f"Ratings in parts are split at random; got by={by!r}. Read them on one rank.")
-        return split_by_pair(self, fraction, seed)
+        if self.source is None or self.source.half is not None:
+            return split_by_pair(self, fraction, seed)
+        halves = (MappedRows(self.source.table, (fraction, seed, is_kept)) for is_kept in (True, False))
+        return tuple(mapped_part(half, self.team) for half in halves)
 
     def together(self, other):
-        """Return the RatingsPart of this one's ratings and those of another, of the same ids."""
+        """Return the RatingsPart of this one's ratings and those of another, which are the two parts of a split."""
+        if self.source is not None:
+            return mapped_part(MappedRows(self.source.table), self.team)
         theirs = other.local.columns()
         columns = {name: np.concatenate([column, theirs[name]]) for name, column in self.local.columns().items()}
         return part_of(set_state(self.local.with_columns(**columns), DISTINCT), self.team)
 
     def move(self, owner):
         """Give each rating to the rank owner[user]; owner (M,) int32."""
-        self.local = redistribute(self.local, owner, self.team)
+        if self.source is None:
+            self.local = redistribute(self.local, owner, self.team)
+        else:
+            del self.local  # to free a range of rows
+            self.local = self.source.of_users(owner == self.team.rank)
 
     def sample(self, chosen):
         """Return, on rank 0, a RatingsPart with all ratings of the chosen users (M,) bool; None on other ranks."""
         own = self.local.take(chosen[self.users]).columns()
+        parts = {name: self.team.gather(column) for name, column in own.items()}
         if self.team.rank:
-            for column in own.values():
-                self.team.send(0, column)
             return None
-        parts = [own, *({name: self.team.receive(rank) for name in own} for rank in self.team.others)]
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in own}
+        columns = {name: np.concatenate(part) for name, part in parts.items()}
         return RatingsPart(set_state(self.local.with_columns(**columns), DISTINCT), ALONE, self.count, self.scale)
 
 
@@ -115,6 +158,13 @@ def part_of(local, team, merged=0):
     low = team.allreduce(local.values.min(initial=np.inf), "min")
     high = team.allreduce(local.values.max(initial=-np.inf), "max")
     return RatingsPart(local, team, count, (float(low), float(high)), merged)
+
+
+def mapped_part(source, team):
+    """Return the RatingsPart of MappedRows; call it on all ranks."""
+    part = part_of(source.range_of(team.rank, team.size), team)
+    part.source = source
+    return part
 
 
 def check_same_part(ratings, validation, team):

@@ -13,8 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io import notes, sources
 from gpukit.io.arrays import normalize_name
@@ -140,7 +138,7 @@ def _read(path, request):
             format = source.format if request.format == "auto" else request.format
             if format in READERS:
                 check_part(source.name, format, paths)
-                return _read_whole(READERS[format], source, request)
+                return read_whole(READERS[format], source, request)
             if format == "parquet":
                 read_parquet(source, request, builder)
             else:
@@ -150,7 +148,7 @@ def _read(path, request):
     return builder.ratings(str(path))
 
 
-def _read_whole(reader, source, request):
+def read_whole(reader, source, request):
     """Return the Ratings that a reader of READERS makes of a Source."""
     ratings = reader(source, request)
     if ratings.times is None and request.times not in OPTIONAL_TIMES:
@@ -229,10 +227,9 @@ def read_by_first(read, team):
         return read()
     table = read() if team.rank == 0 else None
     arrays = {} if table is None else {**table.columns(), "user_ids": table.user_ids, "item_ids": table.item_ids}
-    names = team.broadcast(np.array([*arrays], dtype=str))
-    state = team.broadcast(None if table is None else np.array(table._state))
-    received = {name: team.broadcast(arrays.get(name)) for name in names.tolist()}
-    return set_state(Ratings(**received), int(state)) if table is None else table
+    names, state = team.broadcast_json(None if table is None else ([*arrays], table._state))
+    received = {name: team.broadcast(arrays.get(name)) for name in names}
+    return set_state(Ratings(**received), state) if table is None else table
 
 
 def read_titles(path: Input) -> dict[int, str] | dict[str, str]:

@@ -10,24 +10,27 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gpukit import arrayfile
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, NoRowsError
 from gpukit.evaluation.splits import rows_where
 from gpukit.io import notes, sources
 from gpukit.io.delimited import NEWLINE, QUOTE
 from gpukit.io.ids import take_values
-from gpukit.parallel.current_team import find_difference
+from gpukit.parallel.current_team import check_same, check_same_files
 from gpukit.ratings import formats
 from gpukit.ratings.check import validate_ratings
 from gpukit.ratings.chunk_reader import RatingsBuilder, concatenate, read_parquet
 from gpukit.ratings.convert import convert_with_repeats
-from gpukit.ratings.formats import MAYBE, TRIPLE
+from gpukit.ratings.copies import read_gkr
+from gpukit.ratings.formats import IDS, MAYBE, TRIPLE
 from gpukit.ratings.orders.compressed import pack_pairs, sort_pairs
-from gpukit.ratings.parts import in_ranges, part_of, redistribute
+from gpukit.ratings.parts import MappedRows, in_ranges, mapped_part, part_of, redistribute
 from gpukit.ratings.read import (
     NEEDED,
     READERS,
@@ -37,6 +40,7 @@ from gpukit.ratings.read import (
     rating_files,
     read_by_first,
     read_ratings,
+    read_whole,
 )
 from gpukit.ratings.repeats import without_repeats
 from gpukit.ratings.table import DISTINCT, SOUND, Ratings, set_state, without_times
@@ -87,10 +91,10 @@ def read_parts(
     duplicates: str = "last",
     sep: str | None = None,
 ) -> Ratings | RatingsPart:
-    """Read the ratings of Parquet or text files in parts; call it on all ranks of a team.
+    """Read the ratings of Parquet or text files, or of a .gkr, in parts; call it on all ranks of a team.
 
-    Row groups of Parquet and lines of csv, tsv and the like are divided. Compressed files, Netflix's and texts with
-    line ends in quotes are read whole, each by one rank.
+    Row groups of Parquet, lines of csv, tsv and the like, and rows of a .gkr are divided. Compressed files, Netflix's
+    and texts with line ends in quotes are read whole, each by one rank.
 
     Parameters
     ----------
@@ -103,15 +107,22 @@ def read_parts(
     Returns
     -------
     RatingsPart or Ratings
-        For `fit(part, team=team)`. All ranks get the Ratings that rank 0 reads if there is one rank, for
-        duplicates='error', clicks, columns of weights or counts, and formats that one process must read.
+        For `fit(part, team=team)`. All ranks get the same Ratings if there is one rank, for duplicates='error', clicks,
+        columns of weights or counts, and formats that one process must read. They map those of a .gkr; those of other
+        files are read by rank 0.
 
     Raises DataError with file and line, or row, as read_ratings does, and for parts with different columns.
     """
     request = formats.Request(format, columns, SPELLED.get(sep, sep))
-    part = None if team.size == 1 or duplicates == "error" else _read(path, request, duplicates, team)
+    part = None
+    if team.size > 1 and is_copy(path, format, team):
+        part = mapped_part(MappedRows(map_copy(path, team)), team)
+        if set(part.source.table.columns()) != {*IDS, "values"} or not part.scale[0] < part.scale[1]:
+            return part.source.table  # also clicks, and no ratings at all
+    elif team.size > 1 and duplicates != "error":
+        part = _read(path, request, duplicates, team)
     if part is None:
-        return read_by_first(lambda: read_ratings(path, format, columns, duplicates, sep), team)
+        return read_on_all(team, path, format, columns, duplicates, sep)
     if part.merged and duplicates == "last":
         with notes.mute():
             part = _read(path, replace(request, times=MAYBE), duplicates, team)
@@ -120,12 +131,39 @@ def read_parts(
     return part
 
 
+def read_on_all(team, path, format="auto", columns=None, duplicates="last", sep=None, times=False):
+    """Return the Ratings of read_ratings on all ranks of a Team: they map a .gkr; rank 0 reads and sends other files.
+
+    A pipe can be read once only, and which of repeated lines counts and is held out depends on all lines before.
+    """
+    if is_copy(path, format, team):
+        return map_copy(path, team, times)
+    return read_by_first(lambda: read_ratings(path, format, columns, duplicates, sep, times), team)
+
+
+def is_copy(path, format, team):
+    """Return True on all ranks of a Team if a path is a .gkr on any, and a format does not say otherwise."""
+    is_here = format in ("auto", "gkr") and arrayfile.begins_with(path, sources.FORMATS["gkr"].magic)
+    return any(team.allgather_json(is_here))
+
+
+def map_copy(path, team, times=False):
+    """Return the Ratings of a .gkr, which all ranks map and check together; times: as in read_ratings.
+
+    Raises DataError on all ranks if they see different files.
+    """
+    check_same_files(team, [path])
+    with sources.open_source(path) as source:
+        return read_whole(partial(read_gkr, team=team), source, formats.Request(times=times))
+
+
 def _read(path, request, duplicates, team):
     """Return the RatingsPart of files, None if one process must read them."""
     files = files_of(path)
     with notes.mute():
         contents = [content for file in files if (content := describe(file, request, len(files) > 1)) is not None]
-    check_same_contents(contents, team)
+    names = "\n".join(f"{content.path} {sum(content.sizes)}" for content in contents).encode()
+    check_same(team, path, f"{len(contents):,} files ({zlib.crc32(names):08x})")
     if not contents:
         raise DataError(f"{path} holds no ratings.")
     if not all(content.roles for content in contents):
@@ -205,17 +243,6 @@ def describe(path, request, is_one_of_several):
             raise
         roles, is_divided = layout.places, stream.plain and layout.format in DIVIDED
         return Content(path, roles if layout.shape is None else {}, layout, [source.size], is_divided)
-
-
-def check_same_contents(contents, team):
-    """Raise DataError on all ranks if their files differ in number, names or sizes."""
-    names = "\n".join(f"{content.path} {sum(content.sizes)}" for content in contents).encode()
-    if difference := find_difference(team, f"{len(contents):,} files ({zlib.crc32(names):08x})"):
-        first, expected, rank, host, text = difference
-        raise DataError(
-            f"Ranks see different files: {expected} for rank 0 on {first}, {text} for rank {rank} on {host}. Put them "
-            "into a folder that all ranks share."
-        )
 
 
 def plan_pieces(contents, team):

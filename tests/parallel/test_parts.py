@@ -13,6 +13,7 @@ from ratings.test_read_parts import frame, pieces
 
 from gpukit.factorization import MatrixFactorization
 from gpukit.parallel.rendezvous import make_rendezvous
+from gpukit.ratings import as_ratings, write_ratings
 from parallel.test_commands import command, mpiexec
 
 pytestmark = pytest.mark.slow
@@ -49,6 +50,7 @@ def folder(tmp_path_factory):
         part.to_parquet(folder / f"{2 - k}.parquet", row_group_size=3000)
         part.to_csv(folder / f"{k}.csv", index=False)
     table.to_csv(folder / "whole.txt", index=False)
+    write_ratings(as_ratings(table), folder / "whole.gkr")
     return folder
 
 
@@ -77,16 +79,25 @@ def test_the_model_of_one_process(folder, tmp_path, reference, cluster, launcher
     before, path = mpiexec() if launcher == "mpiexec" else (), tmp_path / "many.gpukit"
     code, out, err = command("train-lshmf", folder / f"*.{kind}", *SETTINGS, *options, "--model", path, before=before)
     assert code == 0, err
-    model, result = MatrixFactorization.load(path), json.loads(out)
+    check_model(MatrixFactorization.load(path), reference[0])
+    check_result(json.loads(out), reference[1])
+
+
+def check_model(model, expected):
+    """Assert that models are equal to the bit."""
     for part in ("_state", "_rated"):
-        for name, array in getattr(reference[0], part)._asdict().items():
+        for name, array in getattr(expected, part)._asdict().items():
             np.testing.assert_array_equal(getattr(getattr(model, part), name), array, name)
-    np.testing.assert_array_equal(model.user_ids_, reference[0].user_ids_)
+    np.testing.assert_array_equal(model.user_ids_, expected.user_ids_)
+
+
+def check_result(result, expected):
+    """Assert that JSON outputs are of the same ratings and errors."""
     for name in ("users", "items", "train_ratings", "test_ratings", "unknown_in_test"):
-        assert result[name] == reference[1][name], name
-    for row, expected in zip(result["results"], reference[1]["results"], strict=True):
-        assert list(row.values())[1:] == pytest.approx(list(expected.values())[1:], rel=1e-9)
-        assert row["predictor"] == expected["predictor"]
+        assert result[name] == expected[name], name
+    for row, other in zip(result["results"], expected["results"], strict=True):
+        assert list(row.values())[1:] == pytest.approx(list(other.values())[1:], rel=1e-9)
+        assert row["predictor"] == other["predictor"]
 
 
 @pytest.mark.parametrize("launcher", ["--ranks", "--dask", "mpiexec"])
@@ -104,17 +115,23 @@ def test_a_bad_value_ends_all_ranks(tmp_path, cluster, launcher):
 
 
 @pytest.mark.parametrize(
-    "options, reason",
-    [(("--early-stop", 2), "--early-stop does not work"), (("--solver", "als"), "--solver does not work")],
+    "name, options, reason",
+    [
+        ("*.csv", ("--early-stop", 2), "--early-stop does not work on ratings in parts: rank 0 reads all"),
+        ("*.csv", ("--solver", "als"), "--solver does not work on ratings in parts: rank 0 reads all"),
+        ("whole.gkr", ("--early-stop", 2), "are held out for testing"),
+    ],
     ids=str,
 )
-def test_one_rank_reads_all_for_some_options(folder, tmp_path, options, reason):
-    given = ("train-lshmf", folder / "*.csv", "--factors", 4, "--epochs", 2, "--device", "cpu", *options)
+def test_all_ranks_have_all_ratings_for_some_options(folder, tmp_path, name, options, reason):
+    """Rank 0 reads files of a pattern and says so; all ranks map a .gkr."""
+    given = ("train-lshmf", folder / name, "--factors", 4, "--epochs", 2, "--device", "cpu", *options)
     models = []
-    for name, ranks in (("one", ()), ("two", ("--ranks", 2))):
-        code, _, err = command(*given, "--no-neighbors", "--deterministic", *ranks, "--model", tmp_path / name)
-        assert code == 0 and (f"{reason} on ratings in parts: rank 0 reads all" in err) == bool(ranks), err
-        models.append(MatrixFactorization.load(tmp_path / name))
+    for model, ranks in (("one", ()), ("two", ("--ranks", 2))):
+        code, _, err = command(*given, "--no-neighbors", "--deterministic", *ranks, "--model", tmp_path / model)
+        assert code == 0 and (reason in err or not ranks), err
+        assert ("rank 0 reads all" in err) == bool(ranks and name == "*.csv")
+        models.append(MatrixFactorization.load(tmp_path / model))
     np.testing.assert_array_equal(models[0].user_factors_, models[1].user_factors_)
 
 
@@ -129,12 +146,29 @@ def test_a_part_is_not_overwritten(folder):
     assert code == 2 and "would overwrite a file that this command reads" in err
 
 
+@pytest.mark.parametrize("launcher", ["--ranks", "mpiexec"])
+def test_the_rows_of_a_copy(folder, tmp_path, reference, launcher):
+    """Each rank maps a range of a .gkr. The model, one file, and the held-out ratings are those of one process."""
+    options, before = (("--ranks", 3), ()) if launcher == "--ranks" else ((), mpiexec())
+    path = tmp_path / "many.gpukit"
+    given = ("train-lshmf", folder / "whole.gkr", *SETTINGS)
+    code, expected, err = command(*given)
+    assert code == 0, err
+    code, out, err = command(*given, *options, "--model", path, before=before)
+    assert code == 0, err
+    assert list(tmp_path.iterdir()) == [path]
+    check_model(MatrixFactorization.load(path), reference[0])
+    check_result(json.loads(out), json.loads(expected))
+
+
 def write_large(folder, kind, rows=ROWS, users=USERS):
-    """Write ratings in four parts of a kind."""
+    """Write ratings in four parts of a kind, or a .gkr."""
     rng, k = np.random.default_rng(0), np.arange(rows, dtype=np.int64)
     pairs = rng.permutation(k) * (users * ITEMS // rows)
     table = pandas.DataFrame({"user": pairs // ITEMS, "item": pairs % ITEMS, "rating": np.float32(k % 5 + 1)})
-    for number, part in enumerate(pieces(table, 4)):
+    if kind == "gkr":
+        write_ratings(as_ratings(table), folder / "whole.gkr")
+    for number, part in enumerate(pieces(table, 4) if kind != "gkr" else ()):
         if kind == "parquet":
             part.to_parquet(folder / f"{number}.parquet", row_group_size=1 << 18, index=False)
         else:
@@ -154,14 +188,15 @@ def measure_ranks(arguments, size):
     return [tuple(map(int, words)) for words in printed]
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("kind", ["parquet", "csv", "gkr"])
 def test_memory_of_a_rank(folder, tmp_path, kind):
     """Of reading and of training: at most 2.5 times its share, and some numbers for each user and item.
 
     pyarrow's blocks do not grow with the share. A user or an item has 32 bytes in each of five tables.
     """
     write_large(tmp_path, kind)
-    measured = measure_ranks((tmp_path / f"*.{kind}", folder / f"*.{kind}", 4), 2)
+    name = "whole.gkr" if kind == "gkr" else f"*.{kind}"
+    measured = measure_ranks((tmp_path / name, folder / name, 4), 2)
     for total, share, _, reading, training, pool in measured:
         assert total == ROWS and 0.45 < share / (12 * ROWS) < 0.55
         assert reading <= 2.5 * share + 60 * (USERS + ITEMS)

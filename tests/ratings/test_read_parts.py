@@ -8,10 +8,11 @@ import pytest
 from parallel.test_team import together
 from support import thinned
 
+from gpukit import arrayfile
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import ALONE, TeamError
-from gpukit.ratings import Ratings, as_ratings, parts, read_parts, read_ratings, synth_ratings
+from gpukit.ratings import Ratings, as_ratings, copies, parts, read_parts, read_ratings, synth_ratings, write_ratings
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.parts import RatingsPart, in_ranges, redistribute, split_by_pair
 from gpukit.ratings.table import DISTINCT, set_state
@@ -269,7 +270,7 @@ def test_ranks_that_see_other_files_are_refused(tmp_path, monkeypatch):
     pattern = write(tmp_path, frame(60), "csv")
     seen = itertools.count()
     monkeypatch.setattr(read_parts, "files_of", lambda path: sorted(map(str, tmp_path.glob("*.csv")))[next(seen) :])
-    with pytest.raises(DataError, match="Ranks see different files: .* files"):
+    with pytest.raises(DataError, match="Ranks read different files .*: .* files"):
         read_on(2, pattern)
 
 
@@ -288,6 +289,66 @@ def test_the_held_out_part_depends_on_the_pairs_alone(tmp_path, size):
         found = [result[k] for result in results]
         assert sorted(itertools.chain(*(triples(one.local) for one in found))) == triples(expected[k])
         assert {len(one) for one in found} == {len(expected[k])}
+
+
+def test_ranks_read_ranges_of_the_rows_of_a_copy(tmp_path):
+    """They hold out the ratings that one process does; each user is on one rank after `move`."""
+    path, size = tmp_path / "a.gkr", 3
+    write_ratings(as_ratings(frame(900)), path)
+    expected = read_ratings(path).split(0.3, 5)
+
+    def work(team):
+        part = read_parts.read_parts(path, team)
+        parts = part.split(0.3, 5)
+        for divided in parts:
+            divided.move(np.arange(part.shape[0], dtype=np.int32) % size)
+        return part, parts
+
+    results = together(size, work)
+    assert [len(part.local) for part, _ in results] == [300] * size
+    for index, half in enumerate(expected):
+        divided = [parts[index] for _, parts in results]
+        assert [len(part) for part in divided] == [len(half)] * size
+        assert sorted(itertools.chain(*(triples(part.local) for part in divided))) == triples(half)
+        assert all((part.users % size == rank).all() for rank, part in enumerate(divided))
+
+
+@pytest.mark.parametrize("column", ["users", "items", "values"])
+def test_a_damaged_copy_is_refused_by_all_ranks(tmp_path, column):
+    """Also by those that have not checked the damaged bytes."""
+    path, n = tmp_path / "a.gkr", 4 << 20
+    rows = np.arange(n, dtype=np.int32)
+    ratings = Ratings(rows // 2048, rows % 2048, np.float32(rows % 5), np.arange(n // 2048), np.arange(2048))
+    write_ratings(ratings, path)
+    entry = next(entry for entry in arrayfile.read_header(path, copies.KIND).entries if entry.name == column)
+    with open(path, "r+b") as file:
+        file.seek(entry.offset + entry.nbytes // 2)
+        file.write(b"\7")
+    with pytest.raises(DataError, match=f"array '{column}' is not as it was written"):
+        read_on(3, path)
+
+
+def test_other_copies_are_read_by_one_rank(tmp_path):
+    table = as_ratings(frame(50))
+    for name, dtype in (("weights", np.float32), ("counts", np.int32), ("values", np.float32)):
+        columns = {**table.columns(), name: np.ones(50, dtype)}
+        write_ratings(table.with_columns(**columns), tmp_path / "a.gkr")
+        for result in read_on(2, tmp_path / "a.gkr"):
+            assert isinstance(result, Ratings) and len(result) == 50
+
+
+def test_a_rank_without_the_copy(tmp_path):
+    """One message, which says what to do."""
+    path = tmp_path / "a.gkr"
+    write_ratings(as_ratings(frame(50)), path)
+
+    def work(team):
+        here = path if team.rank == 0 else tmp_path / "elsewhere.gkr"
+        return read_parts.read_parts(here, team)
+
+    for error in together(2, work):
+        assert "No such file or directory for rank 1" in str(error) and "Give all ranks the same files" in str(error)
+        assert error.exit_code == DataError.exit_code
 
 
 def test_other_splits_are_refused():

@@ -5,6 +5,7 @@ replaces stays complete until then.
 """
 
 import contextlib
+import copy
 import re
 import secrets
 from pathlib import Path
@@ -28,7 +29,7 @@ def save_parts(model, path, team):
     target = persist.check_writable(path)
     if target.exists() and not target.is_file():
         raise ParameterError(f"{path} is not a file, and a model in parts needs several. Name a file.")
-    token = bytes(team.broadcast(np.frombuffer(secrets.token_bytes(4), np.uint8))).hex()
+    token = team.broadcast_json(secrets.token_hex(4))
     names = [f"{target.name}.{token}-{rank}" for rank in range(team.size)]
     own, former = target.with_name(names[team.rank]), names_at(target)
     try:
@@ -101,6 +102,26 @@ def load_parts(model, path, entries):
             )
         models.append(type(model).load(file))
     join_models(model, models)
+
+
+def collect_model(model, team):
+    """Return on rank 0 the model of all users, from those of the ranks; others, and whole models, as they are."""
+    if not hasattr(model, "_is_part"):
+        return model
+    state, rated = model._state, model._rated
+    arrays = [model.user_ids_, *(getattr(state, name) for name in USERS), rated.indptr, rated.items, rated.codes]
+    columns = [team.gather(array) for array in arrays]
+    if team.rank:
+        return model
+    models, whole = [], copy.copy(model)
+    for ids, *sides, indptr, items, codes in zip(*columns):
+        own_state = state._replace(**dict(zip(USERS, sides)))
+        own_rated = rated._replace(indptr=indptr, items=items, codes=codes)
+        models.append(copy.copy(model))
+        models[-1].set_fitted(own_state, own_rated, model._scale, ids, model.item_ids_)
+    join_models(whole, models)
+    del whole._is_part
+    return whole
 
 
 def join_models(model, models):

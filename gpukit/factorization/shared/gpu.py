@@ -33,7 +33,6 @@ class BlockPipeline:
     """See cpu.BlockPipeline. Rows of a block are packed into a buffer for transfer."""
 
     def __init__(self, session, parts, team, device):
-        streams = 1  # concurrent kernels of a rank; a second one would start in the tail of the first
         self.session, self.team = session, team
         self.lines = lines_of(team, device)
         self.tables = tables_of_items(session)
@@ -43,22 +42,21 @@ class BlockPipeline:
             [device_array((len(block_rows), table.shape[1]), np.float32) for table in self.tables]
             for block_rows in rows
         ]
-        self.streams, self.transfer_stream = [cuda.stream() for _ in range(streams)], cuda.stream()
-        self.done, self.count, self.arrived = {}, 0, {}  # done, arrived: event of each stream, of each block
+        self.stream, self.transfer_stream = cuda.stream(), cuda.stream()
+        self.done, self.arrived = None, {}  # event after the queued training; of the arrival of each block
 
     def process(self, number, lap, blocks, rates, turn):
         """Queue a Lap's part of chunk table `number`, to run after these blocks have arrived."""
-        session, number_of_stream = self.session, self.count % len(self.streams)
-        stream, self.count = self.streams[number_of_stream], self.count + 1
+        session = self.session
         for block in blocks:
             if block in self.arrived:
-                self.arrived.pop(block).wait(stream)
+                self.arrived.pop(block).wait(self.stream)
         grid = -(-lap.workers * session.layout.lanes // BLOCK)
         table = part_of(session.tables[number], lap)
         if table.shape[0]:
             arguments = table, session.batch, session.parameters, rates, turn, lap.workers
-            launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
-        self.done[number_of_stream] = record_event(stream)
+            launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=self.stream)
+        self.done = record_event(self.stream)
 
     def send_blocks(self, moves):
         """Queue this rank's transfers of the Moves after the queued training."""
@@ -77,8 +75,8 @@ class BlockPipeline:
 
     def finish(self):
         """Wait for the training; raise TeamError if another rank has ended or does not respond."""
-        for event in self.done.values():
-            wait_for_event(event, self.lines)
+        if self.done is not None:
+            wait_for_event(self.done, self.lines)
 
     def broadcast_blocks(self, block_ranks):
         """See cpu.BlockPipeline."""
@@ -93,8 +91,8 @@ class BlockPipeline:
 
     def _pack(self, blocks):
         """Queue copies of blocks' rows into their buffers, after the queued training."""
-        for event in self.done.values():
-            event.wait(self.transfer_stream)
+        if self.done is not None:
+            self.done.wait(self.transfer_stream)
         for block in blocks:
             for table, buffer in zip(self.tables, self.buffers[block]):
                 launch(preparing.take_rows, *PACKING, table, self.rows[block], buffer, stream=self.transfer_stream)

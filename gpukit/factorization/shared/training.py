@@ -346,6 +346,6 @@ def fit_partitions(team, name, parameters):
     file, path = tempfile.mkstemp(suffix=".gpukit")
     os.close(file)
     persist.save_model(path, model, *model._packed())
-    paths = team.allgather(np.frombuffer(path.encode(), np.uint8))
+    paths = team.allgather_json(path)
     if team.rank == 0:
-        print(*(bytes(name).decode() for name in paths), sep="\n")
+        print(*paths, sep="\n")

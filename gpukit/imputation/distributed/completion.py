@@ -21,7 +21,7 @@ from gpukit.imputation.spectral import cpu
 from gpukit.imputation.spectral.cpu import TensorCompletion
 from gpukit.parallel.current_team import check_distinct_gpus, make_transport
 
-END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(7)
+END, BEGIN, LARGEST, STEP, SPECTRUM, MISSING = range(6)
 ALONE = (
     "nothing was shared out: ranks share the work of method='spectral', on tensors of {:,} numbers or more that have "
     "{} columns and spectral slices for each rank; {!r} filled in, by rank 0 itself."
@@ -44,13 +44,6 @@ class Worker:
     def ask(self, what, *numbers):
         """Broadcast a request of rank 0: a number, then arrays or numbers, flat."""
         self.team.broadcast(np.concatenate([[float(what)], *(np.ravel(each) for each in numbers)]))
-
-    def collected(self, array):
-        """Return [array of each rank] on rank 0, None on others."""
-        if self.team.rank:
-            self.team.send(0, array)
-            return None
-        return [array, *(self.team.receive(rank) for rank in self.team.others)]
 
 
 class Tensor(NamedTuple):
@@ -149,7 +142,7 @@ def serve(worker):
         if what == BEGIN:
             part = None  # release memory first
             part = create_share(worker, question[1:])
-        elif what != HERE:
+        else:
             ANSWERS[what](part, question[1:])
 
 
@@ -168,7 +161,7 @@ def step(part, numbers):
     K = int(part.ranges.slices[-1])
     momentum, lam, cap = float(numbers[0]), numbers[1 : 1 + K], numbers[1 + K :].astype(np.int32)
     change, size, ranks = part.step(lam, cap if len(cap) else None, momentum)
-    collected_parts = part.worker.collected(np.concatenate(([change, size], ranks)))
+    collected_parts = part.team.gather(np.concatenate(([change, size], ranks)))
     if collected_parts is None:
         return None
     change, size = np.sum([result[:2] for result in collected_parts], axis=0).tolist()
@@ -192,7 +185,7 @@ def missing(part, numbers):
 
 def concatenate(part, array):
     """Return all ranks' rows on rank 0."""
-    collected_parts = part.worker.collected(array)
+    collected_parts = part.team.gather(array)
     return None if collected_parts is None else np.concatenate(collected_parts)
 
 
@@ -268,7 +261,7 @@ def wrap_progress(worker, progress):
         return progress
 
     def report(*values):
-        worker.ask(HERE)  # raises if another rank has ended
+        worker.team.check()
         if progress:
             progress(*values)
 
@@ -285,7 +278,7 @@ def finish(worker, model):
     worker.ask(END)
     if not worker.shared and not model._held.mask.all():
         warnings.warn(ALONE.format(FEWEST, LEAST, model.method_), stacklevel=3)
-    if is_model_requested(worker.team, False):
+    if any(worker.team.allgather_json(False)):
         give(worker.team, model)
 
 
@@ -306,11 +299,6 @@ def take(team, model):
     model._unpack(facts, persist.Arrays("What rank 0 has sent", arrays))
 
 
-def is_model_requested(team, is_requested):
-    """Return True if any rank requests the model."""
-    return bool(team.allreduce(np.array([is_requested]), "max")[0])
-
-
 def help_fit(model, team, keep=True):
     """Take part in a fit of a GraphImputer.
 
@@ -320,6 +308,6 @@ def help_fit(model, team, keep=True):
     device = devices.resolve(model.device)
     with Workspace() as workspace, devices.translate_memory_errors(device, "The imputation"):
         serve(Worker(team, device, workspace))
-    if is_model_requested(team, keep):
+    if any(team.allgather_json(keep)):
         take(team, model)
     return model

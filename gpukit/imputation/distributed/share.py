@@ -123,7 +123,7 @@ class Share:
         self.forward(self.vectors, observed, None, self.C)
         self.allocate_buffers(observed.shape[1])
         self.seconds["exchange"], self.wanted = 0.0, None
-        self.agreed = bool(self.team.allreduce(np.array([self.thresholds.is_warm]), "min")[0])
+        self.agreed = all(self.team.allgather_json(bool(self.thresholds.is_warm)))
 
     def forward(self, U, flat, base, out):
         """Compute out = the own slices of U' flat, + base; flat: own columns."""
