@@ -19,7 +19,7 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import lay_out_weights
 from gpukit.factorization.solvers import ials, squares
 from gpukit.factorization.solvers.ials import PANEL, Directions, decays_of
-from gpukit.factorization.solvers.squares import Data, Equations, Terms
+from gpukit.factorization.solvers.squares import Data, Equations
 from gpukit.factorization.solvers.squares_formulas import ONE, ZERO
 
 
@@ -118,44 +118,13 @@ def pieces_of_all_rows(rows, weight, steps):
 
 
 def create_solver(row_solver, task, pieces, steps):
-    """Return the row solver for the rows of a solvers.Task, up to `pieces` pieces at once."""
+    """Return the Equations or the Descent for the rows of a solvers.Task, up to `pieces` pieces at once."""
     n_factors = task.layout.n_factors
     if task.settings.solver == "als":
-        equations = Equations(steps, n_factors, pieces)
-        return Elimination(equations, Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING)))
+        return Equations(steps, n_factors, pieces, task.settings.biases, np.float32(DAMPING))
     if row_solver == "cholesky":
-        return Elimination(Equations(steps, n_factors, max(pieces, steps.MOMENT_PIECES)), Terms(False, None, ONE))
-    descent = Descent(steps, task.layout, max(task.orders.shape), pieces)
-    return Gradients(Equations(steps, n_factors, steps.MOMENT_PIECES), descent)
-
-
-class Elimination(NamedTuple):
-    """Exact solution by the rows' Gram matrices."""
-
-    equations: object
-    terms: Terms
-
-    def solve(self, half, other, table):
-        """Queue a side's half of an epoch."""
-        terms = self.terms
-        if half.every is not None:
-            terms = terms._replace(shared=self.equations.sums(*half.every, other))
-        for batch in half.batches:
-            self.equations.solve(batch, half.data, other, terms, table)
-
-
-class Gradients(NamedTuple):
-    """A few steps of conjugate gradients from the current rows."""
-
-    equations: object
-    descent: object
-
-    def solve(self, half, other, table):
-        """Queue a side's half of an epoch."""
-        shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
-        inverse = inverse_of(shared, half.decay, self.descent.steps)
-        for batch in half.batches:
-            self.descent.solve(batch, half.data, other, (shared, inverse), RULES.gradient_steps, table)
+        return Equations(steps, n_factors, max(pieces, steps.MOMENT_PIECES))
+    return Descent(steps, task.layout, max(task.orders.shape), pieces)
 
 
 def inverse_of(shared, decay, steps):
@@ -173,26 +142,35 @@ class Descent:
 
     def __init__(self, steps, layout, rows, pieces):
         self.steps, self.layout, self.width = steps, layout, layout.lanes * layout.factors
+        self.equations = Equations(steps, layout.n_factors, steps.MOMENT_PIECES)
         shapes = (rows, self.width), (rows, self.width), rows
         self.state = Directions(*(steps.empty(shape, np.float32) for shape in shapes))
-        self.sums = steps.empty((pieces, self.width), np.float32)
+        self.products = steps.empty((pieces, self.width), np.float32)
 
-    def solve(self, batch, data, other, matrices, count, table):
-        """Queue `count` steps for the rows of a batch, with the table `other` fixed.
+    def solve(self, half, other, table):
+        """Queue a few steps from the current rows of a Half of `table`, with the table `other` fixed."""
+        shared = self.equations.matrix(self.equations.sums(*half.every, other), self.width)
+        inverse = inverse_of(shared, half.decay, self.steps)
+        for batch in half.batches:
+            self.solve_batch(batch, half.data, other, (shared, inverse), table)
 
-        batch: see Equations.solve; matrices: S and M of begin_descent; table: parameter rows, whose factors change.
+    def solve_batch(self, batch, data, other, matrices, table):
+        """Queue the steps for the rows of a batch.
+
+        batch: see Equations.solve_batch; matrices: S and M of begin_descent; table: parameter rows, whose factors
+        change.
         """
         pieces, owners, decays = batch
-        before, after = (owners, decays, self.sums, *matrices), (self.state, table)
+        before, after = (owners, decays, self.products, *matrices), (self.state, table)
         self.multiply(pieces, data, ONE, table, other)
         self.steps.begin_descent(self.layout, *before, *after)
-        for step in range(1, count + 1):
+        for step in range(1, RULES.gradient_steps + 1):
             self.multiply(pieces, data, ZERO, self.state.ways, other)
-            self.steps.descend(self.layout, *before, step == count, *after)
+            self.steps.descend(self.layout, *before, step == RULES.gradient_steps, *after)
 
     def multiply(self, pieces, data, goal, ways, other):
         """Queue products_of_pieces."""
-        self.steps.products_of_pieces(self.layout, pieces, data.minor, data.weights, goal, ways, other, self.sums)
+        self.steps.products_of_pieces(self.layout, pieces, data.minor, data.weights, goal, ways, other, self.products)
 
 
 class Alternation:
