@@ -21,7 +21,6 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.arrays import unscale
 from gpukit.factorization.constants import RULES, USUAL
-from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
 from gpukit.factorization.settings import Choice
@@ -60,9 +59,7 @@ class RatingEvaluator:
         steps, side = self.steps, self.made.side
         layout, solver = steps.layout(settings.n_factors, settings.n_neighbors), training_of(settings.solver)
         neighbors = np.ascontiguousarray(self.neighbors[:, : settings.n_neighbors])
-        facts = self.shape, settings.n_factors, neighbors, self.made.baseline, settings.biases, settings.seed
-        beginning = Beginning(*facts)
-        session = steps.begin(beginning, layout, self.way.walk, self.made.history)
+        session = steps.begin(settings, self.made, layout, self.way.walk, neighbors)
         minor = steps.resident(steps.fetch(side.minor), np.int32)  # training may rename its rows
         data = self.made._replace(side=side._replace(minor=minor))
         task = Task(self.orders, self.scale, data, settings, layout, steps, self.device, self.in_strata)

@@ -99,13 +99,11 @@ class FitRequest(NamedTuple):
         """Return the DeviceModel at the start of a training, or that of a State.
 
         data: TrainingData; plan: settings.Settings; resumed: State of a checkpoint or None; neighbors (N, K), not read
-        with it; numbers: see states.Beginning.
+        with it; numbers: see DeviceModel.begin.
         """
         if resumed is not None:
             return steps.DeviceModel(resumed, layout, self.estimator.walk, data.history)
-        shape = tuple(side.size for side in data.baseline)
-        facts = shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed, numbers
-        return steps.begin(states.Beginning(*facts), layout, self.estimator.walk, data.history)
+        return steps.begin(plan, data, layout, self.estimator.walk, neighbors, numbers)
 
     def run(self, session, training, clock, scale, resumed, choice, **more):
         """Return the Run of a training that begins, or continues a Checkpoint; more: other fields of the Run."""
