@@ -75,7 +75,8 @@ def half_of_ratings(number, side, task, steps, most):
 
     lambda of a row is its number of ratings, or their total weight, times the regularization (weighted lambda).
     """
-    cut, weights = squares.cut(side.indptr, steps.LONGEST, most, task.share.span(number)), side.weights
+    span = task.share and task.share.span(number)
+    cut, weights = squares.cut(side.indptr, steps.LONGEST, most, span), side.weights
     counts = cut.owners[:, 3]
     if weights is None:
         weights = steps.resident(np.ones(1), np.float32)
@@ -94,7 +95,7 @@ def sum_weights(weights, first, counts):
 
 def half_of_clicks(number, side, task, steps, most):
     """Return the Half of an arrays.Side (0: users, 1: items); most: pieces at once."""
-    settings, span = task.settings, task.share.span(number)
+    settings, span = task.settings, task.share and task.share.span(number)
     pieces, counts = squares.cut(side.indptr, steps.LONGEST, most, span), np.diff(side.indptr)
     others = task.orders.shape[1 - number]
     scale = others, settings.regularization, settings.unobserved_weight, settings.exponent
@@ -184,7 +185,8 @@ class Alternation:
         users, items = self.session.parameters.P, self.session.parameters.Q
         for side, (half, other, table) in enumerate(zip(self.halves, (items, users), (users, items))):
             self.solver.solve(half, other, table)
-            self.share.exchange(side, table)
+            if self.share is not None:
+                self.share.exchange(side, table)
         self.session.finish()
 
 
