@@ -26,7 +26,7 @@ from gpukit.evaluation import lists as sampled
 from gpukit.evaluation.lists import clicks_of
 from gpukit.evaluation.negatives import Negatives, read_negatives
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.solvers.ials import WAYS
+from gpukit.factorization.settings import ROW_SOLVERS
 from gpukit.factorization.solvers.squares import MOST_FACTORS
 from gpukit.io.ids import factorize, rows_of
 from gpukit.ratings import Ratings, read_ratings, synth
@@ -208,7 +208,7 @@ def prepare_ials(clicks, factors, row_solver, device):
 
 def row_solvers(factors):
     """Return the row solvers for a number of factors: a block must hold the matrix for elimination."""
-    return [solver for solver in WAYS if solver != "cholesky" or factors <= MOST_FACTORS]
+    return [solver for solver in ROW_SOLVERS[1:] if solver != "cholesky" or factors <= MOST_FACTORS]
 
 
 def ials(conditions):

@@ -230,14 +230,15 @@ def prepare_ratings(orders, scale, options, steps, weights=None, ranks=None, ass
     With a trend its Scale has the prediction for rows without ratings as its mean. ranks:
     shared.partition.RankMeans; assignment: BlockAssignment of this rank's rows by the ratings of all ranks.
     """
-    scale, baseline = fit_baseline(orders, scale, steps, options, weights, ranks)
+    level, *baseline = fit_baseline(orders, scale, steps, options, weights, ranks)
+    scale = scale._replace(mean=float(scale.mean + scale.deviation * level))
     history = history_of(orders, scale, steps)
     numbers = None if ranks is None or options.walk == "items" else steps.resident(ranks.numbers, np.uint32)
     side = side_of(orders, options.walk, scale, options.seed, steps, options.deterministic, assignment, numbers)
     if weights is not None:
         side = side._replace(weights=lay_out_weights(weights, options.walk, side.where, steps))
     query = training_query(history, orders, side, options.walk, steps) if options.near else None
-    return TrainingData(history, side, query, scale, baseline, weights)
+    return TrainingData(history, side, query, scale, tuple(baseline), weights)
 
 
 def moments_of_values(values):
@@ -396,13 +397,14 @@ def query_of(users, items, n_users, steps):
 
 
 def fit_baseline(orders, scale, steps, options, weights=None, ranks=None):
-    """Return (Scale, biases as of baseline_of); with a trend the Scale's mean is that of rows without ratings."""
+    """Return (level, user biases, item biases) in z, the biases on the device or, with a trend, on the host.
+
+    level: prediction for rows without ratings, 0 without a trend.
+    """
     if not options.trend:
-        return scale, baseline_of(orders, scale, steps, options.damping, weights, ranks=ranks)
+        return 0.0, *baseline_of(orders, scale, steps, options.damping, weights, ranks=ranks)
     z = steps.resident(z_of_levels(orders, scale), np.float32)
-    level, *biases = trend_biases(orders, z, steps, options.damping, options.trend, weights, ranks)
-    mean = float(scale.mean + scale.deviation * level)
-    return scale._replace(mean=mean), tuple(steps.resident(bias, np.float64) for bias in biases)
+    return trend_biases(orders, z, steps, options.damping, options.trend, weights, ranks)
 
 
 def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, ranks=None):

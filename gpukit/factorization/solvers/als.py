@@ -57,7 +57,7 @@ def row_solver_of(task, steps):
     settings, n_factors, row_solver, remedy = task.settings, task.layout.n_factors, "cholesky", "solver='sgd'"
     if settings.solver == "ials":
         row_solver, remedy = settings.row_solver, "row_solver='gradients'"
-        row_solver = ials.way_of(n_factors) if row_solver == "auto" else row_solver
+        row_solver = ials.faster_row_solver(n_factors) if row_solver == "auto" else row_solver
     if row_solver == "gradients":
         return row_solver, len(task.orders)
     return row_solver, squares.pieces_at_once(steps, n_factors, task.device, remedy)
