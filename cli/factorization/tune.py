@@ -99,14 +99,14 @@ def number(name, text):
 def search(ask, train):
     """Return the Tuned of Ratings; Ctrl-C prints the results so far."""
     from gpukit.factorization import LSHMF
-    from gpukit.factorization.tuning import Rules, Tuning
+    from gpukit.factorization.tuning import Tuning
 
-    rules = Rules(ask.cv, ask.epochs, ask.budget or None, ask.split)
+    rules = {"cv": ask.cv, "epochs": ask.epochs, "budget": ask.budget or None, "by": ask.split}
     estimator = LSHMF(device=ask.device, random_state=ask.seed)
     if ask.model is None:  # fit warns
         warn_of_columns(estimator, train)
     with report.Progress(ask.quiet) as progress:
-        work = Tuning(train, ask.grid, rules, estimator, progress)
+        work = Tuning(train, ask.grid, estimator, progress, **rules)
         try:
             work.run_rounds()
         except KeyboardInterrupt:

@@ -106,11 +106,10 @@ def _find(start, stop, indptr, clicked, rows, items, out):
             out[line, place] = position < len(user_clicks) and user_clicks[position] == items[line, place]
 
 
-def select_judged_pairs(users, items, known, n_items, every_item=False):
+def select_judged_pairs(users, items, known, n_items):
     """Return (mask (n,) of test pairs that can be evaluated, LeftOut).
 
-    users, items: rows (n,); unknown ids are negative or beyond the last row. every_item: pairs with unknown items are
-    included, as misses.
+    users, items: rows (n,); unknown ids are negative or beyond the last row.
     """
     n_users = len(known.indptr) - 1
     no_user = (users < 0) | (users >= n_users)
@@ -121,9 +120,8 @@ def select_judged_pairs(users, items, known, n_items, every_item=False):
     new = np.flatnonzero(is_known & ~seen)
     first = np.zeros(len(users), np.bool_)
     first[new[np.unique(users[new].astype(np.int64) * n_items + items[new], return_index=True)[1]]] = True
-    is_judged = first | no_item if every_item else first
-    counts = (int(np.count_nonzero(mask)) for mask in (no_user, no_item & ~is_judged, seen, is_known & ~seen & ~first))
-    return is_judged, LeftOut(len(users), *counts)
+    counts = (int(np.count_nonzero(mask)) for mask in (no_user, no_item, seen, is_known & ~seen & ~first))
+    return first, LeftOut(len(users), *counts)
 
 
 def discounts(k):
@@ -241,33 +239,18 @@ class Candidates(NamedTuple):
     there: np.ndarray
 
 
-class Dropped(NamedTuple):
-    """Counts of dropped negatives.
-
-    itself: tests with the click among the negatives; repeated: repeated negatives; known: negatives from training.
-    """
-
-    itself: int
-    repeated: int
-    known: int
-
-
 def candidates(users, clicks, negatives, is_present, known, n_items):
-    """Return (Candidates, Dropped) of tests.
+    """Return the Candidates of tests, without negatives that are the click, repeated, or training clicks of the user.
 
     users (T,) rows, clicks (T,) and negatives (T, C) item rows (unknown items: distinct numbers from n_items on), there
     (T, C) bool; known: training Clicks.
     """
-    itself = is_present & (negatives == clicks[:, None])
-    is_candidate = is_present & ~itself
-    repeated = is_candidate & ~_first_occurrences(np.where(is_candidate, negatives, -1))
-    is_candidate &= ~repeated
+    is_candidate = is_present & (negatives != clicks[:, None])
+    is_candidate &= _first_occurrences(np.where(is_candidate, negatives, -1))
     seen = is_candidate & click_mask(known, users, np.where(negatives < n_items, negatives, -1))
     items = np.minimum(np.column_stack((clicks, negatives)), n_items).astype(np.int32)
     is_present = np.column_stack((np.ones(len(users), np.bool_), is_candidate & ~seen))
-    return Candidates(users, items, is_present), Dropped(
-        int(itself.any(axis=1).sum()), int(np.count_nonzero(repeated)), int(np.count_nonzero(seen))
-    )
+    return Candidates(users, items, is_present)
 
 
 def _first_occurrences(items):
@@ -308,10 +291,6 @@ class Popularity:
         self.known, self.n_items = learned if known is None else known, n_items
         self.counts = learned.of_items(n_items).astype(np.float32)
         self.order = np.argsort(-self.counts, kind="stable").astype(np.int32)  # what completes a list
-
-    def pair_scores(self, rows, items):
-        """Return scores (B, C) float32 of items (B, C) for users (B,), known clicks included."""
-        return self.counts[items]
 
     def lists(self, rows, n):
         """Yield tiles (rows (b,), items (b, n) int32) of users, without known clicks.

@@ -21,7 +21,6 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.arrays import unscale
 from gpukit.factorization.constants import RULES, USUAL
-from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
 from gpukit.factorization.settings import Choice
@@ -45,26 +44,24 @@ class RatingEvaluator:
 
     def __init__(self, estimator, train, held_out, seed, device, n_neighbors=0):
         self.in_strata = estimator.deterministic and device.is_cuda
-        self.way = PreparationOptions(estimator.walk, seed, self.in_strata, n_neighbors > 0)
-        self.device, self.held_out, self.shape, self.made = device, held_out, train.shape, None
+        self.options = PreparationOptions(estimator.walk, seed, self.in_strata, n_neighbors > 0)
+        self.device, self.held_out, self.shape, self.data = device, held_out, train.shape, None
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
-        self.own = training_data.scale_of(self.orders, train.values, train.weights)
+        self.own_scale = training_data.scale_of(self.orders, train.values, train.weights)
         self.weights = order_weights(train, self.orders, self.steps)
         self.roots = 1.0 if held_out.weights is None else np.sqrt(held_out.weights / held_out.weights.mean())
         self.neighbors = estimator.find_neighbors(self.orders, self.steps, n_neighbors)
 
     def begin(self, settings):
         """Return a function of an epoch's number that trains it and returns the errors (n,) of held-out ratings."""
-        self.settle(settings.damping, settings.trend)
-        steps, side = self.steps, self.made.side
+        self.prepare(settings.damping, settings.trend)
+        steps, side = self.steps, self.data.side
         layout, solver = steps.layout(settings.n_factors, settings.n_neighbors), training_of(settings.solver)
         neighbors = np.ascontiguousarray(self.neighbors[:, : settings.n_neighbors])
-        facts = self.shape, settings.n_factors, neighbors, self.made.baseline, settings.biases, settings.seed
-        beginning = Beginning(*facts)
-        session = steps.begin(beginning, layout, self.way.walk, self.made.history)
+        session = steps.begin(settings, self.data, layout, self.options.walk, neighbors)
         minor = steps.resident(steps.fetch(side.minor), np.int32)  # training may rename its rows
-        data = self.made._replace(side=side._replace(minor=minor))
+        data = self.data._replace(side=side._replace(minor=minor))
         task = Task(self.orders, self.scale, data, settings, layout, steps, self.device, self.in_strata)
         training = solver.begin(session, task, solver.arrange(task))
         pairs = session.ask(self.held_out.users, self.held_out.items)
@@ -75,40 +72,31 @@ class RatingEvaluator:
 
         return epoch
 
-    def settle(self, damping, trend=()):
+    def prepare(self, damping, trend=()):
         """Prepare for candidates with these biases, which may change the mean.
 
         See PreparationOptions.
         """
-        way = self.way._replace(damping=damping, trend=trend)
-        if self.made is None or way != self.way:
-            self.made = training_data.prepare_ratings(self.orders, self.own, way, self.steps, self.weights)
-            self.way, self.scale = way, self.made.scale
+        options = self.options._replace(damping=damping, trend=trend)
+        if self.data is None or options != self.options:
+            self.data = training_data.prepare_ratings(self.orders, self.own_scale, options, self.steps, self.weights)
+            self.options, self.scale = options, self.data.scale
 
     def errors(self, z, scale=None):
         """Return the errors (n,) float64 of predictions of the judging ratings.
 
-        z: predictions, scaled by a Scale (None: that of `settle`). Errors are multiplied by the roots of the weights,
+        z: predictions, scaled by a Scale (None: that of `prepare`). Errors are multiplied by the roots of the weights,
         so that squares are weighted.
         """
         return (self.held_out.values - unscale(z, scale or self.scale)).astype(np.float64) * self.roots
 
     def biased(self, damping, trend=()):
         """Return the errors (n,) float64 of damped biases alone."""
-        level, users, items = self.biases(damping, trend)
-        z = level + np.append(users, 0.0)[self.held_out.users] + np.append(items, 0.0)[self.held_out.items]
-        return self.errors(z.astype(np.float32), self.own)
-
-    def biases(self, damping, trend):
-        """Return (level, user biases, item biases) float64 on the host.
-
-        They are in z of the training ratings' own Scale.
-        """
-        steps, data = self.steps, (self.orders, self.own)
-        if not trend:
-            return 0.0, *map(steps.fetch, training_data.baseline_of(*data, steps, damping, self.weights))
-        z = steps.resident(training_data.z_of_levels(*data), np.float32)
-        return training_data.trend_biases(self.orders, z, steps, damping, trend, self.weights)
+        options, scale = self.options._replace(damping=damping, trend=trend), self.own_scale
+        level, *biases = training_data.fit_baseline(self.orders, scale, self.steps, options, self.weights)
+        users, items = (np.append(self.steps.fetch(side), 0.0) for side in biases)
+        z = level + users[self.held_out.users] + items[self.held_out.items]
+        return self.errors(z.astype(np.float32), scale)
 
 
 def rms(errors):

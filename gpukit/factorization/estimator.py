@@ -160,7 +160,7 @@ class Factorization(Answering):
         if not hasattr(self, "_choice"):
             raise ParameterError("refit needs the settings that fit found, and a model file has none: call fit first.")
         check_checkpoint(checkpoint, resume)
-        vars(self).pop("_serving", None)  # free the device memory that evaluation used
+        vars(self).pop("_sessions", None)  # free the device memory that evaluation used
         devices.release(devices.resolve(self.device))
         fitted = type(self)(**self.get_params())
         before, again = vars(self).pop("_ended", None), False

@@ -96,13 +96,11 @@ class FitRequest(NamedTuple):
         """Return the DeviceModel at the start of a training, or that of a State.
 
         data: TrainingData; plan: settings.Settings; resumed: State of a checkpoint or None; neighbors (N, K), not read
-        with it; numbers: see states.Beginning.
+        with it; numbers: see DeviceModel.begin.
         """
         if resumed is not None:
             return steps.DeviceModel(resumed, layout, self.estimator.walk, data.history)
-        shape = tuple(side.size for side in data.baseline)
-        facts = shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed, numbers
-        return steps.begin(states.Beginning(*facts), layout, self.estimator.walk, data.history)
+        return steps.begin(plan, data, layout, self.estimator.walk, neighbors, numbers)
 
     def run(self, session, training, clock, scale, resumed, choice, **more):
         """Return the Run of a training that begins, or continues a Checkpoint; more: other fields of the Run."""
@@ -254,15 +252,17 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
     return state
 
 
-def check_memory(device, n_ratings, sides, layout, extra=0):
+def check_memory(device, n_ratings, sides, layout, extra=0, streamed=False):
     """Raise DeviceMemoryError if the GPU, main memory or the disk is too small for training.
 
-    The message has both sizes. extra: additional bytes that a solver needs on the device.
+    The message has both sizes. extra: additional bytes that a solver needs on the device; streamed: the ratings stay in
+    main memory, see `fitting_layout`.
     """
-    what = f"Training on {n_ratings:,} ratings"
-    devices.require_memory(device, plans.memory_needed(n_ratings, sides, layout) + extra, what)
+    what = f"Training on {n_ratings:,} ratings" + ", streamed from main memory," * streamed
+    needed = (plans.memory_streamed if streamed else plans.memory_needed)(n_ratings, sides, layout)
+    devices.require_memory(device, needed + extra, what)
     devices.require_host(plans.memory_on_host(sides, layout), what)
-    if not device.is_cuda:
+    if streamed or not device.is_cuda:
         devices.require_room(plans.host_memory(n_ratings, sides, layout), what)
 
 
@@ -276,9 +276,7 @@ def prepare(request):
     """
     estimator, ratings, device, checked = request.estimator, request.ratings, request.device, request.settings
     clock, steps, progress = Clock(), engine(device, "gpukit.factorization"), request.progress
-    streamed = fitting_layout(estimator, checked, ratings, device, steps)[
-        1
-    ]  # reports too little memory before any work
+    _, streamed = fitting_layout(estimator, checked, ratings, device, steps)  # reports too little memory at once
     host = cpu() if streamed else device  # of the preparation
     arguments = estimator, ratings, checked, host, request.held_out is not None, progress
     try:
@@ -363,11 +361,7 @@ def fitting_layout(estimator, plan, ratings, device, steps):
         layout, in_strata = choose_layout(estimator, plan, ratings, device, steps)
         if not device.is_cuda or plan.solver != "sgd" or in_strata:
             raise
-    facts = len(ratings), major_first(estimator.walk, *ratings.shape), layout
-    what = f"Training on {len(ratings):,} ratings, streamed from main memory,"
-    devices.require_memory(device, plans.memory_streamed(*facts), what)
-    devices.require_host(plans.memory_on_host(*facts[1:]), what)
-    devices.require_room(plans.host_memory(*facts), what)
+    check_memory(device, len(ratings), major_first(estimator.walk, *ratings.shape), layout, streamed=True)
     return layout, True
 
 

@@ -55,7 +55,7 @@ class Serving(Estimator):
 
     _fitted_by = "item_ids_"
     _facts = ("user_ids_", "item_ids_", "scale_", "mean_", "neighbors_", "feedback_", "device_")
-    _transient = ("_serving", "_prepared")
+    _transient = ("_sessions", "_prepared")
 
     def set_fitted(self, state, rated, scale, user_ids, item_ids):
         """Keep the result of a training or of a model file.
@@ -68,7 +68,7 @@ class Serving(Estimator):
         self.mean_, self.scale_ = scale.mean, (scale.low, scale.high)
         self.neighbors_ = state.neighbors
         self.n_features_in_ = len(item_ids)
-        for name in ("_serving", "_prepared"):
+        for name in (*Serving._transient, "_head"):
             vars(self).pop(name, None)
 
     def _prepare(self, name, make):
@@ -143,7 +143,7 @@ class Serving(Estimator):
 
     def _session(self):
         """Return the session of the fitted State on the device; cached."""
-        return self._kept_session("_serving", self._make_session)
+        return self._kept_session("ratings", self._make_session)
 
     def _kept_session(self, name, make):
         """Return the session cached under a name, made by make(device) if necessary.
@@ -151,14 +151,13 @@ class Serving(Estimator):
         A session of another device is replaced.
         """
         self._check_fitted()
-        device = devices.resolve(self.device)
-        entry = getattr(self, name, None)
+        device, sessions = devices.resolve(self.device), vars(self).setdefault("_sessions", {})
+        entry = sessions.get(name)
         if entry is None or entry[0] != device:
             with _making:
-                entry = getattr(self, name, None)  # another thread may have made it meanwhile
+                entry = sessions.get(name)  # another thread may have made it meanwhile
                 if entry is None or entry[0] != device:
-                    entry = device, make(device)
-                    setattr(self, name, entry)
+                    entry = sessions[name] = device, make(device)
         return entry[1]
 
     def _reported(self, what):

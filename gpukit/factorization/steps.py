@@ -49,30 +49,31 @@ class DeviceModel:
         return np.ascontiguousarray(array)
 
     @classmethod
-    def begin(cls, beginning, layout, walk, history):
-        """Return the model at the start of a training; beginning: model.state.Beginning.
+    def begin(cls, plan, data, layout, walk, neighbors, numbers=None):
+        """Return the model at the start of a training: small random factors, biases at the baseline or 0, no
+        influences.
 
-        It has small random factors, biases at the baseline (or 0), and no influences.
+        plan: settings.Settings; data: TrainingData; neighbors (N, K) int32, on host or device; numbers (M or more,)
+        uint32 on the host: number of each user among those of all ranks, None: its row.
         """
         steps, sides = cls.steps, []
-        base = [steps.resident(side, np.float64) for side in beginning.baseline]
-        for rows, side_base, stream in zip(beginning.shape, base, Keyed.FIRST_FACTORS):
-            of_users = stream == Keyed.FIRST_FACTORS[0]
-            kind, numbers = states.rows_of_side(layout, walk, of_users), beginning.numbers if of_users else None
-            is_whole = numbers is None
-            numbers = training_data.device_range(rows, steps) if is_whole else steps.resident(numbers, np.uint32)
+        base = [steps.resident(side, np.float64) for side in data.baseline]
+        for side_base, side_numbers, stream in zip(base, (numbers, None), Keyed.FIRST_FACTORS):
+            rows, kind = side_base.size, states.rows_of_side(layout, walk, stream == Keyed.FIRST_FACTORS[0])
+            is_whole = side_numbers is None
+            of_rows = training_data.device_range(rows, steps) if is_whole else steps.resident(side_numbers, np.uint32)
             table = steps.empty((rows + 1, kind.stride), np.float32)
             factors = table.view(np.float16) if kind.half else table
-            seed_key = np.uint32(key(beginning.seed, stream))
-            steps.run("start_rows", seed_key, numbers, side_base, beginning.biases, kind.n_factors, factors, table)
+            seed_key = np.uint32(key(plan.seed, stream))
+            steps.run("start_rows", seed_key, of_rows, side_base, plan.biases, kind.n_factors, factors, table)
             sides.append(table)
-        neighborhood, shape = None, (beginning.shape[1] + 1, layout.slots)
+        neighborhood, shape = None, (base[1].size + 1, layout.slots)
         if layout.slots:
             near, offsets = steps.empty(shape, np.int32), steps.empty(shape, np.float32)
-            steps.run("pack_near", steps.resident(beginning.neighbors, np.int32), base[1], near, offsets)
+            steps.run("pack_near", steps.resident(neighbors, np.int32), base[1], near, offsets)
             neighborhood = near, steps.zeros((shape[0], 2 * shape[1]), np.float32), offsets
-        arrays = *major_first(walk, *sides), beginning.neighbors, neighborhood
-        return cls(None, layout, walk, history, arrays)
+        arrays = *major_first(walk, *sides), neighbors, neighborhood
+        return cls(None, layout, walk, data.history, arrays)
 
     def restart(self, state):
         """Continue from a state.State of the same layout."""

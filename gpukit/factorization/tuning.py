@@ -222,19 +222,9 @@ def tune(
     Returns Tuned. Raises ParameterError, DataError, DeviceError, DeviceMemoryError, GpukitError (every setting
     diverged).
     """
-    search = Tuning(ratings, grid, Rules(cv, epochs, budget, by), estimator, progress)
+    search = Tuning(ratings, grid, estimator, progress, cv=cv, epochs=epochs, budget=budget, by=by)
     search.run_rounds()
     return search.found()
-
-
-class Rules(NamedTuple):
-    """Rules of a search: see tune."""
-
-    cv: int | None = None
-    epochs: int | None = None
-    budget: float | None = RULES.tuning_seconds
-    by: str = "random"
-    judges: int | None = None  # folds that judge
 
 
 class Tuning(Search):
@@ -243,25 +233,39 @@ class Tuning(Search):
     `found` can be called at any time after the first training, also after an interrupt.
     """
 
-    def __init__(self, ratings, grid, rules, estimator, progress=None):
+    def __init__(
+        self,
+        ratings,
+        grid=None,
+        estimator=None,
+        progress=None,
+        *,
+        cv=None,
+        epochs=None,
+        budget=RULES.tuning_seconds,
+        by="random",
+    ):
+        """Arguments as tune."""
         self.ratings = ratings_of(ratings, repeats=False)
         check_shape(self.ratings)
         check_differences(self.ratings)
         self.template, self.progress = LSHMF() if estimator is None else estimator, progress or (lambda *news: None)
         if not isinstance(self.template, LSHMF):
             raise ParameterError(f"estimator must be an LSHMF; got {type(self.template).__name__}. Neighbours: grid.")
-        self.rules = check_rules(rules, self.ratings)
-        self.blocks = None if rules.by == "random" else blocks_in_time(self.ratings, self.rules)
-        self.seed = self.template.check(len(self.ratings)).seed
+        n = len(self.ratings)
+        self.n_folds, self.n_judged = count_folds(cv, n)
+        self.epochs = check_integer("epochs", 2 * default_epochs(n) if epochs is None else epochs, 1)
+        self.seconds = np.inf if budget is None else check_real("budget", budget, 0.0, strict=True)
+        self.blocks = None if by == "random" else blocks_in_time(self.ratings, self.n_folds, by)
+        self.seed = self.template.check(n).seed
         values = default_grid(self.ratings) if grid is None else check_grid(grid)
         self.settings = settings_of(values, self.template, self.ratings)
         if grid is None:
             self.settings[1:1] = open_settings(self.template, self.ratings)
         self.remaining, self.means, self.stopped = self.settings, [], False
         self.finer = RULES.finer_steps if grid is None else ()
-        self.is_exhaustive = len(self.ratings) <= RULES.few_ratings  # every setting on every fold
-        folds = range(self.rules.judges)
-        super().__init__([functools.partial(self.evaluate, number) for number in folds], summarize)
+        self.is_exhaustive = n <= RULES.few_ratings  # every setting on every fold
+        super().__init__([functools.partial(self.evaluate, number) for number in range(self.n_judged)], summarize)
 
     @property
     def tried(self):
@@ -270,14 +274,13 @@ class Tuning(Search):
 
     def run_rounds(self):
         """Run all rounds within the budget, half of it on the first fold."""
-        seconds = self.rules.budget or np.inf
-        self.budget = TimeBudget(seconds / 2)
+        self.budget = TimeBudget(self.seconds / 2)
         for number, parts in enumerate(self.folds()):
             self.fold = Fold(*parts, self.template, max(setting.n_neighbors or 0 for setting in self.remaining))
             is_complete = self.run_all(self.remaining, number + 1)
             if number == 0:
                 is_complete = is_complete and all(self.run_all(self.refine(step)) for step in self.finer)
-                self.remaining, self.budget.limit = self.choose_finalists(), seconds
+                self.remaining, self.budget.limit = self.choose_finalists(), self.seconds
             self.show(number, self.tried[0].row["rmse"])
             self.stopped |= not is_complete
             self.means.append(self.fold.means_rmse())
@@ -297,10 +300,8 @@ class Tuning(Search):
 
         Folds by time are judged from the latest on, and trained on all earlier ones.
         """
-        numbers = self.blocks
-        if numbers is None:
-            numbers = fold_numbers(len(self.ratings), self.rules.cv, self.seed)
-        for fold in range(self.rules.judges):
+        numbers = fold_numbers(len(self.ratings), self.n_folds, self.seed) if self.blocks is None else self.blocks
+        for fold in range(self.n_judged):
             is_trained = numbers != fold if self.blocks is None else numbers > fold
             yield self.ratings.take(is_trained), self.ratings.take(numbers == fold)
 
@@ -313,7 +314,7 @@ class Tuning(Search):
         self.show(number, summarize(setting, curves).row["rmse"] if curves else None)
         if self.trials and not number and not self.is_exhaustive:
             leader = min((trial.row["curve"] for trial in self.trials), key=min)
-        return self.fold.evaluate(setting, self.rules.epochs, leader, RULES.finalist_margin)
+        return self.fold.evaluate(setting, self.epochs, leader, RULES.finalist_margin)
 
     def refine(self, step):
         """Return new settings around the best one so far, which are added to those to try."""
@@ -358,34 +359,26 @@ def check_differences(ratings):
         )
 
 
-def blocks_in_time(ratings, rules):
-    """Return (n,) int64: cv + 1 blocks of about equal size by time.
+def blocks_in_time(ratings, n_folds, by):
+    """Return (n,) int64: n_folds + 1 blocks of about equal size by time.
 
     Blocks are of all ratings or of each user's, from the latest, 0, to the earliest.
     """
-    ranks, sizes = ratings.ranks_in_time(rules.by)
-    return rules.cv - ranks * (rules.cv + 1) // sizes
+    ranks, sizes = ratings.ranks_in_time(by)
+    return n_folds - ranks * (n_folds + 1) // sizes
 
 
-def check_rules(rules, ratings):
-    """Return Rules with defaults in place of None.
+def count_folds(cv, n):
+    """Return (number of folds, of those that are judged) for n ratings; cv: the user's number, or None.
 
-    Raises ParameterError for invalid values.
+    Raises ParameterError for an invalid number.
     """
     most_folds = 255
-    n = len(ratings)
-    cv, judges = next(numbers for most, *numbers in FOLDS if n <= most) if rules.cv is None else (rules.cv, rules.cv)
-    check_integer("cv", cv, 2, most_folds)
-    if cv > n:
-        raise ParameterError(f"{n:,} ratings cannot be dealt into {cv} folds (cv): use {n} or fewer.")
-    epochs = 2 * default_epochs(n) if rules.epochs is None else rules.epochs
-    return Rules(
-        cv,
-        check_integer("epochs", epochs, 1),
-        None if rules.budget is None else check_real("budget", rules.budget, 0.0, strict=True),
-        rules.by,
-        judges,
-    )
+    folds, judged = next(numbers for most, *numbers in FOLDS if n <= most) if cv is None else (cv, cv)
+    check_integer("cv", folds, 2, most_folds)
+    if folds > n:
+        raise ParameterError(f"{n:,} ratings cannot be dealt into {folds} folds (cv): use {n} or fewer.")
+    return folds, judged
 
 
 # The grid

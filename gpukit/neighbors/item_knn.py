@@ -63,12 +63,6 @@ class ItemKNN(Popularity):
         neighbors, cosines = _neighbors_of(users, learned.items, chosen, n_items, device or cpu())
         self.naming, self.order = _naming(neighbors, cosines), np.arange(n_items, dtype=np.int32)
 
-    def pair_scores(self, rows, items):
-        """Return scores (B, C) float32 of items (B, C) for users (B,), known clicks included."""
-        out = np.empty(items.shape, np.float32)
-        score_pairs(self.known, rows, *self.naming, items, self._sums(rows), out)
-        return out
-
     def best(self, rows, n):
         """Return the items (b, n) int32 with the best positive scores, -1 after the last."""
         lists = np.empty((len(rows), n), np.int32)
@@ -127,21 +121,7 @@ def take_best(listed, sums, best):
     return size
 
 
-# A worker of the next two has a row of sums (workers, N), zero before and after, and every workers-th user.
-@by_block(lambda sums: len(sums), heavy=True)
-def score_pairs(start, stop, known, rows, starts, naming, cosines, items, sums, out):
-    """Write the scores out (B, C) of items (B, C) for users rows (B,)."""
-    listed = np.empty(sums.shape[1] + 1, np.int32)
-    for worker in range(start, stop):
-        worker_sums = sums[worker]
-        for line in range(worker, len(rows), len(sums)):
-            user_items = known.items[known.indptr[rows[line]] : known.indptr[rows[line] + 1]]
-            met = add_votes(user_items, starts, naming, cosines, worker_sums, listed)
-            for column in range(items.shape[1]):
-                out[line, column] = worker_sums[items[line, column]]
-            worker_sums[listed[:met]] = 0
-
-
+# A worker has a row of sums (workers, N), zero before and after, and every workers-th user.
 @by_block(lambda sums: len(sums), heavy=True)
 def list_best(start, stop, known, rows, starts, naming, cosines, sums, lists):
     """Write the best items lists (B, n) of users rows (B,) without their clicks, -1 after the last."""

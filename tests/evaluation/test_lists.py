@@ -116,5 +116,3 @@ def test_which_clicks_can_be_judged():
     kept, left = select_judged_pairs(users, items, known, 3)
     assert kept.tolist() == [False, True, False, False, False, False, True, False]
     assert left == (8, 1, 2, 2, 1)
-    kept, left = select_judged_pairs(users, items, known, 3, every_item=True)
-    assert kept.tolist() == [False, True, False, True, False, False, True, True] and left == (8, 1, 0, 2, 1)

@@ -43,10 +43,9 @@ def test_what_is_dropped_of_the_candidates():
     known = Clicks(np.array([0, 1, 1]), np.array([3], np.int32))
     there = np.array([[True] * 5, [True] * 4 + [False]])
     negatives = np.array([[7, 3, 2, 2, 9], [3, 12, 12, 13, 1]])  # user 0 knows 3; 10 and above: unknown items
-    found, dropped = candidates(np.array([0, 1]), np.array([7, 12]), negatives, there, known, 10)
+    found = candidates(np.array([0, 1]), np.array([7, 12]), negatives, there, known, 10)
     assert found.items.tolist() == [[7, 7, 3, 2, 2, 9], [10, 3, 10, 10, 10, 1]]
     assert found.there.tolist() == [[True, False, False, True, False, True], [True, True, False, False, True, False]]
-    assert dropped == (2, 1, 1)
 
 
 def test_a_file_of_negatives(tmp_path):

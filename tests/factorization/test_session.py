@@ -3,6 +3,8 @@
 Preparation, epoch, predictions, lists, State.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from support import small_launches
@@ -10,7 +12,6 @@ from support import small_launches
 from factorization.inputs import ordered, planted, problem, rates
 from gpukit.factorization.arrays import Side
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.plan import memory_kept
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import schedule
@@ -53,12 +54,14 @@ def ordered_on(steps, ratings=None):
     return ratings, orders, scale, training_data.history_of(orders, scale, steps)
 
 
-def beginning(kind, orders, scale, steps, biases=True):
-    """Return the Beginning of a training."""
-    n_factors, n_neighbors, _ = kind
+def begin(kind, data, steps, half=False, biases=True):
+    """Return the DeviceModel at the start of a training on the result of `ordered_on`."""
+    _, orders, scale, history = data
+    n_factors, n_neighbors, walk = kind
     neighbors = problem(n_factors, n_neighbors, shape=SHAPE, n_ratings=5).state.neighbors
-    baseline = training_data.baseline_of(orders, scale, steps)
-    return Beginning(SHAPE, n_factors, neighbors, baseline, biases, 4)
+    data = SimpleNamespace(baseline=training_data.baseline_of(orders, scale, steps), history=history)
+    plan = SimpleNamespace(biases=biases, seed=4)
+    return steps.begin(plan, data, steps.layout(n_factors, n_neighbors, half), walk, neighbors)
 
 
 def begun(kind, steps, half=False, biases=True):
@@ -66,9 +69,8 @@ def begun(kind, steps, half=False, biases=True):
 
     kind: F, K and the major side.
     """
-    ratings, orders, scale, rated = ordered_on(steps)
-    layout = steps.layout(*kind[:2], half)
-    return ratings, steps.begin(beginning(kind, orders, scale, steps, biases), layout, kind[2], rated)
+    data = ordered_on(steps)
+    return data[0], begin(kind, data, steps, half, biases)
 
 
 def trained(kind, steps, half=False, of_state=True):
@@ -77,13 +79,13 @@ def trained(kind, steps, half=False, of_state=True):
     The State is a small one during its training, or the initial one.
     """
     n_factors, n_neighbors, walk = kind
-    ratings, orders, scale, rated = ordered_on(steps)
+    ratings, orders, scale, rated = data = ordered_on(steps)
     layout = steps.layout(n_factors, n_neighbors, half)
     if of_state:
         state = problem(n_factors, n_neighbors, shape=SHAPE, n_ratings=5).state
         session = steps.DeviceModel(state, layout, walk, rated)
     else:
-        session = steps.begin(beginning(kind, orders, scale, steps), layout, walk, rated)
+        session = begin(kind, data, steps, half)
     made = training_data.prepare_ratings(
         orders, scale, training_data.PreparationOptions(walk, 1, True, n_neighbors > 0), steps
     )

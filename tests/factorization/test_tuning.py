@@ -8,7 +8,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization import LSHMF, tuning
 from gpukit.factorization.constants import RULES
-from gpukit.factorization.tuning import OPEN, Fold, Rules, Setting, Tuning, check_rules, estimator_of, summarize, tune
+from gpukit.factorization.tuning import OPEN, Fold, Setting, Tuning, count_folds, estimator_of, summarize, tune
 from gpukit.ratings import Ratings
 
 TEMPLATE = LSHMF(lsh_q=8, device="cpu", random_state=3)
@@ -43,13 +43,13 @@ def test_folds_are_equal_parts_at_random(n, folds):
 
 def test_only_so_many_folds_judge(monkeypatch):
     monkeypatch.setattr("gpukit.factorization.tuning.FOLDS", ((1e9, 10, 3),))
-    search = Tuning(planted(), GRID, Rules(None), TEMPLATE)
+    search = Tuning(planted(), GRID, TEMPLATE)
     parts = [len(test) for _, test in search.folds()]
     assert len(parts) == 3 and sum(parts) == pytest.approx(0.3 * len(planted()), abs=3)
 
 
 def test_every_rating_judges_once():
-    ratings, search = planted(), Tuning(planted(), GRID, Rules(3), TEMPLATE)
+    ratings, search = planted(), Tuning(planted(), GRID, TEMPLATE, cv=3)
     folds = list(search.folds())
     judged = np.concatenate([test.users * 1000 + test.items for _, test in folds])
     assert len(folds) == 3 and sorted(judged) == sorted(ratings.users * 1000 + ratings.items)
@@ -159,9 +159,8 @@ def test_more_folds_than_ratings():
 
 def test_fewer_folds_of_more_ratings():
     sizes = (200_000, 200_001, 2_000_001, 20_000_001)
-    found = [check_rules(Rules(), range(n)) for n in sizes]
-    assert [(one.cv, one.judges) for one in found] == [(5, 5), (10, 5), (10, 3), (10, 2)]
-    assert check_rules(Rules(4), range(10**7)).judges == 4
+    assert [count_folds(None, n) for n in sizes] == [(5, 5), (10, 5), (10, 3), (10, 2)]
+    assert count_folds(4, 10**7) == (4, 4)
 
 
 # --- results
@@ -232,7 +231,7 @@ def test_only_those_near_the_best_go_on_to_other_folds(monkeypatch):
 @pytest.mark.slow
 def test_the_default_grid_is_refined_around_the_best(monkeypatch):
     monkeypatch.setattr(RULES, "few_ratings", 1)
-    search = Tuning(planted(), None, Rules(2, epochs=2), TEMPLATE)
+    search = Tuning(planted(), None, TEMPLATE, cv=2, epochs=2)
     before = len(search.settings)
     search.run_rounds()
     added = search.settings[before:]
@@ -246,7 +245,7 @@ def test_what_an_estimator_chooses_for_itself_is_tried_too(monkeypatch):
     assert tuning.open_settings(LSHMF(n_factors=4), planted()) == []
     monkeypatch.setattr(RULES, "few_ratings", 0)
     assert tuning.open_settings(TEMPLATE, planted(400, 200, 0.9)) == []  # nothing is chosen for many ratings
-    search = Tuning(planted(), None, Rules(2, epochs=2), TEMPLATE)
+    search = Tuning(planted(), None, TEMPLATE, cv=2, epochs=2)
     assert search.settings.index(OPEN) == 1
     train, test = planted().split(0.2, 0)
     chosen = LSHMF(lsh_q=8, device="cpu", random_state=3).fit(train).evaluate(test)["rmse"]
@@ -261,7 +260,7 @@ def test_equal_ratings_of_a_fold_are_no_clicks():
 
 
 def test_where_what_is_left_open_is_best_nothing_is_named():
-    search = Tuning(planted(), None, Rules(2, epochs=2), TEMPLATE)
+    search = Tuning(planted(), None, TEMPLATE, cv=2, epochs=2)
     for number, one in enumerate(search.settings):
         search.results[one] = [curve(0.5 if one == OPEN else 1.0 + number)] * 2
     found = search.found()
@@ -281,7 +280,7 @@ def test_what_was_found_before_an_interrupt():
         if stage.startswith("fold 2") and done == 1:
             raise KeyboardInterrupt
 
-    search = Tuning(planted(), GRID, Rules(2, epochs=3), TEMPLATE, stop)
+    search = Tuning(planted(), GRID, TEMPLATE, stop, cv=2, epochs=3)
     with pytest.raises(DataError, match="Nothing has been tried"):
         search.found()
     with pytest.raises(KeyboardInterrupt):
@@ -321,7 +320,7 @@ def test_folds_by_time_judge_by_what_is_later_the_latest_first(by):
     ratings = planted()
     times = np.random.default_rng(0).permutation(len(ratings)).astype(np.int64)
     ratings = ratings.with_columns(**ratings.columns(), times=times)
-    folds = list(Tuning(ratings, GRID, Rules(3, by=by), TEMPLATE).folds())
+    folds = list(Tuning(ratings, GRID, TEMPLATE, cv=3, by=by).folds())
     assert len(folds) == 3
     for train, test in folds:
         groups = [None] if by == "time" else range(60)

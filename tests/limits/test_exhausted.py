@@ -93,7 +93,7 @@ def answered(ask):
     model = MatrixFactorization(1, n_epochs=1, device=GPU, random_state=0).fit(rated())
 
     def work():
-        vars(model).pop("_serving", None)
+        vars(model).pop("_sessions", None)
         return ask(model)
 
     return work
@@ -103,7 +103,7 @@ def listed():
     model = MatrixFactorization(1, n_epochs=1, device=GPU, random_state=0).fit(rated()).fit_lists()
 
     def work():
-        vars(model).pop("_listing", None)
+        vars(model).pop("_sessions", None)
         return model.recommend(n=2, exclude_seen=False)[1]
 
     return work

@@ -93,7 +93,7 @@ def test_answers_stay_within_the_limit(kind, answer, memory, monkeypatch):
     model._session()
     of_model = memory.most = memory.bytes
     expected, needed = work(model, *asked), memory.most
-    vars(model).pop("_serving")
+    vars(model).pop("_sessions")
     memory.limit = (of_model + 0.5 * (needed - of_model)) * 8 // 7
     assert memory.bytes == 0 and memory.limit < needed
     monkeypatch.setenv("GPUKIT_GPU_MEMORY", str(int(memory.limit)))
@@ -107,7 +107,7 @@ def test_neighbours_are_looked_up_without_tables(spare, on_host, memory, monkeyp
     model = LSHMF(**NAMED, **KINDS["LSHMF"][1]).fit(data)
     model._rated  # noqa: B018  (copies the history to the host)
     expected = model.predict(users, items)
-    vars(model).pop("_serving")
+    vars(model).pop("_sessions")
     monkeypatch.setattr(factorization, "spare_memory", lambda: spare)
     monkeypatch.setattr(factorization, "neighbor_codes", None)
     np.testing.assert_array_equal(model.predict(users, items), expected)

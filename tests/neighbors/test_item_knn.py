@@ -22,8 +22,10 @@ def known_of(table):
 
 def scores_of(made, table):
     """Return the scores (M, N) of all pairs."""
-    users, items = table.shape
-    return made.pair_scores(np.arange(users), np.tile(np.arange(items), (users, 1)))
+    scores, listed = np.zeros(table.shape, np.float32), np.empty(table.shape[1] + 1, np.int32)
+    for clicked_items, sums in zip((np.flatnonzero(row) for row in table), scores):
+        item_knn.add_votes(clicked_items, *made.naming, sums, listed)
+    return scores
 
 
 def expected_lists(scores, table, n):

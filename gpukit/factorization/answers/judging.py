@@ -12,7 +12,6 @@ import numpy as np
 
 from gpukit.device import resolve
 from gpukit.errors import DataError
-from gpukit.evaluation import lists as sampled
 from gpukit.evaluation.lists import (
     LeftOut,
     Popularity,
@@ -26,7 +25,6 @@ from gpukit.evaluation.significance import Difference, compare
 from gpukit.evaluation.splits import mask_before_last
 from gpukit.factorization.serve import pairs_in_rows, rows_or_unknown
 from gpukit.factorization.solvers.ease import Ease
-from gpukit.io.ids import factorize
 from gpukit.neighbors.item_knn import ItemKNN
 from gpukit.parallel import ALONE
 
@@ -166,8 +164,7 @@ class Report(NamedTuple):
     """Result of an evaluation of lists.
 
     judged: judge.Judged, the models first, then baselines; cuts; users: ids of the users of the values; left_out:
-    clicks.LeftOut of the test; strange: pairs excluded since other models cannot judge them; dropped: sampled.Dropped,
-    None for full rankings.
+    clicks.LeftOut of the test; strange: pairs excluded since other models cannot judge them.
     """
 
     judged: list
@@ -175,7 +172,6 @@ class Report(NamedTuple):
     users: np.ndarray
     left_out: LeftOut
     strange: int
-    dropped: sampled.Dropped | None = None
 
     def rows(self, k: int) -> list[dict[str, Any]]:
         """Return a dict for each predictor: its means at k."""
@@ -215,7 +211,7 @@ def judge_lists(models, X, k=None, baselines=True, given=None, by="lists", team=
     lead = listers[0]
     most = min(len(lister.item_ids) for lister in listers)
     cuts = check_cuts(min(10, most) if k is None else k, most)
-    _, sides, lost = common_pairs(listers, X)
+    sides, lost = common_pairs(listers, X)
     users = np.unique(sides[0][0])
     ids, judged = lead.user_ids[users], []
     for name, lister, side in zip(models, listers, sides):
@@ -232,20 +228,18 @@ def resolve_baselines(baselines, lister):
     return lister.baselines() if baselines is True else baselines or ()
 
 
-def common_pairs(listers, X, every_item=False):
-    """Return (mask, sides, (left_out, strange)) of the pairs X that all models can judge.
+def common_pairs(listers, X):
+    """Return (sides, (left_out, strange)) of the pairs X that all models can judge.
 
-    mask (n,) bool of X; sides: (user rows, item rows) of each Lister; left_out, strange: see Report; every_item: as
-    select_judged_pairs. Raises DataError if none is left.
+    sides: (user rows, item rows) of each Lister; left_out, strange: see Report. Raises DataError if none is left.
     """
     sides = [lister.rows(X) for lister in listers]
-    facts = ((lister.known, len(lister.item_ids), every_item) for lister in listers)
-    masks = [select_judged_pairs(*side, *own) for side, own in zip(sides, facts)]
+    masks = [select_judged_pairs(*side, own.known, len(own.item_ids)) for side, own in zip(sides, listers)]
     is_common, (is_judged, left_out) = np.logical_and.reduce([mask for mask, _ in masks]), masks[0]
     strange = int(is_judged.sum()) - int(is_common.sum())
     if not is_common.any():
         raise DataError(no_pairs_message(left_out, strange))
-    return is_common, [tuple(rows[is_common] for rows in side) for side in sides], (left_out, strange)
+    return [tuple(rows[is_common] for rows in side) for side in sides], (left_out, strange)
 
 
 def no_pairs_message(left_out, strange):
@@ -256,71 +250,3 @@ def no_pairs_message(left_out, strange):
     why += f"{left_out.known:,} that it was trained on"
     why += f", {strange:,} that other models cannot judge" if strange else ""
     return f"None of the {left_out.pairs:,} pairs can be judged: {why}. Test on later clicks of users whom it knows."
-
-
-def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
-    """Return the Report of models by the sampled protocol: hr and ndcg.
-
-    models: {name: fitted estimator}; there is one value a test. tests: ids as negatives.Negatives: users (T,), clicks
-    (T,), items (T, C), is_present (T, C) bool. Candidates are dropped by the clicks of the first model, see
-    evaluation.lists; a click on an unknown item counts, as in the protocol. Raises as judge_lists.
-    """
-    listers = listers_of(models, by=by)
-    cuts, lead = check_cuts(k, 1 + tests.items.shape[1], "a line has {:,} candidates"), listers[0]
-    is_kept, sides, lost = common_pairs(listers, (tests.users, tests.clicks), every_item=True)
-    candidates, n_items = Asked(tests, is_kept), len(lead.item_ids)
-    rows = candidates.rows(lead)
-    item_rows = np.where(rows < n_items, rows, n_items + candidates.codes)
-    users, is_present = sides[0][0], tests.there[is_kept]
-    result, dropped = sampled.candidates(users, item_rows[:, 0], item_rows[:, 1:], is_present, lead.known, n_items)
-    scores = {
-        name: model_scores(lister, lister.user_ids[side[0]], candidates.rows(lister))
-        for name, lister, side in zip(models, listers, sides)
-    }
-    scores |= {baseline.name: baseline_scores(baseline, result) for baseline in resolve_baselines(baselines, lead)}
-    judged = [sampled.judge_sampled(name, values, result.there, cuts) for name, values in scores.items()]
-    return Report(judged, cuts, lead.user_ids[result.users], *lost, dropped)
-
-
-class Asked:
-    """Distinct items of some tests.
-
-    ids (n,); codes (T, 1 + C) into them, the clicks' first.
-    """
-
-    def __init__(self, tests, is_kept):
-        items = np.column_stack((tests.clicks[is_kept].astype(tests.items.dtype), tests.items[is_kept]))
-        codes, self.ids = factorize(items.ravel(), "item")
-        self.codes = codes.reshape(items.shape)
-
-    def rows(self, lister):
-        """Return (T, 1 + C) int32 rows of a Lister.
-
-        Unknown items have the row behind the last.
-        """
-        return rows_or_unknown(self.ids, lister.item_ids, "item")[self.codes]
-
-
-def model_scores(lister, users, rows):
-    """Return (T, 1 + C) float32 scores of a Lister's model.
-
-    users (T,): ids; rows: of items, NaN for unknown ones.
-    """
-    scores_at_once = 1 << 22  # maximum of scores per pass of the sampled protocol
-    out, n_items = np.empty(rows.shape, np.float32), len(lister.item_ids)
-    step = max(1, scores_at_once // rows.shape[1])
-    for first in range(0, len(rows), step):
-        part = slice(first, first + step)
-        pairs = np.repeat(users[part], rows.shape[1]), lister.item_ids[np.minimum(rows[part], n_items - 1).ravel()]
-        out[part] = lister.model.pair_scores(pairs, by=lister.by, unknown="baseline").reshape(-1, rows.shape[1])
-    out[rows >= n_items] = np.nan
-    return out
-
-
-def baseline_scores(baseline, pairs):
-    """Return (T, 1 + C) float32 scores of a baseline for sampled.Candidates.
-
-    NaN for items that it does not know.
-    """
-    out = baseline.pair_scores(pairs.users, np.minimum(pairs.items, baseline.n_items - 1))
-    return np.where(pairs.items < baseline.n_items, out, np.float32(np.nan))

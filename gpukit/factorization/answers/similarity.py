@@ -19,20 +19,9 @@ from gpukit.factorization.model.layout import BASE
 from gpukit.factorization.twins import row_products
 from gpukit.scheduler import by_block
 
-
-class Measure(NamedTuple):
-    """Constants of the similarity.
-
-    level: contribution of a rating as expected; damping: common raters at which half of a similarity counts; factors:
-    their weight relative to the ratings'.
-    """
-
-    level: float
-    damping: float
-    factors: float
-
-
-MEASURE = Measure(1.0, 50.0, 0.25)
+LEVEL = 1.0  # contribution of a rating as expected
+DAMPING = 50.0  # common raters at which half of a similarity counts
+FACTORS = 0.25  # weight of the factors relative to the ratings
 LEAST = np.float32(1e-20)  # length of a row that is divided by
 
 
@@ -95,11 +84,11 @@ def meet_users(start, stop, history, level, user_base, item_base, weights, rated
         products[user], common[user] = product, met
 
 
-def norms_of(history, state, measure=MEASURE):
+def norms_of(history, state):
     """Return the Norms of an arrays.History on the host and a state.State."""
     bases = bases_of(state)
     squares = [np.zeros(len(base)) for base in bases]
-    sum_squares(history, measure.level, *bases, *squares)
+    sum_squares(history, LEVEL, *bases, *squares)
     return Norms(*map(np.sqrt, squares))
 
 
@@ -109,7 +98,7 @@ def bases_of(state):
     return tuple(np.ascontiguousarray(extras[:, BASE]) for extras in sides)
 
 
-def item_similarity(row, history, state, norms, measure=MEASURE):
+def item_similarity(row, history, state, norms):
     """Return the similarity of item `row` to all items.
 
     Returns (similarity (N,) float32, common raters (N,) int64).
@@ -117,13 +106,13 @@ def item_similarity(row, history, state, norms, measure=MEASURE):
     places = np.flatnonzero(history.items == row)
     raters = np.searchsorted(history.indptr, places, "right") - 1
     bases, z = bases_of(state), history.levels[history.codes[places]].astype(np.float64)
-    weights = measure.level + (z - bases[0][raters] - bases[1][row])
+    weights = LEVEL + (z - bases[0][raters] - bases[1][row])
     products, common = np.zeros(len(bases[1])), np.zeros(len(bases[1]), np.int64)
-    meet_items(history, measure.level, *bases, raters, weights, products, common)
-    return _blend(row, products / norms_with(norms.items, row), common, state.item_factors, measure), common
+    meet_items(history, LEVEL, *bases, raters, weights, products, common)
+    return _blend(row, products / norms_with(norms.items, row), common, state.item_factors), common
 
 
-def user_similarity(row, history, state, norms, measure=MEASURE):
+def user_similarity(row, history, state, norms):
     """Return the similarity of user `row` to all users.
 
     Returns (similarity (M,) float32, items rated in common (M,) int64).
@@ -131,10 +120,10 @@ def user_similarity(row, history, state, norms, measure=MEASURE):
     bases, entries = bases_of(state), slice(history.indptr[row], history.indptr[row + 1])
     items, z = history.items[entries], history.levels[history.codes[entries]].astype(np.float64)
     weights, rated = np.zeros(len(bases[1])), np.zeros(len(bases[1]), bool)
-    weights[items], rated[items] = measure.level + (z - bases[0][row] - bases[1][items]), True
+    weights[items], rated[items] = LEVEL + (z - bases[0][row] - bases[1][items]), True
     products, common = np.zeros(len(bases[0])), np.zeros(len(bases[0]), np.int64)
-    meet_users(history, measure.level, *bases, weights, rated, products, common)
-    return _blend(row, products / norms_with(norms.users, row), common, state.user_factors, measure), common
+    meet_users(history, LEVEL, *bases, weights, rated, products, common)
+    return _blend(row, products / norms_with(norms.users, row), common, state.user_factors), common
 
 
 def norms_with(norms, row):
@@ -142,12 +131,12 @@ def norms_with(norms, row):
     return np.maximum(norms * norms[row], 1e-20)
 
 
-def _blend(row, ratings, common, factors, measure):
+def _blend(row, ratings, common, factors):
     """Return damped cosines of ratings and of factors; 0 without common ratings."""
     met, likeness = np.flatnonzero(common), np.zeros(len(common), np.float32)
-    damping = common[met] / (common[met] + measure.damping)
-    blend = ratings[met] + measure.factors * cosines(row, factors, met)
-    likeness[met] = damping * blend / (1 + measure.factors)
+    damping = common[met] / (common[met] + DAMPING)
+    blend = ratings[met] + FACTORS * cosines(row, factors, met)
+    likeness[met] = damping * blend / (1 + FACTORS)
     return likeness
 
 

@@ -17,7 +17,6 @@ from gpukit.factorization import run as runs
 from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.prepared import (
-    Course,
     Evaluator,
     PreparedClicks,
     add_item_weights,
@@ -439,7 +438,7 @@ def train_second(prepared, plan, progress, resumed, checkpoints):
     """
     estimator = prepared.estimator
     other = partner(estimator, plan, len(prepared.clicks), prepared.clicks.shape)
-    course, done = Course(prepared, other), resumed.epochs_done if resumed else 0
+    done = resumed.epochs_done if resumed else 0
     if resumed:
         result, wanted = saving.sizes_of(resumed.state), (other.n_factors, other.learned_neighbors)
         if result != wanted or done > other.epochs:
@@ -448,7 +447,7 @@ def train_second(prepared, plan, progress, resumed, checkpoints):
                 f"epochs; here it has {wanted[0]} and {wanted[1]}, {other.epochs} epochs in all. Leave --resume out to "
                 "begin anew."
             )
-    session, training = course.begin(resumed.state if resumed else course.first(prepared.neighbors(other, progress)))
+    session, training = prepared.begin(other, resumed and resumed.state, progress)
     judge = runs.Judge(session, None, UNSCALED, 0)
     return runs.run(session, training, other, judge, checkpoints, [], done, progress)
 
@@ -464,11 +463,12 @@ def prepare(request):
     plan, prepared = choice.settings, PreparedClicks(estimator, clicks, device, team=request.team)
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        course = Course(prepared, plan)
+        prepared.data(plan)
     with clock("neighbours"):
-        neighbors = resumed.state.neighbors if resumed else prepared.neighbors(plan, progress)
+        if not resumed:
+            prepared.neighbors(plan, progress)
     with clock("prepare"):
-        session, training = course.begin(resumed.state if resumed else course.first(neighbors))
+        session, training = prepared.begin(plan, resumed and resumed.state)
 
     def complete(state, checkpoints=None):
         """Return the final State of the trained one."""

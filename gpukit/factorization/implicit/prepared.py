@@ -142,6 +142,28 @@ class PreparedClicks:
         result = self.estimator.searched(*options, progress)() if progress else self.estimator.find_neighbors(*options)
         return result if isinstance(result, np.ndarray) else result.copy_to_host()
 
+    def data(self, plan):
+        """Return (the major side, layout.Layout, TrainingData) for settings.Settings; raise DeviceMemoryError."""
+        walk = "users" if plan.solver == "ials" else self.estimator.walk
+        layout = self.steps.layout(plan.n_factors, plan.learned_neighbors)
+        runs.check_memory(self.device, len(self.clicks), major_first(walk, *self.clicks.shape), layout)
+        return walk, layout, self.ready(plan, walk, plan.learned_neighbors > 0)
+
+    def begin(self, plan, state=None, progress=None):
+        """Return (session, its solver's Training) for settings.Settings, from a State or None for the start.
+
+        progress: of the search for neighbours, see fit.
+        """
+        walk, layout, data = self.data(plan)
+        if state is None:
+            state = start_state(self.counts, plan.n_factors, self.neighbors(plan, progress), plan.seed)
+        solver, exact = training_of(plan.solver), self.estimator.deterministic
+        share = share_of(self.clicks, plan.n_factors, self.team, self.device)
+        task = Task(self.orders(plan), UNSCALED, data, plan, layout, self.steps, self.device, exact, share)
+        arranged = solver.arrange(task)
+        session = self.steps.DeviceModel(state, layout, walk, data.history)
+        return session, solver.begin(session, task, arranged)
+
 
 def make_training_data(orders, walk, seed, near, steps):
     """Return TrainingData of clicks in orders, without biases.
@@ -153,32 +175,6 @@ def make_training_data(orders, walk, seed, near, steps):
     query = training_data.training_query(history, orders, side, walk, steps) if near else None
     biases = tuple(steps.zeros(rows, np.float64) for rows in orders.shape)
     return training_data.TrainingData(history, side, query, UNSCALED, biases)
-
-
-class Course:
-    """Training over a PreparedClicks with settings.Settings."""
-
-    def __init__(self, prepared, plan):
-        self.prepared, self.plan = prepared, plan
-        self.walk = "users" if plan.solver == "ials" else prepared.estimator.walk
-        self.layout = prepared.steps.layout(plan.n_factors, plan.learned_neighbors)
-        sides = major_first(self.walk, *prepared.clicks.shape)
-        runs.check_memory(prepared.device, len(prepared.clicks), sides, self.layout)
-        self.made = prepared.ready(plan, self.walk, plan.learned_neighbors > 0)
-
-    def first(self, neighbors):
-        """Return the State at the start of training."""
-        return start_state(self.prepared.counts, self.plan.n_factors, neighbors, self.plan.seed)
-
-    def begin(self, state):
-        """Return (session, its solver's Training) that continue from a State."""
-        prepared, solver = self.prepared, training_of(self.plan.solver)
-        where, exact = (self.layout, prepared.steps, prepared.device), prepared.estimator.deterministic
-        share = share_of(prepared.clicks, self.plan.n_factors, prepared.team, prepared.device)
-        task = Task(prepared.orders(self.plan), UNSCALED, self.made, self.plan, *where, exact, share)
-        arranged = solver.arrange(task)
-        session = prepared.steps.DeviceModel(state, self.layout, self.walk, self.made.history)
-        return session, solver.begin(session, task, arranged)
 
 
 REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
@@ -289,11 +285,11 @@ class Evaluator:
         are at most as many neighbours as other items in these clicks.
         """
         plan = plan._replace(n_neighbors=min(plan.n_neighbors, self.prepared.clicks.shape[1] - 1))
-        course, bare = Course(self.prepared, plan), plan._replace(epochs=0)
+        bare = plan._replace(epochs=0)
         done, state = (0, None) if patience else self.states.get(bare, (0, None))
         if done >= plan.epochs:
             done, state = 0, None
-        session, training = course.begin(state or course.first(self.prepared.neighbors(plan)))
+        session, training = self.prepared.begin(plan, state)
         curve, stopping = [], EarlyStopping(-(-patience // 2))  # every second epoch is judged
         for epoch in range(done, plan.epochs):
             training.epoch(epoch)

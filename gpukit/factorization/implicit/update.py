@@ -12,7 +12,7 @@ from gpukit.device import cpu
 from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import later_clicks
-from gpukit.factorization.implicit.prepared import Course, PreparedClicks, Resolution, add_item_weights, weigh_clicks
+from gpukit.factorization.implicit.prepared import PreparedClicks, Resolution, add_item_weights, weigh_clicks
 from gpukit.factorization.model import state as states
 from gpukit.factorization.online import device_state
 from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
@@ -139,7 +139,7 @@ def train_epochs(state, prepared, plan, which, rows):
     neighbors = prepared.neighbors(plan)
     begin = restore_rows(states.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed), state, fresh)
     influence = carry_influence(state, neighbors)
-    session, training = Course(prepared, plan).begin(begin._replace(influence=influence))
+    session, training = prepared.begin(plan, begin._replace(influence=influence))
     epochs = range(max(0, plan.epochs - RULES.late_click_epochs), max(plan.epochs, 1))
     for epoch in epochs:
         training.epoch(epoch)

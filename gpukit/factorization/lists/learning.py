@@ -12,7 +12,7 @@ from gpukit.device.engine import engine
 from gpukit.factorization.choose import is_doubtful
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.choosing import AXES, make_search, search_settings
-from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.implicit.prepared import PreparedClicks
 from gpukit.factorization.lists.head import Head, weights_of
 from gpukit.factorization.model.layout import LEVELS
 from gpukit.factorization.model.state import start_state
@@ -54,10 +54,9 @@ def learn_head(history, shape, device):
     walked = SimpleNamespace(deterministic=True, walk="users")  # as an estimator
     orders = orders_of(history, shape, device)
     plan = chosen(plan_of(shape), walked, history, shape, device)
-    course = Course(PreparedClicks(walked, orders, device, orders), plan)
     clicks = tuple(np.diff(order.indptr[: rows + 1]) for order, rows in zip((orders.by_user, orders.by_item), shape))
     first = start_state(clicks, plan.n_factors, np.zeros((shape[1], 0), np.int32), plan.seed)
-    session, training = course.begin(first)
+    session, training = PreparedClicks(walked, orders, device, orders).begin(plan, first)
     for epoch in range(plan.epochs):
         training.epoch(epoch)
     training.solver.solve(training.halves[0], *session.parameters[1::-1])  # users from the final items, as in fold-in

@@ -102,17 +102,6 @@ def select_users(model, users, unknown):
 class Recommending(Serving):
     """A fitted State that recommends items; a subclass has `rating_counts`."""
 
-    _transient = (*Serving._transient, "_listing")
-
-    def set_fitted(self, *fitted):
-        """Keep a fitted State; drop the lists of an older history.
-
-        See Serving.
-        """
-        super().set_fitted(*fitted)
-        for name in ("_listing", "_head"):
-            vars(self).pop(name, None)
-
     def recommend(
         self,
         users: IdsLike | None = None,
@@ -350,7 +339,7 @@ class Recommending(Serving):
         result = self._learned_head()
         state = self._prepare("lists", lambda: state_of(result))
         make = functools.partial(self._make_session, state=state, walk="users")
-        return Ranking(lambda: self._kept_session("_listing", make), state, UNSCALED, result)
+        return Ranking(lambda: self._kept_session("lists", make), state, UNSCALED, result)
 
     def _request(self, n, hide, by, filters):
         """Return the Request of validated arguments."""

@@ -99,23 +99,6 @@ def from_upper_halves(halves):
     return (halves.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
-class Beginning(NamedTuple):
-    """Inputs of the start of a training.
-
-    shape: (M, N); n_factors: F; neighbors (N, K) int32, on host or device; baseline: biases in z, ((M,), (N,)) float64
-    on the device; biases: whether biases start there (or at 0); seed; numbers (M or more,) uint32 on the host: number
-    of each user among those of all ranks, None: its row.
-    """
-
-    shape: tuple
-    n_factors: int
-    neighbors: np.ndarray
-    baseline: tuple
-    biases: bool
-    seed: int
-    numbers: np.ndarray | None = None
-
-
 def state_of_factors(users, items):
     """Return the State of factors (M, F), (N, F) float32 alone: without biases and neighbours."""
     extras = [np.zeros((len(rows), KEPT), np.float32) for rows in (users, items)]

@@ -163,16 +163,10 @@ def find_new_neighbors(state, model, merged_batch, flags, all_orders):
     if state.hashes and flags and flags[1].any():
         state.hashes.find(find_runs(flags[1]), merged_batch.rated, state.neighbors.all)
     elif all_orders is not None:
-        known = np.array(state.ratings.steps.fetch(state.neighbors.all))
-        state.set_neighbors(search_neighbors(state, model, all_orders, flags[1] != 0, known))
-
-
-def search_neighbors(state, model, all_orders, changed, known):
-    """Return the neighbours (N, K) int32 on the host: searched for changed items (N,) bool, else as in known."""
-    if known.shape[1] and changed.any():
-        result = model.find_neighbors(all_orders, state.steps, known.shape[1])
-        known[changed] = np.asarray(result)[changed]
-    return known
+        neighbors, is_new = np.array(state.ratings.steps.fetch(state.neighbors.all)), flags[1] != 0
+        result = model.find_neighbors(all_orders, state.steps, neighbors.shape[1])
+        neighbors[is_new] = np.asarray(result)[is_new]
+        state.set_neighbors(neighbors)
 
 
 def report_epochs(progress, pressed):

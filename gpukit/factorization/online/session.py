@@ -149,7 +149,7 @@ class Live:
         if self._serving is None:
             state, model = self._get_state(), copy.copy(self._model)
             model.user_ids_, model.item_ids_, model._history = self.user_ids_, self.item_ids_, state.ratings.history
-            model._serving = self._device, state.session()
+            model._sessions = {"ratings": (self._device, state.session())}
             self._serving = model
         return self._serving
 

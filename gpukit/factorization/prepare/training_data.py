@@ -36,18 +36,54 @@ from gpukit.ratings.orders.order import moments as moments_of_levels
 from gpukit.streams import Keyed
 
 
-class OrderedRows(NamedTuple):
-    """One side's rows in order, as input of the kernels of means.
+class TrendSide:
+    """Rows of one side of ratings in orders, whose biases are damped to a line in their numbers of ratings.
 
-    columns: starts, others and codes of ratings.orders; weights of the ratings or None; counts (rows,) float64, on the
-    host: number or total weight of a row's ratings; damping; share: of the slope.
+    side: 0 for users, 1 for items; z (256,) float32 on the device: z of each level; share: of the slope; weights:
+    OrderedWeights or None; counts (rows,) float64: ratings of each row, or their total weight; None: those of orders.
     """
 
-    columns: tuple
-    weights: object
-    counts: np.ndarray
-    damping: float
-    share: float
+    def __init__(self, orders, side, z, steps, damping, share, weights=None, counts=None):
+        flat = 1e-9  # variance of x below which all rows count as equally often rated
+        order, rows = (orders.by_user, orders.by_item)[side], orders.shape[side]
+        self.columns, self.steps, self.damping = (order.starts[: rows + 1], order.others, order.codes), steps, damping
+        self.weights = None if weights is None else weights[side]
+        counts = self.count_ratings(z, orders.shape[1 - side]) if counts is None else counts
+        self.x = np.log1p(counts / DAMPING)
+        self.shrinkage = counts / (counts + damping)
+        self.undamped = (counts + damping) / np.where(counts > 0, counts, 1.0)  # a mean over a damped one
+        self.shares = self.shrinkage / self.shrinkage.sum()  # weights of the means
+        centered = self.x - self.shares @ self.x
+        self.slopes = self.shares * centered
+        spread = self.slopes @ centered
+        self.slopes *= share / spread if spread > flat else 0.0
+
+    def count_ratings(self, z, n_others):
+        """Return the ratings of each row, or their total weight, (rows,) float64 on the host."""
+        many = 1e9  # a damping that exceeds every number of ratings by far
+        if self.weights is None:
+            return np.diff(self.steps.fetch(self.columns[0])).astype(np.float64)
+        ones = self.steps.resident(np.ones(len(z)), np.float32)
+        parts = self.damped_means(ones, np.zeros(n_others), many)  # n / (n + many)
+        return many * parts / (1.0 - parts)
+
+    def damped_means(self, z, other, damping):
+        """Return sum(z - bias of the other side) / (n + damping), (rows,) float64 on the host."""
+        steps = self.steps
+        other, means = steps.resident(other, np.float64), steps.empty(len(self.columns[0]) - 1, np.float64)
+        if self.weights is None:
+            steps.run("residual_means", *self.columns, z, other, float(damping), means)
+        else:
+            steps.run("weighted_means", *self.columns, z, self.weights, other, float(damping), means)
+        return steps.fetch(means)
+
+    def shrink_to_line(self, means):
+        """Return (biases (rows,) above the level, level) of damped means; the level is that of a row without
+        ratings."""
+        undamped = means * self.undamped
+        slope = self.slopes @ undamped
+        level = self.shares @ undamped - slope * (self.shares @ self.x)
+        return means - self.shrinkage * level + (1.0 - self.shrinkage) * (slope * self.x), level
 
 
 def trend_biases(orders, z, steps, damping, shares, weights=None, ranks=None):
@@ -56,81 +92,18 @@ def trend_biases(orders, z, steps, damping, shares, weights=None, ranks=None):
     z (256,) float32 on the device: z of each level; damping, shares: of users, of items; weights: OrderedWeights or
     None; ranks: shared.partition.RankMeans or None.
     """
-    sides = [ordered_rows(orders, side, z, steps, damping[side], shares[side], weights) for side in (0, 1)]
-    if ranks is not None:
-        sides = [side._replace(counts=counts) for side, counts in zip(sides, ranks.counts)]
+    counts = (None, None) if ranks is None else ranks.counts
+    sides = [TrendSide(orders, side, z, steps, damping[side], shares[side], weights, counts[side]) for side in (0, 1)]
     biases, levels = [np.zeros(rows) for rows in orders.shape], [0.0, 0.0]
-    lines = [line_of(side) for side in sides]
     for _ in range(RULES.trend_sweeps):
         for side, other in ((1, 0), (0, 1)):
-            means = damped_means(sides[side], z, biases[other] + levels[other], damping[side], steps)
+            means = sides[side].damped_means(z, biases[other] + levels[other], damping[side])
             if ranks is not None:
                 means = ranks.combine(side, means, damping[side])
-            biases[side], levels[side] = shrink_to_line(means, lines[side])
+            biases[side], levels[side] = sides[side].shrink_to_line(means)
             if ranks is not None and side == 0:
                 biases[0] = biases[0][ranks.users]
     return sum(levels), *biases
-
-
-def ordered_rows(orders, side, z, steps, damping, share, weights):
-    """Return the OrderedRows of a side of ratings in orders (0: users, 1: items)."""
-    many = 1e9  # a damping that exceeds every number of ratings by far
-    order, rows = (orders.by_user, orders.by_item)[side], orders.shape[side]
-    columns = order.starts[: rows + 1], order.others, order.codes
-    if weights is None:
-        counts = np.diff(steps.fetch(columns[0])).astype(np.float64)
-        return OrderedRows(columns, None, counts, damping, share)
-    result = OrderedRows(columns, weights[side], None, damping, share)
-    ones = steps.resident(np.ones(len(z)), np.float32)
-    parts = damped_means(result, ones, np.zeros(orders.shape[1 - side]), many, steps)  # n / (n + MANY)
-    return result._replace(counts=many * parts / (1.0 - parts))
-
-
-def damped_means(side, z, other, damping, steps):
-    """Return sum(z - bias of the other side) / (n + damping) of OrderedRows, (rows,) float64 on the host."""
-    other = steps.resident(other, np.float64)
-    means = steps.empty(len(side.columns[0]) - 1, np.float64)
-    if side.weights is None:
-        steps.run("residual_means", *side.columns, z, other, float(damping), means)
-    else:
-        steps.run("weighted_means", *side.columns, z, side.weights, other, float(damping), means)
-    return steps.fetch(means)
-
-
-class RowsOfLine(NamedTuple):
-    """What does not change when the line of a side's OrderedRows is fitted again, (rows,) float64 each.
-
-    own: n / (n + damping); undamped: the factor that makes a mean of a damped one; weights: of the means, whose sum is
-    1; x; slopes: the undamped means times these add up to the share of the slope.
-    """
-
-    own: np.ndarray
-    undamped: np.ndarray
-    weights: np.ndarray
-    x: np.ndarray
-    slopes: np.ndarray
-
-
-def line_of(side):
-    """Return the RowsOfLine of OrderedRows."""
-    flat = 1e-9  # variance of x below which all rows count as equally often rated
-    counts, x = side.counts, np.log1p(side.counts / DAMPING)
-    shrinkage = counts / (counts + side.damping)
-    weights = shrinkage / shrinkage.sum()
-    centered = x - weights @ x
-    slopes = weights * centered
-    spread = slopes @ centered
-    slopes *= side.share / spread if spread > flat else 0.0
-    return RowsOfLine(shrinkage, (counts + side.damping) / np.where(counts > 0, counts, 1.0), weights, x, slopes)
-
-
-def shrink_to_line(means, line):
-    """Return (biases (rows,) above the level, level) of damped means (rows,); the level is that of a row without
-    ratings."""
-    undamped = means * line.undamped
-    slope = line.slopes @ undamped
-    level = line.weights @ undamped - slope * (line.weights @ line.x)
-    return means - line.own * level + (1.0 - line.own) * (slope * line.x), level
 
 
 class BlockAssignment(NamedTuple):
@@ -257,14 +230,15 @@ def prepare_ratings(orders, scale, options, steps, weights=None, ranks=None, ass
     With a trend its Scale has the prediction for rows without ratings as its mean. ranks:
     shared.partition.RankMeans; assignment: BlockAssignment of this rank's rows by the ratings of all ranks.
     """
-    scale, baseline = fit_baseline(orders, scale, steps, options, weights, ranks)
+    level, *baseline = fit_baseline(orders, scale, steps, options, weights, ranks)
+    scale = scale._replace(mean=float(scale.mean + scale.deviation * level))
     history = history_of(orders, scale, steps)
     numbers = None if ranks is None or options.walk == "items" else steps.resident(ranks.numbers, np.uint32)
     side = side_of(orders, options.walk, scale, options.seed, steps, options.deterministic, assignment, numbers)
     if weights is not None:
         side = side._replace(weights=lay_out_weights(weights, options.walk, side.where, steps))
     query = training_query(history, orders, side, options.walk, steps) if options.near else None
-    return TrainingData(history, side, query, scale, baseline, weights)
+    return TrainingData(history, side, query, scale, tuple(baseline), weights)
 
 
 def moments_of_values(values):
@@ -423,13 +397,14 @@ def query_of(users, items, n_users, steps):
 
 
 def fit_baseline(orders, scale, steps, options, weights=None, ranks=None):
-    """Return (Scale, biases as of baseline_of); with a trend the Scale's mean is that of rows without ratings."""
+    """Return (level, user biases, item biases) in z, the biases on the device or, with a trend, on the host.
+
+    level: prediction for rows without ratings, 0 without a trend.
+    """
     if not options.trend:
-        return scale, baseline_of(orders, scale, steps, options.damping, weights, ranks=ranks)
+        return 0.0, *baseline_of(orders, scale, steps, options.damping, weights, ranks=ranks)
     z = steps.resident(z_of_levels(orders, scale), np.float32)
-    level, *biases = trend_biases(orders, z, steps, options.damping, options.trend, weights, ranks)
-    mean = float(scale.mean + scale.deviation * level)
-    return scale._replace(mean=mean), tuple(steps.resident(bias, np.float64) for bias in biases)
+    return trend_biases(orders, z, steps, options.damping, options.trend, weights, ranks)
 
 
 def baseline_of(orders, scale, steps, damping=USUAL_DAMPING, weights=None, ranks=None):

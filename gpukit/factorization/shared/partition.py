@@ -14,7 +14,6 @@ from gpukit.errors import DataError
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare.training_data import assign_blocks, moments_of_values, scale_from, scale_of
-from gpukit.factorization.solvers import WHOLE
 from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.schedule import cut_table
@@ -247,7 +246,7 @@ def tables_of_items(session):
 
 
 class Share:
-    """See solvers.Whole. Every rank has all ratings and the rows of both sides.
+    """Share of a rank in the rows of both sides (0: users, 1: items); every rank has all ratings and rows.
 
     A row does not depend on the partition, so models are bit-identical for any number of ranks.
     """
@@ -257,18 +256,18 @@ class Share:
         self.row_gather = engine(device, __package__).RowGather(team, device)
 
     def span(self, side):
-        """See solvers.Whole."""
+        """Return (first, last + 1) of the rows to solve for."""
         return self.spans[side][self.rank]
 
     def exchange(self, side, table):
-        """See solvers.Whole."""
+        """Wait until all rows of a side's table are available."""
         self.row_gather.gather(table, self.spans[side])
 
 
 def share_of(ratings, n_factors, team, device):
-    """Return the Share of a rank of a Team in solving for rows of F factors; solvers.WHOLE for a single process."""
+    """Return the Share of a rank of a Team in solving for rows of F factors; None for a single process."""
     if team.size == 1:
-        return WHOLE
+        return None
     return Share(count_rows(ratings), n_factors, team, device)
 
 

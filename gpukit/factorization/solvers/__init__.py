@@ -30,30 +30,14 @@ LOSSES_OF = {  # solvers of clicks; the default loss first
 }
 
 
-class Whole:
-    """Share of the rows of a single process: all rows of both sides (0: users, 1: items).
-
-    shared.rows.Share is the counterpart for several processes.
-    """
-
-    def span(self, side):
-        """Return (first, last + 1) of the rows to solve for; None means all."""
-        return None
-
-    def exchange(self, side, table):
-        """Wait until all rows of a side's table are available."""
-
-
-WHOLE = Whole()
-
-
 class Task(NamedTuple):
     """Inputs of a solver.
 
     orders: orders of the ratings (gpukit.ratings.orders); scale: arrays.Scale; data: TrainingData; settings:
     settings.Settings; layout: layout.Layout; steps: the device's steps (cpu.py or gpu.py); device: Device;
-    deterministic: True if every run must give the same result; share: the rows to solve for (least squares only);
-    streamed: orders and data are on the host, because they do not fit on the device (sgd only).
+    deterministic: True if every run must give the same result; share: shared.partition.Share of the rows to solve for,
+    None: all (least squares only); streamed: orders and data are on the host, because they do not fit on the device
+    (sgd only).
     """
 
     orders: object
@@ -64,7 +48,7 @@ class Task(NamedTuple):
     steps: object
     device: object
     deterministic: bool
-    share: object = WHOLE
+    share: object = None
     streamed: bool = False
 
 

@@ -19,7 +19,7 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.training_data import lay_out_weights
 from gpukit.factorization.solvers import ials, squares
 from gpukit.factorization.solvers.ials import PANEL, Directions, decays_of
-from gpukit.factorization.solvers.squares import Data, Equations, Terms
+from gpukit.factorization.solvers.squares import Data, Equations
 from gpukit.factorization.solvers.squares_formulas import ONE, ZERO
 
 
@@ -57,7 +57,7 @@ def row_solver_of(task, steps):
     settings, n_factors, row_solver, remedy = task.settings, task.layout.n_factors, "cholesky", "solver='sgd'"
     if settings.solver == "ials":
         row_solver, remedy = settings.row_solver, "row_solver='gradients'"
-        row_solver = ials.way_of(n_factors) if row_solver == "auto" else row_solver
+        row_solver = ials.faster_row_solver(n_factors) if row_solver == "auto" else row_solver
     if row_solver == "gradients":
         return row_solver, len(task.orders)
     return row_solver, squares.pieces_at_once(steps, n_factors, task.device, remedy)
@@ -75,7 +75,8 @@ def half_of_ratings(number, side, task, steps, most):
 
     lambda of a row is its number of ratings, or their total weight, times the regularization (weighted lambda).
     """
-    cut, weights = squares.cut(side.indptr, steps.LONGEST, most, task.share.span(number)), side.weights
+    span = task.share and task.share.span(number)
+    cut, weights = squares.cut(side.indptr, steps.LONGEST, most, span), side.weights
     counts = cut.owners[:, 3]
     if weights is None:
         weights = steps.resident(np.ones(1), np.float32)
@@ -94,7 +95,7 @@ def sum_weights(weights, first, counts):
 
 def half_of_clicks(number, side, task, steps, most):
     """Return the Half of an arrays.Side (0: users, 1: items); most: pieces at once."""
-    settings, span = task.settings, task.share.span(number)
+    settings, span = task.settings, task.share and task.share.span(number)
     pieces, counts = squares.cut(side.indptr, steps.LONGEST, most, span), np.diff(side.indptr)
     others = task.orders.shape[1 - number]
     scale = others, settings.regularization, settings.unobserved_weight, settings.exponent
@@ -118,44 +119,13 @@ def pieces_of_all_rows(rows, weight, steps):
 
 
 def create_solver(row_solver, task, pieces, steps):
-    """Return the row solver for the rows of a solvers.Task, up to `pieces` pieces at once."""
+    """Return the Equations or the Descent for the rows of a solvers.Task, up to `pieces` pieces at once."""
     n_factors = task.layout.n_factors
     if task.settings.solver == "als":
-        equations = Equations(steps, n_factors, pieces)
-        return Elimination(equations, Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING)))
+        return Equations(steps, n_factors, pieces, task.settings.biases, np.float32(DAMPING))
     if row_solver == "cholesky":
-        return Elimination(Equations(steps, n_factors, max(pieces, steps.MOMENT_PIECES)), Terms(False, None, ONE))
-    descent = Descent(steps, task.layout, max(task.orders.shape), pieces)
-    return Gradients(Equations(steps, n_factors, steps.MOMENT_PIECES), descent)
-
-
-class Elimination(NamedTuple):
-    """Exact solution by the rows' Gram matrices."""
-
-    equations: object
-    terms: Terms
-
-    def solve(self, half, other, table):
-        """Queue a side's half of an epoch."""
-        terms = self.terms
-        if half.every is not None:
-            terms = terms._replace(shared=self.equations.sums(*half.every, other))
-        for batch in half.batches:
-            self.equations.solve(batch, half.data, other, terms, table)
-
-
-class Gradients(NamedTuple):
-    """A few steps of conjugate gradients from the current rows."""
-
-    equations: object
-    descent: object
-
-    def solve(self, half, other, table):
-        """Queue a side's half of an epoch."""
-        shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
-        inverse = inverse_of(shared, half.decay, self.descent.steps)
-        for batch in half.batches:
-            self.descent.solve(batch, half.data, other, (shared, inverse), RULES.gradient_steps, table)
+        return Equations(steps, n_factors, max(pieces, steps.MOMENT_PIECES))
+    return Descent(steps, task.layout, max(task.orders.shape), pieces)
 
 
 def inverse_of(shared, decay, steps):
@@ -173,26 +143,35 @@ class Descent:
 
     def __init__(self, steps, layout, rows, pieces):
         self.steps, self.layout, self.width = steps, layout, layout.lanes * layout.factors
+        self.equations = Equations(steps, layout.n_factors, steps.MOMENT_PIECES)
         shapes = (rows, self.width), (rows, self.width), rows
         self.state = Directions(*(steps.empty(shape, np.float32) for shape in shapes))
-        self.sums = steps.empty((pieces, self.width), np.float32)
+        self.products = steps.empty((pieces, self.width), np.float32)
 
-    def solve(self, batch, data, other, matrices, count, table):
-        """Queue `count` steps for the rows of a batch, with the table `other` fixed.
+    def solve(self, half, other, table):
+        """Queue a few steps from the current rows of a Half of `table`, with the table `other` fixed."""
+        shared = self.equations.matrix(self.equations.sums(*half.every, other), self.width)
+        inverse = inverse_of(shared, half.decay, self.steps)
+        for batch in half.batches:
+            self.solve_batch(batch, half.data, other, (shared, inverse), table)
 
-        batch: see Equations.solve; matrices: S and M of begin_descent; table: parameter rows, whose factors change.
+    def solve_batch(self, batch, data, other, matrices, table):
+        """Queue the steps for the rows of a batch.
+
+        batch: see Equations.solve_batch; matrices: S and M of begin_descent; table: parameter rows, whose factors
+        change.
         """
         pieces, owners, decays = batch
-        before, after = (owners, decays, self.sums, *matrices), (self.state, table)
+        before, after = (owners, decays, self.products, *matrices), (self.state, table)
         self.multiply(pieces, data, ONE, table, other)
         self.steps.begin_descent(self.layout, *before, *after)
-        for step in range(1, count + 1):
+        for step in range(1, RULES.gradient_steps + 1):
             self.multiply(pieces, data, ZERO, self.state.ways, other)
-            self.steps.descend(self.layout, *before, step == count, *after)
+            self.steps.descend(self.layout, *before, step == RULES.gradient_steps, *after)
 
     def multiply(self, pieces, data, goal, ways, other):
         """Queue products_of_pieces."""
-        self.steps.products_of_pieces(self.layout, pieces, data.minor, data.weights, goal, ways, other, self.sums)
+        self.steps.products_of_pieces(self.layout, pieces, data.minor, data.weights, goal, ways, other, self.products)
 
 
 class Alternation:
@@ -206,7 +185,8 @@ class Alternation:
         users, items = self.session.parameters.P, self.session.parameters.Q
         for side, (half, other, table) in enumerate(zip(self.halves, (items, users), (users, items))):
             self.solver.solve(half, other, table)
-            self.share.exchange(side, table)
+            if self.share is not None:
+                self.share.exchange(side, table)
         self.session.finish()
 
 

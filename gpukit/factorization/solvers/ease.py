@@ -324,14 +324,6 @@ class Ease(Popularity):
         work = work_of((len(learned.indptr) - 1, n_items), len(learned.items))
         return work <= most_work and 2 * memory_of(n_items) <= available_memory()
 
-    def pair_scores(self, rows, items):
-        """Return scores (B, C) float32 of items (B, C) for users (B,), known clicks included."""
-        out, step = np.empty(items.shape, np.float32), max(1, NUMBERS // self.n_items)
-        for first in range(0, len(rows), step):
-            tile = slice(first, first + step)
-            out[tile] = np.take_along_axis(self.clicked[rows[tile]] @ self.weights, items[tile], 1)
-        return out
-
     def best(self, rows, n):
         """Return the items (b, n) int32 with the best positive scores, -1 after the last."""
         lists, step = np.empty((len(rows), n), np.int32), max(1, NUMBERS // self.n_items)

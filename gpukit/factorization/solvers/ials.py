@@ -48,11 +48,10 @@ class Directions(NamedTuple):
     rests: np.ndarray
 
 
-WAYS = ("cholesky", "gradients")
 PANEL = 32  # unknowns eliminated in a step
 
 
-def way_of(n_factors):
+def faster_row_solver(n_factors):
     """Return the faster row solver for F factors."""
     return "cholesky" if n_factors <= RULES.direct_factors else "gradients"
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import ParameterError
+from gpukit.factorization.solvers.squares_formulas import ONE
 
 TILE = 8
 WARP = 32
@@ -148,23 +149,14 @@ class Data(NamedTuple):
     weights: np.ndarray
 
 
-class Terms(NamedTuple):
-    """Terms of the equations besides the data.
+class Equations:
+    """Normal equations of rows of F factors and, if biased, a bias, `most` pieces at once.
 
-    biased: solve for biases; shared: Gram matrix shared by all rows, see Equations.sums; damping of the biases
-    (float32).
+    steps: those of the solvers; damping of the biases, float32.
     """
 
-    biased: bool
-    shared: np.ndarray
-    damping: np.float32
-
-
-class Equations:
-    """Normal equations of rows of F factors, `most` pieces at once; steps: those of the solvers."""
-
-    def __init__(self, steps, n_factors, most):
-        self.steps, self.n_factors = steps, n_factors
+    def __init__(self, steps, n_factors, most, biased=False, damping=ONE):
+        self.steps, self.n_factors, self.biased, self.damping = steps, n_factors, biased, damping
         self.grams = steps.empty((most, *steps.gram_shape(n_factors)), np.float32)
 
     def nothing(self):
@@ -184,16 +176,21 @@ class Equations:
         self.steps.run("as_matrix", gram, out)
         return out
 
-    def solve(self, batch, data, other, terms, table):
+    def solve(self, half, other, table):
+        """Queue the solution for all rows of an als.Half of `table`, with the table `other` fixed."""
+        shared = self.nothing() if half.every is None else self.sums(*half.every, other)
+        for batch in half.batches:
+            self.solve_batch(batch, half.data, other, shared, table)
+
+    def solve_batch(self, batch, data, other, shared, table):
         """Queue the solution for rows of `table`, with the table `other` fixed.
 
-        batch: (pieces, owners) of a Cut and decays (rows,) float32, lambda of each owner, on the device; F: up to
-        MOST_FACTORS on a GPU.
+        batch: (pieces, owners) of a Cut and decays (rows,) float32, lambda of each owner, on the device; shared: Gram
+        matrix shared by all rows, see `sums`; F: up to MOST_FACTORS on a GPU.
         """
         pieces, owners, decays = batch
-        self.steps.gram_of_pieces(self.n_factors, pieces, *data, other, terms.biased, self.grams)
-        system = self.grams, terms.shared, decays, terms.damping
-        self.steps.solve_by_cholesky(self.n_factors, owners, *system, table)
+        self.steps.gram_of_pieces(self.n_factors, pieces, *data, other, self.biased, self.grams)
+        self.steps.solve_by_cholesky(self.n_factors, owners, self.grams, shared, decays, self.damping, table)
 
 
 def solve_symmetric(matrices, targets):

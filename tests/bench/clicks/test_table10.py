@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from evaluation import naive
 
 from gpukit import bench
 from gpukit.bench import Conditions
@@ -12,6 +13,7 @@ from gpukit.device import Device, cpu
 from gpukit.errors import DataError
 from gpukit.evaluation.lists import judge_sampled
 from gpukit.evaluation.negatives import Negatives
+from gpukit.factorization import MatrixFactorization
 from gpukit.ratings import as_ratings
 
 USERS, ITEMS = 60, 40
@@ -48,6 +50,15 @@ def test_candidates_are_in_the_rows_of_the_clicks(ncf):
         and ncf.unknown[1, 0]
         and ncf.unknown.sum() == (~np.isin(candidate_ids, ncf.clicks.item_ids)).sum()
     )
+
+
+def test_a_model_is_evaluated_by_its_scores(ncf):
+    model = MatrixFactorization(solver="ials", n_factors=4, n_epochs=2, device="cpu").fit(ncf.clicks)
+    tests, ids, expected = ncf.tests, ncf.clicks.item_ids, []
+    for user, click, negatives in zip(tests.users.tolist(), tests.clicks.tolist(), tests.items.tolist()):
+        score = {item: model.predict([user], [item])[0] if item in ids else -np.inf for item in (click, *negatives)}
+        expected.append(naive.sampled_metrics(score[click], [score[item] for item in negatives], 10))
+    assert ncf.evaluate_model(model) == pytest.approx(np.mean(expected, axis=0), abs=1e-12)
 
 
 def test_unknown_items_rank_last(ncf):

@@ -8,7 +8,6 @@ from evaluation import naive
 
 from gpukit import LSHMF, MatrixFactorization
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.negatives import Negatives
 from gpukit.factorization.answers import judging
 from gpukit.factorization.answers.judging import Lister, split_new_users
 from gpukit.ratings import synth_ratings
@@ -111,43 +110,6 @@ def test_the_default_length_with_few_items():
     model = MatrixFactorization(n_factors=2, n_epochs=2, device="cpu").fit((users, items, 1.0 + np.arange(40) % 3))
     found = model.evaluate_lists((np.arange(10), (np.arange(10) * 4 + 4) % 5), baselines=False)
     assert found.rows(5)[0]["recall"] == 1.0  # a list of all items but the four that a user knows
-
-
-@pytest.fixture(scope="module")
-def tests(model, halves):
-    """Negatives: the first later click of each user and 20 sampled items.
-
-    Unknown items and the click itself are among them.
-    """
-    random, clicks = np.random.default_rng(0), later(model, halves[1])
-    users = np.array(sorted(clicks))
-    items = random.choice(np.append(model.item_ids_, [10**8, 10**8 + 1]), (len(users), 20))
-    first = np.array([min(clicks[user]) for user in users.tolist()])
-    items[0, 3] = first[0]
-    first[1] = 10**8 + 5  # an unknown click counts as a miss
-    return Negatives(users, first, items, random.random(items.shape) < 0.9)
-
-
-@pytest.mark.nightly
-def test_the_sampled_protocol(model, tests):
-    found = judging.judge_sampled({"one": model}, tests, K)
-    known, n_items = Lister(model).learned, len(model.item_ids_)
-    counts = dict(zip(model.item_ids_.tolist(), known.of_items(n_items).tolist()))
-    for place, user in enumerate(tests.users.tolist()):
-        row = int(np.flatnonzero(model.user_ids_ == user)[0])
-        seen = set(model.item_ids_[known.items[known.indptr[row] : known.indptr[row + 1]]].tolist())
-        click, there = int(tests.clicks[place]), tests.there[place]
-        others = set(tests.items[place][there].tolist()) - {click} - seen
-        for one, score in ((0, lambda item, user=user: scored(model, user, item)), (1, lambda i: counts.get(i, -9))):
-            got = [found.judged[one].values[10][name][place] for name in ("hr", "ndcg")]
-            expected = naive.sampled_metrics(score(click), [score(item) for item in others], 10)
-            assert got == pytest.approx(expected, abs=1e-12), (user, one)
-    assert found.dropped.itself >= 1 and found.left_out.unknown_items == 0
-
-
-def scored(model, user, item):
-    """Return the model's score of an item; -inf if it is unknown."""
-    return float(model.pair_scores(([user], [item]))[0]) if item in model.item_ids_ else -np.inf
 
 
 def test_pair_scores_are_those_of_recommend(model):

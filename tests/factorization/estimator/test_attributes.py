@@ -56,7 +56,7 @@ def test_more_factors_after_fit_do_not_break_predict(model):
     for name, value in {"n_factors": 17, "n_neighbors": 9}.items():
         if name in fitted.get_params():
             fitted.set_params(**{name: value})
-    vars(fitted).pop("_serving")
+    vars(fitted).pop("_sessions")
     np.testing.assert_array_equal(fitted.predict(ratings), before)
 
 

@@ -1,5 +1,7 @@
 """Memory layout of a model, and its initial state."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -112,8 +114,9 @@ def test_start_factors_do_not_depend_on_their_number():
 def test_start_state(biases):
     baseline = np.array([0.5, 0.0, -0.25]), np.array([0.0, 0.125])
     neighbors = np.array([[1], [0]], np.int32)
-    beginning = states.Beginning((3, 2), 4, neighbors, baseline, biases, 1)
-    model = cpu.DeviceModel.begin(beginning, cpu_layout(4, 1), "items", History(*(np.empty(0),) * 4))
+    data = SimpleNamespace(baseline=baseline, history=History(*(np.empty(0),) * 4))
+    plan = SimpleNamespace(biases=biases, seed=1)
+    model = cpu.DeviceModel.begin(plan, data, cpu_layout(4, 1), "items", neighbors)
     of_model, state = (model.near, *model.parameters[2:]), model.state()
     for factors, extras, base in (
         (state.user_factors, state.user_extras, baseline[0]),

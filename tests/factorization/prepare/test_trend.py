@@ -39,8 +39,8 @@ def center_and_fit(ratings, way):
     orders = ordered(ratings)
     weights = order_weights(ratings, orders, steps)
     scale = training_data.scale_of(orders, ratings.values, ratings.weights)
-    level, biases = training_data.fit_baseline(orders, scale, steps, way, weights)
-    return level, scale, biases
+    made = training_data.prepare_ratings(orders, scale, way, steps, weights)
+    return made.scale, scale, made.baseline
 
 
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(3).integers(1, 4, 240).astype(np.float32)], ids=str)

@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from factorization.test_session import (  # noqa: F401  (a fixture for all tests)
     GPU,
-    beginning,
+    begin,
     begun,
     few_threads,
     ordered_on,
@@ -25,14 +25,13 @@ KIND = 5, 0, "users"
 
 def trained(solver, steps, epochs=2, **parameters):
     """Return (DeviceModel after some epochs, Training)."""
-    _, orders, scale, rated = ordered_on(steps)
+    _, orders, scale, _ = data = ordered_on(steps)
     device = GPU if steps is gpu else on_cpu()
     settings = MatrixFactorization(KIND[0], solver=solver, **parameters).check(len(orders))
     made = training_data.prepare_ratings(
         orders, scale, training_data.PreparationOptions("users", 4, False, False), steps
     )
-    layout, first = steps.layout(*KIND[:2]), beginning(KIND, orders, scale, steps, settings.biases)
-    session = steps.begin(first, layout, "users", rated)
+    session = begin(KIND, data, steps, biases=settings.biases)
     task = Task(orders, scale, made, settings, session.layout, steps, device, True)
     solver = training_of(solver)
     training = solver.begin(session, task, solver.arrange(task))

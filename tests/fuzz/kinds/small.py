@@ -53,12 +53,12 @@ def negative_samples():
 def negatives(path, use):
     """read_negatives, and the ranked candidates of a model."""
     from gpukit.evaluation.negatives import read_negatives
-    from gpukit.factorization.answers import judging
 
     found = read_negatives(path)
     answer = {"users": found.users, "items": found.clicks}
     if use["judge"]:
-        judging.judge_sampled({"any": models.fitted("MatrixFactorization")}, found, 1, baselines=False, by="rating")
+        pairs = np.repeat(found.users, found.items.shape[1]), found.items.ravel()
+        models.fitted("MatrixFactorization").pair_scores(pairs, by="rating", unknown="baseline")
     return answer
 
 

@@ -24,8 +24,6 @@ def test_lists_have_positive_scores_first_then_popular_items(monkeypatch):
             np.testing.assert_allclose(own[items[: min(first, 40)]], np.sort(own)[::-1][: min(first, 40)], atol=1e-5)
             rest = [item for item in popular if not X[user, item] and own[item] <= 0]
             assert items[first:].tolist() == rest[: max(0, 40 - first)]
-    columns = np.random.default_rng(0).integers(0, 60, (121, 5))
-    np.testing.assert_allclose(made.pair_scores(rows, columns), np.take_along_axis(scores, columns, 1), atol=1e-5)
 
 
 def test_lists_of_other_users():

@@ -48,7 +48,7 @@ def test_no_rows_and_no_clicks():
 
 def test_a_trained_user_comes_back(monkeypatch):
     """From the items of its last solution."""
-    monkeypatch.setattr(ials, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(ials, "faster_row_solver", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=True)
     session, training = begun(clicks, SHAPE, 4)
     items = session.state().item_factors

@@ -128,7 +128,7 @@ def test_epochs_by_elimination(monkeypatch):
 
 def test_matrices_that_are_too_large(monkeypatch):
     """A GPU eliminates matrices of up to 260 factors."""
-    monkeypatch.setattr(ials, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(ials, "faster_row_solver", lambda *facts: "cholesky")
     small_launches(monkeypatch)
     with pytest.raises(ParameterError, match="n_factors=261 is too large.*Use row_solver='gradients', or device='cpu'"):
         begun(clicks_of(), SHAPE, 261, "cuda")
@@ -141,7 +141,7 @@ def test_epochs_by_gradients(monkeypatch):
 
 def check_epoch(way, monkeypatch):
     """In batches, with rows in several pieces, against the oracle."""
-    monkeypatch.setattr(ials, "way_of", lambda *facts: way)
+    monkeypatch.setattr(ials, "faster_row_solver", lambda *facts: way)
     monkeypatch.setattr(gpu, "LONGEST", 4)
     monkeypatch.setattr(gpu, "SCRATCH", 3 * 4 * 64 * 3)
     monkeypatch.setattr(gpu, "MOMENT_PIECES", 3)

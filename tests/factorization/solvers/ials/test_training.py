@@ -34,7 +34,7 @@ def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
     Each half uses the current other side.
     """
     monkeypatch.setattr(cpu, "LONGEST", longest)
-    monkeypatch.setattr(ials, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(ials, "faster_row_solver", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=weighted)
     session, training = begun(clicks, SHAPE, n_factors)
     V, losses = sides(session)[1], []
@@ -54,7 +54,7 @@ def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
 def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
     """The steps of the oracle; rows in one piece and in several."""
     monkeypatch.setattr(cpu, "LONGEST", longest)
-    monkeypatch.setattr(ials, "way_of", lambda *facts: "gradients")
+    monkeypatch.setattr(ials, "faster_row_solver", lambda *facts: "gradients")
     clicks = clicks_of(weighted=weighted)
     session, training = begun(clicks, SHAPE, n_factors)
     U, V = sides(session)
@@ -70,8 +70,8 @@ def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
 def test_a_few_steps_come_close(monkeypatch):
     """Three preconditioned steps match elimination; without preconditioner the loss is 1% larger."""
     clicks, losses = clicks_of(60, 40, 0.1, weighted=True), {}
-    for way in ials.WAYS:
-        monkeypatch.setattr(ials, "way_of", lambda *facts, way=way: way)
+    for way in ROW_SOLVERS[1:]:
+        monkeypatch.setattr(ials, "faster_row_solver", lambda *facts, way=way: way)
         session, training = begun(clicks, (60, 40), 24)
         for epoch in range(2):
             training.epoch(epoch)
@@ -105,7 +105,7 @@ def test_an_unknown_that_others_tell_is_left_alone(seed):
 
 def test_the_answer_has_the_least_loss(monkeypatch):
     """No small change of a solved row decreases the loss."""
-    monkeypatch.setattr(ials, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(ials, "faster_row_solver", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=True)
     session, training = begun(clicks, SHAPE, 3)
     training.epoch(0)
@@ -116,10 +116,10 @@ def test_the_answer_has_the_least_loss(monkeypatch):
         assert naive.loss(clicks, U, moved, *TERMS) > least
 
 
-@pytest.mark.parametrize("way", ials.WAYS)
+@pytest.mark.parametrize("way", ROW_SOLVERS[1:])
 def test_any_number_of_threads(way, monkeypatch):
     """Bit-identical, with rows in several pieces."""
-    monkeypatch.setattr(ials, "way_of", lambda *facts: way)
+    monkeypatch.setattr(ials, "faster_row_solver", lambda *facts: way)
     monkeypatch.setattr(cpu, "LONGEST", 4)
     clicks, made = clicks_of(weighted=True), []
     for count in (1, 2):
@@ -140,8 +140,7 @@ def test_weights_are_above_zero():
 
 def test_usual_parameters():
     assert USUAL["ials"]("adaptive", 10**6)["exponent"] == 1.0
-    assert [ials.way_of(n) for n in (8, RULES.direct_factors, RULES.direct_factors + 1)] == [
+    assert [ials.faster_row_solver(n) for n in (8, RULES.direct_factors, RULES.direct_factors + 1)] == [
         *["cholesky"] * 2,
         "gradients",
     ]
-    assert ROW_SOLVERS == ("auto", *ials.WAYS)

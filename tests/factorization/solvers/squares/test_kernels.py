@@ -18,7 +18,7 @@ pytestmark = pytest.mark.kernel
 
 from gpukit._cuda import cuda
 from gpukit.factorization.solvers import gpu, squares
-from gpukit.factorization.solvers.squares import Data, Terms
+from gpukit.factorization.solvers.squares import Data
 from gpukit.factorization.solvers.squares_kernels import (
     as_matrix,
     make_gram_of_pieces,
@@ -106,8 +106,8 @@ def test_the_host_steps():
     case = problem(6, (0, 3, 12), shared=False)
     batch, data = on_gpu(batch_of(case, 5)), Data(*on_gpu(case.data))
     own, other = on_gpu((own_table(case, 8), table_of(case.V, case.b, 8)))
-    equations = squares.Equations(gpu, 6, 9)
-    equations.solve(batch, data, other, Terms(True, equations.nothing(), DAMPING), own)
+    equations = squares.Equations(gpu, 6, 9, True, DAMPING)
+    equations.solve_batch(batch, data, other, equations.nothing(), own)
     assert_solved(case, own.copy_to_host(), 8)
     every = on_gpu((np.array([[0, 0, 20], [0, 20, 21]]), np.arange(41, dtype=np.int32), *np.float32([[0], [2]])))
     made = equations.matrix(equations.sums(every[0], every[1:], other), 8).copy_to_host()

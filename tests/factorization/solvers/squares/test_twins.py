@@ -14,7 +14,6 @@ from factorization.solvers.squares.inputs import (
     table_of,
 )
 from gpukit.factorization.solvers import cpu, squares
-from gpukit.factorization.solvers.squares import Terms
 from gpukit.factorization.solvers.squares_formulas import inverse_pivot, quotient
 
 COUNTS = (0, 1, 2, 33, 0, 300, 7, 16, 0)
@@ -23,9 +22,9 @@ COUNTS = (0, 1, 2, 33, 0, 300, 7, 16, 0)
 def solved(case, batches, n_factors, biased=True, damping=DAMPING):
     """Return the table of the rows' side after all batches."""
     own, other = own_table(case, n_factors), table_of(case.V, case.b, n_factors)
-    equations = squares.Equations(cpu, n_factors, max(len(pieces) for pieces, *_ in batches))
+    equations = squares.Equations(cpu, n_factors, max(len(pieces) for pieces, *_ in batches), biased, damping)
     for batch in batches:
-        equations.solve(batch, case.data, other, Terms(biased, square_of(case), damping), own)
+        equations.solve_batch(batch, case.data, other, square_of(case), own)
     return own
 
 
