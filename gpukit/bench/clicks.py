@@ -14,6 +14,7 @@ as by their authors: binary cross-entropy, four new random items for each click 
 
 import functools
 import importlib.util
+import itertools
 import time
 from typing import NamedTuple
 
@@ -120,11 +121,16 @@ def best_epoch(quality):
     return int(np.argmax([hit_rate for hit_rate, _ in quality]))
 
 
+def make_ials(**options):
+    """Return the unfitted estimator of iALS."""
+    return MatrixFactorization(solver="ials", feedback="implicit", **options)
+
+
 def make_models(device, seed=0):
     """Return {name: unfitted estimator} of Table 10."""
-    common = {"feedback": "implicit", "device": device, "random_state": seed}
-    plain, near = (kind(loss="cross-entropy", **common) for kind in (MatrixFactorization, LSHMF))
-    return {"CULSH-MF": near, "CUSGD++": plain, "iALS": make_ials(device, seed)}
+    options = {"device": device, "random_state": seed}
+    plain, near = (kind(loss="cross-entropy", feedback="implicit", **options) for kind in (MatrixFactorization, LSHMF))
+    return {"CULSH-MF": near, "CUSGD++": plain, "iALS": make_ials(**options)}
 
 
 def train_model(model, ncf, seconds):
@@ -142,13 +148,7 @@ def train_model(model, ncf, seconds):
     return LearningCurve(quality, times, dict(run.clock.seconds), final)
 
 
-def make_ials(device, seed=0, **parameters):
-    """Return the unfitted estimator of iALS."""
-    common = {"solver": "ials", "feedback": "implicit", "device": device, "random_state": seed}
-    return MatrixFactorization(**common, **parameters)
-
-
-def train_implicit(ncf, factors, clock=time.perf_counter):
+def train_implicit(ncf, factors):
     """Return the LearningCurve of implicit's ALS on the CPU; evaluations between its iterations are not timed."""
     from implicit.cpu.als import AlternatingLeastSquares
     from scipy import sparse
@@ -158,25 +158,15 @@ def train_implicit(ncf, factors, clock=time.perf_counter):
     matrix = sparse.csr_matrix((clicks.values, (clicks.users, clicks.items)), clicks.shape)
     users, items = ncf.pairs
 
-    class Timed(AlternatingLeastSquares):
-        start = 0.0
-
-        @property
-        def solver(self):
-            """Start the clock: the package reads this property just before its first iteration."""
-            self.start = clock()
-            return super().solver
-
-        def record(self, number, seconds, loss):
-            times.append(clock() - self.start + (times[-1] if times else 0.0))
-            scores = np.einsum("nf,nf->n", self.user_factors[users], self.item_factors[items])
-            quality.append(ncf.evaluate(scores.reshape(ncf.candidates.items.shape)))
-            self.start = clock()
+    def record(number, seconds, loss):
+        times.append(seconds)
+        scores = np.einsum("nf,nf->n", model.user_factors[users], model.item_factors[items])
+        quality.append(ncf.evaluate(scores.reshape(ncf.candidates.items.shape)))
 
     with threadpool_limits(1, "blas"):  # the package recommends it
-        model = Timed(factors=factors, iterations=15, random_state=0)
-        model.fit(matrix, show_progress=False, callback=model.record)
-    return LearningCurve(quality, times, {}, (*quality[-1], None, None))
+        model = AlternatingLeastSquares(factors=factors, iterations=15, random_state=0)
+        model.fit(matrix, show_progress=False, callback=record)
+    return LearningCurve(quality, np.cumsum(times).tolist(), {}, (*quality[-1], None, None))
 
 
 REAL, LARGE = "ncf ml-1m", "ml-20m"
@@ -198,28 +188,21 @@ def make_clicks(name, conditions):
 
 def prepare_ials(clicks, factors, row_solver, device):
     """Return the run.Run of iALS with a row solver."""
-    return make_ials(device, n_factors=factors, row_solver=row_solver, **IALS).prepare(clicks)
-
-
-def row_solvers(factors):
-    """Return the row solvers for a number of factors: a block must hold the matrix for elimination."""
-    return [solver for solver in WAYS if solver != "cholesky" or factors <= MOST_FACTORS]
+    return make_ials(n_factors=factors, row_solver=row_solver, device=device, random_state=0, **IALS).prepare(clicks)
 
 
 def ials(conditions):
     """Time an epoch of iALS, both sides, by each row solver; on real clicks, measure the quality."""
     for name in conditions.select((REAL, LARGE)):
         clicks, kind = make_clicks(name, conditions)
-        data = shape_name(name, conditions.scale), kind
         ncf = read(conditions.data) if name == REAL and conditions.scale == 1 else None
-        for factors in FACTORS:
-            solvers = row_solvers(factors)
-            results = {solver: measure_ials(clicks, factors, solver, conditions.device, ncf) for solver in solvers}
-            fastest = min(solvers, key=lambda solver: np.median(results[solver][0]))
-            for solver, (samples, quality) in results.items():
-                parts = f"{len(clicks):,} clicks", quality, "the fastest way" * (solver == fastest)
-                note = "; ".join(filter(None, parts))
-                yield Row(f"one epoch iALS F={factors} by {solver}", *data, samples, "ms", note)
+        for factors, solver in itertools.product(FACTORS, WAYS):
+            if solver != "gradients" and factors > MOST_FACTORS:  # a block must hold the matrix
+                continue
+            samples, quality = measure_ials(clicks, factors, solver, conditions.device, ncf)
+            note = "; ".join(filter(None, (f"{len(clicks):,} clicks", quality)))
+            what = f"one epoch iALS F={factors} by {solver}"
+            yield Row(what, shape_name(name, conditions.scale), kind, samples, "ms", note)
 
 
 def measure_ials(clicks, factors, row_solver, device, ncf):

@@ -17,7 +17,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, arrays_of, check_error, check_near, find_data, seconds
+from gpukit.bench.measurement import Row, arrays_of, check_error, check_near, find_data, printed, seconds
 from gpukit.device.engine import engine
 from gpukit.device.workspace import Workspace
 from gpukit.graphs import synth_graph
@@ -292,18 +292,13 @@ def time_case(case):
 
 def sweep(conditions, figure):
     """Time 20 iterations of slices of one size for growing k."""
-    for count, case in random_cases(conditions, SIDES[figure], COUNTS):
+    side = SIDES[figure]
+    for count, case in random_cases(conditions, side, COUNTS):
         times, error = time_case(case)
-        printed = f"; the paper: {PRINTED_2['total']} s" if (figure, count) == ("Fig. 6", 2100) else ""
         note = f"{case.name}, relative error {error:.3g}; the paper's optimized code: at most {SPEEDUPS[figure]} times "
-        note += f"its baseline{printed}"
-        shape = sweep_name(conditions, SIDES[figure])
+        note += "its baseline" + f"; {printed(PRINTED_2['total'], 's')}" * ((figure, count) == ("Fig. 6", 2100))
+        shape = shape_name(f"{side}x{side}xk", conditions.scale)
         yield Row(f"{figure} 20 iterations, k={count}", shape, case.data, times, "s", note)
-
-
-def sweep_name(conditions, side):
-    """Return the shape of the rows of a sweep over k."""
-    return shape_name(f"{side}x{side}xk", conditions.scale)
 
 
 fig6, fig7, fig8 = (partial(sweep, figure=figure) for figure in SIDES)
@@ -314,36 +309,37 @@ def table2(conditions):
     from gpukit.imputation import GraphImputer
 
     _, case = next(random_cases(conditions, 64, (2100,)))
-    times, _ = time_case(case)
-    yield Row("Table 2 total", case.name, case.data, times, "s", f"the paper: {PRINTED_2['total']} s")
-    device, options = str(case.device).split()[0], PAPER_OPTIONS._asdict()
-    model = GraphImputer(weights="slice", center="none", device=device, **options)
+    model = GraphImputer(weights="slice", center="none", device=str(case.device).split()[0], **PAPER_OPTIONS._asdict())
     model.fit(case.graph.adjacency, case.graph.tensor, case.graph.mask)
-    for stage, stage_seconds in model.stages_.items():
-        printed = f"the paper: {PRINTED_2[stage]} s" if stage in PRINTED_2 else "not in the paper's table"
-        yield Row(f"Table 2 {stage}", case.name, case.data, [stage_seconds], "s", printed)
     arrays = arrays_of(case.device)  # a CPU copies nothing
-    times = seconds(lambda: arrays.fetch(arrays.resident(case.graph.tensor, case.graph.tensor.dtype)), 5)
-    yield Row("Table 2 copy", case.name, case.data, times, "s", f"the paper: {PRINTED_2['copy']} s; there and back")
+    copies = seconds(lambda: arrays.fetch(arrays.resident(case.graph.tensor, case.graph.tensor.dtype)), 5)
+    parts = {stage: [stage_seconds] for stage, stage_seconds in model.stages_.items()}
+    for part, samples in {"total": time_case(case)[0], **parts, "copy": copies}.items():
+        note = printed(PRINTED_2.get(part), "s") + "; there and back" * (part == "copy")
+        yield Row(f"Table 2 {part}", case.name, case.data, samples, "s", note)
+
+
+def error_rows(what, shape, case, note):
+    """Yield the row of each algorithm's relative error."""
+    for name, options in ALGORITHMS.items():
+        error = check_recovered(case, fitted_session(case, options), np.inf)
+        yield Row(f"{what}, {name}", shape, case.data, [error], "relative error", note)
 
 
 def table3(conditions):
     """Measure the relative error by the share of observed slices."""
     for rate, case in ego_cases(conditions, TABLE_3):
-        for name, options in ALGORITHMS.items():
-            error = check_recovered(case, fitted_session(case, options), np.inf)
-            note = f"the paper: {TABLE_3[rate]}, of its own values"
-            yield Row(f"Table 3 observed {1 - rate:g} N, {name}", case.name, case.data, [error], "relative error", note)
+        yield from error_rows(
+            f"Table 3 observed {1 - rate:g} N", case.name, case, printed(TABLE_3[rate], source="of its own values")
+        )
 
 
 def fig9(conditions):
     """Measure the relative error of 64 x 64 x k for growing k."""
+    shape = shape_name("64x64xk", conditions.scale)
     for count, case in random_cases(conditions, 64, COUNTS):
-        for name, options in ALGORITHMS.items():
-            error = check_recovered(case, fitted_session(case, options), np.inf)
-            note = f"{case.name}; the paper: 1e-05, in the order of"
-            shape = sweep_name(conditions, 64)
-            yield Row(f"Fig. 9 k={count}, {name}", shape, case.data, [error], "relative error", note)
+        note = f"{case.name}; {printed(1e-05, source='in the order of')}"
+        yield from error_rows(f"Fig. 9 k={count}", shape, case, note)
 
 
 def fig10(conditions):
@@ -354,5 +350,5 @@ def fig10(conditions):
         means.append(float(np.median(times)))
         note = f"relative error {error:.3g}"
         yield Row(f"Fig. 10 {rate:.0%} missing", case.name, case.data, times, "s", note)
-    note = "the paper: 6.75 s"  # of the optimized code
+    note = printed(6.75, "s")  # of the optimized code
     yield Row("Fig. 10 mean over the shares", case.name, case.data, [float(np.mean(means))], "s", note)

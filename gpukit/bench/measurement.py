@@ -44,13 +44,11 @@ def commit():
     """Return $GPUKIT_COMMIT, or git's commit with a + if files have changed."""
     if os.environ.get("GPUKIT_COMMIT"):
         return os.environ["GPUKIT_COMMIT"]
-    git = ["git", "-C", Path(__file__).parent]
+    describe = ["git", "-C", Path(__file__).parent, "describe", "--always", "--exclude=*", "--dirty=+"]
     try:
-        head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
-        changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, text=True).stdout
+        return subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return head.strip() + ("+" if changed.strip() else "")
 
 
 def line(row, device):
@@ -68,6 +66,13 @@ def append(path, lines):
         if is_new:
             writer.writerow(COLUMNS)
         writer.writerows(lines)
+
+
+def printed(value, unit="", source=""):
+    """Return the paper's value (None: it has none) as text for a note, from which reproduce.printed_value reads it."""
+    if value is None:
+        return "not in the paper's table"
+    return f"the paper: {value:.10g} {unit}".rstrip() + (f", {source}" if source else "")
 
 
 def find_data(folder, name):

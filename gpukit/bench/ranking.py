@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._driver import Repeated
-from gpukit.bench.measurement import QUANTILE, Row, check_near, find_data, require_data, seconds
+from gpukit.bench.measurement import QUANTILE, Row, check_near, find_data, printed, require_data, seconds
 from gpukit.documents import Documents, find_folds, read_letor, synth_letor, take_queries
 from gpukit.errors import DataError
 from gpukit.evaluation import significance
@@ -82,16 +82,9 @@ def time_minimize(run, precondition=True, **repeated):
     return times, results[-1], curve
 
 
-def session_on_cpu(problem, w):
-    """Return the session of an order-statistic tree on the CPU at a point."""
-    session = make_pair_sums(problem, "ost", cpu)
-    session.move(w)
-    return session
-
-
 def check_solution(problem, result):
-    """Raise DataError unless f is right and the gradient within EPS."""
-    objective = Objective(session_on_cpu(problem, result.w), C)
+    """Raise DataError unless f is right and the gradient within EPS, by an order-statistic tree on the CPU."""
+    objective = Objective(make_pair_sums(problem, "ost", cpu), C)
     start = np.linalg.norm(objective.evaluate(np.zeros_like(result.w))[1])
     f, gradient = objective.evaluate(result.w)
     check_near("objective", result.objective, f, 1e-9)
@@ -222,26 +215,15 @@ def split_queries(documents, seed):
     return [take_queries(documents, np.sort(queries)) for queries in np.split(order, ends)]
 
 
-def list_demo(folder, split):
-    """Return the parts of a random split of the example."""
-    return split_queries(read_demo(folder), split)
+# kind of data, number of splits
+SETS = {"lambdarank-demo": ("real", 10), "MQ2008": ("real", 5), "planted U-shape": ("generated", 10)}
 
 
-def list_planted(folder, split):
-    """Return the parts of a generated set."""
-    return split_queries(make_planted(split), split)
-
-
-def list_mq2008(folder, split):
-    """Return the parts of one of the folds, dense."""
-    return [part._replace(X=to_array(part.X)) for part in mq2008_folds(folder)[split].values()]
-
-
-SETS = {  # name: kind of data, function of (folder, split), number of splits
-    "lambdarank-demo": ("real", list_demo, 10),
-    "MQ2008": ("real", list_mq2008, 5),
-    "planted U-shape": ("generated", list_planted, 10),
-}
+def list_parts(name, folder, split):
+    """Return the training, validation and test Documents of a split of one of SETS."""
+    if name == "MQ2008":
+        return [part._replace(X=to_array(part.X)) for part in mq2008_folds(folder)[split].values()]
+    return split_queries(read_demo(folder) if name == "lambdarank-demo" else make_planted(split), split)
 
 
 def fit_trees(train, validation):
@@ -284,11 +266,11 @@ def features(conditions):
     has_rivals = all(importlib.util.find_spec(name) for name in ("lightgbm", "xgboost"))
     if conditions.device.is_cuda or not has_rivals:
         return
-    for name, (kind, list_parts, splits) in SETS.items():
+    for name, (kind, splits) in SETS.items():
         if kind == "real" and conditions.data is None:
             continue
         count = max(2, round(conditions.scale * splits))
-        results = [evaluate_split(*list_parts(conditions.data, split)) for split in range(count)]
+        results = [evaluate_split(*list_parts(name, conditions.data, split)) for split in range(count)]
         yield from set_rows(name, kind, results)
 
 
@@ -321,13 +303,11 @@ def compare(results, method, is_shared):
 
     is_shared: the splits are of the same queries; a query's value is its mean over the splits that test it.
     """
-    ids = [[f"{'' if is_shared else split} {query}" for query in queries] for split, (queries, _) in enumerate(results)]
-    _, places = np.unique(np.concatenate(ids), return_inverse=True)
-    ours, other_values = (np.concatenate([values[queries] for _, values in results]) for queries in (OURS, method))
-    counts = np.bincount(places)
-    return significance.compare(
-        *(np.bincount(places, queries) / counts for queries in (ours, other_values)), quantile=QUANTILE
-    )
+    import pandas
+
+    tables = {split: pandas.DataFrame(values, index=queries) for split, (queries, values) in enumerate(results)}
+    means = pandas.concat(tables).groupby(level=1 if is_shared else [0, 1]).mean()
+    return significance.compare(means[OURS], means[method], quantile=QUANTILE)
 
 
 PAPER_SOLVERS = {"DCM": "dcm", "OST": "ost", "P-SWX": "p-swx", "gpukit": "auto"}
@@ -411,15 +391,9 @@ def make_model(solver, device, eps=EPS):
     return RankSVM(C, solver=PAPER_SOLVERS[solver], device=device, **settings)
 
 
-def place(solver):
-    """Return a solver's name for rows with times, whose device is the one of the run."""
-    return f"{solver} on the CPU" if solver in ON_CPU else solver
-
-
 def printed_note(values, solver, unit):
     """Return the paper's value of a solver, one of (DCM, OST, P-SWX), as text."""
-    printed = dict(zip(PAPER_SOLVERS, values)).get(solver)
-    return "not in the paper" if printed is None else f"the paper: {printed} {unit}"
+    return printed(dict(zip(PAPER_SOLVERS, values)).get(solver), unit)
 
 
 def table1(conditions):
@@ -430,16 +404,17 @@ def table1(conditions):
         pairs = make_model("gpukit", conditions.device).prepare(documents).n_pairs
         levels = max(len(np.unique(labels)) for labels in queries)
         values = (*documents.X.shape, levels, len(sizes), pairs, int(sizes.max()))
-        for quantity, value, printed in zip(QUANTITIES, values, TABLE_1[name]):
-            yield Row(f"Table 1 {quantity}", *data, [float(value)], "", f"the paper: {printed}")
+        for quantity, value, paper in zip(QUANTITIES, values, TABLE_1[name]):
+            yield Row(f"Table 1 {quantity}", *data, [float(value)], "", printed(paper))
 
 
 def table2(conditions):
     """Time training to the paper's precision by each solver."""
     for name, solver, training, data in train_sets(conditions):
+        place = " on the CPU" * (solver in ON_CPU)
         note = f"{training.model.n_iter_} Newton steps, f = {training.model.objective_:.10g}; "
         note += printed_note(PAPER[name], solver, "s")
-        yield Row(f"Table 2 training by {place(solver)}", *data, training.times, "s", note)
+        yield Row(f"Table 2 training by {solver}{place}", *data, training.times, "s", note)
 
 
 def table3(conditions):
@@ -455,4 +430,4 @@ def fig1(conditions):
         optimum = find_optimum(name, conditions._replace(shapes=()))
         distances = [(second, abs(f - optimum) / abs(optimum)) for second, f in training.curve]
         note = "; ".join(f"{second:.4g} s {distance:.3g}" for second, distance in distances)
-        yield Row(f"Fig. 1 {place(solver)}", *data, [distances[-1][1]], "eta", note)
+        yield Row(f"Fig. 1 {solver}{' on the CPU' * (solver in ON_CPU)}", *data, [distances[-1][1]], "eta", note)

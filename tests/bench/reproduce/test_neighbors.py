@@ -27,7 +27,7 @@ def small_model(monkeypatch):
 
 def test_every_search_exists():
     for name, parameters in (*solvers.SEARCHES.items(), ("defaults", {})):
-        model = solvers.make_model(parameters, cpu())
+        model = solvers.make_model(parameters)
         assert model.check() and model._hashing(32) == SimLSH(**parameters).check(), name
     assert {name for name in solvers.PRINTED_7 if name in solvers.SEARCHES} == set(solvers.SEARCHES)
 

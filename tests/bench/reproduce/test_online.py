@@ -5,16 +5,15 @@ import pytest
 from factorization.inputs import planted
 
 from gpukit.bench import Conditions, solvers
-from gpukit.bench.ratings import drop_unused_ids
 from gpukit.device import cpu
 from gpukit.ratings import synth_ratings
 
 
 def test_the_last_users_and_items_are_new():
     ratings = planted(300, 200, 0.2)
-    late = solvers.last_rows(ratings)
-    np.testing.assert_array_equal(late, (ratings.users >= 297) | (ratings.items >= 198))
-    old = drop_unused_ids(ratings.take(~late))
+    late = (ratings.users >= 297) | (ratings.items >= 198)
+    old, new = solvers.split_new(ratings)
+    assert len(new) == late.sum() and len(old) == (~late).sum()
     assert old.user_ids.max() <= ratings.user_ids[296] and old.item_ids.max() <= ratings.item_ids[197]
     assert (old.user_ids[old.users] == ratings.user_ids[ratings.users[~late]]).all()
     assert set(old.users.tolist()) == set(range(old.shape[0]))
