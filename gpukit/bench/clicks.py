@@ -233,7 +233,6 @@ def check_scores(run):
 
 
 TARGET, SECONDS = 0.65, 120.0
-PRINTED = {"GMF": 219.6, "MLP": 940.4, "NeuMF": 308.5, "CULSH-MF": 0.0343}  # seconds on a P100
 
 
 def clicks(conditions):
@@ -254,10 +253,9 @@ def clicks(conditions):
 def rows(name, curves, shape, suffix=""):
     """Yield rows of the time, if all LearningCurves reach the target, and of the final HR and NDCG."""
     epochs = [curve.epoch_to(TARGET) for curve in curves]
-    printed = f"the paper: {PRINTED[name]:g} s" if name in PRINTED else "not in the paper's table"
     if None not in epochs:
         times = [1e3 * curve.times[epoch] for curve, epoch in zip(curves, epochs)]
-        note = make_note(curves, epochs, printed, suffix)
+        note = make_note(curves, epochs, suffix)
         yield Row(f"Table 10 time to HR {TARGET} {name}", shape, "real", times, "ms", note)
     for index, metric in enumerate(METRICS.values()):
         samples = [curve.final[index] for curve in curves]
@@ -265,13 +263,13 @@ def rows(name, curves, shape, suffix=""):
         yield Row(f"Table 10 {metric} {name}", shape, "real", samples, metric, note)
 
 
-def make_note(curves, epochs, text, suffix):
+def make_note(curves, epochs, *texts):
     """Return the note of a row, by the first LearningCurve."""
     curve = curves[0]
     parts = ", ".join(f"{name} {1e3 * seconds:.4g} ms" for name, seconds in curve.parts.items())
     end = f"HR {TARGET} not reached" if None in epochs else f"reached in epoch {epochs[0] + 1} of {len(curve.quality)}"
     start = f"{end}, {curve.times[-1]:.3g} s of training in all"
-    return "; ".join(filter(None, (start, parts and f"before: {parts}", text, suffix)))
+    return "; ".join(filter(None, (start, parts and f"before: {parts}", *texts)))
 
 
 def final_means(curves):

@@ -7,6 +7,7 @@ import importlib
 import os
 import subprocess
 import time
+from fnmatch import fnmatchcase
 from importlib import metadata
 from pathlib import Path
 from statistics import NormalDist
@@ -68,11 +69,20 @@ def append(path, lines):
         writer.writerows(lines)
 
 
-def printed(value, unit="", source=""):
-    """Return the paper's value (None: it has none) as text for a note, from which reproduce.printed_value reads it."""
-    if value is None:
-        return "not in the paper's table"
-    return f"the paper: {value:.10g} {unit}".rstrip() + (f", {source}" if source else "")
+@functools.cache
+def printed_values():
+    """Return the dicts of papers.csv: a row's what (*: any text), first word of its shape (*: any), value, unit, of."""
+    with open(Path(__file__).with_name("papers.csv"), newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def add_printed(row):
+    """Return a Row with the paper's value, if it has one, in its note, from which `reproduce` reads it."""
+    for line in printed_values():
+        if line["shape"] in ("*", row.shape.split()[0].lower()) and fnmatchcase(row.what, line["what"]):
+            text = f"the paper: {line['value']} {line['unit']}".rstrip() + (f", {line['of']}" if line["of"] else "")
+            return row._replace(note=f"{row.note}; {text}" if row.note else text)
+    return row
 
 
 def find_data(folder, name):

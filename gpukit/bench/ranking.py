@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._driver import Repeated
-from gpukit.bench.measurement import QUANTILE, Row, check_near, find_data, printed, require_data, seconds
+from gpukit.bench.measurement import QUANTILE, Row, check_near, find_data, require_data, seconds
 from gpukit.documents import Documents, find_folds, read_letor, synth_letor, take_queries
 from gpukit.errors import DataError
 from gpukit.evaluation import significance
@@ -34,14 +34,6 @@ from gpukit.runtime import thread_count
 SHAPES = ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007")
 C, EPS, MOST = 1.0, 1e-5, 200
 TOLERANCES = {True: 1e-7, False: 1e-5}  # relative: products with X in float64 (a pair may be on its margin) or not
-PAPER = {
-    "mq2007-list": (380.51, 203.02, 22.46),
-    "mq2008-list": (493.12, 276.46, 37.17),
-    "mslr-web10k": (2791.22, 2481.35, 276.11),
-    "mslr-web30k": (19449.65, 17019.16, 939.38),
-    "mq2007": (12.67, 10.18, 5.90),
-    "mq2008": (0.67, 0.48, 1.37),
-}  # seconds of DCM, OST on a CPU and of P-SWX on a C2050: Table 2
 
 
 @functools.lru_cache(maxsize=1)
@@ -312,23 +304,8 @@ def compare(results, method, is_shared):
 
 PAPER_SOLVERS = {"DCM": "dcm", "OST": "ost", "P-SWX": "p-swx", "gpukit": "auto"}
 ON_CPU = "DCM", "OST"
-TABLE_1 = {  # documents, features, levels of a query, queries, pairs, longest query
-    "mq2007-list": (743_790, 46, 1268, 1017, 285_943_893, 1268),
-    "mq2008-list": (540_679, 46, 1831, 471, 323_151_792, 1831),
-    "mslr-web10k": (723_421, 136, 2, 6000, 31_783_391, 809),
-    "mslr-web30k": (2_270_296, 136, 5, 18_919, 101_312_036, 1251),
-    "mq2007": (42_158, 46, 2, 1017, 246_015, 147),
-    "mq2008": (9_630, 46, 3, 471, 52_325, 121),
-}
+TABLE_1 = ("mq2008", "mq2007", "mslr-web30k", "mslr-web10k", "mq2008-list", "mq2007-list")  # sets of documents
 QUANTITIES = ("documents", "features", "levels of a query", "queries", "pairs", "longest query")
-TABLE_3 = {  # pairwise accuracy in % of DCM, OST, P-SWX
-    "mq2007-list": (81.11, 81.11, 81.11),
-    "mq2008-list": (82.11, 82.11, 80.72),
-    "mslr-web10k": (61.25, 61.04, 60.43),
-    "mslr-web30k": (60.96, 60.79, 60.45),
-    "mq2007": (70.59, 70.59, 70.60),
-    "mq2008": (80.24, 80.24, 80.24),
-}
 
 
 class SolverTraining(NamedTuple):
@@ -350,7 +327,7 @@ def read_documents(name, conditions):
 
 def read_inputs(conditions):
     """Yield (name, Documents, shape, 'real' or 'generated') of the sets of Table 1."""
-    for name in conditions.select(tuple(reversed(TABLE_1))):
+    for name in conditions.select(TABLE_1):
         yield name, *read_documents(name, conditions)
 
 
@@ -391,37 +368,30 @@ def make_model(solver, device, eps=EPS):
     return RankSVM(C, solver=PAPER_SOLVERS[solver], device=device, **settings)
 
 
-def printed_note(values, solver, unit):
-    """Return the paper's value of a solver, one of (DCM, OST, P-SWX), as text."""
-    return printed(dict(zip(PAPER_SOLVERS, values)).get(solver), unit)
-
-
 def table1(conditions):
     """Count documents, features, levels, queries and pairs."""
-    for name, documents, *data in read_inputs(conditions):
+    for _, documents, *data in read_inputs(conditions):
         sizes = np.diff(documents.offsets)
         queries = np.split(documents.y, documents.offsets[1:-1])
         pairs = make_model("gpukit", conditions.device).prepare(documents).n_pairs
         levels = max(len(np.unique(labels)) for labels in queries)
         values = (*documents.X.shape, levels, len(sizes), pairs, int(sizes.max()))
-        for quantity, value, paper in zip(QUANTITIES, values, TABLE_1[name]):
-            yield Row(f"Table 1 {quantity}", *data, [float(value)], "", printed(paper))
+        for quantity, value in zip(QUANTITIES, values):
+            yield Row(f"Table 1 {quantity}", *data, [float(value)], "")
 
 
 def table2(conditions):
     """Time training to the paper's precision by each solver."""
-    for name, solver, training, data in train_sets(conditions):
+    for _, solver, training, data in train_sets(conditions):
         place = " on the CPU" * (solver in ON_CPU)
-        note = f"{training.model.n_iter_} Newton steps, f = {training.model.objective_:.10g}; "
-        note += printed_note(PAPER[name], solver, "s")
+        note = f"{training.model.n_iter_} Newton steps, f = {training.model.objective_:.10g}"
         yield Row(f"Table 2 training by {solver}{place}", *data, training.times, "s", note)
 
 
 def table3(conditions):
     """Measure the pairwise accuracy on the training set by each solver."""
-    for name, solver, training, data in train_sets(conditions):
-        note = printed_note(TABLE_3[name], solver, "%")
-        yield Row(f"Table 3 accuracy of {solver}", *data, [training.accuracy], "%", note)
+    for _, solver, training, data in train_sets(conditions):
+        yield Row(f"Table 3 accuracy of {solver}", *data, [training.accuracy], "%")
 
 
 def fig1(conditions):

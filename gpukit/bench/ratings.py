@@ -35,7 +35,6 @@ ESTIMATORS = {"CUSGD++": MatrixFactorization, "CULSH-MF": LSHMF}  # functions of
 CLOSE = 0.001  # stars: an RMSE this close to the lowest one counts as converged
 SEEDS = range(5)
 SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
-PAPER_DATA = {"netflix": "Netflix", "ml-10m": "MovieLens 10M", "yahoo": "Yahoo! Music"}  # columns of the tables
 
 
 @functools.lru_cache(maxsize=1)
@@ -133,13 +132,6 @@ def read_inputs(conditions, shapes=("ml-10m",), more=("netflix", "yahoo")):
         yield *split_movielens(conditions.data), MOVIELENS, "real"
     for _, name, (train, test) in conditions.generate(generate_split, shapes, more):
         yield train, test, name, "generated"
-
-
-def printed_column(shape):
-    """Return (index, name) of a shape's column in the printed tables; MovieLens 10M's for other shapes."""
-    name = shape.split()[0]
-    key = name if name in PAPER_DATA else "ml-10m"
-    return list(PAPER_DATA).index(key), PAPER_DATA[key]
 
 
 CASES = ("CUSGD++", 32), ("CUSGD++", 128), ("CULSH-MF", 32)

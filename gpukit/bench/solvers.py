@@ -21,12 +21,10 @@ import time
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.bench.measurement import Row, milliseconds, printed
+from gpukit.bench.measurement import Row, milliseconds
 from gpukit.bench.ratings import (
     CLOSE,
-    PAPER_DATA,
     drop_unused_ids,
-    printed_column,
     read_inputs,
     time_convergence,
 )
@@ -41,12 +39,6 @@ from gpukit.runtime.thread_count import limit_threads
 
 SIZES = {"n_factors": 32, "n_neighbors": 32}
 SEEDS = range(3)
-TABLE_4 = {  # seconds on a P100 by column of inputs.PAPER_DATA
-    "ALS": (15.00, 1.30, 15.60),
-    "batch-Hogwild": (5.05, 0.31, 1.92),
-    "CUSGD++": (1.49, 0.15, 0.69),
-}
-TABLE_6 = {"GSM, serial": 782.64, "LSH-MF, serial": 17.66, "CULSH-MF": 0.09}  # MovieLens 10M, without the search
 SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
 BASELINES = {"Table 4": "ALS", "Table 6": "GSM, serial"}  # of the paper's speedups
 
@@ -82,10 +74,10 @@ def train_models(models, train, test, device):
     return curves
 
 
-def rows(table, trainings, data, notes):
+def rows(table, trainings, data):
     """Yield rows of the time to the target, without and with the preparation; nan if it is not reached.
 
-    data: the ratings' name and kind; notes: {name: the paper's value as text}.
+    data: the ratings' name and kind.
     """
     baseline = BASELINES[table]
     target = min(trainings[baseline].errors) + CLOSE
@@ -96,7 +88,7 @@ def rows(table, trainings, data, notes):
         note = "not reached in " if epoch is None else f"{epoch + 1} of "
         note += f"{len(training.errors)} epochs, {1e3 * training.times[-1] / len(training.errors):.3g} ms each; "
         note += "" if epoch is None else f"{baseline_seconds / seconds:.3g} times {baseline}'s speed; "
-        note += f"lowest RMSE {min(training.errors):.4f}; {notes.get(name, printed(None))}"
+        note += f"lowest RMSE {min(training.errors):.4f}"
         yield Row(f"{table} time to RMSE {target:.4f} {name}", *data, [1e3 * seconds], "ms", note)
         note = "neighbours {neighbours:.4g} s, preparation {prepare:.4g} s".format(**training.parts)
         what = f"{table} the same with neighbours and preparation {name}"
@@ -132,9 +124,7 @@ def table4(conditions):
     if conditions.device.is_cuda:
         yield from agreement(conditions)
     for train, test, *data in read_inputs(conditions, SHAPES, MORE):
-        column, title = printed_column(data[0])
-        notes = {name: printed(values[column], "s", title) for name, values in TABLE_4.items()}
-        yield from rows("Table 4", train_models(make_solvers(), train, test, conditions.device), data, notes)
+        yield from rows("Table 4", train_models(make_solvers(), train, test, conditions.device), data)
 
 
 def table6(conditions):
@@ -142,11 +132,10 @@ def table6(conditions):
 
     Netflix's shape takes an hour on one thread, so it must be named.
     """
-    notes = {name: printed(value, "s without the search, MovieLens 10M") for name, value in TABLE_6.items()}
     for train, test, *data in read_inputs(conditions):
         models = {"GSM, serial": make_model({"search": "exact"}), "LSH-MF, serial": make_model({})}
         models["CULSH-MF"] = make_model({})
-        yield from rows("Table 6", train_models(models, train, test, conditions.device), data, notes)
+        yield from rows("Table 6", train_models(models, train, test, conditions.device), data)
 
 
 def curves(conditions, figure, make_models, *shapes):
@@ -163,18 +152,6 @@ def fig6(conditions):
 
 
 RATES = [0.01, 0.005, 0.001, 0.0005, 0.0001]
-PRINTED_8 = {  # by column of inputs.PAPER_DATA, for each rate
-    "CUSGD++": (
-        (0.00116, 0.00055, 0.00032, 0.00018, 0.00011),
-        (0.00157, 0.00092, 0.00040, 0.00028, 0.00016),
-        (0.13840, 0.06012, 0.01404, 0.00814, 0.00412),
-    ),
-    "CULSH-MF": (
-        (0.00096, 0.00045, 0.00011, 0.00002, 0.00001),
-        (0.00166, 0.00076, 0.00006, 0.00004, 0.00002),
-        (0.09770, 0.04792, 0.00954, 0.00424, 0.00194),
-    ),
-}
 NOISE_SEEDS = range(5)
 
 
@@ -200,15 +177,14 @@ def measure_rises(model, train, test):
 def table8(conditions):
     """Measure the rise of the test RMSE of CUSGD++ (F = 128) and CULSH-MF (F = K = 32) by noise."""
     models = {"CUSGD++": MatrixFactorization(128), "CULSH-MF": make_model({})}
-    for train, test, *data in read_inputs(conditions, (), tuple(PAPER_DATA)):
-        column, title = printed_column(data[0])
+    for train, test, *data in read_inputs(conditions, (), (*SHAPES, *MORE)):
         for name, model in models.items():
             model.set_params(deterministic=True, device=conditions.device)
             clean, rises = measure_rises(model, train, test)
-            for (rate, samples), value in zip(rises.items(), PRINTED_8[name][column]):
+            for rate, samples in rises.items():
                 error = np.std(samples, ddof=1) / len(samples) ** 0.5
                 note = f"mean {np.mean(samples):.5f}, standard error {error:.5f}, {len(samples)} seeds; "
-                note += f"clean {np.mean(clean):.4f}; {printed(value, '', title)}"
+                note += f"clean {np.mean(clean):.4f}"
                 yield Row(f"Table 8 rise of RMSE by {100 * rate:g} % noise {name}", *data, samples, "RMSE", note)
 
 
@@ -224,14 +200,6 @@ SEARCHES = {  # parameters of SimLSH, by the names of Table 7
     "RP_cos buckets p=3 q=200": {"hash": "projection", "search": "buckets", "q": 200},
     "minHash hamming p=3 q=200": {"hash": "minhash", "q": 200},
     "minHash buckets p=3 q=200": {"hash": "minhash", "search": "buckets", "q": 200},
-}
-PRINTED_7 = {  # Table 7: RMSE, seconds on a P100, MB, by column of inputs.PAPER_DATA
-    "random": ((0.9157, 0, 0), (0.7947, 0, 0), (21.99, 0, 0)),
-    "GSM": ((0.9136, 422.996, 1204.578), (0.7890, 27.150, 434.869), (21.81, 295.417, 611.209)),
-    "simLSH buckets p=3 q=100": ((0.9137, 15.414, 20.336), (0.7893, 2.777, 12.219), (21.83, 25.994, 14.486)),
-    "simLSH buckets p=3 q=200": ((0.9135, 31.017, 40.672), (0.7888, 5.602, 24.438), (21.81, 52.012, 28.972)),
-    "RP_cos buckets p=3 q=200": ((0.9139, 47.262, 40.672), (0.7896, 8.184, 24.438), (21.87, 78.953, 28.972)),
-    "minHash buckets p=3 q=200": ((0.9138, 270.003, 40.672), (0.7892, 38.224, 24.438), (21.82, 319.831, 28.972)),
 }
 
 
@@ -273,18 +241,15 @@ def make_search(train, device):
 def table7(conditions):
     """Measure RMSE, time and space of each search, and its fraction of the exact neighbours."""
     for train, test, *data in read_inputs(conditions):
-        column, title = printed_column(data[0])
         find = make_search(train, conditions.device)
         exact, *_ = find(SEARCHES["GSM"])
         for name, parameters in SEARCHES.items():
             result, settings, times = find(parameters)
             rmse = make_model(parameters, device=conditions.device).fit(train).evaluate(test)["rmse"]
             space = search_bytes(settings, train.shape[1], conditions.device) / 2**20
-            values = zip(PRINTED_7[name][column], ("", "s", "MB")) if name in PRINTED_7 else ()
-            notes = [printed(value, unit, title) for value, unit in values] or ["", "", ""]
-            yield Row(f"Table 7 RMSE {name}", *data, [rmse], "RMSE", notes[0])
-            yield Row(f"Table 7 time {name}", *data, times, "ms", notes[1])
-            yield Row(f"Table 7 space {name}", *data, [space], "MiB", notes[2])
+            yield Row(f"Table 7 RMSE {name}", *data, [rmse], "RMSE")
+            yield Row(f"Table 7 time {name}", *data, times, "ms")
+            yield Row(f"Table 7 space {name}", *data, [space], "MiB")
             note = f"{result.random_slots / result.neighbors.size:.1%} of the slots random"
             yield Row(f"Table 7 found of GSM's {name}", *data, [100 * overlap(result, exact)], "%", note)
 
@@ -319,11 +284,18 @@ def fig9(conditions):
     return curves(conditions, "Fig. 9", make_sizes)
 
 
+TABLE_5 = {  # and its text; ours are per deviation
+    "netflix": (0.02, 0.001, 0.01, 0.05, 2),
+    "ml-10m": (0.035, 0.002, 0.02, 0.002, 2),
+    "yahoo": (0.02, 0.001, 0.02, 0.05, 4),
+}
+
+
 def table_5(shape):
-    """Return the parameters of CULSH-MF that Table 5 and its text give for a shape; ours are per deviation."""
+    """Return the parameters of CULSH-MF that Table 5 gives for a shape, MovieLens 10M's for other ratings."""
     names = "learning_rate", "influence_rate", "regularization", "influence_regularization", "lsh_psi"
-    table = (0.02, 0.001, 0.01, 0.05, 2), (0.035, 0.002, 0.02, 0.002, 2), (0.02, 0.001, 0.02, 0.05, 4)
-    return {"rates": "paper", "beta": 0.3, **dict(zip(names, table[printed_column(shape)[0]]))}
+    values = TABLE_5.get(shape.split()[0], TABLE_5["ml-10m"])
+    return {"rates": "paper", "beta": 0.3, **dict(zip(names, values))}
 
 
 def make_large(shape):
@@ -340,10 +312,10 @@ def fig10(conditions):
     return curves(conditions, "Fig. 10", make_large)
 
 
-PRINTED_9 = {  # Table 9: users, items, ratings; the new ones; the rise of RMSE
-    "netflix": ((475_388, 17_593, 98_339_095), (4_801, 177, 733_017), 0.00015),
-    "ml-10m": ((69_180, 10_571, 9_789_247), (698, 106, 110_807), 0.00040),
-    "yahoo": ((580_388, 12_532, 90_752_595), (5_862, 126, 1_217_617), 0.00936),
+SIZES_9 = {  # Table 9: users, items, ratings; the new ones
+    "netflix": ((475_388, 17_593, 98_339_095), (4_801, 177, 733_017)),
+    "ml-10m": ((69_180, 10_571, 9_789_247), (698, 106, 110_807)),
+    "yahoo": ((580_388, 12_532, 90_752_595), (5_862, 126, 1_217_617)),
 }
 
 
@@ -352,7 +324,7 @@ def paper_rows(ratings, name):
 
     Half of the ratings are new by users, half by items; the paper says neither which they are nor in what ratio.
     """
-    (_, _, old), (_, _, new) = PRINTED_9[name][:2]
+    (_, _, old), (_, _, new) = SIZES_9[name]
     total = len(ratings) * new / (old + new) / 2
     sides = zip((ratings.users, ratings.items), ratings.shape)
     users, items = (
@@ -398,7 +370,7 @@ def compare_updates(train, test, parts, model):
 def describe_sizes(train, old, name):
     """Return the sizes of Table 9 for these ratings, with the paper's own, as text."""
     counts = np.array([*old.shape, len(old)])
-    pairs = [(counts, np.array([*train.shape, len(train)]) - counts)] + ([PRINTED_9[name][:2]] if name else [])
+    pairs = [(counts, np.array([*train.shape, len(train)]) - counts)] + ([SIZES_9[name]] if name else [])
     template = "{:,} users, {:,} items, {:,} ratings; new {:,}, {:,}, {:,}"
     return "; the paper: ".join(template.format(*old, *new) for old, new in pairs)
 
@@ -416,6 +388,5 @@ def table9(conditions):
         yield Row("online: test RMSE trained anew", *data, errors["anew"], "RMSE", note)
         for rows in ("frozen", "move"):
             note = f"{np.mean(seconds[rows]):.3g} s"
-            note += f"; the paper: {PRINTED_9[name][2]:.5f}, of its own ratings" if name else ""
             rises = np.subtract(errors[rows], errors["anew"]).tolist()
             yield Row(f"online: rise of RMSE, rows={rows}", *data, rises, "RMSE", note)

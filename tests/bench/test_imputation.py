@@ -34,7 +34,7 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setattr(
         imputation, "SHAPES", {"ego-facebook": Shape(60, 8, "paper 1 s"), "64x64x2100": Shape(40, 8, "paper 2 s")}
     )
-    monkeypatch.setattr(imputation, "TABLE_3", {0.2: 0.008, 0.4: 0.032})
+    monkeypatch.setattr(imputation, "SHARES", (0.2, 0.4))
     monkeypatch.setattr(recovery, "SEEDS", range(2))
     monkeypatch.setattr(recovery, "WEEK", (2, 24))
 

@@ -42,6 +42,7 @@ def test_numbers_of_ranks_are_powers_of_two(name, gpus, expected, monkeypatch, t
     """Two ranks on one GPU are tried as well, and fail with a message."""
     monkeypatch.setattr(ranks, "gpu_count", lambda: gpus)
     calls, device = [], SimpleNamespace(is_cuda=name == "cuda")
+    monkeypatch.setattr(ranks, "make_rank_settings", lambda size, is_cuda: None)
     monkeypatch.setattr(ranks, "launch", lambda words, size, *_: calls.append((size, *words)))
     (tmp_path / "entries.json").write_text('[["a step", [1.0], "a note"]]')
     assert ranks.list_sizes(device) == expected

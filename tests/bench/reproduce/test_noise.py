@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from factorization.inputs import planted
 
-from gpukit.bench import Conditions, solvers
+from gpukit.bench import Conditions, find, solvers
 from gpukit.device import cpu
 
 
@@ -27,7 +27,7 @@ def test_table_8_runs(monkeypatch):
     monkeypatch.setattr(solvers, "SIZES", {"n_factors": 4, "n_neighbors": 4})
     monkeypatch.setattr(solvers, "NOISE_SEEDS", range(2))
     monkeypatch.setattr(solvers, "RATES", (0.5, 0.0001))
-    rows = list(solvers.table8(Conditions(cpu(), ("ml-10m",), 0.0005)))
+    rows = list(find("solvers.table8")(Conditions(cpu(), ("ml-10m",), 0.0005)))
     assert [row.what for row in rows] == [
         f"Table 8 rise of RMSE by {rate} % noise {name}" for name in ("CUSGD++", "CULSH-MF") for rate in ("50", "0.01")
     ]

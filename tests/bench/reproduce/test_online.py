@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from factorization.inputs import planted
 
-from gpukit.bench import Conditions, solvers
+from gpukit.bench import Conditions, find, solvers
 from gpukit.device import cpu
 from gpukit.ratings import synth_ratings
 
@@ -31,7 +31,7 @@ def test_the_fraction_of_new_ratings_is_the_papers():
 
 @pytest.mark.nightly
 def test_table_9_runs():
-    rows = list(solvers.table9(Conditions(cpu(), ("ml-10m",), 0.001)))
+    rows = list(find("solvers.table9")(Conditions(cpu(), ("ml-10m",), 0.001)))
     assert [row.unit for row in rows] == ["RMSE"] * 3 and all(row.data == "generated" for row in rows)
     assert "the paper: 69,180 users" in rows[0].note and "0.00040" in rows[1].note
     assert all(abs(row.samples[0]) < 0.1 for row in rows[1:])
