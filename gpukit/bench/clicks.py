@@ -175,15 +175,11 @@ FACTORS = 64, 128, 256, 512, 1024
 SAMPLES = {True: 5, False: 3}  # epochs, on a GPU or not
 
 
-def make_clicks(name, conditions):
-    """Return (Ratings with values of 1, 'real' or 'generated')."""
-    users, items, clicks = 138_493, 26_744, 20_000_263  # of MovieLens 20M
-    if name == LARGE:
-        scale, shape = conditions.scale, synth.SHAPES["ml-10m"]
-        sides = round(users * scale**0.5), round(items * scale**0.5), round(clicks * scale)
-        return as_clicks(synth.generate(synth.resize_shape(shape, *sides), 0)[0]), "generated"
-    table = read_ratings(require_data(conditions.data, "ncf/ml-1m.train.rating"))
-    return as_clicks(table.take(table.users < conditions.scale * table.shape[0])), "real"
+def make_clicks(scale):
+    """Return a fraction of the clicks of MovieLens 20M's shape."""
+    users, items, clicks = 138_493, 26_744, 20_000_263
+    sides = round(users * scale**0.5), round(items * scale**0.5), round(clicks * scale)
+    return as_clicks(synth.generate(synth.resize_shape(synth.SHAPES["ml-10m"], *sides), 0)[0])
 
 
 def prepare_ials(clicks, factors, row_solver, device):
@@ -194,8 +190,8 @@ def prepare_ials(clicks, factors, row_solver, device):
 def ials(conditions):
     """Time an epoch of iALS, both sides, by each row solver; on real clicks, measure the quality."""
     for name in conditions.select((REAL, LARGE)):
-        clicks, kind = make_clicks(name, conditions)
-        ncf = read(conditions.data) if name == REAL and conditions.scale == 1 else None
+        ncf = read(conditions.data, conditions.scale) if name == REAL else None
+        clicks, kind = (ncf.clicks, "real") if ncf else (make_clicks(conditions.scale), "generated")
         for factors, solver in itertools.product(FACTORS, WAYS):
             if solver != "gradients" and factors > MOST_FACTORS:  # a block must hold the matrix
                 continue

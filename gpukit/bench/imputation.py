@@ -30,18 +30,17 @@ ACCELERATED = PAPER_OPTIONS._replace(decay=None, accelerate=True)
 
 
 class Shape(NamedTuple):
-    """vertices; rows and columns of a slice; the paper's seconds as text; options of the 20 iterations."""
+    """vertices; rows and columns of a slice; options of the 20 iterations."""
 
     vertices: int
     side: int
-    paper: str
     options: Options = PAPER_OPTIONS
 
 
 SHAPES = {
-    "ego-facebook": Shape(4039, 50, "the paper's RTX6000 6.75 s, its baseline 522 s, MATLAB 1,052 s"),
-    "64x64x2100": Shape(2100, 64, "the paper's RTX6000 2.47 s, its baseline 149.54 s"),
-    "512x512x2600": Shape(2600, 512, "the paper's RTX6000 (24 GB): out of memory", ACCELERATED),
+    "ego-facebook": Shape(4039, 50),
+    "64x64x2100": Shape(2100, 64),
+    "512x512x2600": Shape(2600, 512, ACCELERATED),  # the paper's GPU with 24 GB is too small
 }
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # missing slices of Table 3
 
@@ -53,7 +52,6 @@ class Case(NamedTuple):
     basis : Fourier basis
     name, data : of the rows
     device : device.Device
-    paper : the paper's seconds, for a note
     options : path.Options of the 20 iterations
     workspace : holds the basis on a GPU from run to run
     """
@@ -63,7 +61,6 @@ class Case(NamedTuple):
     name: str
     data: str
     device: object
-    paper: str
     options: Options
     workspace: Workspace
 
@@ -83,16 +80,16 @@ def generate_case(adjacency, side, missing, device, data="generated"):
     basis = fourier_basis(adjacency, device=device, workspace=workspace)  # the generator reads it from disk
     graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=max(1, side // 10), missing=missing)
     name = f"{side}x{side}x{adjacency.shape[0]}"
-    return Case(graph, basis, name, data, device, "", PAPER_OPTIONS, workspace)
+    return Case(graph, basis, name, data, device, PAPER_OPTIONS, workspace)
 
 
 def make_case(name, conditions):
     """Return the Case of a shape, 20 % of whose slices are missing."""
-    vertices, side, paper, options = SHAPES[name]
+    vertices, side, options = SHAPES[name]
     graph = make_graph(name, conditions, max(2, round(conditions.scale * vertices)))
     case = generate_case(graph[0], side, 0.2, conditions.device, graph[1])
     title = shape_name(f"{name} {side}x{side}" if "x" not in name else name, conditions.scale)
-    return case._replace(name=title, paper=f"; {paper}" if conditions.scale == 1 else "", options=options)
+    return case._replace(name=title, options=options)
 
 
 def make_session(case, basis=None, tensor=None):
@@ -196,7 +193,6 @@ def iteration_rows(case):
     kind = "accelerated" if case.options.accelerate else "the paper's own steps"
     copies = "upload of the tensor (the basis is there)" if case.device.is_cuda else "tensor and basis's copy"
     note = f"{kind}; basis in memory; {copies}, first thresholds and 20 steps counted; relative error {error:.4f}"
-    note += case.paper
     yield Row("20 iterations, basis cached", case.name, case.data, times, "s", note)
     return times
 

@@ -37,15 +37,9 @@ def test_many_factors_have_one_row_solver(monkeypatch):
 
 
 def test_a_model_that_has_not_learned_is_an_error():
-    conditions = Conditions(cpu(), (), 0.0005)
-    run = ncf_data.prepare_ials(ncf_data.make_clicks(ncf_data.LARGE, conditions)[0], 4, "cholesky", cpu())
+    run = ncf_data.prepare_ials(ncf_data.make_clicks(0.0005), 4, "cholesky", cpu())
     with pytest.raises(DataError, match="clicks score -?0.0"):
         ncf_data.check_scores(run)
-
-
-def test_without_real_data():
-    with pytest.raises(DataError, match="set GPUKIT_DATA"):
-        ncf_data.make_clicks(ncf_data.REAL, Conditions(cpu()))
 
 
 def test_clicks_are_ones():
