@@ -24,6 +24,10 @@ MOVIELENS, MOVIELENS_FILE = "MovieLens 1M", "ml-1m/ratings.dat"
 COLUMNS = ("what", "shape", "data", "device", "versions", "commit", "p20", "p50", "p80", "unit", "samples", "note")
 
 
+class MissingDataError(DataError):
+    """Real data that a benchmark needs are missing."""
+
+
 class Row(NamedTuple):
     """Samples of a quantity; data: 'real', 'real graph' or 'generated'."""
 
@@ -92,10 +96,10 @@ def find_data(folder, name):
 
 
 def require_data(folder, name):
-    """Return the path of real data below a folder; raise DataError if it does not exist."""
+    """Return the path of real data below a folder; raise MissingDataError if it does not exist."""
     path = find_data(folder, name)
     if path is None:
-        raise DataError(f"{name} is needed: set GPUKIT_DATA to the folder that holds it.")
+        raise MissingDataError(f"{name} is needed: set GPUKIT_DATA to the folder that holds it.")
     return path
 
 
