@@ -80,13 +80,20 @@ def printed_values():
         return list(csv.DictReader(file))
 
 
+def find_printed(row):
+    """Return the dict of papers.csv for a Row; None without one."""
+    shapes = "*", row.shape.split()[0].lower()
+    lines = (line for line in printed_values() if line["shape"] in shapes and fnmatchcase(row.what, line["what"]))
+    return next(lines, None)
+
+
 def add_printed(row):
-    """Return a Row with the paper's value, if it has one, in its note, from which `reproduce` reads it."""
-    for line in printed_values():
-        if line["shape"] in ("*", row.shape.split()[0].lower()) and fnmatchcase(row.what, line["what"]):
-            text = f"the paper: {line['value']} {line['unit']}".rstrip() + (f", {line['of']}" if line["of"] else "")
-            return row._replace(note=f"{row.note}; {text}" if row.note else text)
-    return row
+    """Return a Row with the paper's value in its note, if papers.csv has one."""
+    line = find_printed(row)
+    if line is None:
+        return row
+    text = f"the paper: {line['value']} {line['unit']}".rstrip() + (f", {line['of']}" if line["of"] else "")
+    return row._replace(note=f"{row.note}; {text}" if row.note else text)
 
 
 def find_data(folder, name):
