@@ -32,5 +32,6 @@ def test_table_8_runs(monkeypatch):
         f"Table 8 rise of RMSE by {rate} % noise {name}" for name in ("CUSGD++", "CULSH-MF") for rate in ("50", "0.01")
     ]
     assert all(len(row.samples) == 2 and row.unit == "RMSE" and row.data == "generated" for row in rows)
-    assert min(rows[0].samples) > 0.02 and "the paper: 0.00157, MovieLens 10M" in rows[0].note
+    assert min(rows[0].samples) > 0.02
     assert max(map(abs, rows[1].samples)) < 0.01 and "clean" in rows[1].note
+    assert rows[1].note.endswith("; the paper: 0.00016, MovieLens 10M")

@@ -75,7 +75,9 @@ def test_tables(table, names):
     assert all("not reached" not in row.note for row in rows[::2] if row.what.endswith(baseline))
     for training, whole in zip(rows[::2], rows[1::2]):
         assert (0 < training.samples[0] < whole.samples[0]) == ("not reached" not in training.note)
-        assert training.data == "generated" and "the paper" in training.note and "neighbours" in whole.note
+        is_printed = table == "table6" or not training.what.endswith("CULSH-MF")
+        assert training.data == "generated" and ("the paper: " in training.note) == is_printed
+        assert "neighbours" in whole.note
 
 
 @pytest.mark.slow
