@@ -136,14 +136,18 @@ def bench(names, shapes, scale, output, device):
     conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"))
     empty = []
     for name in names or NAMES:
-        is_empty = True
-        for row in find(name)(conditions):
-            is_empty = False
-            line = measurement.line(row, conditions.device)
-            report.echo(f"{row.what} | {row.shape} | {line[6]} {line[7]} {line[8]} {row.unit} | {row.note}")
-            if output is not None:
-                measurement.append(output, [line])
-        if is_empty:
+        count = 0
+        try:
+            for row in find(name)(conditions):
+                count += 1
+                line = measurement.line(row, conditions.device)
+                report.echo(f"{row.what} | {row.shape} | {line[6]} {line[7]} {line[8]} {row.unit} | {row.note}")
+                if output is not None:
+                    measurement.append(output, [line])
+        except measurement.MissingDataError:
+            if names:
+                raise
+        if not count:
             empty.append(name)
             if not names:  # a run of all benchmarks skips those that do not apply
                 report.echo(f"bench {name} measured nothing: {reason(conditions)}.", err=True)

@@ -90,6 +90,12 @@ def remark(text, quiet=False):
             echo(text, err=True)
 
 
+def remark_all(texts, quiet=False):
+    """Print each text that is not empty as a remark."""
+    for text in filter(None, texts):
+        remark(text, quiet)
+
+
 def hear_reader(file, text, facts):
     """Print a reader's note unless quiet, and store its facts for print_json."""
     context = click.get_current_context(silent=True)

@@ -158,5 +158,4 @@ def show_ratings(ask, results):
         lines.append(table.outside_line(results["ratings"], results["outside_range"], results["range"]))
     report.print_table(results["rows"], columns, title)
     show_differences(results["differences"], ask)
-    for line in filter(None, lines):
-        report.remark(line, ask.quiet)
+    report.remark_all(lines, ask.quiet)

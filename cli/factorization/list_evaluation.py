@@ -70,8 +70,7 @@ def show(ask, results):
         title = f"Lists of {ask.model}, {len(full.users):,} users, all items ranked, k = {k}"
         report.print_table(rows, COLUMNS, title)
     show_differences(differences, ask)
-    for text in remarks(full):
-        report.remark(text, ask.quiet)
+    report.remark_all(remarks(full), ask.quiet)
 
 
 def remarks(full):

@@ -34,8 +34,7 @@ def predict(ask, stages):
     stages.done("reading")
     outputs.write_csv(ask.output, ["user", "item", "prediction"], predict_blocks(fitted, users, items, stages))
     stages.done("writing")
-    if line := unknown_line(len(users), *unknown_pairs(fitted, users, items)):
-        report.remark(line, ask.quiet)
+    report.remark_all([unknown_line(len(users), *unknown_pairs(fitted, users, items))], ask.quiet)
     models.closing_remark(chosen, stages, ask.quiet)
 
 

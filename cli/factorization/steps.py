@@ -375,8 +375,7 @@ def show_rest(ask, run):
         return report.print_result(result(ask, run), run.stages)
     report.echo(run.stages.line())
     texts = list_evaluation.remarks_of(run) if implicit else remarks(ask, run)
-    for text in (*texts, *next_steps(ask, run)):
-        report.remark(text, ask.quiet)
+    report.remark_all((*texts, *next_steps(ask, run)), ask.quiet)
 
 
 def remarks(ask, run):

@@ -147,8 +147,7 @@ def show(ask, search_result, train, stages):
     if search_result.simplest != search_result.best:
         report.echo(f"Simplest: {command(ask, search_result.simplest)}")
     report.echo(stages.line())
-    for text in remarks(ask, search_result):
-        report.remark(text, ask.quiet)
+    report.remark_all(remarks(ask, search_result), ask.quiet)
 
 
 def mark_choice(search_result):

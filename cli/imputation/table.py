@@ -24,8 +24,7 @@ def show(ask, done, stages):
     for line in (*verdict(done), *intervals(done), *error_lines(done), *notes):
         report.echo(line)
     report.echo(stages.line())
-    for text in remarks(ask, done):
-        report.remark(text, ask.quiet)
+    report.remark_all(remarks(ask, done), ask.quiet)
 
 
 def title(done):

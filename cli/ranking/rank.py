@@ -8,7 +8,7 @@ import click
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
 from gpukit.cli.ranking import steps
-from gpukit.cli.ranking.table import columns, tie_remark, undefined_lines, zeros
+from gpukit.cli.ranking.table import columns, show_notes
 from gpukit.documents import trec
 from gpukit.documents.table import take_queries
 from gpukit.errors import DataError, ParameterError
@@ -169,12 +169,7 @@ def show(ask, documents, scores, metrics, comparison, stages):
     if metrics is not None:
         headings = {name: name for name in facts} | columns(ask)
         report.print_table([{**facts, **metrics}], headings, err=True)
-        for text in undefined_lines([metrics]):
-            report.echo(text, err=True)
-        if text := tie_remark(ask.ties, "given", [metrics]):
-            report.remark(text, ask.quiet)
-        if few := zeros(ask.ndcg, [steps.size_of(documents)]):
-            report.remark(few, ask.quiet)
+        show_notes(ask, [{"given": metrics}], [steps.size_of(documents)], err=True)
     if comparison:
         report.print_table(comparison, OF_TEST, OF_TEST_TITLE)
     where = "" if ask.output is None or outputs.takes_stdout(ask.output) else f" in {ask.output}"

@@ -42,17 +42,22 @@ def show(ask, done, stages):
         report.print_table(rows_by_part(done[0]), OF_PART | metrics, title(ask, done), aside)
     if ask.grid is not None:
         report.print_table(rows_by_c(ask, done), BY_C | {"value": ask.metric}, BY_C_TITLE, aside)
-    for text in undefined_lines([metrics for trained in done for metrics in trained.metrics.values()]):
-        report.echo(text, err=aside)
-    report.remark(LEGEND, ask.quiet)
-    for part in ("test", "train"):
-        if text := tie_remark(ask.ties, part, [trained.metrics[part] for trained in done if part in trained.metrics]):
-            report.remark(text, ask.quiet)
-    if few := zeros(ask.ndcg, [size for trained in done for size in trained.sizes.values()]):
-        report.remark(few, ask.quiet)
+    sizes = [size for trained in done for size in trained.sizes.values()]
+    show_notes(ask, [trained.metrics for trained in done], sizes, aside, LEGEND)
     report.echo(stages.line(), err=aside)
-    for text in remarks(ask, done):
-        report.remark(text, ask.quiet)
+    report.remark_all(remarks(ask, done), ask.quiet)
+
+
+def show_notes(ask, metrics, sizes, err, legend=None):
+    """Print why metrics are undefined, and the effect of tied scores and of short queries.
+
+    metrics: {part: evaluation.ranking.Metrics} of each job; sizes: see zeros.
+    """
+    for text in undefined_lines(each for parts in metrics for each in parts.values()):
+        report.echo(text, err=err)
+    tested = {part: [parts[part] for parts in metrics if part in parts] for part in ("given", "test", "train")}
+    ties = [tie_remark(ask.ties, part, values) for part, values in tested.items()]
+    report.remark_all([legend, *ties, zeros(ask.ndcg, sizes)], ask.quiet)
 
 
 def columns(ask):

@@ -3,6 +3,7 @@
 | file              | contents                                                                              |
 |-------------------|---------------------------------------------------------------------------------------|
 | measurement.py    | rows and their file, samples of the time of a step, checks of results                 |
+| papers.csv        | values that the papers print, by the rows that repeat them                            |
 | process.py        | fresh processes: csv files by several packages, first runs and whole commands         |
 | ratings.py        | epochs of CUSGD++ and CULSH-MF on generated shapes, also with less GPU memory than    |
 |                   | they need; errors on MovieLens 1M; defaults compared with other packages              |
@@ -21,6 +22,7 @@
     gpukit bench [NAME ...] [--device cuda] [--output docs/benchmarks.csv]
 """
 
+import functools
 import importlib
 from typing import NamedTuple
 
@@ -76,4 +78,6 @@ def shape_name(name, scale):
 def find(name):
     """Return the benchmark of a name, or of a module and a function: it yields measurement.Rows of Conditions."""
     module, _, function = BENCHES.get(name, name).rpartition(".")
-    return getattr(importlib.import_module(f"gpukit.bench.{module}"), function)
+    measure = getattr(importlib.import_module(f"gpukit.bench.{module}"), function)
+    add_printed = importlib.import_module("gpukit.bench.measurement").add_printed
+    return functools.wraps(measure)(lambda conditions: map(add_printed, measure(conditions)))

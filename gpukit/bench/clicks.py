@@ -14,6 +14,7 @@ as by their authors: binary cross-entropy, four new random items for each click 
 
 import functools
 import importlib.util
+import itertools
 import time
 from typing import NamedTuple
 
@@ -126,11 +127,16 @@ def best_epoch(quality):
     return int(np.argmax([hit_rate for hit_rate, _ in quality]))
 
 
+def make_ials(**options):
+    """Return the unfitted estimator of iALS."""
+    return MatrixFactorization(solver="ials", feedback="implicit", **options)
+
+
 def make_models(device, seed=0):
     """Return {name: unfitted estimator} of Table 10."""
-    common = {"feedback": "implicit", "device": device, "random_state": seed}
-    plain, near = (kind(loss="cross-entropy", **common) for kind in (MatrixFactorization, LSHMF))
-    return {"CULSH-MF": near, "CUSGD++": plain, "iALS": make_ials(device, seed)}
+    options = {"device": device, "random_state": seed}
+    plain, near = (kind(loss="cross-entropy", feedback="implicit", **options) for kind in (MatrixFactorization, LSHMF))
+    return {"CULSH-MF": near, "CUSGD++": plain, "iALS": make_ials(**options)}
 
 
 def train_model(model, ncf, seconds):
@@ -147,13 +153,7 @@ def train_model(model, ncf, seconds):
     return LearningCurve(quality, times, dict(run.clock.seconds), final)
 
 
-def make_ials(device, seed=0, **parameters):
-    """Return the unfitted estimator of iALS."""
-    common = {"solver": "ials", "feedback": "implicit", "device": device, "random_state": seed}
-    return MatrixFactorization(**common, **parameters)
-
-
-def train_implicit(ncf, factors, clock=time.perf_counter):
+def train_implicit(ncf, factors):
     """Return the LearningCurve of implicit's ALS on the CPU; evaluations between its iterations are not timed."""
     from implicit.cpu.als import AlternatingLeastSquares
     from scipy import sparse
@@ -163,25 +163,15 @@ def train_implicit(ncf, factors, clock=time.perf_counter):
     matrix = sparse.csr_matrix((clicks.values, (clicks.users, clicks.items)), clicks.shape)
     users, items = ncf.pairs
 
-    class Timed(AlternatingLeastSquares):
-        start = 0.0
-
-        @property
-        def solver(self):
-            """Start the clock: the package reads this property just before its first iteration."""
-            self.start = clock()
-            return super().solver
-
-        def record(self, number, seconds, loss):
-            times.append(clock() - self.start + (times[-1] if times else 0.0))
-            scores = np.einsum("nf,nf->n", self.user_factors[users], self.item_factors[items])
-            quality.append(ncf.evaluate(scores.reshape(ncf.candidates.items.shape)))
-            self.start = clock()
+    def record(number, seconds, loss):
+        times.append(seconds)
+        scores = np.einsum("nf,nf->n", model.user_factors[users], model.item_factors[items])
+        quality.append(ncf.evaluate(scores.reshape(ncf.candidates.items.shape)))
 
     with threadpool_limits(1, "blas"):  # the package recommends it
-        model = Timed(factors=factors, iterations=15, random_state=0)
-        model.fit(matrix, show_progress=False, callback=model.record)
-    return LearningCurve(quality, times, {}, (*quality[-1], None, None))
+        model = AlternatingLeastSquares(factors=factors, iterations=15, random_state=0)
+        model.fit(matrix, show_progress=False, callback=record)
+    return LearningCurve(quality, np.cumsum(times).tolist(), {}, (*quality[-1], None, None))
 
 
 REAL, LARGE = "ncf ml-1m", "ml-20m"
@@ -190,41 +180,30 @@ FACTORS = 64, 128, 256, 512, 1024
 SAMPLES = {True: 5, False: 3}  # epochs, on a GPU or not
 
 
-def make_clicks(name, conditions):
-    """Return (Ratings with values of 1, 'real' or 'generated')."""
-    users, items, clicks = 138_493, 26_744, 20_000_263  # of MovieLens 20M
-    if name == LARGE:
-        scale, shape = conditions.scale, synth.SHAPES["ml-10m"]
-        sides = round(users * scale**0.5), round(items * scale**0.5), round(clicks * scale)
-        return as_clicks(synth.generate(synth.resize_shape(shape, *sides), 0)[0]), "generated"
-    table = read_ratings(require_data(conditions.data, "ncf/ml-1m.train.rating"))
-    return as_clicks(table.take(table.users < conditions.scale * table.shape[0])), "real"
+def make_clicks(scale):
+    """Return a fraction of the clicks of MovieLens 20M's shape."""
+    users, items, clicks = 138_493, 26_744, 20_000_263
+    sides = round(users * scale**0.5), round(items * scale**0.5), round(clicks * scale)
+    return as_clicks(synth.generate(synth.resize_shape(synth.SHAPES["ml-10m"], *sides), 0)[0])
 
 
 def prepare_ials(clicks, factors, row_solver, device):
     """Return the run.Run of iALS with a row solver."""
-    return make_ials(device, n_factors=factors, row_solver=row_solver, **IALS).prepare(clicks)
-
-
-def row_solvers(factors):
-    """Return the row solvers for a number of factors: a block must hold the matrix for elimination."""
-    return [solver for solver in ROW_SOLVERS[1:] if solver != "cholesky" or factors <= MOST_FACTORS]
+    return make_ials(n_factors=factors, row_solver=row_solver, device=device, random_state=0, **IALS).prepare(clicks)
 
 
 def ials(conditions):
     """Time an epoch of iALS, both sides, by each row solver; on real clicks, measure the quality."""
     for name in conditions.select((REAL, LARGE)):
-        clicks, kind = make_clicks(name, conditions)
-        data = shape_name(name, conditions.scale), kind
-        ncf = read(conditions.data) if name == REAL and conditions.scale == 1 else None
-        for factors in FACTORS:
-            solvers = row_solvers(factors)
-            results = {solver: measure_ials(clicks, factors, solver, conditions.device, ncf) for solver in solvers}
-            fastest = min(solvers, key=lambda solver: np.median(results[solver][0]))
-            for solver, (samples, quality) in results.items():
-                parts = f"{len(clicks):,} clicks", quality, "the fastest way" * (solver == fastest)
-                note = "; ".join(filter(None, parts))
-                yield Row(f"one epoch iALS F={factors} by {solver}", *data, samples, "ms", note)
+        ncf = read(conditions.data, conditions.scale) if name == REAL else None
+        clicks, kind = (ncf.clicks, "real") if ncf else (make_clicks(conditions.scale), "generated")
+        for factors, solver in itertools.product(FACTORS, ROW_SOLVERS[1:]):
+            if solver != "gradients" and factors > MOST_FACTORS:  # a block must hold the matrix
+                continue
+            samples, quality = measure_ials(clicks, factors, solver, conditions.device, ncf)
+            note = "; ".join(filter(None, (f"{len(clicks):,} clicks", quality)))
+            what = f"one epoch iALS F={factors} by {solver}"
+            yield Row(what, shape_name(name, conditions.scale), kind, samples, "ms", note)
 
 
 def measure_ials(clicks, factors, row_solver, device, ncf):
@@ -255,7 +234,6 @@ def check_scores(run):
 
 
 TARGET, SECONDS = 0.65, 120.0
-PRINTED = {"GMF": 219.6, "MLP": 940.4, "NeuMF": 308.5, "CULSH-MF": 0.0343}  # seconds on a P100
 
 
 def clicks(conditions):
@@ -276,10 +254,9 @@ def clicks(conditions):
 def rows(name, curves, shape, suffix=""):
     """Yield rows of the time, if all LearningCurves reach the target, and of the final HR and NDCG."""
     epochs = [curve.epoch_to(TARGET) for curve in curves]
-    printed = f"the paper: {PRINTED[name]:g} s" if name in PRINTED else "not in the paper's table"
     if None not in epochs:
         times = [1e3 * curve.times[epoch] for curve, epoch in zip(curves, epochs)]
-        note = make_note(curves, epochs, printed, suffix)
+        note = make_note(curves, epochs, suffix)
         yield Row(f"Table 10 time to HR {TARGET} {name}", shape, "real", times, "ms", note)
     for index, metric in enumerate(METRICS.values()):
         samples = [curve.final[index] for curve in curves]
@@ -287,13 +264,13 @@ def rows(name, curves, shape, suffix=""):
         yield Row(f"Table 10 {metric} {name}", shape, "real", samples, metric, note)
 
 
-def make_note(curves, epochs, text, suffix):
+def make_note(curves, epochs, *texts):
     """Return the note of a row, by the first LearningCurve."""
     curve = curves[0]
     parts = ", ".join(f"{name} {1e3 * seconds:.4g} ms" for name, seconds in curve.parts.items())
     end = f"HR {TARGET} not reached" if None in epochs else f"reached in epoch {epochs[0] + 1} of {len(curve.quality)}"
     start = f"{end}, {curve.times[-1]:.3g} s of training in all"
-    return "; ".join(filter(None, (start, parts and f"before: {parts}", text, suffix)))
+    return "; ".join(filter(None, (start, parts and f"before: {parts}", *texts)))
 
 
 def final_means(curves):

@@ -30,20 +30,19 @@ ACCELERATED = PAPER_OPTIONS._replace(decay=None, accelerate=True)
 
 
 class Shape(NamedTuple):
-    """vertices; rows and columns of a slice; the paper's seconds as text; options of the 20 iterations."""
+    """vertices; rows and columns of a slice; options of the 20 iterations."""
 
     vertices: int
     side: int
-    paper: str
     options: Options = PAPER_OPTIONS
 
 
 SHAPES = {
-    "ego-facebook": Shape(4039, 50, "the paper's RTX6000 6.75 s, its baseline 522 s, MATLAB 1,052 s"),
-    "64x64x2100": Shape(2100, 64, "the paper's RTX6000 2.47 s, its baseline 149.54 s"),
-    "512x512x2600": Shape(2600, 512, "the paper's RTX6000 (24 GB): out of memory", ACCELERATED),
+    "ego-facebook": Shape(4039, 50),
+    "64x64x2100": Shape(2100, 64),
+    "512x512x2600": Shape(2600, 512, ACCELERATED),  # the paper's GPU with 24 GB is too small
 }
-TABLE_3 = {0.1: 0.001, 0.2: 0.008, 0.3: 0.018, 0.4: 0.032, 0.5: 0.038}  # the paper's error by the fraction missing
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # missing slices of Table 3
 
 
 class Case(NamedTuple):
@@ -53,7 +52,6 @@ class Case(NamedTuple):
     basis : Fourier basis
     name, data : of the rows
     device : device.Device
-    paper : the paper's seconds, for a note
     options : path.Options of the 20 iterations
     workspace : holds the basis on a GPU from run to run
     """
@@ -63,7 +61,6 @@ class Case(NamedTuple):
     name: str
     data: str
     device: object
-    paper: str
     options: Options
     workspace: Workspace
 
@@ -83,16 +80,16 @@ def generate_case(adjacency, side, missing, device, data="generated"):
     basis = fourier_basis(adjacency, device=device, workspace=workspace)  # the generator reads it from disk
     graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=max(1, side // 10), missing=missing)
     name = f"{side}x{side}x{adjacency.shape[0]}"
-    return Case(graph, basis, name, data, device, "", PAPER_OPTIONS, workspace)
+    return Case(graph, basis, name, data, device, PAPER_OPTIONS, workspace)
 
 
 def make_case(name, conditions):
     """Return the Case of a shape, 20 % of whose slices are missing."""
-    vertices, side, paper, options = SHAPES[name]
+    vertices, side, options = SHAPES[name]
     graph = make_graph(name, conditions, max(2, round(conditions.scale * vertices)))
     case = generate_case(graph[0], side, 0.2, conditions.device, graph[1])
     title = shape_name(f"{name} {side}x{side}" if "x" not in name else name, conditions.scale)
-    return case._replace(name=title, paper=f"; {paper}" if conditions.scale == 1 else "", options=options)
+    return case._replace(name=title, options=options)
 
 
 def make_session(case, basis=None, tensor=None):
@@ -196,7 +193,6 @@ def iteration_rows(case):
     kind = "accelerated" if case.options.accelerate else "the paper's own steps"
     copies = "upload of the tensor (the basis is there)" if case.device.is_cuda else "tensor and basis's copy"
     note = f"{kind}; basis in memory; {copies}, first thresholds and 20 steps counted; relative error {error:.4f}"
-    note += case.paper
     yield Row("20 iterations, basis cached", case.name, case.data, times, "s", note)
     return times
 
@@ -255,7 +251,6 @@ COUNTS = range(100, 4601, 500)  # vertices k of Figs. 6 to 9
 SIDES = {"Fig. 6": 64, "Fig. 7": 128, "Fig. 8": 512}
 RATES = tuple(0.05 * step for step in range(1, 11))  # missing slices of Fig. 10
 SPEEDUPS = {"Fig. 6": 60.50, "Fig. 7": 15.55, "Fig. 8": 2.46}  # of the paper's optimized code, at most
-PRINTED_2 = {"total": 2.47, "thresholding": 1.43, "transform": 0.27, "copy": 0.11}  # seconds of the optimized code
 ALGORITHMS = {"the paper's algorithm": PAPER_OPTIONS, "gpukit's default": Options()}
 
 
@@ -292,18 +287,13 @@ def time_case(case):
 
 def sweep(conditions, figure):
     """Time 20 iterations of slices of one size for growing k."""
-    for count, case in random_cases(conditions, SIDES[figure], COUNTS):
+    side = SIDES[figure]
+    for count, case in random_cases(conditions, side, COUNTS):
         times, error = time_case(case)
-        printed = f"; the paper: {PRINTED_2['total']} s" if (figure, count) == ("Fig. 6", 2100) else ""
         note = f"{case.name}, relative error {error:.3g}; the paper's optimized code: at most {SPEEDUPS[figure]} times "
-        note += f"its baseline{printed}"
-        shape = sweep_name(conditions, SIDES[figure])
+        note += "its baseline"
+        shape = shape_name(f"{side}x{side}xk", conditions.scale)
         yield Row(f"{figure} 20 iterations, k={count}", shape, case.data, times, "s", note)
-
-
-def sweep_name(conditions, side):
-    """Return the shape of the rows of a sweep over k."""
-    return shape_name(f"{side}x{side}xk", conditions.scale)
 
 
 fig6, fig7, fig8 = (partial(sweep, figure=figure) for figure in SIDES)
@@ -314,36 +304,33 @@ def table2(conditions):
     from gpukit.imputation import GraphImputer
 
     _, case = next(random_cases(conditions, 64, (2100,)))
-    times, _ = time_case(case)
-    yield Row("Table 2 total", case.name, case.data, times, "s", f"the paper: {PRINTED_2['total']} s")
-    device, options = str(case.device).split()[0], PAPER_OPTIONS._asdict()
-    model = GraphImputer(weights="slice", center="none", device=device, **options)
+    model = GraphImputer(weights="slice", center="none", device=str(case.device).split()[0], **PAPER_OPTIONS._asdict())
     model.fit(case.graph.adjacency, case.graph.tensor, case.graph.mask)
-    for stage, stage_seconds in model.stages_.items():
-        printed = f"the paper: {PRINTED_2[stage]} s" if stage in PRINTED_2 else "not in the paper's table"
-        yield Row(f"Table 2 {stage}", case.name, case.data, [stage_seconds], "s", printed)
     arrays = arrays_of(case.device)  # a CPU copies nothing
-    times = seconds(lambda: arrays.fetch(arrays.resident(case.graph.tensor, case.graph.tensor.dtype)), 5)
-    yield Row("Table 2 copy", case.name, case.data, times, "s", f"the paper: {PRINTED_2['copy']} s; there and back")
+    copies = seconds(lambda: arrays.fetch(arrays.resident(case.graph.tensor, case.graph.tensor.dtype)), 5)
+    parts = {stage: [stage_seconds] for stage, stage_seconds in model.stages_.items()}
+    for part, samples in {"total": time_case(case)[0], **parts, "copy": copies}.items():
+        yield Row(f"Table 2 {part}", case.name, case.data, samples, "s", "there and back" * (part == "copy"))
+
+
+def error_rows(what, shape, case, note=""):
+    """Yield the row of each algorithm's relative error."""
+    for name, options in ALGORITHMS.items():
+        error = check_recovered(case, fitted_session(case, options), np.inf)
+        yield Row(f"{what}, {name}", shape, case.data, [error], "relative error", note)
 
 
 def table3(conditions):
     """Measure the relative error by the share of observed slices."""
-    for rate, case in ego_cases(conditions, TABLE_3):
-        for name, options in ALGORITHMS.items():
-            error = check_recovered(case, fitted_session(case, options), np.inf)
-            note = f"the paper: {TABLE_3[rate]}, of its own values"
-            yield Row(f"Table 3 observed {1 - rate:g} N, {name}", case.name, case.data, [error], "relative error", note)
+    for rate, case in ego_cases(conditions, SHARES):
+        yield from error_rows(f"Table 3 observed {1 - rate:g} N", case.name, case)
 
 
 def fig9(conditions):
     """Measure the relative error of 64 x 64 x k for growing k."""
+    shape = shape_name("64x64xk", conditions.scale)
     for count, case in random_cases(conditions, 64, COUNTS):
-        for name, options in ALGORITHMS.items():
-            error = check_recovered(case, fitted_session(case, options), np.inf)
-            note = f"{case.name}; the paper: 1e-05, in the order of"
-            shape = sweep_name(conditions, 64)
-            yield Row(f"Fig. 9 k={count}, {name}", shape, case.data, [error], "relative error", note)
+        yield from error_rows(f"Fig. 9 k={count}", shape, case, case.name)
 
 
 def fig10(conditions):
@@ -354,5 +341,4 @@ def fig10(conditions):
         means.append(float(np.median(times)))
         note = f"relative error {error:.3g}"
         yield Row(f"Fig. 10 {rate:.0%} missing", case.name, case.data, times, "s", note)
-    note = "the paper: 6.75 s"  # of the optimized code
-    yield Row("Fig. 10 mean over the shares", case.name, case.data, [float(np.mean(means))], "s", note)
+    yield Row("Fig. 10 mean over the shares", case.name, case.data, [float(np.mean(means))], "s")

@@ -7,6 +7,7 @@ import importlib
 import os
 import subprocess
 import time
+from fnmatch import fnmatchcase
 from importlib import metadata
 from pathlib import Path
 from statistics import NormalDist
@@ -21,6 +22,10 @@ from gpukit.errors import DataError
 QUANTILE = NormalDist().inv_cdf(0.95)  # standard deviations on either side that hold 90 % of a normal distribution
 MOVIELENS, MOVIELENS_FILE = "MovieLens 1M", "ml-1m/ratings.dat"
 COLUMNS = ("what", "shape", "data", "device", "versions", "commit", "p20", "p50", "p80", "unit", "samples", "note")
+
+
+class MissingDataError(DataError):
+    """Real data that a benchmark needs are missing."""
 
 
 class Row(NamedTuple):
@@ -44,13 +49,11 @@ def commit():
     """Return $GPUKIT_COMMIT, or git's commit with a + if files have changed."""
     if os.environ.get("GPUKIT_COMMIT"):
         return os.environ["GPUKIT_COMMIT"]
-    git = ["git", "-C", Path(__file__).parent]
+    describe = ["git", "-C", Path(__file__).parent, "describe", "--always", "--exclude=*", "--dirty=+"]
     try:
-        head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
-        changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, text=True).stdout
+        return subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return head.strip() + ("+" if changed.strip() else "")
 
 
 def line(row, device):
@@ -70,6 +73,29 @@ def append(path, lines):
         writer.writerows(lines)
 
 
+@functools.cache
+def printed_values():
+    """Return the dicts of papers.csv: a row's what (*: any text), first word of its shape (*: any), value, unit, of."""
+    with open(Path(__file__).with_name("papers.csv"), newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def find_printed(row):
+    """Return the dict of papers.csv for a Row; None without one."""
+    shapes = "*", row.shape.split()[0].lower()
+    lines = (line for line in printed_values() if line["shape"] in shapes and fnmatchcase(row.what, line["what"]))
+    return next(lines, None)
+
+
+def add_printed(row):
+    """Return a Row with the paper's value in its note, if papers.csv has one."""
+    line = find_printed(row)
+    if line is None:
+        return row
+    text = f"the paper: {line['value']} {line['unit']}".rstrip() + (f", {line['of']}" if line["of"] else "")
+    return row._replace(note=f"{row.note}; {text}" if row.note else text)
+
+
 def find_data(folder, name):
     """Return the path of real data below a folder (None: no folder), or None if it does not exist."""
     path = None if folder is None else Path(folder) / name
@@ -77,10 +103,10 @@ def find_data(folder, name):
 
 
 def require_data(folder, name):
-    """Return the path of real data below a folder; raise DataError if it does not exist."""
+    """Return the path of real data below a folder; raise MissingDataError if it does not exist."""
     path = find_data(folder, name)
     if path is None:
-        raise DataError(f"{name} is needed: set GPUKIT_DATA to the folder that holds it.")
+        raise MissingDataError(f"{name} is needed: set GPUKIT_DATA to the folder that holds it.")
     return path
 
 

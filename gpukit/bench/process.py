@@ -7,7 +7,6 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,28 +27,18 @@ def peak():
 read(sys.argv[2])
 before, start = peak(), time.perf_counter()
 table = read(sys.argv[1])
-print(time.perf_counter() - start, peak() - before, {figures})
+print(time.perf_counter() - start, peak() - before, len(table))
 """
 
 
-class Reading(NamedTuple):
-    """Seconds and peak bytes above the start of each process; figures: printed by all of them."""
+def read_in_processes(reader, big, small, repeat=3):
+    """Return (seconds, peak bytes above the start, rows of the table) of processes that read a big file after a small.
 
-    seconds: list
-    peaks: list
-    figures: list
-
-
-def read_in_processes(reader, figures, big, small, repeat=3):
-    """Return the Reading of a big file after a small one; one more process warms up.
-
-    reader: Python code that defines `read`, a function of a path; figures: expressions of `table`, its result, that
-    show whether it is right.
+    reader: Python code that defines `read`, a function of a path. One more process warms up.
     """
-    call = [sys.executable, "-c", READER.format(reader=reader, figures=figures), str(big), str(small)]
+    call = [sys.executable, "-c", READER.format(reader=reader), str(big), str(small)]
     outputs = [subprocess.run(call, check=True, capture_output=True, text=True).stdout for _ in range(repeat + 1)]
-    runs = [[float(word) for word in output.split()] for output in outputs[1:]]
-    return Reading([run[0] for run in runs], [run[1] for run in runs], runs[0][2:])
+    return zip(*(map(float, output.split()) for output in outputs[1:]))
 
 
 READERS = {
@@ -95,13 +84,13 @@ def reading(conditions):
 
 def reading_rows(name, kind, shape, ratings, big, small):
     """Yield the rows of the time and the memory of one of READERS."""
-    result = read_in_processes(READERS[name], "len(table)", big, small)
-    if result.figures != [len(ratings)]:
-        raise DataError(f"{name} read {result.figures[0]:.0f} of the csv file's {len(ratings)} ratings.")
+    times, peaks, counts = read_in_processes(READERS[name], big, small)
+    if set(counts) != {len(ratings)}:
+        raise DataError(f"{name} read {counts[0]:.0f} of the csv file's {len(ratings)} ratings.")
     what = f"reading a csv file{kind}{'' if name == 'gpukit' else ' by ' + name}"
-    yield Row(what, shape, "generated", result.seconds, "s")
-    times = [peak / ratings.nbytes for peak in result.peaks]
-    yield Row(f"memory of {what}", shape, "generated", times, "times the arrays", "peak above the start")
+    yield Row(what, shape, "generated", list(times), "s")
+    shares = [peak / ratings.nbytes for peak in peaks]
+    yield Row(f"memory of {what}", shape, "generated", shares, "times the arrays", "peak above the start")
 
 
 SAMPLES = 3
@@ -168,7 +157,7 @@ def rows_of(folder, what, shape, data, commands):
             *before, last = commands
             for words in before:
                 run(words)
-            samples.append([*seconds(functools.partial(run, last), 2, warm_up=0)])
+            samples.append(seconds(functools.partial(run, last), 2, warm_up=0))
     note = f"fresh process, {get_num_threads()} threads"
     for run_name, column in zip(("first", "second"), zip(*samples)):
         yield Row(f"the {run_name} run of {what}", shape, data, list(column), "s", note)

@@ -1,7 +1,7 @@
 """Benchmark `ranks`: two, four and eight ranks compared with one, GPUs of a host or processes that share the CPU.
 
-A rank runs a function (team, folder, ..., device), which returns its entries on rank 0: [{"what", "samples" in
-milliseconds, "note"}]. In the imputation rank 0 measures, and the others serve it.
+A rank runs a function (team, folder, ..., device), which returns its entries on rank 0: [(what, samples in
+milliseconds, note)]. In the imputation rank 0 measures, and the others serve it.
 """
 
 import functools
@@ -29,7 +29,7 @@ from gpukit.bench.measurement import (
     to_host,
 )
 from gpukit.bench.ranking import TOLERANCES, generate_documents
-from gpukit.bench.ratings import CASES, CLOSE, convert_stars, generate_split, make_estimators, model_label
+from gpukit.bench.ratings import CASES, CLOSE, ESTIMATORS, convert_stars, generate_split, model_label
 from gpukit.device.place import gpu_count
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DataError, GpukitError
@@ -53,13 +53,13 @@ def ranks(conditions):
             for part, ratings in zip(("train", "test"), generate_split(name, conditions.scale)):
                 write_ratings(ratings, Path(folder, f"{part}.gkr"))
             for model, factors in CASES:  # new ranks for each, so that rows appear as they are measured
-                yield from run_sizes(conditions, "factorization", folder, name, model, factors)
+                yield from run_ranks(conditions, "factorization", folder, name, model, factors)
     usual, more = TENSORS[conditions.device.is_cuda]
     tasks = [("ranking", name) for name in conditions.select(("mslr-web30k",))]
     tasks += [("imputation", name) for name in conditions.select((usual,), (more,))]
     for benchmark, name in tasks:
         with tempfile.TemporaryDirectory() as folder:
-            yield from run_sizes(conditions, benchmark, folder, name, conditions.scale)
+            yield from run_ranks(conditions, benchmark, folder, name, conditions.scale)
 
 
 def list_sizes(device):
@@ -68,21 +68,16 @@ def list_sizes(device):
     return [2**n for n in range(1, most.bit_length())]
 
 
-def run_sizes(conditions, benchmark, folder, name, *arguments):
+def run_ranks(conditions, benchmark, folder, name, *arguments):
     """Yield rows of a benchmark of TASKS on a shape by each number of ranks, which share a folder."""
-    for size in list_sizes(conditions.device):
-        yield from run_ranks(conditions, size, benchmark, folder, name, *arguments)
-
-
-def run_ranks(conditions, size, benchmark, folder, name, *arguments):
-    """Yield rows of a benchmark of TASKS on a shape by `size` ranks, which share a folder."""
     is_cuda = conditions.device.is_cuda
     words = [*map(str, (benchmark, folder, name, *arguments)), "cuda" if is_cuda else "cpu"]
-    if launch(words, size, make_rank_settings(size, is_cuda), COMMAND):
-        raise GpukitError(f"the benchmark's ranks failed in {benchmark}; their messages are above.")
-    for entry in json.loads(Path(folder, "entries.json").read_text()):
-        what = f"{entry['what']}, {size} ranks"
-        yield Row(what, shape_name(name, conditions.scale), "generated", entry["samples"], "ms", entry["note"])
+    for size in list_sizes(conditions.device):
+        if launch(words, size, make_rank_settings(size, is_cuda), COMMAND):
+            raise GpukitError(f"the benchmark's ranks failed in {benchmark}; their messages are above.")
+        for what, samples, note in json.loads(Path(folder, "entries.json").read_text()):
+            shape = shape_name(name, conditions.scale)
+            yield Row(f"{what}, {size} ranks", shape, "generated", samples, "ms", note)
 
 
 def main():
@@ -101,7 +96,7 @@ def factorization(team, folder, name, model, factors, device):
     """
     far = 0.01  # stars of RMSE between one rank and all that mean a failed training
     train, test = (read_ratings(Path(folder, f"{part}.gkr")) for part in ("train", "test"))
-    estimator = dict(make_estimators(int(factors)))[model].set_params(device=device)
+    estimator = ESTIMATORS[model](int(factors), device=device)
     single, shared = (train_team(estimator, train, test, ranks) for ranks in (ALONE, team))
     if team.rank:
         return []
@@ -137,14 +132,14 @@ def make_entries(label, single, shared, target):
     """Return the entries of the Trainings of one rank and of all; target: RMSE to reach."""
     note = f"one rank {statistics.median(single.samples):.4g} ms; RMSE {shared.last:.4f} after "
     note += f"{len(shared.curves[0].errors)} epochs, one rank {single.last:.4f}"
-    entries = [{"what": f"one epoch {label}", "samples": shared.samples, "note": note}]
+    entries = [(f"one epoch {label}", shared.samples, note)]
     samples, single_times = (trainings.times_to(target) for trainings in (shared, single))
     if samples is None or single_times is None:
         return entries
     first = 1e3 * statistics.median(curve.times[0] for curve in shared.curves)
     note = f"to RMSE {target:.4f}, between epochs; one rank {statistics.median(single_times):.4g} ms; "
     note += f"the first epoch {first:.4g} ms"
-    return [*entries, {"what": f"time to converge {label}", "samples": samples, "note": note}]
+    return [*entries, (f"time to converge {label}", samples, note)]
 
 
 def train_team(estimator, train, test, team):
@@ -222,7 +217,7 @@ def ranking(team, folder, name, scale, device):
         )
         what = f"one product with the Hessian in {'float64' if exact else 'float32'}, answer on the host"
         note = f"one rank {statistics.median(single_samples):.4g} ms"
-        entries.append({"what": what, "samples": samples, "note": note})
+        entries.append((what, samples, note))
     run.session.finish(result)
     return entries
 
@@ -254,7 +249,7 @@ def compare(case, team):
     check_error(f"estimate of {team.size} ranks", error, close)
     texts = ", ".join(f"{name} {value:.3g}" for name, value in parts.items())
     note = f"one rank {np.median(single_samples):.4g} ms; rank 0's parts, ms: {texts}; {type(worker.lines).__name__}; "
-    return [{"what": "a step of the imputation", "samples": samples, "note": f"{note}answers {error:.1g} apart"}]
+    return [("a step of the imputation", samples, f"{note}answers {error:.1g} apart")]
 
 
 def step_milliseconds(session, options):

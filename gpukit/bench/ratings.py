@@ -7,11 +7,11 @@ import io
 import itertools
 import time
 import warnings
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit import factorization
 from gpukit.bench.measurement import (
     MOVIELENS,
     MOVIELENS_FILE,
@@ -31,6 +31,7 @@ from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.ratings import Ratings, read_ratings, synth, synth_ratings
 
+ESTIMATORS = {"CUSGD++": MatrixFactorization, "CULSH-MF": LSHMF}  # functions of F; K = 32
 CLOSE = 0.001  # stars: an RMSE this close to the lowest one counts as converged
 SEEDS = range(5)
 SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
@@ -69,11 +70,6 @@ def drop_unused_ids(ratings):
     return Ratings(users, items, ratings.values, user_ids, item_ids)
 
 
-def make_estimators(factors):
-    """Return (name, unfitted estimator) of both models with F = factors and K = 32."""
-    return (("CUSGD++", MatrixFactorization(n_factors=factors)), ("CULSH-MF", LSHMF(n_factors=factors)))
-
-
 def model_label(name, factors):
     """Return 'CUSGD++ F=32' or 'CULSH-MF F=32 K=32'."""
     return f"{name} F={factors}{' K=32' * name.startswith('CULSH-MF')}"
@@ -86,28 +82,25 @@ def time_convergence(estimator, train, test, device):
     return Curve(*record_training(run, judge.rmse), run.clock.seconds)
 
 
-def epoch_samples(run, device):
-    """Return [milliseconds] of epochs of a run.Run after a check of the factors; on a GPU without launches."""
+def epochs(conditions):
+    """Time an epoch at the default rates."""
+    for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
+        for factors, name in itertools.product((32, 128), ESTIMATORS):
+            samples = epoch_samples(ESTIMATORS[name](factors, device=conditions.device).prepare(train))
+            yield Row(f"one epoch {model_label(name, factors)}", shape, "generated", samples, "ms")
+
+
+def epoch_samples(run):
+    """Return [milliseconds] of epochs of a run.Run, on a GPU without launches, before a check of the factors."""
     numbers = itertools.count()
-
-    def run_epoch():
-        epoch = next(numbers)
-        run.session.start_epoch(run.settings.epoch_rates(epoch), schedule.turn_key(run.settings.seed, epoch))
-
-    samples = time_step(run_epoch, device, 9, 5, warm_up=2)
+    samples = time_step(lambda: start_epoch(run, next(numbers)), run.device, 9, 5, warm_up=2)
     check_finite(run.session)
     return samples
 
 
-def epochs(conditions):
-    """Time an epoch at the default rates."""
-    for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
-        for factors in (32, 128):
-            for name, estimator in make_estimators(factors):
-                run = estimator.set_params(device=conditions.device).prepare(train)
-                samples = epoch_samples(run, conditions.device)
-                yield Row(f"one epoch {model_label(name, factors)}", shape, "generated", samples, "ms")
-                del run
+def start_epoch(run, number):
+    """Queue an epoch of a run.Run."""
+    run.training.start(run.settings.epoch_rates(number), schedule.turn_key(run.settings.seed, number))
 
 
 def check_finite(session):
@@ -133,35 +126,12 @@ def accuracy(conditions):
         yield Row(f"test RMSE {name}", MOVIELENS, "real", samples, "RMSE", "five seeds, defaults")
 
 
-def synchronize(device):
-    """Wait until a GPU has finished its queue."""
-    if device.is_cuda:
-        from gpukit._cuda import cuda
-
-        cuda.synchronize()
-
-
-PAPER_DATA = {"netflix": "Netflix", "ml-10m": "MovieLens 10M", "yahoo": "Yahoo! Music"}  # columns of the tables
-
-
 def read_inputs(conditions, shapes=("ml-10m",), more=("netflix", "yahoo")):
     """Yield (train, test, name, 'real' or 'generated') of MovieLens 1M and of the usual or named shapes."""
     if conditions.data is not None and not conditions.shapes:
         yield *split_movielens(conditions.data), MOVIELENS, "real"
     for _, name, (train, test) in conditions.generate(generate_split, shapes, more):
         yield train, test, name, "generated"
-
-
-def printed_column(shape):
-    """Return (index, name) of a shape's column in the printed tables; MovieLens 10M's for other shapes."""
-    key = shape.split()[0] if shape.split()[0] in PAPER_DATA else "ml-10m"
-    return list(PAPER_DATA).index(key), PAPER_DATA[key]
-
-
-def time_call(function):
-    """Return (function(), its seconds)."""
-    start = time.perf_counter()
-    return function(), time.perf_counter() - start
 
 
 CASES = ("CUSGD++", 32), ("CUSGD++", 128), ("CULSH-MF", 32)
@@ -189,7 +159,7 @@ def measure(estimator, train, test, device, limit=None, repeat=9):
         for _ in range(repeat):
             start = time.perf_counter()
             for epoch in range(queued):
-                run.training.start(run.settings.epoch_rates(epoch), schedule.turn_key(run.settings.seed, epoch))
+                start_epoch(run, epoch)
             run.session.finish()
             samples.append(1e3 * (time.perf_counter() - start) / queued)
         check_finite(run.session)
@@ -203,7 +173,7 @@ def out_of_core(conditions):
         return
     for _, shape, (train, test) in conditions.generate(generate_split, ("netflix",), ("ml-10m", "yahoo")):
         for model, factors in CASES:
-            estimator, label = dict(make_estimators(factors))[model], model_label(model, factors)
+            estimator, label = ESTIMATORS[model](factors), model_label(model, factors)
             whole = measure(estimator, train, test, conditions.device)
             whole = whole._replace(training=None)  # frees its memory
             for name, share in SHARES.items():
@@ -226,9 +196,6 @@ def describe(result, whole, limit):
     )
 
 
-FILMTRUST = "filmtrust/ratings.txt"
-
-
 def defaults(conditions):
     """Measure the test RMSE of each predictor on 90/10 splits of each set of ratings."""
     for name, ratings, seeds in read_sets(conditions.data, conditions.scale):
@@ -246,21 +213,20 @@ def lowest_rmse(predictor, train, test):
 
 def read_sets(folder, scale=1.0):
     """Yield (name, Ratings, number of seeds); scale: fraction of their ratings, for tests of the benchmark."""
-    seeds_filmtrust, seeds, n_users = 5, 2, 500
-    yield "FilmTrust", thin(read_ratings(require_data(folder, FILMTRUST)), scale), seeds_filmtrust
+    n_users = 500
+    yield "FilmTrust", thin(read_ratings(require_data(folder, "filmtrust/ratings.txt")), scale), 5
     ratings = read_movielens(folder)
     for share in (0.01, 0.05, 0.2):
-        yield f"{MOVIELENS}, {share:.0%} of the ratings", thin(ratings, share * scale), seeds
+        yield f"{MOVIELENS}, {share:.0%} of the ratings", thin(ratings, share * scale), 2
     users = np.random.default_rng(0).choice(ratings.shape[0], n_users, replace=False)
-    by_few = drop_unused_ids(ratings.take(np.isin(ratings.users, users)))
-    yield f"{MOVIELENS}, {n_users} of the users", thin(by_few, scale), seeds
+    yield f"{MOVIELENS}, {n_users} of the users", thin(ratings.take(np.isin(ratings.users, users)), scale), 2
 
 
 def thin(ratings, share):
     """Return a random fraction of the ratings, without unused ids."""
-    if share == 1.0:
-        return ratings
-    return drop_unused_ids(ratings.take(np.random.default_rng(0).random(len(ratings)) < share))
+    if share < 1.0:
+        ratings = ratings.take(np.random.default_rng(0).random(len(ratings)) < share)
+    return drop_unused_ids(ratings)
 
 
 SURPRISE = {  # the package's defaults, and settings for sparser and denser ratings
@@ -296,60 +262,48 @@ def _damped_means(rows, residuals, count, damping):
     return np.bincount(rows, residuals, count) / (np.bincount(rows, minlength=count) + damping)
 
 
-def libmf(n_factors):
-    """Return the predictor of LIBMF's matrix factorization on one thread."""
+def libmf(n_factors, train, test):
+    """Predict by LIBMF's matrix factorization on one thread."""
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints when it is imported
+        from libmf import mf
 
-    libmf_decays, libmf_iterations = (0.03, 0.06, 0.1, 0.15), 20
-
-    def predict(train, test):
-        with contextlib.redirect_stdout(io.StringIO()):  # it prints when it is imported
-            from libmf import mf
-
-        triples = np.stack([train.users, train.items, train.values], axis=1)
-        for decay in libmf_decays:
-            decays = {"lambda_p1": 0.0, "lambda_q1": 0.0, "lambda_p2": decay, "lambda_q2": decay}  # 1: of L1 norms
-            model = mf.MF(k=n_factors, nr_threads=1, nr_iters=libmf_iterations, quiet=True, **decays)
-            model.fit(triples)
-            users, items = model.p_factors(), model.q_factors()  # its own predict confuses rows
-            known = (test.users < len(users)) & (test.items < len(items))
-            predicted = np.full(len(test), np.nan)
-            predicted[known] = (users[test.users[known]] * items[test.items[known]]).sum(axis=1)
-            yield np.where(np.isnan(predicted), train.values.mean(dtype=np.float64), predicted)  # NaN: never rated
-
-    return predict
+    triples = np.stack([train.users, train.items, train.values], axis=1)
+    for decay in (0.03, 0.06, 0.1, 0.15):
+        decays = {"lambda_p1": 0.0, "lambda_q1": 0.0, "lambda_p2": decay, "lambda_q2": decay}  # 1: of L1 norms
+        model = mf.MF(k=n_factors, nr_threads=1, nr_iters=20, quiet=True, **decays)
+        model.fit(triples)
+        users, items = model.p_factors(), model.q_factors()  # its own predict confuses rows
+        known = (test.users < len(users)) & (test.items < len(items))
+        predicted = np.full(len(test), np.nan)
+        predicted[known] = (users[test.users[known]] * items[test.items[known]]).sum(axis=1)
+        yield np.where(np.isnan(predicted), train.values.mean(dtype=np.float64), predicted)  # NaN: never rated
 
 
-def surprise(name):
-    """Return the predictor of an algorithm of Surprise."""
+def surprise(name, train, test):
+    """Predict by an algorithm of Surprise."""
+    import pandas
+    import surprise as package
 
-    def predict(train, test):
-        import pandas
-        import surprise as package
-
-        frame = pandas.DataFrame({"user": train.users, "item": train.items, "rating": train.values})
-        reader = package.Reader(rating_scale=train.scale)
-        ratings = package.Dataset.load_from_df(frame, reader).build_full_trainset()
-        for setting in SURPRISE[name]:
-            model = getattr(package, name)(random_state=0, **setting).fit(ratings)
-            yield np.array([model.predict(*pair).est for pair in zip(test.users.tolist(), test.items.tolist())])
-
-    return predict
+    frame = pandas.DataFrame({"user": train.users, "item": train.items, "rating": train.values})
+    reader = package.Reader(rating_scale=train.scale)
+    ratings = package.Dataset.load_from_df(frame, reader).build_full_trainset()
+    for setting in SURPRISE[name]:
+        model = getattr(package, name)(random_state=0, **setting).fit(ratings)
+        yield np.array([model.predict(*pair).est for pair in zip(test.users.tolist(), test.items.tolist())])
 
 
-def gpukit_default(name, device):
-    """Return the predictor of an estimator with its defaults."""
-
-    def predict(train, test):
-        yield getattr(factorization, name)(device=device).fit(train).predict(test, unknown="baseline")
-
-    return predict
+def by_default(model, train, test):
+    """Predict by an unfitted estimator of gpukit."""
+    yield model.fit(train).predict(test, unknown="baseline")
 
 
 def make_predictors(device):
-    """Return {name: predictor} of gpukit and the installed packages."""
+    """Return {name: function of (train, test) that yields predictions} of gpukit and the installed packages."""
     predictors = {"global mean": global_mean, "damped biases (1 to 25)": damped_biases}
     if importlib.util.find_spec("libmf"):
-        predictors |= {f"LIBMF k={count}": libmf(count) for count in (32, 128)}
+        predictors |= {f"LIBMF k={count}": partial(libmf, count) for count in (32, 128)}
     if importlib.util.find_spec("surprise"):
-        predictors |= {"Surprise SVD": surprise("SVD"), "Surprise SVD++": surprise("SVDpp")}
-    return predictors | {f"{name}, defaults": gpukit_default(name, device) for name in ("MatrixFactorization", "LSHMF")}
+        names = {"Surprise SVD": "SVD", "Surprise SVD++": "SVDpp"}
+        predictors |= {label: partial(surprise, name) for label, name in names.items()}
+    models = ("MatrixFactorization", MatrixFactorization), ("LSHMF", LSHMF)
+    return predictors | {f"{name}, defaults": partial(by_default, kind(device=device)) for name, kind in models}

@@ -106,62 +106,52 @@ def serve(conditions):
     """Time calls of models of ratings with and without neighbours and of one with many items, and load a file."""
     usual, many = make_shapes(conditions.scale)
     options = {**OPTIONS, "device": conditions.device}
-    shape = shape_name("netflix", conditions.scale)
-    model = fit_model(MatrixFactorization(**options), usual)
-    check_lists(model)
-    note = f"{usual.items:,} items, {len(model._rated.items):,} ratings"
-    yield from call_rows(model, "F=64", shape, note)
-    yield from load_rows(model, shape)
-    del model
-    model = fit_model(LSHMF(n_neighbors=32, search="random", **options), usual)
-    yield call_row(Asker(model), "recommend a user by rating", "F=64 K=32", shape, note)
-    yield call_row(Asker(model), "predict a pair", "F=64 K=32", shape, note)
-    del model
-    model = fit_model(MatrixFactorization(**options), many)
-    check_lists(model)
-    yield from many_rows(model, shape_name(f"{MANY['items']:,} items", conditions.scale))
+    near = LSHMF(n_neighbors=32, search="random", **options)
+    cases = (  # estimator, shape, its name, function that yields (what, milliseconds, note)
+        (MatrixFactorization(**options), usual, "netflix", time_calls),
+        (near, usual, "netflix", time_neighbours),
+        (MatrixFactorization(**options), many, f"{MANY['items']:,} items", time_many),
+    )
+    for estimator, shape, name, time_model in cases:
+        model = fit_model(estimator, shape)
+        check_lists(model)
+        text = f"{shape.items:,} items, {len(model._rated.items):,} ratings"
+        for what, samples, *note in time_model(model):
+            yield Row(what, shape_name(name, conditions.scale), "generated", samples, "ms", "; ".join([text, *note]))
+        del model  # before the next one is fitted
 
 
-def call_row(asker, name, size, shape, note):
-    """Return the Row of one of Asker.calls."""
-    return Row(f"{name}, {size}", shape, "generated", milliseconds(asker.calls()[name], 100, 3), "ms", note)
-
-
-def call_rows(model, size, shape, note):
-    """Yield the rows of single calls, batches and threads."""
-    asker = Asker(model)
-    for name in asker.calls():
-        yield call_row(asker, name, size, shape, note)
-    samples = milliseconds(lambda: model.similar_items(*asker.draw("item")), 9)
-    yield Row(f"similar items by evidence, {size}", shape, "generated", samples, "ms", note)
-    batch, calls, threads = 1000, 100, len(THREADS)  # users; calls of each thread
-    samples = [sample / batch for sample in milliseconds(lambda: model.recommend(asker.draw(n=batch)), 9)]
+def time_calls(model):
+    """Yield single calls, batches and threads, and the loading of the model's file, which is in the file cache."""
+    asker, batch, calls, threads = Asker(model), 1000, 100, len(THREADS)  # users; calls of each thread
+    for name, call in asker.calls().items():
+        yield f"{name}, F=64", milliseconds(call, 100, 3)
+    yield "similar items by evidence, F=64", milliseconds(lambda: model.similar_items(*asker.draw("item")), 9)
     what = f"recommend of {batch:,} users, a user"
-    yield Row(f"{what}, {size}", shape, "generated", samples, "ms", note)
+    yield f"{what}, F=64", [x / batch for x in milliseconds(lambda: model.recommend(asker.draw(n=batch)), 9)]
     samples, total = time_threads(model, lambda asker: model.recommend(asker.draw()), calls)
-    rate = f"{note}; {threads * calls / total:,.0f} calls a second in all"
-    yield Row(f"recommend a user from {threads} threads, {size}", shape, "generated", samples, "ms", rate)
+    rate = f"{threads * calls / total:,.0f} calls a second in all"
+    yield f"recommend a user from {threads} threads, F=64", samples, rate
     totals = [time_threads(model, lambda asker: model.recommend(asker.draw(n=batch)), 1)[1] for _ in range(3)]
-    samples = [1e3 * total / (threads * batch) for total in totals]
-    yield Row(f"{what}, from {threads} threads, {size}", shape, "generated", samples, "ms", note)
-
-
-def load_rows(model, shape):
-    """Yield the row of loading the model's file, which is in the file cache."""
+    yield f"{what}, from {threads} threads, F=64", [1e3 * total / (threads * batch) for total in totals]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         model.save(path)
         samples, size = milliseconds(lambda: load_model(path), 9), path.stat().st_size
-    yield Row("loading a model file", shape, "generated", samples, "ms", f"{size / 1e6:,.0f} MB, checksums checked")
+    yield "loading a model file", samples, f"{size / 1e6:,.0f} MB, checksums checked"
 
 
-def many_rows(model, shape):
-    """Yield the rows of a model with many items, and of a pass over their factors."""
-    note = f"{len(model.item_ids_):,} items"
-    samples = milliseconds(Asker(model).calls()["recommend a user"], 27, 3)
-    yield Row("recommend a user, F=64", shape, "generated", samples, "ms", note)
-    samples = milliseconds(model._head.item_factors.sum, 27, 3)
-    yield Row("numpy's sum of the item factors, F=64", shape, "generated", samples, "ms", note)
+def time_neighbours(model):
+    """Yield the calls that read neighbours."""
+    calls = Asker(model).calls()
+    for name in ("recommend a user by rating", "predict a pair"):
+        yield f"{name}, F=64 K=32", milliseconds(calls[name], 100, 3)
+
+
+def time_many(model):
+    """Yield a list of a user, and a pass over the factors of all items."""
+    yield "recommend a user, F=64", milliseconds(Asker(model).calls()["recommend a user"], 27, 3)
+    yield "numpy's sum of the item factors, F=64", milliseconds(model._head.item_factors.sum, 27, 3)
 
 
 SHAPES, MORE = ("netflix",), ("ml-10m",)

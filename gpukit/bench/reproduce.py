@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.bench import find
+from gpukit.bench.measurement import find_printed
 
 
 def items_of(module, names):
@@ -19,7 +20,6 @@ PAPERS = {  # paper: {item: module.function of gpukit.bench}
     "imputation": items_of("imputation", "table2 table3 fig6 fig7 fig8 fig9 fig10"),
     "ranksvm": items_of("ranking", "table1 table2 table3 fig1"),
 }
-PRINTED = re.compile(r"the paper: (-?\d+(?:\.\d+)?(?:e-?\d+)?)(?![\d.]|,\d{3})(?: (s|ms|MB|%))?")
 POINT = re.compile(r"(\d[\d.e+-]*) s (-?\d[\d.e+-]*)(?=;|$)")
 THOUSAND = {("s", "ms"): 1000.0}  # (unit of the paper, of the row): factor
 COLUMNS = ("item", "what", "shape", "data", "paper", "ours", "unit", "ours/paper", "note")
@@ -59,9 +59,9 @@ def benchmark_row(paper, row):
 
 
 def printed_value(row):
-    """Return the paper's value in the note of a row, in the row's unit; None without one."""
-    match = PRINTED.search(row.note)
-    return match and float(match[1]) * THOUSAND.get((match[2], row.unit), 1.0)
+    """Return the paper's value for a row, in the row's unit; None without one."""
+    line = find_printed(row)
+    return line and float(line["value"]) * THOUSAND.get((line["unit"], row.unit), 1.0)
 
 
 def curve_of(row):

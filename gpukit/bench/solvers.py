@@ -16,6 +16,7 @@ Neighbours: Table 7 and Figs. 7 to 10. They run on MovieLens 1M (real) and the s
 import copy
 import functools
 import itertools
+import time
 
 import numpy as np
 
@@ -23,12 +24,8 @@ from gpukit import device as devices
 from gpukit.bench.measurement import Row, milliseconds
 from gpukit.bench.ratings import (
     CLOSE,
-    PAPER_DATA,
     drop_unused_ids,
-    printed_column,
     read_inputs,
-    synchronize,
-    time_call,
     time_convergence,
 )
 from gpukit.device.engine import engine
@@ -42,53 +39,45 @@ from gpukit.runtime.thread_count import limit_threads
 
 SIZES = {"n_factors": 32, "n_neighbors": 32}
 SEEDS = range(3)
-TABLE_4 = {  # seconds on a P100 by column of inputs.PAPER_DATA
-    "ALS": (15.00, 1.30, 15.60),
-    "batch-Hogwild": (5.05, 0.31, 1.92),
-    "CUSGD++": (1.49, 0.15, 0.69),
-}
-TABLE_6 = {"GSM, serial": 782.64, "LSH-MF, serial": 17.66, "CULSH-MF": 0.09}  # MovieLens 10M, without the search
 SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
 BASELINES = {"Table 4": "ALS", "Table 6": "GSM, serial"}  # of the paper's speedups
 
 
+def make_model(parameters, **options):
+    """Return an unfitted LSHMF with the neighbours of a SimLSH of these parameters."""
+    renamed = {"p": "lsh_p", "q": "lsh_q", "bits": "lsh_bits", "psi": "lsh_psi"}
+    parameters = {renamed.get(name, name): value for name, value in parameters.items()}
+    return LSHMF(**{**SIZES, **parameters, **options})
+
+
+def make_solvers(seed=0):
+    """Return {name: unfitted estimator} of Table 4 and CULSH-MF."""
+    solvers = {"ALS": "als", "batch-Hogwild": "hogwild", "CUSGD++": "sgd"}
+    options = {"n_factors": SIZES["n_factors"], "random_state": seed}
+    models = {name: MatrixFactorization(solver=solver, **options) for name, solver in solvers.items()}
+    return {**models, "CULSH-MF": make_model({}, random_state=seed)}
+
+
 def train_model(estimator, train, test, device):
     """Return the Curve of an estimator with compiled code."""
-    estimator.set_params(device=device, n_factors=SIZES["n_factors"]).prepare(train.take(slice(0, 20_000)))
+    estimator.set_params(device=device).prepare(train.take(slice(0, 20_000)))
     return time_convergence(estimator, train, test, device)
 
 
-def train_serially(estimator, train, test):
-    """Return the Curve by the CPU twins on one thread."""
-    with limit_threads(1):
-        return train_model(estimator, train, test, devices.cpu())
+def train_models(models, train, test, device):
+    """Return {name: Curve} of {name: estimator}; serial ones run the CPU twins on one thread."""
+    curves = {}
+    for name, model in models.items():
+        is_serial = name.endswith("serial")
+        with limit_threads(1 if is_serial else None):
+            curves[name] = train_model(model, train, test, devices.cpu() if is_serial else device)
+    return curves
 
 
-def make_estimators(seed=0):
-    """Return {name: unfitted estimator} of Table 4 and CULSH-MF."""
-    solvers = {"ALS": "als", "batch-Hogwild": "hogwild", "CUSGD++": "sgd"}
-    models = {name: MatrixFactorization(solver=solver, random_state=seed) for name, solver in solvers.items()}
-    return {**models, "CULSH-MF": LSHMF(**SIZES, random_state=seed)}
-
-
-def train_solvers(train, test, device):
-    """Return {name: Curve} of Table 4 and CULSH-MF."""
-    return {name: train_model(estimator, train, test, device) for name, estimator in make_estimators().items()}
-
-
-def train_neighbourhoods(train, test, device):
-    """Return {name: Curve} of Table 6."""
-    return {
-        "GSM, serial": train_serially(LSHMF(**SIZES, search="exact"), train, test),
-        "LSH-MF, serial": train_serially(LSHMF(**SIZES), train, test),
-        "CULSH-MF": train_model(LSHMF(**SIZES), train, test, device),
-    }
-
-
-def rows(table, trainings, data, printed):
+def rows(table, trainings, data):
     """Yield rows of the time to the target, without and with the preparation; nan if it is not reached.
 
-    data: the ratings' name and kind; printed: function of a name that returns the paper's value as text.
+    data: the ratings' name and kind.
     """
     baseline = BASELINES[table]
     target = min(trainings[baseline].errors) + CLOSE
@@ -99,7 +88,7 @@ def rows(table, trainings, data, printed):
         note = "not reached in " if epoch is None else f"{epoch + 1} of "
         note += f"{len(training.errors)} epochs, {1e3 * training.times[-1] / len(training.errors):.3g} ms each; "
         note += "" if epoch is None else f"{baseline_seconds / seconds:.3g} times {baseline}'s speed; "
-        note += f"lowest RMSE {min(training.errors):.4f}; {printed(name)}"
+        note += f"lowest RMSE {min(training.errors):.4f}"
         yield Row(f"{table} time to RMSE {target:.4f} {name}", *data, [1e3 * seconds], "ms", note)
         note = "neighbours {neighbours:.4g} s, preparation {prepare:.4g} s".format(**training.parts)
         what = f"{table} the same with neighbours and preparation {name}"
@@ -108,7 +97,7 @@ def rows(table, trainings, data, printed):
 
 def lowest_errors(name, train, test, device):
     """Return the lowest RMSE of a training for each of SEEDS."""
-    return [min(train_model(make_estimators(seed)[name], train, test, device).errors) for seed in SEEDS]
+    return [min(train_model(make_solvers(seed)[name], train, test, device).errors) for seed in SEEDS]
 
 
 def agreement(conditions):
@@ -119,7 +108,7 @@ def agreement(conditions):
     worse, most = [], 0.002
     small = min([1.0, *(2e6 / synth.SHAPES[name].ratings for name in conditions.select(SHAPES, MORE))])
     for train, test, *data in read_inputs(conditions._replace(scale=small * conditions.scale), SHAPES, MORE):
-        for name in make_estimators():
+        for name in make_solvers():
             errors, twins = (lowest_errors(name, train, test, device) for device in (conditions.device, devices.cpu()))
             means = sum(errors) / len(errors), sum(twins) / len(twins)
             note = f"lowest RMSE {means[0]:.4f}, the twins' {means[1]:.4f}, means of {len(errors)} seeds"
@@ -130,24 +119,12 @@ def agreement(conditions):
         raise DataError(f"the benchmark's solvers learn worse on {conditions.device}: {'; '.join(worse)}.")
 
 
-def printed_4(name, shape):
-    """Return the value of Table 4 for a solver as text."""
-    column, title = printed_column(shape)
-    return f"the paper: {TABLE_4[name][column]:g} s, {title}" if name in TABLE_4 else "not in the paper's table"
-
-
-def printed_6(name):
-    """Return the value of Table 6 as text."""
-    return f"the paper: {TABLE_6[name]:g} s without the search, MovieLens 10M"
-
-
 def table4(conditions):
     """Time ALS, batch-Hogwild, CUSGD++ and CULSH-MF to the same RMSE, after `agreement` on a GPU."""
     if conditions.device.is_cuda:
         yield from agreement(conditions)
     for train, test, *data in read_inputs(conditions, SHAPES, MORE):
-        trainings = train_solvers(train, test, conditions.device)
-        yield from rows("Table 4", trainings, data, lambda name, shape=data[0]: printed_4(name, shape))
+        yield from rows("Table 4", train_models(make_solvers(), train, test, conditions.device), data)
 
 
 def table6(conditions):
@@ -156,29 +133,25 @@ def table6(conditions):
     Netflix's shape takes an hour on one thread, so it must be named.
     """
     for train, test, *data in read_inputs(conditions):
-        yield from rows("Table 6", train_neighbourhoods(train, test, conditions.device), data, printed_6)
+        models = {"GSM, serial": make_model({"search": "exact"}), "LSH-MF, serial": make_model({})}
+        models["CULSH-MF"] = make_model({})
+        yield from rows("Table 6", train_models(models, train, test, conditions.device), data)
+
+
+def curves(conditions, figure, make_models, *shapes):
+    """Measure the lowest RMSE and the curve, from the neighbour search on, of the models for the name of a shape."""
+    for train, test, *data in read_inputs(conditions, *shapes):
+        for name, model in make_models(data[0]).items():
+            curve = train_model(model, train, test, conditions.device)
+            yield Row(f"{figure} {name}", *data, [min(curve.errors)], "RMSE", curve.text())
 
 
 def fig6(conditions):
     """Measure RMSE by second of ALS, batch-Hogwild, CUSGD++ and CULSH-MF."""
-    for train, test, *data in read_inputs(conditions, SHAPES, MORE):
-        for name, training in train_solvers(train, test, conditions.device).items():
-            yield Row(f"Fig. 6 {name}", *data, [min(training.errors)], "RMSE", training.text())
+    return curves(conditions, "Fig. 6", lambda shape: make_solvers(), SHAPES, MORE)
 
 
 RATES = [0.01, 0.005, 0.001, 0.0005, 0.0001]
-PRINTED_8 = {  # by column of inputs.PAPER_DATA, for each rate
-    "CUSGD++": (
-        (0.00116, 0.00055, 0.00032, 0.00018, 0.00011),
-        (0.00157, 0.00092, 0.00040, 0.00028, 0.00016),
-        (0.13840, 0.06012, 0.01404, 0.00814, 0.00412),
-    ),
-    "CULSH-MF": (
-        (0.00096, 0.00045, 0.00011, 0.00002, 0.00001),
-        (0.00166, 0.00076, 0.00006, 0.00004, 0.00002),
-        (0.09770, 0.04792, 0.00954, 0.00424, 0.00194),
-    ),
-}
 NOISE_SEEDS = range(5)
 
 
@@ -190,34 +163,29 @@ def add_noise(ratings, rate, seed):
     return ratings.with_columns(**{**ratings.columns(), "values": values})
 
 
-def make_model_8(name, device, seed):
-    """Return the unfitted estimator of a row of Table 8."""
-    model = MatrixFactorization(n_factors=128) if name == "CUSGD++" else LSHMF(**SIZES)
-    return model.set_params(deterministic=True, device=device, random_state=seed)
-
-
-def measure_rises(name, train, test, device):
-    """Return (clean RMSE by NOISE_SEEDS, {rate: rises of RMSE}) of a model."""
+def measure_rises(model, train, test):
+    """Return (clean RMSE by NOISE_SEEDS, {rate: rises of RMSE}) of an estimator."""
     clean, rises = [], {rate: [] for rate in RATES}
     for seed in NOISE_SEEDS:
-        clean.append(make_model_8(name, device, seed).fit(train).evaluate(test)["rmse"])
+        model.set_params(random_state=seed)
+        clean.append(model.fit(train).evaluate(test)["rmse"])
         for rate in RATES:
-            noisy = make_model_8(name, device, seed).fit(add_noise(train, rate, seed)).evaluate(test)["rmse"]
-            rises[rate].append(noisy - clean[-1])
+            rises[rate].append(model.fit(add_noise(train, rate, seed)).evaluate(test)["rmse"] - clean[-1])
     return clean, rises
 
 
 def table8(conditions):
     """Measure the rise of the test RMSE of CUSGD++ (F = 128) and CULSH-MF (F = K = 32) by noise."""
-    for train, test, shape, data in read_inputs(conditions, (), tuple(PAPER_DATA)):
-        column, title = printed_column(shape)
-        for name, printed in PRINTED_8.items():
-            clean, rises = measure_rises(name, train, test, conditions.device)
-            for (rate, samples), value in zip(rises.items(), printed[column]):
+    models = {"CUSGD++": MatrixFactorization(128), "CULSH-MF": make_model({})}
+    for train, test, *data in read_inputs(conditions, (), (*SHAPES, *MORE)):
+        for name, model in models.items():
+            model.set_params(deterministic=True, device=conditions.device)
+            clean, rises = measure_rises(model, train, test)
+            for rate, samples in rises.items():
                 error = np.std(samples, ddof=1) / len(samples) ** 0.5
                 note = f"mean {np.mean(samples):.5f}, standard error {error:.5f}, {len(samples)} seeds; "
-                note += f"clean {np.mean(clean):.4f}; the paper: {value:.5f}, {title}"
-                yield Row(f"Table 8 rise of RMSE by {100 * rate:g} % noise {name}", shape, data, samples, "RMSE", note)
+                note += f"clean {np.mean(clean):.4f}"
+                yield Row(f"Table 8 rise of RMSE by {100 * rate:g} % noise {name}", *data, samples, "RMSE", note)
 
 
 SEARCHES = {  # parameters of SimLSH, by the names of Table 7
@@ -233,29 +201,6 @@ SEARCHES = {  # parameters of SimLSH, by the names of Table 7
     "minHash hamming p=3 q=200": {"hash": "minhash", "q": 200},
     "minHash buckets p=3 q=200": {"hash": "minhash", "search": "buckets", "q": 200},
 }
-PRINTED_7 = {  # Table 7: RMSE, seconds on a P100, MB, by column of inputs.PAPER_DATA
-    "random": ((0.9157, 0, 0), (0.7947, 0, 0), (21.99, 0, 0)),
-    "GSM": ((0.9136, 422.996, 1204.578), (0.7890, 27.150, 434.869), (21.81, 295.417, 611.209)),
-    "simLSH buckets p=3 q=100": ((0.9137, 15.414, 20.336), (0.7893, 2.777, 12.219), (21.83, 25.994, 14.486)),
-    "simLSH buckets p=3 q=200": ((0.9135, 31.017, 40.672), (0.7888, 5.602, 24.438), (21.81, 52.012, 28.972)),
-    "RP_cos buckets p=3 q=200": ((0.9139, 47.262, 40.672), (0.7896, 8.184, 24.438), (21.87, 78.953, 28.972)),
-    "minHash buckets p=3 q=200": ((0.9138, 270.003, 40.672), (0.7892, 38.224, 24.438), (21.82, 319.831, 28.972)),
-}
-
-
-def printed_notes(name, shape):
-    """Return the values of Table 7 for a search, as notes of RMSE, time and space."""
-    column, title = printed_column(shape)
-    if name not in PRINTED_7:
-        return "", "", ""
-    return [f"the paper: {value:g}{unit}, {title}" for value, unit in zip(PRINTED_7[name][column], ("", " s", " MB"))]
-
-
-def make_model(parameters, device, **options):
-    """Return an unfitted LSHMF with the neighbours of a SimLSH of these parameters."""
-    renamed = {"p": "lsh_p", "q": "lsh_q", "bits": "lsh_bits", "psi": "lsh_psi"}
-    parameters = {renamed.get(name, name): value for name, value in parameters.items()}
-    return LSHMF(**{**SIZES, "device": device, **parameters, **options})
 
 
 def search_bytes(settings, n_items, device):
@@ -300,82 +245,78 @@ def table7(conditions):
         exact, *_ = find(SEARCHES["GSM"])
         for name, parameters in SEARCHES.items():
             result, settings, times = find(parameters)
-            rmse = make_model(parameters, conditions.device).fit(train).evaluate(test)["rmse"]
+            rmse = make_model(parameters, device=conditions.device).fit(train).evaluate(test)["rmse"]
             space = search_bytes(settings, train.shape[1], conditions.device) / 2**20
-            slots = f"{result.random_slots / result.neighbors.size:.1%} of the slots random"
-            rmse_note, time_note, space_note = printed_notes(name, data[0])
-            yield Row(f"Table 7 RMSE {name}", *data, [rmse], "RMSE", rmse_note)
-            yield Row(f"Table 7 time {name}", *data, times, "ms", time_note)
-            yield Row(f"Table 7 space {name}", *data, [space], "MiB", space_note)
-            yield Row(f"Table 7 found of GSM's {name}", *data, [100 * overlap(result, exact)], "%", slots)
-
-
-def curve_row(what, estimator, data, device):
-    """Return the row of a training's lowest RMSE on a warm device, with the curve from the neighbour search on."""
-    train, test, shape, kind = data
-    for _ in range(2):
-        curve = time_convergence(estimator, train, test, device)
-    synchronize(device)
-    return Row(what, shape, kind, [min(curve.errors)], "RMSE", curve.text())
+            yield Row(f"Table 7 RMSE {name}", *data, [rmse], "RMSE")
+            yield Row(f"Table 7 time {name}", *data, times, "ms")
+            yield Row(f"Table 7 space {name}", *data, [space], "MiB")
+            note = f"{result.random_slots / result.neighbors.size:.1%} of the slots random"
+            yield Row(f"Table 7 found of GSM's {name}", *data, [100 * overlap(result, exact)], "%", note)
 
 
 def fig7(conditions):
     """Measure RMSE by second for each search."""
-    for data in read_inputs(conditions):
-        for name, parameters in SEARCHES.items():
-            yield curve_row(f"Fig. 7 {name}", make_model(parameters, conditions.device), data, conditions.device)
+    return curves(
+        conditions, "Fig. 7", lambda shape: {name: make_model(parameters) for name, parameters in SEARCHES.items()}
+    )
 
 
 def fig8(conditions):
     """Measure RMSE for p and q by both searches."""
-    for train, test, shape, kind in read_inputs(conditions):
+    for train, test, *data in read_inputs(conditions):
         for name, p, q in itertools.product(("hamming", "buckets"), (1, 2, 3), (50, 100, 200)):
-            model = make_model({"search": name, "p": p, "q": q}, conditions.device).fit(train)
+            model = make_model({"search": name, "p": p, "q": q}, device=conditions.device).fit(train)
             rmse, note = model.evaluate(test)["rmse"], f"{model.random_share_:.1%} of the slots random"
-            yield Row(f"Fig. 8 simLSH {name} p={p} q={q}", shape, kind, [rmse], "RMSE", note)
+            yield Row(f"Fig. 8 simLSH {name} p={p} q={q}", *data, [rmse], "RMSE", note)
+
+
+def make_sizes(shape):
+    """Return {name: unfitted estimator} of Fig. 9."""
+    sizes = itertools.product((32, 64, 96, 128), (0, 32, 64, 96, 128))
+    return {
+        f"F={factors} K={k}": LSHMF(factors, n_neighbors=k) if k else MatrixFactorization(factors)
+        for factors, k in sizes
+    }
 
 
 def fig9(conditions):
     """Measure RMSE for F and K; K = 0 is CUSGD++."""
-    for data in read_inputs(conditions):
-        for factors in (32, 64, 96, 128):
-            plain = MatrixFactorization(factors, device=conditions.device)
-            yield curve_row(f"Fig. 9 F={factors} K=0", plain, data, conditions.device)
-            for k in (32, 64, 96, 128):
-                model = make_model({"n_neighbors": k}, conditions.device, n_factors=factors)
-                yield curve_row(f"Fig. 9 F={factors} K={k}", model, data, conditions.device)
+    return curves(conditions, "Fig. 9", make_sizes)
+
+
+TABLE_5 = {  # and its text; ours are per deviation
+    "netflix": (0.02, 0.001, 0.01, 0.05, 2),
+    "ml-10m": (0.035, 0.002, 0.02, 0.002, 2),
+    "yahoo": (0.02, 0.001, 0.02, 0.05, 4),
+}
 
 
 def table_5(shape):
-    """Return the parameters of CULSH-MF that Table 5 and its text give for a shape; ours are per deviation."""
+    """Return the parameters of CULSH-MF that Table 5 gives for a shape, MovieLens 10M's for other ratings."""
     names = "learning_rate", "influence_rate", "regularization", "influence_regularization", "lsh_psi"
-    table = (0.02, 0.001, 0.01, 0.05, 2), (0.035, 0.002, 0.02, 0.002, 2), (0.02, 0.001, 0.02, 0.05, 4)
-    return {"rates": "paper", "beta": 0.3, **dict(zip(names, table[printed_column(shape)[0]]))}
+    values = TABLE_5.get(shape.split()[0], TABLE_5["ml-10m"])
+    return {"rates": "paper", "beta": 0.3, **dict(zip(names, values))}
+
+
+def make_large(shape):
+    """Return {name: unfitted estimator} of Fig. 10, also with the parameters of Table 5 for a shape."""
+    return {
+        "CULSH-MF F=128 K=32": make_model({}, n_factors=128),
+        "CULSH-MF F=128 K=32, Table 5": make_model(table_5(shape), n_factors=128),
+        "CUSGD++ F=128": MatrixFactorization(128),
+    }
 
 
 def fig10(conditions):
     """Measure RMSE by second of CULSH-MF with K = 32 and CUSGD++, both with F = 128; CULSH-MF with Table 5 too."""
-    for data in read_inputs(conditions):
-        models = {
-            "CULSH-MF F=128 K=32": make_model({}, conditions.device, n_factors=128),
-            "CULSH-MF F=128 K=32, Table 5": make_model(table_5(data[2]), conditions.device, n_factors=128),
-            "CUSGD++ F=128": MatrixFactorization(128, device=conditions.device),
-        }
-        for name, model in models.items():
-            yield curve_row(f"Fig. 10 {name}", model, data, conditions.device)
+    return curves(conditions, "Fig. 10", make_large)
 
 
-PRINTED_9 = {  # Table 9: users, items, ratings; the new ones; the rise of RMSE
-    "netflix": ((475_388, 17_593, 98_339_095), (4_801, 177, 733_017), 0.00015),
-    "ml-10m": ((69_180, 10_571, 9_789_247), (698, 106, 110_807), 0.00040),
-    "yahoo": ((580_388, 12_532, 90_752_595), (5_862, 126, 1_217_617), 0.00936),
+SIZES_9 = {  # Table 9: users, items, ratings; the new ones
+    "netflix": ((475_388, 17_593, 98_339_095), (4_801, 177, 733_017)),
+    "ml-10m": ((69_180, 10_571, 9_789_247), (698, 106, 110_807)),
+    "yahoo": ((580_388, 12_532, 90_752_595), (5_862, 126, 1_217_617)),
 }
-
-
-def last_rows(ratings):
-    """Return (n,) bool: ratings of the last hundredth of the users, or of the items."""
-    users, items = (n - max(1, round(n / 100)) for n in ratings.shape)
-    return (ratings.users >= users) | (ratings.items >= items)
 
 
 def paper_rows(ratings, name):
@@ -383,7 +324,7 @@ def paper_rows(ratings, name):
 
     Half of the ratings are new by users, half by items; the paper says neither which they are nor in what ratio.
     """
-    (_, _, old), (_, _, new) = PRINTED_9[name][:2]
+    (_, _, old), (_, _, new) = SIZES_9[name]
     total = len(ratings) * new / (old + new) / 2
     sides = zip((ratings.users, ratings.items), ratings.shape)
     users, items = (
@@ -403,8 +344,12 @@ def similar_rows(counts, number, total):
 
 
 def split_new(train, name=None):
-    """Return (Ratings without the new rows, those of the new rows): the last ones, or as in Table 9 for a shape."""
-    is_new = last_rows(train) if name is None else paper_rows(train, name)
+    """Return (Ratings without the new rows, those of the new rows).
+
+    New are the last hundredth of the users and of the items, or rows as in Table 9 for the shape of a name.
+    """
+    users, items = (n - max(1, round(n / 100)) for n in train.shape)
+    is_new = (train.users >= users) | (train.items >= items) if name is None else paper_rows(train, name)
     return tuple(drop_unused_ids(part) for part in train.parted(~is_new))
 
 
@@ -412,37 +357,36 @@ def compare_updates(train, test, parts, model):
     """Return {method: (test RMSE, seconds)} of new training and of updates with frozen and moving rows."""
     old, new = parts
     model.fit(old)
-    retrained, seconds = time_call(functools.partial(copy.copy(model).fit, train))
-    results = {"anew": (retrained.evaluate(test)["rmse"], seconds)}
-    for rows in ("frozen", "move"):
-        updated, seconds = time_call(functools.partial(copy.copy(model).partial_fit, new, rows=rows))
-        results[rows] = updated.evaluate(test)["rmse"], seconds
+    methods = {"anew": lambda model: model.fit(train)}
+    methods |= {rows: lambda model, rows=rows: model.partial_fit(new, rows=rows) for rows in ("frozen", "move")}
+    results = {}
+    for name, learn in methods.items():
+        start = time.perf_counter()
+        updated = learn(copy.copy(model))
+        results[name] = time.perf_counter() - start, updated.evaluate(test)["rmse"]
     return results
 
 
 def describe_sizes(train, old, name):
     """Return the sizes of Table 9 for these ratings, with the paper's own, as text."""
-    counts = *old.shape, len(old)
-    new = (all_ - old_ for all_, old_ in zip((*train.shape, len(train)), counts))
+    counts = np.array([*old.shape, len(old)])
+    pairs = [(counts, np.array([*train.shape, len(train)]) - counts)] + ([SIZES_9[name]] if name else [])
     template = "{:,} users, {:,} items, {:,} ratings; new {:,}, {:,}, {:,}"
-    note = template.format(*counts, *new)
-    return note if name is None else f"{note}; the paper: {template.format(*PRINTED_9[name][0], *PRINTED_9[name][1])}"
+    return "; the paper: ".join(template.format(*old, *new) for old, new in pairs)
 
 
 def table9(conditions):
     """Measure the rise of RMSE above new training if 1 % of users and of items are new, with all their ratings."""
-    for train, test, shape, data in read_inputs(conditions):
-        name = None if data == "real" else shape.split()[0]
-        parts, results = split_new(train, name), []
-        seeds = 10 if data == "real" else 5 if conditions.device.is_cuda else 1  # RMSE varies as much as it rises
-        for seed in range(seeds):
-            model = LSHMF(n_factors=32, n_neighbors=32, device=conditions.device, random_state=seed)
-            results.append(compare_updates(train, test, parts, model))
-        errors, seconds = zip(*(result["anew"] for result in results))
-        note = f"{np.mean(seconds):.3g} s; {describe_sizes(train, parts[0], name)}"
-        yield Row("online: test RMSE trained anew", shape, data, list(errors), "RMSE", note)
+    for train, test, *data in read_inputs(conditions):
+        name = None if data[1] == "real" else data[0].split()[0]
+        parts = split_new(train, name)
+        seeds = 10 if data[1] == "real" else 5 if conditions.device.is_cuda else 1  # RMSE varies as much as it rises
+        models = (LSHMF(32, n_neighbors=32, device=conditions.device, random_state=seed) for seed in range(seeds))
+        results = [compare_updates(train, test, parts, model) for model in models]
+        seconds, errors = ({key: [result[key][i] for result in results] for key in results[0]} for i in range(2))
+        note = f"{np.mean(seconds['anew']):.3g} s; {describe_sizes(train, parts[0], name)}"
+        yield Row("online: test RMSE trained anew", *data, errors["anew"], "RMSE", note)
         for rows in ("frozen", "move"):
-            rises = [result[rows][0] - result["anew"][0] for result in results]
-            note = f"{np.mean([result[rows][1] for result in results]):.3g} s"
-            note += f"; the paper: {PRINTED_9[name][2]:.5f}, of its own ratings" if name else ""
-            yield Row(f"online: rise of RMSE, rows={rows}", shape, data, rises, "RMSE", note)
+            note = f"{np.mean(seconds[rows]):.3g} s"
+            rises = np.subtract(errors[rows], errors["anew"]).tolist()
+            yield Row(f"online: rise of RMSE, rows={rows}", *data, rises, "RMSE", note)

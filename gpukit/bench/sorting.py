@@ -75,19 +75,16 @@ def torch_samples(keys, offsets, device):
     return gpu_milliseconds(lambda: torch.sort(packed), 21)
 
 
-def rows(shape, offsets, device):
-    """Yield the rows of float32 and float64 keys, and of torch."""
+def sorting(conditions):
+    """Sort float32 and float64 keys in the queries of MSLR-WEB30K's shape."""
+    offsets, shape = web30k_offsets(conditions.scale), shape_name("mslr-web30k", conditions.scale)
     note = f"{offsets[-1] / 1e6:.2f} million keys in {len(offsets) - 1} segments"
     for dtype in (np.float32, np.float64):
         keys = np.random.default_rng(1).normal(size=offsets[-1]).astype(dtype)
-        yield Row(f"segmented sort {keys.dtype}", shape, "generated", sort_samples(keys, offsets, device), "ms", note)
-        if dtype == np.float32 and (samples := torch_samples(keys, offsets, device)):
+        samples = sort_samples(keys, offsets, conditions.device)
+        yield Row(f"segmented sort {keys.dtype}", shape, "generated", samples, "ms", note)
+        if dtype == np.float32 and (samples := torch_samples(keys, offsets, conditions.device)):
             yield Row("torch.sort float32 packed in 64 bits", shape, "generated", samples, "ms", note)
-
-
-def sorting(conditions):
-    """Sort the queries of MSLR-WEB30K's shape."""
-    yield from rows(shape_name("mslr-web30k", conditions.scale), web30k_offsets(conditions.scale), conditions.device)
 
 
 def orders(conditions):

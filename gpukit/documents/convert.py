@@ -306,16 +306,11 @@ def _check_relevance(y):
 
 def check_finite(X, names=None):
     """Raise DataError for the first non-finite entry of X (l, n), dense or CSR; names (n,) of its columns or None."""
-    wrong = first_not_finite(X)
-    if wrong is not None:
-        raise not_finite_error(*wrong, names)
-
-
-def not_finite_error(row, column, value, names=None):
-    """Return the DataError for a feature that is not finite."""
-    label = "" if names is None else f" ({str(names[column])!r})"
-    shown = "NaN" if np.isnan(value) else value
-    return DataError(f"X[{row}, {column}]{label} is {shown}. Fill it in, or leave the document out.")
+    if (wrong := first_not_finite(X)) is not None:
+        row, column, value = wrong
+        label = "" if names is None else f" ({str(names[column])!r})"
+        shown = "NaN" if np.isnan(value) else value
+        raise DataError(f"X[{row}, {column}]{label} is {shown}. Fill it in, or leave the document out.")
 
 
 def first_not_finite(X):

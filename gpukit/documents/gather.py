@@ -74,10 +74,6 @@ class DocumentsBuilder:
         with np.errstate(over="ignore", invalid="ignore"):  # gaps between rows are uninitialized
             self.features = [features._replace(values=features.values.astype(np.float32)) for features in self.features]
 
-    def dtype_of(self, numbers):
-        """Return the dtype of an X of `numbers` entries."""
-        return np.dtype(np.float32) if self.undecided and numbers > MANY else self.dtype
-
     def finish(self):
         """Check the end of the file after all blocks.
 
@@ -259,7 +255,8 @@ def assemble_features(builder, n):
     """Return X (l, n) of a builder's features, dense or CSR; frees them."""
     if n > SPARSE_WIDTH and builder.stored < SPARSE_DENSITY * n * builder.rows:
         return _sparse(builder, n)
-    X, end = np.empty((builder.rows, n), dtype=builder.dtype_of(builder.rows * n)), builder.rows
+    dtype = np.float32 if builder.undecided and builder.rows * n > MANY else builder.dtype
+    X, end = np.empty((builder.rows, n), dtype), builder.rows
     while builder.features:
         features = builder.features.pop()
         start = end - len(features.counts)

@@ -280,7 +280,9 @@ def is_letor(path):
         if source.format == "gkl" or find_companions(source.path, GROUPS):
             return True
         if source.format == "parquet":
-            return tables.is_parquet(source)
+            from gpukit.io.tables import Reader
+
+            return tables.are_documents(Reader(source).names)
         head = b"" if source.compression == "zip" else source.stream().head()
         return _has_qids(head) or tables.is_csv(head)
 

@@ -137,13 +137,6 @@ def check_header(head, file):
         )
 
 
-def is_parquet(source):
-    """Return True if the Parquet in an open Source has columns label and query id."""
-    from gpukit.io import tables
-
-    return are_documents(tables.Reader(source).names)
-
-
 def queries_of(rows, ids, place):
     """Return (offsets (m+1,) int64, ids (m,)) of documents (l,) whose query ids are ids[rows].
 

@@ -67,7 +67,8 @@ def test_a_wrong_training_is_an_error(tiny):
     with pytest.raises(DataError, match="objective has a relative error"):
         ranking.check_solution(run.problem, right._replace(objective=right.objective * (1 + 1e-8)))
     w = right.w * 1.01
-    early = right._replace(w=w, objective=ranking.Objective(ranking.session_on_cpu(run.problem, w), 1.0).evaluate(w)[0])
+    session = ranking.make_pair_sums(run.problem, "ost", ranking.cpu)
+    early = right._replace(w=w, objective=ranking.Objective(session, 1.0).evaluate(w)[0])
     with pytest.raises(DataError, match="stopped at"):
         ranking.check_solution(run.problem, early)
     with pytest.raises(DataError, match="path has a relative error"):

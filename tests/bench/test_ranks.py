@@ -38,14 +38,17 @@ def test_rows_of_two_ranks(capfd):
         ("cuda", 8, [2, 4, 8]),
     ],
 )
-def test_numbers_of_ranks_are_powers_of_two(name, gpus, expected, monkeypatch):
+def test_numbers_of_ranks_are_powers_of_two(name, gpus, expected, monkeypatch, tmp_path):
     """Two ranks on one GPU are tried as well, and fail with a message."""
     monkeypatch.setattr(ranks, "gpu_count", lambda: gpus)
     calls, device = [], SimpleNamespace(is_cuda=name == "cuda")
-    monkeypatch.setattr(ranks, "run_ranks", lambda conditions, size, *words: [calls.append((size, *words))])
+    monkeypatch.setattr(ranks, "make_rank_settings", lambda size, is_cuda: None)
+    monkeypatch.setattr(ranks, "launch", lambda words, size, *_: calls.append((size, *words)))
+    (tmp_path / "entries.json").write_text('[["a step", [1.0], "a note"]]')
     assert ranks.list_sizes(device) == expected
-    list(ranks.run_sizes(SimpleNamespace(device=device), "ranking", "folder", "netflix"))
-    assert calls == [(size, "ranking", "folder", "netflix") for size in expected]
+    rows = list(ranks.run_ranks(Conditions(device), "ranking", tmp_path, "netflix", 1.0))
+    assert calls == [(size, "ranking", str(tmp_path), "netflix", "1.0", name) for size in expected]
+    assert [row.what for row in rows] == [f"a step, {size} ranks" for size in expected] and rows[0].note == "a note"
 
 
 def test_ranks_that_fail_are_an_error(monkeypatch):
@@ -66,8 +69,8 @@ def test_time_to_a_target_is_interpolated(errors, target, expected):
 def test_close_is_in_stars_on_any_scale(like, target):
     assert 2.0 + ratings.convert_stars(like, ratings.CLOSE) == pytest.approx(target)
     single = ranks.Trainings([Curve([3.0, 2.0], [0.01, 0.02], {})] * 3, [1.0])
-    *_, row = ranks.make_entries("x", single, single, target)
-    assert row["note"].startswith(f"to RMSE {target:.4f}") and row["samples"][0] == pytest.approx(30 - 10 * target + 10)
+    *_, (_, samples, note) = ranks.make_entries("x", single, single, target)
+    assert note.startswith(f"to RMSE {target:.4f}") and samples[0] == pytest.approx(30 - 10 * target + 10)
 
 
 def test_the_median_training_counts():
@@ -77,5 +80,5 @@ def test_the_median_training_counts():
     assert (trainings.last, trainings.lowest) == (2.5, 1.5)
     assert trainings.times_to(2.5) == pytest.approx([1.5, 1.25, 4 / 3]) and trainings.times_to(1.2) is None
     rows = ranks.make_entries("x", trainings, trainings, 2.5)
-    assert [row["what"] for row in rows] == ["one epoch x", "time to converge x"] and len(rows[1]["samples"]) == 3
+    assert [what for what, *_ in rows] == ["one epoch x", "time to converge x"] and len(rows[1][1]) == 3
     assert len(ranks.make_entries("x", trainings, trainings, 1.2)) == 1

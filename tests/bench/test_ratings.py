@@ -29,8 +29,8 @@ def test_unused_ids_are_dropped():
 @pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 def test_epochs(monkeypatch):
     """Rows of both models."""
-    models = bench.make_estimators(4)
-    monkeypatch.setattr(bench, "make_estimators", lambda factors: models)
+    small = {name: lambda factors, kind=kind, **options: kind(4, **options) for name, kind in bench.ESTIMATORS.items()}
+    monkeypatch.setattr(bench, "ESTIMATORS", small)
     monkeypatch.setattr(bench, "check_finite", lambda session: None)  # factors hardly move on few ratings
     conditions = Conditions(cpu(), ("ml-10m",), TINY)
     rows = list(bench.epochs(conditions))

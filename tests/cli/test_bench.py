@@ -42,6 +42,17 @@ def test_a_named_benchmark_that_measures_nothing_fails_after_the_others(measurin
     assert result.err.startswith(f"Error: bench {NAMES[1]} measured nothing: it has no shape netflix")
 
 
+def test_benchmarks_without_their_data_are_skipped_unless_named(verb, monkeypatch):
+    monkeypatch.delenv("GPUKIT_DATA", raising=False)
+    find = {"accuracy": bench.find("accuracy")}  # needs MovieLens 1M
+    monkeypatch.setattr(bench, "find", lambda name: find.get(name, lambda conditions: [ROW]))
+    result = verb("bench", "--device", "cpu")
+    assert result.code == 0 and len(result.out.splitlines()) == len(NAMES) - 1
+    assert result.err.startswith("bench accuracy measured nothing: it needs a GPU")
+    result = verb("bench", "accuracy", "--device", "cpu")
+    assert result.code == 2 and "ml-1m/ratings.dat is needed: set GPUKIT_DATA" in result.err
+
+
 @pytest.mark.slow
 def test_the_command_writes_a_table_and_a_picture(verb, tmp_path, monkeypatch):
     monkeypatch.delenv("GPUKIT_DATA", raising=False)

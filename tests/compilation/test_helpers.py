@@ -317,7 +317,9 @@ def test_a_kernel_for_this_gpu_is_found_by_it(own_cache):
     assert out.copy_to_host().tolist() == list(range(32)) and kernel._cache_hits.total() == hits + 1
 
 
-@pytest.mark.parametrize("kernel, name", [(KERNEL.dispatcher, "number_threads"), (make_argsort(True, 128, False), None)])
+@pytest.mark.parametrize(
+    "kernel, name", [(KERNEL.dispatcher, "number_threads"), (make_argsort(True, 128, False), None)]
+)
 def test_a_kernel_is_claimed_before_it_is_compiled(monkeypatch, kernel, name):
     claimed = []
     monkeypatch.setattr(helpers._jit, "helpers", SimpleNamespace(claim=claimed.append))

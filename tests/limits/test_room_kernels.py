@@ -116,7 +116,10 @@ def test_segments_far_back(dtype):
     keys, order = with_tail(first, tail), sparse(first + sum(sizes), np.int32)
     segments, queue, room = sorting_gpu.work(offsets, BLOCK)
     buffers = np.zeros((2, max(room, 1)), np.uint64), np.zeros((2, max(room, 1)), U32)
-    kernel, blocks = sorting.make_argsort(dtype == np.float32, BLOCK, False), [(block, 0, 0) for block in range(len(queue))]
+    kernel, blocks = (
+        sorting.make_argsort(dtype == np.float32, BLOCK, False),
+        [(block, 0, 0) for block in range(len(queue))],
+    )
     run_blocks(kernel, len(queue), BLOCK, blocks, keys, offsets, order, U32(5), segments, queue, *buffers)
     for begin, end in zip(offsets[:-1], offsets[1:]):
         np.testing.assert_array_equal(order[begin:end], np.argsort(keys[begin:end], kind="stable"))

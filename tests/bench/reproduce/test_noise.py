@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from factorization.inputs import planted
 
-from gpukit.bench import Conditions, solvers
+from gpukit.bench import Conditions, find, solvers
 from gpukit.device import cpu
 
 
@@ -27,10 +27,11 @@ def test_table_8_runs(monkeypatch):
     monkeypatch.setattr(solvers, "SIZES", {"n_factors": 4, "n_neighbors": 4})
     monkeypatch.setattr(solvers, "NOISE_SEEDS", range(2))
     monkeypatch.setattr(solvers, "RATES", (0.5, 0.0001))
-    rows = list(solvers.table8(Conditions(cpu(), ("ml-10m",), 0.0005)))
+    rows = list(find("solvers.table8")(Conditions(cpu(), ("ml-10m",), 0.0005)))
     assert [row.what for row in rows] == [
         f"Table 8 rise of RMSE by {rate} % noise {name}" for name in ("CUSGD++", "CULSH-MF") for rate in ("50", "0.01")
     ]
     assert all(len(row.samples) == 2 and row.unit == "RMSE" and row.data == "generated" for row in rows)
-    assert min(rows[0].samples) > 0.02 and "the paper: 0.00157, MovieLens 10M" in rows[0].note
+    assert min(rows[0].samples) > 0.02
     assert max(map(abs, rows[1].samples)) < 0.01 and "clean" in rows[1].note
+    assert rows[1].note.endswith("; the paper: 0.00016, MovieLens 10M")

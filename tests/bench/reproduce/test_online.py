@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 from factorization.inputs import planted
 
-from gpukit.bench import Conditions, solvers
-from gpukit.bench.ratings import drop_unused_ids
+from gpukit.bench import Conditions, find, solvers
 from gpukit.device import cpu
 from gpukit.ratings import synth_ratings
 
 
 def test_the_last_users_and_items_are_new():
     ratings = planted(300, 200, 0.2)
-    late = solvers.last_rows(ratings)
-    np.testing.assert_array_equal(late, (ratings.users >= 297) | (ratings.items >= 198))
-    old = drop_unused_ids(ratings.take(~late))
+    late = (ratings.users >= 297) | (ratings.items >= 198)
+    old, new = solvers.split_new(ratings)
+    assert len(new) == late.sum() and len(old) == (~late).sum()
     assert old.user_ids.max() <= ratings.user_ids[296] and old.item_ids.max() <= ratings.item_ids[197]
     assert (old.user_ids[old.users] == ratings.user_ids[ratings.users[~late]]).all()
     assert set(old.users.tolist()) == set(range(old.shape[0]))
@@ -32,7 +31,7 @@ def test_the_fraction_of_new_ratings_is_the_papers():
 
 @pytest.mark.nightly
 def test_table_9_runs():
-    rows = list(solvers.table9(Conditions(cpu(), ("ml-10m",), 0.001)))
+    rows = list(find("solvers.table9")(Conditions(cpu(), ("ml-10m",), 0.001)))
     assert [row.unit for row in rows] == ["RMSE"] * 3 and all(row.data == "generated" for row in rows)
     assert "the paper: 69,180 users" in rows[0].note and "0.00040" in rows[1].note
     assert all(abs(row.samples[0]) < 0.1 for row in rows[1:])
