@@ -15,17 +15,22 @@ from gpukit.io.times import exact_seconds, seconds_of
 from gpukit.io.words import decode, is_number, quote
 
 FORMS = {  # of days and months, by their order if both are numbers
-    "mdy": ("%m/%d/%Y", "%m/%d/%y"),
-    "dmy": ("%d/%m/%Y", "%d/%m/%y"),
+    "mdy": ("%m/%d/%Y", "%m/%d/%y", "%m-%d-%Y"),
+    "dmy": ("%d/%m/%Y", "%d/%m/%y", "%d-%m-%Y"),
     None: (
-        *("%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%d %b %Y", "%d %b %y", "%b %d %Y"),
+        *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%d %b %Y", "%d %b %y", "%b %d %Y"),
         *("%b %Y", "%b %y", "%Y-%m", "%Y/%m", "%m/%Y"),
     ),
 }
 COMPACT = {6: "%Y%m", 8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits
 QUARTER = re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE)
-SPLIT = re.compile(r"(.*?)(?: (\d{1,2}:\d\d.*))?", re.DOTALL)  # a day and a clock
-CLOCK = re.compile(r"(\d{1,2})(?:[:.]?(\d\d))?(?:[:.](\d\d(?:[.,]\d+)?))?(?: ?([ap])m)?", re.IGNORECASE)
+SPLIT = re.compile(r"(.*?)(?:(?:(?<=\d)T| +)(\d{1,2}(?:[:.]\d\d.*| ?[ap]m)))?", re.DOTALL | re.IGNORECASE)  # day, clock
+CLOCK = re.compile(
+    r"(\d{1,2})(?:(?P<mark>[:.]?)(\d\d)(?:(?P=mark)(?<=[:.])(\d\d(?:[.,]\d+)?))?)?(?: ?([ap])m)?", re.IGNORECASE
+)
+CUT = re.compile(r"[T ]\d\d(?::?\d\d)?[.,]\d+$")  # 13.30: seconds_of has a fraction of a second, not 30 minutes
+UTC_NAME = re.compile(r" *\b(?:UTC|GMT)$")
+OFFSET = re.compile(r"[T ]\d.*(?:Z|[+-]\d\d(?::?\d\d)?)$")
 NEEDED = "times, one a line, or an .npy of them"
 YEAR = re.compile(r"(?:1[5-9]|2[0-4])\d\d")
 DATE = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")  # a date or a clock
@@ -34,19 +39,22 @@ DATE = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")  # a date or a
 def seconds(words, order=None):
     """Return words [str] as seconds (n,) since 1970-01-01 UTC, int64 or float64, or None.
 
-    None if they are not times of one format. Numbers are seconds, unless all are dates without
-    separators (20060905, 200609). order: 'mdy' or 'dmy', if the month or the day comes first; DataError if the result
-    depends on it and it is not given.
+    None if they are not times of one format, or if some have an offset from UTC and others none. Numbers are seconds,
+    unless all are dates without separators (20060905, 200609). order: 'mdy' or 'dmy', if the month or the day comes
+    first; DataError if the result depends on it and it is not given, and for a number among dates without separators.
     """
     if not words:
         return None
     words = [word.strip() for word in words]
     if is_compact(words):
         return parse_format(words, COMPACT[len(words[0])])
-    result = [seconds_of(word) for word in words]
-    if None not in result:
-        return exact_seconds(np.array(words, np.float64 if all(map(is_number, words)) else None))
-    days, clocks = zip(*(SPLIT.fullmatch(word).groups() for word in words))
+    refuse_odd_dates(words)
+    marked = [UTC_NAME.sub("Z", word) for word in words]
+    if len({(is_number(word), bool(OFFSET.search(word))) for word in marked}) > 1:
+        return None
+    if None not in [None if CUT.search(word) else seconds_of(word) for word in marked]:
+        return exact_seconds(np.array(marked, np.float64 if all(map(is_number, words)) else None))
+    days, clocks = zip(*(SPLIT.fullmatch(UTC_NAME.sub("", word)).groups() for word in words))
     later = parse_clocks([clock or "0" for clock in clocks])
     ways = {kind: day for kind in FORMS if not order or kind in (None, order) for day in [parse_days(days, kind)]}
     ways = {kind: result + later for kind, result in ways.items() if result is not None and later is not None}
@@ -56,6 +64,14 @@ def seconds(words, order=None):
             "the two with time:mdy or time:dmy in place of time in the --columns of a table (columns=)."
         )
     return next(iter(ways.values()), None)
+
+
+def refuse_odd_dates(words):
+    """Raise DataError if most words are dates without separators, which the other numbers would turn into seconds."""
+    are_dates = [is_compact([word]) for word in words]
+    if len(words) > 2 and 2 * sum(are_dates) > len(words):
+        odd = next(word for word in words if not is_compact([words[are_dates.index(True)], word]))
+        raise DataError(f"{quote(odd)} is no date like {quote(words[are_dates.index(True)])}. Correct or remove it.")
 
 
 def is_compact(words):
@@ -100,10 +116,10 @@ def parse_clocks(words):
     out = []
     for word in words:
         match = CLOCK.fullmatch(word.zfill(4) if wide else word)
-        hours, minutes = (int(value or 0) for value in match.groups()[:2]) if match else (99, 0)
-        rest = float((match and match[3] or "0").replace(",", "."))
-        if match and match[4]:
-            hours = hours % 12 + 12 * (match[4].lower() == "p")
+        hours, minutes = (int(match[group] or 0) for group in (1, 3)) if match else (99, 0)
+        rest = float((match and match[4] or "0").replace(",", "."))
+        if match and match[5]:
+            hours = hours % 12 + 12 * (match[5].lower() == "p")
         if hours > 24 or minutes > 59 or rest >= 60:
             return None
         out.append(3600 * hours + 60 * minutes + rest)
