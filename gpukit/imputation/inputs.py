@@ -240,7 +240,7 @@ def take(graph, tensor, mask, times):
     convert.refuse_turned_list(graph, forms.shape_of(tensor))
     shape = getattr(graph, "shape", None)
     is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
-    adjacency = as_adjacency(graph, vertices=None if is_square or not arrays.axes(tensor) else len(tensor))
+    adjacency = as_adjacency(graph, None if is_square or not arrays.axes(tensor) else len(tensor), names)
     data = read(tensor, mask, adjacency.shape[0])
     return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 

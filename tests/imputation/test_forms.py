@@ -238,3 +238,19 @@ def test_a_column_of_numbers_that_is_called_a_time_is_refused(frame, name, place
     given.insert(place, name, np.arange(1900, 1900 + T))
     with pytest.raises(DataError, match=rf"the table has times in '{name}': .*frame.set_index\('{name}'\)"):
         imputer().fit(given)
+
+
+@pytest.mark.parametrize("nodes", [["b", 3, "a"], [(0, 0), (0, 1), (1, 1)], [1.5, 2.5, 0.5]], ids=str)
+def test_vertices_of_any_kind_are_matched_by_label(nodes):
+    """Their positions were used, so that columns in another order got the neighbours of others."""
+    path = networkx.path_graph(3)
+    labelled = networkx.relabel_nodes(path, dict(enumerate(nodes)))
+    table = pandas.DataFrame(np.arange(24.0).reshape(8, 3) ** 1.5, columns=pandas.Index(nodes, tupleize_cols=False))
+    table.iloc[2:4, 0] = np.nan
+    expected = GraphImputer(method="vertex-mean", device="cpu").fit_transform(labelled, table)
+    model = GraphImputer(method="vertex-mean", device="cpu").fit(labelled, table.iloc[:, [2, 0, 1]])
+    assert model.vertices_.tolist() == [*map(str, nodes)]
+    np.testing.assert_array_equal(model.adjacency_.toarray(), networkx.to_numpy_array(path))
+    np.testing.assert_array_equal(model.completed_.iloc[:, [1, 2, 0]].to_numpy(), expected.to_numpy())
+    with pytest.raises(DataError, match="'other', 'x', 'y' are no vertex of the graph"):
+        GraphImputer(method="vertex-mean").fit(labelled, table.set_axis(["other", "x", "y"], axis=1))
