@@ -15,8 +15,8 @@ from gpukit.io.arrays import is_frame
 def vertices_of_graph(graph):
     """Return vertex ids (N,), int64 or str, of a graph, or None.
 
-    graph: a networkx graph, a square DataFrame or a Graph. Ids are text unless all vertices are whole numbers. Rows of a
-    frame with a default index have none.
+    graph: a networkx graph, a square DataFrame or a Graph. Ids are text unless all vertices are whole numbers. Rows of
+    a frame with a default index have none.
     """
     if isinstance(graph, Graph):
         return graph.vertices

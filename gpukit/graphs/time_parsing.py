@@ -178,6 +178,25 @@ def has_unequal_steps(numbers):
     return bool(len(steps) and ((steps > 0).all() or (steps < 0).all()) and not np.allclose(steps, steps[0]))
 
 
+def seconds_of_array(times, what="times"):
+    """Return an array of times of any shape as seconds (n,), int64 or float64; texts are parsed as those of a table.
+
+    Raises DataError with the invalid row.
+    """
+    array = as_array(times, what).ravel()
+    words = array.tolist() if array.dtype.kind in "OU" else []
+    if not words or not all(isinstance(word, str) for word in words):
+        return exact_seconds(array, what)
+    result = seconds(words)
+    if result is None:
+        row = next((index for index, word in enumerate(words) if seconds([word]) is None), 0)
+        raise DataError(
+            f"{what}: row {row + 1:,} has {words[row]!r}, which is no time like the others. Give seconds since 1970 or "
+            "dates such as 2005-09-06."
+        )
+    return result
+
+
 def check_times(times, path):
     """Return the times of a file; None stays None.
 
@@ -186,7 +205,7 @@ def check_times(times, path):
     if times is None:
         return None
     times = as_array(times, f"{path}: times")
-    seconds = exact_seconds(times.ravel(), f"{path}: times")
+    seconds = seconds_of_array(times, f"{path}: times")
     twice = trust.first_repeated(seconds)
     if twice is not None:
         one, other = np.flatnonzero(seconds == twice)[:2]

@@ -195,7 +195,7 @@ def check_series(held, data, times):
         lost = int((~np.isin(held.at[np.searchsorted(held.at, times[0]) :], times)).sum())
         if lost:
             raise DataError(
-                f"{lost:,} stored times are after the first of the new ones and not among these, and would be lost. Give "
-                "times after the stored ones, or all from the first new one on; transform(), or --model without "
+                f"{lost:,} stored times are after the first of the new ones and not among these, and would be lost. "
+                "Give times after the stored ones, or all from the first new one on; transform(), or --model without "
                 "--save-model, completes earlier ones and stores nothing."
             )

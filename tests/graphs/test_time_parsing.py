@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from gpukit import GraphImputer
 from gpukit.errors import DataError
-from gpukit.graphs import read_graph
+from gpukit.graphs import as_graph_tensor, read_graph
 from gpukit.graphs.time_parsing import seconds
 
 MONTHS = [datetime(2005 + at // 12, 1 + at % 12, 1, tzinfo=UTC) for at in range(30)]
@@ -199,3 +200,20 @@ def test_times_that_float64_cannot_tell_apart_stay_two(tmp_path):
     lines = [f"1700000000000000{digits},a,{digits}" for digits in ("001", "002", "900")]
     (tmp_path / "t.csv").write_text("\n".join(["time,sensor,value", *lines]) + "\n")
     assert read_graph(tmp_path / "t.csv").tensor.ravel().tolist() == [1.0, 2.0, 900.0]
+
+
+def test_texts_of_times_of_arrays_are_those_of_tables(tmp_path):
+    clocks = [f"2003-01-01 {hour}.30" for hour in (10, 11, 14)]
+    graph, values = np.ones((2, 2)), np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0]])
+    np.savez(tmp_path / "t.npz", tensor=values, adjacency=graph, times=clocks)
+    wanted = [0, 3600, 4 * 3600]
+    model = GraphImputer(method="interpolation", device="cpu").fit(graph, values, times=clocks)
+    for times in (
+        as_graph_tensor(graph, values, times=clocks).times,
+        read_graph(tmp_path / "t.npz").times,
+        model._held.at,
+    ):
+        assert (times - times[0]).tolist() == wanted
+    assert model.completed_[0, 1] == pytest.approx(1.5)
+    with pytest.raises(DataError, match="times: row 2 has 'noon', which is no time"):
+        GraphImputer().fit(graph, values, times=["2003-01-01 10:00 AM", "noon", "x"])
