@@ -22,6 +22,7 @@ FORMS = {  # of days and months, by their order if both are numbers
         *("%b %Y", "%b %y", "%Y-%m", "%Y/%m", "%m/%Y"),
     ),
 }
+YEAR_LAST = {"%d.%m.%y": "%y.%m.%d", "%d %b %y": "%y %b %d", "%b %y": "%b %d"}  # and the day last
 COMPACT = {6: "%Y%m", 8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits
 QUARTER = re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE)
 SPLIT = re.compile(r"(.*?)(?:(?:(?<=\d)T| +)(\d{1,2}(?:[:.]\d\d.*| ?[ap]m)))?", re.DOTALL | re.IGNORECASE)  # day, clock
@@ -91,8 +92,28 @@ def parse_days(words, kind):
     words = [QUARTER.sub(lambda match: f"{match[1]}-{3 * int(match[2]) - 2:02d}", word) for word in words]
     words = [re.sub(r"[-, ]*\b([a-z]{3})[a-z]*[-, ]*", r" \1 ", word, flags=re.IGNORECASE).strip() for word in words]
     words = [word.replace(",", "") for word in words]
-    match = (parse_format(words, form) for form in FORMS[kind])
-    return next((value for value in match if value is not None), None)
+    match = ((form, parse_format(words, form)) for form in FORMS[kind])
+    form, days = next(((form, days) for form, days in match if days is not None), (None, None))
+    if form in YEAR_LAST and not is_monotonic(days):
+        refuse_day_last(words, YEAR_LAST[form])
+    return days
+
+
+def refuse_day_last(words, form):
+    """Raise DataError if words whose last number is read as a year are in order of time with it as the day."""
+    leap = "" if "%y" in form else "2000 "
+    days = parse_format([leap + word for word in words], f"%Y {form}" if leap else form)
+    if days is not None and is_monotonic(days):
+        raise DataError(
+            f"{quote(words[0])} may end in a year of two digits or in a day: write dates as 2005-09-06, years with four "
+            "digits."
+        )
+
+
+def is_monotonic(numbers):
+    """Return True for numbers that never fall or never rise."""
+    steps = np.diff(numbers)
+    return bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def parse_format(words, form):
@@ -135,8 +156,9 @@ def combine_columns(columns, order=None):
     if len(columns) == 1:
         return seconds(columns[0], order)
     if len(columns) == 2 and not all(map(YEAR.fullmatch, columns[0])):
-        days, places = np.unique(columns[0], return_inverse=True)
-        first, later = seconds(days.tolist(), order), parse_clocks(columns[1])
+        days = list(dict.fromkeys(columns[0]))  # in their order
+        places = np.array([*map({day: place for place, day in enumerate(days)}.get, columns[0])])
+        first, later = seconds(days, order), parse_clocks(columns[1])
         return None if first is None or later is None or is_seconds(days) else first[places] + later
     try:
         return np.array([calendar_seconds(*map(int, row)) for row in zip(*columns)], np.int64)

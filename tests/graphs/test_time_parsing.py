@@ -217,3 +217,22 @@ def test_texts_of_times_of_arrays_are_those_of_tables(tmp_path):
     assert model.completed_[0, 1] == pytest.approx(1.5)
     with pytest.raises(DataError, match="times: row 2 has 'noon', which is no time"):
         GraphImputer().fit(graph, values, times=["2003-01-01 10:00 AM", "noon", "x"])
+
+
+@pytest.mark.parametrize("form", ["%b %d", "%b-%d", "%y.%m.%d", "%y-%b-%d"])
+def test_days_at_the_end_are_not_years(form, tmp_path):
+    """January 29 to February 2 were the years 2029 to 2031, then 2001."""
+    days = [f"{datetime(2003, 1, 29, tzinfo=UTC) + timedelta(days=day):{form}}" for day in range(6)]
+    (tmp_path / "t.csv").write_text(table(days, "date"))
+    for words in (days, days[::-1]):
+        with pytest.raises(DataError, match="may end in a year of two digits or in a day: write dates as 2005-09-06"):
+            seconds(words)
+    with pytest.raises(DataError, match="may end in a year"):
+        read_graph(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("form", ["%b-%y", "%d.%m.%y", "%d-%b-%y"])
+def test_years_of_two_digits_in_any_order(form):
+    moments = [datetime(2003 + at // 12, 1 + at % 12, 5 + at, tzinfo=UTC) for at in (5, 1, 20, 13, 2)]
+    starts = [one.replace(day=1) if "%d" not in form else one for one in moments]
+    assert seconds([f"{one:{form}}" for one in moments]).tolist() == [int(one.timestamp()) for one in starts]
