@@ -105,8 +105,8 @@ def refuse_day_last(words, form):
     days = parse_format([leap + word for word in words], f"%Y {form}" if leap else form)
     if days is not None and is_monotonic(days):
         raise DataError(
-            f"{quote(words[0])} may end in a year of two digits or in a day: write dates as 2005-09-06, years with four "
-            "digits."
+            f"{quote(words[0])} may end in a year of two digits or in a day: write dates as 2005-09-06, and years "
+            "with four digits."
         )
 
 
