@@ -52,10 +52,11 @@ def rank(ask, stages):
         raise ParameterError("--output and --per-query both go to standard output. Name a file for one of them.")
     if ask.against is not None and ask.file == "-":
         raise ParameterError("--against may read FILE for each model, and standard input is read once. Name a file.")
-    ask.metrics = ask.metrics or ask.show is not None or ask.qrels is not None
-    ask.show = steps.more_metrics(ask.show)
     if ask.explain is not None:
         check_explaining(ask)
+    ask.metrics = ask.metrics or ask.show is not None or ask.qrels is not None
+    steps.check_metrics(ask)
+    if ask.explain is not None:
         show_explanation(ask, stages)
         return
     with report.collect_warnings(ask.quiet):
@@ -178,8 +179,8 @@ def show(ask, documents, scores, metrics, comparison, stages):
 
 def check_explaining(ask):
     """Raise ParameterError for options of the scores."""
-    for name in ("output", "per_query", "against", "qrels"):
-        if getattr(ask, name) is not None:
+    for name in ("output", "per_query", "against", "qrels", "metrics", "show"):
+        if getattr(ask, name) not in (None, False):
             option = name.replace("_", "-")
             raise ParameterError(f"--explain prints parts of scores, and --{option} is for all scores. Leave out one.")
 

@@ -1,7 +1,6 @@
 """`gpukit ranksvm`: train on documents of queries; models, scores, a table and seconds."""
 
 import contextlib
-import math
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -60,9 +59,9 @@ def ranksvm(ask, stages):
     the training set; without --metric by pa, the share of pairs in order. Small sets are trained on the CPU, where a
     GPU is slower, unless --device selects one; so are features beyond linear.
 
-    --scale minmax maps features to 0..1 by the ranges of the training set, deviation to deviation 1 within its queries,
-    query to 0..1 in each query. --ndcg is LETOR's, the usual one, that without queries lacking relevant documents, or
-    that with labels as gains. --folds with --c-grid chooses C on the part before the test set.
+    --scale minmax maps features to 0..1 by the ranges of the training set, deviation to deviation 1 within its queries.
+    --ndcg is LETOR's, the usual one, that without queries lacking relevant documents, or that with labels as gains.
+    --folds with --c-grid chooses C on the part before the test set.
 
     \b
     gpukit ranksvm MQ2008
@@ -100,11 +99,10 @@ def check(ask):
         raise ParameterError("--c and --c-grid exclude each other: give C, or a grid to choose it from.")
     if ask.metric is not None and ask.c_grid is None and ask.c not in (None, "auto"):
         raise ParameterError(f"--metric {ask.metric} chooses C, and --c {ask.c} names it. Leave out one of them.")
-    check_real("--relevant", ask.relevant, -math.inf)
     if ask.position_bias is not None:
         check_real("--position-bias", ask.position_bias, 0.0)
     ask.metric = ask.metric or options.METRICS[0]
-    ask.show = steps.more_metrics(ask.show, ask.metric)
+    steps.check_metrics(ask, ask.metric)
     ask.grid = None if ask.c_grid is None else numbers(ask.c_grid)
     ask.c = "auto" if ask.c in (None, "auto") else one_number(ask.c)
     jobs = list_jobs(ask)

@@ -1,7 +1,9 @@
 """Steps of `gpukit ranksvm`, some shared with `gpukit rank`. ask: options by name."""
 
+import math
 from typing import NamedTuple
 
+from gpukit.base import check_real
 from gpukit.cli import report
 from gpukit.cli.main import set_interrupt_message
 from gpukit.cli.ranking.table import METRICS, format_C
@@ -183,18 +185,22 @@ def evaluate(ask, documents, scores):
     return measure(documents.y, scores, documents.offsets, **report.pick(ask, "ndcg relevant ties"), more=ask.show)
 
 
-def more_metrics(show, metric=None):
-    """Return the metrics that --show and --metric name beyond the usual ones; ParameterError for unknown ones."""
+def check_metrics(ask, metric=None):
+    """Replace ask.show by the metrics that --show and --metric name beyond the usual ones.
+
+    Raises ParameterError for unknown ones and for an invalid --relevant.
+    """
     from gpukit.evaluation.ranking import parse_metric
 
+    check_real("--relevant", ask.relevant, -math.inf)
     requests = {metric: "--metric"} if metric is not None else {}
-    requests |= {name.strip(): "--show" for name in show.split(",")} if show is not None else {}
+    requests |= {name.strip(): "--show" for name in ask.show.split(",")} if ask.show is not None else {}
     for name, option in requests.items():
         try:
             parse_metric(name)
         except ParameterError as error:
             raise ParameterError(f"{option}: {error}") from None
-    return [name for name in requests if name not in METRICS]
+    ask.show = [name for name in requests if name not in METRICS]
 
 
 def size_of(documents):

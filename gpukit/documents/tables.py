@@ -155,9 +155,10 @@ def queries_of(rows, ids, place):
 def weights_of(weights, offsets, qids, place):
     """Return the weight of each query, (m,), from weights of documents (l,).
 
-    Raises DataError if a query's weights differ; place: function that describes a row.
+    Raises DataError if a query's weights differ or are negative; place: function that describes a row.
     """
     each = weights[offsets[:-1]]
+    row = int(np.argmin(weights))
     differ = np.flatnonzero(weights != np.repeat(each, np.diff(offsets)))
     if len(differ):
         query = qids[np.searchsorted(offsets, differ[0], "right") - 1]
@@ -165,6 +166,8 @@ def weights_of(weights, offsets, qids, place):
             f"{place(differ[0])}: the weight is not that of the other documents of query {query}. A table has weights "
             "of queries; put those of documents into a file FILE.weight next to it, one per line."
         )
+    if weights[row] < 0:
+        raise DataError(f"{place(row)} has the weight {weights[row]:g}; weights are numbers from 0 up.")
     return each
 
 

@@ -15,8 +15,8 @@ from gpukit.io.arrays import is_frame
 def vertices_of_graph(graph):
     """Return vertex ids (N,), int64 or str, of a graph, or None.
 
-    graph: a networkx graph, a square DataFrame or a Graph. Vertices that are neither whole numbers nor text (tuples,
-    ...) have no ids, nor have rows of a frame with a default index.
+    graph: a networkx graph, a square DataFrame or a Graph. Ids are text unless all vertices are whole numbers. Rows of
+    a frame with a default index have none.
     """
     if isinstance(graph, Graph):
         return graph.vertices
@@ -82,9 +82,7 @@ def is_default_index(index):
 
 def _ids(names):
     whole = all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names)
-    if not whole and not all(isinstance(name, str) for name in names):
-        return None
-    return np.array(names, dtype=np.int64) if whole else np.array(names)
+    return np.array(names, dtype=np.int64) if whole else np.array(list(map(str, names)))
 
 
 def numbers_of_frame(frame, what, turned):
@@ -211,7 +209,10 @@ def _from_networkx(graph):
         return None
     if not len(graph):
         raise DataError("the graph has no vertices.")
-    return networkx.to_scipy_sparse_array(graph, dtype=np.float64)
+    try:
+        return networkx.to_scipy_sparse_array(graph, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the weight of an edge of the graph is not a number ({error}).") from error
 
 
 def _numbers(values, what):

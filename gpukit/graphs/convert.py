@@ -15,8 +15,8 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency, vertices_of_graph
 from gpukit.graphs.column_types import types_of
 from gpukit.graphs.tensor import GraphTensor
+from gpukit.graphs.time_parsing import seconds_of_array
 from gpukit.io import trust
-from gpukit.io.times import exact_seconds
 
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, GraphLike
@@ -252,7 +252,7 @@ def _times(times, original, shape):
         raise DataError(
             f"times has the shape {times.shape}; it needs one for each place of the tensor's last axis, ({last},)."
         )
-    seconds = exact_seconds(times.ravel())
+    seconds = seconds_of_array(times)
     return seconds if times.size == shape[2] else seconds.reshape(shape[1:])
 
 

@@ -3,6 +3,7 @@
 A wide table has one vertex per row or column, a long one one reading per line.
 """
 
+import re
 import warnings
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ NUMBERS = {  # names of the numbers of pairs in headers
     "distance": {"distance", "dist", "cost", "length", "km", "metres", "meters", "miles"},
 }
 SIZES = "a square table has as many rows as columns, a list two or three columns (vertex, vertex, weight or distance)"
+FINER = re.compile(r"\d{16}|[.,]\d{7}")  # times that may differ by less than float64 or a microsecond
 SEVERAL = "Give each time of a sensor once; where clocks are set back, give times in UTC or with their offset."
 
 
@@ -99,8 +101,8 @@ def times_of(table, frame, roles):
     if seconds is None:
         shown_words = ", ".join(map(quote, words[:2]))
         warnings.warn(
-            f"{table.path}: {shown_words}, ... are no times that are known: lines count as in order, at equal steps. "
-            "Write them as 2005-09-06 18:00.",
+            f"{table.path}: {shown_words}, ... are no times that are known: lines count as in order, at equal steps, "
+            "where neighbouring values are alike. Write them as 2005-09-06 18:00.",
             stacklevel=2,
         )
     return seconds
@@ -116,14 +118,10 @@ def seconds_of(columns, order, place):
     if result is not None or (len(columns) == 1 and time_parsing.combine_columns([columns[0][:1]], order) is None):
         return result
     rows = list(zip(*columns))
-    row = next(
-        (
-            index
-            for index, row in enumerate(rows)
-            if time_parsing.combine_columns([[value] for value in row], order) is None
-        ),
-        0,
-    )
+    alone = [[[value] for value in row] for row in rows]
+    pairs = [[[*pair] for pair in zip(rows[0], row)] for row in rows]
+    parts = enumerate(alone + pairs)
+    row = next((index for index, part in parts if time_parsing.combine_columns(part, order) is None), 0) % len(rows)
     raise DataError(
         f"{place(row)}: {quote(' '.join(rows[row]))} is no time like the others. Correct or remove the line."
     )
@@ -224,8 +222,11 @@ def times(table, frame, roles):
     if seconds is None:
         return places, list(labels), None
     keys = np.array(list(map(float, labels))) if time_parsing.is_seconds(list(labels)) else seconds
-    order = np.argsort(keys, kind="stable")
-    return ranks(keys)[places], [labels[index] for index in order], seconds[order]
+    finer = [FINER.search(label) is not None for label in labels]
+    _, first, which = np.unique(
+        np.rec.fromarrays((keys, np.where(finer, np.arange(len(labels)), -1))), return_index=True, return_inverse=True
+    )
+    return which.ravel()[places], [labels[index] for index in first], seconds[first]
 
 
 def firsts(places, count):

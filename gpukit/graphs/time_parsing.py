@@ -15,17 +15,23 @@ from gpukit.io.times import exact_seconds, seconds_of
 from gpukit.io.words import decode, is_number, quote
 
 FORMS = {  # of days and months, by their order if both are numbers
-    "mdy": ("%m/%d/%Y", "%m/%d/%y"),
-    "dmy": ("%d/%m/%Y", "%d/%m/%y"),
+    "mdy": ("%m/%d/%Y", "%m/%d/%y", "%m-%d-%Y"),
+    "dmy": ("%d/%m/%Y", "%d/%m/%y", "%d-%m-%Y"),
     None: (
-        *("%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%d %b %Y", "%d %b %y", "%b %d %Y"),
+        *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%d %b %Y", "%d %b %y", "%b %d %Y"),
         *("%b %Y", "%b %y", "%Y-%m", "%Y/%m", "%m/%Y"),
     ),
 }
+YEAR_LAST = {"%d.%m.%y": "%y.%m.%d", "%d %b %y": "%y %b %d", "%b %y": "%b %d"}  # and the day last
 COMPACT = {6: "%Y%m", 8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits
 QUARTER = re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE)
-SPLIT = re.compile(r"(.*?)(?: (\d{1,2}:\d\d.*))?", re.DOTALL)  # a day and a clock
-CLOCK = re.compile(r"(\d{1,2})(?:[:.]?(\d\d))?(?:[:.](\d\d(?:[.,]\d+)?))?(?: ?([ap])m)?", re.IGNORECASE)
+SPLIT = re.compile(r"(.*?)(?:(?:(?<=\d)T| +)(\d{1,2}(?:[:.]\d\d.*| ?[ap]m)))?", re.DOTALL | re.IGNORECASE)  # day, clock
+CLOCK = re.compile(
+    r"(\d{1,2})(?:(?P<mark>[:.]?)(\d\d)(?:(?P=mark)(?<=[:.])(\d\d(?:[.,]\d+)?))?)?(?: ?([ap])m)?", re.IGNORECASE
+)
+CUT = re.compile(r"[T ]\d\d(?::?\d\d)?[.,]\d+$")  # 13.30: seconds_of has a fraction of a second, not 30 minutes
+UTC_NAME = re.compile(r" *\b(?:UTC|GMT)$")
+OFFSET = re.compile(r"[T ]\d.*(?:Z|[+-]\d\d(?::?\d\d)?)$")
 NEEDED = "times, one a line, or an .npy of them"
 YEAR = re.compile(r"(?:1[5-9]|2[0-4])\d\d")
 DATE = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")  # a date or a clock
@@ -34,19 +40,22 @@ DATE = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")  # a date or a
 def seconds(words, order=None):
     """Return words [str] as seconds (n,) since 1970-01-01 UTC, int64 or float64, or None.
 
-    None if they are not times of one format. Numbers are seconds, unless all are dates without
-    separators (20060905, 200609). order: 'mdy' or 'dmy', if the month or the day comes first; DataError if the result
-    depends on it and it is not given.
+    None if they are not times of one format, or if some have an offset from UTC and others none. Numbers are seconds,
+    unless all are dates without separators (20060905, 200609). order: 'mdy' or 'dmy', if the month or the day comes
+    first; DataError if the result depends on it and it is not given, and for a number among dates without separators.
     """
     if not words:
         return None
     words = [word.strip() for word in words]
     if is_compact(words):
         return parse_format(words, COMPACT[len(words[0])])
-    result = [seconds_of(word) for word in words]
-    if None not in result:
-        return exact_seconds(np.array(words, np.float64 if all(map(is_number, words)) else None))
-    days, clocks = zip(*(SPLIT.fullmatch(word).groups() for word in words))
+    refuse_odd_dates(words)
+    marked = [UTC_NAME.sub("Z", word) for word in words]
+    if len({(is_number(word), bool(OFFSET.search(word))) for word in marked}) > 1:
+        return None
+    if None not in [None if CUT.search(word) else seconds_of(word) for word in marked]:
+        return exact_seconds(np.array(marked, np.float64 if all(map(is_number, words)) else None))
+    days, clocks = zip(*(SPLIT.fullmatch(UTC_NAME.sub("", word)).groups() for word in words))
     later = parse_clocks([clock or "0" for clock in clocks])
     ways = {kind: day for kind in FORMS if not order or kind in (None, order) for day in [parse_days(days, kind)]}
     ways = {kind: result + later for kind, result in ways.items() if result is not None and later is not None}
@@ -56,6 +65,14 @@ def seconds(words, order=None):
             "the two with time:mdy or time:dmy in place of time in the --columns of a table (columns=)."
         )
     return next(iter(ways.values()), None)
+
+
+def refuse_odd_dates(words):
+    """Raise DataError if most words are dates without separators, which the other numbers would turn into seconds."""
+    are_dates = [is_compact([word]) for word in words]
+    if len(words) > 2 and 2 * sum(are_dates) > len(words):
+        odd = next(word for word in words if not is_compact([words[are_dates.index(True)], word]))
+        raise DataError(f"{quote(odd)} is no date like {quote(words[are_dates.index(True)])}. Correct or remove it.")
 
 
 def is_compact(words):
@@ -75,8 +92,28 @@ def parse_days(words, kind):
     words = [QUARTER.sub(lambda match: f"{match[1]}-{3 * int(match[2]) - 2:02d}", word) for word in words]
     words = [re.sub(r"[-, ]*\b([a-z]{3})[a-z]*[-, ]*", r" \1 ", word, flags=re.IGNORECASE).strip() for word in words]
     words = [word.replace(",", "") for word in words]
-    match = (parse_format(words, form) for form in FORMS[kind])
-    return next((value for value in match if value is not None), None)
+    match = ((form, parse_format(words, form)) for form in FORMS[kind])
+    form, days = next(((form, days) for form, days in match if days is not None), (None, None))
+    if form in YEAR_LAST and not is_monotonic(days):
+        refuse_day_last(words, YEAR_LAST[form])
+    return days
+
+
+def refuse_day_last(words, form):
+    """Raise DataError if words whose last number is read as a year are in order of time with it as the day."""
+    leap = "" if "%y" in form else "2000 "
+    days = parse_format([leap + word for word in words], f"%Y {form}" if leap else form)
+    if days is not None and is_monotonic(days):
+        raise DataError(
+            f"{quote(words[0])} may end in a year of two digits or in a day: write dates as 2005-09-06, and years "
+            "with four digits."
+        )
+
+
+def is_monotonic(numbers):
+    """Return True for numbers that never fall or never rise."""
+    steps = np.diff(numbers)
+    return bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def parse_format(words, form):
@@ -100,10 +137,10 @@ def parse_clocks(words):
     out = []
     for word in words:
         match = CLOCK.fullmatch(word.zfill(4) if wide else word)
-        hours, minutes = (int(value or 0) for value in match.groups()[:2]) if match else (99, 0)
-        rest = float((match and match[3] or "0").replace(",", "."))
-        if match and match[4]:
-            hours = hours % 12 + 12 * (match[4].lower() == "p")
+        hours, minutes = (int(match[group] or 0) for group in (1, 3)) if match else (99, 0)
+        rest = float((match and match[4] or "0").replace(",", "."))
+        if match and match[5]:
+            hours = hours % 12 + 12 * (match[5].lower() == "p")
         if hours > 24 or minutes > 59 or rest >= 60:
             return None
         out.append(3600 * hours + 60 * minutes + rest)
@@ -119,8 +156,9 @@ def combine_columns(columns, order=None):
     if len(columns) == 1:
         return seconds(columns[0], order)
     if len(columns) == 2 and not all(map(YEAR.fullmatch, columns[0])):
-        days, places = np.unique(columns[0], return_inverse=True)
-        first, later = seconds(days.tolist(), order), parse_clocks(columns[1])
+        days = list(dict.fromkeys(columns[0]))  # in their order
+        places = np.array([*map({day: place for place, day in enumerate(days)}.get, columns[0])])
+        first, later = seconds(days, order), parse_clocks(columns[1])
         return None if first is None or later is None or is_seconds(days) else first[places] + later
     try:
         return np.array([calendar_seconds(*map(int, row)) for row in zip(*columns)], np.int64)
@@ -162,6 +200,25 @@ def has_unequal_steps(numbers):
     return bool(len(steps) and ((steps > 0).all() or (steps < 0).all()) and not np.allclose(steps, steps[0]))
 
 
+def seconds_of_array(times, what="times"):
+    """Return an array of times of any shape as seconds (n,), int64 or float64; texts are parsed as those of a table.
+
+    Raises DataError with the invalid row.
+    """
+    array = as_array(times, what).ravel()
+    words = array.tolist() if array.dtype.kind in "OU" else []
+    if not words or not all(isinstance(word, str) for word in words):
+        return exact_seconds(array, what)
+    result = seconds(words)
+    if result is None:
+        row = next((index for index, word in enumerate(words) if seconds([word]) is None), 0)
+        raise DataError(
+            f"{what}: row {row + 1:,} has {words[row]!r}, which is no time like the others. Give seconds since 1970 or "
+            "dates such as 2005-09-06."
+        )
+    return result
+
+
 def check_times(times, path):
     """Return the times of a file; None stays None.
 
@@ -170,7 +227,7 @@ def check_times(times, path):
     if times is None:
         return None
     times = as_array(times, f"{path}: times")
-    seconds = exact_seconds(times.ravel(), f"{path}: times")
+    seconds = seconds_of_array(times, f"{path}: times")
     twice = trust.first_repeated(seconds)
     if twice is not None:
         one, other = np.flatnonzero(seconds == twice)[:2]

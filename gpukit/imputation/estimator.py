@@ -377,7 +377,7 @@ class GraphImputer(Estimator):
         Parameters
         ----------
         tensor : GraphTensor, array (N, T) or frame
-            As in transform. Without times the columns follow the last stored one.
+            As in transform. Without times the columns follow the last stored one; those of stored times replace them.
         mask, times
             As in fit.
         window : int or None
@@ -391,7 +391,8 @@ class GraphImputer(Estimator):
         Raises
         ------
         DataError
-            The slices are matrices; and the errors of transform.
+            The slices are matrices, or stored times after the first new one are not among the new ones; and the errors
+            of transform.
         """
         self._check_fitted()
         taken = inputs.take_transform_inputs(self, tensor, mask, times)

@@ -156,9 +156,9 @@ def is_observed(array, mask):
     mask: the user's, (N,) or (N, T), or None.
     """
     seen = np.isfinite(array)
-    if mask is None or np.shape(mask) not in (array.shape, array.shape[:1]):
-        return seen  # a mask of another shape is refused later
-    mask = np.asarray(mask) == 1
+    if mask is None:
+        return seen
+    mask = mask == 1
     return seen & (mask if mask.ndim == 2 else mask[:, None])
 
 
@@ -219,7 +219,12 @@ def mask_of(mask, frame, turned, order):
     elif hasattr(mask, "index"):
         mask = matched(tensor=frame.T if turned else frame, mask=mask)[1].to_numpy()
     mask = np.asarray(mask)
-    return (mask.T if turned and mask.ndim == 2 else mask)[order] if len(mask.shape) else mask
+    if mask.shape not in (frame.shape, (len(order),)):
+        raise DataError(
+            f"the mask has the shape {mask.shape}; it needs the table's, {frame.shape}, or ({len(order)},), a value "
+            "per sensor."
+        )
+    return (mask.T if turned and mask.ndim == 2 else mask)[order]
 
 
 def are_columns(frame, vertices):

@@ -12,11 +12,11 @@ from gpukit.graphs.adjacency import as_adjacency, check_same, vertices_of_graph
 from gpukit.graphs.column_types import types_of
 from gpukit.graphs.graph_builders import graph_from_series
 from gpukit.graphs.tensor import GraphTensor
+from gpukit.graphs.time_parsing import seconds_of_array
 from gpukit.imputation import forms
 from gpukit.imputation.forms import form_of, refuse_datasets
 from gpukit.imputation.problem import spread
 from gpukit.io.arrays import as_frame, is_frame, is_series
-from gpukit.io.times import exact_seconds
 from gpukit.svt.plan import MOST
 
 NO_GRAPH = "no graph was passed: each vertex is joined to the vertices with the most similar series."
@@ -240,7 +240,7 @@ def take(graph, tensor, mask, times):
     convert.refuse_turned_list(graph, forms.shape_of(tensor))
     shape = getattr(graph, "shape", None)
     is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
-    adjacency = as_adjacency(graph, vertices=None if is_square or not arrays.axes(tensor) else len(tensor))
+    adjacency = as_adjacency(graph, None if is_square or not arrays.axes(tensor) else len(tensor), names)
     data = read(tensor, mask, adjacency.shape[0])
     return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 
@@ -357,7 +357,7 @@ def times_of(times, data):
     """
     if times is None:
         return None
-    seconds = exact_seconds(arrays.as_array(times, "times").ravel())
+    seconds = seconds_of_array(times)
     m, n = data.tensor.shape[1:]
     if len(seconds) not in (m * n, n):
         raise DataError(

@@ -34,7 +34,7 @@ def transform(model, taken):
 def extend(model, taken, window):
     """Return (new filled columns, Held) of a model and new columns."""
     data = taken.data
-    check_series(model._held, data)
+    check_series(model._held, data, taken.clock.at)
     whole, times = join_held(model._held, data, taken.clock.at, check_window(window, data.tensor.shape[2]))
     result, deviation = complete(model, whole, times)
     deviation = np.full(whole.shape, np.nan) if deviation is None else deviation
@@ -187,7 +187,15 @@ def check_window(window, columns):
     return None if window is None else max(check_integer("window", window, 1), columns)
 
 
-def check_series(held, data):
-    """Raise DataError for data that cannot be extended."""
+def check_series(held, data, times):
+    """Raise DataError for data that cannot be extended, and for new times among stored ones, which would be lost."""
     if held is None or not held.is_wide or data.tensor.shape[1] != 1:
         raise DataError("only series, a tensor (N, T) or a table, can be extended by new columns; this has matrices.")
+    if held.at is not None and times is not None:
+        lost = int((~np.isin(held.at[np.searchsorted(held.at, times[0]) :], times)).sum())
+        if lost:
+            raise DataError(
+                f"{lost:,} stored times are after the first of the new ones and not among these, and would be lost. "
+                "Give times after the stored ones, or all from the first new one on; transform(), or --model without "
+                "--save-model, completes earlier ones and stores nothing."
+            )

@@ -16,6 +16,7 @@ from gpukit import persist
 from gpukit.base import check_choice
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import trust
+from gpukit.io.records import check_letters
 from gpukit.ranking.feature_map import KINDS as MAPS
 from gpukit.ranking.feature_map import width
 from gpukit.ranking.scaling import FITTED, KINDS, Scaling
@@ -120,7 +121,7 @@ def save_text(path, model):
             f"A model with features={model.feature_map_.kind!r} has no text of one weight per feature. Use save() or "
             "save_onnx() (gpukit export MODEL model.onnx), or train with features='linear'."
         )
-    names = getattr(model, "feature_names_in_", None)
+    names = names_of_lines(model, path)
     lines = [f"# linear RankSVM of gpukit; C={model.C_!r}; score = sum of weight * feature, higher is better\n"]
     if model.scaling_.kind in FITTED:
         lines.append("# index:weight:low:factor, where (feature - low) * factor is what the weight is for\n")
@@ -133,6 +134,18 @@ def save_text(path, model):
         lines.append(":".join(map(repr, line)) + suffix + "\n")
     with persist.atomic_write(path) as aside, open(aside, "w", encoding="utf-8") as file:
         file.writelines(lines)
+
+
+def names_of_lines(model, path):
+    """Return the names (n,) of a model's features or None; DataError for a name of several lines."""
+    names = getattr(model, "feature_names_in_", None)
+    for name in map(str, () if names is None else names):
+        check_letters(name, f"{path}: the feature name")
+        if name.splitlines() not in ([name], []):
+            raise DataError(
+                f"{path}: the feature name {name!r} has a line end, and the file has a name per line. Rename it."
+            )
+    return names
 
 
 class Graph:
@@ -157,7 +170,7 @@ class Graph:
 
 def save_onnx(path, model):
     """Write a fitted RankSVM as an ONNX model, see RankSVM.save_onnx."""
-    onnx = import_onnx()
+    onnx, names = import_onnx(), names_of_lines(model, path)
     graph, opset, ir = Graph(onnx), 17, 8  # versions of 2022, which current runtimes read
     add_scores(graph, model)
     shapes = {"features": ["documents", int(model.n_features_in_)], "scores": ["documents"]}
@@ -165,7 +178,6 @@ def save_onnx(path, model):
     onnx_graph = onnx.helper.make_graph(graph.nodes, "RankSVM", ends[:1], ends[1:], graph.constants)
     opsets = [onnx.helper.make_opsetid("", opset)]
     onnx_graph = onnx.helper.make_model(onnx_graph, opset_imports=opsets, ir_version=ir, producer_name="gpukit")
-    names = getattr(model, "feature_names_in_", None)
     if names is not None:
         onnx.helper.set_model_props(onnx_graph, {"feature_names": "\n".join(map(str, names))})
     onnx.checker.check_model(onnx_graph)

@@ -84,7 +84,7 @@ GOOD = {"label": Y, "qid": QID, "a": X[:, 0]}
         ({**GOOD, "label": [1, np.nan, 2, 3, 4]}, "row 2 has no label"),
         ({**GOOD, "weight": [1, 1, 2, 3, 1]}, "row 4: the weight is not that .* query a.* into a file FILE.weight"),
         ({**GOOD, "b": list("vwxyz")}, "the column of the feature 'b' holds string, not numbers"),
-        ({**GOOD, "weight": [1, 1, -2, -2, 1]}, r"weights\[1\] is -2"),
+        ({**GOOD, "weight": [1, 1, -2, -2, 1]}, "row 3 has the weight -2"),
         ({**GOOD, "a": X.tolist()}, "feature 'a' holds list<.*>, not numbers. Give each number of a list a column"),
         ({"label": Y, "qid": QID}, "documents need label"),
         ({"label": Y, "b": QID, "a": X[:, 0]}, "documents need label"),

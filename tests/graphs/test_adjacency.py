@@ -191,3 +191,11 @@ def test_errors_call_the_vertices_by_their_ids():
     ):
         with pytest.raises(DataError, match=words):
             as_adjacency(graph, names=names)
+
+
+@pytest.mark.parametrize("weight", ["heavy", (1, 2)])
+def test_a_networkx_weight_that_is_no_number_is_refused(weight):
+    graph = networkx.Graph([(0, 1), (1, 2)])
+    graph.edges[0, 1]["weight"] = weight
+    with pytest.raises(DataError, match="the weight of an edge of the graph is not a number"):
+        as_adjacency(graph)

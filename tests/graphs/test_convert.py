@@ -178,7 +178,7 @@ def test_labels_of_a_graph_and_its_columns_in_another_order():
     found = as_graph_tensor(graph, T)  # by position
     assert np.array_equal(found.tensor, T) and found.vertices.tolist() == [3, 1, 0, 2]
     places = networkx.relabel_nodes(graph, {at: (at, at) for at in range(4)})
-    assert as_graph_tensor(places, T).vertices is None
+    assert as_graph_tensor(places, T).vertices.tolist() == ["(3, 3)", "(1, 1)", "(0, 0)", "(2, 2)"]
     graph = pandas.DataFrame(PATH, pandas.RangeIndex(1, 5), pandas.RangeIndex(1, 5))
     assert as_graph_tensor(graph, T).vertices.tolist() == [1, 2, 3, 4]
 

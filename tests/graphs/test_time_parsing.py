@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from gpukit import GraphImputer
 from gpukit.errors import DataError
-from gpukit.graphs import read_graph
+from gpukit.graphs import as_graph_tensor, read_graph
 from gpukit.graphs.time_parsing import seconds
 
 MONTHS = [datetime(2005 + at // 12, 1 + at % 12, 1, tzinfo=UTC) for at in range(30)]
@@ -134,3 +135,104 @@ def test_months_or_days_first_where_both_could_be(tmp_path, order, days):
 @pytest.mark.parametrize("words", [["now"], ["a"], ["May"], ["sensor 1"], ["s2006Q5"], ["24:00"]])
 def test_words_that_are_no_times(words):
     assert seconds(words) is None
+
+
+CLOCKS_OF = {
+    "2003-01-01 13:00:00 UTC": "2003-01-01T13:00",
+    "2003-01-01T13:00 GMT": "2003-01-01T13:00",
+    "13-Feb-2003 10:00 UTC": "2003-02-13T10:00",
+    "2003-01-01 1:00 PM": "2003-01-01T13:00",
+    "2003-01-01 12:05:30 am": "2003-01-01T00:05:30",
+    "2003-01-01 6 PM": "2003-01-01T18:00",
+    "2003-01-01  10:00": "2003-01-01T10:00",
+    "2003-1-2 3:04": "2003-01-02T03:04",
+    "1.2.2003 13.30": "2003-02-01T13:30",  # ISO 8601 in Python: 13:00:00.30
+    "2003-02-01T13.30": "2003-02-01T13:30",
+    "13-02-2003 24:00": "2003-02-14T00:00",
+}
+
+
+@pytest.mark.parametrize("word", CLOCKS_OF)
+def test_clocks_of_other_programs(word):
+    assert seconds([word]).tolist() == [int(datetime.fromisoformat(CLOCKS_OF[word] + "+00:00").timestamp())]
+
+
+@pytest.mark.parametrize("word", ["2003-02-01 10:30.5", "2003-02-01 10:30,50", "2003-01-01 10:00 CET"])
+def test_a_clock_that_may_mean_two_times_is_none(word):
+    assert seconds([word]) is None
+
+
+@pytest.mark.parametrize(
+    "words, line",
+    [
+        (["2003-01-01 10:00+01:00", "2003-01-01 10:00", "2003-01-01 11:00"], 3),
+        (["2003-01-01 10:00", "2003-01-01 11:00 UTC", "2003-01-01 12:00"], 3),
+        (["2003-01-01", "2003-01-02", "37624"], 4),  # a day as a spreadsheet counts it
+    ],
+)
+def test_times_of_two_kinds_are_refused(words, line, tmp_path):
+    assert seconds(words) is None
+    (tmp_path / "t.csv").write_text(table(words, "time", lack=(1,)))
+    with pytest.raises(DataError, match=f"t.csv, line {line}: '.*' is no time like the others"):
+        read_graph(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("odd", ["20030132", "2003013", "200302"])
+def test_a_number_among_dates_without_signs_is_refused(odd, tmp_path):
+    days = ["20030129", "20030130", odd, "20030201"]
+    (tmp_path / "t.csv").write_text(table(days, "date", lack=(1,)))
+    with pytest.raises(DataError, match=f"'{odd}' is no date like '20030129'. Correct or remove it"):
+        read_graph(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("name", ["2003-01-01T01:00", "2003-01-01 02:00+01:00"])
+def test_a_time_in_two_spellings_is_one_time(name, tmp_path):
+    other = name[:-5] + "04:00" if name.count(":") == 1 else "2003-01-01 05:00+01:00"
+    zone = "" if name.count(":") == 1 else "+00:00"
+    lines = [f"2003-01-01 0{hour}:00{zone},a,{hour}.5" for hour in (1, 2, 3)]
+    (tmp_path / "t.csv").write_text("\n".join(["time,sensor,value", *lines, f"{name},b,7", f"{other},b,8"]) + "\n")
+    data = read_graph(tmp_path / "t.csv")
+    assert np.diff(data.times).tolist() == [3600.0] * 3
+    assert data.tensor[:, 0].tolist() == [[1.5, 2.5, 3.5, 0.0], [7.0, 0.0, 0.0, 8.0]]
+
+
+def test_times_that_float64_cannot_tell_apart_stay_two(tmp_path):
+    lines = [f"1700000000000000{digits},a,{digits}" for digits in ("001", "002", "900")]
+    (tmp_path / "t.csv").write_text("\n".join(["time,sensor,value", *lines]) + "\n")
+    assert read_graph(tmp_path / "t.csv").tensor.ravel().tolist() == [1.0, 2.0, 900.0]
+
+
+def test_texts_of_times_of_arrays_are_those_of_tables(tmp_path):
+    clocks = [f"2003-01-01 {hour}.30" for hour in (10, 11, 14)]
+    graph, values = np.ones((2, 2)), np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0]])
+    np.savez(tmp_path / "t.npz", tensor=values, adjacency=graph, times=clocks)
+    wanted = [0, 3600, 4 * 3600]
+    model = GraphImputer(method="interpolation", device="cpu").fit(graph, values, times=clocks)
+    for times in (
+        as_graph_tensor(graph, values, times=clocks).times,
+        read_graph(tmp_path / "t.npz").times,
+        model._held.at,
+    ):
+        assert (times - times[0]).tolist() == wanted
+    assert model.completed_[0, 1] == pytest.approx(1.5)
+    with pytest.raises(DataError, match="times: row 2 has 'noon', which is no time"):
+        GraphImputer().fit(graph, values, times=["2003-01-01 10:00 AM", "noon", "x"])
+
+
+@pytest.mark.parametrize("form", ["%b %d", "%b-%d", "%y.%m.%d", "%y-%b-%d"])
+def test_days_at_the_end_are_not_years(form, tmp_path):
+    """January 29 to February 2 were the years 2029 to 2031, then 2001."""
+    days = [f"{datetime(2003, 1, 29, tzinfo=UTC) + timedelta(days=day):{form}}" for day in range(6)]
+    (tmp_path / "t.csv").write_text(table(days, "date"))
+    for words in (days, days[::-1]):
+        with pytest.raises(DataError, match="may end in a year of two digits or in a day: write dates as 2005-09-06"):
+            seconds(words)
+    with pytest.raises(DataError, match="may end in a year"):
+        read_graph(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("form", ["%b-%y", "%d.%m.%y", "%d-%b-%y"])
+def test_years_of_two_digits_in_any_order(form):
+    moments = [datetime(2003 + at // 12, 1 + at % 12, 5 + at, tzinfo=UTC) for at in (5, 1, 20, 13, 2)]
+    starts = [one.replace(day=1) if "%d" not in form else one for one in moments]
+    assert seconds([f"{one:{form}}" for one in moments]).tolist() == [int(one.timestamp()) for one in starts]

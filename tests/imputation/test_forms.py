@@ -238,3 +238,30 @@ def test_a_column_of_numbers_that_is_called_a_time_is_refused(frame, name, place
     given.insert(place, name, np.arange(1900, 1900 + T))
     with pytest.raises(DataError, match=rf"the table has times in '{name}': .*frame.set_index\('{name}'\)"):
         imputer().fit(given)
+
+
+@pytest.mark.parametrize("nodes", [["b", 3, "a"], [(0, 0), (0, 1), (1, 1)], [1.5, 2.5, 0.5]], ids=str)
+def test_vertices_of_any_kind_are_matched_by_label(nodes):
+    """Their positions were used, so that columns in another order got the neighbours of others."""
+    path = networkx.path_graph(3)
+    labelled = networkx.relabel_nodes(path, dict(enumerate(nodes)))
+    days = pandas.date_range("2020-01-01", periods=8)
+    table = pandas.DataFrame(np.arange(24.0).reshape(8, 3) ** 1.5, days, pandas.Index(nodes, tupleize_cols=False))
+    table.iloc[2:4, 0] = np.nan
+    expected = GraphImputer(method="vertex-mean", device="cpu").fit_transform(labelled, table)
+    model = GraphImputer(method="vertex-mean", device="cpu").fit(labelled, table.iloc[:, [2, 0, 1]])
+    assert model.vertices_.tolist() == [*map(str, nodes)]
+    np.testing.assert_array_equal(model.adjacency_.toarray(), networkx.to_numpy_array(path))
+    np.testing.assert_array_equal(model.completed_.iloc[:, [1, 2, 0]].to_numpy(), expected.to_numpy())
+    with pytest.raises(DataError, match="'other', 'x', 'y' are no vertex of the graph"):
+        GraphImputer(method="vertex-mean").fit(labelled, table.set_axis(["other", "x", "y"], axis=1))
+
+
+@pytest.mark.parametrize("shape", [(40,), (5, 40), (5, 5), ()], ids=str)
+def test_a_mask_of_another_shape_is_refused(shape):
+    """The first values of a mask of the times were read as one of the sensors."""
+    table = pandas.DataFrame(np.arange(200.0).reshape(40, 5), pandas.date_range("2020-01-01", periods=40))
+    with pytest.raises(
+        DataError, match=r"the mask has the shape .* it needs the table's, \(40, 5\), or \(5,\), a value"
+    ):
+        GraphImputer(method="interpolation").fit(None, table, np.ones(shape, bool))

@@ -120,3 +120,19 @@ def test_what_cannot_be_extended(model, given):
         model.extend(given[T : T + NEW].rename(columns={"s0": "s9"}))
     with pytest.raises(DataError, match="matrices"):
         model.extend(given[:T].to_numpy().T.reshape(N, 10, 20))
+
+
+@pytest.mark.parametrize("rows", [slice(T - 9, T - 5), slice(0, NEW)], ids=["inside", "first"])
+def test_stored_readings_are_not_lost_to_earlier_ones(model, given, rows):
+    stored = model.completed_.shape
+    with pytest.raises(DataError, match="stored times are after the first of the new ones .* would be lost"):
+        model.extend(given[rows])
+    with pytest.raises(DataError, match=r"^9 stored times"):
+        model.extend(given[T - 9 : T].set_axis(TIMES[T - 9 : T] - pandas.Timedelta("5min")))
+    assert model.completed_.shape == stored
+
+
+def test_columns_of_the_last_times_are_replaced(given):
+    model = GraphImputer(device="cpu", method="interpolation").fit(None, given[:T])
+    model.extend(given[T - 3 : T + 2])
+    assert model.completed_.shape == (N, T + 2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from gpukit.errors import ParameterError
+from gpukit.errors import DataError, ParameterError
 from gpukit.ranking import RankSVM, feature_map, saving
 from ranking import data
 
@@ -53,3 +53,15 @@ def test_onnx_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ParameterError, match="needs onnx, which is not installed: pip install"):
         saving.import_onnx()
+
+
+@pytest.mark.parametrize("name", ["price\n2:7", "price\n", "pri\u2028ce", "pri\ud800ce"], ids=ascii)
+@pytest.mark.parametrize("suffix", ["onnx", "txt"])
+def test_a_name_that_a_file_of_lines_cannot_hold(suffix, name, tmp_path):
+    pytest.importorskip("onnx")
+    X = np.arange(8.0).reshape(4, 2)
+    model = RankSVM(C=1.0, device="cpu").fit(X, [0, 1, 0, 1], [1, 1, 2, 2], feature_names=[name, "clicks"])
+    save = model.save_onnx if suffix == "onnx" else model.save_text
+    with pytest.raises(DataError, match=f"m.{suffix}: the feature name"):
+        save(tmp_path / f"m.{suffix}")
+    assert not list(tmp_path.iterdir())

@@ -395,3 +395,14 @@ def test_a_graph(verb, refused, ranking_model, tmp_path):
     scores = onnxruntime.InferenceSession(path.read_bytes()).run(None, {"features": X})[0]
     np.testing.assert_allclose(scores, model.predict(X), rtol=1e-10)
     assert "--vectors is for models of ratings" in refused("export", ranking_model, path, "--vectors", "--force")
+
+
+@pytest.mark.parametrize("option", [("--metrics",), ("--show", "mrr"), ("--show", "map")], ids=" ".join)
+def test_metrics_of_all_documents_do_not_go_with_an_explanation(refused, ranking_model, test_file, option):
+    line = refused("rank", ranking_model, test_file, "--explain", "1", *option)
+    assert f"{option[0]} is for all scores" in line
+
+
+def test_an_invalid_least_label_is_refused_before_the_scores_are_written(refused, ranking_model, test_file, tmp_path):
+    line = refused("rank", ranking_model, test_file, "--relevant", "nan", "--metrics", "--output", tmp_path / "s.txt")
+    assert "--relevant must be a finite number" in line and not list(tmp_path.iterdir())
