@@ -138,6 +138,7 @@ def _read(path, request):
     for value in paths:
         with sources.open_source(value, NEEDED) as source:
             format = source.format if request.format == "auto" else request.format
+            formats.refuse_unused(request, format, source.name)
             if format in READERS:
                 check_part(source.name, format, paths)
                 return _read_whole(READERS[format], source, request)

@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.ratings import as_ratings, read_pairs, read_ratings, read_titles
+from gpukit.ratings import as_ratings, read_pairs, read_ratings, read_titles, write_ratings
 from gpukit.ratings.convert import pairs_of
 
 GOOD = "".join(f"{row % 7},{row},3\n" for row in range(500))
@@ -167,6 +167,26 @@ def test_unclear_arguments(tmp_path):
     (tmp_path / "a.csv").write_text("1:\n2,3,2005\n")
     with pytest.raises(ParameterError, match="columns and sep"):
         read_ratings(tmp_path / "a.csv", format="netflix", columns="user,item,rating")
+
+
+@pytest.mark.parametrize(
+    "suffix, options", [(".gkr", ("columns", "sep")), (".npz", ("columns", "sep")), (".parquet", ("sep",))]
+)
+def test_options_that_a_copy_has_no_use_for(tmp_path, suffix, options):
+    path = tmp_path / f"copy{suffix}"
+    write_ratings(as_ratings(([1, 1, 2], [1, 2, 1], [3.0, 4.0, 5.0])), path)
+    values = {"columns": "user,item", "sep": ";"}
+    for option in options:
+        with pytest.raises(ParameterError, match=f"cannot be used for .*Leave out {option}"):
+            read_ratings(path, **{option: values[option]})
+
+
+def test_double_colons_within_ids(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("std::vector,5,3.0\nstd::map,6,4.0\n")
+    assert read_ratings(path).user_ids.tolist() == ["std::map", "std::vector"]
+    path.write_text("user 1::5::3.0\nuser 2::6::4.0\n")
+    assert read_ratings(path).user_ids.tolist() == ["user 1", "user 2"]
 
 
 def test_two_columns_of_one_name(tmp_path):
