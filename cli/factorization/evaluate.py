@@ -86,6 +86,7 @@ def check(ask, other):
             raise ParameterError("--sequential is about predicted ratings, and lists are evaluated here: leave it out.")
         return
     options = {"--given": ask.given, "--positive-from": ask.positive_from, "--no-baselines": ask.no_baselines or None}
+    options |= {"-k": None if ask.usual_cuts else ask.cuts, "--by": None if ask.by == BY[0] else ask.by}
     for name, value in options.items():
         if value is not None:
             raise ParameterError(f"{name} is about lists, and predicted ratings are evaluated here: add --lists.")
