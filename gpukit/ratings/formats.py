@@ -122,6 +122,7 @@ def columns_of(names, request, what, is_header=False):
     is_header = is_header or is_known
     if request.columns is not None:
         places = _parse_columns(request.columns, need)
+        refuse_selection(names, places, what)
     elif is_known:
         places = known
     elif is_header:
@@ -178,6 +179,23 @@ def refuse_repeated(names, roles, what):
                 f"{what} has several columns named {' or '.join(reversed(different.values()))}. Keep one of them, or "
                 f"name it with --columns, - for the others (such as {example} of {','.join(map(str, names))})."
             )
+
+
+def refuse_selection(names, places, what):
+    """Raise DataError if requested {role: position} name columns that a header has elsewhere, as a selection would.
+
+    names: fields of the first line; what: as in columns_of.
+    """
+    known = find_columns(names)
+    own = {role: next(iter(find_columns(names[place : place + 1])), role) for role, place in places.items()}
+    wrong = [role for role in places if own[role] != role and role in known]
+    if wrong:
+        roles = {known[role]: WORDS[role] for role in places if role in known}
+        example = ",".join(roles.get(place, "-") for place in range(max(roles) + 1))
+        raise DataError(
+            f"{what} has the columns {', '.join(map(str, names)):.200}, whose column {places[wrong[0]] + 1} is not the "
+            f"{WORDS[wrong[0]]}. --columns names all of them in their order, with - for a column to ignore: {example}."
+        )
 
 
 def _parse_columns(columns, need_rating):

@@ -189,6 +189,33 @@ def test_double_colons_within_ids(tmp_path):
     assert read_ratings(path).user_ids.tolist() == ["user 1", "user 2"]
 
 
+@pytest.mark.parametrize(
+    "header, columns, example",
+    [
+        ("timestamp,user,item,rating", "user,item,rating", "-,user,item,rating"),
+        ("item,user,rating", "user,item,rating", "item,user,rating"),
+        ("user,item,time,rating", "user,item,rating", "user,item,-,rating"),
+        ("user,item,rating,plays", "user,item,count", "user,item,-,count"),
+        ("id,userId,movieId,stars", "user,item,rating", "-,user,item,rating"),
+    ],
+)
+def test_columns_as_a_selection(tmp_path, header, columns, example):
+    """Names of the wanted columns alone, as pandas takes them, are read as the first ones of the file."""
+    path, rows = tmp_path / "r.csv", [[1, 2, 3, 4], [5, 6, 7, 8]]
+    frame = pandas.DataFrame(rows, columns=[*header.split(","), "x"][:4])
+    frame.to_csv(path, index=False)
+    for read, data in ((read_ratings, path), (as_ratings, frame)):
+        with pytest.raises(DataError, match=f"is not the .* in their order, .* to ignore: {example}\\."):
+            read(data, columns=columns)
+        assert len(read(data, columns=f"{example},-" if example.count(",") == 2 else example)) == 2
+
+
+@pytest.mark.parametrize("header", ["follower,user,rating", "user,item,plays", "a,b,c"])
+def test_columns_that_say_what_a_header_does_not(tmp_path, header):
+    (tmp_path / "r.csv").write_text(f"{header}\n1,2,3\n4,5,6\n")
+    assert read_ratings(tmp_path / "r.csv", columns="user,item,rating").values.tolist() == [3, 6]
+
+
 def test_two_columns_of_one_name(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("user,user,item,rating\n5,1,7,4\n6,2,8,3\n")
