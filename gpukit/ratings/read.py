@@ -205,8 +205,8 @@ def files_of(path):
         if deeper.is_dir():
             return files_of(deeper)
         raise DataError(
-            f"The folder {path} holds no ratings that gpukit knows by name (combined_data_*.txt, mv_*.txt, "
-            "ratings.csv, ratings.dat, u.data). Name the file itself."
+            f"The folder {path} holds no ratings, or several files of them, that gpukit knows by name "
+            "(combined_data_*.txt, mv_*.txt, ratings.csv, ratings.dat, u.data). Name the file itself."
         )
     return [folder / name for name in result]
 

@@ -156,8 +156,12 @@ def test_missing_file_and_folder(tmp_path):
     for read in (read_ratings, read_pairs, read_titles):
         with pytest.raises(DataError, match="does not exist"):
             read(tmp_path / "none.csv")
-    with pytest.raises(DataError, match="holds no ratings"):
-        read_ratings(tmp_path)
+    for name in ("", "ratings.csv", "u.data"):  # none, then one, then several
+        if name:
+            (tmp_path / name).write_text("1\t2\t3\n")
+        if name != "ratings.csv":
+            with pytest.raises(DataError, match="holds no ratings, or several files of them"):
+                read_ratings(tmp_path)
 
 
 def test_unclear_arguments(tmp_path):
