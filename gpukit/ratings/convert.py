@@ -377,8 +377,8 @@ def is_pairs(X):
 def pairs_of(X):
     """Return ids (users (n,), items (n,)) of pairs.
 
-    X: a tuple (users, items), an (n, 2) array, or a DataFrame (user and item by name, else its first two columns).
-    Raises DataError for other input.
+    X: a tuple or list [users, items], an (n, 2) array, or a DataFrame (user and item by name, else its first two
+    columns). Raises DataError for other input.
     """
     X = as_frame(columns_of_list(X))
     if isinstance(X, tuple) and len(X) == 2:

@@ -310,8 +310,9 @@ def test_a_list_of_users_and_items_is_pairs(kind):
             continue
         assert triples(ratings_of(X, values)) == triples(expected)
         assert [ids.tolist() for ids in pairs_of(X)] == [users, items]
-        weighted = replace_weights(expected, [1.0, 2.0, 3.0][:n], X, values)
-        assert weighted.weights.tolist() == [1, 2, 3][:n]
+        weights = pandas.Series([1.0, 2.0, 3.0][:n])
+        for given in (weights.tolist(), *([weights[::-1]] if kind is pandas.Series else [])):
+            assert replace_weights(expected, given, X, values).weights.tolist() == weights.tolist()
         if n == 3:
             with pytest.raises(DataError, match="X has ratings, and y is given too"):
                 ratings_of([*X, kind(values)], values)
