@@ -15,7 +15,7 @@ from gpukit import interrupt, timing
 from gpukit._version import __version__
 from gpukit.cli import report, standard
 from gpukit.cli.process import main
-from gpukit.errors import GpukitError, ParameterError
+from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.io import notes
 from gpukit.runtime.launcher_env import ALONE_VARIABLE, PARENT_VARIABLE, REPORT_SECONDS, launched_ranks
 from gpukit.runtime.start import check_threads, defer_unused_modules, gpu_memory_limit
@@ -229,6 +229,8 @@ def run(arguments=None):
         return _complain(f"Error: {error.format_message()} ({hint})", error.exit_code)
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has finished
         return 0
+    except PermissionError as error:
+        return _complain(f"Error: {error.filename} cannot be read or written: {error.strerror}.", DataError.exit_code)
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
         line = importlib.import_module("gpukit.device.memory").describe_out_of_memory(error)
         if line is None:

@@ -49,14 +49,14 @@ def evaluate(ask, stages):
     source = click.get_current_context().get_parameter_source("cuts")
     ask.usual_cuts = source is click.core.ParameterSource.DEFAULT
     sources = (ask.model, ask.test, ask.against, ask.given)
-    with run_as_team(ask, [path for path in sources if path]) as team:
+    with run_as_team(ask, [path for path in sources if path is not None]) as team:
         run(ask, stages, team)
 
 
 def run(ask, stages, team):
     """Run one rank of a Team: all evaluate, the first one prints."""
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
-    other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
+    other = models.open_model(ask.against, ask.device, stages)[0] if ask.against is not None else None
     if ask.usual_cuts:  # a longer list than all items is refused if it is asked for
         ask.cuts = (min(*ask.cuts, *(len(model.item_ids_) for model in (fitted, other) if model is not None)),)
     ask.of_lists = bool(ask.of_lists or fitted.feedback_ == "implicit")
@@ -86,6 +86,7 @@ def check(ask, other):
             raise ParameterError("--sequential is about predicted ratings, and lists are evaluated here: leave it out.")
         return
     options = {"--given": ask.given, "--positive-from": ask.positive_from, "--no-baselines": ask.no_baselines or None}
+    options |= {"-k": None if ask.usual_cuts else ask.cuts, "--by": None if ask.by == BY[0] else ask.by}
     for name, value in options.items():
         if value is not None:
             raise ParameterError(f"{name} is about lists, and predicted ratings are evaluated here: add --lists.")

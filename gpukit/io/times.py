@@ -14,14 +14,18 @@ MISSING = np.int64(-(2**63))  # marks an invalid time
 MICRO = 10**6
 DOTTED = re.compile(r"^(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?!\d)")
 SLASHED = re.compile(r"^(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})(?!\d)")
+CLOCK = re.compile(
+    r"[ T](?P<hour>\d{1,2})(?P<rest>:[\d:.]+)(?: ?(?P<half>[ap]m))?(?P<zone> ?(?:UTC|GMT))?$", re.IGNORECASE
+)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def seconds_of(text, unit=1):
     """Return the seconds (int) of a number or a date, or None.
 
-    A date is that of ISO 8601, 31.12.2020 or 2020/12/31, with or without a time of day; dates such as 1/2/2020 may mean
-    two days. Fractions of seconds are cut off. Dates are UTC unless an offset is given. unit: MICRO for microseconds.
+    A date is that of ISO 8601, 31.12.2020 or 2020/12/31, with or without a time of day (9:05, 9:05 PM, 09:05:30 UTC);
+    dates such as 1/2/2020 may mean two days. Fractions of seconds are cut off. Dates are UTC unless an offset is given.
+    unit: MICRO for microseconds.
     """
     try:
         seconds = int(text) * unit if is_integer(text) else math.floor(float(text) * unit)
@@ -29,7 +33,7 @@ def seconds_of(text, unit=1):
     except (ValueError, OverflowError):
         pass
     try:
-        when = datetime.fromisoformat(SLASHED.sub(_iso, DOTTED.sub(_iso, text.strip())))
+        when = datetime.fromisoformat(CLOCK.sub(_iso_clock, SLASHED.sub(_iso, DOTTED.sub(_iso, text.strip()))))
     except ValueError:
         return None
     return ((when if when.tzinfo else when.replace(tzinfo=UTC)) - EPOCH) // timedelta(microseconds=MICRO // unit)
@@ -38,6 +42,16 @@ def seconds_of(text, unit=1):
 def _iso(date):
     """Return a match of DOTTED or SLASHED as an ISO 8601 date."""
     return f"{date['year']}-{date['month']:0>2}-{date['day']:0>2}"
+
+
+def _iso_clock(time):
+    """Return a match of CLOCK as an ISO 8601 time; unchanged for hours that a clock of twelve hours does not have."""
+    hour = int(time["hour"])
+    if time["half"] and not 1 <= hour <= 12:
+        return time[0]
+    if time["half"]:
+        hour = hour % 12 + 12 * (time["half"].upper() == "PM")
+    return f" {hour:02}{time['rest']}{'+00:00' if time['zone'] else ''}"
 
 
 def order_of(text):

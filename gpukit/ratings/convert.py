@@ -86,12 +86,20 @@ def convert_with_repeats(data, columns=None, times=False):
     data = as_frame(data.to_frame() if hasattr(data, "to_frame") else data)
     if is_frame(data):
         return _from_frame(data, columns, times)
-    if isinstance(data, list | tuple) and len(data) in (2, 3) and all(axes(as_plain(part)) == 1 for part in data):
+    if is_columns(data):
         return _from_triples(*data)
     data = as_plain(data)
     if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
         return _from_dense(data)
     raise DataError(f"Ratings cannot be made from {type(data).__name__}: give {FORMS}.")
+
+
+def is_columns(data):
+    """Return True for a tuple or list of two or three columns; a list of tuples has a tuple for each rating."""
+    if not isinstance(data, list | tuple) or len(data) not in (2, 3):
+        return False
+    is_rows = isinstance(data, list) and all(isinstance(part, tuple) for part in data)
+    return not is_rows and all(axes(as_plain(part)) == 1 for part in data)
 
 
 def _normalize(ratings):
@@ -295,7 +303,7 @@ def table_of(X, y=None):
     """Return Ratings as ratings_of, with repeated pairs and a DataFrame's times; a RatingsPart as it is."""
     if isinstance(X, RatingsPart):
         return X
-    X = as_frame(X)
+    X = as_frame(X if y is None else columns_of_list(X))
     if y is None or not is_pairs(X):
         return validate_ratings(convert_with_repeats(X if hasattr(X, "iloc") else as_plain(X), times=MAYBE))
     if isinstance(X, tuple):
@@ -326,15 +334,29 @@ def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
     return result if isinstance(X, Ratings) or result.times is None else without_times(result)
 
 
+def columns_of_list(X):
+    """Return the pairs [users, items] as a tuple, other X unchanged; DataError for two lists of two ids."""
+    if not isinstance(X, list) or len(X) != 2 or not is_columns(X):
+        return X
+    if all(isinstance(part, list) and len(part) == 2 for part in X):
+        raise DataError(
+            f"{X!r:.80} may be two pairs or users and items. Pass a tuple (users, items), or numpy.array(pairs)."
+        )
+    return tuple(X)
+
+
 def is_pairs(X):
     """Return True if X, passed with a y, holds pairs.
 
-    Raises DataError for a DataFrame with a rating column.
+    Raises DataError for Ratings, three columns and a DataFrame with a rating column.
     """
-    if isinstance(X, Ratings) or hasattr(X, "tocoo"):
+    if hasattr(X, "tocoo"):
         return False
-    if isinstance(X, tuple):
-        return len(X) == 2
+    if isinstance(X, tuple) and len(X) == 2:
+        return True
+    is_rows = isinstance(X, list) and len(X[:1]) and axes(X[0]) and len(X[0]) == 2
+    if isinstance(X, Ratings) or (is_columns(X) and not is_rows):
+        raise DataError("X has ratings, and y is given too: leave one out.")
     X = as_frame(X)
     if not is_frame(X):
         shape = getattr(X, "shape", None)
@@ -344,16 +366,21 @@ def is_pairs(X):
     if has_ids(places) and "values" in places:
         name = X.columns[places["values"]]
         raise DataError(f"the DataFrame has ratings ({name!r}), and y is given too: leave one out.")
-    return has_ids(places) or X.shape[1] == 2
+    if not has_ids(places) and X.shape[1] != 2:
+        names = ", ".join(map(str, X.columns))
+        raise DataError(
+            f"With y, X has users and items, but its columns are {names:.200}. Pass these two columns alone."
+        )
+    return True
 
 
 def pairs_of(X):
     """Return ids (users (n,), items (n,)) of pairs.
 
-    X: a tuple (users, items), an (n, 2) array, or a DataFrame (user and item by name, else its first two columns).
-    Raises DataError for other input.
+    X: a tuple or list [users, items], an (n, 2) array, or a DataFrame (user and item by name, else its first two
+    columns). Raises DataError for other input.
     """
-    X = as_frame(X)
+    X = as_frame(columns_of_list(X))
     if isinstance(X, tuple) and len(X) == 2:
         check_types(as_plain(X[0]), "user")
         check_types(as_plain(X[1]), "item")
@@ -395,7 +422,7 @@ def replace_weights(ratings, given, X, y):
     """
     if given is None:
         return ratings
-    rows = X[0] if isinstance(X, tuple) and X else X
+    rows = X[0] if is_columns(X) else X
     rows = y if labels(rows) is None and not is_matrix(X, y) else rows
     weights = as_numbers("sample_weight", align_rows(X=rows, sample_weight=given)[1])
     a_user = is_matrix(X, y)
@@ -417,7 +444,7 @@ def is_matrix(X, y):
 
     X and y are as in fit.
     """
-    table = isinstance(X, (Ratings, tuple)) or is_frame(as_frame(X))
+    table = isinstance(X, (Ratings, tuple)) or is_columns(X) or is_frame(as_frame(X))
     return not (table or (y is not None and is_pairs(X)))
 
 

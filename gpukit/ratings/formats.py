@@ -122,6 +122,7 @@ def columns_of(names, request, what, is_header=False):
     is_header = is_header or is_known
     if request.columns is not None:
         places = _parse_columns(request.columns, need)
+        refuse_selection(names, places, what)
     elif is_known:
         places = known
     elif is_header:
@@ -178,6 +179,23 @@ def refuse_repeated(names, roles, what):
                 f"{what} has several columns named {' or '.join(reversed(different.values()))}. Keep one of them, or "
                 f"name it with --columns, - for the others (such as {example} of {','.join(map(str, names))})."
             )
+
+
+def refuse_selection(names, places, what):
+    """Raise DataError if requested {role: position} name columns that a header has elsewhere, as a selection would.
+
+    names: fields of the first line; what: as in columns_of.
+    """
+    known = find_columns(names)
+    own = {role: next(iter(find_columns(names[place : place + 1])), role) for role, place in places.items()}
+    wrong = [role for role in places if own[role] != role and role in known]
+    if wrong:
+        roles = {known[role]: WORDS[role] for role in places if role in known}
+        example = ",".join(roles.get(place, "-") for place in range(max(roles) + 1))
+        raise DataError(
+            f"{what} has the columns {', '.join(map(str, names)):.200}, whose column {places[wrong[0]] + 1} is not the "
+            f"{WORDS[wrong[0]]}. --columns names all of them in their order, with - for a column to ignore: {example}."
+        )
 
 
 def _parse_columns(columns, need_rating):
@@ -247,6 +265,7 @@ def check_reach(places, count, name):
 
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
+UNUSED = dict.fromkeys(("netflix", "netflix-mm", "npz", "gkr"), ("columns", "sep")) | {"parquet": ("sep",)}
 SEPARATORS = ("\t", ",", ";", "|", " ")
 DECLARED = re.compile(r"sep=([,;|\t ])", re.IGNORECASE)  # first line that declares Excel's separator
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
@@ -284,13 +303,22 @@ def recognise(head, name, request):
     if not lines:
         raise DataError(f"{name} is empty. Give a file with a line user,item,rating for each rating.")
     format = request.format if request.format != "auto" else _guess(lines[0].text, request)
-    if format in ("netflix", "netflix-mm") and (request.columns or request.sep):
-        raise ParameterError(f"columns and sep do not apply to {name}, which is read as {format}.")
+    refuse_unused(request, format, name)
     if format == "netflix":
         layout = _netflix(lines, name, request)
     else:
         layout = _matrix(lines, name, request) if format == "netflix-mm" else _delimited(lines, name, request, format)
     return replace(layout, lenient=request.times == MAYBE)
+
+
+def refuse_unused(request, format, name):
+    """Raise ParameterError for options of a Request that the format of a file has no use for."""
+    unused = [option for option in UNUSED.get(format, ()) if getattr(request, option) is not None]
+    if unused:
+        raise ParameterError(
+            f"{' and '.join(UNUSED[format])} cannot be used for {name}, which is read as {format}. Leave out "
+            f"{' and '.join(unused)}, or convert the file to csv first."
+        )
 
 
 @dataclass(frozen=True)
@@ -341,7 +369,8 @@ def _guess(line, request):
             return "netflix"
         if line.startswith("%"):
             return "netflix-mm"
-    return "movielens" if "::" in line and request.sep in (None, "::") else "csv"
+    is_other = not _is_rated(line, "::") and any(_is_rated(line, sep) for sep in SEPARATORS)  # :: is part of an id
+    return "movielens" if "::" in line and request.sep in (None, "::") and not is_other else "csv"
 
 
 def _netflix(lines, name, request):

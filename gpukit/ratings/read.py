@@ -136,6 +136,7 @@ def _read(path, request):
     for value in paths:
         with sources.open_source(value, NEEDED) as source:
             format = source.format if request.format == "auto" else request.format
+            formats.refuse_unused(request, format, source.name)
             if format in READERS:
                 check_part(source.name, format, paths)
                 return read_whole(READERS[format], source, request)
@@ -202,8 +203,8 @@ def files_of(path):
         if deeper.is_dir():
             return files_of(deeper)
         raise DataError(
-            f"The folder {path} holds no ratings that gpukit knows by name (combined_data_*.txt, mv_*.txt, "
-            "ratings.csv, ratings.dat, u.data). Name the file itself."
+            f"The folder {path} holds no ratings, or several files of them, that gpukit knows by name "
+            "(combined_data_*.txt, mv_*.txt, ratings.csv, ratings.dat, u.data). Name the file itself."
         )
     return [folder / name for name in result]
 

@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.ratings import as_ratings, read_pairs, read_ratings, read_titles
+from gpukit.ratings import as_ratings, read_pairs, read_ratings, read_titles, write_ratings
 from gpukit.ratings.convert import pairs_of
 
 GOOD = "".join(f"{row % 7},{row},3\n" for row in range(500))
@@ -156,8 +156,12 @@ def test_missing_file_and_folder(tmp_path):
     for read in (read_ratings, read_pairs, read_titles):
         with pytest.raises(DataError, match="does not exist"):
             read(tmp_path / "none.csv")
-    with pytest.raises(DataError, match="holds no ratings"):
-        read_ratings(tmp_path)
+    for name in ("", "ratings.csv", "u.data"):  # none, then one, then several
+        if name:
+            (tmp_path / name).write_text("1\t2\t3\n")
+        if name != "ratings.csv":
+            with pytest.raises(DataError, match="holds no ratings, or several files of them"):
+                read_ratings(tmp_path)
 
 
 def test_unclear_arguments(tmp_path):
@@ -167,6 +171,53 @@ def test_unclear_arguments(tmp_path):
     (tmp_path / "a.csv").write_text("1:\n2,3,2005\n")
     with pytest.raises(ParameterError, match="columns and sep"):
         read_ratings(tmp_path / "a.csv", format="netflix", columns="user,item,rating")
+
+
+@pytest.mark.parametrize(
+    "suffix, options", [(".gkr", ("columns", "sep")), (".npz", ("columns", "sep")), (".parquet", ("sep",))]
+)
+def test_options_that_a_copy_has_no_use_for(tmp_path, suffix, options):
+    path = tmp_path / f"copy{suffix}"
+    write_ratings(as_ratings(([1, 1, 2], [1, 2, 1], [3.0, 4.0, 5.0])), path)
+    values = {"columns": "user,item", "sep": ";"}
+    for option in options:
+        with pytest.raises(ParameterError, match=f"cannot be used for .*Leave out {option}"):
+            read_ratings(path, **{option: values[option]})
+
+
+def test_double_colons_within_ids(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("std::vector,5,3.0\nstd::map,6,4.0\n")
+    assert read_ratings(path).user_ids.tolist() == ["std::map", "std::vector"]
+    path.write_text("user 1::5::3.0\nuser 2::6::4.0\n")
+    assert read_ratings(path).user_ids.tolist() == ["user 1", "user 2"]
+
+
+@pytest.mark.parametrize(
+    "header, columns, example",
+    [
+        ("timestamp,user,item,rating", "user,item,rating", "-,user,item,rating"),
+        ("item,user,rating", "user,item,rating", "item,user,rating"),
+        ("user,item,time,rating", "user,item,rating", "user,item,-,rating"),
+        ("user,item,rating,plays", "user,item,count", "user,item,-,count"),
+        ("id,userId,movieId,stars", "user,item,rating", "-,user,item,rating"),
+    ],
+)
+def test_columns_as_a_selection(tmp_path, header, columns, example):
+    """Names of the wanted columns alone, as pandas takes them, are read as the first ones of the file."""
+    path, rows = tmp_path / "r.csv", [[1, 2, 3, 4], [5, 6, 7, 8]]
+    frame = pandas.DataFrame(rows, columns=[*header.split(","), "x"][:4])
+    frame.to_csv(path, index=False)
+    for read, data in ((read_ratings, path), (as_ratings, frame)):
+        with pytest.raises(DataError, match=f"is not the .* in their order, .* to ignore: {example}\\."):
+            read(data, columns=columns)
+        assert len(read(data, columns=f"{example},-" if example.count(",") == 2 else example)) == 2
+
+
+@pytest.mark.parametrize("header", ["follower,user,rating", "user,item,plays", "a,b,c"])
+def test_columns_that_say_what_a_header_does_not(tmp_path, header):
+    (tmp_path / "r.csv").write_text(f"{header}\n1,2,3\n4,5,6\n")
+    assert read_ratings(tmp_path / "r.csv", columns="user,item,rating").values.tolist() == [3, 6]
 
 
 def test_two_columns_of_one_name(tmp_path):

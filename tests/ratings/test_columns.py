@@ -142,6 +142,24 @@ def test_times_that_are_none(write, text, message):
         read_ratings(write(text), times=True)
 
 
+@pytest.mark.parametrize(
+    "word, iso",
+    [
+        ("2003-01-01 00:00:00 UTC", "2003-01-01T00:00:00"),
+        ("2003/1/5 7:05 GMT", "2003-01-05T07:05:00"),
+        ("6.9.2005 12:30 AM", "2005-09-06T00:30:00"),
+        ("2005-09-06 12:30:05pm", "2005-09-06T12:30:05"),
+        ("2005-09-06 1:30 PM UTC", "2005-09-06T13:30:00"),
+        ("2005-09-06 13:30 PM", None),
+        ("2005-09-06 0:30 AM", None),
+        ("2005-09-06 25:30", None),
+    ],
+)
+def test_times_of_day(word, iso):
+    expected = None if iso is None else int(datetime.fromisoformat(iso).replace(tzinfo=UTC).timestamp())
+    assert times.seconds_of(word) == expected
+
+
 def test_dates_are_those_of_the_calendar():
     days = np.arange(np.datetime64("0001-01-01"), np.datetime64("2405-01-01"), 17)
     words = np.concatenate((np.datetime_as_string(days), ["2000-02-29", "2023-12-31", "2024-02-29", "1900-02-28"]))

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from gpukit.errors import DataError
 from gpukit.ratings import Ratings, as_ratings, check, read_ratings, repeats
-from gpukit.ratings.convert import pairs_of, ratings_of
+from gpukit.ratings.convert import pairs_of, ratings_of, replace_weights
 from gpukit.ratings.table import DISTINCT, SOUND, UNCHECKED
 
 FRAME = pandas.DataFrame({"userId": [9, 2, 9], "movieId": ["b", "a", "a"], "stars": [4, 0, 2.5]})
@@ -290,6 +290,43 @@ def test_a_list_of_columns_is_columns():
         assert as_ratings(kind((users, items))).counts.tolist() == [1, 1, 1, 1]
     with pytest.raises(DataError, match="4, 4 and 3 entries"):
         as_ratings([users, items, values[:3]])
+
+
+def test_a_list_of_tuples_is_no_list_of_columns():
+    for rows in ([(1, 10, 5.0), (1, 11, 4.0), (2, 10, 3.0)], [(1, 10), (2, 11)], [(1, 10), (2, 11), (3, 12)]):
+        with pytest.raises(DataError, match=r"Pass the columns as a tuple"):
+            as_ratings(rows)
+
+
+@pytest.mark.parametrize("kind", [np.array, list, pandas.Series])
+def test_a_list_of_users_and_items_is_pairs(kind):
+    """A list of columns means the same to fit, with ratings y or weights, and to predict."""
+    for n in (2, 3):
+        users, items, values = [4, 9, 2][:n], [7, 8, 7][:n], np.array([1.0, 5.0, 3.0])[:n]
+        X, expected = [kind(users), kind(items)], ratings_of((users, items), values)
+        if n == 2 and kind is list:
+            with pytest.raises(DataError, match=r"may be two pairs or users and items. Pass a tuple"):
+                pairs_of(X)
+            continue
+        assert triples(ratings_of(X, values)) == triples(expected)
+        assert [ids.tolist() for ids in pairs_of(X)] == [users, items]
+        weights = pandas.Series([1.0, 2.0, 3.0][:n])
+        for given in (weights.tolist(), *([weights[::-1]] if kind is pandas.Series else [])):
+            assert replace_weights(expected, given, X, values).weights.tolist() == weights.tolist()
+        if n == 3:
+            with pytest.raises(DataError, match="X has ratings, and y is given too"):
+                ratings_of([*X, kind(values)], values)
+    rows = [[4, 7], [9, 8], [2, 7]]
+    assert triples(ratings_of(rows, values)) == triples(ratings_of(([4, 9, 2], [7, 8, 7]), values))
+
+
+def test_ratings_and_y_are_refused():
+    columns = [4, 9], [7, 8], [1.0, 5.0]
+    for X in (columns, as_ratings(columns)):
+        with pytest.raises(DataError, match="X has ratings, and y is given too"):
+            ratings_of(X, [1.0, 5.0])
+    with pytest.raises(DataError, match="With y, X has users and items, but its columns are a, b, c"):
+        ratings_of(pandas.DataFrame({"a": [4, 9], "b": [7, 8], "c": [1.0, 5.0]}), [1.0, 5.0])
 
 
 def test_small_matrices_of_fractions_or_gaps_are_ratings():

@@ -179,12 +179,15 @@ def test_bad_requests(refused, data, tmp_path):
     assert "--positive-from is about lists" in refused("evaluate", one, test, "--positive-from", 4)
     assert "--given is about lists" in refused("evaluate", one, test, "--given", test)
     assert "--no-baselines is about lists" in refused("evaluate", one, test, "--no-baselines")
+    assert "-k is about lists" in refused("evaluate", one, test, "-k", 5)
+    assert "--by is about lists" in refused("evaluate", one, test, "--by", "rating")
     assert "k=41 is no length of a list; the model knows" in refused("evaluate", one, test, "--lists", "-k", 41)
     assert "--positive-from 9 is more than the highest value" in refused(
         "evaluate", one, test, "--lists", "--positive-from", 9
     )
     assert "does not exist" in refused("evaluate", one, tmp_path / "none.csv")
     assert "no model file" in refused("evaluate", one, test, "--against", tmp_path / "none.gpukit")
+    assert "Name the model file" in refused("evaluate", one, test, "--against", "")
     assert "is the evaluated model itself: name another" in refused("evaluate", one, test, "--against", one)
     assert "gpukit bench reproduce lsh-mf table10" in refused("evaluate", one, test, "--protocol", "ncf")
     assert "can be judged" in refused("evaluate", one, data / "train.csv", "--lists")
