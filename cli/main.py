@@ -15,7 +15,7 @@ from gpukit import interrupt, timing
 from gpukit._version import __version__
 from gpukit.cli import report, standard
 from gpukit.cli.process import main
-from gpukit.errors import GpukitError, ParameterError
+from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.io import notes
 from gpukit.runtime.launcher_env import ALONE_VARIABLE, PARENT_VARIABLE, REPORT_SECONDS, launched_ranks
 from gpukit.runtime.start import check_threads, defer_unused_modules, gpu_memory_limit
@@ -231,9 +231,11 @@ def run(arguments=None):
         return 0
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
         line = importlib.import_module("gpukit.device.memory").describe_out_of_memory(error)
-        if line is None:
+        if line is not None:
+            return _complain(f"Error: {line}", 1)
+        if getattr(error, "filename", None) is None:
             raise
-        return _complain(f"Error: {line}", 1)
+        return _complain(f"Error: {error.filename} cannot be used: {error.strerror}.", DataError.exit_code)
 
 
 def tell_others(stop):
