@@ -148,7 +148,8 @@ def refuse_empty(values):
     for parameter in click.get_current_context().command.params:
         value = values.get(parameter.name)
         if "" in (value if isinstance(value, tuple) else (value,)):
-            raise ParameterError(f"{parameter.get_error_hint(None)}: the value is empty. Give one, or leave it out.")
+            name = parameter.get_error_hint(None).replace("'", "")
+            raise ParameterError(f"{name} is empty. Give it a value, or leave it out.")
 
 
 BASIC, ADVANCED, PAPERS = "Options", "Advanced options", "Options of the papers' algorithms"
