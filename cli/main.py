@@ -233,9 +233,11 @@ def run(arguments=None):
         return _complain(f"Error: {error.filename} cannot be read or written: {error.strerror}.", DataError.exit_code)
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
         line = importlib.import_module("gpukit.device.memory").describe_out_of_memory(error)
-        if line is None:
+        if line is not None:
+            return _complain(f"Error: {line}", 1)
+        if getattr(error, "filename", None) is None:
             raise
-        return _complain(f"Error: {line}", 1)
+        return _complain(f"Error: {error.filename} cannot be used: {error.strerror}.", DataError.exit_code)
 
 
 def tell_others(stop):

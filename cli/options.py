@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli.report import Stages
-from gpukit.errors import GpukitError
+from gpukit.errors import GpukitError, ParameterError
 from gpukit.factorization.settings import FEEDBACK, LOSSES
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
@@ -143,6 +143,15 @@ class Naming:
             raise renamed from None
 
 
+def refuse_empty(values):
+    """Raise ParameterError for an empty value of an option or argument, as of an unset variable of the shell."""
+    for parameter in click.get_current_context().command.params:
+        value = values.get(parameter.name)
+        if "" in (value if isinstance(value, tuple) else (value,)):
+            name = parameter.get_error_hint(None).replace("'", "")
+            raise ParameterError(f"{name} is empty. Give it a value, or leave it out.")
+
+
 BASIC, ADVANCED, PAPERS = "Options", "Advanced options", "Options of the papers' algorithms"
 FEW = 20  # parameters, which need no sections
 SECTIONS = {  # of options with these names; others are in BASIC
@@ -194,6 +203,7 @@ def command(name=None, parent=click):
 
     def make(function):
         def run(**values):
+            refuse_empty(values)
             silent = values.get("quiet") or values.get("as_json")  # remarks would disturb the JSON's reader
             return function(SimpleNamespace(**values, silent=bool(silent)), Stages())
 

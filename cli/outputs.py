@@ -5,6 +5,7 @@ matplotlib is imported on first use.
 
 import contextlib
 import importlib.util
+import os
 from pathlib import Path
 
 import click
@@ -31,7 +32,7 @@ def check_output(path, option, inputs=(), force=False, text=False):
 
     target = check_writable(path)
     for source in inputs:
-        if target.is_file() and Path(source).exists() and target.samefile(source):
+        if target.is_file() and os.path.exists(source) and target.samefile(source):
             raise DataError(f"{option} {path} would overwrite a file that this command reads. Name another file.")
     context = click.get_current_context(silent=True)
     if context and not sinks.is_stream(path):
@@ -44,9 +45,13 @@ def check_output(path, option, inputs=(), force=False, text=False):
 
 
 def size_of(path):
-    """Return the bytes of a file or folder; 0 for a stream."""
-    files = [] if sinks.is_standard(path) else [Path(path), *Path(path).rglob("*")]
-    return sum(file.stat().st_size for file in files if file.is_file())
+    """Return the bytes of a file, or of the readable files of a folder; 0 for a stream."""
+    files = [path, *(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)]
+    total = 0
+    for file in [] if sinks.is_standard(path) else files:
+        with contextlib.suppress(OSError):  # another process may remove it
+            total += os.path.getsize(file) if os.path.isfile(file) else 0
+    return total
 
 
 def format_size(size):

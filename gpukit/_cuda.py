@@ -1,6 +1,7 @@
 """The only `from numba import cuda`. The name must stay `cuda`: the simulator replaces the module's global of that
 name."""
 
+import contextlib
 import functools
 from types import SimpleNamespace
 
@@ -8,6 +9,8 @@ from gpukit import _jit, timing
 from gpukit._jit import attach, wrap_overload  # (which sets the environment first)
 from gpukit.runtime import settings
 
+with contextlib.suppress(ImportError):  # a .pth file imports it, but not from folders of PYTHONPATH
+    import _numba_cuda_redirector  # noqa: F401
 with settings.refuse_unparsed():
     from numba import cuda
 from numba.core import config, types  # noqa: F401

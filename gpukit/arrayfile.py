@@ -121,7 +121,7 @@ def read_header(path, kind):
 
     Raises kind.error, or DataError if it cannot be read.
     """
-    with _disk_errors(path), open(path, "rb") as file:
+    with disk_errors(path), open(path, "rb") as file:
         return _header(path, kind, file)
 
 
@@ -194,13 +194,13 @@ def read(path, kind, mmap=False, leave=(), bounds=None):
     skip. bounds: a dict that receives {name: (low, high)} for each non-empty array of numbers: a range that contains
     its values, NaN if one is NaN. The ranges are found at low cost while the numbers are in the cache.
     """
-    with _disk_errors(path), open(path, "rb") as file:
+    with disk_errors(path), open(path, "rb") as file:
         return read_open(file, path, kind, mmap, leave, bounds)
 
 
 def read_open(file, path, kind, mmap=False, leave=(), bounds=None, map_tasks=parallel_map):
     """Apply `read` to an open file; path: its name in messages; map_tasks: checks its parts, see _read_stretch."""
-    with _disk_errors(path):
+    with disk_errors(path):
         header = _header(path, kind, file)
         entries = [entry for entry in header.entries if entry.name not in leave]
         arrays = {entry.name: _room(file, entry, mmap) for entry in entries}
@@ -302,7 +302,7 @@ def is_legible(array):
 
 
 @contextlib.contextmanager
-def _disk_errors(path):
+def disk_errors(path):
     """Convert errors of the disk to DataError."""
     try:
         yield

@@ -68,13 +68,14 @@ def _open_untruncated(path, flags):
 def check_writable(path):
     """Return the file, pipe or device at path, links resolved; DataError if atomic_write cannot write it."""
     try:
-        return _writable(Path(path))
+        return _writable(path)
     except (OSError, RuntimeError) as error:  # too long names, circular links
         raise DataError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}.") from error
 
 
-def _writable(target):
-    if target.is_dir():
+def _writable(path):
+    target = Path(path)
+    if target.is_dir() or str(path).endswith(os.sep):
         raise DataError(f"{target} is a folder; give the name of a file in it.")
     if target.exists() and not target.is_file():
         return target  # not resolved: the pipe of /dev/stdout has no path
@@ -122,11 +123,13 @@ def load_arrays(path):
 def load_header(path):
     """Return the header without reading arrays; raises as load_arrays."""
     path = Path(path)
-    if not path.is_file():
-        if path.exists():
-            raise DataError(f"{path} is not a file. Name the model file itself.")
-        raise DataError(f"no model file {path}. Check the name; the folder that gpukit looks from is {Path.cwd()}.")
-    if arrayfile.begins_with(path, ZIP):
+    with arrayfile.disk_errors(path):
+        if not path.is_file():
+            if path.exists():
+                raise DataError(f"{path} is not a file. Name the model file itself.")
+            raise DataError(f"no model file {path}. Check the name; the folder that gpukit looks from is {Path.cwd()}.")
+        is_zip = arrayfile.begins_with(path, ZIP)
+    if is_zip:
         raise ModelError(
             f"{path} is a zip archive: a model of format 2 or older, which gpukit {__version__} does not read, or no "
             "model. Train again, or install the version that wrote it."

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -105,3 +106,12 @@ def test_an_unknown_name_lists_the_known():
 
     with pytest.raises(AttributeError, match="LSHMF"):
         gpukit.NoSuchThing  # noqa: B018
+
+
+def test_kernels_compile_where_packages_are_on_pythonpath():
+    """`python -S` reads no .pth file, as with PYTHONPATH; numba-cuda replaces numba.cuda by one."""
+    folders = [os.path.dirname(os.path.dirname(find_spec("gpukit").origin)), *filter(os.path.isdir, sys.path)]
+    code = "from gpukit._cuda import cuda; print(cuda.__file__)"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "NUMBA_ENABLE_CUDASIM": "0"}
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert "numba_cuda" in done.stdout

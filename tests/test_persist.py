@@ -87,6 +87,8 @@ def test_missing_file_and_folder_instead_of_file(tmp_path):
         persist.load_arrays(tmp_path / "none")
     with pytest.raises(DataError, match="not a file"):
         persist.load_arrays(tmp_path)
+    with pytest.raises(DataError, match="cannot read xxx.*: File name too long"):
+        persist.load_arrays("x" * 300)
 
 
 def test_missing_folder_says_which(tmp_path):
@@ -101,8 +103,9 @@ def test_a_file_is_no_folder(tmp_path):
 
 
 def test_a_folder_is_not_a_file_name(tmp_path):
-    with pytest.raises(DataError, match="is a folder"), persist.atomic_write(tmp_path):
-        pass
+    for name in (tmp_path, f"{tmp_path}/new/"):
+        with pytest.raises(DataError, match="is a folder"), persist.atomic_write(name):
+            pass
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])

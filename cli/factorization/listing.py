@@ -7,7 +7,6 @@ use and stored in the model's file. Ranks compute the lists of some users at a t
 import contextlib
 import os
 import tempfile
-from pathlib import Path
 
 import click
 import numpy as np
@@ -48,8 +47,8 @@ def files_of(ask):
 
 def is_file(value):
     """Return True if IDS of an option is a file or pipe."""
-    path = Path(value)
-    return value == "-" or (path.exists() and not path.is_dir()) or (os.sep in value and "," not in value)
+    is_there = os.path.exists(value) and not os.path.isdir(value)
+    return value == "-" or is_there or (os.sep in value and "," not in value)
 
 
 def filters_of(ask, item_ids):

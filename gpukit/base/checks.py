@@ -14,8 +14,8 @@ def format_value(value):
 
 def check_boolean(name, value):
     """Return value as a bool; ParameterError unless it is True, False, 1 or 0."""
-    is_flag = is_boolean(value) or (hasattr(value, "__index__") and value in (False, True))
-    if getattr(value, "shape", ()) or not is_flag:
+    is_scalar = not getattr(value, "shape", ())
+    if not is_scalar or not (is_boolean(value) or (hasattr(value, "__index__") and value in (False, True))):
         raise ParameterError(f"{name} must be True or False; got {format_value(value)}.")
     return bool(value)
 

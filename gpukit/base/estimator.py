@@ -107,7 +107,9 @@ class Estimator:
     def _changed_params(self):
         """Return the parameters that differ from their defaults."""
         defaults = inspect.signature(type(self).__init__).parameters
-        return {k: v for k, v in self.get_params().items() if v is not defaults[k].default and v != defaults[k].default}
+        pairs = ((name, value, defaults[name].default) for name, value in self.get_params().items())
+        # Arrays are compared by type: no default is one.
+        return {name: value for name, value, default in pairs if type(value) is not type(default) or value != default}
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._changed_params().items())})"

@@ -2,8 +2,8 @@
 
 import codecs
 import contextlib
+import os
 import sys
-from pathlib import Path
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.io.records import SHOWN
@@ -21,7 +21,7 @@ def is_stream(path):
 
     Such names need no suffix for their format.
     """
-    return is_standard(path) or (Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir())
+    return is_standard(path) or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
 
 
 def refuse_dash(path, what):

@@ -426,7 +426,7 @@ UNPACKERS = {
 
 def is_pattern(path):
     """Return True for a name with *, ? or [ that no file has: a pattern of file names."""
-    return not isinstance(path, Source) and glob.has_magic(str(path)) and not Path(path).exists()
+    return not isinstance(path, Source) and glob.has_magic(str(path)) and not os.path.exists(path)
 
 
 class Stream:

@@ -28,6 +28,7 @@ def test_parameters_by_name():
     assert line.get_params() == {"slope": 2.0, "offset": 0}
     assert line.set_params(offset=3) is line and line.offset == 3
     assert repr(line) == "Line(offset=3, slope=2.0)" and repr(Line()) == "Line()"
+    assert repr(Line(slope=np.ones(2))) == "Line(slope=array([1., 1.]))"
     with pytest.raises(ParameterError, match=r"Line has no parameter 'slop'.*offset, slope"):
         line.set_params(slop=1)
 
@@ -68,7 +69,7 @@ def test_booleans_that_pass(value):
     assert checked == bool(value) and type(checked) is bool
 
 
-@pytest.mark.parametrize("value", ["no", "False", "", None, 2, 1.0, float("nan"), [], np.array([True])])
+@pytest.mark.parametrize("value", ["no", "False", "", None, 2, 1.0, float("nan"), [], np.array([True]), np.arange(2)])
 def test_booleans_that_do_not(value):
     with pytest.raises(ParameterError, match="biases must be True or False; got"):
         check_boolean("biases", value)

@@ -36,6 +36,12 @@ def raiser(error):
     return body
 
 
+def test_a_file_that_cannot_be_used_is_one_line(monkeypatch, capsys):
+    plant(monkeypatch, lambda ctx: open("x" * 300))
+    assert main.run(["boom"]) == 2
+    assert capsys.readouterr().err == f"Error: {'x' * 300} cannot be used: File name too long.\n"
+
+
 def test_help_lists_every_verb(capsys):
     assert main.run(["--help"]) == 0
     text = capsys.readouterr().out

@@ -36,6 +36,15 @@ def test_two_outputs_are_two_files(tmp_path):
                 outputs.check_output(path, "--plot")
 
 
+def test_a_size_counts_what_can_be_read(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"123")
+    (tmp_path / "link").symlink_to(tmp_path / "link")
+    assert outputs.size_of(tmp_path) == outputs.size_of(tmp_path / "file") == 3
+    assert outputs.size_of("x" * 300) == outputs.size_of("-") == 0
+    monkeypatch.setattr("os.path.isfile", lambda path: path != tmp_path)  # and then another process removes the link
+    assert outputs.size_of(tmp_path) == 3
+
+
 @pytest.mark.parametrize("name", ["lists.parquet", "lists.json", "lists.csv.gz"])
 def test_plain_text_has_no_suffix_of_another_format(tmp_path, name):
     with pytest.raises(ParameterError, match="--output .*: the output is plain text"):

@@ -1,4 +1,4 @@
-"""Difficult numbers for every numeric option of every verb: a result, or one line with exit code 1 or 2."""
+"""Difficult values for every option and argument of every verb: a result, or one line with exit code 1 or 2."""
 
 import click
 import pytest
@@ -56,3 +56,42 @@ def test_numbers_that_hurt(verb, folder, tmp_path, capsys, recwarn):
             lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Error")]
             assert code in (0, 1, 2) and len(lines) == (code > 0), (name, number, code, lines)
     assert not [one for one in recwarn if issubclass(one.category, RuntimeWarning)]
+
+
+TEXTS = ("", "x" * 300, ",", "{", "*", "[", "\udcff")
+OTHERS = {
+    verb: [
+        one
+        for one in command.params
+        if isinstance(one, click.Option) and not (one.is_flag or is_number(one) or one.name in {"gpus", "dask"})
+    ]
+    for verb, command in commands().items()
+    if verb not in APART
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", sorted(OTHERS))
+def test_text_that_hurts(verb, folder, tmp_path, capsysbinary, monkeypatch):
+    from gpukit.cli.main import run
+
+    monkeypatch.chdir(tmp_path)  # for names of output
+    words = base(verb, folder, tmp_path)
+    for option in OTHERS[verb]:
+        name = option.opts[0]
+        for text in TEXTS:
+            code = run([*words, f"{name}={text}"])
+            lines = [line for line in capsysbinary.readouterr().err.splitlines() if line.startswith(b"Error")]
+            assert code in (0, 1, 2) and len(lines) == (code > 0), (name, text, code, lines)
+            assert text or (code == 2 and name.encode() in lines[0]), (name, code, lines)
+
+
+@pytest.mark.parametrize("verb", sorted(verb for verb, command in commands().items() if verb not in APART))
+@pytest.mark.parametrize("text", ["", "x" * 300])
+def test_arguments_that_hurt(verb, text, tmp_path, capsys, monkeypatch):
+    from gpukit.cli.main import run
+
+    monkeypatch.chdir(tmp_path)
+    arguments = [one for one in commands()[verb].params if isinstance(one, click.Argument)]
+    assert run([*verb.split(), *[text] * len(arguments)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1 and not list(tmp_path.iterdir())

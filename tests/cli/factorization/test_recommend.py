@@ -179,3 +179,9 @@ def test_ratings_outside_the_scale_are_refused(refused, model_file, tmp_path, te
     line = text.count("\n")
     message = refused("recommend", model_file, "--ratings", path, "--by", "rating", "--device", "cpu")
     assert f"{path}, line {line}: rating {value} is outside the model's range, 1 to 5" in message
+
+
+def test_a_long_list_of_ids_is_no_file_name():
+    from gpukit.cli.factorization.listing import is_file
+
+    assert not is_file(",".join(map(str, range(200))))

@@ -197,7 +197,7 @@ def test_metrics_that_are_unknown_and_files_that_cannot_be_compared(
     refused, ranking_model, model_file, test_file, tmp_path
 ):
     rank = "rank", ranking_model, test_file
-    for names in ("x@3", "p@0", "", "mrr,,map"):
+    for names in ("x@3", "p@0", "mrr,,map"):
         assert "is unknown. Use pa, pa_ties" in refused(*rank, "--show", names)
     assert "holds a LSHMF" in refused(*rank, "--against", model_file)
     assert "would overwrite" in refused(*rank, "--per-query", test_file)
@@ -369,7 +369,7 @@ def test_a_score_and_a_difference_are_explained(verb, letor_folder, test_file, t
 def test_documents_to_explain_that_do_not_fit(refused, ranking_model, test_file, tmp_path):
     documents = read_letor(test_file)
     words = ("rank", ranking_model, test_file, "--explain")
-    for text in ("0", "a", "1,2,3", "", "-1", "1.5"):
+    for text in ("0", "a", "1,2,3", "-1", "1.5"):
         assert "is not the number of a document" in refused(*words, text)
     assert f"the file has {len(documents.y)} documents" in refused(*words, len(documents.y) + 1)
     assert "queries 17 and 19" in refused(*words, f"1,{len(documents.y)}")

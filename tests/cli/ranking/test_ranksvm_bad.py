@@ -97,7 +97,7 @@ def test_folds_that_are_not_there(untouched, letor_folder, file):
         (("--c-grid", "1,0"), "above 0"),
         (("--c-grid", "1:2:3:4"), "2^-15:2^8"),
         (("--c-grid", "1:x"), "above 0"),
-        (("--c-grid", ""), "above 0"),
+        (("--c-grid", ""), "--c-grid is empty"),
         (("--c", 1, "--c-grid", "1,2"), "exclude each other"),
         (("--metric", "map", "--c", 1), "--c 1 names it"),
         (("--metric", "auc"), "--metric"),
