@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import math
 import os
 import re
 import resource
@@ -169,7 +170,7 @@ def zeros(shape, dtype):
 def _allocate(name, shape, dtype):
     import numpy as np
 
-    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
     return array_in_file(size).view(dtype).reshape(shape) if is_large(size) else getattr(np, name)(shape, dtype)
 
 

@@ -37,8 +37,9 @@ def in_time(values, seen, shape=(1, 1)):
     products, pairs = ranks.T @ ranks, known.T @ known
     columns, rng = np.arange(ranks.shape[1]).reshape(-1, row), np.random.default_rng(0)
     orders = [columns] + [rng.permutation(rng.permutation(columns), axis=1) for _ in range(permutations)]
+    orders = np.reshape(orders, (len(orders), columns.size))
     lags = sorted(lag for lag in {1, 2, 3, 4, 7, 12, 24, row} if lag <= columns.size // 2)
-    sums = np.array([correlate_lags(products, pairs, order.ravel(), lags) for order in orders])
+    sums = np.stack([correlate_lag(products, pairs, orders, lag) for lag in lags], axis=1)
     spread = sums.std(axis=0)
     deviation = np.divide(sums - sums.mean(axis=0), spread, out=np.zeros_like(sums), where=spread > 0)
     both = (deviation[:, :1] + [1, -1] * deviation[:, 1:2]) / np.sqrt(2)
@@ -70,13 +71,13 @@ def center_ranks(values, seen):
     return standardize(ranks, seen), seen.astype(np.float64)
 
 
-def correlate_lags(products, pairs, order, lags):
-    """Return the sum of products of columns a lag apart, for lags.
+def correlate_lag(products, pairs, orders, lag):
+    """Return the sum (n,) of products of columns a lag apart, for each of orders (n, T) of the columns.
 
-    order: of the columns. Each sum is divided by the root of the number of pairs.
+    Each sum is divided by the root of the number of pairs.
     """
-    places = [(order[:-lag], order[lag:]) for lag in lags]
-    return [products[place].sum() / np.sqrt(max(1.0, pairs[place].sum())) for place in places]
+    places = orders[:, :-lag], orders[:, lag:]
+    return products[places].sum(axis=1) / np.sqrt(np.maximum(1.0, pairs[places].sum(axis=1)))
 
 
 def period_of(values, seen, shape, times=None):

@@ -62,7 +62,7 @@ class BlockFunction:
         self.rows, self.places = rows, [self.names.index(name) for name in _names_of(rows)]
         self.guard = _pool.single_threaded_blas if blas else None
         self.heavy, self.pace = heavy, workers.keep_forever(np.array([0, blas], np.int64))  # see workers.run
-        self.addresses = {}
+        self.pace_address, self.addresses = self.pace.ctypes.data, {}
 
     @property
     def __signature__(self):
@@ -93,11 +93,11 @@ class BlockFunction:
         frame = array("q", [0, *words])
         pool, first = workers.pool.ready(), 0  # before another process is waited for, which compiles these rows
         rows = self.addresses.get(kinds) or self._address_for(kinds, arguments)
-        threads, pace = 0 if _pool.is_worker() else thread_count.get_num_threads(), self.pace.ctypes.data
+        threads = 0 if _pool.is_worker() else thread_count.get_num_threads()
         if self.heavy:
             self.pace[0] = 1 << 25  # nanoseconds of a row, that are worth all threads
         while True:
-            first = workers.run(pool, rows, frame.buffer_info()[0], first, count, threads, pace)
+            first = workers.run(pool, rows, frame.buffer_info()[0], first, count, threads, self.pace_address)
             if first >= count:
                 return
             workers.pool.start(threads - 1)

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from cli_support import CPU, SMALL, planted, write_rows
+from cli_support import CPU, NAMED, planted, write_rows
 
 
 def run_verb(capsys, *arguments):
@@ -52,7 +52,7 @@ def model_file(ratings_file):
     from gpukit.cli.main import run
 
     path = ratings_file.with_name("model.gpukit")
-    assert run([str(a) for a in ("train-lshmf", ratings_file, "--model", path, "--quiet", *SMALL)]) == 0
+    assert run([str(a) for a in ("train-lshmf", ratings_file, "--model", path, "--quiet", *NAMED)]) == 0
     return path
 
 

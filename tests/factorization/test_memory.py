@@ -20,7 +20,7 @@ from gpukit.ratings.orders import order
 GPU = Device("cuda", 0, "a GPU", (9, 0))
 NAMED = {"n_factors": 32, "n_epochs": 1, "regularization": 0.02, "device": GPU}
 MOST = 1.3  # times the required memory
-SMALLER = 5  # tables, and with them the stripes of a search, than those that stripes were made for
+SMALLER = 8  # tables, and with them the stripes of a search, than those that stripes were made for
 
 
 def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):

@@ -176,7 +176,7 @@ def test_one_result_for_all_ranks(results, expected):
 )
 def test_bad_requests(root, capsys, monkeypatch, words, message):
     client = distributed.Client
-    monkeypatch.setattr(distributed, "Client", lambda *words, **options: client(*words, **{**options, "timeout": 1}))
+    monkeypatch.setattr(distributed, "Client", lambda *words, **options: client(*words, **{**options, "timeout": 0.2}))
     assert main.run(["ranksvm", str(root / "data/letor-sample"), *words]) == 2
     assert message in capsys.readouterr().err
 

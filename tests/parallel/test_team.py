@@ -204,7 +204,9 @@ def test_a_stop_request_is_reported_to_all():
     assert together(3, work) == [(Interrupted, 15)] * 3
 
 
-def test_a_rank_that_has_ended_is_noticed():
+def test_a_rank_that_has_ended_is_noticed(monkeypatch):
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.1)
+
     def work(team):
         if team.rank == 1:
             return team.close()
@@ -243,7 +245,7 @@ def test_a_long_computation_is_no_silence(monkeypatch):
 
     def work(team):
         if team.rank:
-            time.sleep(1.2)
+            time.sleep(0.8)
         return float(team.allreduce(np.ones(1))[0])
 
     assert together(2, work) == [2.0, 2.0]
@@ -253,4 +255,5 @@ def test_a_rank_that_was_stopped_with_the_others_loses_none(monkeypatch):
     """It has not looked for long, so it cannot know which of them were silent."""
     monkeypatch.setattr(heartbeat, "LATE_SECONDS", -1.0)  # every look is late
     monkeypatch.setattr(heartbeat, "PATIENCE", 0.0)
-    assert together(2, lambda team: time.sleep(1.8) or team.size) == [2, 2]
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.1)
+    assert together(2, lambda team: time.sleep(0.4) or team.size) == [2, 2]

@@ -12,32 +12,37 @@ def misleading(n):
     return keys
 
 
-CASES = {
-    "one entry": (lambda rng: rng.integers(0, 9, (2, 1)), 1, LAST),
-    "all equal": (lambda rng: np.full((2, 33), 7), 5, LAST),
-    "all equal, the last key": (lambda rng: np.full((1, 33), LAST), 33, LAST),
-    "few keys": (lambda rng: rng.integers(0, 3, (3, 100)), 31, LAST),
-    "whole rows": (lambda rng: rng.integers(0, 2**32, (2, 65)), 65, LAST),
-    "any keys": (lambda rng: rng.integers(0, 2**32, (2, 300)), 32, LAST),
-    "equal high digits": (lambda rng: rng.integers(0, 2**9, (2, 300)) + 2**31, 1, LAST),
-    "above the limit": (lambda rng: rng.integers(0, 2**8, (2, 70)), 40, 17),
-    "a full turn of winners": (lambda rng: rng.integers(0, 2**32, (1, 1030)), 1024, LAST),
-    "one more than a turn": (lambda rng: rng.integers(0, 2**20, (2, 1025)), 1025, LAST),
-    "ties across turns": (lambda rng: rng.integers(0, 3, (1, 2200)), 2100, LAST),
-    "three turns above the limit": (lambda rng: rng.integers(0, 4000, (1, 2300)), 2300, 1500),
-    "digits of every width": (lambda rng: rng.integers(0, 2, (3, 513)) << rng.integers(0, 32, (3, 513)), 100, LAST),
-    "the k-th stands last in its bin": (lambda rng: np.arange(4096 * 3)[None, ::-1], 33, LAST),
-    "every digit is wanted": (lambda rng: np.full((1, 600), 2**32 - 2), 599, LAST),
-    "limit zero": (lambda rng: rng.integers(0, 2**8, (1, 40)), 4, 0),
-    "long rows": (lambda rng: rng.integers(0, 2**32, (2, 2**15 + 300)), 10, LAST),
-    "long rows with ties": (lambda rng: rng.normal(1200, 25, (2, 2**15 + 1)), 32, 1190),
-    "long rows, the sample misses the best": (lambda rng: misleading(2**15 + 77), 33, LAST),
-}
+def make_cases(most, long):
+    """Return {name: (keys by random numbers, k, limit)} for `most` winners a turn, and long rows from `long` on."""
+    return {
+        "one entry": (lambda rng: rng.integers(0, 9, (2, 1)), 1, LAST),
+        "all equal": (lambda rng: np.full((2, 33), 7), 5, LAST),
+        "all equal, the last key": (lambda rng: np.full((1, 33), LAST), 33, LAST),
+        "few keys": (lambda rng: rng.integers(0, 3, (3, 100)), 31, LAST),
+        "whole rows": (lambda rng: rng.integers(0, 2**32, (2, 65)), 65, LAST),
+        "any keys": (lambda rng: rng.integers(0, 2**32, (2, 300)), 32, LAST),
+        "equal high digits": (lambda rng: rng.integers(0, 2**9, (2, 300)) + 2**31, 1, LAST),
+        "above the limit": (lambda rng: rng.integers(0, 2**8, (2, 70)), 40, 17),
+        "a full turn of winners": (lambda rng: rng.integers(0, 2**32, (1, most + 6)), most, LAST),
+        "one more than a turn": (lambda rng: rng.integers(0, 2**20, (2, most + 1)), most + 1, LAST),
+        "ties across turns": (lambda rng: rng.integers(0, 3, (1, 2 * most + 152)), 2 * most + 52, LAST),
+        "three turns above the limit": (lambda rng: rng.integers(0, 4000, (1, 2 * most + 252)), 2 * most + 252, 1500),
+        "digits of every width": (lambda rng: rng.integers(0, 2, (3, 513)) << rng.integers(0, 32, (3, 513)), 100, LAST),
+        "the k-th stands last in its bin": (lambda rng: np.arange(4096 * 3)[None, ::-1], 33, LAST),
+        "every digit is wanted": (lambda rng: np.full((1, 600), 2**32 - 2), 599, LAST),
+        "limit zero": (lambda rng: rng.integers(0, 2**8, (1, 40)), 4, 0),
+        "long rows": (lambda rng: rng.integers(0, 2**32, (2, long + 300)), 10, LAST),
+        "long rows with ties": (lambda rng: rng.normal(1200, 25, (2, long + 1)), 32, 1190),
+        "long rows, the sample misses the best": (lambda rng: misleading(long + 77), 33, LAST),
+    }
 
 
-def keys(case):
+CASES = make_cases(1024, 1 << 15)
+
+
+def keys(case, cases=CASES):
     """Return (keys (B, n) uint32, k, limit) of a case."""
-    make, k, limit = CASES[case]
+    make, k, limit = cases[case]
     return np.asarray(make(np.random.default_rng(5)), np.uint32), k, limit
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from selection import inputs, naive
+from selection.test_kernels import CASES, few_winners  # noqa: F401
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
@@ -13,7 +14,7 @@ from gpukit.selection import kernels
 
 @pytest.mark.parametrize("case", ["few keys", "above the limit", "one more than a turn", "ties across turns"])
 def test_smallest(case):
-    keys, k, limit = inputs.keys(case)
+    keys, k, limit = inputs.keys(case, CASES)
     indices, values = kernels.smallest(cuda.to_device(keys), k, limit)
     expected = np.array(naive.smallest(keys, k, limit))
     np.testing.assert_array_equal(indices.copy_to_host(), expected[:, :, 0])

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from cli_support import SMALL, write_rows
+from cli_support import NAMED, write_rows
 
 from gpukit.persist import load_model
 
@@ -74,7 +74,7 @@ def test_the_score_that_recommend_shows(verb, model_file, tmp_path):
 
 @pytest.mark.slow
 def test_what_ranks_lists_is_kept_in_the_model(verb, ratings_file, tmp_path):
-    assert verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL).code == 0
+    assert verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *NAMED).code == 0
     assert not load_model(tmp_path / "m").has_lists
     result = verb("explain", tmp_path / "m", "--user", 103, "--item", "a07")
     assert "Learned what ranks lists and kept it" in result.err and load_model(tmp_path / "m").has_lists

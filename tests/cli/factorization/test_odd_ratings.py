@@ -5,11 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
-from cli_support import CPU
+from cli_support import CPU, NAMED
 
 from gpukit.factorization import MatrixFactorization
 
-FEW = ("--epochs", 2, *CPU)
+FEW = (*NAMED, "--epochs", 2)
 
 
 @pytest.fixture
@@ -122,7 +122,8 @@ def test_users_that_number_the_lines_are_told(start, step, is_told, verb, tmp_pa
     assert result.code == 0 and ("--columns -,user,item,rating leaves" in result.err) == is_told
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        MatrixFactorization(n_factors=2, n_epochs=1, device="cpu").fit(tuple(map(np.array, zip(*triples))))
+        model = MatrixFactorization(n_factors=2, n_epochs=1, regularization=0.05, device="cpu")
+        model.fit(tuple(map(np.array, zip(*triples))))
     assert any("the numbers of the lines" in str(one.message) for one in caught) == is_told
 
 
@@ -166,7 +167,7 @@ def test_fit_warns_of_counts():
     counts = np.minimum(np.random.default_rng(0).zipf(1.5, 400), 324_660).astype(np.float32)
     data = np.repeat(np.arange(20), 20), np.tile(np.arange(20), 20), counts
     with pytest.warns(UserWarning, match="look like counts.*feedback='implicit'.*columns='user,item,count'"):
-        model = MatrixFactorization(n_factors=2, n_epochs=1, device="cpu").fit(data)
+        model = MatrixFactorization(n_factors=2, n_epochs=1, regularization=0.05, device="cpu").fit(data)
     assert model.feedback_ == "explicit"
     with warnings.catch_warnings():
         warnings.simplefilter("error")

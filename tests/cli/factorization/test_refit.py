@@ -10,7 +10,7 @@ import signal
 
 import numpy as np
 import pytest
-from cli_support import CPU, SMALL, planted, write_rows
+from cli_support import CPU, NAMED, planted, write_rows
 from support import thinned
 
 from gpukit import load_model, read_ratings
@@ -20,7 +20,7 @@ from gpukit.runtime.thread_count import limit_threads
 PLAIN = (*CPU, "--factors", 4, "--epochs", 3, "--no-neighbors", "--deterministic")
 CLICKS = (*CPU, "--feedback", "implicit")
 TRAININGS = {
-    "neighbours": SMALL,
+    "neighbours": NAMED,
     "no neighbours": PLAIN,
     "chosen": CPU,
     "hogwild": (*CPU, "--solver", "hogwild", "--factors", 4),

@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_support import CPU, SMALL, planted
+from cli_support import CPU, NAMED, planted
 
 from gpukit import MatrixFactorization
 from gpukit.errors import DataError
@@ -24,8 +24,8 @@ def repeated(ratings_file, tmp_path):
 
 COMMANDS = {
     "convert": ("convert", "FILE", "out.gkr"),
-    "train": ("train-lshmf", "FILE", *SMALL),
-    "train on a test": ("train-lshmf", "ratings.csv", "--test", "FILE", *SMALL),
+    "train": ("train-lshmf", "FILE", *NAMED),
+    "train on a test": ("train-lshmf", "ratings.csv", "--test", "FILE", *NAMED),
     "tune": ("tune", "FILE", "--epochs", 2, "--grid", "factors=4", "--cv", 2, *CPU),
     "evaluate": ("evaluate", "MODEL", "FILE", *CPU),
     "update": ("update", "MODEL", "FILE", "--model", "updated.gpukit", *CPU),

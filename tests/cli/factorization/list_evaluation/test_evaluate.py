@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_support import CPU, SMALL, planted, write_rows
+from cli_support import CPU, NAMED, planted, write_rows
 
 from gpukit import MatrixFactorization, load_model
 from gpukit.evaluation.metrics import rmse
@@ -21,7 +21,7 @@ def data(tmp_path_factory):
     rows = list(zip((users + 100).tolist(), items.tolist(), values.tolist()))
     write_rows(folder / "train.csv", [row for row, held in zip(rows, last) if not held])
     write_rows(folder / "test.csv", [row for row, held in zip(rows, last) if held])
-    for name, more in (("one", SMALL), ("two", (*SMALL[:4], "--no-neighbors"))):
+    for name, more in (("one", NAMED), ("two", (*NAMED[:4], "--no-neighbors"))):
         command = (
             "train-lshmf",
             folder / "train.csv",
@@ -61,7 +61,7 @@ def test_ratings_outside_the_range_of_a_model_are_reported(verb, data, tmp_path)
     test.write_text("".join(f"{user},{item},{20 * float(rating)}\n" for user, item, rating, *_ in rows))
     line = f"Of {len(rows)} test ratings, {len(rows)} are outside the model's range, 1 to 5."
     assert line in verb("evaluate", data / "one", test).err
-    assert line in verb("train-lshmf", data / "train.csv", "--test", test, *SMALL).err
+    assert line in verb("train-lshmf", data / "train.csv", "--test", test, *NAMED).err
     assert json.loads(verb("evaluate", data / "one", test, "--json").out)["outside_range"] == len(rows)
     assert "outside the model's range" not in verb("evaluate", data / "one", data / "test.csv").err
 
@@ -77,7 +77,7 @@ def test_ratings_that_a_model_was_trained_on_are_reported(verb, data, tmp_path):
     assert line.format(data / "one") in result.err and line.format(data / "two") in result.err
     assert json.loads(verb("evaluate", data / "one", test, "--json").out)["trained"] == {str(data / "one"): 50}
     assert "was trained on" not in verb("evaluate", data / "one", data / "test.csv").err
-    result = verb("train-lshmf", data / "train.csv", "--test", test, *SMALL)
+    result = verb("train-lshmf", data / "train.csv", "--test", test, *NAMED)
     assert line.format("the model") in result.err
     target = tmp_path / "updated"
     assert verb("update", data / "one", data / "test.csv", "--model", target, "--device", "cpu").code == 0
@@ -165,7 +165,7 @@ def test_usual_lists_are_no_longer_than_all_items(verb, refused, tmp_path):
     for name, users in (("train.csv", 20), ("test.csv", 24)):
         pairs = [(user, item) for user in range(20) for item in range(6) if (user + item) % users % 3]
         (tmp_path / name).write_text("user,item\n" + "".join(f"{user},{item}\n" for user, item in pairs))
-    known = verb("train-lshmf", tmp_path / "train.csv", "--model", tmp_path / "model", "--test-fraction", 0, *SMALL)
+    known = verb("train-lshmf", tmp_path / "train.csv", "--model", tmp_path / "model", "--test-fraction", 0, *NAMED)
     assert known.code == 0 and len(load_model(tmp_path / "model").item_ids_) == 6
     assert "k = 6" in verb("evaluate", tmp_path / "model", tmp_path / "test.csv", *CPU).out
     assert "k=10 is no length" in refused("evaluate", tmp_path / "model", tmp_path / "test.csv", "-k", 10)

@@ -9,7 +9,7 @@ import shutil
 
 import numpy as np
 import pytest
-from cli_support import CPU, SMALL
+from cli_support import CPU, NAMED
 
 from gpukit.cli import models
 from gpukit.persist import load_model
@@ -19,7 +19,7 @@ from gpukit.persist import load_model
 def fresh(verb, ratings_file, tmp_path):
     """Return a model file without the ranking of lists."""
     path = tmp_path / "fresh.gpukit"
-    assert verb("train-lshmf", ratings_file, *SMALL, "--model", path).code == 0
+    assert verb("train-lshmf", ratings_file, *NAMED, "--model", path).code == 0
     assert not load_model(path).has_lists
     return path
 
@@ -47,7 +47,7 @@ def test_by_rating_learns_nothing(verb, fresh):
 
 def test_train_lshmf_learns_them_on_request(verb, ratings_file, tmp_path):
     path = tmp_path / "m.gpukit"
-    result = verb("train-lshmf", ratings_file, *SMALL, "--model", path, "--lists")
+    result = verb("train-lshmf", ratings_file, *NAMED, "--model", path, "--lists")
     assert result.code == 0 and "learning lists" in result.out and load_model(path).has_lists
 
 

@@ -92,9 +92,10 @@ def test_a_step(width, rows, size, monkeypatch):
 def test_an_inverse_by_panels(n, decay, monkeypatch):
     """Incomplete panels; without decay two unknowns with zero rows.
 
-    In the simulator 33 unknowns are five panels of eight, by blocks of 32 threads.
+    In the simulator 17 unknowns are three panels of eight, by blocks of 32 threads.
     """
     if SIMULATED and n == 33:
+        n = 17
         for module in (ials, ials_twins, ials_kernels):
             monkeypatch.setattr(module, "PANEL", 8)
         for name, value in {"SIDE": 9, "ROOM": 72, "THREADS": 32, "OWN": 2}.items():
