@@ -8,7 +8,8 @@ times.
 
 Runs at an end of most series are times to forecast, or times before the records. No value beyond the run and no other
 series is available there. So such runs are hidden at that end of the observed values, together with everything beyond
-them, each fold further inside the series.
+them, each fold further inside the series. Three folds fit into half of a series, which may shorten the runs: errors of
+series that end together have much in common, and those of a single time do not predict the next ones.
 
 Runs at an end of fewer series belong to sensors that started late or failed. Other series are observed there, but the
 own series only on one side. So such runs are hidden in other series at the same times: values hidden in the middle of
@@ -22,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation import scans
-from gpukit.imputation.constants import FEW_UNITS, FEWEST_OBSERVED, LEAST_SHARE, SAMPLE_NUMBERS
+from gpukit.imputation.constants import FEW_UNITS, FEWEST_OBSERVED, LEAST_SHARE, RUNS_PER_SERIES, SAMPLE_NUMBERS
 from gpukit.model_selection.splits import order_by_values
 from gpukit.streams import Numpy
 
@@ -205,12 +206,12 @@ def hide_at_both_ends(hide, seen, free, lengths, *more):
 def hide_at_start(seen, free, lengths):
     """Return (hidden, lost) (n, T) bool of runs of `lengths` (n,) at the start of free values.
 
-    No run hides more than half of a row.
+    No run hides more than a sixth of a row.
     """
     if not lengths.any():
         return np.zeros((2, *seen.shape), bool)
     columns, start, count = np.arange(seen.shape[1]), free.argmax(axis=1), np.count_nonzero(seen, axis=1)
-    lengths = np.where(2 * lengths > count, count // 4, lengths)
+    lengths = np.minimum(lengths, np.maximum(count // RUNS_PER_SERIES, 1))
     end = np.where((lengths > 0) & free.any(axis=1), start + lengths, 0)[:, None]
     lost = seen & (columns < end)
     lost &= 2 * lost.sum(axis=1, keepdims=True) <= seen.sum(axis=1, keepdims=True)
