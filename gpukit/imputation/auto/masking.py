@@ -178,8 +178,9 @@ def split_pattern(pattern, anywhere):
 
     Return (inner pattern, two arrays (2, n) of run lengths at the first and the last column, 0 elsewhere): runs to hide
     in their own rows, those of most rows and those of fewer rows where few others are observed; and runs to hide in
-    other rows, those of fewer rows. No row of the pattern is missing whole. anywhere: keep runs of fewer rows in the
-    inner pattern. Runs of fewer rows where few others are observed stay there too if they are less than half of it.
+    other rows, those of fewer rows. No row of the pattern is missing whole. Runs of most rows are shortened so that
+    three fit into half of a row. anywhere: keep runs of fewer rows in the inner pattern. Runs of fewer rows where few
+    others are observed stay there too if they are less than half of it.
     """
     fewest_others = 10  # fewer are a weaker sample than runs at other times; test
     lengths = np.array([pattern.argmin(axis=1), pattern[:, ::-1].argmin(axis=1)])
@@ -191,6 +192,7 @@ def split_pattern(pattern, anywhere):
     first, last = common + partial
     columns = np.arange(pattern.shape[1])
     inner = pattern & (columns >= first[:, None]) & (columns < (len(columns) - last)[:, None])
+    common = np.minimum(common, np.maximum(np.count_nonzero(~pattern, axis=1) // RUNS_PER_SERIES, 1))
     return inner, common + partial * is_rare, partial
 
 
@@ -206,12 +208,12 @@ def hide_at_both_ends(hide, seen, free, lengths, *more):
 def hide_at_start(seen, free, lengths):
     """Return (hidden, lost) (n, T) bool of runs of `lengths` (n,) at the start of free values.
 
-    No run hides more than a sixth of a row.
+    No run hides more than half of a row.
     """
     if not lengths.any():
         return np.zeros((2, *seen.shape), bool)
     columns, start, count = np.arange(seen.shape[1]), free.argmax(axis=1), np.count_nonzero(seen, axis=1)
-    lengths = np.minimum(lengths, np.maximum(count // RUNS_PER_SERIES, 1))
+    lengths = np.where(2 * lengths > count, count // 4, lengths)
     end = np.where((lengths > 0) & free.any(axis=1), start + lengths, 0)[:, None]
     lost = seen & (columns < end)
     lost &= 2 * lost.sum(axis=1, keepdims=True) <= seen.sum(axis=1, keepdims=True)
