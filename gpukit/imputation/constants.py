@@ -8,6 +8,7 @@ are in that module.
 # Held-out values (auto/masking.py)
 FEW_UNITS = 20  # vertices are hidden one by one, and a trial uses all folds; ablated
 LEAST_SHARE = 0.05  # of the observed values to hide; chosen
+RUNS_PER_SERIES = 6  # observed values per value of a shortened run at an end of most series; ablated
 FEWEST_OBSERVED = 5  # vertices or values needed to hide any; test
 
 # Finalists and their weights (auto/run.py, auto/plan.py)

@@ -8,7 +8,8 @@ times.
 
 Runs at an end of most series are times to forecast, or times before the records. No value beyond the run and no other
 series is available there. So such runs are hidden at that end of the observed values, together with everything beyond
-them, each fold further inside the series.
+them, each fold further inside the series. Where half of a series holds only one run, runs are shortened until it
+holds three: errors of series that end together have much in common, and those of a single time do not predict others.
 
 Runs at an end of fewer series belong to sensors that started late or failed. Other series are observed there, but the
 own series only on one side. So such runs are hidden in other series at the same times: values hidden in the middle of
@@ -22,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation import scans
-from gpukit.imputation.constants import FEW_UNITS, FEWEST_OBSERVED, LEAST_SHARE, SAMPLE_NUMBERS
+from gpukit.imputation.constants import FEW_UNITS, FEWEST_OBSERVED, LEAST_SHARE, RUNS_PER_SERIES, SAMPLE_NUMBERS
 from gpukit.model_selection.splits import order_by_values
 from gpukit.streams import Numpy
 
@@ -177,8 +178,9 @@ def split_pattern(pattern, anywhere):
 
     Return (inner pattern, two arrays (2, n) of run lengths at the first and the last column, 0 elsewhere): runs to hide
     in their own rows, those of most rows and those of fewer rows where few others are observed; and runs to hide in
-    other rows, those of fewer rows. No row of the pattern is missing whole. anywhere: keep runs of fewer rows in the
-    inner pattern. Runs of fewer rows where few others are observed stay there too if they are less than half of it.
+    other rows, those of fewer rows. No row of the pattern is missing whole. Where half of a row holds one run of most
+    rows, such runs are shortened until it holds three. anywhere: keep runs of fewer rows in the inner pattern. Runs of
+    fewer rows where few others are observed stay there too if they are less than half of it.
     """
     fewest_others = 10  # fewer are a weaker sample than runs at other times; test
     lengths = np.array([pattern.argmin(axis=1), pattern[:, ::-1].argmin(axis=1)])
@@ -190,6 +192,8 @@ def split_pattern(pattern, anywhere):
     first, last = common + partial
     columns = np.arange(pattern.shape[1])
     inner = pattern & (columns >= first[:, None]) & (columns < (len(columns) - last)[:, None])
+    observed = np.count_nonzero(~pattern, axis=1)
+    common = np.where(4 * common > observed, np.maximum(observed // RUNS_PER_SERIES, 1), common)
     return inner, common + partial * is_rare, partial
 
 

@@ -147,6 +147,22 @@ def test_intervals_beyond_the_end_hold_what_they_promise(rows, length):
     assert 0.8 <= np.mean(shares) <= 1.0
 
 
+def walks(seed, count=5, columns=100, common=0.6):
+    """Random walks (N, T) whose changes have a common part, a share of their variance."""
+    rng = np.random.default_rng(seed)
+    own, shared = rng.normal(size=(count, columns)), rng.normal(size=columns)
+    return np.cumsum((1 - common) ** 0.5 * own + common**0.5 * shared, axis=1)
+
+
+@pytest.mark.slow
+def test_intervals_of_walks_that_end_together_hold():
+    shares, missing = [], np.zeros((5, 100), bool)
+    missing[:, -25:] = True
+    for seed in range(20):
+        shares.append(covered(walks(seed), missing, "interpolation")[0])
+    assert 0.85 <= np.mean(shares) <= 0.97
+
+
 def autoregression(rng, columns, phi, sizes=1.0):
     """A series (T,) with correlation phi and noise of the sizes."""
     values, noise = np.zeros(columns), rng.normal(size=columns) * sizes

@@ -138,12 +138,16 @@ def test_the_only_other_row_stays():
     assert len(folds) == 3 and not any(lost[0].any() for _, lost in folds)
 
 
-def test_runs_longer_than_half_of_what_is_left_are_hidden_shorter():
+@pytest.mark.parametrize("length, run", [(40, 10), (25, 12), (10, 10)])
+def test_ends_are_hidden_at_three_times_however_long_they_are(length, run):
     seen = np.ones((6, 100), bool)
-    seen[:, -40:] = False
+    seen[:, -length:] = False
     folds = masking.folds_of(asked(np.ones(seen.shape), seen), 0)
-    assert [int(hidden.sum()) for hidden, _ in folds] == [6 * 15] * 2
-    assert folds[0].values[:, 45:60].all() and folds[1].values[:, 30:45].all() and folds[1].lost[:, 30:60].all()
+    assert len(folds) >= 3 and [int(hidden.sum()) for hidden, _ in folds] == [6 * run] * len(folds)
+    last = 100 - length
+    for number, (hidden, lost) in enumerate(folds):
+        begin = last - (number + 1) * run
+        assert hidden[:, begin : begin + run].all() and lost[:, begin:last].all() and not lost[:, :begin].any()
 
 
 def test_a_few_at_both_ends():
