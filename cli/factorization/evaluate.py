@@ -56,7 +56,7 @@ def evaluate(ask, stages):
 def run(ask, stages, team):
     """Run one rank of a Team: all evaluate, the first one prints."""
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
-    other = models.open_model(ask.against, ask.device, stages)[0] if ask.against is not None else None
+    other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
     if ask.usual_cuts:  # a longer list than all items is refused if it is asked for
         ask.cuts = (min(*ask.cuts, *(len(model.item_ids_) for model in (fitted, other) if model is not None)),)
     ask.of_lists = bool(ask.of_lists or fitted.feedback_ == "implicit")

@@ -19,7 +19,7 @@ from gpukit.factorization.implicit.feedback import check_test
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.online import inputs
 from gpukit.factorization.online.inputs import bounds_of, check_options, check_ratings, locate
-from gpukit.io.ids import ascending_order, check_fractions, check_types, rows_of
+from gpukit.io.ids import ascending_order, check_fractions, check_types, rows_of, take_values
 from gpukit.ratings import Ratings
 from gpukit.ratings.check import check_range
 from gpukit.ratings.convert import as_ratings, merge_repeats, pairs_of, ratings_of, table_of
@@ -427,7 +427,8 @@ def in_rows_of(ratings, user_ids, item_ids):
     if ratings.user_ids is user_ids and ratings.item_ids is item_ids:
         return ratings
     users, items = rows_or_unknown(ratings.user_ids, user_ids), rows_or_unknown(ratings.item_ids, item_ids)
-    return Ratings(users[ratings.users], items[ratings.items], ratings.values, user_ids, item_ids)
+    rows = take_values(users, ratings.users), take_values(items, ratings.items)
+    return Ratings(*rows, ratings.values, user_ids, item_ids)
 
 
 def pairs_in_rows(X, user_ids, item_ids, find_rows):

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from gpukit._pool import parallel_map
+from gpukit._pool import map_row_blocks, parallel_map
 from gpukit.base.arrays import as_text, fixed_width, keep_objects
 from gpukit.errors import DataError
 from gpukit.io.arrays import from_arrow
@@ -252,9 +252,13 @@ def rows_of(ids, known, what="user", order=None):
     order = ascending_order(known) if order is None else order
     # Text of another width would convert all of `known`; text cut to its width is unequal to the id.
     sought = ids.astype(known.dtype) if known.dtype.kind == "U" else ids
-    rows = np.minimum(np.searchsorted(known, sought, sorter=order if len(order) else None), len(known) - 1)
-    rows = order[rows] if len(order) else rows
-    return np.where(known[rows] == ids, rows, EMPTY).astype(np.int32)
+
+    def find(part):
+        rows = np.minimum(np.searchsorted(known, sought[part], sorter=order if len(order) else None), len(known) - 1)
+        rows = order[rows] if len(order) else rows
+        return np.where(known[rows] == ids[part], rows, EMPTY).astype(np.int32)
+
+    return np.concatenate(map_row_blocks(find, (len(ids), 1)) or [np.empty(0, np.int32)])
 
 
 def ascending_order(known):

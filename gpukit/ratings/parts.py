@@ -84,7 +84,8 @@ class RatingsPart:
             raise AttributeError(f"RatingsPart has no {name}.")
         (starts, items, codes, levels), users = self._packed
         users = np.repeat(users.astype(np.int32), np.diff(starts[: len(users) + 1]))
-        self.local = set_state(self._ids.with_columns(users=users, items=items, values=levels[codes]), DISTINCT)
+        columns = {"users": users, "items": items, "values": take_values(levels, codes)}
+        self.local = set_state(self._ids.with_columns(**columns), DISTINCT)
         self._packed = None
         return self.local
 

@@ -10,7 +10,7 @@ CLASSES = {
     "imputation.spectral": "TensorCompletion",
 }
 SIDES = ("cpu", "gpu")
-FACTORIZATION = {"layout": 3, "most_workers": 1, "find_neighbors": 2, "begin": 4}  # functions and their arguments
+FACTORIZATION = {"layout": 3, "most_workers": 1, "find_neighbors": 2, "begin": 5}  # functions and their arguments
 NEIGHBORS = {"search": 3, "find": 2, "fetch": 1}
 RANKING = {"put": 1, "empty": 2, "walk_blocks": 0, "room": 3, "total": 1, "matrix": 1, "run": 3, "csr": 1, "copy_in": 2}
 RANKING |= {"copy_out": 1, "pair_sums": 7}

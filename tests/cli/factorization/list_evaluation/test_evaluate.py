@@ -187,7 +187,6 @@ def test_bad_requests(refused, data, tmp_path):
     )
     assert "does not exist" in refused("evaluate", one, tmp_path / "none.csv")
     assert "no model file" in refused("evaluate", one, test, "--against", tmp_path / "none.gpukit")
-    assert "Name the model file" in refused("evaluate", one, test, "--against", "")
     assert "is the evaluated model itself: name another" in refused("evaluate", one, test, "--against", one)
     assert "gpukit bench reproduce lsh-mf table10" in refused("evaluate", one, test, "--protocol", "ncf")
     assert "can be judged" in refused("evaluate", one, data / "train.csv", "--lists")
