@@ -99,6 +99,8 @@ def check(ask):
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
     if (ask.only_category or ask.without_category) and ask.categories is None:
         raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")
+    if ask.ratings is None and (ask.columns is not None or ask.sep is not None):
+        raise ParameterError("--columns and --sep describe the file of --ratings: add it, or leave them out.")
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
 

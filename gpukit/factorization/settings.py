@@ -67,15 +67,15 @@ def implied_feedback(estimator):
 
 def check_explicit(estimator):
     """Raise ParameterError for parameters of clicks."""
-    conflicts = [("loss", estimator.loss)] * (estimator.loss not in ("auto", "squared"))
-    conflicts += [("solver", estimator.solver)] * (estimator.solver in LOSSES_OF)
-    conflicts += [("row_solver", estimator.row_solver)] * (estimator.row_solver != "auto")
-    conflicts += [(name, getattr(estimator, name)) for name in OF_CLICKS if getattr(estimator, name) is not None]
-    if conflicts:
-        name, value = conflicts[0]
+    is_for_clicks = {
+        "loss": estimator.loss not in ("auto", "squared"),
+        "solver": estimator.solver in LOSSES_OF,
+        "row_solver": estimator.row_solver != "auto",
+    } | {name: getattr(estimator, name) is not None for name in OF_CLICKS}
+    for name in filter(is_for_clicks.get, is_for_clicks):
         raise ParameterError(
-            f"{name}={value!r} is for clicks, and these are ratings. Leave it out, or name feedback='implicit' to take "
-            "every rating as a click (positive_from=4: those from 4 on)."
+            f"{name}={getattr(estimator, name)!r} is for clicks, and these are ratings. Leave it out, or name "
+            "feedback='implicit' to take every rating as a click (positive_from=4: those from 4 on)."
         )
 
 

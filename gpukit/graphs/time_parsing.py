@@ -29,7 +29,6 @@ SPLIT = re.compile(r"(.*?)(?:(?:(?<=\d)T| +)(\d{1,2}(?:[:.]\d\d.*| ?[ap]m)))?", 
 CLOCK = re.compile(
     r"(\d{1,2})(?:(?P<mark>[:.]?)(\d\d)(?:(?P=mark)(?<=[:.])(\d\d(?:[.,]\d+)?))?)?(?: ?([ap])m)?", re.IGNORECASE
 )
-CUT = re.compile(r"[T ]\d\d(?::?\d\d)?[.,]\d+$")  # 13.30: seconds_of has a fraction of a second, not 30 minutes
 UTC_NAME = re.compile(r" *\b(?:UTC|GMT)$")
 OFFSET = re.compile(r"[T ]\d.*(?:Z|[+-]\d\d(?::?\d\d)?)$")
 NEEDED = "times, one a line, or an .npy of them"
@@ -53,7 +52,7 @@ def seconds(words, order=None):
     marked = [UTC_NAME.sub("Z", word) for word in words]
     if len({(is_number(word), bool(OFFSET.search(word))) for word in marked}) > 1:
         return None
-    if None not in [None if CUT.search(word) else seconds_of(word) for word in marked]:
+    if None not in map(seconds_of, marked):
         return exact_seconds(np.array(marked, np.float64 if all(map(is_number, words)) else None))
     days, clocks = zip(*(SPLIT.fullmatch(UTC_NAME.sub("", word)).groups() for word in words))
     later = parse_clocks([clock or "0" for clock in clocks])

@@ -17,6 +17,7 @@ SLASHED = re.compile(r"^(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})(?!\d
 CLOCK = re.compile(
     r"[ T](?P<hour>\d{1,2})(?P<rest>:[\d:.]+)(?: ?(?P<half>[ap]m))?(?P<zone> ?(?:UTC|GMT))?$", re.IGNORECASE
 )
+CUT = re.compile(r"[T ]\d\d(?::?\d\d)?[.,]\d+$")  # 13.30: minutes, where Python reads a fraction of a second
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -32,6 +33,8 @@ def seconds_of(text, unit=1):
         return seconds if -(2**63) <= seconds < 2**63 and "_" not in text else None
     except (ValueError, OverflowError):
         pass
+    if CUT.search(text.rstrip()):
+        return None
     try:
         when = datetime.fromisoformat(CLOCK.sub(_iso_clock, SLASHED.sub(_iso, DOTTED.sub(_iso, text.strip()))))
     except ValueError:

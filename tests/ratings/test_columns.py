@@ -153,6 +153,8 @@ def test_times_that_are_none(write, text, message):
         ("2005-09-06 13:30 PM", None),
         ("2005-09-06 0:30 AM", None),
         ("2005-09-06 25:30", None),
+        ("2005-09-06 13.30", None),
+        ("2005-09-06T13:30.5", None),
     ],
 )
 def test_times_of_day(word, iso):

@@ -126,6 +126,8 @@ def test_data_that_do_not_fit():
     for name, value in {"solver": "ials", "loss": "bpr", "n_negatives": 2, "unobserved_weight": 0.1}.items():
         with pytest.raises(ParameterError, match=f"^{name}={value!r} is for clicks, and these are ratings"):
             make(**{"solver": "auto", name: value}).fit(ratings)
+    with pytest.raises(ParameterError, match="row_solver=.*2.* is for clicks"):
+        make(solver="auto", row_solver=np.float64(2)).fit(ratings)
     with pytest.raises(ParameterError, match="learns ratings, and these are clicks"):
         make(solver="sgd").fit(train)
     with pytest.raises(ParameterError, match="'auto', 'sgd', 'ials', 'ease', 'sampled'"):
