@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpukit._pool import ROWS
 from gpukit.io import ids as searched
 from gpukit.io.ids import factorize, number_by_table
 
@@ -43,3 +44,12 @@ def test_factorize_numbers_them_as_a_search_does(dtype, monkeypatch):
     np.testing.assert_array_equal(rows, others)
     np.testing.assert_array_equal(known, same)
     assert (rows.dtype, known.dtype) == (others.dtype, same.dtype)
+
+
+@pytest.mark.parametrize("kind", ["U8", np.int64])
+def test_rows_of_more_ids_than_a_block(kind):
+    known = np.random.default_rng(1).permutation(3000)
+    sought = np.random.default_rng(2).integers(0, 4000, 2 * ROWS + 5)
+    rows = dict(zip(known.tolist(), range(len(known))))
+    expected = [rows.get(number, -1) for number in sought.tolist()]
+    np.testing.assert_array_equal(searched.rows_of(sought.astype(kind), known.astype(kind)), expected)
