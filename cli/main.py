@@ -229,8 +229,6 @@ def run(arguments=None):
         return _complain(f"Error: {error.format_message()} ({hint})", error.exit_code)
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has finished
         return 0
-    except PermissionError as error:
-        return _complain(f"Error: {error.filename} cannot be read or written: {error.strerror}.", DataError.exit_code)
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
         line = importlib.import_module("gpukit.device.memory").describe_out_of_memory(error)
         if line is not None:

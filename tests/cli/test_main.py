@@ -190,7 +190,7 @@ def test_missing_permission_is_one_line_and_exit_code_2(monkeypatch, capsys):
     """Folders that this user may not list raise in many calls of the standard library, such as Path.is_file."""
     plant(monkeypatch, raiser(PermissionError(13, "Permission denied", "others/m.gpukit")))
     assert main.run(["boom"]) == DataError.exit_code
-    assert capsys.readouterr().err == "Error: others/m.gpukit cannot be read or written: Permission denied.\n"
+    assert capsys.readouterr().err == "Error: others/m.gpukit cannot be used: Permission denied.\n"
 
 
 def test_a_deleted_current_folder_is_named_in_one_line(tmp_path, monkeypatch, capsys):
