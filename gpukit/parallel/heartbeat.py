@@ -33,8 +33,9 @@ class Heartbeat:
 
     errors: descriptor for a message that rank 0 cannot print any more, or None; is_process: the rank is this process,
     which may be ended. failure: (exit code, or minus a signal's number; message) of the first rank that has failed;
-    noticed: the main thread has raised it; lost: the first rank that has ended or is silent; at_failure:
-    [function] that aborts work which waits for another rank, each called once.
+    noticed: the main thread has raised it; lost: the first rank that has ended or is silent; given_up_until: time up to
+    which ends of others are taken for the result of this rank's own silence; at_failure: [function] that aborts work
+    which waits for another rank, each called once.
     """
 
     def __init__(self, rendezvous, peers, errors=None, is_process=False):
@@ -44,7 +45,7 @@ class Heartbeat:
         self.failure, self.failed_at, self.lost, self.noticed, self.closed = None, None, None, False, False
         self.at_failure = []
         self.sleeper, self.waker = Pipe(duplex=False)
-        self.last_beat = self.last_look = 0.0
+        self.last_beat, self.given_up_until = 0.0, 0.0
         self.lock, self.thread = threading.RLock(), threading.Thread(target=self._run, daemon=True)
         self.thread.start()
         atexit.register(self.close, False)
@@ -90,15 +91,18 @@ class Heartbeat:
 
     def _run(self):
         """Report, listen and watch until the rank leaves."""
-        heard = {}
+        last_look = time.monotonic()
+        heard = dict.fromkeys(self.controls, last_look)
         while True:
             ready = wait([*self.controls.values(), self.listener, self.sleeper], BEAT_SECONDS / 2)
             if self.sleeper in ready:
                 break
             now = time.monotonic()
-            if now - self.last_look > LATE_SECONDS:
+            if now - last_look > LATE_SECONDS:
                 heard = dict.fromkeys(self.controls, now)
-            self.last_look = now
+            if now - last_look > PATIENCE:
+                self.given_up_until = now + LATE_SECONDS
+            last_look = now
             if now - self.last_beat >= BEAT_SECONDS:
                 self.last_beat = now
                 self._send(BEAT)
@@ -135,6 +139,8 @@ class Heartbeat:
         try:
             message = control.recv_bytes()
         except (OSError, EOFError):
+            if self.is_process and time.monotonic() < self.given_up_until:
+                self.fail(-signal.SIGTERM, "", noticed=False)  # the others have reported the silence of this rank
             self._lose(rank, ENDED.format(rank))
             return
         if message == LEFT:
