@@ -6,8 +6,10 @@ from gpukit.cli import report
 from gpukit.cli.options import option
 from gpukit.device import resolve, start_driver
 from gpukit.errors import ModelError
+from gpukit.runtime.launcher_env import launched_ranks
 
 RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # the possible kinds of data of a model
+PRODUCTS = 200_000_000  # of factors: what a thread computes in the half second in which a GPU starts
 USES = {
     **dict.fromkeys(RATINGS, "gpukit update, predict, evaluate, recommend, similar, explain and export"),
     **dict.fromkeys(RANKING, "gpukit rank and export"),
@@ -22,15 +24,29 @@ def open_model(path, device, stages, kinds=RATINGS):
     """Return (fitted estimator, its Device); ModelError for another kind of model."""
     from gpukit.persist import load_header, load_model
 
-    start_driver(device)
     kind = load_header(path).get("class")
     if kind in USES and kind not in kinds:
         raise ModelError(f"{path} holds a {kind}, which is for {USES[kind]}; here a {' or '.join(kinds)} is needed.")
+    device = place_of(path, device)
+    start_driver(device)
     chosen = resolve(device)
     stages.done("start")
     model = load_model(path).set_params(device=device)
     stages.done("reading")
     return model, chosen
+
+
+def place_of(path, device):
+    """Return "cpu" for "auto" if it computes all lists of a ratings model while a GPU starts, otherwise device."""
+    from gpukit.persist import load_shapes
+    from gpukit.runtime.thread_count import get_num_threads
+
+    shapes = load_shapes(path)
+    factors = [shapes.get(f"state.{side}_factors", ()) for side in ("user", "item")]
+    if device != "auto" or not all(factors) or launched_ranks()[0] > 1:
+        return device
+    (users, width), (items, _) = factors
+    return "cpu" if users * items * width < PRODUCTS * get_num_threads() else device
 
 
 def stamp(path):

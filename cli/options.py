@@ -72,7 +72,11 @@ def together(*added):
     return lambda command: functools.reduce(lambda result, add: add(result), reversed(added), command)
 
 
-device = option("--device auto|cpu|cuda|cuda:N", "Device to run on; auto uses a GPU if there is one.", default="auto")
+device = option(
+    "--device auto|cpu|cuda|cuda:N",
+    "Device to run on; auto: a GPU if there is one and the work is large enough.",
+    default="auto",
+)
 seed = option("--seed", "Seed of all random choices.", click.IntRange(0, 2**63 - 1), 0)
 as_json = option("--json as_json", "Print the result as one JSON object.", bool)
 quiet = option("--quiet -q", "No progress bar and no remarks; results and errors only.", bool)

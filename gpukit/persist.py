@@ -143,6 +143,11 @@ def load_header(path):
     return header
 
 
+def load_shapes(path):
+    """Return {name of an array: shape} of a model without reading the arrays; raises as load_arrays."""
+    return {entry.name: entry.shape for entry in arrayfile.read_header(path, KIND).entries}
+
+
 class Arrays(dict):
     """Arrays of a file by name; ModelError for a missing one."""
 

@@ -137,16 +137,18 @@ def first_run(conditions):
         folder = Path(name)
         graph, model = folder / "graph.npz", folder / "model.gpukit"
         run(["synth", "graph", "--like", "random", "--slice", "20x20", "--rank", "2", "--output", graph])
-        train = ["train-lshmf", ratings, "--model", model, "--force"]
-        ranking = ["ranksvm", documents, "--fold", "1", "--c", "1"]
+        train = ["train-lshmf", ratings, "--model", model, "--force", "--device", device]
+        ranking = ["ranksvm", documents, "--fold", "1", "--c", "1", "--device", device]
+        imputing = ["impute", graph, "--output", folder / "out.npz", "--force", "--device", device]
+        recommending = ["recommend", model, "--user", "1"]  # of a small model: on the CPU, if no device is named
         jobs = (
             ("train-lshmf", MOVIELENS, "real", [train]),
-            ("recommend after train-lshmf", MOVIELENS, "real", [train, ["recommend", model, "--user", "1"]]),
+            ("recommend after train-lshmf", MOVIELENS, "real", [train, recommending]),
             ("ranksvm --c 1, a fold", "mq2008", "real", [ranking]),
-            ("impute", "random", "generated", [["impute", graph, "--output", folder / "out.npz", "--force"]]),
+            ("impute", "random", "generated", [imputing]),
         )
         for what, shape, data, commands in jobs:
-            yield from rows_of(folder, what, shape, data, [[*words, "--device", device] for words in commands])
+            yield from rows_of(folder, what, shape, data, commands)
 
 
 def rows_of(folder, what, shape, data, commands):

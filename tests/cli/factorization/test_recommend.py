@@ -186,3 +186,22 @@ def test_a_long_list_of_ids_is_no_file_name():
     from gpukit.cli.factorization.listing import is_file
 
     assert not is_file(",".join(map(str, range(200))))
+
+
+def test_small_models_answer_on_the_cpu(model_file, monkeypatch):
+    """A GPU takes longer to start; a named device and ranks, which share the work, are as asked."""
+    from gpukit.cli import models
+
+    assert models.place_of(model_file, "auto") == "cpu"
+    assert models.place_of(model_file, "cuda") == "cuda"
+    monkeypatch.setenv("GPUKIT_RANKS", "2")
+    monkeypatch.setenv("GPUKIT_RANK", "1")
+    assert models.place_of(model_file, "auto") == "auto"
+    monkeypatch.delenv("GPUKIT_RANKS")
+    model = load_model(model_file)
+    products = len(model.user_ids_) * len(model.item_ids_) * model.n_factors
+    monkeypatch.setattr("gpukit.runtime.thread_count.get_num_threads", lambda: 2)
+    monkeypatch.setattr(models, "PRODUCTS", products / 2)
+    assert models.place_of(model_file, "auto") == "auto"
+    monkeypatch.setattr(models, "PRODUCTS", products / 2 + 1)
+    assert models.place_of(model_file, "auto") == "cpu"
