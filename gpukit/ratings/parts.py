@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gpukit._pool import parallel_map
+from gpukit.device.memory import empty
 from gpukit.errors import ParameterError
 from gpukit.evaluation.splits import random_mask
 from gpukit.io.ids import take_values
 from gpukit.model_selection.splits import hash_numbers
 from gpukit.parallel import ALONE
+from gpukit.primitives.group.cpu import sort_by_bits
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
 
 if TYPE_CHECKING:
     from gpukit.parallel import Team
 
-PIECE = 1 << 16  # ratings that a rank sends at a time
+PIECE = 1 << 16  # ratings that a thread processes at a time
+ROUNDS, ROUND = 16, (1 << 16, 1 << 22)  # in which a rank sends its ratings, and bounds of the ratings of one
 
 
 class MappedRows(NamedTuple):
@@ -138,7 +142,7 @@ class RatingsPart:
     def move(self, owner):
         """Give each rating to the rank owner[user]; owner (M,) int32."""
         if self.source is None:
-            self.local = redistribute(self.local, owner, self.team)
+            self.local, _ = redistribute(self.local, owner, self.team)
         else:
             del self.local  # to free a range of rows
             self.local = self.source.of_users(owner == self.team.rank)
@@ -205,39 +209,53 @@ def split_by_pair(ratings, fraction, seed=0):
     if isinstance(ratings, RatingsPart):
         return tuple(part_of(part, ratings.team) for part in split_by_pair(ratings.local, fraction, seed))
     is_kept, start = np.empty(len(ratings), np.bool_), hash_numbers(np.array([seed], np.uint64))
-    for first in range(0, len(is_kept), PIECE):
+
+    def decide(first):
         piece = slice(first, first + PIECE)
         pairs = (ratings.users[piece].astype(np.uint64) << np.uint64(32)) | ratings.items[piece].astype(np.uint64)
         is_kept[piece] = hash_numbers(pairs ^ start) >= np.uint64(int(fraction * 2.0**64))
+
+    parallel_map(decide, range(0, len(is_kept), PIECE))
     return ratings.parted(is_kept)
 
 
-def redistribute(ratings, owner, team):
-    """Return the Ratings of this rank after each rating went to the rank owner[user].
+def redistribute(ratings, group, team, each=1):
+    """Return (Ratings, sizes (each,)): this rank's groups of ratings, one after the other, and their lengths.
 
-    They are in the order of the ranks that had them. PIECE ratings are sent at a time, so a rank needs little more than
-    the ratings that it has and gets.
+    group (M,) int32: of each user; rank r gets the groups from each * r to each * (r + 1) - 1. The ratings of a group
+    are in the order of the ranks that had them. They are sent in ROUNDS, so a rank needs little more memory than the
+    ratings that it has and gets.
     """
-    columns, sizes = ratings.columns(), np.zeros(team.size, np.int64)
-    for first in range(0, len(ratings), PIECE):
-        sizes += np.bincount(owner[ratings.users[first : first + PIECE]], minlength=team.size)
-    table = np.array(team.allgather(sizes))  # ratings from each rank to each
-    ends = np.cumsum(table[:, team.rank])
-    places = ends - table[:, team.rank]
-    out = {name: np.empty(ends[-1], column.dtype) for name, column in columns.items()}
-    for first in range(0, int(table.sum(axis=1).max()), PIECE):
-        piece = slice(first, first + PIECE)
-        target = owner[ratings.users[piece]]
-        chosen = [np.flatnonzero(target == rank) for rank in range(team.size)]
+    columns, groups = ratings.columns(), each * team.size
+    longest = int(team.allreduce(np.array(len(ratings)), "max"))
+    rounds = range(0, longest, int(np.clip(longest // ROUNDS, *ROUND)))
+    parts = [slice(first, first + rounds.step) for first in rounds]
+    counts = [np.bincount(take_values(group, ratings.users[part]), minlength=groups) for part in parts]
+    counts = np.array(counts, np.int64).reshape(-1, groups)
+    table = [part.reshape(len(rounds), each) for part in team.alltoall(np.split(counts, team.size, axis=1))]
+    sizes = np.array([part.sum(axis=0) for part in table]).T  # (each, ranks)
+    places = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
+    out = {name: empty(int(sizes.sum()), column.dtype) for name, column in columns.items()}
+    for number, part in enumerate(parts):
+        keys = take_values(group, ratings.users[part]).astype(np.uint64)
+        order = sort_by_bits(keys, 0, max(1, (groups - 1).bit_length()), np.arange(len(keys), dtype=np.uint32))[1]
+        cuts = np.cumsum(counts[number].reshape(team.size, each).sum(axis=1))[:-1]
+        lengths = np.array([counts_of_rank[number] for counts_of_rank in table])  # (ranks, each)
         for name, column in columns.items():
-            received = team.alltoall([column[piece][rows] for rows in chosen])
-            for place, part in zip(places, received):
-                out[name][place : place + len(part)] = part
-        places += [len(part) for part in received]
-    return set_state(ratings.with_columns(**out), ratings._state)
+            sent = np.split(take_values(column[part], order), cuts)
+            for rank, runs in enumerate(team.alltoall(sent)):
+                put_runs(out[name], runs, places[:, rank], lengths[rank])
+        places += lengths.T
+    return set_state(ratings.with_columns(**out), ratings._state), sizes.sum(axis=1)
+
+
+def put_runs(out, runs, places, lengths):
+    """Copy runs of these lengths, which follow each other, to out[place], ... each."""
+    for place, run in zip(places, np.split(runs, np.cumsum(lengths)[:-1])):
+        out[place : place + len(run)] = run
 
 
 def in_ranges(counts, size):
-    """Return the rank of each user (M,) int32: ranges of users with about equal numbers of ratings."""
+    """Return the number of each user's range (M,) int32: ranges of users with about equal numbers of ratings."""
     before = np.cumsum(counts) - counts
     return np.minimum(before * size // max(1, int(counts.sum())), size - 1).astype(np.int32)

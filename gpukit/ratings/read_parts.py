@@ -18,7 +18,6 @@ import numpy as np
 from gpukit import arrayfile
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, NoRowsError
-from gpukit.evaluation.splits import rows_where
 from gpukit.io import notes, sources
 from gpukit.io.delimited import NEWLINE, QUOTE
 from gpukit.io.ids import take_values
@@ -29,7 +28,7 @@ from gpukit.ratings.chunk_reader import RatingsBuilder, concatenate, read_parque
 from gpukit.ratings.convert import convert_with_repeats
 from gpukit.ratings.copies import read_gkr
 from gpukit.ratings.formats import IDS, MAYBE, TRIPLE
-from gpukit.ratings.orders.compressed import pack_pairs, sort_pairs
+from gpukit.ratings.orders.compressed import count_each, pack_pairs, sort_pairs
 from gpukit.ratings.parts import MappedRows, in_ranges, mapped_part, part_of, redistribute
 from gpukit.ratings.read import (
     NEEDED,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from gpukit.ratings.parts import RatingsPart
     from gpukit.typing import Path
 
+BATCHES = 32  # of a rank's users: each is sorted by itself
 DIVIDED = ("csv", "tsv", "movielens", "ml-100k", "ncf")  # formats of text whose lines do not depend on each other
 
 
@@ -186,9 +186,9 @@ def share_users(make_rows, rule, team):
     make_rows: returns the arguments of number_rows, which nothing else holds; rule: see repeats.without_repeats.
     """
     ratings = number_rows(*make_rows(), team)
-    counts = team.allreduce(np.bincount(ratings.users, minlength=ratings.shape[0]))
-    ratings = redistribute(ratings, in_ranges(counts, team.size), team)
-    ratings, n_merged = in_order(ratings, rule)
+    counts = team.allreduce(count_each(ratings.users, ratings.shape[0]))
+    ratings, sizes = redistribute(ratings, in_ranges(counts, BATCHES * team.size), team, BATCHES)
+    ratings, n_merged = in_order(ratings, sizes, rule)
     return part_of(ratings, team, n_merged)
 
 
@@ -415,31 +415,28 @@ def join_chunks(chunks, dtype):
     return concatenate(chunks) if chunks else np.empty(0, dtype)
 
 
-def in_order(ratings, rule):
-    """Return (Ratings by user, then by item, without repeated pairs, number of removed ones).
+def in_order(ratings, sizes, rule):
+    """Return (Ratings by user, then by item, without repeated pairs, number of removed ones), in the same memory.
 
-    rule: see repeats.without_repeats. Counts are numbers of partitions, in whose order the ratings are put first. Users
-    are processed in batches, because sorting takes several times the memory of the ratings.
+    sizes: of the batches of users into which the ratings are divided, because sorting takes several times their memory.
+    rule: see repeats.without_repeats. Counts are numbers of partitions, in whose order the ratings are put first.
     """
-    columns, filled, n_merged, batches = ratings.columns(), 0, 0, 32
-    out = {name: np.empty_like(column) for name, column in columns.items() if name != "counts"}
-    low, high = int(ratings.users.min(initial=0)), int(ratings.users.max(initial=0)) + 1
-    batch_of_user = (np.arange(high - low) * batches // (high - low)).astype(np.uint8)
-    numbers = take_values(batch_of_user, ratings.users, low)
-    for number in range(batches):
-        rows = rows_where(columns, numbers == number)
-        if (partitions := rows.pop("counts", None)) is not None:
-            order = np.argsort(partitions, kind="stable")
+    columns, filled, n_merged = ratings.columns(), 0, 0
+    partitions = columns.pop("counts", None)
+    for size, stop in zip(sizes, np.cumsum(sizes)):
+        rows = {name: column[stop - size : stop] for name, column in columns.items()}
+        if partitions is not None:
+            order = np.argsort(partitions[stop - size : stop], kind="stable")
             rows = {name: column[order] for name, column in rows.items()}
         batch = set_state(ratings.with_columns(**rows), SOUND)
         keys, places = sort_rows(batch)
         if (keys[1:] == keys[:-1]).any():
             batch = without_repeats(batch, rule)
             keys, places = sort_rows(batch)
-        for name, column in out.items():
-            column[filled : filled + len(batch)] = take_values(getattr(batch, name), places)
-        filled, n_merged = filled + len(batch), n_merged + batch.merged
-    out = {name: column[:filled] for name, column in out.items()}
+        for name, column in columns.items():
+            column[filled : filled + len(places)] = take_values(getattr(batch, name), places)
+        filled, n_merged = filled + len(places), n_merged + batch.merged
+    out = {name: column[:filled] for name, column in columns.items()}
     return set_state(ratings.with_columns(**out), DISTINCT), n_merged
 
 

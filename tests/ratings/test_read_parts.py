@@ -357,20 +357,21 @@ def test_other_splits_are_refused():
         parts.part_of(ratings, ALONE).split(0.1, by="time")
 
 
-@pytest.mark.parametrize("piece", [1, 7, 1 << 16])
-def test_ratings_move_to_the_owners_of_their_users(monkeypatch, piece):
-    """In messages of any size, and when ranks have different numbers of ratings; order: rank, then as before."""
-    monkeypatch.setattr(parts, "PIECE", piece)
+@pytest.mark.parametrize("size, each", [(1, 1), (7, 3), (1 << 16, 2)])
+def test_ratings_move_to_the_owners_of_their_users(monkeypatch, size, each):
+    """In messages of any size, and when ranks have different numbers of ratings; order: group, rank, then as before."""
+    monkeypatch.setattr(parts, "ROUND", (size, size))
     whole = synth_ratings("ml-10m", 0.0001)
-    owner = np.random.default_rng(0).integers(0, 3, whole.shape[0]).astype(np.int32)
+    group = np.random.default_rng(0).integers(0, 3 * each, whole.shape[0]).astype(np.int32)
     cuts = [0, 20, 20, len(whole)]
 
     def work(team):
-        return redistribute(whole.take(slice(*cuts[team.rank : team.rank + 2])), owner, team)
+        return redistribute(whole.take(slice(*cuts[team.rank : team.rank + 2])), group, team, each)
 
-    for rank, result in enumerate(together(3, work)):
-        expected = whole.take(owner[whole.users] == rank)
-        for name, column in expected.columns().items():
+    for rank, (result, sizes) in enumerate(together(3, work)):
+        rows = [np.flatnonzero(group[whole.users] == number) for number in range(each * rank, each * (rank + 1))]
+        assert sizes.tolist() == list(map(len, rows))
+        for name, column in whole.take(np.concatenate(rows)).columns().items():
             np.testing.assert_array_equal(getattr(result, name), column)
 
 
