@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 
 from gpukit.base.arrays import EXACT, as_labels
-from gpukit.documents.convert import (
+from gpukit.documents.adopt import (
     MANY,
     NULL,
     NULL_ERROR,

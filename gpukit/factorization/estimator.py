@@ -20,8 +20,8 @@ from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.neighbors.plan import columns_of
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
+from gpukit.ratings.adopt import merge_repeats, normalize_weights, ratings_of, replace_weights, table_of
 from gpukit.ratings.check import check_shape, ratings_below
-from gpukit.ratings.convert import merge_repeats, normalize_weights, ratings_of, replace_weights, table_of
 from gpukit.ratings.orders.resident import ratings_where
 from gpukit.ratings.parts import RatingsPart, check_same_part
 

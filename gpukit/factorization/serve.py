@@ -21,8 +21,8 @@ from gpukit.factorization.online import inputs
 from gpukit.factorization.online.inputs import bounds_of, check_options, check_ratings, locate
 from gpukit.io.ids import ascending_order, check_fractions, check_types, rows_of, take_values
 from gpukit.ratings import Ratings
+from gpukit.ratings.adopt import as_ratings, merge_repeats, pairs_of, ratings_of, table_of
 from gpukit.ratings.check import check_range
-from gpukit.ratings.convert import as_ratings, merge_repeats, pairs_of, ratings_of, table_of
 from gpukit.ratings.repeats import validate
 
 if TYPE_CHECKING:

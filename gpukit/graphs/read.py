@@ -14,7 +14,7 @@ from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import graph_builders
 from gpukit.graphs.adjacency import as_adjacency, list_names
-from gpukit.graphs.convert import (
+from gpukit.graphs.adopt import (
     as_graph_tensor,
     check_slice,
     is_list,

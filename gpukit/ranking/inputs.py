@@ -13,7 +13,7 @@ from gpukit.base.arrays import (
     labels,
     to_ordered_floats,
 )
-from gpukit.documents.convert import (
+from gpukit.documents.adopt import (
     as_documents,
     as_features,
     check_finite,

@@ -24,9 +24,9 @@ from gpukit.io.delimited import NEWLINE, QUOTE
 from gpukit.io.ids import take_values
 from gpukit.parallel.current_team import check_same, check_same_files
 from gpukit.ratings import formats
+from gpukit.ratings.adopt import convert_with_repeats
 from gpukit.ratings.check import validate_ratings
 from gpukit.ratings.chunk_reader import RatingsBuilder, concatenate, read_parquet
-from gpukit.ratings.convert import convert_with_repeats
 from gpukit.ratings.copies import read_gkr
 from gpukit.ratings.formats import IDS, MAYBE, TRIPLE
 from gpukit.ratings.orders.compressed import pack_pairs, sort_pairs

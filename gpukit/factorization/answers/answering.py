@@ -17,8 +17,8 @@ from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.online.inputs import bounds_of
 from gpukit.factorization.serve import MOST_ANSWERS, known_rows
 from gpukit.io.ids import rows_of
+from gpukit.ratings.adopt import merge_repeats, normalize_weights, ratings_of, replace_weights, table_of
 from gpukit.ratings.check import ratings_below
-from gpukit.ratings.convert import merge_repeats, normalize_weights, ratings_of, replace_weights, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -28,8 +28,8 @@ from gpukit.factorization.solvers.ials import fold_in, gram_of
 from gpukit.factorization.solvers.squares import solve_symmetric
 from gpukit.factorization.twins import row_products
 from gpukit.io.ids import check_types, rows_of
+from gpukit.ratings.adopt import as_values, merge_repeats, table_of
 from gpukit.ratings.check import are_pairs, check_range
-from gpukit.ratings.convert import as_values, merge_repeats, table_of
 from gpukit.scheduler import by_block
 
 

@@ -15,8 +15,8 @@ from gpukit.factorization.solvers import solver_defaults
 from gpukit.io import trust
 from gpukit.io.ids import rows_of
 from gpukit.ratings import repeats
+from gpukit.ratings.adopt import merge_repeats, normalize_weights, table_of
 from gpukit.ratings.check import SOUND, are_pairs, check_range, misshapen, ratings_below
-from gpukit.ratings.convert import merge_repeats, normalize_weights, table_of
 from gpukit.ratings.table import Ratings
 
 

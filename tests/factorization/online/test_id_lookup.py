@@ -14,7 +14,7 @@ from gpukit.factorization.arrays import Scale
 from gpukit.factorization.online import inputs
 from gpukit.factorization.online.inputs import IdLookup
 from gpukit.ratings import Ratings
-from gpukit.ratings.convert import table_of
+from gpukit.ratings.adopt import table_of
 
 
 def plain(users, items, user_ids, item_ids):

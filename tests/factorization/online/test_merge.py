@@ -13,7 +13,7 @@ from gpukit.factorization.online import device_state as merge
 from gpukit.factorization.online import inputs
 from gpukit.factorization.online.device_state import DeviceRatings, restore_values
 from gpukit.ratings import Ratings
-from gpukit.ratings.convert import table_of
+from gpukit.ratings.adopt import table_of
 
 STEPS = common_steps("cpu", "gpukit.factorization.online")
 

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from gpukit.errors import DataError
 from gpukit.ratings import Ratings, as_ratings, check, read_ratings, repeats
-from gpukit.ratings.convert import pairs_of, ratings_of, replace_weights
+from gpukit.ratings.adopt import pairs_of, ratings_of, replace_weights
 from gpukit.ratings.table import DISTINCT, SOUND, UNCHECKED
 
 FRAME = pandas.DataFrame({"userId": [9, 2, 9], "movieId": ["b", "a", "a"], "stars": [4, 0, 2.5]})
