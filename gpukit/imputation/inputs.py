@@ -223,8 +223,8 @@ def take(graph, tensor, mask, times):
             f"{what} has no values to fill in: pass the tensor too, a GraphTensor, or a table of times by sensors."
         )
     names = None if graph is None else vertices_of_graph(graph)
-    known = names if names is not None or graph is None else as_adjacency(graph).shape[0]
-    form = form_of(tensor, mask, known, is_frame(graph))
+    adjacency = as_adjacency(graph) if names is None and graph is not None else None
+    form = form_of(tensor, mask, names if adjacency is None else adjacency.shape[0], is_frame(graph))
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
     elif graph is None:
@@ -236,11 +236,12 @@ def take(graph, tensor, mask, times):
         result = order_by_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
         seen = np.broadcast_to(spread(result.data.mask), result.data.tensor.shape)
         graph = graph_from_series(np.where(seen, result.data.tensor, np.nan))  # of the most similar series
-        return result._replace(adjacency=as_adjacency(graph), is_table=is_table)
+        return result._replace(adjacency=graph.adjacency, is_table=is_table)
     adopt.refuse_turned_list(graph, forms.shape_of(tensor))
     shape = getattr(graph, "shape", None)
     is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
-    adjacency = as_adjacency(graph, None if is_square or not arrays.axes(tensor) else len(tensor), names)
+    if adjacency is None or not is_square:  # a list of edges may lack the last vertices
+        adjacency = as_adjacency(graph, None if is_square or not arrays.axes(tensor) else len(tensor), names)
     data = read(tensor, mask, adjacency.shape[0])
     return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 
